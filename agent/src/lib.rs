@@ -1,0 +1,1 @@
+//! One crate of uwf; see the map in the README.
