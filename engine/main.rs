@@ -1,2 +1,7 @@
-//! Placeholder until the command line lands.
-fn main() {}
+//! The `uwf` program: see `uwf_engine::cli`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    uwf_engine::cli::main()
+}

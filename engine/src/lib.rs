@@ -1,1 +1,63 @@
-//! One crate of uwf; see the map in the README.
+//! The engine of uwf: everything that is not a model.
+//!
+//! A workflow is data, a thread is a chain of immutable nodes, and a step is one process that starts, does one thing
+//! and exits. This crate stores the data, decides who plays next, runs that process and checks what it did. It does not
+//! know what a model is: engine and agent meet at argv and one line of stdout.
+//!
+//! # Layout, from the bottom up
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `store` (re-exported here) | hashes, nodes, variables; nothing of what they mean |
+//! | [`schema`] | JSON Schema as far as the store allows it, and the engine's own node types |
+//! | [`yaml`], [`fence`], [`template`] | the one YAML reader; where an answer's frontmatter is; the templates of edge prompts |
+//! | [`workflow`], [`moderator`] | YAML → checked → stored; `graph[role][status]` → where to go, pure |
+//! | [`thread`] | head, status, chain, and what a role may see ([`thread::role_context`]) |
+//! | [`spawn`] | one agent process; [`spawn::protocol`] is its command line and its reply as values |
+//! | [`config`], [`home`], [`lock`] | `config.yaml`, `$UWF_HOME` and `.env`, one step at a time |
+//! | [`exec`] | the step: lock → head → route → agent → check → advance; read this first |
+//! | [`cli`] | the command line of `uwf`: the only part that reads the environment or writes to a stream |
+//!
+//! # Invariants
+//!
+//! 1. A head moves only in [`thread::advance`], by compare-and-set, and only after the step it moves to was checked.
+//! 2. A step costs the same however long its thread is: routing reads the head and its output, never the chain.
+//! 3. Failed steps never move a head; they are kept beside the thread until a visit succeeds or the thread ends.
+//! 4. Nothing but [`cli`] reads the environment, the clock, the terminal or the home directory: they come in as values.
+//! 5. Bad input changes nothing: checks come before writes, and writes are whole or not at all.
+//! 6. No output depends on the order in which a map was filled.
+
+pub mod cli;
+pub mod config;
+pub mod emit;
+pub mod exec;
+pub mod fence;
+#[cfg(test)]
+mod fixture;
+pub mod home;
+pub mod lock;
+pub mod moderator;
+mod nearest;
+pub mod schema;
+pub mod spawn;
+mod store;
+pub mod template;
+pub mod thread;
+pub mod workflow;
+pub mod yaml;
+
+pub use exec::{Engine, ExecError, ExecOptions, Observer, StepReport, step_once};
+pub use home::{Env, Homes};
+pub use spawn::protocol::{AdapterOutput, AgentCommand, AgentRequest, EdgePromptSource};
+pub use store::{
+    Expect, Finding, Hash, HashError, Node, Referrer, Store, StoreError, VarChange, Variable, Vars,
+    VerifyReport, Walk, cbor,
+};
+pub use thread::{
+    Chain, EarlierStep, Head, HeadKind, RoleContext, StartNode, Status, StepNode, ThreadError, ThreadId,
+    Usage, role_context,
+};
+pub use workflow::{Role, Workflow};
+
+/// Milliseconds since the epoch. The command lines pass the system's clock, tests one of their own.
+pub type Clock = fn() -> u64;

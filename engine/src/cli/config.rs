@@ -1,0 +1,68 @@
+//! `uwf config …`
+
+use serde_json::{Value, json};
+
+use super::Session;
+use super::args::Config;
+use super::failure::{Failure, OK};
+use crate::config::{self, ConfigError, lookup, masked};
+use crate::emit;
+use crate::nearest;
+
+pub(super) fn run(session: &mut Session<'_>, command: Config) -> Result<u8, Failure> {
+    match command {
+        Config::List { show_secrets } => list(session, show_secrets),
+        Config::Get { key, show_secrets } => get(session, &key, show_secrets),
+        Config::Set { key, value } => set(session, &key, &value),
+    }
+}
+
+fn list(session: &mut Session<'_>, clear: bool) -> Result<u8, Failure> {
+    let value = config::value(&session.homes()?.uwf)?;
+    let value = if clear { value } else { masked(&value, "") };
+    session.ui.result(&value, || emit::yaml(&value))?;
+    Ok(OK)
+}
+
+fn get(session: &mut Session<'_>, key: &str, clear: bool) -> Result<u8, Failure> {
+    let home = session.homes()?.uwf;
+    let whole = config::value(&home)?;
+    let found = lookup(&whole, key).ok_or_else(|| ConfigError::NoSuchKey {
+        key: key.to_owned(),
+        file: config::path(&home),
+        known: beside(&whole, key),
+    })?;
+    let value = if clear { found.clone() } else { masked(found, key) };
+    session.ui.result(&value, || match &value {
+        Value::String(text) => format!("{text}\n"),
+        value => emit::yaml(value),
+    })?;
+    Ok(OK)
+}
+
+/// The keys where the search came to its end, the most similar first.
+fn beside(whole: &Value, key: &str) -> Vec<String> {
+    let mut value = whole;
+    let mut known = "";
+    let mut rest = key;
+    while let Some((name, below)) = rest.split_once('.') {
+        let Some(Value::Object(_)) = value.get(name) else { break };
+        value = &value[name];
+        known = &key[..key.len() - below.len()];
+        rest = below;
+    }
+    let names = value.as_object().into_iter().flat_map(|fields| fields.keys());
+    nearest::sorted(rest, names).into_iter().map(|name| format!("{known}{name}")).collect()
+}
+
+fn set(session: &mut Session<'_>, key: &str, text: &str) -> Result<u8, Failure> {
+    let home = session.homes()?.uwf;
+    let edited = config::set(&home, key, text)?;
+    if edited.comments_lost {
+        session.ui.warn(&format!("{} was written anew, without its comments", config::path(&home).display()));
+    }
+    let value = masked(&edited.value, key);
+    let line = format!("{key}: {}", emit::yaml(&value));
+    session.ui.result(&json!({"key": key, "value": value}), || line)?;
+    Ok(OK)
+}

@@ -1,0 +1,211 @@
+//! `uwf thread exec` and `uwf thread resume`: one step or many, told as they happen.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::args::{Format, How};
+use super::failure::{FAILED_STEP, Failure, OK, SUSPENDED};
+use super::thread::{Standing, id};
+use super::ui::Ui;
+use super::{Session, render};
+use crate::config::{self, BUILTIN, Config};
+use crate::exec::{Engine, ExecError, ExecOptions, Observer, StepReport, resume_once, step_once};
+use crate::home::{Env, Homes};
+use crate::spawn::protocol::AgentCommand;
+use crate::store::Store;
+use crate::thread::{Status, ThreadId};
+
+/// How many steps, and whether the answer is a list.
+pub(super) struct Span {
+    pub(super) limit: u32,
+    pub(super) many: bool,
+}
+
+pub(super) fn exec(session: &mut Session<'_>, thread: &str, span: Span, how: &How) -> Result<u8, Failure> {
+    let thread = id(thread)?;
+    let desk = Desk::open(session, how)?;
+    let mut reports = Vec::new();
+    let mut failure = None;
+    for _ in 0..span.limit {
+        match desk.step(session, |engine, options, observer| step_once(engine, &thread, options, observer)) {
+            Ok(report) => reports.push(report),
+            Err(error) => failure = Some(error),
+        }
+        if failure.is_some() || reports.last().is_some_and(stops) {
+            break;
+        }
+    }
+    let all_ran = reports.len() == span.limit as usize && !reports.last().is_some_and(stops);
+    if span.many && all_ran {
+        session.ui.note(&format!("stopped after {} as asked; the thread is still idle", steps(span.limit)));
+    }
+    finish(session, &reports, span.many, failure)
+}
+
+pub(super) fn resume(
+    session: &mut Session<'_>,
+    thread: &str,
+    text: Option<&str>,
+    how: &How,
+) -> Result<u8, Failure> {
+    let thread = id(thread)?;
+    let desk = Desk::open(session, how)?;
+    let report = desk
+        .step(session, |engine, options, observer| resume_once(engine, &thread, text, options, observer))?;
+    finish(session, &[report], false, None)
+}
+
+fn steps(count: u32) -> String {
+    if count == 1 { "1 step".to_owned() } else { format!("{count} steps") }
+}
+
+/// Whether another step would be of no use: the thread is not idle, or this one failed.
+fn stops(report: &StepReport) -> bool {
+    report.failure.is_some() || report.status != Status::Idle
+}
+
+/// Prints what was done, then fails if something did.
+fn finish(
+    session: &mut Session<'_>,
+    reports: &[StepReport],
+    many: bool,
+    failure: Option<Failure>,
+) -> Result<u8, Failure> {
+    let standings: Vec<Value> = reports.iter().map(|report| Standing::after(report).json()).collect();
+    let value = match standings.as_slice() {
+        [one] if !many => one.clone(),
+        all => Value::from(all),
+    };
+    if session.ui.format != Format::Text && (many || !reports.is_empty()) {
+        session.ui.result(&value, String::new)?;
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    Ok(match reports.last() {
+        Some(StepReport { failure: Some(_), .. }) => FAILED_STEP,
+        Some(StepReport { status: Status::Suspended { .. }, .. }) => SUSPENDED,
+        _ => OK,
+    })
+}
+
+/// What steps need, gathered once for all of them.
+struct Desk {
+    homes: Homes,
+    store: Store,
+    config: Config,
+    env: Env,
+    builtin: AgentCommand,
+    options: ExecOptions,
+}
+
+impl Desk {
+    fn open(session: &Session<'_>, how: &How) -> Result<Desk, Failure> {
+        let homes = session.homes()?;
+        (session.listen)(&session.stop);
+        let config = config::load(&homes.uwf)?;
+        let agent = how.agent.as_deref().map(|text| config.named_agent(text, &session.cwd)).transpose()?;
+        let cwd = how.cwd.as_deref().map(|dir| session.directory(Some(dir))).transpose()?;
+        let options = ExecOptions {
+            agent,
+            cwd,
+            deadline: how.timeout,
+            // A person's terminal is the agent's own: it shows its progress there.
+            inherit_stderr: session.terminals.err && !session.ui.quiet,
+        };
+        Ok(Desk {
+            store: session.store()?,
+            env: session.env.clone().with_dotenv(&homes.uwf.join(".env"))?,
+            builtin: builtin(session.program.as_deref()),
+            homes,
+            config,
+            options,
+        })
+    }
+
+    /// Runs one step and, in text, tells it at once.
+    fn step(
+        &self,
+        session: &mut Session<'_>,
+        run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
+    ) -> Result<StepReport, Failure> {
+        let engine = Engine {
+            store: &self.store,
+            homes: &self.homes,
+            config: &self.config,
+            env: &self.env,
+            builtin: &self.builtin,
+            stop: &session.stop,
+        };
+        let ran = run(&engine, &self.options, &mut Watcher { ui: &mut session.ui });
+        let report = ran.map_err(|error| unsaid(error, session.ui.quiet))?;
+        if session.ui.format == Format::Text {
+            session.ui.print(&told(&report))?;
+        }
+        Ok(report)
+    }
+}
+
+/// The error without the agent's last words, where these were passed on already.
+fn unsaid(error: ExecError, quiet: bool) -> ExecError {
+    match error {
+        ExecError::NoReply { agent, exit, source, .. } if !quiet => {
+            ExecError::NoReply { agent, exit, stderr: String::new(), source }
+        }
+        other => other,
+    }
+}
+
+/// The agent beside this program, else the one in `PATH`.
+fn builtin(program: Option<&Path>) -> AgentCommand {
+    let beside = program.and_then(Path::parent).map(|dir| dir.join(BUILTIN)).filter(|file| file.is_file());
+    let program = beside.and_then(|file| file.into_os_string().into_string().ok());
+    AgentCommand { program: program.unwrap_or_else(|| BUILTIN.to_owned()), args: Vec::new() }
+}
+
+/// Passes on what happens.
+struct Watcher<'a, 'b> {
+    ui: &'a mut Ui<'b>,
+}
+
+impl Observer for Watcher<'_, '_> {
+    fn spawning(&mut self, role: &str, agent: &AgentCommand, cwd: &Path) {
+        let words: Vec<&str> =
+            std::iter::once(agent.program.as_str()).chain(agent.args.iter().map(String::as_str)).collect();
+        self.ui.detail(&format!("{role}: {} in {}", words.join(" "), cwd.display()));
+    }
+
+    fn agent_stderr(&mut self, bytes: &[u8]) {
+        self.ui.pass(bytes);
+    }
+}
+
+/// A step and where it led to, in one or two lines.
+fn told(report: &StepReport) -> String {
+    let played = report.played.as_ref().map(|played| {
+        let status = played.output["$status"].as_str().unwrap_or("?");
+        let took = render::duration(played.step.duration_ms());
+        format!("{} → {status}  {took}  {}\n", played.step.role, played.hash)
+    });
+    let next = match (&report.failure, &report.status) {
+        (Some(error), _) => {
+            let hint = Standing::after(report).hint.unwrap_or_default();
+            format!("failed: {error}\n{hint}\n")
+        }
+        (None, Status::Suspended { role, message }) => {
+            format!("suspended: {role} asks: {message}\n{}", resume_line(&report.thread))
+        }
+        (None, Status::Ended { .. } | Status::Cancelled { .. }) => "ended\n".to_owned(),
+        (None, Status::Idle) => match (&report.current_role, &report.obstacle) {
+            (Some(role), _) => format!("next: {role}\n"),
+            (None, Some(obstacle)) => format!("next: nobody: {obstacle}\n"),
+            (None, None) => String::new(),
+        },
+    };
+    format!("{}{next}", played.unwrap_or_default())
+}
+
+fn resume_line(thread: &ThreadId) -> String {
+    format!("answer with: uwf thread resume {thread} -p TEXT\n")
+}

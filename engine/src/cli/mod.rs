@@ -1,0 +1,57 @@
+//! The command line of `uwf`: what was typed becomes one call into the engine, its result becomes text or JSON.
+//!
+//! [`main`] gathers what there is to know of the process into a [`Process`] and everything below takes it from there; so
+//! does the command line of `uwf-builtin`. One file a noun: each reads its arguments, calls, prints.
+
+mod args;
+mod cas;
+mod config;
+mod exec;
+mod failure;
+mod narrate;
+mod render;
+mod session;
+mod step;
+mod thread;
+mod ui;
+mod workflow;
+
+use std::process::ExitCode;
+
+use self::args::{Cli, Noun};
+pub use self::args::{Color, Format, Global};
+pub use self::failure::{BUG, FAILED_STEP, Failure, OK, SUSPENDED, USAGE, USER};
+pub use self::session::{Process, Session, Terminals, in_process};
+pub use self::ui::Ui;
+use crate::store::Hash;
+
+/// The whole of `uwf`'s `main`.
+pub fn main() -> ExitCode {
+    in_process(main_with)
+}
+
+/// Runs one command line and returns its exit status.
+pub fn main_with(process: Process<'_>) -> u8 {
+    match process.parse::<Cli>() {
+        Ok(cli) => process.command(&cli.global, |session| run(session, cli.noun)),
+        Err(error) => process.usage(&error),
+    }
+}
+
+fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, Failure> {
+    match noun {
+        Noun::Workflow(command) => workflow::run(session, command),
+        Noun::Thread(command) => thread::run(session, command),
+        Noun::Step(command) => step::run(session, command),
+        Noun::Cas(command) => cas::run(session, command),
+        Noun::Config(command) => config::run(session, command),
+    }
+}
+
+/// A node's hash as typed.
+fn hash(text: &str) -> Result<Hash, Failure> {
+    text.parse().map_err(|error: crate::store::HashError| Failure::user(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! `uwf step …`
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::args::Step;
+use super::failure::{Failure, OK};
+use super::thread::id;
+use super::{Session, hash, narrate, render};
+use crate::emit;
+use crate::store::{Hash, Store};
+use crate::thread::{self, StepNode};
+
+pub(super) fn run(session: &mut Session<'_>, command: Step) -> Result<u8, Failure> {
+    match command {
+        Step::List { thread } => list(session, &thread),
+        Step::Show { step } => show(session, &step),
+        Step::Read { step, prompt: true, .. } => prompt(session, &step),
+        Step::Read { step, quota, .. } => read(session, &step, quota),
+    }
+}
+
+fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
+    let (thread, store) = (id(thread)?, session.store()?);
+    let head = thread::head(&store, &thread)?;
+    let chain = thread::chain(&store, &head.hash)?;
+    let workflow = chain.start.workflow;
+    let mut steps = vec![json!({
+        "hash": chain.start_hash, "workflow": workflow, "prompt": chain.start.prompt,
+        "timestamp": store.get(&chain.start_hash)?.timestamp,
+    })];
+    let mut rows = Vec::new();
+    for (number, (hash, step)) in chain.steps.iter().enumerate() {
+        let entry = entry(&store, hash, step)?;
+        rows.push(cells(number + 1, hash, step, &entry));
+        steps.push(entry);
+    }
+    let value = json!({"thread": thread, "workflow": workflow, "steps": steps});
+    session.ui.result(&value, || {
+        let headings = ["#", "STEP", "ROLE", "STATUS", "DURATION", "TOKENS IN", "OUT", "FAILED BEFORE"];
+        render::table(headings, &rows)
+    })?;
+    Ok(OK)
+}
+
+/// One step as `step list` prints it; failed attempts are steps too.
+fn entry(store: &Store, hash: &Hash, step: &StepNode) -> Result<Value, Failure> {
+    let attempts = step.previous_attempts.as_ref().map(|attempts| {
+        let attempts = attempts.iter().map(|hash| entry(store, hash, &thread::step_node(store, hash)?));
+        attempts.collect::<Result<Vec<Value>, Failure>>()
+    });
+    Ok(json!({
+        "hash": hash, "role": step.role, "output": store.get(&step.output)?.payload, "detail": step.detail,
+        "agent": step.agent, "timestamp": store.get(hash)?.timestamp, "durationMs": step.duration_ms(),
+        "usage": step.usage, "previousAttempts": attempts.transpose()?,
+    }))
+}
+
+fn cells(number: usize, hash: &Hash, step: &StepNode, entry: &Value) -> [String; 8] {
+    let tokens =
+        |pick: fn(&crate::Usage) -> u64| step.usage.as_ref().map(pick).unwrap_or_default().to_string();
+    let failed = step.previous_attempts.as_ref().map_or(0, Vec::len);
+    [
+        number.to_string(),
+        hash.to_string(),
+        step.role.clone(),
+        entry["output"]["$status"].as_str().unwrap_or("?").to_owned(),
+        render::duration(step.duration_ms()),
+        tokens(|usage| usage.input_tokens),
+        tokens(|usage| usage.output_tokens),
+        if failed == 0 { String::new() } else { failed.to_string() },
+    ]
+}
+
+fn show(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
+    let (hash, store) = (hash(text)?, session.store()?);
+    let step = thread::step_node(&store, &hash)?;
+    let detail = expanded(&store, &step.detail)?;
+    session.ui.result(&detail, || {
+        let took = render::duration(step.duration_ms());
+        format!(
+            "# step {hash}: {} by {}, {took}; detail {}\n{}",
+            step.role,
+            step.agent,
+            step.detail,
+            emit::yaml(&detail)
+        )
+    })?;
+    Ok(OK)
+}
+
+/// A node's payload with the nodes it refers to in their places; what those refer to stays a hash.
+fn expanded(store: &Store, hash: &Hash) -> Result<Value, Failure> {
+    let refs: BTreeSet<Hash> = store.refs(hash)?.into_iter().collect();
+    let mut payload = store.get(hash)?.payload;
+    expand(store, &refs, &mut payload)?;
+    Ok(payload)
+}
+
+fn expand(store: &Store, refs: &BTreeSet<Hash>, value: &mut Value) -> Result<(), Failure> {
+    match value {
+        Value::String(text) => {
+            if let Some(hash) = text.parse().ok().filter(|hash| refs.contains(hash)) {
+                *value = store.get(&hash)?.payload;
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                expand(store, refs, item)?;
+            }
+        }
+        Value::Object(fields) => {
+            for field in fields.values_mut() {
+                expand(store, refs, field)?;
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+    Ok(())
+}
+
+fn read(session: &mut Session<'_>, text: &str, quota: Option<usize>) -> Result<u8, Failure> {
+    let (hash, store) = (hash(text)?, session.store()?);
+    let text = narrate::step(&store, &hash, quota)?;
+    session.ui.document(|| json!({"step": hash, "markdown": text}), &text)?;
+    Ok(OK)
+}
+
+fn prompt(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
+    let (hash, store) = (hash(text)?, session.store()?);
+    let step = thread::step_node(&store, &hash)?;
+    let Some(prompt) = step.assembled_prompt else {
+        return Err(Failure::user(format!(
+            "step {hash} has no record of its prompt: {} kept none",
+            step.agent
+        )));
+    };
+    let payload = store.get(&prompt)?.payload;
+    let text = format!("{}\n", payload.as_str().unwrap_or_default().trim_end());
+    session.ui.document(|| json!({"step": hash, "prompt": payload}), &text)?;
+    Ok(OK)
+}

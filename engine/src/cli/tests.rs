@@ -1,0 +1,5 @@
+//! Command lines as a script or a person types them, down to status, stdout and stderr.
+
+mod commands;
+mod reference;
+mod steps;

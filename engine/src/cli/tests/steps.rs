@@ -1,0 +1,196 @@
+//! `thread start`, `exec`, `resume`: what is printed and how the program exits.
+
+use std::fs;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::fixture::{Place, reply};
+use crate::spawn::Stop;
+use crate::thread::head;
+
+#[test]
+fn start_prints_workflow_and_thread_and_takes_any_text() {
+    let place = Place::new();
+    for task in ["- fix", "-1", "--- a", "--cwd"] {
+        let ran = place.uwf(&["thread", "start", "flow", "-p", task, "--cwd", ".workflows"]);
+        assert_eq!(ran.exit, 0, "{ran:?}");
+        let thread = ran.json()["thread"].as_str().unwrap().parse().unwrap();
+        let start = head(&place.store(), &thread).unwrap().start(&place.store()).unwrap();
+        assert_eq!(start.prompt, task);
+        assert!(start.cwd.ends_with("project/.workflows"));
+        assert_eq!(ran.json()["workflow"], json!(start.workflow));
+    }
+    let text = place.on_terminal(&["thread", "start", "flow", "-p", "x"]);
+    assert_eq!(text.out.trim().len(), 26);
+}
+
+#[test]
+fn start_refuses_what_cannot_work() {
+    let place = Place::new();
+    let blank = place.uwf(&["thread", "start", "flow", "-p", "  "]);
+    assert_eq!((blank.exit, blank.out.as_str()), (1, ""));
+    assert!(blank.err.starts_with("error: the task is empty\n  hint: "));
+    let nowhere = place.uwf(&["thread", "start", "flow", "-p", "x", "--cwd", "no/where"]);
+    assert!(nowhere.err.contains("project/no/where\n  caused by: No such file"), "{}", nowhere.err);
+    let unknown = place.uwf(&["thread", "start", "flaw", "-p", "x"]);
+    assert!(unknown.err.starts_with("error: no workflow `flaw`\n  hint: "), "{}", unknown.err);
+}
+
+#[test]
+fn one_step_is_one_object_in_the_documented_shape() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let step = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
+    let agent = place.agent(&[step.to_string()]);
+    let ran = place.uwf(&["thread", "exec", &thread.to_string(), "--agent", &agent]);
+    assert_eq!((ran.exit, ran.err.as_str()), (0, ""));
+    let workflow = place.uwf(&["thread", "show", thread.as_str()]).json()["workflow"].clone();
+    let expected = json!({
+        "workflow": workflow, "thread": thread, "head": step, "status": "idle", "currentRole": "checker",
+        "suspendedRole": null, "suspendMessage": null, "done": false, "background": null, "error": null, "hint": null,
+    });
+    assert_eq!(ran.json(), expected);
+}
+
+#[test]
+fn a_suspended_thread_exits_10_and_resume_answers_it() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let asks = place.step(&thread, None, "writer", &json!({"$status": "$SUSPEND", "reason": "Which one?"}));
+    let done = place.step(&thread, Some(asks), "writer", &json!({"$status": "done"}));
+    let agent = place.agent(&[asks.to_string(), done.to_string()]);
+    let first = place.uwf(&["thread", "exec", thread.as_str(), "--agent", &agent, "--until-end"]);
+    assert_eq!(first.exit, 10);
+    let told = &first.json()[0];
+    assert_eq!(
+        (told["suspendedRole"].as_str(), told["suspendMessage"].as_str()),
+        (Some("writer"), Some("Which one?"))
+    );
+    let again = place.uwf(&["thread", "exec", thread.as_str(), "--agent", &agent]);
+    assert_eq!((again.exit, place.calls().len()), (10, 1));
+    assert!(again.json()["hint"].as_str().unwrap().contains("uwf thread resume"));
+    let resumed = place.uwf(&["thread", "resume", thread.as_str(), "-p", "- the first", "--agent", &agent]);
+    assert_eq!((resumed.exit, resumed.json()["status"].as_str()), (0, Some("end")));
+    assert!(place.calls().join("\n").ends_with("Which one?\n\n- the first"));
+}
+
+#[test]
+fn a_failed_step_exits_3_and_stops_the_run() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let failed = place.step(&thread, None, "writer", &json!({"$status": "error", "error": "no fence"}));
+    let agent = place.agent(&[reply(&failed, "writer", Some("no fence")), "unused".into()]);
+    let ran = place.uwf(&["thread", "step", thread.as_str(), "-c", "5", "--agent", &agent]);
+    assert_eq!((ran.exit, place.calls().len()), (3, 1));
+    assert_eq!(ran.json().as_array().unwrap().len(), 1);
+    assert_eq!((&ran.json()[0]["error"], &ran.json()[0]["status"]), (&json!("no fence"), &json!("idle")));
+    assert!(ran.json()[0]["hint"].as_str().unwrap().contains(failed.as_str()));
+}
+
+#[test]
+fn a_run_stops_after_its_limit_and_prints_what_was_done_before_an_error() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let again = json!({"$status": "again"});
+    let first = place.step(&thread, None, "writer", &again);
+    let second = place.step(&thread, Some(first), "writer", &again);
+    let agent = place.agent(&[first.to_string(), second.to_string(), "no reply".into()]);
+    let limited =
+        place.uwf(&["thread", "exec", thread.as_str(), "--until-end", "--max-steps", "1", "--agent", &agent]);
+    assert_eq!(
+        (limited.exit, limited.err.as_str()),
+        (0, "stopped after 1 step as asked; the thread is still idle\n")
+    );
+    let broken = place.uwf(&["thread", "exec", thread.as_str(), "-c", "3", "--agent", &agent]);
+    assert_eq!((broken.exit, broken.json()[0]["head"].as_str()), (1, Some(second.as_str())));
+    assert!(
+        broken
+            .err
+            .starts_with("error: the agent `sh` gave no reply: it ended with exit status 0\n  caused by: ")
+    );
+}
+
+#[test]
+fn text_tells_each_step_in_words() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let first = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
+    let second = place.step(&thread, Some(first), "checker", &json!({"$status": "fine"}));
+    let agent = place.agent(&[first.to_string(), second.to_string()]);
+    let ran = place.on_terminal(&["thread", "exec", thread.as_str(), "--until-end", "--agent", &agent]);
+    let expected =
+        format!("writer → checked  1.5 s  {first}\nnext: checker\nchecker → fine  1.5 s  {second}\nended\n");
+    assert_eq!((ran.exit, ran.out), (0, expected));
+}
+
+#[test]
+fn the_configuration_says_who_plays_and_the_agent_is_told_where_everything_is() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let step = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
+    let script =
+        place.script(&format!("echo \"$UWF_HOME|$OCAS_HOME|$FROM_FILE\" > \"$D/env\"; echo {step}\n"));
+    let file = script.strip_prefix("sh ").unwrap();
+    fs::create_dir_all(place.homes().uwf).unwrap();
+    fs::write(place.homes().uwf.join(".env"), "FROM_FILE=yes\n").unwrap();
+    assert_eq!(
+        place.uwf(&["config", "set", "agents.mine", &format!("{{command: sh, args: [{file}]}}")]).exit,
+        0
+    );
+    assert_eq!(place.uwf(&["config", "set", "agentOverrides.flow.writer", "mine"]).exit, 0);
+    assert_eq!(place.uwf(&["thread", "exec", thread.as_str()]).exit, 0);
+    let env = fs::read_to_string(std::path::Path::new(file).with_file_name("env")).unwrap();
+    let homes = place.homes();
+    assert_eq!(env, format!("{}|{}|yes\n", homes.uwf.display(), homes.ocas.display()));
+    // The next role has no override and no builtin agent is beside this test.
+    let missing = place.uwf(&["thread", "exec", thread.as_str()]);
+    assert!(missing.err.contains("cannot start the agent `uwf-builtin`\n  caused by: "), "{}", missing.err);
+}
+
+#[test]
+fn agents_words_go_to_stderr_as_they_come() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let step = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
+    let agent = place.script(&format!("echo working >&2; echo {step}\n"));
+    let ran = place.uwf(&["thread", "exec", thread.as_str(), "-v", "--agent", &agent]);
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!((lines.len(), lines[1]), (2, "working"), "{}", ran.err);
+    assert!(lines[0].starts_with("writer: sh "), "{}", lines[0]);
+}
+
+#[test]
+fn an_agent_that_takes_too_long_is_ended() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let agent = place.script("exec sleep 60\n");
+    let ran = place.uwf(&["thread", "exec", thread.as_str(), "--timeout", "200ms", "--agent", &agent]);
+    assert_eq!(
+        (ran.exit, ran.err.as_str()),
+        (1, "error: the agent `sh` was ended: it took longer than 200ms\n")
+    );
+}
+
+#[test]
+fn a_signal_stops_the_agent_and_is_the_exit_status() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let agent = place.script("touch \"$D/up\"; while :; do sleep 0.05; done\n");
+    let up = std::path::Path::new(agent.strip_prefix("sh ").unwrap()).with_file_name("up");
+    let stop = Stop::default();
+    let args = ["thread", "exec", thread.as_str(), "--agent", &agent];
+    let ran = std::thread::scope(|scope| {
+        let run = scope.spawn(|| place.until(&args, "", false, stop.clone()));
+        while !up.exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        stop.cell().store(15, Ordering::SeqCst);
+        run.join().unwrap()
+    });
+    assert_eq!((ran.exit, ran.err.as_str()), (143, "error: stopped by signal 15\n"));
+    // What is stopped already starts nothing more.
+    let again = place.until(&args, "", false, stop);
+    assert_eq!((again.exit, place.calls().len()), (143, 1));
+}

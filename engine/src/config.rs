@@ -1,0 +1,313 @@
+//! `$UWF_HOME/config.yaml`: which agents there are, who plays which role, which models an agent may use.
+//!
+//! Typed for those who use it, checked with positions for those who write it. Unknown keys are left alone: other
+//! programs keep theirs in the same file. Nothing here looks at the environment or starts anything.
+
+mod edit;
+mod keys;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+pub use self::edit::{Edited, set};
+pub use self::keys::{lookup, masked};
+use crate::nearest;
+use crate::schema;
+use crate::spawn::protocol::AgentCommand;
+use crate::yaml::{self, Document};
+
+/// The agent that needs no configuration.
+pub const BUILTIN: &str = "uwf-builtin";
+
+/// What the file says; everything in it is optional.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Config {
+    /// Programs by alias.
+    pub agents: BTreeMap<String, AgentCommand>,
+    /// The alias that plays when nothing else is said.
+    pub default_agent: Option<String>,
+    /// Workflow → role → alias.
+    pub agent_overrides: BTreeMap<String, BTreeMap<String, String>>,
+    /// Where models are served, by name.
+    pub providers: BTreeMap<String, ProviderConfig>,
+    /// Models by alias.
+    pub models: BTreeMap<String, ModelConfig>,
+    /// The model alias used when nothing else is said.
+    pub default_model: Option<String>,
+    /// Purpose (`agent`, `extract`, …) → model alias.
+    pub model_overrides: BTreeMap<String, String>,
+}
+
+/// An OpenAI-compatible endpoint.
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderConfig {
+    /// Its base URL, `https://api.openai.com/v1` for example.
+    pub base_url: String,
+    /// The key itself.
+    #[serde(default)]
+    pub api_key: Option<String>,
+    /// The environment variable that holds the key.
+    #[serde(default)]
+    pub api_key_env: Option<String>,
+}
+
+impl fmt::Debug for ProviderConfig {
+    /// Without the key.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ProviderConfig")
+            .field("base_url", &self.base_url)
+            .field("api_key", &self.api_key.as_ref().map(|_| "***"))
+            .field("api_key_env", &self.api_key_env)
+            .finish()
+    }
+}
+
+/// A model of a provider.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ModelConfig {
+    /// The provider's name.
+    pub provider: String,
+    /// The model as that provider calls it.
+    pub name: String,
+}
+
+/// What can be wrong with the configuration.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// The file cannot be read or written.
+    #[error("cannot {verb} {}", file.display())]
+    Io {
+        /// `read` or `write`.
+        verb: &'static str,
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file says something it may not say; every problem, one a line.
+    #[error("{}", problems.join("\n"))]
+    Invalid {
+        /// `file:line:column: what`.
+        problems: Vec<String>,
+    },
+    /// No value at that key.
+    #[error("{} has no `{key}`", file.display())]
+    NoSuchKey {
+        /// The key asked for.
+        key: String,
+        /// The file.
+        file: PathBuf,
+        /// The keys there are beside it, the nearest first.
+        known: Vec<String>,
+    },
+    /// A key that cannot be one.
+    #[error("`{key}` is not a key: expected names joined by dots, such as agents.mine.command")]
+    BadKey {
+        /// What was given.
+        key: String,
+    },
+    /// An alias that is not defined.
+    #[error("no such agent: `{alias}`{}", named_by.as_ref().map(|by| format!(" ({by} names it)")).unwrap_or_default())]
+    UnknownAgent {
+        /// The alias.
+        alias: String,
+        /// The setting that names it.
+        named_by: Option<String>,
+        /// The aliases there are, the nearest first.
+        known: Vec<String>,
+    },
+    /// `--agent` is no command line.
+    #[error("`{text}` is not a command: a quote is not closed, or it is empty")]
+    BadCommand {
+        /// What was given.
+        text: String,
+    },
+}
+
+impl ConfigError {
+    /// What to do about it, when that can be said.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            ConfigError::NoSuchKey { known, .. } if known.is_empty() => None,
+            ConfigError::NoSuchKey { known, .. } => Some(format!("keys there: {}", known.join(", "))),
+            ConfigError::UnknownAgent { known, .. } => Some(format!(
+                "agents known: {}; define one with `uwf config set agents.NAME.command PROGRAM`",
+                known.join(", ")
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// `$UWF_HOME/config.yaml`.
+pub fn path(home: &Path) -> PathBuf {
+    home.join("config.yaml")
+}
+
+/// Reads and checks the configuration; a missing file is an empty one.
+pub fn load(home: &Path) -> Result<Config, ConfigError> {
+    let file = path(home);
+    let value = checked(&file, &shape())?;
+    let mut config: Config = serde_json::from_value(value).map_err(|error| {
+        let problem = format!("{}: {error}", file.display());
+        ConfigError::Invalid { problems: vec![problem] }
+    })?;
+    for agent in config.agents.values_mut() {
+        anchor(agent, home);
+    }
+    Ok(config)
+}
+
+/// A program given as a relative path counts from `base`, since agents start in other directories.
+fn anchor(agent: &mut AgentCommand, base: &Path) {
+    if agent.program.contains('/') {
+        agent.program = base.join(&agent.program).to_string_lossy().into_owned();
+    }
+}
+
+/// The file's value as it is, checked; an empty object when there is no file.
+pub fn value(home: &Path) -> Result<Value, ConfigError> {
+    Ok(read(&path(home), &shape())?.1.value)
+}
+
+/// The value of any settings file, checked against a schema of its shape, without keys that have no value; an empty
+/// object when there is no file. The problems are told with their place and without values, which may be secrets.
+pub fn checked(file: &Path, shape: &Value) -> Result<Value, ConfigError> {
+    let mut value = read(file, shape)?.1.value;
+    prune(&mut value);
+    Ok(value)
+}
+
+/// The file's text and its checked document.
+fn read(file: &Path, shape: &Value) -> Result<(String, Document), ConfigError> {
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(source) => return Err(ConfigError::Io { verb: "read", file: file.to_owned(), source }),
+    };
+    let document = parse(&text, file, shape)?;
+    Ok((text, document))
+}
+
+/// A text without any content is an empty mapping, not null.
+fn parse(text: &str, file: &Path, shape: &Value) -> Result<Document, ConfigError> {
+    let blank = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+    let document = yaml::parse(if blank { "{}" } else { text }).map_err(|error| {
+        let problem = format!("{}:{}:{}: {}", file.display(), error.line, error.column, error.message);
+        ConfigError::Invalid { problems: vec![problem] }
+    })?;
+    check(&document, file, shape)?;
+    Ok(document)
+}
+
+/// Every way in which a document is no configuration. Values are not shown: they may be keys.
+fn check(document: &Document, file: &Path, shape: &Value) -> Result<(), ConfigError> {
+    let mut pruned = document.value.clone();
+    prune(&mut pruned);
+    let violations = schema::validate(shape, &pruned).expect("a shape is a schema");
+    let problems: Vec<String> = violations
+        .iter()
+        .map(|violation| {
+            let mark = document.at(&violation.path);
+            let key = violation.path.trim_start_matches('/').replace('/', ".");
+            let key = if key.is_empty() { "the file".to_owned() } else { format!("`{key}`") };
+            let what =
+                match (violation.expected.as_deref().map(|rule| rule.trim_matches('"')), &violation.got) {
+                    (Some(rule), Some(got)) => format!("expected {rule}, got {}", kind(got)),
+                    (Some(missing), None) => format!("`{missing}` is missing"),
+                    (None, _) => "not valid".to_owned(),
+                };
+            format!("{}:{}:{}: {key}: {what}", file.display(), mark.line, mark.column)
+        })
+        .collect();
+    if problems.is_empty() { Ok(()) } else { Err(ConfigError::Invalid { problems }) }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(text) if text.is_empty() => "an empty string",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Null means absent throughout.
+fn prune(value: &mut Value) {
+    if let Value::Object(fields) = value {
+        fields.retain(|_, value| !value.is_null());
+        fields.values_mut().for_each(prune);
+    }
+}
+
+/// The shape of the keys that are ours.
+fn shape() -> Value {
+    let text = json!({"type": "string", "minLength": 1});
+    let map = |of: Value| json!({"type": "object", "additionalProperties": of});
+    let record = |required: &[&str], properties: Value| json!({"type": "object", "required": required, "properties": properties});
+    let args = json!({"type": "array", "items": {"type": "string"}});
+    let agent = record(&["command"], json!({"command": text, "args": args}));
+    let provider = record(&["baseUrl"], json!({"baseUrl": text, "apiKey": text, "apiKeyEnv": text}));
+    let model = record(&["provider", "name"], json!({"provider": text, "name": text}));
+    let properties = json!({
+        "agents": map(agent),
+        "defaultAgent": text,
+        "agentOverrides": map(map(text.clone())),
+        "providers": map(provider),
+        "models": map(model),
+        "defaultModel": text,
+        "modelOverrides": map(text.clone()),
+    });
+    record(&[], properties)
+}
+
+impl Config {
+    /// Who plays `role` of `workflow`: the override, else the default, else nobody in particular (the builtin agent).
+    pub fn agent_for(&self, workflow: &str, role: &str) -> Result<Option<&AgentCommand>, ConfigError> {
+        let chosen = self.agent_overrides.get(workflow).and_then(|roles| roles.get(role));
+        match (chosen, &self.default_agent) {
+            (Some(alias), _) => self.agent(alias, &format!("agentOverrides.{workflow}.{role}")),
+            (None, Some(alias)) => self.agent(alias, "defaultAgent"),
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn agent(&self, alias: &str, named_by: &str) -> Result<Option<&AgentCommand>, ConfigError> {
+        match self.agents.get(alias) {
+            Some(command) => Ok(Some(command)),
+            None if alias == BUILTIN => Ok(None),
+            None => {
+                let mut known = nearest::sorted(alias, self.agents.keys());
+                known.push(BUILTIN.to_owned());
+                let named_by = Some(named_by.to_owned());
+                Err(ConfigError::UnknownAgent { alias: alias.to_owned(), named_by, known })
+            }
+        }
+    }
+
+    /// What `--agent` means: an alias, else a command line with the shell's quoting, its program seen from `cwd`.
+    pub fn named_agent(&self, text: &str, cwd: &Path) -> Result<AgentCommand, ConfigError> {
+        if let Some(command) = self.agents.get(text) {
+            return Ok(command.clone());
+        }
+        let words = shlex::split(text).unwrap_or_default();
+        let (program, args) =
+            words.split_first().ok_or_else(|| ConfigError::BadCommand { text: text.to_owned() })?;
+        let mut agent = AgentCommand { program: program.clone(), args: args.to_vec() };
+        anchor(&mut agent, cwd);
+        Ok(agent)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Dotted keys into the configuration's value, and the masking of what is secret in it.
+
+use serde_json::Value;
+
+/// What stands for a secret.
+const MASK: &str = "***";
+
+/// Names whose values are secret, in lower case, by their end.
+const SECRET: [&str; 5] = ["apikey", "token", "secret", "password", "authorization"];
+
+/// The value at a dotted key. Names may hold dots themselves (`models.gpt-5.1.name`): the longest name that exists
+/// counts at every level.
+pub fn lookup<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    resolve(value, key).iter().try_fold(value, |value, name| match value {
+        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+        value => value.get(name),
+    })
+}
+
+/// The names a dotted key consists of, as far as they exist longest first, beyond that one a dot.
+pub(super) fn resolve(value: &Value, key: &str) -> Vec<String> {
+    let parts: Vec<&str> = key.split('.').collect();
+    let candidates = (1..=parts.len()).rev().map(|count| (count, parts[..count].join(".")));
+    let existing = candidates.into_iter().find_map(|(count, name)| Some((count, value.get(&name)?, name)));
+    match existing {
+        Some((count, inner, name)) if count < parts.len() => {
+            let mut names = vec![name];
+            names.extend(resolve(inner, &parts[count..].join(".")));
+            names
+        }
+        Some((_, _, name)) => vec![name],
+        None => parts.into_iter().map(str::to_owned).collect(),
+    }
+}
+
+/// The value at `key` with everything secret in it replaced by `***`; the empty key is the whole file.
+pub fn masked(value: &Value, key: &str) -> Value {
+    let last = key.rsplit('.').next().unwrap_or(key);
+    match value {
+        Value::Null => Value::Null,
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(name, value)| (name.clone(), masked(value, name))).collect())
+        }
+        _ if is_secret(last) => Value::from(MASK),
+        Value::Array(items) => items.iter().map(|item| masked(item, "")).collect(),
+        value => value.clone(),
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    let plain: String = name.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
+    SECRET.iter().any(|ending| plain.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn keys_reach_into_names_with_dots_and_lists() {
+        let value = json!({"models": {"gpt-5.1": {"name": "x"}}, "agents": {"a": {"args": ["p", "q"]}}});
+        assert_eq!(lookup(&value, "models.gpt-5.1.name"), Some(&json!("x")));
+        assert_eq!(lookup(&value, "agents.a.args.1"), Some(&json!("q")));
+        assert_eq!(lookup(&value, "models.gpt-6.name"), None);
+        assert_eq!(resolve(&value, "models.new.name"), ["models", "new", "name"]);
+    }
+
+    #[test]
+    fn keys_are_masked_and_their_variables_are_not() {
+        let value = json!({"providers": {"p": {
+            "baseUrl": "http://h", "apiKey": "sk-1", "apiKeyEnv": "KEY", "headers": {"X-Api-Key": "k", "Authorization": "b"},
+        }}});
+        let expected = json!({"providers": {"p": {
+            "baseUrl": "http://h", "apiKey": "***", "apiKeyEnv": "KEY", "headers": {"X-Api-Key": "***", "Authorization": "***"},
+        }}});
+        assert_eq!(masked(&value, ""), expected);
+        assert_eq!(masked(&json!("sk-1"), "providers.p.apiKey"), json!("***"));
+        assert_eq!(masked(&json!("http://h"), "providers.p.baseUrl"), json!("http://h"));
+    }
+}

@@ -1,0 +1,153 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
+use super::*;
+
+/// A home with that configuration.
+fn home(text: &str) -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(path(home.path()), text).unwrap();
+    home
+}
+
+fn problem(text: &str) -> String {
+    let home = home(text);
+    load(home.path()).unwrap_err().to_string().replace(&format!("{}/", home.path().display()), "")
+}
+
+const FULL: &str = "\
+agents:
+  mine: { command: ./bin/mine, args: [--fast] }
+  other: { command: other }
+defaultAgent: other   # who plays
+agentOverrides: { flow: { fixer: mine, tester: ghost } }
+providers: { local: { baseUrl: 'http://127.0.0.1:1', apiKey: sk-secret, region: eu } }
+models: { small: { provider: local, name: s-1 } }
+defaultModel: small
+modelOverrides: null
+theirs: [1, 2]
+";
+
+#[test]
+fn every_documented_key_is_read_and_unknown_ones_are_left() {
+    let home = home(FULL);
+    let config = load(home.path()).unwrap();
+    assert_eq!(config.providers["local"].api_key.as_deref(), Some("sk-secret"));
+    assert_eq!(
+        (config.models["small"].provider.as_str(), config.models["small"].name.as_str()),
+        ("local", "s-1")
+    );
+    assert_eq!((config.default_model.as_deref(), config.model_overrides.len()), (Some("small"), 0));
+    assert!(!format!("{config:?}").contains("sk-secret"));
+}
+
+#[test]
+fn no_file_and_an_empty_one_are_the_same() {
+    let none = tempfile::tempdir().unwrap();
+    assert!(load(none.path()).unwrap().agents.is_empty());
+    assert!(load(home("# nothing yet\n").path()).unwrap().default_agent.is_none());
+}
+
+#[test]
+fn overrides_win_over_the_default_and_paths_count_from_the_home() {
+    let home = home(FULL);
+    let config = load(home.path()).unwrap();
+    let mine = config.agent_for("flow", "fixer").unwrap().unwrap();
+    assert_eq!(mine.program, home.path().join("./bin/mine").to_str().unwrap());
+    assert_eq!(mine.args, ["--fast"]);
+    assert_eq!(config.agent_for("flow", "writer").unwrap().unwrap().program, "other");
+    assert!(Config::default().agent_for("flow", "fixer").unwrap().is_none());
+}
+
+#[test]
+fn an_alias_that_is_not_defined_names_the_setting() {
+    let config = load(home(FULL).path()).unwrap();
+    let error = config.agent_for("flow", "tester").unwrap_err();
+    assert_eq!(error.to_string(), "no such agent: `ghost` (agentOverrides.flow.tester names it)");
+    assert!(
+        error.hint().unwrap().contains("mine, other, uwf-builtin")
+            || error.hint().unwrap().contains("other, mine")
+    );
+    let config = load(home("defaultAgent: uwf-builtin\n").path()).unwrap();
+    assert!(config.agent_for("flow", "tester").unwrap().is_none());
+}
+
+#[test]
+fn an_agent_is_named_by_alias_or_command_line() {
+    let config = load(home(FULL).path()).unwrap();
+    let cwd = Path::new("/here");
+    assert_eq!(config.named_agent("mine", cwd).unwrap().args, ["--fast"]);
+    let typed = config.named_agent("./agent 'two words' -x", cwd).unwrap();
+    assert_eq!(
+        (typed.program.as_str(), typed.args.as_slice()),
+        ("/here/./agent", &["two words".into(), "-x".into()][..])
+    );
+    assert_eq!(config.named_agent("from-path", cwd).unwrap().program, "from-path");
+    for bad in ["", "'open"] {
+        assert!(matches!(config.named_agent(bad, cwd), Err(ConfigError::BadCommand { .. })));
+    }
+}
+
+#[test]
+fn mistakes_are_shown_with_their_place_and_without_values() {
+    let text = problem("agents:\n  a: { command: 5 }\nproviders: { p: { apiKey: [sk-secret] } }\n");
+    insta::assert_snapshot!(text);
+    assert!(!text.contains("sk-secret"));
+    insta::assert_snapshot!(problem("a: [\n"));
+    insta::assert_snapshot!(problem("just words\n"));
+}
+
+#[test]
+fn set_keeps_comments_and_layout_where_it_can() {
+    let home = home(FULL);
+    let edited = set(home.path(), "defaultAgent", "mine").unwrap();
+    assert_eq!(edited, Edited { value: json!("mine"), comments_lost: false });
+    set(home.path(), "defaultLevel", "3").unwrap();
+    let text = fs::read_to_string(path(home.path())).unwrap();
+    assert_eq!(text, FULL.replace("other   # who plays", "mine   # who plays") + "defaultLevel: 3\n");
+}
+
+#[test]
+fn set_writes_anew_where_it_must() {
+    let home = home(FULL);
+    let edited = set(home.path(), "agents.third.command", "third").unwrap();
+    assert!(edited.comments_lost);
+    assert_eq!(load(home.path()).unwrap().agents.len(), 3);
+    assert_eq!(value(home.path()).unwrap()["theirs"], json!([1, 2]));
+    let again = set(home.path(), "agents.third.args", "[a, '-b']").unwrap();
+    assert_eq!(again, Edited { value: json!(["a", "-b"]), comments_lost: false });
+}
+
+#[test]
+fn set_understands_a_text_where_only_a_text_is_valid() {
+    let home = tempfile::tempdir().unwrap();
+    assert_eq!(
+        set(home.path(), "providers.p", "{baseUrl: 'http://h'}").unwrap().value,
+        json!({"baseUrl": "http://h"})
+    );
+    assert_eq!(set(home.path(), "providers.p.apiKey", "12345").unwrap().value, json!("12345"));
+    let mode = fs::metadata(path(home.path())).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_bad_value_changes_nothing() {
+    let home = home(FULL);
+    assert!(matches!(set(home.path(), "agents.mine", "[]"), Err(ConfigError::Invalid { .. })));
+    assert!(matches!(set(home.path(), "agents..x", "1"), Err(ConfigError::BadKey { .. })));
+    assert!(matches!(set(home.path(), "models.new.name", "x"), Err(ConfigError::Invalid { .. })));
+    assert_eq!(fs::read_to_string(path(home.path())).unwrap(), FULL);
+}
+
+#[test]
+fn a_linked_file_stays_a_link() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("dotfiles.yaml");
+    fs::write(&target, "defaultModel: a\n").unwrap();
+    std::os::unix::fs::symlink(&target, path(dir.path())).unwrap();
+    set(dir.path(), "defaultModel", "b").unwrap();
+    assert_eq!(fs::read_to_string(&target).unwrap(), "defaultModel: b\n");
+    assert!(fs::symlink_metadata(path(dir.path())).unwrap().is_symlink());
+}

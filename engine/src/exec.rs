@@ -1,0 +1,254 @@
+//! One step of one thread: lock → head → route → agent → check the reply → advance.
+//!
+//! The only place that moves a head. It holds the thread's lock from before the agent is spawned, and moves the head by
+//! compare-and-set for the sake of engines that know no lock. Whatever fails, the head stays where it was.
+
+mod error;
+mod reply;
+mod visit;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use self::error::ExecError;
+pub use self::reply::ReplyFault;
+use self::visit::{Outcome, Visit};
+use crate::config::Config;
+use crate::home::{Env, Homes};
+use crate::lock::ThreadLock;
+use crate::moderator::{Route, SUSPEND, Target};
+use crate::spawn::Stop;
+use crate::spawn::protocol::AgentCommand;
+use crate::store::{Hash, Store};
+use crate::thread::{self, Head, HeadKind, StartNode, Status, StepNode, ThreadError, ThreadId};
+use crate::workflow::{self, Workflow};
+
+/// What a step needs beside its thread.
+#[derive(Clone, Copy)]
+pub struct Engine<'a> {
+    /// Nodes and variables.
+    pub store: &'a Store,
+    /// Where the lock is; both are made explicit in the agent's environment.
+    pub homes: &'a Homes,
+    /// Who plays which role.
+    pub config: &'a Config,
+    /// The agent's environment.
+    pub env: &'a Env,
+    /// Who plays when nothing is configured.
+    pub builtin: &'a AgentCommand,
+    /// Set when this program is to stop.
+    pub stop: &'a Stop,
+}
+
+/// How one step is to be run.
+#[derive(Clone, Debug, Default)]
+pub struct ExecOptions {
+    /// This agent, whatever the configuration says.
+    pub agent: Option<AgentCommand>,
+    /// This directory instead of the thread's own; absolute.
+    pub cwd: Option<PathBuf>,
+    /// How long the agent may take.
+    pub deadline: Option<Duration>,
+    /// Whether the agent gets our stderr itself, rather than a pipe to [`Observer::agent_stderr`].
+    pub inherit_stderr: bool,
+}
+
+/// Who is told what happens while it happens.
+pub trait Observer {
+    /// An agent is about to start.
+    fn spawning(&mut self, role: &str, agent: &AgentCommand, cwd: &Path);
+    /// The agent wrote to its stderr.
+    fn agent_stderr(&mut self, bytes: &[u8]);
+}
+
+/// Where a thread stands after a step, and what the step was.
+#[derive(Clone, Debug)]
+pub struct StepReport {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its Workflow node.
+    pub workflow: Hash,
+    /// Its head now.
+    pub head: Hash,
+    /// Its state now.
+    pub status: Status,
+    /// Who plays next, while it is idle.
+    pub current_role: Option<String>,
+    /// The step that was made; none when nothing was spawned.
+    pub played: Option<Played>,
+    /// Why the step counts as failed: the head has stayed.
+    pub failure: Option<String>,
+    /// What stands in the way of the next step, if that is known by now.
+    pub obstacle: Option<String>,
+}
+
+/// A step that an agent has just made.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// The StepNode.
+    pub hash: Hash,
+    /// The same, decoded.
+    pub step: StepNode,
+    /// Its output's payload.
+    pub output: serde_json::Value,
+}
+
+/// Runs the next step of an idle thread. A suspended thread is only reported; an ended or cancelled one is an error.
+pub fn step_once(
+    engine: &Engine<'_>,
+    thread: &ThreadId,
+    options: &ExecOptions,
+    observer: &mut dyn Observer,
+) -> Result<StepReport, ExecError> {
+    let turn = Turn::begin(engine, thread)?;
+    match turn.head.status {
+        Status::Idle => {}
+        Status::Suspended { .. } => return Ok(turn.report(turn.head.hash, turn.head.status.clone())),
+        Status::Ended { .. } | Status::Cancelled { .. } => {
+            return Err(ExecError::NotActive { thread: *thread, status: turn.head.status.as_str() });
+        }
+    }
+    let route = thread::next(engine.store, &turn.workflow, &turn.head)?;
+    match &route.target {
+        Target::Role(role) => {
+            turn.play(&Visit::routed(&turn.start, role, &route, options)?, options, observer)
+        }
+        Target::End | Target::Suspend => {
+            let status = turn.settled(&route, turn.head.step());
+            turn.advance(&turn.head.hash, &status)?;
+            Ok(turn.report(turn.head.hash, status))
+        }
+    }
+}
+
+/// Takes a suspended thread up again with its suspended role, or an ended one by its `$START` edge `resume`. `text` is
+/// what the person has to say, added below the message the thread was left with.
+pub fn resume_once(
+    engine: &Engine<'_>,
+    thread: &ThreadId,
+    text: Option<&str>,
+    options: &ExecOptions,
+    observer: &mut dyn Observer,
+) -> Result<StepReport, ExecError> {
+    let turn = Turn::begin(engine, thread)?;
+    let (role, message) = match &turn.head.status {
+        Status::Suspended { role, message } => (role.clone(), message.clone()),
+        Status::Ended { .. } => match thread::again(&turn.workflow)? {
+            Route { target: Target::Role(role), prompt, .. } => (role, prompt),
+            _ => return Err(ExecError::NothingToResume { thread: *thread }),
+        },
+        status => return Err(ExecError::NotResumable { thread: *thread, status: status.as_str() }),
+    };
+    let last = turn.head.step().map_or(turn.start.cwd.as_str(), |step| step.cwd.as_str());
+    let visit = Visit {
+        role,
+        prompt: joined(&message, text.unwrap_or_default()),
+        cwd: options.cwd.clone().unwrap_or_else(|| PathBuf::from(last)),
+    };
+    turn.play(&visit, options, observer)
+}
+
+/// The message, a blank line, the text; or the one that is there.
+fn joined(message: &str, text: &str) -> String {
+    match (message.trim().is_empty(), text.trim().is_empty()) {
+        (true, _) => text.to_owned(),
+        (false, true) => message.to_owned(),
+        (false, false) => format!("{message}\n\n{text}"),
+    }
+}
+
+/// Who plays by that route.
+fn player(route: Route) -> Option<String> {
+    match route.target {
+        Target::Role(role) => Some(role),
+        Target::End | Target::Suspend => None,
+    }
+}
+
+/// A locked thread, read once under the lock.
+struct Turn<'a> {
+    engine: &'a Engine<'a>,
+    thread: ThreadId,
+    head: Head,
+    start: StartNode,
+    workflow: Workflow,
+    _lock: ThreadLock,
+}
+
+impl<'a> Turn<'a> {
+    /// The first look finds what the marker is to say (a start never changes); what counts is read under the lock.
+    fn begin(engine: &'a Engine<'a>, thread: &ThreadId) -> Result<Turn<'a>, ExecError> {
+        let store = engine.store;
+        let start = thread::head(store, thread)?.start(store)?;
+        let lock = ThreadLock::acquire(&engine.homes.uwf, thread, &start.workflow, store.now())?;
+        let head = thread::head(store, thread)?;
+        let workflow = workflow::get(store, &start.workflow).map_err(ThreadError::from)?;
+        Ok(Turn { engine, thread: *thread, head, start, workflow, _lock: lock })
+    }
+
+    /// Spawns the agent, checks what it did, and moves the head if that was a success.
+    fn play(
+        &self,
+        visit: &Visit,
+        options: &ExecOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<StepReport, ExecError> {
+        let (played, outcome) = visit.run(self, options, observer)?;
+        if let Outcome::Failed(message) = outcome {
+            let idle = self.head.status == Status::Idle;
+            return Ok(StepReport {
+                current_role: idle.then(|| visit.role.clone()),
+                played: Some(played),
+                failure: Some(message),
+                ..self.report(self.head.hash, self.head.status.clone())
+            });
+        }
+        let (hash, step) = (played.hash, played.step.clone());
+        let (status, current_role, obstacle) = match (outcome, self.after(&played)) {
+            (Outcome::Suspended(message), _) => (Status::Suspended { role: step.role, message }, None, None),
+            (_, Err(error)) => (Status::Idle, None, Some(error.to_string())),
+            (_, Ok(route)) => (self.settled(&route, Some(&step)), player(route), None),
+        };
+        self.advance(&hash, &status)?;
+        Ok(StepReport { current_role, obstacle, played: Some(played), ..self.report(hash, status) })
+    }
+
+    /// Where the graph leads from a step that is about to become the head.
+    fn after(&self, played: &Played) -> Result<Route, ThreadError> {
+        let kind = HeadKind::Step(played.step.clone());
+        let head = Head { hash: played.hash, status: Status::Idle, kind, updated: self.engine.store.now() };
+        thread::next(self.engine.store, &self.workflow, &head)
+    }
+
+    /// The state that a route leads to by itself.
+    fn settled(&self, route: &Route, last: Option<&StepNode>) -> Status {
+        match route.target {
+            Target::Role(_) => Status::Idle,
+            Target::End => Status::Ended { completed_at: self.engine.store.now() },
+            Target::Suspend => {
+                let role = last.map_or(SUSPEND, |step| step.role.as_str()).to_owned();
+                Status::Suspended { role, message: route.prompt.clone() }
+            }
+        }
+    }
+
+    fn advance(&self, to: &Hash, status: &Status) -> Result<(), ExecError> {
+        Ok(thread::advance(self.engine.store, &self.thread, &self.head.hash, to, status)?)
+    }
+
+    fn report(&self, head: Hash, status: Status) -> StepReport {
+        StepReport {
+            thread: self.thread,
+            workflow: self.start.workflow,
+            head,
+            status,
+            current_role: None,
+            played: None,
+            failure: None,
+            obstacle: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

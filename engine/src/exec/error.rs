@@ -1,0 +1,141 @@
+//! Why a step could not be made, and what to do about it.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::reply::ReplyFault;
+use crate::config::ConfigError;
+use crate::lock::LockError;
+use crate::spawn::SpawnError;
+use crate::spawn::protocol::ProtocolError;
+use crate::thread::{ThreadError, ThreadId};
+
+/// Why a step could not be made. The head is where it was in every case.
+#[derive(Debug, Error)]
+pub enum ExecError {
+    /// Somebody else runs a step of the thread.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The thread, its workflow or its route.
+    #[error(transparent)]
+    Thread(#[from] ThreadError),
+    /// Who is to play.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The thread has come to its end.
+    #[error("thread {thread} is not active: its status is {status}")]
+    NotActive {
+        /// The thread.
+        thread: ThreadId,
+        /// Its status.
+        status: &'static str,
+    },
+    /// There is nothing to take up.
+    #[error("thread {thread} cannot be resumed: its status is {status}")]
+    NotResumable {
+        /// The thread.
+        thread: ThreadId,
+        /// Its status.
+        status: &'static str,
+    },
+    /// The `$START` edge `resume` leads to no role.
+    #[error("thread {thread} cannot be resumed: its workflow's `$START` edge `resume` leads to no role")]
+    NothingToResume {
+        /// The thread.
+        thread: ThreadId,
+    },
+    /// There is nothing to say to the role.
+    #[error("there is no prompt for role `{role}`")]
+    EmptyPrompt {
+        /// The role.
+        role: String,
+    },
+    /// The edge prompt is no command line argument any more.
+    #[error("the prompt for role `{role}` is {bytes} bytes long: at most {} fit on a command line", 120 << 10)]
+    PromptTooLong {
+        /// The role.
+        role: String,
+        /// Its length.
+        bytes: usize,
+    },
+    /// The edge's location rendered to nothing.
+    #[error("the location of the edge to role `{role}` renders to nothing")]
+    EmptyLocation {
+        /// The role.
+        role: String,
+    },
+    /// The directory to work in is not there.
+    #[error("there is no directory {} for role `{role}` to work in", path.display())]
+    NoDirectory {
+        /// The role.
+        role: String,
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The agent's process.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// The agent came to its end without a reply.
+    #[error("the agent `{agent}` gave no reply: it ended with {exit}{}", quoted(stderr))]
+    NoReply {
+        /// The program.
+        agent: String,
+        /// How it exited.
+        exit: String,
+        /// The end of its stderr, when we saw that.
+        stderr: String,
+        /// What its stdout was instead.
+        source: Option<ProtocolError>,
+    },
+    /// The agent's reply is not true.
+    #[error("the reply of the agent `{agent}` is not valid; the head has not moved")]
+    BadReply {
+        /// The program.
+        agent: String,
+        /// In which way.
+        source: Box<ReplyFault>,
+    },
+}
+
+/// The agent's last words, as an indented block.
+fn quoted(stderr: &str) -> String {
+    let block: String = stderr.lines().map(|line| format!("\n    {line}")).collect();
+    if block.is_empty() { block } else { format!("; its last words:{block}") }
+}
+
+impl ExecError {
+    /// What to do about it, when that can be said.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            ExecError::Lock(LockError::Busy { thread, .. }) => {
+                Some(format!("wait for it; `uwf thread show {thread}` tells how it stands"))
+            }
+            ExecError::Thread(error) => error.hint(),
+            ExecError::Config(error) => error.hint(),
+            ExecError::NotActive { thread, status: "end" } => {
+                Some(format!("begin it again with `uwf thread resume {thread} -p TEXT`"))
+            }
+            ExecError::NotActive { .. } | ExecError::NotResumable { status: "cancelled", .. } => {
+                Some("a cancelled thread stays so; start a new one".to_owned())
+            }
+            ExecError::NotResumable { thread, .. } => {
+                Some(format!("run its next step with `uwf thread exec {thread}`"))
+            }
+            ExecError::EmptyPrompt { .. } => Some("say what to do with -p TEXT".to_owned()),
+            ExecError::PromptTooLong { .. } => Some(
+                "let the step before write long text to a file and name the file in its output".to_owned(),
+            ),
+            ExecError::EmptyLocation { .. } => Some(
+                "the output of the step before must give the names used in the edge's `location`".to_owned(),
+            ),
+            ExecError::NoDirectory { .. } => {
+                Some("create it, or run the step elsewhere with --cwd DIR".to_owned())
+            }
+            ExecError::Spawn(SpawnError::Start { .. }) => {
+                Some("name an agent with --agent, or set defaultAgent in config.yaml".to_owned())
+            }
+            _ => None,
+        }
+    }
+}

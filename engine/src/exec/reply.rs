@@ -1,0 +1,118 @@
+//! Whether an agent's reply is true: the step it names exists, belongs to this thread and this visit, and its output
+//! is one the role may give.
+
+use thiserror::Error;
+
+use super::Played;
+use super::visit::Outcome;
+use crate::moderator::SUSPEND;
+use crate::schema::{Violation, builtin};
+use crate::spawn::protocol::Reply;
+use crate::store::{Hash, Store, StoreError};
+use crate::thread::{StepNode, ThreadError, step_node};
+
+/// What the step must say of itself.
+pub(super) struct Expected<'a> {
+    pub(super) start: Hash,
+    pub(super) head: Hash,
+    pub(super) role: &'a str,
+}
+
+/// How a reply can be untrue.
+#[derive(Debug, Error)]
+pub enum ReplyFault {
+    /// There is no such step.
+    #[error("the step {step} it names cannot be read")]
+    NoStep {
+        /// The step.
+        step: Hash,
+        /// Why.
+        source: Box<ThreadError>,
+    },
+    /// The step belongs elsewhere.
+    #[error("its step {step} has {field} {found}, expected {expected}")]
+    Elsewhere {
+        /// The step.
+        step: Hash,
+        /// `start`, `prev` or `role`.
+        field: &'static str,
+        /// What the step says.
+        found: String,
+        /// What this visit would say.
+        expected: String,
+    },
+    /// The output is of a type the role does not give.
+    #[error(
+        "its output {output} is of type {found}: expected the role's schema {expected}, ErrorOutput or SuspendOutput"
+    )]
+    OutputType {
+        /// The output node.
+        output: Hash,
+        /// Its type.
+        found: Hash,
+        /// The role's schema.
+        expected: Hash,
+    },
+    /// The output does not obey its own schema.
+    #[error("its output {output} does not obey the role's schema: {}", violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    OutputInvalid {
+        /// The output node.
+        output: Hash,
+        /// In which ways.
+        violations: Vec<Violation>,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Reads the step that `reply` names and compares it with what was asked; `schema` is the role's.
+pub(super) fn check(
+    store: &Store,
+    reply: Reply,
+    expected: &Expected<'_>,
+    schema: &Hash,
+) -> Result<(Played, Outcome), ReplyFault> {
+    let (hash, told_failure) = match reply {
+        Reply::Bare(hash) => (hash, None),
+        Reply::Output(output) => (
+            output.step_hash,
+            output
+                .is_error
+                .then(|| output.error_message.unwrap_or_else(|| "the agent gave no reason".to_owned())),
+        ),
+    };
+    let step = step_node(store, &hash)
+        .map_err(|source| ReplyFault::NoStep { step: hash, source: Box::new(source) })?;
+    belongs(&hash, &step, expected)?;
+    let node = store.get(&step.output)?;
+    if ![*schema, builtin::ERROR_OUTPUT, builtin::SUSPEND_OUTPUT].contains(&node.type_) {
+        return Err(ReplyFault::OutputType { output: step.output, found: node.type_, expected: *schema });
+    }
+    let violations = store.validate(&node.type_, &node.payload)?;
+    if !violations.is_empty() {
+        return Err(ReplyFault::OutputInvalid { output: step.output, violations });
+    }
+    let text = |field: &str| node.payload[field].as_str().unwrap_or_default().to_owned();
+    let outcome = match told_failure {
+        Some(message) => Outcome::Failed(message),
+        None if node.type_ == builtin::ERROR_OUTPUT => Outcome::Failed(text("error")),
+        None if text("$status") == SUSPEND => Outcome::Suspended(text("reason")),
+        None => Outcome::Answer,
+    };
+    Ok((Played { hash, step, output: node.payload }, outcome))
+}
+
+fn belongs(hash: &Hash, step: &StepNode, expected: &Expected<'_>) -> Result<(), ReplyFault> {
+    let name = |hash: Option<Hash>| hash.map_or("null".to_owned(), |hash| hash.to_string());
+    let prev = (expected.head != expected.start).then_some(expected.head);
+    let fields = [
+        ("start", step.start.to_string(), expected.start.to_string()),
+        ("prev", name(step.prev), name(prev)),
+        ("role", step.role.clone(), expected.role.to_owned()),
+    ];
+    match fields.into_iter().find(|(_, found, expected)| found != expected) {
+        Some((field, found, expected)) => Err(ReplyFault::Elsewhere { step: *hash, field, found, expected }),
+        None => Ok(()),
+    }
+}

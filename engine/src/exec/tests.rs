@@ -1,0 +1,281 @@
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::*;
+use crate::fixture::{Place, reply};
+use crate::schema::builtin;
+use crate::thread::{failed_attempts, head, record_failure};
+
+/// One step of `thread` by that agent, as the library does it.
+fn exec(place: &Place, thread: &ThreadId, agent: &str) -> Result<StepReport, ExecError> {
+    with(place, &options(agent), |engine, options| step_once(engine, thread, options, &mut Deaf))
+}
+
+fn resume(place: &Place, thread: &ThreadId, agent: &str, text: &str) -> Result<StepReport, ExecError> {
+    with(place, &options(agent), |engine, options| {
+        resume_once(engine, thread, Some(text), options, &mut Deaf)
+    })
+}
+
+fn options(agent: &str) -> ExecOptions {
+    let command = Config::default().named_agent(&format!("{agent} own"), Path::new("/")).unwrap();
+    ExecOptions { agent: Some(command), ..ExecOptions::default() }
+}
+
+fn with<T>(place: &Place, options: &ExecOptions, run: impl FnOnce(&Engine<'_>, &ExecOptions) -> T) -> T {
+    let (store, homes, env) = (place.store(), place.homes(), place.env());
+    let builtin = AgentCommand { program: "no-builtin-agent-here".to_owned(), args: vec![] };
+    let engine = Engine {
+        store: &store,
+        homes: &homes,
+        config: &Config::default(),
+        env: &env,
+        builtin: &builtin,
+        stop: &Stop::default(),
+    };
+    run(&engine, options)
+}
+
+struct Deaf;
+
+impl Observer for Deaf {
+    fn spawning(&mut self, _: &str, _: &AgentCommand, _: &Path) {}
+    fn agent_stderr(&mut self, _: &[u8]) {}
+}
+
+fn head_of(place: &Place, thread: &ThreadId) -> (Hash, &'static str) {
+    let head = head(&place.store(), thread).unwrap();
+    (head.hash, head.status.as_str())
+}
+
+#[test]
+fn a_step_is_asked_for_checked_and_becomes_the_head() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let step = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
+    let report = exec(&place, &thread, &place.agent(&[reply(&step, "writer", None)])).unwrap();
+    assert_eq!(
+        (report.head, report.status, report.current_role.as_deref()),
+        (step, Status::Idle, Some("checker"))
+    );
+    assert_eq!(head_of(&place, &thread), (step, "idle"));
+    let project = place.project().canonicalize().unwrap();
+    let call = format!("{}|own --thread {thread} --role writer --prompt Write it.", project.display());
+    assert_eq!(place.calls(), [call]);
+    assert_eq!(fs::read_dir(place.homes().uwf.join("running")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_step_that_leads_to_the_end_ends_the_thread_and_forgets_failed_attempts() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let failed = place.step(&thread, None, "writer", &json!({"$status": "error", "error": "x"}));
+    record_failure(&place.store(), &thread, "writer", &failed).unwrap();
+    let step = place.step(&thread, None, "writer", &json!({"$status": "done"}));
+    let report = exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
+    assert_eq!(report.status, Status::Ended { completed_at: crate::fixture::clock() });
+    assert_eq!(head_of(&place, &thread), (step, "end"));
+    assert_eq!(failed_attempts(&place.store(), &thread, "writer").unwrap(), []);
+    let error = exec(&place, &thread, "unused").unwrap_err();
+    assert_eq!(error.to_string(), format!("thread {thread} is not active: its status is end"));
+    assert!(error.hint().unwrap().contains("resume"));
+}
+
+#[test]
+fn a_role_that_asks_and_an_edge_that_asks_suspend() {
+    for output in [json!({"$status": "$SUSPEND", "reason": "What now?"}), json!({"$status": "waits"})] {
+        let place = Place::new();
+        let thread = place.flow_thread();
+        let step = place.step(&thread, None, "writer", &output);
+        let report = exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
+        let expected = Status::Suspended { role: "writer".into(), message: "What now?".into() };
+        assert_eq!((report.head, &report.status), (step, &expected));
+        // Another exec tells the same and starts nothing.
+        let told = exec(&place, &thread, "/no/such/agent").unwrap();
+        assert_eq!((told.status, told.played.is_none(), place.calls().len()), (expected, true, 1));
+
+        let next = place.step(&thread, Some(step), "writer", &json!({"$status": "checked"}));
+        let report = resume(&place, &thread, &place.agent(&[next.to_string()]), "Go on.").unwrap();
+        assert_eq!((report.head, report.status), (next, Status::Idle));
+        // The prompt has three lines, so the log has, too.
+        assert_eq!(place.calls()[1..].join("\n").split("--prompt ").nth(1), Some("What now?\n\nGo on."));
+    }
+}
+
+#[test]
+fn an_ended_thread_is_resumed_only_by_success() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let step = place.step(&thread, None, "writer", &json!({"$status": "done"}));
+    exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
+    let failed = place.step(&thread, Some(step), "writer", &json!({"$status": "error", "error": "no"}));
+    let report =
+        resume(&place, &thread, &place.agent(&[reply(&failed, "writer", Some("no"))]), "More.").unwrap();
+    assert_eq!((report.failure.as_deref(), head_of(&place, &thread)), (Some("no"), (step, "end")));
+    let next = place.step(&thread, Some(step), "writer", &json!({"$status": "checked"}));
+    resume(&place, &thread, &place.agent(&[next.to_string()]), "More.").unwrap();
+    assert_eq!(head_of(&place, &thread), (next, "idle"));
+    assert!(place.calls().join("\n").contains("--prompt Write it anew.\n\nMore."));
+    let error = resume(&place, &thread, "unused", "More.").unwrap_err();
+    assert_eq!(error.to_string(), format!("thread {thread} cannot be resumed: its status is idle"));
+}
+
+#[test]
+fn a_failed_step_leaves_the_head_where_it_was() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let before = head_of(&place, &thread);
+    let failed = place.step(&thread, None, "writer", &json!({"$status": "error", "error": "no fence"}));
+    for (answer, message) in
+        [(reply(&failed, "writer", Some("told")), "told"), (failed.to_string(), "no fence")]
+    {
+        let report = exec(&place, &thread, &place.agent(&[answer])).unwrap();
+        assert_eq!(report.failure.as_deref(), Some(message));
+        assert_eq!((report.head, report.current_role.as_deref()), (before.0, Some("writer")));
+        assert_eq!(report.played.unwrap().hash, failed);
+        assert_eq!(head_of(&place, &thread), before);
+    }
+}
+
+#[test]
+fn a_reply_that_is_not_true_is_refused() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let other = place.flow_thread();
+    let store = place.store();
+    let before = head_of(&place, &thread);
+    let first = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
+    let fine = json!({"$status": "fine"});
+    let of_another_type = {
+        let mut step = serde_json::to_value(thread::step_node(&store, &first).unwrap()).unwrap();
+        step["output"] = json!(store.put_text("free text").unwrap());
+        store.put(&builtin::STEP_NODE, &step).unwrap()
+    };
+    let cases = [
+        (place.step(&thread, None, "checker", &fine), "has role checker, expected writer"),
+        (place.step(&thread, Some(first), "writer", &json!({"$status": "done"})), "has prev"),
+        (of_another_type, "is of type 7VQ43ZSJTEWA7: expected the role's schema"),
+        (before.0, "cannot be read"),
+        ("0000000000000".parse().unwrap(), "cannot be read"),
+    ];
+    for (step, words) in cases {
+        let error = exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap_err();
+        let ExecError::BadReply { source, .. } = &error else { panic!("{error}") };
+        assert!(source.to_string().contains(words), "{source}");
+        assert_eq!(head_of(&place, &thread), before);
+    }
+    // Both threads have the same start node content but for nothing: the same hash, so a step of `other` is ours, too.
+    assert_eq!(head_of(&place, &other).0, before.0);
+}
+
+#[test]
+fn an_agent_without_a_reply_is_an_error_with_its_last_words() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let failing = place.script("echo out of luck >&2; exit 7\n");
+    let error = exec(&place, &thread, &failing).unwrap_err().to_string();
+    let expected =
+        "the agent `sh` gave no reply: it ended with exit status 7; its last words:\n    out of luck";
+    assert_eq!(error, expected);
+    let silent = place.script("echo 'not a reply'\n");
+    let error = exec(&place, &thread, &silent).unwrap_err();
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(source, "the agent's last line of stdout is neither JSON nor a step hash: not a reply");
+    let none = exec(&place, &thread, "/no/such/agent").unwrap_err();
+    assert!(none.hint().unwrap().contains("--agent"));
+}
+
+#[test]
+fn a_location_counts_from_the_threads_directory_and_must_be_there() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let there = json!({"$status": "elsewhere", "dir": "sub/dir"});
+    let step = place.step(&thread, None, "writer", &there);
+    exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
+    let error = exec(&place, &thread, "unused").unwrap_err();
+    assert!(error.to_string().ends_with("project/sub/dir for role `checker` to work in"), "{error}");
+    fs::create_dir_all(place.project().join("sub/dir")).unwrap();
+    let next = place.step(&thread, Some(step), "checker", &json!({"$status": "fine"}));
+    exec(&place, &thread, &place.agent(&[next.to_string()])).unwrap();
+    assert!(place.calls()[1].split('|').next().unwrap().ends_with("project/sub/dir"));
+}
+
+#[test]
+fn an_empty_location_is_an_error() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let step = place.step(&thread, None, "writer", &json!({"$status": "elsewhere"}));
+    exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
+    let error = exec(&place, &thread, "unused").unwrap_err();
+    assert_eq!(error.to_string(), "the location of the edge to role `checker` renders to nothing");
+    assert_eq!(head_of(&place, &thread), (step, "idle"));
+}
+
+#[test]
+fn a_prompt_beyond_the_kernels_limit_is_refused_before_the_spawn() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let dir = "x".repeat((120 << 10) + 1);
+    let step = place.step(&thread, None, "writer", &json!({"$status": "lost", "dir": dir}));
+    exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
+    let error = exec(&place, &thread, "unused").unwrap_err();
+    assert!(matches!(error, ExecError::PromptTooLong { bytes: 122_881, .. }), "{error}");
+}
+
+#[test]
+fn a_step_whose_way_on_is_broken_is_kept_and_says_so() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let step = place.step(&thread, None, "writer", &json!({"$status": "lost"}));
+    let report = exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
+    assert_eq!((report.head, report.status, report.current_role), (step, Status::Idle, None));
+    assert!(report.obstacle.unwrap().contains("renders to nothing"));
+}
+
+#[test]
+fn of_three_at_once_one_runs_and_two_are_told_who_does() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let step = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
+    let agent = place.script(&format!("sleep 1; echo {step}\n"));
+    let results = std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..3).map(|_| scope.spawn(|| exec(&place, &thread, &agent))).collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(place.calls().len(), 1, "one agent");
+    let busy: Vec<String> =
+        results.iter().filter_map(|result| result.as_ref().err()).map(ToString::to_string).collect();
+    let expected = format!("thread {thread} is already running, in process {}", std::process::id());
+    assert_eq!(busy, [expected.clone(), expected]);
+    assert_eq!(head_of(&place, &thread), (step, "idle"));
+}
+
+#[test]
+fn another_engine_that_moves_the_head_meanwhile_is_noticed() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let start = head_of(&place, &thread).0;
+    let ours = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
+    let theirs = place.step(&thread, None, "writer", &json!({"$status": "again"}));
+    let (entered, go) = (place.path().join("entered"), place.path().join("go"));
+    let script = format!(
+        "touch {}; while [ ! -e {} ]; do sleep 0.02; done; echo {ours}\n",
+        entered.display(),
+        go.display()
+    );
+    let agent = place.script(&script);
+    let result = std::thread::scope(|scope| {
+        let run = scope.spawn(|| exec(&place, &thread, &agent));
+        while !entered.exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        thread::advance(&place.store(), &thread, &start, &theirs, &Status::Idle).unwrap();
+        fs::write(&go, "").unwrap();
+        run.join().unwrap()
+    });
+    let expected = format!("the head of thread {thread} has moved: expected {start}, found {theirs}");
+    assert_eq!(result.unwrap_err().to_string(), expected);
+    assert_eq!(head_of(&place, &thread).0, theirs);
+}

@@ -1,0 +1,266 @@
+//! A place to test in: two homes, a project, a clock, agents that answer from a list, and a store that another
+//! implementation wrote. Only compiled for tests.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::cli::{Process, main_with};
+use crate::home::{Env, Homes};
+use crate::schema::builtin;
+use crate::spawn::Stop;
+use crate::store::{Hash, Store, cbor};
+use crate::thread::{self, StepNode, ThreadId};
+use crate::workflow;
+
+/// When everything happens: 2027-01-15 08:00:00 UTC.
+pub(crate) fn clock() -> u64 {
+    1_800_000_000_000
+}
+
+/// A workflow with every kind of edge.
+pub(crate) const FLOW: &str = "
+name: flow
+description: For tests
+roles:
+  writer:
+    description: Writes
+    goal: You write.
+    capabilities: []
+    procedure: Write.
+    output: A text.
+    frontmatter:
+      type: object
+      required: [$status]
+      properties:
+        $status: { enum: [again, checked, elsewhere, done, waits, lost] }
+        dir: { type: string }
+  checker:
+    description: Checks
+    goal: You check.
+    capabilities: []
+    procedure: Check.
+    output: A verdict.
+    frontmatter:
+      type: object
+      required: [$status]
+      properties:
+        $status: { const: fine }
+graph:
+  $START:
+    new: { role: writer, prompt: Write it. }
+    resume: { role: writer, prompt: Write it anew. }
+  writer:
+    again: { role: writer, prompt: Once more. }
+    checked: { role: checker, prompt: 'Check it.' }
+    elsewhere: { role: checker, prompt: Check it there., location: '{{{dir}}}' }
+    done: { role: $END, prompt: Well done. }
+    waits: { role: $SUSPEND, prompt: What now? }
+    lost: { role: checker, prompt: '{{{dir}}}' }
+  checker:
+    fine: { role: $END, prompt: Fine. }
+";
+
+/// Homes, a project directory, and the command line on top of them.
+pub(crate) struct Place {
+    dir: TempDir,
+}
+
+/// What a command line did.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) exit: u8,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+impl Place {
+    /// Nothing but the project, which knows the workflow `flow`.
+    pub(crate) fn new() -> Place {
+        let place = Place { dir: tempfile::tempdir().unwrap() };
+        fs::create_dir_all(place.project().join(".workflows")).unwrap();
+        fs::write(place.project().join(".workflows/flow.yaml"), FLOW).unwrap();
+        place
+    }
+
+    /// The store that another implementation wrote, in its own layout, and its project.
+    pub(crate) fn reference() -> Place {
+        let place = Place { dir: tempfile::tempdir().unwrap() };
+        let dump: Value = serde_json::from_str(include_str!("../testdata/reference_store.json")).unwrap();
+        materialise(&dump, &place.homes().ocas);
+        let workflows = place.project().join(".workflows");
+        fs::create_dir_all(&workflows).unwrap();
+        fs::write(workflows.join("fix-bug.yaml"), include_str!("../testdata/workflows/fix-bug.yaml"))
+            .unwrap();
+        place
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.path().join("project")
+    }
+
+    pub(crate) fn homes(&self) -> Homes {
+        Homes { uwf: self.path().join("uwf"), ocas: self.path().join("ocas") }
+    }
+
+    pub(crate) fn env(&self) -> Env {
+        let path = |name: &str| self.path().join(name).into_os_string();
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        [("HOME", path("")), ("UWF_HOME", path("uwf")), ("OCAS_HOME", path("ocas")), ("PATH", search)]
+            .into_iter()
+            .collect()
+    }
+
+    pub(crate) fn store(&self) -> Store {
+        Store::open(&self.homes().ocas, clock).unwrap()
+    }
+
+    /// Runs `uwf` in the project, as a script would: no terminal anywhere.
+    pub(crate) fn uwf(&self, args: &[&str]) -> Ran {
+        self.run(args, "", false)
+    }
+
+    /// The same on a terminal.
+    pub(crate) fn on_terminal(&self, args: &[&str]) -> Ran {
+        self.run(args, "", true)
+    }
+
+    /// The same with something on stdin.
+    pub(crate) fn run(&self, args: &[&str], stdin: &str, terminal: bool) -> Ran {
+        self.until(args, stdin, terminal, Stop::default())
+    }
+
+    /// The same until a signal comes.
+    pub(crate) fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: Stop) -> Ran {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let exit = main_with(Process {
+            args: std::iter::once(&"uwf").chain(args).map(Into::into).collect(),
+            env: self.env(),
+            cwd: self.project(),
+            stdin: &mut stdin.as_bytes(),
+            out: &mut out,
+            err: &mut err,
+            out_is_terminal: terminal,
+            err_is_terminal: false,
+            program: None,
+            clock,
+            stop,
+            listen: |_| (),
+        });
+        Ran { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
+    }
+
+    /// A thread of `flow` that nothing was done in yet.
+    pub(crate) fn flow_thread(&self) -> ThreadId {
+        let ran = self.uwf(&["thread", "start", "flow", "-p", "A text, please."]);
+        ran.json()["thread"].as_str().unwrap_or_else(|| panic!("{ran:?}")).parse().unwrap()
+    }
+
+    /// Writes a step as an agent would, on `prev` (none: on the thread's start).
+    pub(crate) fn step(&self, thread: &ThreadId, prev: Option<Hash>, role: &str, output: &Value) -> Hash {
+        let store = self.store();
+        let head = thread::head(&store, thread).unwrap();
+        let flow = workflow::get(&store, &head.start(&store).unwrap().workflow).unwrap();
+        let type_ = match output["$status"].as_str().unwrap() {
+            "$SUSPEND" => builtin::SUSPEND_OUTPUT,
+            "error" => builtin::ERROR_OUTPUT,
+            _ => flow.roles[role].frontmatter,
+        };
+        let node = StepNode {
+            start: head.start_hash(),
+            prev,
+            role: role.to_owned(),
+            output: store.put(&type_, output).unwrap(),
+            detail: store.put_text("a record of another shape").unwrap(),
+            agent: "scripted".to_owned(),
+            edge_prompt: "Do it.".to_owned(),
+            started_at_ms: clock() - 1500,
+            completed_at_ms: clock(),
+            cwd: self.project().to_str().unwrap().to_owned(),
+            assembled_prompt: None,
+            usage: None,
+            previous_attempts: None,
+        };
+        store.put(&builtin::STEP_NODE, &serde_json::to_value(node).unwrap()).unwrap()
+    }
+
+    /// An agent that prints one of `replies` at each call, the first one first; calls are logged, see [`Place::calls`].
+    pub(crate) fn agent(&self, replies: &[String]) -> String {
+        self.script(&format!(
+            "n=$(cat \"$D/n\" 2>/dev/null || echo 1); echo $((n+1)) > \"$D/n\"\nsed -n \"${{n}}p\" <<'END'\n{}\nEND\n",
+            replies.join("\n")
+        ))
+    }
+
+    /// An agent of its own words, as a command line; `$D` is a directory of its own.
+    pub(crate) fn script(&self, body: &str) -> String {
+        let own = self.path().join(format!("agent-{}", fs::read_dir(self.path()).unwrap().count()));
+        fs::create_dir_all(&own).unwrap();
+        let (file, log) = (own.join("agent.sh"), self.path().join("calls"));
+        let head = format!("D='{}'\necho \"$PWD|$*\" >> '{}'\n", own.display(), log.display());
+        fs::write(&file, head + body).unwrap();
+        format!("sh {}", file.display())
+    }
+
+    /// The calls that agents got so far: directory, bar, arguments.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        let log = fs::read_to_string(self.path().join("calls")).unwrap_or_default();
+        log.lines().map(str::to_owned).collect()
+    }
+}
+
+/// Writes nodes, index and variables as the other implementation lays them out.
+fn materialise(dump: &Value, ocas: &Path) {
+    for dir in ["nodes", "_index", "vars"] {
+        fs::create_dir_all(ocas.join(dir)).unwrap();
+    }
+    for (hash, node) in dump["nodes"].as_object().unwrap() {
+        fs::write(ocas.join(format!("nodes/{hash}.bin")), cbor::encode(node)).unwrap();
+    }
+    for (type_, hashes) in dump["index"].as_object().unwrap() {
+        let mut file = fs::File::create(ocas.join("_index").join(type_)).unwrap();
+        for hash in hashes.as_array().unwrap() {
+            writeln!(file, "{}", hash.as_str().unwrap()).unwrap();
+        }
+    }
+    let database = Connection::open(ocas.join("vars/_store.db")).unwrap();
+    database.execute_batch(include_str!("store/vars.sql")).unwrap();
+    for (table, columns) in [
+        ("vars", &["name", "schema", "value", "created", "updated", "tags", "labels"][..]),
+        ("history", &["name", "schema", "value", "position", "set_at"]),
+    ] {
+        let places: Vec<String> = (1..=columns.len()).map(|at| format!("?{at}")).collect();
+        let name = if table == "history" { "var_history" } else { table };
+        let sql = format!("INSERT INTO {name}({}) VALUES ({})", columns.join(", "), places.join(", "));
+        for row in dump[table].as_array().unwrap() {
+            let values = columns.iter().map(|column| match &row[*column] {
+                Value::String(text) => rusqlite::types::Value::from(text.clone()),
+                number => rusqlite::types::Value::from(number.as_i64().unwrap()),
+            });
+            database.execute(&sql, rusqlite::params_from_iter(values)).unwrap();
+        }
+    }
+}
+
+/// The reply of an agent of today.
+pub(crate) fn reply(step: &Hash, role: &str, error: Option<&str>) -> String {
+    json!({
+        "stepHash": step, "detailHash": step, "role": role, "frontmatter": {}, "body": "", "startedAtMs": 1,
+        "completedAtMs": 2, "usage": null, "isError": error.is_some(), "errorMessage": error,
+    })
+    .to_string()
+}

@@ -1,0 +1,196 @@
+//! Where things lie, told by the environment: `$UWF_HOME`, `$OCAS_HOME` and the variables themselves as a value.
+//!
+//! Both programs hand their process environment in as an [`Env`]; nothing here reads or changes the real one.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// The environment of a process as a value. An empty variable counts as unset.
+#[derive(Clone, Default)]
+pub struct Env(BTreeMap<OsString, OsString>);
+
+impl Env {
+    /// The value of a variable, if it is set and not empty.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.0.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// The same as text; a value that is not UTF-8 has none.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(OsStr::to_str)
+    }
+
+    /// Sets one variable.
+    pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
+        self.0.insert(name.into(), value.into());
+    }
+
+    /// All variables, empty ones too, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    /// This environment with the variables of a `.env` file beneath it: what is already set is kept. A missing file
+    /// adds nothing. A `${NAME}` in it is filled in by dotenvy, which takes it from the process itself.
+    pub fn with_dotenv(mut self, file: &Path) -> Result<Env, HomeError> {
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(self),
+            Err(source) => return Err(HomeError::UnreadableDotenv { file: file.to_owned(), source }),
+        };
+        for entry in dotenvy::Iter::new(text.as_bytes()) {
+            let (name, value) = entry.map_err(|error| bad_dotenv(file, &text, &error))?;
+            if self.get(&name).is_none() {
+                self.set(name, value);
+            }
+        }
+        Ok(self)
+    }
+}
+
+impl<N: Into<OsString>, V: Into<OsString>> FromIterator<(N, V)> for Env {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Env {
+        Env(variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+    }
+}
+
+impl fmt::Debug for Env {
+    /// Names only: values may be keys.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// The parser's own error quotes the line, which may hold a key: only its number is passed on.
+fn bad_dotenv(file: &Path, text: &str, error: &dotenvy::Error) -> HomeError {
+    let line = match error {
+        dotenvy::Error::LineParse(bad, _) => {
+            text.lines().position(|line| bad.starts_with(line.trim()) && !line.trim().is_empty())
+        }
+        _ => None,
+    };
+    HomeError::BadDotenv { file: file.to_owned(), line: line.map(|index| index + 1) }
+}
+
+/// Our own directory and the store's, both absolute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Homes {
+    /// `$UWF_HOME`: configuration, locks, journals.
+    pub uwf: PathBuf,
+    /// `$OCAS_HOME`: the store.
+    pub ocas: PathBuf,
+}
+
+/// What can be wrong with homes and `.env`.
+#[derive(Debug, Error)]
+pub enum HomeError {
+    /// Neither the variable nor `HOME` is set.
+    #[error("cannot tell where {what} is: neither {variable} nor HOME is set")]
+    NoHome {
+        /// What was looked for.
+        what: &'static str,
+        /// The variable that would have said so.
+        variable: &'static str,
+    },
+    /// `.env` exists and cannot be read.
+    #[error("cannot read {}", file.display())]
+    UnreadableDotenv {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// `.env` is not a list of `NAME=value`.
+    #[error("{}{}: not of the form NAME=value", file.display(), line.map(|n| format!(":{n}")).unwrap_or_default())]
+    BadDotenv {
+        /// The file.
+        file: PathBuf,
+        /// The line, when it could be told.
+        line: Option<usize>,
+    },
+}
+
+impl Homes {
+    /// The homes that `env` names. Relative ones are taken from `cwd`, so that an agent that runs elsewhere finds the
+    /// same place.
+    pub fn from_env(env: &Env, cwd: &Path) -> Result<Homes, HomeError> {
+        let uwf = ["UWF_HOME", "UWF_STORAGE_ROOT", "WORKFLOW_STORAGE_ROOT"];
+        let ocas = ["OCAS_HOME", "OCAS_DIR"];
+        let home = |dir: &str| env.get("HOME").map(|home| Path::new(home).join(dir));
+        let named = |names: &[&str]| names.iter().find_map(|name| env.get(name)).map(PathBuf::from);
+        let missing = |what, variable| HomeError::NoHome { what, variable };
+        Ok(Homes {
+            uwf: cwd.join(
+                named(&uwf).or_else(|| home(".uwf")).ok_or_else(|| missing("uwf's directory", "UWF_HOME"))?,
+            ),
+            ocas: cwd.join(
+                named(&ocas).or_else(|| home(".ocas")).ok_or_else(|| missing("the store", "OCAS_HOME"))?,
+            ),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn homes(pairs: &[(&str, &str)]) -> Homes {
+        Homes::from_env(&pairs.iter().copied().collect(), Path::new("/here")).unwrap()
+    }
+
+    #[test]
+    fn the_newer_name_wins_and_empty_is_unset() {
+        let older =
+            [("HOME", "/h"), ("UWF_STORAGE_ROOT", "/s"), ("WORKFLOW_STORAGE_ROOT", "/w"), ("OCAS_DIR", "/d")];
+        assert_eq!(homes(&older), Homes { uwf: "/s".into(), ocas: "/d".into() });
+        let newer = [("UWF_HOME", "/u"), ("UWF_STORAGE_ROOT", "/s"), ("OCAS_HOME", "/o"), ("OCAS_DIR", "/d")];
+        assert_eq!(homes(&newer), Homes { uwf: "/u".into(), ocas: "/o".into() });
+        let empty = [("HOME", "/h"), ("UWF_HOME", ""), ("OCAS_HOME", "")];
+        assert_eq!(homes(&empty), Homes { uwf: "/h/.uwf".into(), ocas: "/h/.ocas".into() });
+        let relative = [("UWF_HOME", "u"), ("OCAS_HOME", "o")];
+        assert_eq!(homes(&relative), Homes { uwf: "/here/u".into(), ocas: "/here/o".into() });
+    }
+
+    #[test]
+    fn without_any_home_the_missing_variable_is_named() {
+        let error = Homes::from_env(&Env::default(), Path::new("/")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot tell where uwf's directory is: neither UWF_HOME nor HOME is set"
+        );
+    }
+
+    #[test]
+    fn dotenv_fills_gaps_and_never_overrides() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(".env");
+        std::fs::write(&file, "# keys\nA=from-file\nB='two words'\nC=filled\n").unwrap();
+        let env: Env = [("A", "kept"), ("C", "")].into_iter().collect();
+        let env = env.with_dotenv(&file).unwrap();
+        assert_eq!(
+            (env.text("A"), env.text("B"), env.text("C")),
+            (Some("kept"), Some("two words"), Some("filled"))
+        );
+        assert!(Env::default().with_dotenv(&dir.path().join("none")).unwrap().0.is_empty());
+    }
+
+    #[test]
+    fn a_bad_dotenv_line_is_numbered_and_not_quoted() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(".env");
+        std::fs::write(&file, "A=1\n\nsecret words\n").unwrap();
+        let error = Env::default().with_dotenv(&file).unwrap_err().to_string();
+        assert!(error.ends_with(".env:3: not of the form NAME=value"), "{error}");
+        assert!(!error.contains("secret"));
+    }
+
+    #[test]
+    fn debug_shows_no_values() {
+        let env: Env = [("KEY", "sk-secret")].into_iter().collect();
+        assert_eq!(format!("{env:?}"), r#"{"KEY"}"#);
+    }
+}

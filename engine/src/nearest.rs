@@ -1,0 +1,33 @@
+//! Which known name was probably meant.
+//!
+//! Apart because every error that refuses a name says what there is instead, nearest first.
+
+/// All known names, the ones that resemble `name` most first.
+pub(crate) fn sorted<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Vec<String> {
+    let mut known: Vec<String> = known.into_iter().map(|known| known.as_ref().to_owned()).collect();
+    known.sort_by_cached_key(|known| (distance(name, known), known.clone()));
+    known
+}
+
+/// The one that was probably meant; `None` if nothing resembles the name.
+pub(crate) fn one<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Option<String> {
+    let best = sorted(name, known).into_iter().next()?;
+    let bound = (name.chars().count().max(best.chars().count()) / 3).max(1);
+    (distance(name, &best) <= bound).then_some(best)
+}
+
+fn distance(left: &str, right: &str) -> usize {
+    strsim::damerau_levenshtein(&left.to_lowercase(), &right.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn resemblance_orders_and_bounds() {
+        let known = ["reviewer", "fixer", "finder"];
+        assert_eq!(super::sorted("fixr", known), ["fixer", "finder", "reviewer"]);
+        assert_eq!(super::one("Reviwer", known).as_deref(), Some("reviewer"));
+        assert_eq!(super::one("deploy", known), None);
+        assert_eq!(super::one("x", Vec::<String>::new()), None);
+    }
+}

@@ -1,0 +1,64 @@
+//! The pinned hashes, recomputed; and our names are those of the programs that read our nodes.
+
+use super::*;
+use crate::schema::check;
+use serde_json::json;
+
+#[test]
+fn every_alias_names_its_schema() {
+    let schemas = schemas();
+    for (name, hash) in ALIASES {
+        let schema = &schemas[name];
+        let actual = if hash == META_SCHEMA { Hash::of_self(schema) } else { Hash::of(&META_SCHEMA, schema) };
+        assert_eq!(actual, hash, "{name}");
+    }
+    assert_eq!(schemas.len(), ALIASES.len() + ENGINE.len(), "no schema without a hash");
+}
+
+#[test]
+fn the_engines_own_are_pinned() {
+    let schemas = schemas();
+    let pinned = [
+        ("Workflow", WORKFLOW),
+        ("StartNode", START_NODE),
+        ("StepNode", STEP_NODE),
+        ("ErrorOutput", ERROR_OUTPUT),
+        ("SuspendOutput", SUSPEND_OUTPUT),
+        ("uwf-turn", UWF_TURN),
+        ("uwf-detail", UWF_DETAIL),
+    ];
+    for (title, hash) in pinned {
+        assert_eq!(Hash::of(&META_SCHEMA, &schemas[title]), hash, "{title}");
+        assert_eq!(schemas[title]["title"], title);
+    }
+}
+
+#[test]
+fn all_may_be_stored() {
+    for (name, schema) in schemas() {
+        assert_eq!(check(&schema), Ok(()), "{name}");
+    }
+}
+
+/// Other programs read these names, with these types; what they do not know they pass over.
+#[test]
+fn details_and_turns_have_what_other_programs_read() {
+    let schemas = schemas();
+    let errors = |name: &str, payload: Value| crate::schema::validate(&schemas[name], &payload).unwrap();
+    let turn = json!({
+        "role": "assistant", "content": "", "reasoning": null, "kind": "answer", "at": 1,
+        "toolCalls": [{"name": "read_file", "args": "{}", "id": "c1"}],
+    });
+    assert_eq!(errors("uwf-turn", turn), []);
+    let detail = json!({
+        "sessionId": "s", "model": "m", "duration": 1, "turnCount": 1, "turns": [TEXT], "messages": [TEXT],
+        "sandbox": {"level": "full"}, "settings": {}, "changes": [{"path": "a", "before": null, "after": TEXT}],
+    });
+    assert_eq!(errors("uwf-detail", detail), []);
+    let required = |name: &str| schemas[name]["required"].clone();
+    assert_eq!(required("uwf-turn"), json!(["role", "content", "toolCalls", "reasoning", "kind", "at"]));
+    assert_eq!(
+        required("uwf-detail"),
+        json!(["sessionId", "model", "duration", "turnCount", "turns", "messages"])
+    );
+}

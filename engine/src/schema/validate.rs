@@ -1,0 +1,65 @@
+//! What is wrong with a payload: draft-07, with the one format `ocas_ref`.
+//!
+//! The checking is jsonschema's, the verdict in words is [`super::violation`]'s. A schema that nothing can be checked
+//! against is an error, never "valid".
+
+use std::sync::OnceLock;
+
+use jsonschema::Validator;
+use serde_json::Value;
+
+use super::keywords::{self, OCAS_REF, SchemaError};
+use super::variants;
+use super::violation::Violation;
+use crate::store::Hash;
+
+/// Everything that is wrong with a payload; empty means it obeys the schema.
+pub fn validate(schema: &Value, payload: &Value) -> Result<Vec<Violation>, SchemaError> {
+    Schema::new(schema.clone()).validate(payload)
+}
+
+/// A schema with its validator, which is compiled when it is first needed, and then once.
+pub(crate) struct Schema {
+    value: Value,
+    validator: OnceLock<Result<Validator, SchemaError>>,
+}
+
+impl Schema {
+    pub(crate) fn new(value: Value) -> Schema {
+        Schema { value, validator: OnceLock::new() }
+    }
+
+    pub(crate) fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// Everything that is wrong with a payload.
+    pub(crate) fn validate(&self, payload: &Value) -> Result<Vec<Violation>, SchemaError> {
+        let validator = self.validator.get_or_init(|| compile(&self.value)).as_ref().map_err(Clone::clone)?;
+        if validator.is_valid(payload) {
+            return Ok(Vec::new());
+        }
+        let mut violations = Vec::new();
+        for error in validator.iter_errors(payload) {
+            variants::explain(&error, &self.value, &mut violations);
+        }
+        Ok(violations)
+    }
+}
+
+fn compile(schema: &Value) -> Result<Validator, SchemaError> {
+    keywords::check(schema)?;
+    keywords::check_usable(schema)?;
+    jsonschema::draft7::options()
+        .with_format(OCAS_REF, |text: &str| text.parse::<Hash>().is_ok())
+        .should_validate_formats(true)
+        .build(schema)
+        .map_err(|error| SchemaError::Unusable {
+            path: error.instance_path().as_str().to_owned(),
+            message: error.to_string(),
+        })
+}
+
+#[cfg(test)]
+#[path = "validate_tests.rs"]
+mod tests;

@@ -1,0 +1,198 @@
+//! One agent process, from its start to its last byte: own process group, deadline, signals, bounded output.
+//!
+//! It knows nothing of threads or replies: command in, bytes and exit status out. One thread of ours does it all: it
+//! waits on the child's pidfd and on its pipes together.
+
+pub mod protocol;
+mod watch;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
+use thiserror::Error;
+
+use self::protocol::AgentCommand;
+use self::watch::{Watch, Woken};
+use crate::home::Env;
+
+/// From the first polite signal to the agent's group until it is killed.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long a pipe is read after the agent has exited: something it left behind may hold it open for ever.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// The signal that asks this program to stop, set by a handler at the edge; 0 is none.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicUsize>);
+
+impl Stop {
+    /// The number of the signal that has come, if any.
+    pub fn signal(&self) -> Option<i32> {
+        match self.0.load(Ordering::SeqCst) {
+            0 => None,
+            number => i32::try_from(number).ok(),
+        }
+    }
+
+    /// The cell that a signal handler stores the signal's number in.
+    pub fn cell(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.0)
+    }
+}
+
+/// How to run an agent.
+#[derive(Debug)]
+pub struct Run<'a> {
+    /// The program and its own arguments.
+    pub command: &'a AgentCommand,
+    /// The protocol's arguments.
+    pub args: Vec<OsString>,
+    /// The working directory.
+    pub cwd: &'a Path,
+    /// The whole environment.
+    pub env: &'a Env,
+    /// How long it may take at most.
+    pub deadline: Option<Duration>,
+    /// Whether its stderr is ours (so that it sees a terminal) or goes through the caller's sink.
+    pub inherit_stderr: bool,
+    /// Set when this program is to stop.
+    pub stop: &'a Stop,
+}
+
+/// What a finished agent left.
+#[derive(Debug)]
+pub struct Finished {
+    /// The end of its stdout: all of it up to 16 MiB.
+    pub stdout: Vec<u8>,
+    /// How it exited.
+    pub status: ExitStatus,
+    /// The last lines of its stderr; empty when that was inherited.
+    pub stderr_tail: String,
+}
+
+impl Finished {
+    /// The exit in words: `exit status 3`, `signal 9`.
+    pub fn exit(&self) -> String {
+        match (self.status.code(), self.status.signal()) {
+            (Some(code), _) => format!("exit status {code}"),
+            (None, Some(signal)) => format!("signal {signal}"),
+            (None, None) => "an unknown status".to_owned(),
+        }
+    }
+}
+
+/// Why an agent did not come to its own end.
+#[derive(Debug, Error)]
+pub enum SpawnError {
+    /// It could not be started.
+    #[error("cannot start the agent `{program}`")]
+    Start {
+        /// The program.
+        program: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// It took too long and was ended.
+    #[error("the agent `{program}` was ended: it took longer than {}", humantime::format_duration(*deadline))]
+    Deadline {
+        /// The program.
+        program: String,
+        /// What it had.
+        deadline: Duration,
+    },
+    /// This program was told to stop, and ended the agent.
+    #[error("stopped by signal {signal}")]
+    Stopped {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// Waiting failed.
+    #[error("cannot wait for the agent `{program}`")]
+    Wait {
+        /// The program.
+        program: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Runs an agent to its end. Its stderr goes to `stderr` as it comes, unless it is inherited.
+pub fn run(run: &Run<'_>, stderr: &mut dyn FnMut(&[u8])) -> Result<Finished, SpawnError> {
+    if let Some(signal) = run.stop.signal() {
+        return Err(SpawnError::Stopped { signal });
+    }
+    let program = || run.command.program.clone();
+    let started = Instant::now();
+    let mut child = start(run).map_err(|source| SpawnError::Start { program: program(), source })?;
+    let mut watch = match Watch::new(&mut child) {
+        Ok(watch) => watch,
+        Err(source) => {
+            signal_group(&child, Signal::KILL);
+            return Err(SpawnError::Wait { program: program(), source });
+        }
+    };
+    let until = run.deadline.map(|deadline| started + deadline);
+    let wait = |source| SpawnError::Wait { program: program(), source };
+    match watch.until_exit(until, || run.stop.signal(), stderr).map_err(wait)? {
+        Woken::Exited => {}
+        Woken::Late => {
+            end(&child, &mut watch, Signal::TERM, stderr).map_err(wait)?;
+            let deadline = run.deadline.unwrap_or_default();
+            return Err(SpawnError::Deadline { program: program(), deadline });
+        }
+        Woken::Signal(signal) => {
+            let forwarded = Signal::from_named_raw(signal).unwrap_or(Signal::TERM);
+            end(&child, &mut watch, forwarded, stderr).map_err(wait)?;
+            return Err(SpawnError::Stopped { signal });
+        }
+    }
+    watch.drain(Instant::now() + DRAIN, stderr).map_err(wait)?;
+    let status = child.wait().map_err(wait)?;
+    Ok(Finished { stdout: watch.stdout(), status, stderr_tail: watch.stderr_tail() })
+}
+
+/// Ends the whole group: `first`, then a grace, then the kill; reaps the agent.
+fn end(child: &Child, watch: &mut Watch, first: Signal, stderr: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    signal_group(child, first);
+    watch.until_exit(Some(Instant::now() + GRACE), || None, stderr)?;
+    signal_group(child, Signal::KILL);
+    watch.until_exit(None, || None, stderr).map(|_| ())
+}
+
+/// A group that is gone already needs no signal.
+fn signal_group(child: &Child, signal: Signal) {
+    kill_process_group(Pid::from_child(child), signal).ok();
+}
+
+fn start(run: &Run<'_>) -> io::Result<Child> {
+    let mut command = Command::new(&run.command.program);
+    command
+        .args(&run.command.args)
+        .args(&run.args)
+        .current_dir(run.cwd)
+        .env_clear()
+        .envs(run.env.iter())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(if run.inherit_stderr { Stdio::inherit() } else { Stdio::piped() })
+        .process_group(0);
+    #[expect(
+        unsafe_code,
+        reason = "the agent must not outlive us when we are killed: only the child can ask for that"
+    )]
+    // SAFETY: the closure makes one system call and allocates nothing, as is required between fork and exec.
+    unsafe {
+        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?));
+    }
+    command.spawn()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! The agent protocol as values: what an agent is asked on its command line, and what its last line of stdout says.
+//!
+//! Both sides use this file: the engine writes requests and reads replies, an agent written in Rust does the reverse.
+//! It starts no process and reads no store: whether a reply is true is checked by `exec`.
+
+use std::ffi::OsString;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::store::Hash;
+use crate::thread::{ThreadId, Usage};
+
+/// A program that plays roles, and the arguments it always gets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentCommand {
+    /// A name looked up in `PATH`, or a path.
+    #[serde(rename = "command")]
+    pub program: String,
+    /// Arguments before those of the protocol.
+    #[serde(default)]
+    pub args: Vec<String>,
+}
+
+/// Where an edge prompt is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EdgePromptSource {
+    /// `--prompt`.
+    Given,
+    /// `UWF_EDGE_PROMPT`, the older form.
+    Environment,
+    /// The moderator routes to this role from the head.
+    Routed,
+    /// None of these: the thread's task stands in, which deserves a warning.
+    Task,
+}
+
+/// What an agent is asked to do: play one role of one thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentRequest {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The role to play.
+    pub role: String,
+    /// The edge prompt, when the caller gave one.
+    pub prompt: Option<String>,
+    /// Where `prompt` is from; [`EdgePromptSource::Routed`] when it is yet to be found.
+    pub prompt_source: EdgePromptSource,
+}
+
+impl AgentRequest {
+    /// A request as a command line makes it: the flag wins over the environment, blank texts count as absent.
+    pub fn new(
+        thread: ThreadId,
+        role: &str,
+        flag: Option<String>,
+        environment: Option<String>,
+    ) -> AgentRequest {
+        let given = |text: Option<String>, source| {
+            text.filter(|text| !text.trim().is_empty()).map(|text| (Some(text), source))
+        };
+        let (prompt, prompt_source) = given(flag, EdgePromptSource::Given)
+            .or_else(|| given(environment, EdgePromptSource::Environment))
+            .unwrap_or((None, EdgePromptSource::Routed));
+        AgentRequest { thread, role: role.to_owned(), prompt, prompt_source }
+    }
+
+    /// The arguments that the engine appends to the agent's command.
+    pub fn to_args(&self) -> Vec<OsString> {
+        let thread = self.thread.to_string();
+        let prompt = self.prompt.as_deref().unwrap_or_default();
+        ["--thread", &thread, "--role", &self.role, "--prompt", prompt].map(OsString::from).to_vec()
+    }
+}
+
+/// The reply of an agent: one JSON object on one line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AdapterOutput {
+    /// The StepNode that was written.
+    pub step_hash: Hash,
+    /// Its detail node.
+    pub detail_hash: Hash,
+    /// The role that was played.
+    pub role: String,
+    /// The output's payload.
+    pub frontmatter: Value,
+    /// The answer below the frontmatter.
+    pub body: String,
+    /// Milliseconds since the epoch.
+    pub started_at_ms: u64,
+    /// Milliseconds since the epoch.
+    pub completed_at_ms: u64,
+    /// What the run used.
+    #[serde(default)]
+    pub usage: Option<Usage>,
+    /// Whether the step failed: its output is then an ErrorOutput and the head must stay.
+    #[serde(default)]
+    pub is_error: bool,
+    /// Why it failed.
+    #[serde(default)]
+    pub error_message: Option<String>,
+}
+
+impl AdapterOutput {
+    /// The reply as the line an agent prints, with its line end.
+    pub fn to_line(&self) -> String {
+        let mut line = serde_json::to_string(self).expect("strings, numbers and JSON always serialise");
+        line.push('\n');
+        line
+    }
+}
+
+/// What the last line of an agent's stdout said.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// The JSON form.
+    Output(Box<AdapterOutput>),
+    /// The older form: the step's hash and nothing else.
+    Bare(Hash),
+}
+
+/// A stdout that holds no reply.
+#[derive(Debug, Error)]
+pub enum ProtocolError {
+    /// Nothing but blanks.
+    #[error("the agent printed nothing on stdout")]
+    Silent,
+    /// The last line begins like JSON and is no reply.
+    #[error("the agent's last line of stdout is not a reply: {line}")]
+    BadJson {
+        /// The line, shortened.
+        line: String,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// The last line is neither JSON nor a hash.
+    #[error("the agent's last line of stdout is neither JSON nor a step hash: {line}")]
+    NotAReply {
+        /// The line, shortened.
+        line: String,
+    },
+}
+
+/// Reads the last non-blank line of an agent's stdout. Bytes that are no UTF-8 before that line do not matter.
+pub fn parse_reply(stdout: &[u8]) -> Result<Reply, ProtocolError> {
+    let last = stdout.rsplit(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
+    let line = String::from_utf8_lossy(last.ok_or(ProtocolError::Silent)?.trim_ascii());
+    if line.starts_with('{') {
+        return serde_json::from_str(&line)
+            .map(|output| Reply::Output(Box::new(output)))
+            .map_err(|source| ProtocolError::BadJson { line: shortened(&line), source });
+    }
+    line.parse().map(Reply::Bare).map_err(|_| ProtocolError::NotAReply { line: shortened(&line) })
+}
+
+/// At most 200 characters of a line that goes into an error.
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(200) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn output() -> AdapterOutput {
+        AdapterOutput {
+            step_hash: "0123456789ABC".parse().unwrap(),
+            detail_hash: "CBA9876543210".parse().unwrap(),
+            role: "finder".into(),
+            frontmatter: json!({"$status": "found"}),
+            body: "Two\nlines.".into(),
+            started_at_ms: 1,
+            completed_at_ms: 2,
+            usage: None,
+            is_error: false,
+            error_message: None,
+        }
+    }
+
+    #[test]
+    fn a_reply_is_one_line_with_the_protocols_names() {
+        let line = output().to_line();
+        assert_eq!((line.matches('\n').count(), line.ends_with('\n')), (1, true));
+        let value: Value = serde_json::from_str(&line).unwrap();
+        let expected = json!({
+            "stepHash": "0123456789ABC", "detailHash": "CBA9876543210", "role": "finder",
+            "frontmatter": {"$status": "found"}, "body": "Two\nlines.", "startedAtMs": 1, "completedAtMs": 2,
+            "usage": null, "isError": false, "errorMessage": null,
+        });
+        assert_eq!(value, expected);
+    }
+
+    #[test]
+    fn the_last_line_counts_whatever_stands_before() {
+        let mut stdout = b"log \xff line\n{\"not\": \"it\"}\n".to_vec();
+        stdout.extend_from_slice(output().to_line().as_bytes());
+        stdout.extend_from_slice(b"\n  \r\n");
+        assert_eq!(parse_reply(&stdout).unwrap(), Reply::Output(Box::new(output())));
+    }
+
+    #[test]
+    fn an_older_agent_prints_the_bare_hash() {
+        let bare = Reply::Bare("0123456789ABC".parse().unwrap());
+        assert_eq!(parse_reply(b"working\n0123456789ABC\r\n").unwrap(), bare);
+        assert_eq!(parse_reply(b"0123456789ABC").unwrap(), bare);
+    }
+
+    #[test]
+    fn what_is_no_reply_is_quoted_shortened() {
+        assert!(matches!(parse_reply(b" \n\n"), Err(ProtocolError::Silent)));
+        let error = parse_reply(b"{\"stepHash\": 3}").unwrap_err();
+        assert!(error.to_string().ends_with("not a reply: {\"stepHash\": 3}"), "{error}");
+        let error = parse_reply("é".repeat(300).as_bytes()).unwrap_err().to_string();
+        assert!(error.ends_with(&format!("{}…", "é".repeat(200))), "{error}");
+    }
+
+    #[test]
+    fn the_flag_wins_and_blank_is_absent() {
+        let thread = ThreadId::new(0);
+        let ask = |flag: Option<&str>, environment: Option<&str>| {
+            let request = AgentRequest::new(thread, "r", flag.map(Into::into), environment.map(Into::into));
+            (request.prompt, request.prompt_source)
+        };
+        assert_eq!(ask(Some("- fix"), Some("e")), (Some("- fix".into()), EdgePromptSource::Given));
+        assert_eq!(ask(Some(" "), Some("e")), (Some("e".into()), EdgePromptSource::Environment));
+        assert_eq!(ask(None, Some("")), (None, EdgePromptSource::Routed));
+    }
+
+    #[test]
+    fn a_request_is_six_arguments() {
+        let thread = ThreadId::new(0);
+        let request = AgentRequest::new(thread, "fixer", Some("--- a\nb".into()), None);
+        let expected = ["--thread", thread.as_str(), "--role", "fixer", "--prompt", "--- a\nb"];
+        assert_eq!(request.to_args(), expected.map(OsString::from));
+    }
+}

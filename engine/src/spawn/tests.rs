@@ -1,0 +1,119 @@
+use std::path::PathBuf;
+
+use super::*;
+
+/// Runs a shell script as an agent.
+fn sh(script: &str, deadline: Option<Duration>, stop: &Stop) -> (Result<Finished, SpawnError>, String) {
+    let command =
+        AgentCommand { program: "sh".into(), args: vec!["-c".into(), script.into(), "agent".into()] };
+    let env: Env = [("PATH", "/usr/bin:/bin"), ("GIVEN", "yes")].into_iter().collect();
+    let mut stderr = Vec::new();
+    let finished = run(
+        &Run {
+            command: &command,
+            args: vec!["--flag".into(), "- value".into()],
+            cwd: Path::new("/"),
+            env: &env,
+            deadline,
+            inherit_stderr: false,
+            stop,
+        },
+        &mut |bytes| stderr.extend_from_slice(bytes),
+    );
+    (finished, String::from_utf8(stderr).unwrap())
+}
+
+fn quick(script: &str) -> (Finished, String) {
+    let (finished, stderr) = sh(script, None, &Stop::default());
+    (finished.unwrap(), stderr)
+}
+
+#[test]
+fn an_agent_gets_arguments_directory_and_exactly_the_environment_given() {
+    let (finished, _) = quick(r#"echo "$1|$2|$PWD|$GIVEN|${HOME-unset}"; cat"#);
+    assert_eq!(finished.stdout, b"--flag|- value|/|yes|unset\n");
+    assert!(finished.status.success());
+}
+
+#[test]
+fn stderr_is_passed_on_and_its_end_kept() {
+    let (finished, stderr) =
+        quick("i=0; while [ $i -lt 400 ]; do echo line $i >&2; i=$((i+1)); done; exit 3");
+    assert_eq!(stderr.lines().count(), 400);
+    assert!(finished.stderr_tail.ends_with("line 398\nline 399"), "{}", finished.stderr_tail);
+    assert!(finished.stderr_tail.starts_with("line "), "whole lines only");
+    assert!(finished.stderr_tail.len() <= 2048);
+    assert_eq!(finished.exit(), "exit status 3");
+}
+
+#[test]
+fn much_output_is_read_to_its_end() {
+    let (finished, _) = quick("head -c 40000000 /dev/zero; echo; echo end");
+    assert_eq!(finished.stdout.len(), 16 << 20);
+    assert!(finished.stdout.ends_with(b"\nend\n"));
+}
+
+#[test]
+fn a_background_process_that_holds_stdout_does_not_hang_us() {
+    let started = Instant::now();
+    let (finished, _) = quick("sleep 30 & echo reply");
+    assert_eq!(finished.stdout, b"reply\n");
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_deadline_ends_the_whole_group() {
+    let dir = tempfile::tempdir().unwrap();
+    let pid_file = dir.path().join("pid");
+    // The shell ignores the polite signal, so its group is killed.
+    let script = format!("trap '' TERM; sleep 60 & echo $! > {}; sleep 60; sleep 60", pid_file.display());
+    let (result, _) = sh(&script, Some(Duration::from_millis(300)), &Stop::default());
+    let error = result.unwrap_err().to_string();
+    assert_eq!(error, "the agent `sh` was ended: it took longer than 300ms");
+    assert!(is_gone(&std::fs::read_to_string(pid_file).unwrap()));
+}
+
+#[test]
+fn a_stop_signal_is_forwarded() {
+    let stop = Stop::default();
+    let cell = stop.cell();
+    let dir = tempfile::tempdir().unwrap();
+    let ready = dir.path().join("ready");
+    let script =
+        format!("trap 'echo bye >&2; exit 130' INT; : > {}; while :; do sleep 0.05; done", ready.display());
+    let sender = std::thread::spawn(move || {
+        while !ready.exists() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        cell.store(2, Ordering::SeqCst);
+    });
+    let (result, stderr) = sh(&script, None, &stop);
+    sender.join().unwrap();
+    assert!(matches!(result, Err(SpawnError::Stopped { signal: 2 })), "{result:?}");
+    assert_eq!(stderr, "bye\n");
+}
+
+#[test]
+fn a_missing_program_is_named() {
+    let command = AgentCommand { program: "no-such-agent".into(), args: vec![] };
+    let run = Run {
+        command: &command,
+        args: vec![],
+        cwd: Path::new("/"),
+        env: &Env::default(),
+        deadline: None,
+        inherit_stderr: false,
+        stop: &Stop::default(),
+    };
+    let error = super::run(&run, &mut |_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "cannot start the agent `no-such-agent`");
+}
+
+/// Whether a process is dead or a zombie, within a second.
+fn is_gone(pid: &str) -> bool {
+    let stat = PathBuf::from("/proc").join(pid.trim()).join("stat");
+    (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
+    })
+}

@@ -1,0 +1,181 @@
+//! What can go wrong with a store.
+//!
+//! One enum for nodes and variables alike, since callers hold one `Store`. The text names the thing and what was
+//! expected; [`StoreError::hint`] says what to do about it. Never holds a payload, which may be large or secret.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::hash::Hash;
+use super::vars::Expect;
+use crate::schema::{SchemaError, Violation};
+
+/// Why a store could not do what was asked. Nothing was changed then, unless a variant says otherwise.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no such node.
+    #[error("no node {hash} in the store")]
+    NotFound {
+        /// The hash asked for.
+        hash: Hash,
+    },
+    /// There is a file for this node, but not this node in it.
+    #[error("node {hash} is corrupt: {why}")]
+    Corrupt {
+        /// The name of the file.
+        hash: Hash,
+        /// What is wrong with its content.
+        why: String,
+    },
+    /// The type of a node is not in the store, or is no schema.
+    #[error("type {type_} {}", if *exists { "is not a schema" } else { "is not in the store" })]
+    UnknownType {
+        /// The hash given as a type.
+        type_: Hash,
+        /// Whether there is a node of this hash.
+        exists: bool,
+    },
+    /// A payload does not obey its type.
+    #[error("the payload does not obey type {type_}: {}", join(violations))]
+    Invalid {
+        /// The type.
+        type_: Hash,
+        /// Everything that is wrong.
+        violations: Vec<Violation>,
+    },
+    /// A schema cannot be stored, or cannot be validated against.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// A payload is nested more deeply than other programs can read.
+    #[error("the payload is nested too deeply: more than {limit} levels")]
+    TooDeep {
+        /// The depth allowed.
+        limit: usize,
+    },
+    /// Another node already has this hash.
+    #[error("another node with the hash {hash} exists already, with other content")]
+    Collision {
+        /// The hash of both.
+        hash: Hash,
+    },
+    /// A file operation failed.
+    #[error("could not {doing} '{}': {source}", path.display())]
+    Io {
+        /// The verb.
+        doing: &'static str,
+        /// Of which file or directory.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The variable database failed.
+    #[error("could not {doing} '{}': {source}", path.display())]
+    Database {
+        /// The verb.
+        doing: &'static str,
+        /// The database file.
+        path: PathBuf,
+        /// SQLite's reason.
+        source: rusqlite::Error,
+    },
+    /// A variable is not what the change expected it to be: somebody else was faster.
+    #[error("variable {name} was expected {expected} but {}", state(found))]
+    Conflict {
+        /// The variable.
+        name: String,
+        /// What it had to be.
+        expected: Expect,
+        /// What it is; none if there is no such variable.
+        found: Option<Hash>,
+    },
+    /// A text that cannot be the name of a variable.
+    #[error(
+        "{name:?} is not a variable name: expected @scope/segment[/segment…], segments of A-Z a-z 0-9 . _ -"
+    )]
+    BadName {
+        /// The text.
+        name: String,
+    },
+    /// A variable's row cannot be read: not written by a program that keeps to the format.
+    #[error("variable {name} is damaged: {why}")]
+    DamagedVariable {
+        /// The variable.
+        name: String,
+        /// What is wrong with its row.
+        why: String,
+    },
+    /// A variable was to be set to a node with a schema that is not the node's type.
+    #[error("variable {name}: node {value} has type {actual}, not {schema}")]
+    WrongType {
+        /// The variable.
+        name: String,
+        /// The node.
+        value: Hash,
+        /// The schema given.
+        schema: Hash,
+        /// The node's type.
+        actual: Hash,
+    },
+}
+
+impl StoreError {
+    /// What the user can do about it, where that can be known.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            StoreError::Io { source, path, .. } => io_hint(source.kind(), path),
+            StoreError::Database { source, path, .. } => database_hint(source.sqlite_error_code()?, path),
+            StoreError::Corrupt { .. } => Some(
+                "store the same content again to heal it; verify the store to find what else is damaged"
+                    .into(),
+            ),
+            StoreError::Conflict { .. } => Some("read it again, then decide anew".into()),
+            StoreError::Schema(SchemaError::Unsupported { .. }) => {
+                Some("the only format is ocas_ref; for tuples, use an object".into())
+            }
+            _ => None,
+        }
+    }
+}
+
+fn io_hint(kind: io::ErrorKind, path: &Path) -> Option<String> {
+    match kind {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(free_space(path)),
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Some(make_writable(path)),
+        _ => None,
+    }
+}
+
+/// Reading needs a writable directory, too: SQLite keeps its locks in a file beside the database.
+fn database_hint(code: rusqlite::ErrorCode, path: &Path) -> Option<String> {
+    use rusqlite::ErrorCode;
+    match code {
+        ErrorCode::DiskFull => Some(free_space(path)),
+        ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
+            Some(make_writable(path))
+        }
+        ErrorCode::DatabaseBusy => Some("another program has kept the database locked; try again".to_owned()),
+        _ => None,
+    }
+}
+
+fn free_space(path: &Path) -> String {
+    format!("free space on the file system of '{}'; nothing was stored", path.display())
+}
+
+fn make_writable(path: &Path) -> String {
+    format!(
+        "the store must be writable: check the owner and mode of '{}', or use another store",
+        path.display()
+    )
+}
+
+fn join(violations: &[Violation]) -> String {
+    violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn state(found: &Option<Hash>) -> String {
+    match found {
+        Some(hash) => format!("is {hash}"),
+        None => "does not exist".to_owned(),
+    }
+}

@@ -1,0 +1,203 @@
+//! The variable database in SQL: how it is opened, and each statement that is run on it.
+//!
+//! Apart from [`super::vars`] so that the statements can be read together. The tables (`vars.sql`) are those of the
+//! format, to the letter, since other programs open the same file. Never checks a name or an expectation, and begins
+//! no transaction.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
+
+use super::hash::Hash;
+
+/// How long a writer waits for another before it gives up.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How many values of a variable's past are kept.
+const HISTORY: i64 = 10;
+
+const COLUMNS: &str = "name, schema, value, created, updated, tags, labels";
+
+/// A row as it stands in the table.
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) value: String,
+    pub(super) schema: String,
+    pub(super) created: i64,
+    pub(super) updated: i64,
+    pub(super) tags: String,
+    pub(super) labels: String,
+}
+
+impl Row {
+    fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+        Ok(Row {
+            name: row.get("name")?,
+            schema: row.get("schema")?,
+            value: row.get("value")?,
+            created: row.get("created")?,
+            updated: row.get("updated")?,
+            tags: row.get("tags")?,
+            labels: row.get("labels")?,
+        })
+    }
+}
+
+/// The busy timeout comes first: setting the journal mode already needs a lock.
+pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    enter_wal(&connection)?;
+    Ok(connection)
+}
+
+/// Switching a new database to WAL can fail with "busy" at once when two programs do it: SQLite does not wait there.
+fn enter_wal(connection: &Connection) -> rusqlite::Result<()> {
+    let pause = Duration::from_millis(5);
+    let mut left = BUSY_TIMEOUT.as_millis() / pause.as_millis();
+    loop {
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())) {
+            Err(error)
+                if left > 0 && error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) =>
+            {
+                left -= 1;
+                std::thread::sleep(pause);
+            }
+            result => return result,
+        }
+    }
+}
+
+/// The row of this name; of several, the newest.
+pub(super) fn newest(connection: &Connection, name: &str) -> rusqlite::Result<Option<Row>> {
+    let sql =
+        format!("SELECT {COLUMNS} FROM vars WHERE name = ?1 ORDER BY updated DESC, created DESC LIMIT 1");
+    connection.prepare_cached(&sql)?.query_row([name], Row::read).optional()
+}
+
+/// Makes the tables and indexes that are not there yet.
+pub(super) fn create_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction.execute_batch(include_str!("vars.sql"))
+}
+
+/// How many of these names stand for just these nodes, all of one schema.
+pub(super) fn count_matching(
+    connection: &Connection,
+    schema: Hash,
+    wanted: &[(&str, Hash)],
+) -> rusqlite::Result<usize> {
+    let wanted: BTreeMap<_, _> = wanted.iter().copied().collect();
+    let wanted = serde_json::to_string(&wanted).expect("names and hashes are JSON");
+    let sql = "SELECT count(*) FROM json_each(?1) AS wanted CROSS JOIN vars
+               ON vars.name = wanted.key AND vars.schema = ?2 AND vars.value = wanted.value";
+    let count: i64 = connection.query_row(sql, params![wanted, schema.as_str()], |row| row.get(0))?;
+    Ok(count as usize)
+}
+
+/// Every row whose name starts so, names in order and the newest row of each first, until `visit` says no.
+pub(super) fn each(
+    connection: &Connection,
+    prefix: &str,
+    visit: &mut dyn FnMut(Row) -> bool,
+) -> rusqlite::Result<()> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM vars WHERE name >= ?1 AND name < ?2 ORDER BY name, updated DESC, created DESC"
+    );
+    let mut query = connection.prepare_cached(&sql)?;
+    let mut rows = query.query([prefix, &after(prefix)])?;
+    while let Some(row) = rows.next()? {
+        if !visit(Row::read(row)?) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The values of a name and when they were set, newest first.
+pub(super) fn history(connection: &Connection, name: &str) -> rusqlite::Result<Vec<(String, i64)>> {
+    let mut query = connection.prepare_cached(
+        "SELECT value, set_at FROM var_history WHERE name = ?1 ORDER BY set_at DESC, position DESC",
+    )?;
+    query.query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+/// Forgets a name, with its history.
+pub(super) fn remove(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
+    transaction.prepare_cached("DELETE FROM vars WHERE name = ?1")?.execute([name]).map(drop)
+}
+
+/// Forgets every name that starts so.
+pub(super) fn remove_prefix(transaction: &Transaction<'_>, prefix: &str) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("DELETE FROM vars WHERE name >= ?1 AND name < ?2")?
+        .execute([prefix, &after(prefix)])
+        .map(drop)
+}
+
+/// Leaves one row of this name. A row of the same schema keeps its history; one of another schema takes its history
+/// with it.
+pub(super) fn set(
+    transaction: &Transaction<'_>,
+    name: &str,
+    (schema, value): &(Hash, Hash),
+    tags: &str,
+    now: u64,
+) -> rusqlite::Result<()> {
+    let (schema, value, now) = (schema.as_str(), value.as_str(), now.cast_signed());
+    let before = newest(transaction, name)?;
+    let (created, labels) = before.map_or((now, "[]".to_owned()), |before| (before.created, before.labels));
+    transaction
+        .prepare_cached("DELETE FROM vars WHERE name = ?1 AND schema <> ?2")?
+        .execute([name, schema])?;
+    transaction
+        .prepare_cached(
+            "INSERT INTO vars (name, schema, value, created, updated, tags, labels) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (name, schema) DO UPDATE SET value = ?3, created = min(created, ?4), updated = ?5, tags = ?6, labels = ?7",
+        )?
+        .execute(params![name, schema, value, created, now, tags, labels])?;
+    remember(transaction, name, schema, value, now)
+}
+
+/// Adds a value to the history unless it is the last one there.
+fn remember(
+    transaction: &Transaction<'_>,
+    name: &str,
+    schema: &str,
+    value: &str,
+    now: i64,
+) -> rusqlite::Result<()> {
+    let last: Option<(i64, String)> = transaction
+        .prepare_cached(
+            "SELECT position, value FROM var_history WHERE name = ?1 AND schema = ?2 ORDER BY position DESC LIMIT 1",
+        )?
+        .query_row([name, schema], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let position = match last {
+        Some((_, last)) if last == value => return Ok(()),
+        Some((position, _)) => position + 1,
+        None => 0,
+    };
+    transaction
+        .prepare_cached(
+            "INSERT INTO var_history (name, schema, value, position, set_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![name, schema, value, position, now])?;
+    transaction
+        .prepare_cached(
+            "DELETE FROM var_history WHERE name = ?1 AND schema = ?2 AND position NOT IN
+             (SELECT position FROM var_history WHERE name = ?1 AND schema = ?2 ORDER BY position DESC LIMIT ?3)",
+        )?
+        .execute(params![name, schema, HISTORY])?;
+    Ok(())
+}
+
+/// What sorts after every name with this prefix.
+fn after(prefix: &str) -> String {
+    format!("{prefix}{}", char::MAX)
+}

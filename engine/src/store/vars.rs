@@ -1,0 +1,307 @@
+//! The variables of a store: names for nodes that can be moved, in the SQLite file that other programs open too.
+//!
+//! The only part of a store that changes. Every change is one `BEGIN IMMEDIATE` transaction (a deferred one fails at
+//! once when somebody else writes, in spite of the busy timeout) and is on the disk when it returns
+//! (`synchronous=FULL`). The statements are in [`super::rows`]; here is what a change must fulfil. Never walks the
+//! graph of nodes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::error::StoreError;
+use super::fs::Disk;
+use super::hash::Hash;
+use super::rows::{self, Row};
+use crate::Clock;
+use crate::schema::builtin;
+
+/// Thread heads: what other engines move by deleting the row, then inserting the new one.
+const MOVED_IN_TWO_STEPS: &str = "@uwf/thread/";
+
+/// How long such a gap may last.
+const GAP: Duration = Duration::from_millis(20);
+
+/// A name and the node it stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// `@scope/segment[/segment…]`
+    pub name: String,
+    /// The type of the node.
+    pub schema: Hash,
+    /// The node.
+    pub value: Hash,
+    /// When the variable was first set, in milliseconds since the epoch.
+    pub created: u64,
+    /// When it was last set.
+    pub updated: u64,
+    /// What is known about it; replaced as a whole by each set.
+    pub tags: BTreeMap<String, String>,
+    /// Names of groups it belongs to; kept by a set.
+    pub labels: Vec<String>,
+}
+
+/// One change to the variables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VarChange {
+    /// Makes a name stand for a node, if it stands for what is expected. Replaces every row of the name.
+    Set {
+        /// The variable.
+        name: String,
+        /// The type of the node.
+        schema: Hash,
+        /// The node, which must exist.
+        value: Hash,
+        /// All tags it has from now on.
+        tags: BTreeMap<String, String>,
+        /// What it must be before.
+        expect: Expect,
+    },
+    /// Forgets a name; no error if there is none.
+    Remove {
+        /// The variable.
+        name: String,
+    },
+    /// Forgets every name that starts so.
+    RemovePrefix {
+        /// At least `@scope/`.
+        prefix: String,
+    },
+}
+
+/// What a variable must be for a change to happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// Anything, or nothing.
+    Any,
+    /// Not there.
+    Absent,
+    /// This node.
+    Value(Hash),
+}
+
+impl fmt::Display for Expect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expect::Any => f.write_str("to be anything"),
+            Expect::Absent => f.write_str("not to exist"),
+            Expect::Value(hash) => write!(f, "to be {hash}"),
+        }
+    }
+}
+
+/// The variables of one store; one connection, which threads may share.
+pub struct Vars {
+    connection: Mutex<Connection>,
+    path: PathBuf,
+    disk: Disk,
+    clock: Clock,
+}
+
+impl Vars {
+    /// Opens the database and makes sure that the variables every store has name what they must. In the ordinary case
+    /// that is one query.
+    pub(super) fn open(root: &Path, disk: Disk, clock: Clock) -> Result<Vars, StoreError> {
+        let directory = root.join("vars");
+        std::fs::create_dir_all(&directory).map_err(|source| StoreError::Io {
+            doing: "create the directory",
+            path: directory.clone(),
+            source,
+        })?;
+        let path = directory.join("_store.db");
+        let connection = rows::connect(&path).map_err(|source| StoreError::Database {
+            doing: "open the variable database",
+            path: path.clone(),
+            source,
+        })?;
+        let vars = Vars { connection: Mutex::new(connection), path, disk, clock };
+        if !vars.has_aliases() {
+            vars.create()?;
+        }
+        Ok(vars)
+    }
+
+    /// The variable; where a name has several rows, the newest.
+    pub fn get(&self, name: &str) -> Result<Option<Variable>, StoreError> {
+        let failed = self.failed("read a variable from");
+        let found = rows::newest(&self.connection(), name).map_err(&failed)?;
+        if found.is_some() || !name.starts_with(MOVED_IN_TWO_STEPS) {
+            return found.map(Variable::try_from).transpose();
+        }
+        std::thread::sleep(GAP);
+        rows::newest(&self.connection(), name).map_err(&failed)?.map(Variable::try_from).transpose()
+    }
+
+    /// The variables whose names start so, by name.
+    pub fn list(&self, prefix: &str) -> Result<Vec<Variable>, StoreError> {
+        let mut variables: Vec<Variable> = Vec::new();
+        self.each_row(prefix, &mut |row| {
+            if variables.last().is_none_or(|last| last.name != row.name) {
+                variables.push(Variable::try_from(row)?);
+            }
+            Ok(())
+        })?;
+        Ok(variables)
+    }
+
+    /// What the variable was set to, newest first, with the times in milliseconds; at most ten values, the present one
+    /// included.
+    pub fn history(&self, name: &str) -> Result<Vec<(Hash, u64)>, StoreError> {
+        let past = rows::history(&self.connection(), name).map_err(self.failed("read the history from"))?;
+        past.into_iter().map(|(value, at)| Ok((hash(name, &value)?, at.unsigned_abs()))).collect()
+    }
+
+    /// Does all of these changes, in order, or none. They are on the disk when this returns.
+    pub fn apply(&self, changes: &[VarChange]) -> Result<(), StoreError> {
+        changes.iter().try_for_each(|change| self.check(change))?;
+        let now = (self.clock)();
+        let failed = self.failed("write to");
+        let mut connection = self.connection();
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        for change in changes {
+            if let VarChange::Set { name, expect, .. } = change {
+                let found = rows::newest(&transaction, name).map_err(&failed)?.map(|row| row.value);
+                let found = found.map(|value| hash(name, &value)).transpose()?;
+                meets(*expect, found, name)?;
+            }
+            perform(&transaction, change, now).map_err(&failed)?;
+        }
+        transaction.commit().map_err(&failed)
+    }
+
+    /// Every row, names in order and the newest row of each name first.
+    pub(super) fn each_row(
+        &self,
+        prefix: &str,
+        visit: &mut dyn FnMut(Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut stopped = Ok(());
+        let visit = &mut |row| {
+            stopped = visit(row);
+            stopped.is_ok()
+        };
+        rows::each(&self.connection(), prefix, visit).map_err(self.failed("list"))?;
+        stopped
+    }
+
+    /// What can be refused before anything is locked.
+    fn check(&self, change: &VarChange) -> Result<(), StoreError> {
+        match change {
+            VarChange::Set { name, schema, value, .. } => {
+                check_name(name)?;
+                let node = self.disk.read(value)?.ok_or(StoreError::NotFound { hash: *value })?;
+                if node.type_ != *schema {
+                    let (name, actual) = (name.clone(), node.type_);
+                    return Err(StoreError::WrongType { name, value: *value, schema: *schema, actual });
+                }
+                Ok(())
+            }
+            VarChange::Remove { name } => check_name(name),
+            // Whatever would complete the prefix to a name shows that it has at least a scope.
+            VarChange::RemovePrefix { prefix } => check_name(&format!("{prefix}x")),
+        }
+    }
+
+    /// In a database without tables there are none, which is what makes them come to be.
+    fn has_aliases(&self) -> bool {
+        let count = rows::count_matching(&self.connection(), builtin::META_SCHEMA, &builtin::ALIASES);
+        count.is_ok_and(|count| count == builtin::ALIASES.len())
+    }
+
+    fn create(&self) -> Result<(), StoreError> {
+        let now = (self.clock)();
+        let mut connection = self.connection();
+        let mut create = || {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            rows::create_tables(&transaction)?;
+            for (name, value) in builtin::ALIASES {
+                rows::set(&transaction, name, &(builtin::META_SCHEMA, value), "{}", now)?;
+            }
+            transaction.commit()
+        };
+        create().map_err(self.failed("create the tables of"))
+    }
+
+    /// A thread that panicked cannot leave a transaction open: dropping it rolls back.
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self, doing: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
+        move |source| StoreError::Database { doing, path: self.path.clone(), source }
+    }
+}
+
+impl TryFrom<Row> for Variable {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Variable, StoreError> {
+        let damaged = |what: &str, error: serde_json::Error| StoreError::DamagedVariable {
+            name: row.name.clone(),
+            why: format!("{what}: {error}"),
+        };
+        Ok(Variable {
+            schema: hash(&row.name, &row.schema)?,
+            value: hash(&row.name, &row.value)?,
+            created: row.created.unsigned_abs(),
+            updated: row.updated.unsigned_abs(),
+            tags: serde_json::from_str(&row.tags).map_err(|error| damaged("tags", error))?,
+            labels: serde_json::from_str(&row.labels).map_err(|error| damaged("labels", error))?,
+            name: row.name,
+        })
+    }
+}
+
+fn hash(name: &str, text: &str) -> Result<Hash, StoreError> {
+    text.parse().map_err(|error: super::hash::HashError| StoreError::DamagedVariable {
+        name: name.to_owned(),
+        why: error.to_string(),
+    })
+}
+
+fn meets(expect: Expect, found: Option<Hash>, name: &str) -> Result<(), StoreError> {
+    let met = match expect {
+        Expect::Any => true,
+        Expect::Absent => found.is_none(),
+        Expect::Value(value) => found == Some(value),
+    };
+    if met {
+        return Ok(());
+    }
+    Err(StoreError::Conflict { name: name.to_owned(), expected: expect, found })
+}
+
+fn perform(transaction: &Transaction<'_>, change: &VarChange, now: u64) -> rusqlite::Result<()> {
+    match change {
+        VarChange::Set { name, schema, value, tags, .. } => {
+            let tags = serde_json::to_string(tags).expect("strings are JSON");
+            rows::set(transaction, name, &(*schema, *value), &tags, now)
+        }
+        VarChange::Remove { name } => rows::remove(transaction, name),
+        VarChange::RemovePrefix { prefix } => rows::remove_prefix(transaction, prefix),
+    }
+}
+
+fn check_name(name: &str) -> Result<(), StoreError> {
+    let is_scope = |scope: &str| {
+        scope.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scope.chars().all(|c| c.is_ascii_alphanumeric())
+    };
+    let is_segment = |segment: &str| {
+        !segment.is_empty()
+            && segment.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
+    };
+    match name.strip_prefix('@').and_then(|rest| rest.split_once('/')) {
+        Some((scope, rest)) if is_scope(scope) && rest.split('/').all(is_segment) => Ok(()),
+        _ => Err(StoreError::BadName { name: name.to_owned() }),
+    }
+}
+
+#[cfg(test)]
+#[path = "vars_tests.rs"]
+mod tests;

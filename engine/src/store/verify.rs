@@ -1,0 +1,233 @@
+//! Whether everything in a store is what it says it is.
+//!
+//! One pass over the node directory, node by node: what is kept in memory is only what is wrong. A second pass, to say
+//! who refers to a corrupt node, happens only if there is one. Never repairs and never deletes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use super::fs::Entry;
+use super::hash::Hash;
+use super::node::Node;
+use super::{Store, StoreError};
+use crate::schema::Violation;
+
+/// Something wrong with a store.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Finding {
+    /// A file that cannot be decoded, or whose content has another hash than its name.
+    Corrupt {
+        /// Its name.
+        hash: Hash,
+        /// What is wrong.
+        why: String,
+        /// Who refers to it.
+        referred_by: Vec<Referrer>,
+    },
+    /// A node that something refers to is not there.
+    Missing {
+        /// Its hash.
+        hash: Hash,
+        /// Who refers to it.
+        referred_by: Vec<Referrer>,
+    },
+    /// A node that does not obey its type, or whose type nothing can obey.
+    Invalid {
+        /// The node.
+        hash: Hash,
+        /// Its type.
+        type_: Hash,
+        /// What is wrong with it.
+        violations: Vec<Violation>,
+        /// Who refers to it.
+        referred_by: Vec<Referrer>,
+    },
+    /// A file that is no node, such as what a killed writer left behind. Safe to delete if nobody knows it.
+    Stray {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// What refers to a node.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Referrer {
+    /// Another node, by a reference in its payload or by its type.
+    Node(Hash),
+    /// A variable.
+    Variable(String),
+}
+
+/// How much was looked at, and how much of it was wrong.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VerifyReport {
+    /// Node files read.
+    pub nodes: u64,
+    /// Rows of variables read.
+    pub variables: u64,
+    /// Findings reported.
+    pub findings: u64,
+}
+
+impl fmt::Display for Referrer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Referrer::Node(hash) => write!(f, "node {hash}"),
+            Referrer::Variable(name) => write!(f, "variable {name}"),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let referred_by = match self {
+            Finding::Corrupt { hash, why, referred_by } => {
+                write!(f, "node {hash} is corrupt: {why}")?;
+                referred_by
+            }
+            Finding::Missing { hash, referred_by } => {
+                write!(f, "node {hash} is missing")?;
+                referred_by
+            }
+            Finding::Invalid { hash, type_, violations, referred_by } => {
+                write!(f, "node {hash} does not obey its type {type_}")?;
+                violations.iter().try_for_each(|violation| write!(f, "; {violation}"))?;
+                referred_by
+            }
+            Finding::Stray { path } => return write!(f, "'{}' is no node", path.display()),
+        };
+        let referrers: Vec<_> = referred_by.iter().map(Referrer::to_string).collect();
+        if referrers.is_empty() { Ok(()) } else { write!(f, " (referred to by {})", referrers.join(", ")) }
+    }
+}
+
+/// What is wrong with one node, before it is known who refers to it.
+enum Problem {
+    Corrupt(String),
+    Missing,
+    Invalid(Hash, Vec<Violation>),
+}
+
+/// The nodes with a problem, and who refers to them.
+type Problems = BTreeMap<Hash, (Problem, Vec<Referrer>)>;
+
+impl Store {
+    /// Looks at every file and every variable and hands each finding to `visit`, by hash, strays first. An error means
+    /// that the store could not be looked at, not that something is wrong in it.
+    pub fn verify(&self, visit: &mut dyn FnMut(Finding)) -> Result<VerifyReport, StoreError> {
+        let mut report = VerifyReport::default();
+        let mut problems = Problems::new();
+        for entry in self.disk.entries(self.now())? {
+            match entry? {
+                Entry::Node(hash) => {
+                    report.nodes += 1;
+                    self.examine(hash, &mut problems)?;
+                }
+                Entry::Stray(path) => {
+                    report.findings += 1;
+                    visit(Finding::Stray { path });
+                }
+            }
+        }
+        report.variables = self.examine_variables(&mut problems)?;
+        self.add_referrers(&mut problems)?;
+        report.findings += problems.len() as u64;
+        problems
+            .into_iter()
+            .for_each(|(hash, (problem, referred_by))| visit(finding(hash, problem, referred_by)));
+        Ok(report)
+    }
+
+    fn examine(&self, hash: Hash, problems: &mut Problems) -> Result<(), StoreError> {
+        let node = match self.find(&hash) {
+            Ok(Some(node)) => node,
+            // Collected since the directory was read.
+            Ok(None) => return Ok(()),
+            Err(StoreError::Corrupt { why, .. }) => {
+                problems.insert(hash, (Problem::Corrupt(why), Vec::new()));
+                return Ok(());
+            }
+            Err(StoreError::Io { source, .. }) => {
+                problems.insert(hash, (Problem::Corrupt(format!("it cannot be read: {source}")), Vec::new()));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let violations = self.violations(&node)?;
+        if !violations.is_empty() {
+            problems.insert(hash, (Problem::Invalid(node.type_, violations), Vec::new()));
+        }
+        for edge in self.edges(&node)? {
+            if !self.disk.exists(&edge) {
+                refer(problems, edge, Referrer::Node(hash));
+            }
+        }
+        Ok(())
+    }
+
+    /// A type that is missing or corrupt is a finding of its own, not one of each node that has it.
+    fn violations(&self, node: &Node) -> Result<Vec<Violation>, StoreError> {
+        match self.validate(&node.type_, &node.payload) {
+            Ok(violations) => Ok(violations),
+            Err(StoreError::Schema(error)) => Ok(vec![Violation::from(error)]),
+            Err(error @ StoreError::UnknownType { exists: true, .. }) => {
+                Ok(vec![Violation::whole(error.to_string())])
+            }
+            Err(StoreError::UnknownType { .. } | StoreError::Corrupt { .. } | StoreError::Io { .. }) => {
+                Ok(Vec::new())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn examine_variables(&self, problems: &mut Problems) -> Result<u64, StoreError> {
+        let mut count = 0;
+        self.vars.each_row("", &mut |row| {
+            count += 1;
+            if let Ok(value) = row.value.parse()
+                && (problems.contains_key(&value) || !self.disk.exists(&value))
+            {
+                refer(problems, value, Referrer::Variable(row.name));
+            }
+            Ok(())
+        })?;
+        Ok(count)
+    }
+
+    /// Who refers to a missing node is known already; for the others the nodes are read once more.
+    fn add_referrers(&self, problems: &mut Problems) -> Result<(), StoreError> {
+        if problems.values().all(|(problem, _)| matches!(problem, Problem::Missing)) {
+            return Ok(());
+        }
+        for entry in self.disk.entries(self.now())? {
+            let Entry::Node(hash) = entry? else { continue };
+            let Ok(Some(node)) = self.find(&hash) else { continue };
+            for edge in self.edges(&node)?.into_iter().filter(|edge| *edge != hash) {
+                if let Some((Problem::Corrupt(_) | Problem::Invalid(..), referred_by)) =
+                    problems.get_mut(&edge)
+                {
+                    referred_by.push(Referrer::Node(hash));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refer(problems: &mut Problems, hash: Hash, referrer: Referrer) {
+    problems.entry(hash).or_insert((Problem::Missing, Vec::new())).1.push(referrer);
+}
+
+fn finding(hash: Hash, problem: Problem, mut referred_by: Vec<Referrer>) -> Finding {
+    referred_by.sort();
+    match problem {
+        Problem::Corrupt(why) => Finding::Corrupt { hash, why, referred_by },
+        Problem::Missing => Finding::Missing { hash, referred_by },
+        Problem::Invalid(type_, violations) => Finding::Invalid { hash, type_, violations, referred_by },
+    }
+}
+
+#[cfg(test)]
+#[path = "verify_tests.rs"]
+mod tests;

@@ -1,0 +1,157 @@
+//! What a role may see of its thread, gathered once before an agent says its first word.
+//!
+//! Pure reading: the head, the chain behind it, the workflow, the outputs and the answers of earlier steps. It decides
+//! which edge prompt counts and tells where that is from; it renders no text for a model.
+
+use serde_json::Value;
+
+use super::{
+    Chain, Head, StartNode, Status, StepNode, ThreadError, ThreadId, chain, failed_attempts, head, next,
+};
+use crate::moderator::Target;
+use crate::nearest;
+use crate::spawn::protocol::{AgentRequest, EdgePromptSource};
+use crate::store::{Hash, Store, StoreError};
+use crate::workflow::{self, Role, Workflow};
+
+/// Everything one visit of one role is told.
+#[derive(Clone, Debug)]
+pub struct RoleContext {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its head: the new step's `prev`, unless it is the start.
+    pub head: Hash,
+    /// The thread's StartNode.
+    pub start_hash: Hash,
+    /// The same, decoded.
+    pub start: StartNode,
+    /// The workflow.
+    pub workflow: Workflow,
+    /// The role to play.
+    pub role_name: String,
+    /// The role's part of the workflow.
+    pub role: Role,
+    /// The JSON Schema of the role's output.
+    pub schema: Value,
+    /// What happened so far, oldest first.
+    pub steps: Vec<EarlierStep>,
+    /// Failed visits of this role since its last success.
+    pub previous_attempts: Vec<Hash>,
+    /// What this visit is asked for.
+    pub edge_prompt: String,
+    /// Where that is from.
+    pub edge_prompt_source: EdgePromptSource,
+}
+
+/// A finished step as a later role sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EarlierStep {
+    /// The StepNode.
+    pub hash: Hash,
+    /// Who played.
+    pub role: String,
+    /// What it was asked for.
+    pub edge_prompt: String,
+    /// Its output's payload.
+    pub output: Value,
+    /// The whole final text, frontmatter included, when its detail keeps turns.
+    pub answer: Option<String>,
+    /// Which agent.
+    pub agent: String,
+    /// How many attempts had failed before it.
+    pub failures: usize,
+}
+
+impl RoleContext {
+    /// How often this role has had its turn before.
+    pub fn visit(&self) -> usize {
+        self.steps.iter().filter(|step| step.role == self.role_name).count()
+    }
+
+    /// The hash for the new step's `prev`: none on the first step.
+    pub fn prev(&self) -> Option<Hash> {
+        (self.head != self.start_hash).then_some(self.head)
+    }
+}
+
+/// Gathers what `request.role` may see of `request.thread`.
+pub fn role_context(store: &Store, request: &AgentRequest) -> Result<RoleContext, ThreadError> {
+    let head = head(store, &request.thread)?;
+    let Chain { start_hash, start, steps } = chain(store, &head.hash)?;
+    let workflow = workflow::get(store, &start.workflow)?;
+    let role = role_of(&workflow, &request.role)?.clone();
+    let steps: Vec<EarlierStep> =
+        steps.into_iter().map(|(hash, step)| earlier(store, hash, step)).collect::<Result<_, _>>()?;
+    let (edge_prompt, edge_prompt_source) = edge_prompt(store, request, &head, &workflow)
+        .unwrap_or_else(|| (start.prompt.clone(), EdgePromptSource::Task));
+    Ok(RoleContext {
+        thread: request.thread,
+        head: head.hash,
+        start_hash,
+        start,
+        role_name: request.role.clone(),
+        schema: store.schema_of(&role.frontmatter)?,
+        role,
+        workflow,
+        previous_attempts: failed_attempts(store, &request.thread, &request.role)?,
+        steps,
+        edge_prompt,
+        edge_prompt_source,
+    })
+}
+
+/// The role of that name; the error lists those there are, the nearest name first.
+pub fn role_of<'a>(workflow: &'a Workflow, name: &str) -> Result<&'a Role, ThreadError> {
+    workflow.roles.get(name).ok_or_else(|| {
+        let roles = nearest::sorted(name, workflow.roles.keys());
+        ThreadError::UnknownRole { role: name.to_owned(), workflow: workflow.name.clone(), roles }
+    })
+}
+
+/// What was given, else what the moderator asks of this role now.
+fn edge_prompt(
+    store: &Store,
+    request: &AgentRequest,
+    head: &Head,
+    workflow: &Workflow,
+) -> Option<(String, EdgePromptSource)> {
+    if let Some(prompt) = &request.prompt {
+        return Some((prompt.clone(), request.prompt_source));
+    }
+    if matches!(head.status, Status::Suspended { .. }) {
+        return None;
+    }
+    let route = next(store, workflow, head).ok()?;
+    (route.target == Target::Role(request.role.clone())).then_some((route.prompt, EdgePromptSource::Routed))
+}
+
+fn earlier(store: &Store, hash: Hash, step: StepNode) -> Result<EarlierStep, ThreadError> {
+    Ok(EarlierStep {
+        hash,
+        output: store.get(&step.output)?.payload,
+        answer: answer_of(store, &step.detail)?,
+        role: step.role,
+        edge_prompt: step.edge_prompt,
+        agent: step.agent,
+        failures: step.previous_attempts.map_or(0, |attempts| attempts.len()),
+    })
+}
+
+/// The last thing an assistant said in a detail node that keeps `turns`; none when the detail has no such shape.
+pub fn answer_of(store: &Store, detail: &Hash) -> Result<Option<String>, ThreadError> {
+    let payload = store.get(detail)?.payload;
+    for turn in payload["turns"].as_array().into_iter().flatten().rev() {
+        let Some(hash) = turn.as_str().and_then(|text| text.parse().ok()) else { return Ok(None) };
+        let turn = match store.get(&hash) {
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            turn => turn?.payload,
+        };
+        match turn["content"].as_str() {
+            Some(content) if turn["role"] == "assistant" && !content.is_empty() => {
+                return Ok(Some(content.to_owned()));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}

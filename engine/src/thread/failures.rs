@@ -1,0 +1,61 @@
+//! The failed visits of a role, kept beside the thread until a visit succeeds or the thread ends.
+//!
+//! They are a variable of their own, a text node with a JSON array of StepNode hashes, because a failed step must not
+//! move the head and yet must not be lost.
+
+use std::collections::BTreeMap;
+
+use super::{FAILED, ThreadError, ThreadId};
+use crate::schema::builtin;
+use crate::store::{Expect, Hash, Store, StoreError, VarChange, Variable};
+
+/// How often an append is tried again when another program appends at the same time.
+const TRIES: usize = 5;
+
+/// The failed steps of `role` since its last success, oldest first.
+pub fn failed_attempts(store: &Store, thread: &ThreadId, role: &str) -> Result<Vec<Hash>, ThreadError> {
+    store.vars().get(&variable(thread, role))?.map_or(Ok(Vec::new()), |found| listed(store, &found))
+}
+
+/// Adds a failed step to the list of its role.
+pub fn record_failure(store: &Store, thread: &ThreadId, role: &str, step: &Hash) -> Result<(), ThreadError> {
+    let mut tries = TRIES;
+    loop {
+        tries -= 1;
+        match append(store, &variable(thread, role), step) {
+            Err(ThreadError::Store(StoreError::Conflict { .. })) if tries > 0 => {}
+            done => return done,
+        }
+    }
+}
+
+/// Forgets the failed steps of a role, because it has succeeded.
+pub fn clear_failures(store: &Store, thread: &ThreadId, role: &str) -> Result<(), ThreadError> {
+    Ok(store.vars().apply(&[VarChange::Remove { name: variable(thread, role) }])?)
+}
+
+fn append(store: &Store, name: &str, step: &Hash) -> Result<(), ThreadError> {
+    let found = store.vars().get(name)?;
+    let mut steps = found.as_ref().map_or(Ok(Vec::new()), |found| listed(store, found))?;
+    if steps.contains(step) {
+        return Ok(());
+    }
+    steps.push(*step);
+    let text = serde_json::to_string(&steps).expect("a list of strings always serialises");
+    let value = store.put_text(&text)?;
+    let expect = found.map_or(Expect::Absent, |found| Expect::Value(found.value));
+    let change =
+        VarChange::Set { name: name.to_owned(), schema: builtin::TEXT, value, tags: BTreeMap::new(), expect };
+    Ok(store.vars().apply(&[change])?)
+}
+
+fn listed(store: &Store, variable: &Variable) -> Result<Vec<Hash>, ThreadError> {
+    let hash = variable.value;
+    let node = store.get(&hash)?;
+    let text = node.payload.as_str().unwrap_or_default();
+    serde_json::from_str(text).map_err(|source| ThreadError::Malformed { hash, source })
+}
+
+fn variable(thread: &ThreadId, role: &str) -> String {
+    format!("{FAILED}{thread}/{role}")
+}

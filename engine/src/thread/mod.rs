@@ -1,0 +1,302 @@
+//! Threads: a name that points at the last of a chain of immutable nodes, and the state beside it.
+//!
+//! A thread is one variable, `@uwf/thread/<id>`: its value is the head (a StartNode or a StepNode), its tags are the
+//! [`Status`]. Failed visits are listed apart, under `@uwf/thread-failed/<id>/<role>`, so that they never move a head.
+//! Heads move only through [`advance`], by compare-and-set. Nothing here spawns or prints.
+
+mod chain;
+mod context;
+mod failures;
+mod id;
+mod next;
+mod status;
+mod step;
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use thiserror::Error;
+
+pub use self::chain::{Chain, chain};
+pub use self::context::{EarlierStep, RoleContext, answer_of, role_context, role_of};
+pub use self::failures::{clear_failures, failed_attempts, record_failure};
+pub use self::id::{ThreadId, ThreadIdError};
+pub use self::next::{again, next};
+pub use self::status::Status;
+pub use self::step::{StartNode, StepNode, Usage};
+use crate::moderator::RouteError;
+use crate::schema::builtin;
+use crate::store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
+use crate::workflow::WorkflowError;
+
+/// Where thread heads live among the variables.
+const HEADS: &str = "@uwf/thread/";
+
+/// Where the failed visits of threads live among the variables.
+const FAILED: &str = "@uwf/thread-failed/";
+
+/// What can be wrong with a thread.
+#[derive(Debug, Error)]
+pub enum ThreadError {
+    /// A thread without anything to do.
+    #[error("the task is empty")]
+    NoTask,
+    /// No variable of that name.
+    #[error("no such thread: {thread}")]
+    Unknown {
+        /// The id asked for.
+        thread: ThreadId,
+    },
+    /// The head, or a node of the chain, is of a type that has no place in a thread.
+    #[error("{hash} is not a step of a thread: it is of type {type_}")]
+    NotAThreadNode {
+        /// The node.
+        hash: Hash,
+        /// Its type.
+        type_: Hash,
+    },
+    /// A node of the right type that does not read as one.
+    #[error("{hash} does not read as a node of its type")]
+    Malformed {
+        /// The node.
+        hash: Hash,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A step in the chain that belongs to another thread's start.
+    #[error("the chain is broken at {hash}: its start is {found}, the head's is {expected}")]
+    BrokenChain {
+        /// The step.
+        hash: Hash,
+        /// The head's start.
+        expected: Hash,
+        /// The step's.
+        found: Hash,
+    },
+    /// The variable's tags name a state this version does not know.
+    #[error("thread {thread} has the status `{status}`, which this uwf does not know")]
+    UnknownStatus {
+        /// The thread.
+        thread: ThreadId,
+        /// What its tags say.
+        status: String,
+    },
+    /// Another program moved the head in the meantime.
+    #[error("the head of thread {thread} has moved: expected {expected}, found {}",
+        found.map_or("none".to_owned(), |found| found.to_string()))]
+    HeadMoved {
+        /// The thread.
+        thread: ThreadId,
+        /// Where the head was.
+        expected: Hash,
+        /// Where it is.
+        found: Option<Hash>,
+    },
+    /// The workflow has no such role.
+    #[error("workflow `{workflow}` has no role `{role}`: it has {}", roles.join(", "))]
+    UnknownRole {
+        /// The role asked for.
+        role: String,
+        /// The workflow's name.
+        workflow: String,
+        /// Its roles, the nearest name first.
+        roles: Vec<String>,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The thread's workflow cannot be read.
+    #[error(transparent)]
+    Workflow(#[from] WorkflowError),
+    /// The graph has no way on from where the thread stands.
+    #[error(transparent)]
+    Route(#[from] RouteError),
+}
+
+impl ThreadError {
+    /// What to do about it, when that can be said.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            ThreadError::NoTask => Some("say what is to be done with -p TEXT".to_owned()),
+            ThreadError::Unknown { .. } => Some("`uwf thread list --all` shows every thread".to_owned()),
+            ThreadError::UnknownStatus { .. } => Some("a newer uwf may have written it".to_owned()),
+            ThreadError::HeadMoved { thread, .. } => {
+                Some(format!("another program works on it; see `uwf thread show {thread}`"))
+            }
+            ThreadError::UnknownRole { roles, .. } => {
+                roles.first().map(|near| format!("did you mean `{near}`?"))
+            }
+            ThreadError::Store(error) => error.hint(),
+            ThreadError::Workflow(error) => error.hint(),
+            ThreadError::Route(error) => Some(error.hint()),
+            _ => None,
+        }
+    }
+}
+
+/// The present state of a thread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Head {
+    /// The node the thread stands at.
+    pub hash: Hash,
+    /// The stored state.
+    pub status: Status,
+    /// The node, decoded.
+    pub kind: HeadKind,
+    /// When the head moved last, in milliseconds since the epoch.
+    pub updated: u64,
+}
+
+/// What a head can be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HeadKind {
+    /// Nothing was done yet.
+    Start(StartNode),
+    /// The last step done.
+    Step(StepNode),
+}
+
+impl Head {
+    /// The hash of the thread's StartNode.
+    pub fn start_hash(&self) -> Hash {
+        match &self.kind {
+            HeadKind::Start(_) => self.hash,
+            HeadKind::Step(step) => step.start,
+        }
+    }
+
+    /// The last step, if any.
+    pub fn step(&self) -> Option<&StepNode> {
+        match &self.kind {
+            HeadKind::Start(_) => None,
+            HeadKind::Step(step) => Some(step),
+        }
+    }
+
+    /// The thread's StartNode; one read unless the head is it.
+    pub fn start(&self, store: &Store) -> Result<StartNode, ThreadError> {
+        match &self.kind {
+            HeadKind::Start(start) => Ok(start.clone()),
+            HeadKind::Step(step) => start_node(store, &step.start),
+        }
+    }
+}
+
+/// Whether a thread may begin with this task; to be asked before anything is stored for it.
+pub fn check_task(prompt: &str) -> Result<(), ThreadError> {
+    if prompt.trim().is_empty() { Err(ThreadError::NoTask) } else { Ok(()) }
+}
+
+/// Begins a thread: a StartNode and a variable that points at it. Nothing runs.
+pub fn start(store: &Store, workflow: &Hash, prompt: &str, cwd: &str) -> Result<ThreadId, ThreadError> {
+    check_task(prompt)?;
+    let payload = json!({"workflow": workflow.as_str(), "prompt": prompt, "cwd": cwd});
+    let node = store.put(&builtin::START_NODE, &payload)?;
+    let thread = ThreadId::new(store.now());
+    store.vars().apply(&[VarChange::Set {
+        name: variable(&thread),
+        schema: builtin::START_NODE,
+        value: node,
+        tags: BTreeMap::new(),
+        expect: Expect::Absent,
+    }])?;
+    Ok(thread)
+}
+
+/// Where a thread stands.
+pub fn head(store: &Store, thread: &ThreadId) -> Result<Head, ThreadError> {
+    let variable = store.vars().get(&variable(thread))?.ok_or(ThreadError::Unknown { thread: *thread })?;
+    read_head(store, thread, &variable)
+}
+
+/// One thread of [`list`].
+#[derive(Debug)]
+pub struct Listed {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Where it stands, or what is wrong with it.
+    pub head: Result<Head, ThreadError>,
+}
+
+/// Every thread, the youngest first. A damaged one does not hide the others.
+pub fn list(store: &Store) -> Result<Vec<Listed>, ThreadError> {
+    let mut threads: Vec<_> = store
+        .vars()
+        .list(HEADS)?
+        .iter()
+        .filter_map(|variable| Some((variable.name.strip_prefix(HEADS)?.parse::<ThreadId>().ok()?, variable)))
+        .map(|(thread, variable)| Listed { thread, head: read_head(store, &thread, variable) })
+        .collect();
+    threads.sort_by_key(|listed| std::cmp::Reverse((listed.thread.time_ms(), listed.thread)));
+    Ok(threads)
+}
+
+/// Moves the head from `from` to `to` with a new status, or fails with [`ThreadError::HeadMoved`] when it no longer
+/// is at `from`. A thread that comes to its end forgets its failed attempts.
+pub fn advance(
+    store: &Store,
+    thread: &ThreadId,
+    from: &Hash,
+    to: &Hash,
+    status: &Status,
+) -> Result<(), ThreadError> {
+    let mut changes = vec![VarChange::Set {
+        name: variable(thread),
+        schema: store.get(to)?.type_,
+        value: *to,
+        tags: status.to_tags(),
+        expect: Expect::Value(*from),
+    }];
+    if status.is_final() {
+        changes.push(VarChange::RemovePrefix { prefix: format!("{FAILED}{thread}/") });
+    }
+    store.vars().apply(&changes).map_err(|error| match error {
+        StoreError::Conflict { found, .. } => {
+            ThreadError::HeadMoved { thread: *thread, expected: *from, found }
+        }
+        other => ThreadError::Store(other),
+    })
+}
+
+/// The step at `hash`, or an error that says what is there instead.
+pub fn step_node(store: &Store, hash: &Hash) -> Result<StepNode, ThreadError> {
+    typed(store, hash, builtin::STEP_NODE)
+}
+
+/// The start at `hash`, or an error that says what is there instead.
+pub fn start_node(store: &Store, hash: &Hash) -> Result<StartNode, ThreadError> {
+    typed(store, hash, builtin::START_NODE)
+}
+
+fn typed<T: DeserializeOwned>(store: &Store, hash: &Hash, type_: Hash) -> Result<T, ThreadError> {
+    let node = store.get(hash)?;
+    if node.type_ != type_ {
+        return Err(ThreadError::NotAThreadNode { hash: *hash, type_: node.type_ });
+    }
+    decode(hash, node)
+}
+
+fn decode<T: DeserializeOwned>(hash: &Hash, node: Node) -> Result<T, ThreadError> {
+    serde_json::from_value(node.payload).map_err(|source| ThreadError::Malformed { hash: *hash, source })
+}
+
+fn variable(thread: &ThreadId) -> String {
+    format!("{HEADS}{thread}")
+}
+
+fn read_head(store: &Store, thread: &ThreadId, variable: &Variable) -> Result<Head, ThreadError> {
+    let hash = variable.value;
+    let node = store.get(&hash)?;
+    let kind = match node.type_ {
+        builtin::START_NODE => HeadKind::Start(decode(&hash, node)?),
+        builtin::STEP_NODE => HeadKind::Step(decode(&hash, node)?),
+        type_ => return Err(ThreadError::NotAThreadNode { hash, type_ }),
+    };
+    let status = Status::from_tags(&variable.tags, variable.updated)
+        .map_err(|status| ThreadError::UnknownStatus { thread: *thread, status })?;
+    Ok(Head { hash, status, kind, updated: variable.updated })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+//! Where a thread goes from its head: the moderator, asked with the last role and its output.
+
+use serde_json::{Value, json};
+
+use super::{Head, HeadKind, ThreadError};
+use crate::moderator::{self, Route};
+use crate::store::Store;
+use crate::workflow::Workflow;
+
+/// The route from `head`. Costs one read at most (the last output), however long the chain is.
+pub fn next(store: &Store, workflow: &Workflow, head: &Head) -> Result<Route, ThreadError> {
+    let (role, output) = match &head.kind {
+        HeadKind::Start(_) => (moderator::START, begin("new")),
+        HeadKind::Step(step) => (step.role.as_str(), store.get(&step.output)?.payload),
+    };
+    Ok(moderator::route(&workflow.graph, role, &output)?)
+}
+
+/// The route on which an ended thread begins again.
+pub fn again(workflow: &Workflow) -> Result<Route, ThreadError> {
+    Ok(moderator::route(&workflow.graph, moderator::START, &begin("resume"))?)
+}
+
+/// What stands for an output where no role has spoken: the graph's `$START` edges are chosen by it.
+fn begin(status: &str) -> Value {
+    json!({"$status": status})
+}

@@ -1,0 +1,87 @@
+//! Statuses and names of schemas as authors write them.
+
+use serde_json::{Value, json};
+
+use super::{Statuses, has, names, statuses};
+use crate::template;
+
+fn listed(schema: Value) -> Option<Vec<String>> {
+    match statuses(&schema) {
+        Statuses::Listed(statuses) => Some(statuses.into_iter().collect()),
+        _ => None,
+    }
+}
+
+#[test]
+fn statuses_of_every_way_to_list_them() {
+    let constant = |status: &str| json!({"properties": {"$status": {"const": status}}});
+    let one = |status: &str| Some(vec![status.to_owned()]);
+    assert_eq!(listed(constant("a")), one("a"));
+    assert_eq!(listed(json!({"properties": {"$status": {"enum": ["a", 1]}}})), one("a"));
+    assert_eq!(listed(json!({"properties": {"$status": {"const": true}}})), Some(vec![]));
+    let both = Some(vec!["a".to_owned(), "b".to_owned()]);
+    for keyword in ["oneOf", "anyOf"] {
+        assert_eq!(listed(json!({keyword: [constant("a"), constant("b")]})), both);
+        assert_eq!(
+            listed(json!({"properties": {"$status": {keyword: [{"const": "a"}, {"const": "b"}]}}})),
+            both
+        );
+    }
+    assert_eq!(listed(json!({"allOf": [constant("a"), {"properties": {"x": {}}}]})), one("a"));
+    let narrowed = json!({
+        "properties": {"$status": {"enum": ["a", "b", "c"]}},
+        "oneOf": [constant("a"), constant("b")],
+    });
+    assert_eq!(listed(narrowed), both);
+}
+
+#[test]
+fn statuses_that_are_not_listed() {
+    assert_eq!(statuses(&json!({"type": "object"})), Statuses::Undeclared);
+    assert_eq!(statuses(&json!({"properties": {"$status": {"type": "string"}}})), Statuses::Any);
+    let half = json!({"oneOf": [{"properties": {"$status": {"const": "a"}}}, {"properties": {"x": {}}}]});
+    assert_eq!(statuses(&half), Statuses::Undeclared);
+}
+
+#[test]
+fn names_that_a_template_may_use() {
+    let schema = json!({
+        "properties": {
+            "title": {"type": "string"},
+            "open": {"type": "object"},
+            "closed": {"properties": {"x": {}}},
+            "extra": {"properties": {"x": {}}, "additionalProperties": true},
+            "items": {"type": "array", "items": {"properties": {"file": {"type": "string"}}}},
+            "tags": {"type": "array", "items": {"type": "string"}},
+        },
+        "oneOf": [{"properties": {"why": {"type": "string"}}}, {"if": {}, "then": {"properties": {"how": {}}}}],
+    });
+    let unknown = |text: &str| -> Vec<String> {
+        let names = template::names(text).unwrap();
+        names.into_iter().filter(|name| !has(&schema, name)).map(|name| name.name).collect()
+    };
+    for fine in [
+        "{{$status}}{{title}}{{why}}{{how}}",
+        "{{title.length}}{{tags.length}}{{tags.0}}{{items.0.file}}",
+        "{{open.anything.below}}{{closed.x}}{{extra.y}}",
+        "{{#items}}{{file}}{{title}}{{.}}{{/items}}",
+        "{{#tags}}{{.}}{{#.}}{{/.}}{{/tags}}{{^why}}{{title}}{{/why}}",
+        "{{#open}}{{anything}}{{/open}}",
+    ] {
+        assert_eq!(unknown(fine), Vec::<String>::new(), "{fine}");
+    }
+    for (text, name) in [
+        ("{{titel}}", "titel"),
+        ("{{closed.y}}", "closed.y"),
+        ("{{title.x}}", "title.x"),
+        ("{{items.0.line}}", "items.0.line"),
+        ("{{#items}}{{line}}{{/items}}", "line"),
+        ("{{#why}}{{typo}}{{/why}}", "typo"),
+        ("{{#nowhere}}{{anything}}{{/nowhere}}", "nowhere"),
+        ("{{length}}", "length"),
+    ] {
+        assert_eq!(unknown(text), [name], "{text}");
+    }
+    let names: Vec<String> = names(&schema).into_iter().collect();
+    assert_eq!(names, ["closed", "extra", "how", "items", "open", "tags", "title", "why"]);
+}

@@ -1,0 +1,163 @@
+//! What was typed → what it means, or everything that is wrong with it.
+//!
+//! Apart because it is the only judge of a workflow: what passes here can be stored and routed. This file checks the
+//! names and the roles; [`graph`] checks the graph against them. It never reads a file and never writes a node.
+
+mod graph;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::answers::{self, Statuses};
+use super::problem::Problems;
+use super::raw::{RawRole, RawWorkflow, Text};
+use super::{CheckedRole, CheckedWorkflow};
+use crate::schema::{self, SchemaError};
+use crate::yaml::escape;
+
+/// Well within what a node may hold; files that include each other could nest deeper.
+const MAX_SCHEMA_DEPTH: usize = 64;
+
+/// The workflow, as good as it can be made of what was typed. It is fit for use only if there were no problems.
+pub(super) fn check(raw: RawWorkflow, problems: &mut Problems<'_>) -> CheckedWorkflow {
+    let name = raw.name.map_or_else(String::new, |name| workflow_name(name, problems));
+    let raw_roles = raw.roles.as_deref().unwrap_or_default();
+    let roles: BTreeMap<String, CheckedRole> =
+        raw_roles.iter().map(|raw| (raw.name.clone(), role(&name, raw, problems))).collect();
+    let graph = match (raw.graph, &raw.roles) {
+        (Some(nodes), Some(raw_roles)) => {
+            let schemas = roles.iter().map(|(name, role)| (name.as_str(), &role.schema)).collect();
+            graph::check(nodes, raw_roles, &schemas, problems)
+        }
+        // Without roles every edge would be wrong.
+        _ => BTreeMap::new(),
+    };
+    let description = raw.description.map_or_else(String::new, |description| description.text);
+    CheckedWorkflow { name, description, roles, graph }
+}
+
+fn workflow_name(name: Text, problems: &mut Problems<'_>) -> String {
+    if !is_name(&name.text) {
+        problems.at(
+            &name.pointer,
+            format!("workflow name `{}` cannot be stored", name.text),
+            NAME_HINT.to_owned(),
+        );
+    }
+    name.text
+}
+
+const NAME_HINT: &str = "names are made of letters, digits, `.`, `_` and `-`";
+
+/// Names become parts of variable names, which allow no more than this.
+pub(super) fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+fn role(workflow: &str, raw: &RawRole, problems: &mut Problems<'_>) -> CheckedRole {
+    if !is_name(&raw.name) {
+        let message = format!("role name `{}` cannot be stored", raw.name);
+        problems.at_key(&raw.pointer, message, NAME_HINT.to_owned());
+    }
+    if let Some(goal) = raw.goal.as_ref().filter(|goal| goal.text.trim().is_empty()) {
+        problems.at(&goal.pointer, format!("the goal of role `{}` is blank", raw.name), None);
+    }
+    CheckedRole {
+        description: text_of(raw.description.as_ref()),
+        goal: text_of(raw.goal.as_ref()),
+        capabilities: raw.capabilities.clone(),
+        procedure: text_of(raw.procedure.as_ref()),
+        output: text_of(raw.output.as_ref()),
+        schema: raw
+            .frontmatter
+            .as_ref()
+            .map_or(Value::Null, |schema| frontmatter(workflow, raw, schema, problems)),
+    }
+}
+
+/// The schema with its title; null if it is refused, so that nothing further is held against it.
+fn frontmatter(workflow: &str, role: &RawRole, schema: &Value, problems: &mut Problems<'_>) -> Value {
+    let pointer = format!("{}/frontmatter", role.pointer);
+    if is_deeper(schema, MAX_SCHEMA_DEPTH) {
+        let message = format!(
+            "the frontmatter schema of role `{}` is nested deeper than {MAX_SCHEMA_DEPTH} levels",
+            role.name
+        );
+        problems.at_key(&pointer, message, None);
+        return Value::Null;
+    }
+    // Validating anything finds what may be stored but cannot be validated against.
+    let usable = schema::check(schema).and_then(|()| schema::validate(schema, &json!({})).map(drop));
+    if let Err(error) = usable {
+        let (below, message) = describe(&error);
+        let message = format!("the frontmatter schema of role `{}` is refused: {message}", role.name);
+        problems.at_key(&format!("{pointer}{below}"), message, schema_hint(&error));
+        return Value::Null;
+    }
+    if !declares_status(&pointer, role, schema, problems) {
+        return Value::Null;
+    }
+    let mut schema = schema.clone();
+    if let Value::Object(keywords) = &mut schema {
+        keywords.entry("title").or_insert_with(|| Value::from(format!("{workflow}.{}", role.name)));
+    }
+    schema
+}
+
+fn declares_status(pointer: &str, role: &RawRole, schema: &Value, problems: &mut Problems<'_>) -> bool {
+    match answers::statuses(schema) {
+        Statuses::Undeclared => {
+            let message =
+                format!("the frontmatter schema of role `{}` does not declare `$status`", role.name);
+            let hint = "declare it under `properties`, in every variant: `$status: { const: done }`";
+            problems.at_key(pointer, message, hint.to_owned());
+            false
+        }
+        Statuses::Listed(statuses) if statuses.is_empty() => {
+            let message = format!("`$status` of role `{}` admits no text", role.name);
+            problems.at_key(pointer, message, "its values are texts: quote them".to_owned());
+            false
+        }
+        Statuses::Listed(_) | Statuses::Any => true,
+    }
+}
+
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(|item| is_deeper(item, levels - 1)),
+        Value::Object(members) => levels == 0 || members.values().any(|member| is_deeper(member, levels - 1)),
+        _ => false,
+    }
+}
+
+/// The pointer below the schema, and the error without it: the problem has a position of its own.
+fn describe(error: &SchemaError) -> (String, String) {
+    let path = error.path();
+    let keyword = match error {
+        SchemaError::UnknownKeyword { keyword, .. }
+        | SchemaError::BadKeyword { keyword, .. }
+        | SchemaError::Unsupported { keyword, .. } => Some(keyword),
+        SchemaError::NotAnObject { .. } | SchemaError::Unusable { .. } => None,
+    };
+    let message = error.to_string();
+    let position = if path.is_empty() { "schema: ".to_owned() } else { format!("schema at {path}: ") };
+    let message = message.strip_prefix(&position).unwrap_or(&message).to_owned();
+    (keyword.map_or_else(|| path.to_owned(), |keyword| format!("{path}/{}", escape(keyword))), message)
+}
+
+fn schema_hint(error: &SchemaError) -> Option<String> {
+    let SchemaError::UnknownKeyword { keyword, .. } = error else { return None };
+    match keyword.as_str() {
+        "$ref" | "$defs" | "definitions" | "$id" | "$schema" => {
+            Some("schemas stand alone: write the referenced schema in its place".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn text_of(text: Option<&Text>) -> String {
+    text.map_or_else(String::new, |text| text.text.clone())
+}

@@ -1,0 +1,195 @@
+//! The graph against the roles: every edge leads somewhere, every answer has an edge, every role is reached, and every
+//! template can be rendered from what the role answers.
+//!
+//! Apart from the roles because each rule here compares two parts of the file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::moderator::{END, Edge, Graph, START, SUSPEND};
+use crate::template;
+use crate::workflow::answers::{self, Statuses};
+use crate::workflow::problem::{Problems, meant};
+use crate::workflow::raw::{RawEdge, RawNode, RawRole, Text};
+
+/// The schema of each role; null where it was refused, which has been reported.
+pub(super) type Schemas<'r> = BTreeMap<&'r str, &'r Value>;
+
+pub(super) fn check(
+    nodes: Vec<RawNode>,
+    roles: &[RawRole],
+    schemas: &Schemas<'_>,
+    problems: &mut Problems<'_>,
+) -> Graph {
+    let start = json!({"properties": {"$status": {"enum": ["new", "resume"]}}});
+    if !nodes.iter().any(|node| node.role == START) {
+        let hint = format!("add `{START}: {{ new: {{ role: …, prompt: … }} }}`");
+        problems.at_key("/graph", format!("the graph has no `{START}`"), hint);
+    }
+    for node in &nodes {
+        match schemas.get(node.role.as_str()) {
+            Some(schema) => check_node(node, schema, schemas, problems),
+            None if node.role == START => check_node(node, &start, schemas, problems),
+            None => {
+                let message = format!("the graph has edges of `{}`, which is no role", node.role);
+                problems.at_key(&node.pointer, message, meant(&node.role, schemas.keys()));
+            }
+        }
+    }
+    without_edges(&nodes, roles, schemas, problems);
+    unreached(&nodes, roles, schemas, problems);
+    nodes.into_iter().map(|node| (node.role, edges(node.edges.unwrap_or_default()))).collect()
+}
+
+fn edges(raw: Vec<RawEdge>) -> BTreeMap<String, Edge> {
+    let text = |text: Option<Text>| text.map_or_else(String::new, |text| text.text);
+    let edge = |raw: RawEdge| {
+        let location = raw.location.map(|location| location.text);
+        (raw.status, Edge { role: text(raw.role), prompt: text(raw.prompt), location })
+    };
+    raw.into_iter().map(edge).collect()
+}
+
+fn check_node(node: &RawNode, schema: &Value, schemas: &Schemas<'_>, problems: &mut Problems<'_>) {
+    let Some(edges) = node.edges.as_ref().filter(|edges| !edges.is_empty()) else { return };
+    if !schema.is_null() {
+        check_statuses(node, edges, schema, problems);
+    }
+    for edge in edges {
+        if let Some(role) = &edge.role {
+            check_target(role, schemas, problems);
+            if node.role == START && role.text == SUSPEND {
+                let message = format!("an edge of `{START}` leads to `{SUSPEND}`: no role could be resumed");
+                problems.at(
+                    &role.pointer,
+                    message,
+                    Some("begin with a role; it can suspend itself".to_owned()),
+                );
+            }
+        }
+        if let Some(prompt) = edge.prompt.as_ref().filter(|prompt| prompt.text.trim().is_empty()) {
+            let hint = "every edge says something, also the ones to $END and $SUSPEND".to_owned();
+            problems.at(&prompt.pointer, format!("the prompt of `{}` is blank", edge.status), hint);
+        }
+        for template in [&edge.prompt, &edge.location].into_iter().flatten() {
+            check_template(template, &node.role, schema, problems);
+        }
+    }
+}
+
+fn check_statuses(node: &RawNode, edges: &[RawEdge], schema: &Value, problems: &mut Problems<'_>) {
+    let Statuses::Listed(statuses) = answers::statuses(schema) else { return };
+    let is_start = node.role == START;
+    let of = if is_start { format!("`{START}`") } else { format!("role `{}`", node.role) };
+    for edge in edges.iter().filter(|edge| !statuses.contains(&edge.status)) {
+        let never = if is_start { "has no" } else { "never ends with" };
+        let message = format!("{of} {never} status `{}`", edge.status);
+        problems.at_key(&edge.pointer, message, meant(&edge.status, &statuses));
+    }
+    // A resumed thread needs an edge only when there is something to resume to; a role suspends itself without one.
+    let optional = |status: &str| status == SUSPEND || (is_start && status == "resume");
+    for status in statuses.iter().filter(|status| !optional(status)) {
+        // A misspelt status is reported once, where it stands.
+        let given = |edge: &RawEdge| {
+            edge.status == *status
+                || (!statuses.contains(&edge.status)
+                    && crate::nearest::one(&edge.status, &statuses).as_ref() == Some(status))
+        };
+        if !edges.iter().any(given) {
+            let hint = format!("add `{status}: {{ role: …, prompt: … }}`");
+            problems.at_key(&node.pointer, format!("{of} has no edge for status `{status}`"), hint);
+        }
+    }
+}
+
+fn check_target(role: &Text, schemas: &Schemas<'_>, problems: &mut Problems<'_>) {
+    if !schemas.contains_key(role.text.as_str()) && ![END, SUSPEND].contains(&role.text.as_str()) {
+        let known = schemas.keys().copied().chain([END, SUSPEND]);
+        let message = format!("an edge leads to `{}`, which is no role", role.text);
+        problems.at(&role.pointer, message, meant(&role.text, known));
+    }
+}
+
+fn check_template(template: &Text, role: &str, schema: &Value, problems: &mut Problems<'_>) {
+    let names = match template::names(&template.text) {
+        Ok(names) => names,
+        Err(error) => {
+            let line = template.text[..error.offset()].matches('\n').count() + 1;
+            let place =
+                if template.text.contains('\n') { format!(" (line {line} of it)") } else { String::new() };
+            problems.at(&template.pointer, format!("the template does not parse{place}: {error}"), None);
+            return;
+        }
+    };
+    if schema.is_null() {
+        return;
+    }
+    let unknown: BTreeSet<&str> =
+        names.iter().filter(|name| !answers::has(schema, name)).map(|name| name.name.as_str()).collect();
+    for name in unknown {
+        let (message, hint) = match role {
+            START => (
+                format!("the template names `{name}`, but at {START} there is only `$status`"),
+                Some("the task itself is given to the first role without being named here".to_owned()),
+            ),
+            _ => (
+                format!("the template names `{name}`, which no answer of role `{role}` has"),
+                meant(name, answers::names(schema)),
+            ),
+        };
+        problems.at(&template.pointer, message, hint);
+    }
+}
+
+fn without_edges(nodes: &[RawNode], roles: &[RawRole], schemas: &Schemas<'_>, problems: &mut Problems<'_>) {
+    let without = |role: &&RawRole| match nodes.iter().find(|node| node.role == role.name) {
+        // What is no mapping has been reported.
+        Some(node) => node.edges.as_ref().is_some_and(Vec::is_empty),
+        None => true,
+    };
+    for role in roles.iter().filter(without) {
+        let schema = schemas.get(role.name.as_str()).copied().unwrap_or(&Value::Null);
+        let hint = match answers::statuses(schema) {
+            Statuses::Listed(statuses) => {
+                let statuses: Vec<String> = statuses.into_iter().collect();
+                Some(format!("add `{}` to the graph, with an edge for: {}", role.name, statuses.join(", ")))
+            }
+            Statuses::Any | Statuses::Undeclared => None,
+        };
+        problems.at_key(&role.pointer, format!("role `{}` has no edges in the graph", role.name), hint);
+    }
+    if let Some(start) = nodes.iter().find(|node| node.role == START)
+        && start.edges.as_ref().is_some_and(Vec::is_empty)
+    {
+        problems.at_key(&start.pointer, format!("`{START}` has no edge for status `new`"), None);
+    }
+}
+
+fn unreached(nodes: &[RawNode], roles: &[RawRole], schemas: &Schemas<'_>, problems: &mut Problems<'_>) {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![START.to_owned()];
+    while let Some(role) = open.pop() {
+        let edges = nodes.iter().filter(|node| node.role == role).filter_map(|node| node.edges.as_ref());
+        for target in edges.flatten().filter_map(|edge| edge.role.as_ref()) {
+            // A misspelt target is reported where it stands; the role it means counts as reached.
+            let known = schemas.contains_key(target.text.as_str());
+            let role = if known {
+                Some(target.text.clone())
+            } else {
+                crate::nearest::one(&target.text, schemas.keys())
+            };
+            open.extend(role.filter(|role| reached.insert(role.clone())));
+        }
+    }
+    // Without a start nothing is reached, and that is the one problem to report.
+    let starts =
+        |node: &RawNode| node.role == START && node.edges.as_ref().is_some_and(|edges| !edges.is_empty());
+    if !nodes.iter().any(starts) {
+        return;
+    }
+    for role in roles.iter().filter(|role| !reached.contains(&role.name)) {
+        let message = format!("role `{}` is never reached from {START}", role.name);
+        problems.at_key(&role.pointer, message, None);
+    }
+}

@@ -1,0 +1,169 @@
+//! Every rule, by breaking a good workflow in one place; and a file with many mistakes at once.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+
+use crate::workflow::tests::files::{Files, fix_bug};
+
+fn good() -> String {
+    std::fs::read_to_string(fix_bug()).unwrap()
+}
+
+/// What is said when `from` is replaced by `to` in the good workflow.
+fn broken(from: &str, to: &str) -> String {
+    let text = good();
+    assert!(text.contains(from), "{from}");
+    let files = Files::new();
+    files.write("w.yaml", &text.replacen(from, to, 1));
+    files.problems("w.yaml")
+}
+
+fn told(edits: &[(&str, &str)]) -> String {
+    let mut told = String::new();
+    for (from, to) in edits {
+        let (from_line, to_line) = (from.replace('\n', "⏎"), to.replace('\n', "⏎"));
+        writeln!(told, "# {from_line}  =>  {to_line}\n{}", broken(from, to)).unwrap();
+    }
+    told
+}
+
+#[test]
+fn the_good_one_is_good() {
+    assert_eq!(broken("Be strict.", "Be kind."), "");
+}
+
+#[test]
+fn shape() {
+    let told = told(&[
+        ("name: fix-bug\n", ""),
+        ("name: fix-bug", "name: 5"),
+        ("name: fix-bug", "name: fix bug"),
+        ("name: fix-bug", "nam: fix-bug"),
+        ("description: Find a bug, mend it, have it reviewed.", "version: 1"),
+        ("description: Finds the cause", "desciption: Finds the cause"),
+        ("    goal: You mend the bug.\n", ""),
+        ("goal: You mend the bug.", "goal:"),
+        ("goal: You mend the bug.", "goal: ' '"),
+        ("goal: You mend the bug.", "goal: { a: 1 }"),
+        ("capabilities: [file-edit, shell]", "capabilities: shell"),
+        ("capabilities: [file-edit, shell]", "capabilities: [shell, true]"),
+        ("rejected: { role: fixer, prompt: \"Rejected: {{{why}}}. Mend it again.\" }", "rejected: fixer"),
+        ("role: reviewer, ", ""),
+        ("prompt: Look again.", "promt: Look again."),
+        ("prompt: Look again.", "prompt: Look again., location: 7"),
+    ]);
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn optional_parts_may_be_absent() {
+    for part in [
+        "description: Find a bug, mend it, have it reviewed.\n",
+        "    description: Mends it\n",
+        "    capabilities: [file-edit, shell]\n",
+        "    procedure: Be strict.\n",
+        "    output: Verdict.\n",
+        "    resume: { role: finder, prompt: Look again. }\n",
+    ] {
+        assert_eq!(broken(part, ""), "", "{part}");
+    }
+    assert_eq!(broken("procedure: Be strict.", "procedure:"), "");
+    assert_eq!(broken("role: $END, prompt: Done.", "role: $SUSPEND, prompt: Done."), "");
+    assert_eq!(broken("prompt: Done. }", "prompt: Done., location: '{{$status}}' }"), "");
+}
+
+#[test]
+fn roles_and_schemas() {
+    let told = told(&[
+        ("$status: { const: fixed }", "status: { const: fixed }"),
+        ("$status: { const: approved }", "x: {}"),
+        ("$status: { const: fixed }", "$status: { const: true }"),
+        ("lines: { type: integer }", "lines: { $ref: '#/x' }"),
+        ("lines: { type: integer }", "lines: { type: int }"),
+        ("lines: { type: integer }", "lines: { type: string, format: email }"),
+        ("lines: { type: integer }", "lines: { pattern: '(' }"),
+        ("    frontmatter:\n      type: object\n", "    frontmatter: text\n    x:\n"),
+    ]);
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn a_schema_that_no_node_could_hold_is_refused() {
+    let deep = format!("lines: {}{}", "{ not: ".repeat(70), "}".repeat(70));
+    assert!(broken("lines: { type: integer }", &deep).contains("nested deeper than 64 levels"));
+}
+
+#[test]
+fn graph() {
+    let told = told(&[
+        ("  $START:\n", "  START:\n"),
+        ("    new: {", "    begin: {"),
+        ("  $START:\n", "  $START: {}\n  other:\n"),
+        ("role: reviewer, ", "role: reviwer, "),
+        ("role: reviewer, ", "role: deployer, "),
+        ("role: $END, prompt: Done.", "role: END, prompt: Done."),
+        ("  fixer:\n    fixed:", "  fixr:\n    fixed:"),
+        ("  fixer:\n    fixed:", "  fixer: {}\n  $END:\n    fixed:"),
+        ("    fixed: {", "    fixd: {"),
+        ("    unclear: { role: $END, prompt: \"Asked: {{{question}}}\" }\n", ""),
+        ("    approved: {", "    ok: {"),
+        ("role: reviewer, prompt: \"Review: {{{summary}}}\"", "role: $END, prompt: x"),
+        (
+            "new: { role: finder, prompt: Find the cause of the bug. }\n    resume: { role: finder,",
+            "new: { role: $END,",
+        ),
+    ]);
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn templates() {
+    let told = told(&[
+        ("\"Review: {{{summary}}}\"", "\"Review: {{{sumary}}}\""),
+        ("\"Review: {{{summary}}}\"", "\"{{a}}{{a}}{{#lines}}{{b}}{{/lines}}\""),
+        ("\"Review: {{{summary}}}\"", "\"Review: {{{summary}}\""),
+        ("\"Review: {{{summary}}}\"", "\"a\\n{{#summary}}\\nb\""),
+        ("\"Review: {{{summary}}}\"", "' '"),
+        ("\"Review: {{{summary}}}\"", "{{{summary}}}"),
+        ("\"Review: {{{summary}}}\"", "Review: {{{summary}}}"),
+        ("prompt: Look again.", "prompt: \"{{task}}\""),
+        ("prompt: Done.", "prompt: Done., location: \"{{dir}}\""),
+    ]);
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn all_problems_at_once_in_the_order_of_the_text() {
+    let files = Files::new();
+    let text = include_str!("../../../testdata/workflows/broken.yaml");
+    files.write("w.yaml", text);
+    insta::assert_snapshot!(files.problems("w.yaml"));
+}
+
+#[test]
+fn what_is_no_workflow_at_all() {
+    let files = Files::new();
+    for (text, expected) in [
+        ("", "a workflow must be a mapping, got nothing"),
+        ("- a", "a workflow must be a mapping, got a list"),
+        ("name: x\nroles: []\ngraph: 5", "`roles` must be a mapping, got a list"),
+        ("name: x\nname: y", "duplicate key `name`"),
+    ] {
+        files.write("w.yaml", text);
+        let problems = files.problems("w.yaml");
+        assert!(problems.contains(expected), "{text:?}: {problems}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// Cutting lines out of a good file never breaks the checker, and a file without problems can be stored.
+    #[test]
+    fn never_panics(cut in prop::collection::vec(any::<bool>(), 70)) {
+        let text: String = good().lines().zip(&cut).filter(|(_, keep)| **keep).map(|(line, _)| format!("{line}\n")).collect();
+        let files = Files::new();
+        files.write("w.yaml", &text);
+        let _ = files.problems("w.yaml");
+    }
+}

@@ -1,0 +1,226 @@
+//! A workflow file as it was typed: every part optional, every part with the pointer to where it stands.
+//!
+//! Apart from the check because it knows only the shape: which keys there are and what type each has. It never
+//! compares one part with another.
+
+use serde_json::{Map, Value};
+
+use super::problem::{Problems, kind, meant};
+use crate::yaml::escape;
+
+/// The whole file.
+#[derive(Default)]
+pub(super) struct RawWorkflow {
+    pub(super) name: Option<Text>,
+    pub(super) description: Option<Text>,
+    /// `None`: missing or of the wrong type, which has been reported.
+    pub(super) roles: Option<Vec<RawRole>>,
+    pub(super) graph: Option<Vec<RawNode>>,
+}
+
+/// A string and where it stands.
+pub(super) struct Text {
+    pub(super) text: String,
+    pub(super) pointer: String,
+}
+
+/// `roles.<name>`.
+#[derive(Default)]
+pub(super) struct RawRole {
+    pub(super) name: String,
+    pub(super) pointer: String,
+    pub(super) description: Option<Text>,
+    pub(super) goal: Option<Text>,
+    pub(super) capabilities: Vec<String>,
+    pub(super) procedure: Option<Text>,
+    pub(super) output: Option<Text>,
+    pub(super) frontmatter: Option<Value>,
+}
+
+/// `graph.<role>`.
+pub(super) struct RawNode {
+    pub(super) role: String,
+    pub(super) pointer: String,
+    /// `None`: not a mapping, which has been reported.
+    pub(super) edges: Option<Vec<RawEdge>>,
+}
+
+/// `graph.<role>.<status>`.
+#[derive(Default)]
+pub(super) struct RawEdge {
+    pub(super) status: String,
+    pub(super) pointer: String,
+    pub(super) role: Option<Text>,
+    pub(super) prompt: Option<Text>,
+    pub(super) location: Option<Text>,
+}
+
+pub(super) fn read(value: &Value, problems: &mut Problems<'_>) -> RawWorkflow {
+    let Some(top) = Section::open(value, String::new(), "a workflow", problems) else {
+        return RawWorkflow::default();
+    };
+    top.refuse_others(&["name", "description", "roles", "graph"], problems);
+    let roles = top.section("roles", problems);
+    let graph = top.section("graph", problems);
+    RawWorkflow {
+        name: top.required("name", problems),
+        description: top.text("description", problems),
+        roles: roles.map(|roles| roles.entries().map(|entry| role(entry, problems)).collect()),
+        graph: graph.map(|graph| graph.entries().map(|entry| node(entry, problems)).collect()),
+    }
+}
+
+/// A role of the wrong shape is still a role: what names it is not wrong.
+fn role(entry: Entry<'_>, problems: &mut Problems<'_>) -> RawRole {
+    let Entry { name, value, pointer } = entry;
+    let Some(section) = Section::open(value, pointer.clone(), &format!("role `{name}`"), problems) else {
+        return RawRole { name: name.to_owned(), pointer, ..RawRole::default() };
+    };
+    section.refuse_others(
+        &["description", "goal", "capabilities", "procedure", "output", "frontmatter"],
+        problems,
+    );
+    RawRole {
+        name: name.to_owned(),
+        description: section.text("description", problems),
+        goal: section.required("goal", problems),
+        capabilities: section.texts("capabilities", problems),
+        procedure: section.text("procedure", problems),
+        output: section.text("output", problems),
+        frontmatter: section.section("frontmatter", problems).map(|schema| Value::from(schema.map.clone())),
+        pointer,
+    }
+}
+
+fn node(entry: Entry<'_>, problems: &mut Problems<'_>) -> RawNode {
+    let of = format!("the edges of `{}`", entry.name);
+    let section = Section::open(entry.value, entry.pointer.clone(), &of, problems);
+    RawNode {
+        role: entry.name.to_owned(),
+        pointer: entry.pointer,
+        edges: section.map(|edges| edges.entries().map(|entry| edge(entry, problems)).collect()),
+    }
+}
+
+/// An edge of the wrong shape is still an edge, as with roles.
+fn edge(entry: Entry<'_>, problems: &mut Problems<'_>) -> RawEdge {
+    let Entry { name, value, pointer } = entry;
+    let Some(section) = Section::open(value, pointer.clone(), &format!("the edge `{name}`"), problems) else {
+        return RawEdge { status: name.to_owned(), pointer, ..RawEdge::default() };
+    };
+    section.refuse_others(&["role", "prompt", "location"], problems);
+    RawEdge {
+        status: name.to_owned(),
+        role: section.required("role", problems),
+        prompt: section.required("prompt", problems),
+        location: section.text("location", problems),
+        pointer,
+    }
+}
+
+/// A mapping being read.
+struct Section<'v> {
+    map: &'v Map<String, Value>,
+    pointer: String,
+}
+
+struct Entry<'v> {
+    name: &'v str,
+    value: &'v Value,
+    pointer: String,
+}
+
+impl<'v> Section<'v> {
+    fn open(
+        value: &'v Value,
+        pointer: String,
+        what: &str,
+        problems: &mut Problems<'_>,
+    ) -> Option<Section<'v>> {
+        if let Value::Object(map) = value {
+            return Some(Section { map, pointer });
+        }
+        problems.at(&pointer, format!("{what} must be a mapping, got {}", kind(value)), None);
+        None
+    }
+
+    fn entries(&self) -> impl Iterator<Item = Entry<'v>> + use<'v, '_> {
+        self.map.iter().map(|(name, value)| Entry { name, value, pointer: self.below(name) })
+    }
+
+    fn below(&self, key: &str) -> String {
+        format!("{}/{}", self.pointer, escape(key))
+    }
+
+    fn refuse_others(&self, known: &[&str], problems: &mut Problems<'_>) {
+        for key in self.map.keys().filter(|key| !known.contains(&key.as_str())) {
+            problems.at_key(&self.below(key), format!("unknown key `{key}`"), meant(key, known));
+        }
+    }
+
+    /// A mapping that must be there.
+    fn section(&self, key: &str, problems: &mut Problems<'_>) -> Option<Section<'v>> {
+        let value = self.map.get(key);
+        if value.is_none() {
+            self.missing(key, problems);
+        }
+        Section::open(value?, self.below(key), &format!("`{key}`"), problems)
+    }
+
+    fn required(&self, key: &str, problems: &mut Problems<'_>) -> Option<Text> {
+        match self.map.get(key) {
+            None => self.missing(key, problems),
+            Some(Value::Null) => problems.at_key(&self.below(key), format!("`{key}` is empty"), None),
+            Some(_) => return self.text(key, problems),
+        }
+        None
+    }
+
+    fn missing(&self, key: &str, problems: &mut Problems<'_>) {
+        // A misspelt key is reported once, as unknown.
+        let misspelt = self.map.keys().any(|given| crate::nearest::one(given, [key]).is_some());
+        if !misspelt {
+            problems.at_key(&self.pointer, format!("`{key}` is missing"), None);
+        }
+    }
+
+    fn text(&self, key: &str, problems: &mut Problems<'_>) -> Option<Text> {
+        let pointer = self.below(key);
+        match self.map.get(key)? {
+            Value::Null => None,
+            Value::String(text) => Some(Text { text: text.clone(), pointer }),
+            other => {
+                not_text(&format!("`{key}`"), &pointer, other, problems);
+                None
+            }
+        }
+    }
+
+    fn texts(&self, key: &str, problems: &mut Problems<'_>) -> Vec<String> {
+        let pointer = self.below(key);
+        match self.map.get(key) {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(items)) => {
+                let text = |(index, item): (usize, &Value)| match item {
+                    Value::String(text) => Some(text.clone()),
+                    other => {
+                        let pointer = format!("{pointer}/{index}");
+                        not_text(&format!("an item of `{key}`"), &pointer, other, problems);
+                        None
+                    }
+                };
+                items.iter().enumerate().filter_map(text).collect()
+            }
+            Some(other) => {
+                let message = format!("`{key}` must be a list of texts, got {}", kind(other));
+                problems.at(&pointer, message, None);
+                Vec::new()
+            }
+        }
+    }
+}
+
+fn not_text(what: &str, pointer: &str, got: &Value, problems: &mut Problems<'_>) {
+    let hint = matches!(got, Value::Bool(_) | Value::Number(_)).then(|| format!("quote it: \"{got}\""));
+    problems.at(pointer, format!("{what} must be text, got {}", kind(got)), hint);
+}

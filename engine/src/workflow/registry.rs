@@ -1,0 +1,165 @@
+//! Names of workflows: the variables `@uwf/registry/<name>`, and the order in which a reference is tried.
+//!
+//! Apart because it joins the two worlds in which a workflow can be named, the store and the directories nearby.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::{CheckedWorkflow, Workflow, WorkflowError, check::is_name, discover, get, hash_of, load, put};
+use crate::nearest;
+use crate::schema::builtin::WORKFLOW;
+use crate::store::{Expect, Hash, Store, VarChange};
+
+const PREFIX: &str = "@uwf/registry/";
+
+/// Where a reference led.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// It is the hash of a stored workflow.
+    Hash,
+    /// It is the path of this file.
+    File(PathBuf),
+    /// It names this file beside the work.
+    Local(PathBuf),
+    /// It names a registered workflow.
+    Registry,
+}
+
+impl Origin {
+    /// One word: `hash`, `file`, `local` or `registry`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Origin::Hash => "hash",
+            Origin::File(_) => "file",
+            Origin::Local(_) => "local",
+            Origin::Registry => "registry",
+        }
+    }
+}
+
+/// What a reference stands for: a stored workflow, or a checked file.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Resolved {
+    /// The stored workflow; `None` for a file that this store does not hold yet.
+    pub hash: Option<Hash>,
+    /// The workflow's own name.
+    pub name: String,
+    /// Where it was found.
+    pub origin: Origin,
+    /// The checked file, if it was one.
+    pub checked: Option<CheckedWorkflow>,
+}
+
+impl Resolved {
+    /// The workflow as it is, or would be, stored.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn workflow(&self, store: &Store) -> Result<Workflow, WorkflowError> {
+        match (&self.checked, &self.hash) {
+            (Some(checked), _) => Ok(checked.to_stored()),
+            (None, hash) => get(store, &hash.expect("what is no file was found by its hash")),
+        }
+    }
+
+    /// The hash, after storing the workflow if it is a file.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn ensure_stored(&self, store: &Store) -> Result<Hash, WorkflowError> {
+        match &self.checked {
+            Some(checked) => put(store, checked),
+            None => Ok(self.hash.expect("what is no file was found by its hash")),
+        }
+    }
+}
+
+/// A workflow that can be named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// What to call it by.
+    pub name: String,
+    /// `None` for a file, whose hash changes with it.
+    pub hash: Option<Hash>,
+    /// [`Origin::Local`] or [`Origin::Registry`].
+    pub origin: Origin,
+}
+
+/// Stores the workflow and registers it under its name, in the place of an earlier one.
+///
+/// # Errors
+/// When the store fails; then the name is what it was.
+pub fn add(store: &Store, workflow: &CheckedWorkflow) -> Result<Hash, WorkflowError> {
+    let hash = put(store, workflow)?;
+    let name = format!("{PREFIX}{}", workflow.name);
+    let tags = store.vars().get(&name)?.map_or_else(BTreeMap::new, |variable| variable.tags);
+    let change = VarChange::Set { name, schema: WORKFLOW, value: hash, tags, expect: Expect::Any };
+    store.vars().apply(&[change])?;
+    Ok(hash)
+}
+
+/// Finds a workflow: a hash, a file's path, a name beside the work (from `cwd` upward), a registered name, in this
+/// order. A file is read and checked, but not stored.
+///
+/// # Errors
+/// [`WorkflowError::Unknown`] with all names there are; what [`load`] and [`get`] say of what was found.
+pub fn resolve(store: &Store, reference: &str, cwd: &Path) -> Result<Resolved, WorkflowError> {
+    if let Some(hash) = reference.parse().ok().filter(|hash| store.has(hash)) {
+        let name = get(store, &hash)?.name;
+        return Ok(Resolved { hash: Some(hash), name, origin: Origin::Hash, checked: None });
+    }
+    if let Some(path) = as_path(reference, cwd) {
+        return from_file(store, &path, Origin::File(path.clone()));
+    }
+    if let Some(path) = discover::find(reference, cwd) {
+        return from_file(store, &path, Origin::Local(path.clone()));
+    }
+    if let Some(hash) = registered(store, reference)? {
+        let name = get(store, &hash)?.name;
+        return Ok(Resolved { hash: Some(hash), name, origin: Origin::Registry, checked: None });
+    }
+    let known = list(store, cwd)?.into_iter().map(|listed| listed.name);
+    Err(WorkflowError::Unknown { reference: reference.to_owned(), known: nearest::sorted(reference, known) })
+}
+
+/// The workflows that a name can mean here, by name. A file beside the work hides a registered one.
+///
+/// # Errors
+/// When the store fails.
+pub fn list(store: &Store, cwd: &Path) -> Result<Vec<Listed>, WorkflowError> {
+    let mut listed = BTreeMap::new();
+    for variable in store.vars().list(PREFIX)? {
+        let name = variable.name[PREFIX.len()..].to_owned();
+        let entry = Listed { name: name.clone(), hash: Some(variable.value), origin: Origin::Registry };
+        listed.insert(name, entry);
+    }
+    for (name, path) in discover::all(cwd) {
+        listed.insert(name.clone(), Listed { name, hash: None, origin: Origin::Local(path) });
+    }
+    Ok(listed.into_values().collect())
+}
+
+fn registered(store: &Store, name: &str) -> Result<Option<Hash>, WorkflowError> {
+    if !is_name(name) {
+        return Ok(None);
+    }
+    Ok(store.vars().get(&format!("{PREFIX}{name}"))?.map(|variable| variable.value))
+}
+
+/// The file a reference means if it is a path: by its look, or because there is such a file.
+fn as_path(reference: &str, cwd: &Path) -> Option<PathBuf> {
+    let path = cwd.join(reference);
+    if path.is_dir() && reference.contains('/') {
+        return Some(discover::index(&path).unwrap_or(path));
+    }
+    let looks_like_one =
+        reference.contains('/') || reference.ends_with(".yaml") || reference.ends_with(".yml");
+    (looks_like_one || path.is_file()).then_some(path)
+}
+
+fn from_file(store: &Store, path: &Path, origin: Origin) -> Result<Resolved, WorkflowError> {
+    let checked = load(path)?;
+    let hash = Some(hash_of(&checked)).filter(|hash| store.has(hash));
+    Ok(Resolved { hash, name: checked.name.clone(), origin, checked: Some(checked) })
+}

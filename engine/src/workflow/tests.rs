@@ -1,0 +1,85 @@
+//! From file to node: the hash, what is stored, how a name is found, what an include may do.
+
+pub(super) mod files;
+mod include;
+mod lookup;
+
+use serde_json::json;
+
+use super::{WorkflowError, get, hash_of, load, put};
+use crate::schema::builtin::{META_SCHEMA, TEXT};
+use crate::store::Hash;
+use files::{Files, fix_bug, store};
+
+/// What another implementation of the format calls the same workflow.
+const FIX_BUG: Hash = Hash::from_static("C2363TE4DFMQ1");
+
+#[test]
+fn the_same_workflow_has_the_same_hash_everywhere() {
+    let workflow = load(&fix_bug()).unwrap();
+    assert_eq!(hash_of(&workflow), FIX_BUG);
+    let schemas = workflow.roles.values().map(|role| Hash::of(&META_SCHEMA, &role.schema).to_string());
+    assert_eq!(schemas.collect::<Vec<_>>(), ["65XQDHGRZPK95", "C60CA0JA86VKP", "61JGBTZ1GAYJR"]);
+}
+
+#[test]
+fn what_is_stored_reads_back() {
+    let files = Files::new();
+    let store = store(&files);
+    let workflow = load(&fix_bug()).unwrap();
+    assert_eq!(put(&store, &workflow).unwrap(), FIX_BUG);
+    assert_eq!(put(&store, &workflow).unwrap(), FIX_BUG);
+    let stored = get(&store, &FIX_BUG).unwrap();
+    assert_eq!(stored, workflow.to_stored());
+    let finder = &stored.roles["finder"].frontmatter;
+    assert_eq!(store.schema_of(finder).unwrap()["title"], json!("fix-bug.finder"));
+    assert_eq!(store.refs(&FIX_BUG).unwrap().len(), 3, "the workflow keeps its schemas alive");
+}
+
+#[test]
+fn a_title_of_the_authors_stays() {
+    let files = Files::new();
+    let text = std::fs::read_to_string(fix_bug()).unwrap();
+    let path =
+        files.write("w.yaml", &text.replace("      type: object\n", "      type: object\n      title: T\n"));
+    let workflow = load(&path).unwrap();
+    assert_eq!(workflow.roles["fixer"].schema["title"], json!("T"));
+    assert_eq!(workflow.roles["finder"].schema["title"], json!("fix-bug.finder"));
+}
+
+#[test]
+fn what_is_no_workflow_is_refused_by_name() {
+    let files = Files::new();
+    let store = store(&files);
+    let text = store.put_text("hello").unwrap();
+    let error = get(&store, &text).unwrap_err();
+    assert!(matches!(&error, WorkflowError::NotAWorkflow { type_, .. } if *type_ == TEXT), "{error}");
+
+    let later = store.put_schema(&json!({"type": "object", "title": "uwf-workflow-2"})).unwrap();
+    let error = get(&store, &store.put(&later, &json!({"name": "x"})).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("(uwf-workflow-2)"), "{error}");
+    assert_eq!(error.hint().as_deref(), Some("it needs a newer engine"));
+
+    assert!(matches!(get(&store, &Hash::from_static("0000000000000")), Err(WorkflowError::Store(_))));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_says_why() {
+    let files = Files::new();
+    let missing = load(&files.path("none.yaml")).unwrap_err().to_string();
+    assert!(missing.contains("none.yaml: No such file"), "{missing}");
+    let directory = load(files.root()).unwrap_err().to_string();
+    assert!(directory.contains("no regular file"), "{directory}");
+    std::fs::write(files.path("latin.yaml"), b"name: caf\xe9").unwrap();
+    let latin = load(&files.path("latin.yaml")).unwrap_err().to_string();
+    assert!(latin.contains("not UTF-8 text: byte 9"), "{latin}");
+}
+
+#[test]
+fn a_thread_cannot_begin_by_being_suspended() {
+    let files = Files::new();
+    let text = "name: w\ndescription: d\nroles:\n  a:\n    goal: g\n    frontmatter: { type: object, required: [$status], properties: { $status: { const: done } } }\ngraph:\n  $START:\n    new: { role: $SUSPEND, prompt: Wait. }\n    resume: { role: a, prompt: Go. }\n  a:\n    done: { role: $END, prompt: Done. }\n";
+    files.write("w.yaml", text);
+    let problems = files.problems("w.yaml");
+    assert!(problems.contains("w.yaml:9:18") && problems.contains("no role could be resumed"), "{problems}");
+}
