@@ -1,1 +1,65 @@
-//! One crate of uwf; see the map in the README.
+//! What a model may do to a workspace: the tools, their limits and their confinement.
+//!
+//! One directory is the workspace. A [`Toolbox`] opens it, tells which tools there are ([`ToolSpec`], for the
+//! model's request) and carries out their calls ([`Toolbox::call`]). A call never fails towards the caller: what
+//! went wrong is the text of a [`ToolOutput`], written so that the model can repair its call.
+//!
+//! # Layout
+//!
+//! - `toolbox` — the list of tools and the way of a call through them; `arguments` — JSON text to checked parameters
+//! - `read_file`, `write_file`, `edit_file`, `list_dir`, `grep`, `glob`, `run_command`, `tool_output` — one tool each,
+//!   same shape: `Args`, `run(args, &ToolContext) → ToolOutput`, and the words for the model in the `.md` beside it
+//! - `workspace` — the root as a directory handle: every path is resolved beneath it; `replace` — atomic writes
+//! - `writable` — which paths a role may write
+//! - `seen` — what this run knows of files, by content hash, and one lock a file; `page` — numbered lines of a stream
+//! - `limits` — the caps, and numbers as they are shown; `nearest` — names for "did you mean"; `line_ends` — CR LF and LF
+//! - `git_guard` — hooks and configuration of git that a command changed, taken back
+//! - [`sandbox`] — what commands, and the agent itself, may reach: policy in, enforced by the kernel, reported
+//!
+//! # Invariants
+//!
+//! 1. No path string reaches anything outside the workspace: by `openat2(RESOLVE_BENEATH)`, not by comparison.
+//! 2. A file is replaced whole or not at all, and the bytes an edit does not name stay as they are.
+//! 3. A command's processes end with its time limit, with a cancel, or with the run; also when the agent is killed.
+//! 4. Whatever is cut says so, with the right numbers.
+//! 5. A command runs in the sandbox that was asked for or not at all; what was enforced is told.
+//!
+//! Absent by intent: models, threads, the environment, the terminal. The environment of commands is a value given
+//! by the caller; nothing is printed.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("uwf-tools needs Linux: it confines paths with openat2 and finds processes in /proc");
+
+mod arguments;
+mod edit_file;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
+mod git_guard;
+mod glob;
+mod grep;
+mod limits;
+mod line_ends;
+mod list_dir;
+mod nearest;
+mod page;
+mod read_file;
+mod replace;
+mod run_command;
+pub mod sandbox;
+mod seen;
+mod tool;
+mod tool_output;
+mod toolbox;
+mod workspace;
+mod writable;
+mod write_file;
+
+#[cfg(test)]
+mod scratch;
+
+pub use limits::Limits;
+pub use seen::Seen;
+pub use tool::{Cancel, Change, Facts, ToolOutput, ToolSpec};
+pub use tool_output::Outputs;
+pub use toolbox::{Closed, Toolbox, ToolboxConfig, ToolboxError, check_names, specs};

@@ -1,0 +1,189 @@
+//! Words for an edit: the changed lines when it was made, and everything that repairs the call when it was not.
+//!
+//! After one failed edit the chance that the next succeeds drops steeply, so the first error has to carry it all:
+//! where the places are, what is there, and what differs. Pure: text in, text out.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use similar::{ChangeTag, TextDiff};
+
+use crate::limits::{count, cut_line};
+
+/// Lines shown around a change.
+const AROUND: usize = 4;
+/// Places shown with their lines; more are named by their numbers.
+const PLACES: usize = 5;
+const NUMBERS: usize = 50;
+/// Lines of the file searched for one that is only similar, and lines of a comparison shown.
+const COMPARED: usize = 10_000;
+const DIFF_LINES: usize = 60;
+/// Below this, the most similar line is no help (1 is equal).
+const ALIKE: f64 = 0.5;
+const LINE_CHARS: usize = 400;
+
+/// The number of the line, from 1, that byte `at` is in.
+pub(crate) fn line_at(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// The lines of several places, numbered, each with its surroundings; `ranges` are bytes of `text`.
+pub(crate) fn snippets(text: &str, ranges: &[Range<usize>], around: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut shown = String::new();
+    let mut last_shown = 0;
+    for (at, range) in ranges.iter().take(PLACES).enumerate() {
+        let first = line_at(text, range.start);
+        let end = if range.is_empty() { range.start } else { range.end - 1 };
+        let from = first.saturating_sub(around).max(1).max(last_shown + 1);
+        let to = (line_at(text, end) + around).min(lines.len());
+        if at > 0 && from > last_shown + 1 {
+            shown.push_str("   --\n");
+        }
+        numbered(&mut shown, &lines, from, to);
+        last_shown = last_shown.max(to);
+    }
+    let rest = &ranges[PLACES.min(ranges.len())..];
+    if !rest.is_empty() {
+        let _ = writeln!(shown, "… and at {}", line_numbers(text, rest));
+    }
+    shown
+}
+
+/// `lines 3, 7, 9`, and how many more when there are too many.
+fn line_numbers(text: &str, ranges: &[Range<usize>]) -> String {
+    let numbers = ranges.iter().take(NUMBERS).map(|range| line_at(text, range.start).to_string());
+    let numbers: Vec<String> = numbers.collect();
+    let more = match ranges.len().saturating_sub(NUMBERS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("lines {}{more}", numbers.join(", "))
+}
+
+/// The lines around each change, as they are now.
+pub(crate) fn changed(text: &str, ranges: &[Range<usize>]) -> String {
+    snippets(text, ranges, AROUND)
+}
+
+fn numbered(shown: &mut String, lines: &[&str], from: usize, to: usize) {
+    for number in from..=to {
+        let Some(line) = lines.get(number - 1) else { break };
+        let _ = writeln!(shown, "{number:>5}\t{}", one_line(line));
+    }
+}
+
+fn one_line(line: &str) -> String {
+    match cut_line(line.trim_end_matches('\r'), LINE_CHARS) {
+        (shown, 0) => shown.to_owned(),
+        (shown, more) => format!("{shown} [… {more} more characters]"),
+    }
+}
+
+/// Several places match: which, and how to choose.
+pub(crate) fn several(path: &str, content: &str, ranges: &[Range<usize>]) -> String {
+    let places = snippets(content, ranges, 2);
+    format!(
+        "old_string matches {} in {path}, at {}; nothing was changed. Add lines around it until it is unique, \
+         or set replace_all.\n{places}",
+        count(ranges.len() as u64, "place"),
+        line_numbers(content, ranges)
+    )
+}
+
+/// Whole lines match but for their indentation, and the new text's cannot be derived.
+pub(crate) fn indentation(path: &str, content: &str, range: &Range<usize>) -> String {
+    format!(
+        "old_string matches only when white space is ignored, and the indentation of new_string cannot be derived; \
+         nothing was changed. These are the lines of {path} (mind tabs and spaces):\n{}",
+        snippets(content, std::slice::from_ref(range), 0)
+    )
+}
+
+/// Nothing matches: what is nearest, how it differs, and whether the edit may have been made before.
+pub(crate) fn nowhere(path: &str, content: &str, old: &str, new: &str) -> String {
+    let mut text = format!("old_string is not in {path}; nothing was changed.\n");
+    if let Some(at) = content.find(new).filter(|_| !new.trim().is_empty()) {
+        let _ = writeln!(
+            text,
+            "new_string is there already, at line {}: was this edit made before?",
+            line_at(content, at)
+        );
+    }
+    if has_line_numbers(old) {
+        text.push_str(
+            "old_string seems to hold the line numbers that read_file shows: leave them and the tab out.\n",
+        );
+    }
+    let (lines, old_lines): (Vec<&str>, Vec<&str>) = (content.lines().collect(), old.lines().collect());
+    match nearest(&lines, &old_lines) {
+        Some(region) => text.push_str(&comparison(&lines, &old_lines, region)),
+        None => text.push_str("No line of it is similar to any in the file: read the file again."),
+    }
+    text
+}
+
+fn has_line_numbers(old: &str) -> bool {
+    let numbered = |line: &str| {
+        let digits = line.trim_start().split('\t').next().unwrap_or_default();
+        line.contains('\t') && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    old.lines().filter(|line| !line.trim().is_empty()).all(numbered)
+}
+
+/// The lines of the file that share most lines with `old`, at least one; else those around the line that is most
+/// similar to the longest of `old`.
+fn nearest(lines: &[&str], old: &[&str]) -> Option<Range<usize>> {
+    sharing(lines, old).or_else(|| similar_line(lines, old))
+}
+
+/// Each line that both have votes for where `old` would begin in the file; the most votes win, then the first place.
+fn sharing(lines: &[&str], old: &[&str]) -> Option<Range<usize>> {
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, line) in old.iter().enumerate().filter(|(_, line)| line.chars().any(char::is_alphanumeric)) {
+        places.entry(line.trim()).or_default().push(at);
+    }
+    let mut votes: HashMap<isize, usize> = HashMap::new();
+    for (at, line) in lines.iter().enumerate() {
+        for place in places.get(line.trim()).into_iter().flatten() {
+            *votes.entry(at.cast_signed() - place.cast_signed()).or_default() += 1;
+        }
+    }
+    let (start, _) = votes.into_iter().max_by_key(|(start, votes)| (*votes, std::cmp::Reverse(*start)))?;
+    let end = (start + old.len().cast_signed()).cast_unsigned().min(lines.len());
+    Some(start.max(0).cast_unsigned()..end)
+}
+
+fn similar_line(lines: &[&str], old: &[&str]) -> Option<Range<usize>> {
+    let (longest_at, longest) = old.iter().enumerate().max_by_key(|(_, line)| line.trim().len())?;
+    let scored = lines.iter().take(COMPARED).enumerate();
+    let scored = scored.map(|(at, line)| (strsim::sorensen_dice(longest.trim(), line.trim()), at));
+    let (score, at) = scored.max_by(|left, right| left.0.total_cmp(&right.0).then(right.1.cmp(&left.1)))?;
+    let start = at.saturating_sub(longest_at);
+    (score >= ALIKE).then(|| start..(start + old.len()).min(lines.len()))
+}
+
+fn comparison(lines: &[&str], old: &[&str], region: Range<usize>) -> String {
+    let mut text = format!(
+        "Nearest: lines {}–{} (- is your old_string, + is the file):\n",
+        region.start + 1,
+        region.end
+    );
+    let file = &lines[region.clone()];
+    let diff = TextDiff::from_slices(old, file);
+    for change in diff.iter_all_changes().take(DIFF_LINES) {
+        let number = change.new_index().map(|at| (region.start + at + 1).to_string()).unwrap_or_default();
+        let mark = match change.tag() {
+            ChangeTag::Equal => ' ',
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
+        };
+        let _ = writeln!(text, "{number:>5} {mark}\t{}", one_line(change.value()));
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "explain_tests.rs"]
+mod tests;

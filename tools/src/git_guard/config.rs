@@ -1,0 +1,334 @@
+//! Git's configuration files as text: what is set where, and how to take back what makes git run programs.
+//!
+//! Pure. Read byte by byte as git's own `config.c` does: sections, subsections, quotes, escapes, continued lines. Where
+//! this reader is stricter than git, the caller puts the whole file back: never the other way round.
+
+use std::ops::Range;
+
+/// One variable of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// In lower case.
+    section: String,
+    subsection: Option<String>,
+    /// In lower case.
+    name: String,
+    /// `None` for a bare name, which means true.
+    value: Option<Vec<u8>>,
+    /// Its bytes in the file: the whole line, where it has one for itself.
+    range: Range<usize>,
+}
+
+impl Entry {
+    /// `section.subsection.name`, as git shows it.
+    pub(crate) fn key(&self) -> String {
+        match &self.subsection {
+            Some(subsection) => format!("{}.{subsection}.{}", self.section, self.name),
+            None => format!("{}.{}", self.section, self.name),
+        }
+    }
+
+    /// The file that this entry includes.
+    pub(crate) fn included(&self) -> Option<String> {
+        let includes = ["include", "includeif"].contains(&self.section.as_str()) && self.name == "path";
+        self.value.as_ref().filter(|_| includes).map(|value| String::from_utf8_lossy(value).into_owned())
+    }
+
+    /// Whether git runs a program that the value names, or reads more configuration because of it.
+    pub(crate) fn runs_programs(&self) -> bool {
+        const SECTIONS: &[&str] = &[
+            "alias",
+            "browser",
+            "credential",
+            "difftool",
+            "filter",
+            "guitool",
+            "hook",
+            "include",
+            "includeif",
+            "instaweb",
+            "man",
+            "mergetool",
+            "pager",
+            "protocol",
+            "sendemail",
+            "trailer",
+            "web",
+        ];
+        const NAMES: &[&str] = &[
+            "core.attributesfile",
+            "core.fsmonitor",
+            "core.gitproxy",
+            "core.hookspath",
+            "diff.external",
+            "help.browser",
+            "imap.tunnel",
+            "init.templatedir",
+            "interactive.difffilter",
+            "lfs.clean",
+            "lfs.path",
+            "lfs.smudge",
+            "lfs.standalonetransferagent",
+            "remote.receivepack",
+            "remote.uploadpack",
+            "remote.vcs",
+        ];
+        /// How such names end, whatever the section: gpg.program, core.sshCommand, merge.x.driver, core.editor …
+        const ENDS: &[&str] = &[
+            "askpass", "cmd", "command", "driver", "editor", "hook", "pager", "prog", "program", "textconv",
+        ];
+        let is_command = || self.value.as_ref().is_some_and(|value| value.starts_with(b"!"));
+        SECTIONS.contains(&self.section.as_str())
+            || NAMES.contains(&format!("{}.{}", self.section, self.name).as_str())
+            || ENDS.iter().any(|end| self.name.ends_with(end))
+            || (self.section == "submodule" && is_command())
+    }
+
+    /// The same variable with the same value, wherever it stands.
+    fn is_like(&self, other: &Entry) -> bool {
+        let key = |entry: &Entry| (entry.section.clone(), entry.subsection.clone(), entry.name.clone());
+        key(self) == key(other) && self.value == other.value
+    }
+
+    fn header(&self) -> String {
+        let escaped = |text: &String| text.replace('\\', "\\\\").replace('"', "\\\"");
+        match &self.subsection {
+            Some(subsection) => format!("[{} \"{}\"]\n\t", self.section, escaped(subsection)),
+            None => format!("[{}]\n\t", self.section),
+        }
+    }
+}
+
+/// A file with what was taken back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Undone {
+    pub(crate) text: Vec<u8>,
+    /// The variables, each once, in the order of their names.
+    pub(crate) keys: Vec<String>,
+}
+
+/// What `after` must become so that git runs the programs that `before` names and no others; `None` when it is so.
+/// Everything else that is set in `after` stands. Text that cannot be read gives way to `before` as a whole.
+pub(crate) fn undo(before: &[u8], after: &[u8]) -> Option<Undone> {
+    if before == after {
+        return None;
+    }
+    let was = parse(before).unwrap_or_default();
+    let Some(is) = parse(after) else {
+        return Some(Undone { text: before.to_owned(), keys: vec!["what git cannot read".to_owned()] });
+    };
+    let programs = |entries: &[Entry], key: &str| -> Vec<Entry> {
+        entries.iter().filter(|entry| entry.runs_programs() && entry.key() == key).cloned().collect()
+    };
+    let mut keys: Vec<String> =
+        was.iter().chain(&is).filter(|entry| entry.runs_programs()).map(Entry::key).collect();
+    keys.sort();
+    keys.dedup();
+    keys.retain(|key| !alike(&programs(&was, key), &programs(&is, key)));
+    if keys.is_empty() {
+        return None;
+    }
+    let changed = |entry: &&Entry| entry.runs_programs() && keys.contains(&entry.key());
+    let mut text = after.to_owned();
+    is.iter().filter(changed).rev().for_each(|entry| drop(text.drain(entry.range.clone())));
+    for entry in was.iter().filter(changed) {
+        if text.last().is_some_and(|last| *last != b'\n') {
+            text.push(b'\n');
+        }
+        text.extend_from_slice(entry.header().as_bytes());
+        text.extend_from_slice(before[entry.range.clone()].trim_ascii());
+        text.push(b'\n');
+    }
+    // Nothing else had changed, or the result is not what was meant: the very bytes of before.
+    let is = parse(&text).unwrap_or_default();
+    let only =
+        |entries: &[Entry]| entries.iter().filter(|entry| entry.runs_programs()).cloned().collect::<Vec<_>>();
+    let same_programs = |key: &String| alike(&programs(&was, key), &programs(&is, key));
+    let meant = only(&was).len() == only(&is).len()
+        && only(&was).iter().map(Entry::key).all(|key| same_programs(&key));
+    if !meant || others(&is) == others(&was) {
+        text = before.to_owned();
+    }
+    Some(Undone { text, keys })
+}
+
+/// Whether both files make git run the same programs.
+pub(crate) fn run_the_same(one: &[u8], other: &[u8]) -> bool {
+    undo(one, other).is_none()
+}
+
+fn alike(one: &[Entry], other: &[Entry]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is_like(other))
+}
+
+/// All that git runs no program for, in order.
+fn others(entries: &[Entry]) -> Vec<(String, Option<&[u8]>)> {
+    let others = entries.iter().filter(|entry| !entry.runs_programs());
+    others.map(|entry| (entry.key(), entry.value.as_deref())).collect()
+}
+
+/// The variables of a file, in order; `None` when it is not what git writes.
+pub(crate) fn parse(text: &[u8]) -> Option<Vec<Entry>> {
+    let at = if text.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
+    let mut reader = Reader { text, at };
+    let (mut section, mut subsection) = (String::new(), None);
+    let mut entries = Vec::new();
+    loop {
+        reader.skip_while(|byte| byte.is_ascii_whitespace());
+        match reader.peek() {
+            None => return Some(entries),
+            Some(b'#' | b';') => reader.skip_while(|byte| byte != b'\n'),
+            Some(b'[') => (section, subsection) = reader.header()?,
+            Some(byte) if byte.is_ascii_alphabetic() => {
+                let begin = reader.at;
+                let (name, value) = reader.variable()?;
+                let range = line_of(text, begin..reader.at);
+                entries.push(Entry {
+                    section: section.clone(),
+                    subsection: subsection.clone(),
+                    name,
+                    value,
+                    range,
+                });
+            }
+            Some(_) => return None,
+        }
+    }
+}
+
+/// The whole of the line where nothing but white space is before the variable; else without its line end, which
+/// belongs to what is before.
+fn line_of(text: &[u8], range: Range<usize>) -> Range<usize> {
+    let start = text[..range.start].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let alone = text[start..range.start].iter().all(u8::is_ascii_whitespace);
+    let end = if text[..range.end].ends_with(b"\n") && !alone { range.end - 1 } else { range.end };
+    if alone { start..end } else { range.start..end }
+}
+
+struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    /// The next byte, CR LF as one; the end counts as a line end.
+    fn next(&mut self) -> u8 {
+        let byte = self.peek().unwrap_or(b'\n');
+        self.at = (self.at + 1).min(self.text.len());
+        if byte == b'\r' && self.peek() == Some(b'\n') {
+            return self.next();
+        }
+        byte
+    }
+
+    fn skip_while(&mut self, skip: impl Fn(u8) -> bool) {
+        while self.peek().is_some_and(&skip) {
+            self.at += 1;
+        }
+    }
+
+    /// `[section]`, `[section "subsection"]`, or the old `[section.subsection]`.
+    fn header(&mut self) -> Option<(String, Option<String>)> {
+        self.next();
+        let mut name = String::new();
+        loop {
+            match self.next() {
+                b']' => break,
+                b' ' | b'\t' => {
+                    let quoted = self.subsection()?;
+                    // `[a.b "c"]` is the subsection `b.c` of `a`.
+                    return Some(match name.split_once('.') {
+                        Some((section, more)) => (section.to_owned(), Some(format!("{more}.{quoted}"))),
+                        None => (name, Some(quoted)),
+                    });
+                }
+                byte if byte.is_ascii_alphanumeric() || b"-.".contains(&byte) => {
+                    name.push(char::from(byte.to_ascii_lowercase()));
+                }
+                _ => return None,
+            }
+        }
+        let old = name.split_once('.').map(|(section, sub)| (section.to_owned(), Some(sub.to_owned())));
+        Some(old.unwrap_or((name, None)))
+    }
+
+    fn subsection(&mut self) -> Option<String> {
+        self.skip_while(|byte| byte == b' ' || byte == b'\t');
+        let mut name = Vec::new();
+        if self.next() != b'"' {
+            return None;
+        }
+        loop {
+            let byte = match self.next() {
+                b'"' => break,
+                b'\\' => self.next(),
+                byte => byte,
+            };
+            if byte == b'\n' {
+                return None;
+            }
+            name.push(byte);
+        }
+        (self.next() == b']').then(|| String::from_utf8_lossy(&name).into_owned())
+    }
+
+    /// `name`, or `name = value`, to the end of its last line.
+    fn variable(&mut self) -> Option<(String, Option<Vec<u8>>)> {
+        let begin = self.at;
+        self.skip_while(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let name = String::from_utf8_lossy(&self.text[begin..self.at]).to_ascii_lowercase();
+        self.skip_while(|byte| byte == b' ' || byte == b'\t');
+        match self.next() {
+            b'\n' => Some((name, None)),
+            b'=' => Some((name, Some(self.value()?))),
+            _ => None,
+        }
+    }
+
+    fn value(&mut self) -> Option<Vec<u8>> {
+        let (mut value, mut kept) = (Vec::new(), 0);
+        let (mut quoted, mut comment) = (false, false);
+        loop {
+            let byte = match self.next() {
+                b'\n' if quoted => return None,
+                b'\n' => break,
+                _ if comment => continue,
+                b'#' | b';' if !quoted => {
+                    comment = true;
+                    continue;
+                }
+                b'"' => {
+                    quoted = !quoted;
+                    continue;
+                }
+                b'\\' => match self.next() {
+                    b'\n' => continue,
+                    b't' => b'\t',
+                    b'n' => b'\n',
+                    b'b' => 8,
+                    byte @ (b'\\' | b'"') => byte,
+                    _ => return None,
+                },
+                byte if byte.is_ascii_whitespace() && !quoted => {
+                    if !value.is_empty() {
+                        value.push(byte);
+                    }
+                    continue;
+                }
+                byte => byte,
+            };
+            value.push(byte);
+            kept = value.len();
+        }
+        value.truncate(kept);
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

@@ -1,0 +1,174 @@
+//! `glob`: files by name, the newest first.
+
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::{DirEntry, WalkBuilder, WalkState};
+use rustix::fs::OFlags;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::limits::{count, thousands};
+use crate::seen::lock;
+use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
+use crate::workspace::{PathError, shown};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// Glob; one without `/` matches names at any depth
+    pattern: String,
+    /// Directory to look in (default: the workspace)
+    path: Option<String>,
+}
+
+/// Why nothing was looked for.
+#[derive(Debug, thiserror::Error)]
+enum GlobError {
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error("`{pattern}` is no glob: {}. Examples: \"*.rs\", \"src/**/*.{{ts,tsx}}\", \"**/test_*.py\"", .source.kind())]
+    Pattern { pattern: String, source: globset::Error },
+}
+
+pub(crate) fn tool() -> Tool {
+    Tool::new("glob", include_str!("glob.md"), true, run)
+}
+
+fn run(args: Args, context: &ToolContext) -> ToolOutput {
+    find(&args, context).unwrap_or_else(|error| {
+        ToolOutput::error(format!("glob {}: not done", args.pattern), error.to_string())
+    })
+}
+
+fn find(args: &Args, context: &ToolContext) -> Result<ToolOutput, GlobError> {
+    let (_, real) = context.workspace.open_dir(args.path.as_deref().unwrap_or("."))?;
+    let root = context.workspace.path().join(&real);
+    let search = Search {
+        matcher: matcher(&args.pattern, &root)?,
+        context,
+        root,
+        real,
+        newest: Mutex::new(Newest::new(context.limits.glob_files)),
+    };
+    search.walk();
+    let newest = search.newest.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Ok(answer(args, newest, context))
+}
+
+/// The pattern as one of paths below `root`: an absolute one below it is made relative.
+fn matcher(pattern: &str, root: &Path) -> Result<GlobMatcher, GlobError> {
+    let below = Path::new(pattern).strip_prefix(root).ok().and_then(Path::to_str);
+    compile(below.unwrap_or(pattern))
+        .map_err(|source| GlobError::Pattern { pattern: pattern.to_owned(), source })
+}
+
+/// A glob of relative paths: `*` stops at `/`, and a pattern of a name alone matches at any depth.
+pub(crate) fn compile(pattern: &str) -> Result<GlobMatcher, globset::Error> {
+    let pattern = pattern.trim_start_matches("./");
+    let anywhere = if pattern.contains('/') { "" } else { "**/" };
+    let glob = GlobBuilder::new(&format!("{anywhere}{pattern}"))
+        .literal_separator(true)
+        .backslash_escape(true)
+        .build()?;
+    Ok(glob.compile_matcher())
+}
+
+/// One search, shared by the threads of the walk.
+struct Search<'a> {
+    matcher: GlobMatcher,
+    context: &'a ToolContext<'a>,
+    root: PathBuf,
+    real: PathBuf,
+    newest: Mutex<Newest>,
+}
+
+impl Search<'_> {
+    /// Hidden files are found, ignored ones and git's own are not: as `list_dir` shows them.
+    fn walk(&self) {
+        let walk = WalkBuilder::new(&self.root)
+            .hidden(false)
+            .require_git(false)
+            .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
+            .build_parallel();
+        walk.run(|| {
+            Box::new(|entry| {
+                if self.context.cancel.is_cancelled() {
+                    return WalkState::Quit;
+                }
+                if let Ok(entry) = entry {
+                    self.entry(&entry);
+                }
+                WalkState::Continue
+            })
+        });
+    }
+
+    /// Looked up beneath the workspace's handle, whatever way the walk took.
+    fn entry(&self, entry: &DirEntry) {
+        let is_file = entry.file_type().is_some_and(|kind| kind.is_file() || kind.is_symlink());
+        let Ok(below) = entry.path().strip_prefix(&self.root) else { return };
+        if !is_file || !self.matcher.is_match(below) {
+            return;
+        }
+        let path = self.real.join(below);
+        let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let stat = self.context.workspace.beneath(&path, look).and_then(rustix::fs::fstat);
+        if let Ok(stat) = stat {
+            lock(&self.newest).add((stat.st_mtime, stat.st_mtime_nsec), path);
+        }
+    }
+}
+
+/// The newest files so far, and how many there were.
+struct Newest {
+    limit: usize,
+    files: Vec<(Reverse<(i64, u64)>, PathBuf)>,
+    all: u64,
+}
+
+impl Newest {
+    fn new(limit: usize) -> Self {
+        Self { limit, files: Vec::new(), all: 0 }
+    }
+
+    /// Memory stays bounded: what cannot be among the newest is dropped now and then.
+    fn add(&mut self, changed: (i64, u64), path: PathBuf) {
+        self.all += 1;
+        self.files.push((Reverse(changed), path));
+        if self.files.len() > self.limit * 8 {
+            self.cut();
+        }
+    }
+
+    /// Newest first; of one time, by path.
+    fn cut(&mut self) {
+        self.files.sort_unstable();
+        self.files.truncate(self.limit);
+    }
+}
+
+fn answer(args: &Args, mut newest: Newest, context: &ToolContext) -> ToolOutput {
+    newest.cut();
+    let cancelled = context.cancel.is_cancelled();
+    let left_out = newest.all - newest.files.len() as u64;
+    let mut lines: Vec<String> = newest.files.iter().map(|(_, path)| shown(path.as_os_str())).collect();
+    if newest.all == 0 {
+        lines.push("(no files match)".to_owned());
+    }
+    if left_out > 0 {
+        lines.push(format!("({} more; narrow the pattern or the path)", thousands(left_out)));
+    }
+    if cancelled {
+        lines.push("(cancelled: not all directories were searched)".to_owned());
+    }
+    let facts = Facts { cancelled, truncated: left_out > 0, ..Facts::default() };
+    let title = format!("glob {} ({})", args.pattern, count(newest.all, "file"));
+    ToolOutput { text: lines.join("\n"), title, is_error: cancelled, facts }
+}
+
+#[cfg(test)]
+#[path = "glob_tests.rs"]
+mod tests;

@@ -1,0 +1,208 @@
+//! `grep`: lines that match a regular expression, in this process.
+
+mod results;
+mod sink;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use ignore::overrides::{Override, OverrideBuilder};
+use ignore::{DirEntry, WalkBuilder, WalkState};
+use rustix::fs::{FileType, OFlags};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::seen::lock;
+use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
+use crate::workspace::{PathError, kind};
+use results::Results;
+use sink::Matches;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// Regular expression
+    pattern: String,
+    /// File or directory (default: the workspace)
+    path: Option<String>,
+    /// Files to search, by name or path below `path`
+    glob: Option<String>,
+    /// Lines to show around each match (default 0)
+    #[schemars(range(min = 0, max = 20))]
+    context: Option<u64>,
+    /// The pattern is plain text
+    literal: Option<bool>,
+    /// Upper and lower case are the same
+    case_insensitive: Option<bool>,
+    /// Only the names of files that match
+    files_only: Option<bool>,
+    /// Matches may span lines, and `.` matches a line end
+    multiline: Option<bool>,
+}
+
+/// Why nothing was searched.
+#[derive(Debug, thiserror::Error)]
+enum GrepError {
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error(
+        "the pattern is no regular expression: {message}\nTo search for it as plain text, set `literal`{hint}"
+    )]
+    Pattern { message: String, hint: &'static str },
+    #[error("the glob is wrong: {source}")]
+    Glob { source: ignore::Error },
+}
+
+pub(crate) fn tool() -> Tool {
+    Tool::new("grep", include_str!("grep.md"), true, run)
+}
+
+fn run(args: Args, context: &ToolContext) -> ToolOutput {
+    search(&args, context).unwrap_or_else(|error| {
+        ToolOutput::error(format!("grep {}: not done", args.pattern), error.to_string())
+    })
+}
+
+fn search(args: &Args, context: &ToolContext) -> Result<ToolOutput, GrepError> {
+    let path = args.path.as_deref().unwrap_or(".");
+    let (real, stat) = context.workspace.stat(path)?;
+    let matcher = matcher(args)?;
+    let root = context.workspace.path().join(&real);
+    let globs = globs(args, &root)?;
+    let results = Mutex::new(Results::new(args.files_only(), context.limits));
+    let search = Search { args, context, matcher, results };
+    match kind(&stat) {
+        FileType::Directory => search.walk(&real, globs),
+        _ => {
+            let open = context.workspace.open_file(path)?;
+            search.file(&mut search.searcher(), &search.matcher, &open.file, open.real);
+        }
+    }
+    let results = search.results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Ok(answer(args, &results, context))
+}
+
+impl Args {
+    fn files_only(&self) -> bool {
+        self.files_only.unwrap_or(false)
+    }
+
+    fn multiline(&self) -> bool {
+        self.multiline.unwrap_or(false)
+    }
+}
+
+fn matcher(args: &Args) -> Result<RegexMatcher, GrepError> {
+    let multiline = args.multiline();
+    let mut builder = RegexMatcherBuilder::new();
+    builder
+        .multi_line(true)
+        .unicode(true)
+        .octal(false)
+        .case_insensitive(args.case_insensitive.unwrap_or(false))
+        .fixed_strings(args.literal.unwrap_or(false))
+        .dot_matches_new_line(multiline);
+    if !multiline {
+        builder.line_terminator(Some(b'\n'));
+    }
+    builder.build(&args.pattern).map_err(|error| {
+        // What is built is the pattern in a group, and its error would point into that.
+        let own = regex_syntax::parse(&args.pattern).err();
+        let message = own.map_or_else(|| error.to_string(), |own| own.to_string());
+        let spans = message.contains("not allowed");
+        GrepError::Pattern {
+            message,
+            hint: if spans { "; to match across lines, set `multiline`" } else { "" },
+        }
+    })
+}
+
+fn globs(args: &Args, root: &Path) -> Result<Override, GrepError> {
+    let mut builder = OverrideBuilder::new(root);
+    if let Some(glob) = &args.glob {
+        builder.add(glob).map_err(|source| GrepError::Glob { source })?;
+    }
+    builder.build().map_err(|source| GrepError::Glob { source })
+}
+
+/// One search, shared by the threads of the walk.
+struct Search<'a> {
+    args: &'a Args,
+    context: &'a ToolContext<'a>,
+    matcher: RegexMatcher,
+    results: Mutex<Results>,
+}
+
+impl Search<'_> {
+    fn searcher(&self) -> Searcher {
+        let around = usize::try_from(self.args.context.unwrap_or(0)).unwrap_or(0);
+        SearcherBuilder::new()
+            .binary_detection(BinaryDetection::quit(0))
+            .multi_line(self.args.multiline())
+            .before_context(around)
+            .after_context(around)
+            .build()
+    }
+
+    /// Searches all files below `real`, with hidden and ignored ones left out as ripgrep does.
+    fn walk(&self, real: &Path, globs: Override) {
+        let root = self.context.workspace.path().join(real);
+        let walk = WalkBuilder::new(&root).overrides(globs).build_parallel();
+        walk.run(|| {
+            // Of its own for each thread: what a matcher works with is handed from thread to thread else.
+            let (mut searcher, matcher) = (self.searcher(), self.matcher.clone());
+            let root = &root;
+            Box::new(move |entry| {
+                if self.context.cancel.is_cancelled() {
+                    return WalkState::Quit;
+                }
+                if let Ok(entry) = entry
+                    && let Some((file, real)) = self.open(root, real, &entry)
+                {
+                    self.file(&mut searcher, &matcher, &file, real);
+                }
+                WalkState::Continue
+            })
+        });
+    }
+
+    /// A file is opened beneath the workspace's handle, not by the path that the walk found: a directory that has become
+    /// a symlink meanwhile leads nowhere.
+    fn open(&self, root: &Path, real: &Path, entry: &DirEntry) -> Option<(File, PathBuf)> {
+        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+            return None;
+        }
+        let real = real.join(entry.path().strip_prefix(root).ok()?);
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let fd = self.context.workspace.beneath(&real, flags).ok()?;
+        let is_file = rustix::fs::fstat(&fd).is_ok_and(|stat| kind(&stat) == FileType::RegularFile);
+        is_file.then(|| (fd.into(), real))
+    }
+
+    fn file(&self, searcher: &mut Searcher, matcher: &RegexMatcher, file: &File, real: PathBuf) {
+        let limits = self.context.limits;
+        let mut matches = Matches::new(matcher, limits, self.args.files_only());
+        // A file that cannot be read is passed over, as those that cannot be opened are.
+        let searched = searcher.search_file(matcher, file, &mut matches).is_ok();
+        let found = matches.found(real);
+        lock(&self.results).add(found.filter(|_| searched));
+    }
+}
+
+fn answer(args: &Args, results: &Results, context: &ToolContext) -> ToolOutput {
+    let cancelled = context.cancel.is_cancelled();
+    let mut text = results.text();
+    if cancelled {
+        text.push_str("\n(cancelled: not all files were searched)");
+    }
+    let facts = Facts { cancelled, truncated: results.is_truncated(), ..Facts::default() };
+    let title = format!("grep {} ({})", args.pattern, results.summary());
+    ToolOutput { text, title, is_error: cancelled, facts }
+}
+
+#[cfg(test)]
+#[path = "grep_tests.rs"]
+mod tests;

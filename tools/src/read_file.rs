@@ -1,0 +1,154 @@
+//! `read_file`: a page of a text file, with line numbers.
+
+use std::io::{Cursor, Read};
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::limits::{Limits, bytes, count, thousands};
+use crate::page::{self, Page, Wanted};
+use crate::seen::Shown;
+use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
+use crate::workspace::PathError;
+
+/// Where a NUL byte makes a file count as binary.
+const LOOKED_AT: u64 = 8 * 1024;
+
+/// Files that are known by how they begin.
+const MAGIC: &[(&[u8], &str)] = &[
+    (b"\x89PNG", "a PNG image"),
+    (b"\xFF\xD8\xFF", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x1F\x8B", "gzip data"),
+    (b"\x28\xB5\x2F\xFD", "Zstandard data"),
+    (b"\xFD7zXZ", "xz data"),
+    (b"\x7FELF", "an ELF program or library"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"\0asm", "a WebAssembly module"),
+    (b"\xFF\xFE", "UTF-16 text"),
+    (b"\xFE\xFF", "UTF-16 text"),
+];
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// File, relative to the workspace
+    path: String,
+    /// First line, from 1 (default 1)
+    #[schemars(range(min = 1))]
+    offset: Option<u64>,
+    /// Number of lines (default and most: 2000)
+    #[schemars(range(min = 1))]
+    limit: Option<u64>,
+}
+
+/// Why a file is not shown.
+#[derive(Debug, thiserror::Error)]
+enum ReadError {
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error("`{path}` is binary ({kind}, {}) and cannot be shown as text", bytes(*.size))]
+    Binary { path: String, kind: &'static str, size: u64 },
+    #[error("line {offset} is past the end: `{path}` has {}", count(*.lines, "line"))]
+    PastEnd { path: String, offset: u64, lines: u64 },
+}
+
+pub(crate) fn tool() -> Tool {
+    Tool::new("read_file", include_str!("read_file.md"), true, run)
+}
+
+fn run(args: Args, context: &ToolContext) -> ToolOutput {
+    read(&args, context)
+        .unwrap_or_else(|error| ToolOutput::error(format!("read {}: not done", args.path), error.to_string()))
+}
+
+fn read(args: &Args, context: &ToolContext) -> Result<ToolOutput, ReadError> {
+    let path = &args.path;
+    let mut open = context.workspace.open_file(path)?;
+    let size = open.len();
+    let wanted = wanted(args, context.limits, size);
+    let mut head = Vec::new();
+    let failed = |source| PathError::io("read", path, source);
+    open.file.by_ref().take(LOOKED_AT).read_to_end(&mut head).map_err(failed)?;
+    if let Some(kind) = binary_kind(&head) {
+        return Err(ReadError::Binary { path: path.clone(), kind, size });
+    }
+    let stream = Cursor::new(head).chain(open.file);
+    let page =
+        page::read(stream, wanted, context.limits, || !context.cancel.is_cancelled()).map_err(failed)?;
+    if context.cancel.is_cancelled() {
+        return Ok(cancelled(path));
+    }
+    match page.end {
+        Some((lines, _)) if page.lines == 0 && wanted.offset > lines.max(1) => {
+            Err(ReadError::PastEnd { path: path.clone(), offset: wanted.offset, lines })
+        }
+        _ => Ok(answer(path, &open.real, wanted, &page, context)),
+    }
+}
+
+/// The page that is asked for, within the caps, of a file of `size` bytes.
+fn wanted(args: &Args, limits: &Limits, size: u64) -> Wanted {
+    Wanted {
+        offset: args.offset.unwrap_or(1),
+        limit: args.limit.unwrap_or(limits.read_lines).min(limits.read_lines),
+        to_end: size <= limits.whole_file_bytes,
+    }
+}
+
+fn answer(path: &str, real: &Path, wanted: Wanted, page: &Page, context: &ToolContext) -> ToolOutput {
+    let last = wanted.offset + page.lines - u64::from(page.lines > 0);
+    let seen = page
+        .end
+        .map(|(total, digest)| context.seen.shown(real, digest, Shown { first: wanted.offset, last, total }));
+    let more = page.end.is_none_or(|(total, _)| last < total);
+    let facts = Facts { truncated: more || page.cut, seen, ..Facts::default() };
+    let title = format!("read {path} ({})", count(page.lines, "line"));
+    let text = format!("{}{}", page.text, footer(wanted.offset, page));
+    ToolOutput { facts, ..ToolOutput::done(title, text) }
+}
+
+/// What a page ends with: where it stands in the file, and how to go on.
+pub(crate) fn footer(first: u64, page: &Page) -> String {
+    let last = first + page.lines - u64::from(page.lines > 0);
+    let mut text = match page.end {
+        Some((total, _)) if last >= total => format!("(end of file, {}", count(total, "line")),
+        Some((total, _)) => {
+            format!("(lines {first}–{last} of {}; continue with offset={}", thousands(total), last + 1)
+        }
+        None => format!("(lines {first}–{last}; continue with offset={}", last + 1),
+    };
+    if page.crlf {
+        text.push_str("; line ends are CR LF");
+    }
+    if page.lossy {
+        text.push_str(
+            "; not valid UTF-8: bytes shown as \u{FFFD} are others, and edit_file refuses this file",
+        );
+    }
+    text.push(')');
+    text
+}
+
+/// What kind of binary data begins like this; `None` for text.
+pub(crate) fn binary_kind(head: &[u8]) -> Option<&'static str> {
+    let looked_at = &head[..head.len().min(LOOKED_AT as usize)];
+    let has_nul = looked_at.contains(&0);
+    if !has_nul && std::str::from_utf8(looked_at).is_ok() {
+        return None;
+    }
+    let known = MAGIC.iter().find(|(magic, _)| looked_at.starts_with(magic)).map(|(_, kind)| *kind);
+    known.or_else(|| has_nul.then_some("it holds NUL bytes"))
+}
+
+fn cancelled(path: &str) -> ToolOutput {
+    let facts = Facts { cancelled: true, ..Facts::default() };
+    ToolOutput { facts, ..ToolOutput::error(format!("read {path}: cancelled"), "cancelled") }
+}
+
+#[cfg(test)]
+#[path = "read_file_tests.rs"]
+mod tests;

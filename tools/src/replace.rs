@@ -1,0 +1,209 @@
+//! One file, replaced whole or not at all.
+//!
+//! The new content goes to a temporary file in the same directory, is synced, and takes the old one's place by a
+//! rename; all of it over the directory's handle, so that no other directory can be meant in between. Two cases are
+//! written in place instead, and say so: a file with several hard links (a rename would part them) and a file whose
+//! owner cannot be kept. What the content is, and whether it may change, is the tools' matter.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
+use rustix::io::Errno;
+
+use crate::workspace::{PathError, Workspace, kind, kind_name};
+
+/// Part of the temporary files' names, so that those of one process differ.
+static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+/// A file that is there, with its content.
+pub(crate) struct Present {
+    pub(crate) content: Vec<u8>,
+    stat: Stat,
+    links: u64,
+}
+
+/// A place to write to: `path` as the model gave it, `real` relative to the root and free of symlinks.
+pub(crate) struct Place<'a> {
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) path: &'a str,
+    pub(crate) real: &'a Path,
+}
+
+/// How the content got there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    Replaced,
+    /// In place, because of this many hard links.
+    Linked(u64),
+    /// In place, because the owner is another user.
+    Foreign,
+}
+
+impl Written {
+    /// What the answer says of it, if anything.
+    pub(crate) fn note(self) -> Option<String> {
+        match self {
+            Self::Replaced => None,
+            Self::Linked(links) => {
+                Some(format!("written in place: the file has {links} hard links, all changed"))
+            }
+            Self::Foreign => Some("written in place: the file belongs to another user".to_owned()),
+        }
+    }
+}
+
+impl Place<'_> {
+    /// The regular file at this place; `None` when there is nothing. Anything else, and a file above `limit` bytes,
+    /// is refused.
+    pub(crate) fn load(&self, limit: u64) -> Result<Option<Present>, PathError> {
+        let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = match self.workspace.beneath(self.real, look) {
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::NOTDIR) => return Err(PathError::NotADirectory { path: parent_of(self.path) }),
+            opened => opened.map_err(|error| self.failed("open", error))?,
+        };
+        let stat = rustix::fs::fstat(&fd).map_err(|error| self.failed("look at", error))?;
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        match kind(&stat) {
+            FileType::RegularFile if size <= limit => {}
+            FileType::RegularFile => {
+                return Err(PathError::TooLarge { path: self.path.to_owned(), size, limit });
+            }
+            FileType::Directory => return Err(PathError::Directory { path: self.path.to_owned() }),
+            other => return Err(PathError::NotAFile { path: self.path.to_owned(), kind: kind_name(other) }),
+        }
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = self.workspace.beneath(self.real, flags).map_err(|error| self.failed("open", error))?;
+        let file = File::from(fd);
+        let links = file.metadata().map_err(|error| self.failed("look at", error))?.nlink();
+        let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+        file.take(limit).read_to_end(&mut content).map_err(|error| self.failed("read", error))?;
+        Ok(Some(Present { content, stat, links }))
+    }
+
+    /// Puts `content` in the place of `present`, or of nothing; missing directories above it are made.
+    pub(crate) fn store(&self, present: Option<&Present>, content: &[u8]) -> Result<Written, PathError> {
+        let dir = self.directory().map_err(|error| self.failed("make the directory of", error))?;
+        if let Some(present) = present.filter(|present| present.links > 1) {
+            self.overwrite(&present.stat, content).map_err(|error| self.failed("write", error))?;
+            return Ok(Written::Linked(present.links));
+        }
+        let stat = present.map(|present| &present.stat);
+        match self.exchange(&dir, stat, content) {
+            Ok(()) => Ok(Written::Replaced),
+            Err(Failure::Owner) => {
+                let stat = stat.ok_or_else(|| self.failed("write", Errno::PERM))?;
+                self.overwrite(stat, content).map_err(|error| self.failed("write", error))?;
+                Ok(Written::Foreign)
+            }
+            Err(Failure::Io(error)) => Err(PathError::io("write", self.path, error)),
+        }
+    }
+
+    /// The directory of the place, open; made when it is missing.
+    fn directory(&self) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let parent = self.real.parent().unwrap_or(Path::new(""));
+        match self.workspace.beneath(parent, flags) {
+            Err(Errno::NOENT) => {}
+            opened => return opened,
+        }
+        let mut made = std::path::PathBuf::new();
+        let mut dir = self.workspace.beneath(&made, flags)?;
+        for part in parent.components() {
+            match rustix::fs::mkdirat(&dir, part.as_os_str(), Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error),
+            }
+            made.push(part);
+            dir = self.workspace.beneath(&made, flags)?;
+        }
+        Ok(dir)
+    }
+
+    fn exchange(&self, dir: &OwnedFd, stat: Option<&Stat>, content: &[u8]) -> Result<(), Failure> {
+        let name = self.real.file_name().ok_or(Errno::ISDIR)?;
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let temporary = format!(".uwf-{}-{number}.tmp", std::process::id());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // A new file gets the mode that the umask leaves; one that replaces another is closed until it has the
+        // other's mode.
+        let mode = Mode::from_raw_mode(if stat.is_some() { 0o600 } else { 0o666 });
+        let file = File::from(rustix::fs::openat(dir, &temporary, flags, mode)?);
+        let result = fill(file, stat, content).and_then(|()| {
+            let flags = if stat.is_some() { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
+            match rustix::fs::renameat_with(dir, &temporary, dir, name, flags) {
+                // Not every file system knows NOREPLACE.
+                Err(Errno::INVAL) => rustix::fs::renameat(dir, &temporary, dir, name)?,
+                renamed => renamed?,
+            }
+            Ok(rustix::fs::fsync(dir)?)
+        });
+        if result.is_err() {
+            // Gone already when only the last sync failed.
+            let _ = rustix::fs::unlinkat(dir, &temporary, AtFlags::empty());
+        }
+        result
+    }
+
+    /// Writes into the file itself; it must still be the one that was read.
+    fn overwrite(&self, stat: &Stat, content: &[u8]) -> Result<(), io::Error> {
+        let fd = self.workspace.beneath(self.real, OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC)?;
+        let now = rustix::fs::fstat(&fd)?;
+        if (now.st_dev, now.st_ino) != (stat.st_dev, stat.st_ino) {
+            return Err(io::Error::other("another file took its place meanwhile"));
+        }
+        let mut file = File::from(fd);
+        file.write_all(content)?;
+        file.set_len(content.len() as u64)?;
+        file.sync_all()
+    }
+
+    fn failed(&self, verb: &'static str, error: impl Into<io::Error>) -> PathError {
+        PathError::io(verb, self.path, error)
+    }
+}
+
+enum Failure {
+    /// The new file cannot be given the old one's owner.
+    Owner,
+    Io(io::Error),
+}
+
+impl<E: Into<io::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Io(error.into())
+    }
+}
+
+fn fill(mut file: File, stat: Option<&Stat>, content: &[u8]) -> Result<(), Failure> {
+    file.write_all(content)?;
+    if let Some(stat) = stat {
+        keep_owner(&file, stat)?;
+        // After the owner, since a change of owner clears the set-user bits.
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(stat.st_mode))?;
+    }
+    Ok(file.sync_all()?)
+}
+
+fn keep_owner(file: impl AsFd, stat: &Stat) -> Result<(), Failure> {
+    let own = rustix::fs::fstat(&file)?;
+    if (own.st_uid, own.st_gid) == (stat.st_uid, stat.st_gid) {
+        return Ok(());
+    }
+    rustix::fs::fchown(file, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)))
+        .map_err(|_| Failure::Owner)
+}
+
+fn parent_of(path: &str) -> String {
+    Path::new(path).parent().unwrap_or(Path::new("")).display().to_string()
+}
+
+#[cfg(test)]
+#[path = "replace_tests.rs"]
+mod tests;

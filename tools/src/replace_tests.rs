@@ -1,0 +1,79 @@
+//! Tests of `replace`, through the tools that write.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use serde_json::json;
+
+use crate::scratch::Scratch;
+
+fn names(scratch: &Scratch) -> Vec<String> {
+    let entries = fs::read_dir(scratch.root()).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_replaced_file_is_another_one_with_the_same_mode_and_owner() {
+    let scratch = Scratch::new();
+    scratch.put("f", "old");
+    let path = scratch.root().join("f");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o751)).unwrap();
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&path, Some(1234), Some(4321)).unwrap();
+    }
+    let before = fs::metadata(&path).unwrap();
+    scratch.ok("edit_file", json!({"path": "f", "old_string": "old", "new_string": "new"}));
+    let after = fs::metadata(&path).unwrap();
+    assert_ne!(before.ino(), after.ino());
+    assert_eq!((before.mode(), before.uid(), before.gid()), (after.mode(), after.uid(), after.gid()));
+    assert_eq!(names(&scratch), ["f"]);
+}
+
+#[test]
+fn a_file_with_hard_links_is_written_in_place_and_says_so() {
+    let scratch = Scratch::new();
+    scratch.put("a", "old and long");
+    fs::hard_link(scratch.root().join("a"), scratch.root().join("b")).unwrap();
+    let text =
+        scratch.ok("edit_file", json!({"path": "a", "old_string": "old and long", "new_string": "new"}));
+    assert!(text.contains("written in place: the file has 2 hard links"), "{text}");
+    assert_eq!(scratch.get("b"), b"new");
+}
+
+#[test]
+fn what_cannot_be_written_leaves_nothing_behind() {
+    let scratch = Scratch::new();
+    scratch.put("file", "x");
+    let text = scratch.refused("write_file", json!({"path": "file/below", "content": "x"}));
+    assert!(text.contains("`file` is not a directory"), "{text}");
+    let long = "n".repeat(300);
+    let text = scratch.refused("write_file", json!({"path": long, "content": "x"}));
+    assert!(text.contains("name too long"), "{text}");
+    let text = scratch.refused("write_file", json!({"path": format!("new/{long}"), "content": "x"}));
+    assert!(text.contains("name too long"), "{text}");
+    assert_eq!(scratch.refused("write_file", json!({"path": "dir/", "content": "x"})).lines().count(), 1);
+    assert!(names(&scratch).iter().all(|name| !name.ends_with(".tmp")));
+}
+
+#[test]
+fn a_reader_sees_the_old_or_the_new_content_and_nothing_else() {
+    let scratch = Scratch::new();
+    let [old, new] = ["old\n", "new\n"].map(|line| line.repeat(20_000));
+    scratch.put("f", &old);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut seen = std::collections::BTreeSet::new();
+            while !seen.contains(&new) {
+                seen.insert(String::from_utf8(scratch.get("f")).unwrap());
+            }
+            seen
+        });
+        scratch.ok(
+            "edit_file",
+            json!({"path": "f", "old_string": "old", "new_string": "new", "replace_all": true}),
+        );
+        assert!(reader.join().unwrap().iter().all(|seen| *seen == old || *seen == new));
+    });
+}

@@ -1,0 +1,319 @@
+//! `run_command`: a shell command, its output, and what becomes of its processes.
+
+pub(crate) mod capture;
+pub(crate) mod environment;
+pub(crate) mod guard;
+mod processes;
+pub(crate) mod spool;
+mod supervise;
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::limits::{Limits, bytes, count};
+use crate::sandbox::Sandbox;
+use crate::seen::lock;
+use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
+use crate::tool_output::Outputs;
+use crate::workspace::PathError;
+use capture::{Capture, Captured};
+use guard::Guard;
+use processes::{Family, MARK};
+use spool::Spool;
+use supervise::{Cause, Ended, Supervised};
+
+const TITLE_CHARS: usize = 60;
+const MORE_TIME: &str = "; for more time set timeout_s (at most 600), or let it run in the background";
+/// Background processes named in an answer; more are counted.
+const NAMED: usize = 10;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// Shell command
+    command: String,
+    /// Directory to run in (default: the workspace)
+    cwd: Option<String>,
+    /// Time limit in seconds (default 120)
+    #[schemars(range(min = 1, max = 600))]
+    timeout_s: Option<u64>,
+    /// A few words on what it is for
+    description: Option<String>,
+}
+
+/// Why a command did not run.
+#[derive(Debug, thiserror::Error)]
+enum CommandError {
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error("the command was not run: {why}. Use the other tools; people can change it: {hint}")]
+    Refused { why: String, hint: &'static str },
+    #[error("the command was not run: {what}: {source}")]
+    Io { what: &'static str, source: io::Error },
+}
+
+impl CommandError {
+    fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { what, source }
+    }
+}
+
+pub(crate) fn tool() -> Tool {
+    Tool::new("run_command", include_str!("run_command.md"), false, run)
+}
+
+fn run(args: Args, context: &ToolContext) -> ToolOutput {
+    let title = title(&args);
+    execute(&args, context)
+        .unwrap_or_else(|error| ToolOutput::error(format!("{title}: not run"), error.to_string()))
+}
+
+fn title(args: &Args) -> String {
+    let words = args.description.as_deref().unwrap_or(&args.command);
+    let line = words.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(TITLE_CHARS) {
+        Some((at, _)) => format!("run {}…", &line[..at]),
+        None => format!("run {line}"),
+    }
+}
+
+fn execute(args: &Args, context: &ToolContext) -> Result<ToolOutput, CommandError> {
+    let limits = context.limits;
+    let timeout = args.timeout_s.map_or(limits.command_timeout, Duration::from_secs);
+    let cwd = context.workspace.open_dir(args.cwd.as_deref().unwrap_or("."))?.0;
+    // The child's own copy of the handle, so that the directory cannot be swapped on the way.
+    context.git.begin();
+    let cwd = (PathBuf::from(format!("/proc/self/fd/{}", cwd.as_raw_fd())), cwd);
+    let (child, family) = context.shell.start(&args.command, &cwd.0)?;
+    let mut capture = Capture::new(limits.command_bytes, context.shell.spool(limits));
+    let ended = Supervised::new(child, &family, limits, &mut capture)
+        .and_then(|supervised| supervised.run(timeout, context.cancel));
+    context.shell.ended(&family, ended.as_ref().map_or(true, Ended::lives_on));
+    let ended = ended.map_err(CommandError::io("it could not be supervised"))?;
+    let mut answer = answer(args, timeout, &ended, (capture.finish(), context.git.check()));
+    if answer.facts.exit_code.is_some_and(|code| code != 0) {
+        let advice = context.shell.sandbox.advice(&answer.text);
+        answer.text.push_str(&advice);
+    }
+    Ok(answer)
+}
+
+fn answer(
+    args: &Args,
+    timeout: Duration,
+    ended: &Ended,
+    (captured, undone): (Captured, Vec<String>),
+) -> ToolOutput {
+    let mut text = captured.text;
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(&about_git(&undone));
+    let end = how_it_ended(ended, timeout);
+    let invalid = match captured.invalid {
+        0 => String::new(),
+        n => format!(", of which {} not UTF-8", bytes(n)),
+    };
+    text.push_str(&format!(
+        "({end} after {:.1} s; output: {}{invalid}{}{})",
+        ended.duration.as_secs_f64(),
+        bytes(captured.total),
+        others(ended),
+        if ended.cause == Some(Cause::TimedOut) { MORE_TIME } else { "" }
+    ));
+    let facts = Facts {
+        exit_code: ended.status.code().filter(|_| ended.cause.is_none()),
+        signal: ended.status.signal(),
+        timed_out: ended.cause == Some(Cause::TimedOut),
+        cancelled: ended.cause == Some(Cause::Cancelled),
+        output_bytes: Some(captured.total),
+        output_hash: captured.output.as_ref().map(|output| output.name.clone()),
+        spool: captured.output.map(|output| output.path),
+        truncated: captured.truncated,
+        undone,
+        ..Facts::default()
+    };
+    ToolOutput { text, title: format!("{} ({end})", title(args)), is_error: ended.cause.is_some(), facts }
+}
+
+/// That a change of git's hooks or configuration does not stand, why, and what to do instead.
+fn about_git(undone: &[String]) -> String {
+    if undone.is_empty() {
+        return String::new();
+    }
+    format!(
+        "[git: {}. Commands may not change which programs git runs, in any way: say in your answer what a person should \
+         set. Other configuration stands]\n",
+        undone.join("; ")
+    )
+}
+
+fn how_it_ended(ended: &Ended, timeout: Duration) -> String {
+    match (ended.cause, ended.status.code(), ended.status.signal()) {
+        (Some(Cause::TimedOut), ..) => format!("ended at the time limit of {} s", timeout.as_secs()),
+        (Some(Cause::Cancelled), ..) => "cancelled".to_owned(),
+        (None, Some(code), _) => format!("exit code {code}"),
+        (None, None, signal) => format!("ended by signal {}", signal.unwrap_or_default()),
+    }
+}
+
+/// The processes beside the shell: killed with it, or still running.
+fn others(ended: &Ended) -> String {
+    if ended.others.is_empty() {
+        return String::new();
+    }
+    let named: Vec<String> = ended
+        .others
+        .iter()
+        .zip(&ended.names)
+        .take(NAMED)
+        .map(|(process, name)| format!("{} {name}", process.pid))
+        .collect();
+    let more = if ended.others.len() > NAMED { ", …" } else { "" };
+    let list = format!("{}{more}", named.join(", "));
+    let number = count(ended.others.len() as u64, "process");
+    match ended.cause {
+        Some(_) => format!("; ended with it: {number}: {list}"),
+        None => format!(
+            "; still running in the background: {number}: {list}. They end with this run at the latest; what they \
+             print from now on is not kept unless redirected to a file"
+        ),
+    }
+}
+
+/// What commands of one run share: the shell, the environment, the private temporary directory, what still runs.
+pub(crate) struct Shell {
+    program: PathBuf,
+    env: Vec<(OsString, OsString)>,
+    spool_dir: PathBuf,
+    outputs: Arc<dyn Outputs>,
+    grace: Duration,
+    sandbox: Arc<Sandbox>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Made for the first command.
+    session: Option<Session>,
+    commands: u64,
+    /// Commands of which something may still run.
+    families: Vec<Family>,
+}
+
+struct Session {
+    guard: Guard,
+    /// What the marks of the run's processes begin with: unique, being the name of the private directory.
+    mark: String,
+}
+
+impl Shell {
+    /// Nothing is started yet. `env` is what commands inherit, free of secrets.
+    pub(crate) fn new(
+        env: Vec<(OsString, OsString)>,
+        (spool_dir, outputs): (PathBuf, Arc<dyn Outputs>),
+        limits: &Limits,
+        sandbox: Arc<Sandbox>,
+    ) -> Self {
+        let program = find_bash(&env).unwrap_or_else(|| PathBuf::from("/bin/sh"));
+        Self { program, env, spool_dir, outputs, grace: limits.grace, sandbox, state: Mutex::default() }
+    }
+
+    fn spool(&self, limits: &Limits) -> Spool {
+        Spool::new(self.spool_dir.clone(), limits.spool_bytes, Arc::clone(&self.outputs))
+    }
+
+    /// Where the full outputs of this run are.
+    pub(crate) fn spool_dir(&self) -> &Path {
+        &self.spool_dir
+    }
+
+    /// The names of full outputs, and those of earlier runs.
+    pub(crate) fn outputs(&self) -> &dyn Outputs {
+        &*self.outputs
+    }
+
+    fn start(&self, script: &str, cwd: &Path) -> Result<(Child, Family), CommandError> {
+        let mut state = lock(&self.state);
+        if state.session.is_none() {
+            state.session = Some(self.open_session()?);
+        }
+        state.commands += 1;
+        let number = state.commands;
+        let session = state.session.as_mut().expect("it was just made");
+        let mark = format!("{}/{number}", session.mark);
+        let mut command = Command::new(&self.program);
+        command.arg("-c").arg(script).current_dir(cwd).env_clear().envs(self.env.iter().cloned());
+        command.env("TMPDIR", self.sandbox.temporary()).env(MARK, &mark);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = self
+            .sandbox
+            .clothe(&mut command)
+            .map_err(|error| CommandError::Refused { why: error.to_string(), hint: error.hint() })?
+            .spawn()
+            .map_err(CommandError::io("its shell could not be started"))?;
+        let shell = supervise::pid(&child).map_err(CommandError::io("it has no pid"))?;
+        session.guard.running(shell.as_raw_pid());
+        let family = Family { shell, mark };
+        state.families.push(family.clone());
+        Ok((child, family))
+    }
+
+    fn open_session(&self) -> Result<Session, CommandError> {
+        processes::adopt_orphans().map_err(CommandError::io("its processes could not be kept track of"))?;
+        let temporary = self.sandbox.temporary();
+        let mark = temporary.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let path = environment::value(&self.env, "PATH").unwrap_or(OsStr::new("/usr/bin:/bin"));
+        let guard = Guard::start(&mark, temporary, path)
+            .map_err(CommandError::io("its guard could not be started"))?;
+        Ok(Session { guard, mark })
+    }
+
+    /// A command has ended; if something of it lives on, its family is kept for the end of the run.
+    fn ended(&self, family: &Family, lives_on: bool) {
+        let mut state = lock(&self.state);
+        if let Some(session) = &mut state.session {
+            session.guard.running(0);
+        }
+        if !lives_on {
+            state.families.retain(|known| known.mark != family.mark);
+        }
+    }
+
+    /// Ends whatever commands left running, removes the temporary directory, and names what was ended.
+    pub(crate) fn end(&self) -> Vec<String> {
+        let State { session, families, .. } = std::mem::take(&mut *lock(&self.state));
+        let names = processes::end_all(&families, self.grace);
+        if let Some(Session { guard, .. }) = session {
+            guard.dismiss();
+            // What other users' files keep from being removed is left to the system's own cleaning.
+            let _ = std::fs::remove_dir_all(self.sandbox.temporary());
+        }
+        names
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// `bash`, when the commands' PATH has one.
+fn find_bash(env: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let path = environment::value(env, "PATH").unwrap_or(OsStr::new("/usr/bin:/bin"));
+    std::env::split_paths(path).map(|dir| dir.join("bash")).find(|bash| bash.is_absolute() && bash.is_file())
+}
+
+#[cfg(test)]
+#[path = "run_command_tests.rs"]
+mod tests;

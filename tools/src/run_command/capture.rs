@@ -1,0 +1,334 @@
+//! A command's output while it streams by: the beginning and the end of it in memory, all of it in a file.
+//!
+//! stdout and stderr are kept apart, so that a flood on one cannot push out the other, and are put together again in
+//! the order in which they arrived. What is left out is marked, with its lines and bytes. Memory is bounded by the
+//! budget, whatever the length. It knows no processes.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use crate::limits::{bytes, count};
+use crate::run_command::spool::{Kept, Output, Spool};
+
+/// Which of the two a piece of output came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Out,
+    Err,
+}
+
+/// The output, for the model and for the record.
+#[derive(Debug)]
+pub(crate) struct Captured {
+    /// At most about the budget, plus the marks.
+    pub(crate) text: String,
+    /// Something was left out of `text`.
+    pub(crate) truncated: bool,
+    /// Bytes in all.
+    pub(crate) total: u64,
+    /// Bytes that were not UTF-8 and show as U+FFFD.
+    pub(crate) invalid: u64,
+    /// Where all of it is, when `text` has not all.
+    pub(crate) output: Option<Output>,
+}
+
+pub(crate) struct Capture {
+    budget: usize,
+    out: Side,
+    err: Side,
+    /// Counts the changes from one stream to the other.
+    turn: u64,
+    last: Option<Stream>,
+    total: u64,
+    invalid: u64,
+    spool: Spool,
+}
+
+impl Capture {
+    /// Shows about `budget` bytes.
+    pub(crate) fn new(budget: usize, spool: Spool) -> Self {
+        let side = || Side::new(budget);
+        Self { budget, out: side(), err: side(), turn: 0, last: None, total: 0, invalid: 0, spool }
+    }
+
+    /// Takes what was read from one stream.
+    pub(crate) fn push(&mut self, stream: Stream, chunk: &[u8]) {
+        self.total += chunk.len() as u64;
+        if self.last.replace(stream) != Some(stream) {
+            self.turn += 1;
+        }
+        let side = if stream == Stream::Out { &mut self.out } else { &mut self.err };
+        let (text, invalid) = side.decoder.decode(chunk);
+        self.invalid += invalid;
+        side.push(self.turn, &text);
+        self.keep(&text);
+    }
+
+    /// What is not UTF-8 takes more room as text: that is what is shown and kept, and what the budget is for.
+    fn keep(&mut self, text: &str) {
+        self.spool.push(text, self.is_flood());
+    }
+
+    /// Whether there is more already than can be shown.
+    pub(crate) fn is_flood(&self) -> bool {
+        self.out.total + self.err.total > self.budget as u64
+    }
+
+    /// The output, put together.
+    pub(crate) fn finish(mut self) -> Captured {
+        self.turn += 1;
+        for stream in [Stream::Out, Stream::Err] {
+            let side = if stream == Stream::Out { &mut self.out } else { &mut self.err };
+            let left = side.decoder.left();
+            self.invalid += left as u64;
+            if left > 0 {
+                side.push(self.turn, "\u{FFFD}");
+                self.keep("\u{FFFD}");
+            }
+        }
+        let (out, err) = self.budgets();
+        let truncated = self.out.total > out || self.err.total > err;
+        let kept = self.spool.finish(self.invalid);
+        let both = self.out.total > 0 && self.err.total > 0;
+        let mut pieces = self.out.shown(out, if both { " of stdout" } else { "" }, &kept);
+        pieces.extend(self.err.shown(err, if both { " of stderr" } else { "" }, &kept));
+        pieces.sort_by_key(|piece| piece.turn);
+        let mut text = String::new();
+        for piece in pieces {
+            if piece.is_mark && !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(&piece.text);
+        }
+        let output = kept.into_output().filter(|_| truncated);
+        Captured { text, truncated, total: self.total, invalid: self.invalid, output }
+    }
+
+    /// Bytes of each stream to show: stderr gets a third at least, and each what the other leaves.
+    fn budgets(&self) -> (u64, u64) {
+        let budget = self.budget as u64;
+        let err = self.err.total.min((budget / 3).max(budget.saturating_sub(self.out.total)));
+        (budget - err, err)
+    }
+}
+
+/// Text of one stream that arrived without any of the other between.
+struct Piece {
+    turn: u64,
+    text: String,
+    /// It stands for what was left out, on a line of its own.
+    is_mark: bool,
+}
+
+impl Piece {
+    fn new(turn: u64, text: &str) -> Self {
+        Self { turn, text: text.to_owned(), is_mark: false }
+    }
+}
+
+/// One stream: its first and its last bytes, up to the budget each.
+struct Side {
+    budget: usize,
+    head: VecDeque<Piece>,
+    head_room: usize,
+    tail: VecDeque<Piece>,
+    tail_bytes: usize,
+    total: u64,
+    newlines: u64,
+    decoder: Decoder,
+}
+
+impl Side {
+    fn new(budget: usize) -> Self {
+        Self {
+            budget,
+            head: VecDeque::new(),
+            head_room: budget,
+            tail: VecDeque::new(),
+            tail_bytes: 0,
+            total: 0,
+            newlines: 0,
+            decoder: Decoder::default(),
+        }
+    }
+
+    fn push(&mut self, turn: u64, text: &str) {
+        self.total += text.len() as u64;
+        self.newlines += newlines(text);
+        let (first, mut rest) = text.split_at(floor(text, self.head_room));
+        append(&mut self.head, turn, first);
+        // After what did not fit nothing is at the beginning any more, be it ever so short.
+        self.head_room = if rest.is_empty() { self.head_room - first.len() } else { 0 };
+        if rest.len() > self.budget {
+            // Of a long text only the end can ever be shown, and nothing that came before it.
+            rest = &rest[ceil(rest, rest.len() - self.budget)..];
+            self.tail.clear();
+            self.tail_bytes = 0;
+        }
+        append(&mut self.tail, turn, rest);
+        self.tail_bytes += rest.len();
+        if self.tail_bytes > self.budget * 2 {
+            self.tail_bytes = keep_last(&mut self.tail, self.budget);
+        }
+    }
+
+    /// What is shown of this stream within `limit` bytes, with a mark in place of the rest.
+    fn shown(&mut self, limit: u64, of: &str, kept: &Kept) -> Vec<Piece> {
+        if self.total <= limit {
+            return self.head.drain(..).chain(self.tail.drain(..)).collect();
+        }
+        let half = usize::try_from(limit / 2).unwrap_or(usize::MAX);
+        let (first, last) = (self.first(half), self.last(half));
+        let length = |pieces: &[Piece]| pieces.iter().map(|piece| piece.text.len() as u64).sum::<u64>();
+        let lines = |pieces: &[Piece]| pieces.iter().map(|piece| newlines(&piece.text)).sum::<u64>();
+        let omitted = bytes(self.total - length(&first) - length(&last));
+        let omitted = match self.newlines - lines(&first) - lines(&last) {
+            0 => omitted,
+            n => format!("{} ({omitted})", count(n, "line")),
+        };
+        let text = format!("[… {omitted}{of} omitted; {kept} …]\n");
+        let turn =
+            first.last().map_or_else(|| self.head.front().map_or(0, |piece| piece.turn), |piece| piece.turn);
+        first.into_iter().chain([Piece { turn, text, is_mark: true }]).chain(last).collect()
+    }
+
+    /// The first `limit` bytes, back to a line end when there is one.
+    fn first(&self, limit: usize) -> Vec<Piece> {
+        let mut text: String = self.head.iter().map(|piece| piece.text.as_str()).collect();
+        text.truncate(floor(&text, limit));
+        let end = text.rfind('\n').map_or(text.len(), |at| at + 1);
+        let mut left = end;
+        let mut pieces = Vec::new();
+        for piece in &self.head {
+            let part = &piece.text[..left.min(piece.text.len())];
+            left -= part.len();
+            if !part.is_empty() {
+                pieces.push(Piece::new(piece.turn, part));
+            }
+        }
+        pieces
+    }
+
+    /// The last `limit` bytes, from a line's beginning when there is one. They may begin in what is kept as head, but
+    /// only when nothing was dropped between head and tail.
+    fn last(&self, limit: usize) -> Vec<Piece> {
+        let head_bytes: usize = self.head.iter().map(|piece| piece.text.len()).sum();
+        let is_all = (head_bytes + self.tail_bytes) as u64 == self.total;
+        let kept = || self.head.iter().filter(|_| is_all).chain(&self.tail);
+        let text: String = kept().map(|piece| piece.text.as_str()).collect();
+        let from = ceil(&text, text.len().saturating_sub(limit));
+        let at_line_start = from > 0 && text.as_bytes()[from - 1] == b'\n';
+        let line = text[from..].find('\n').filter(|at| !at_line_start && from + at + 1 < text.len());
+        let mut skip = from + line.map_or(0, |at| at + 1);
+        let mut pieces = Vec::new();
+        for piece in kept() {
+            let part = &piece.text[skip.min(piece.text.len())..];
+            skip -= piece.text.len() - part.len();
+            if !part.is_empty() {
+                pieces.push(Piece::new(piece.turn, part));
+            }
+        }
+        pieces
+    }
+}
+
+/// Bytes to text across chunks: a character may be cut by the end of one.
+#[derive(Default)]
+struct Decoder {
+    begun: Vec<u8>,
+}
+
+impl Decoder {
+    /// The text, and how many bytes of it were not UTF-8.
+    fn decode<'a>(&mut self, chunk: &'a [u8]) -> (Cow<'a, str>, u64) {
+        // Nearly all output is text, chunk by chunk: then nothing is copied.
+        if self.begun.is_empty()
+            && let Ok(text) = std::str::from_utf8(chunk)
+        {
+            return (Cow::Borrowed(text), 0);
+        }
+        let (text, invalid) = self.decode_across(chunk);
+        (Cow::Owned(text), invalid)
+    }
+
+    fn decode_across(&mut self, chunk: &[u8]) -> (String, u64) {
+        let mut joined = std::mem::take(&mut self.begun);
+        let mut rest = if joined.is_empty() {
+            chunk
+        } else {
+            joined.extend_from_slice(chunk);
+            &joined
+        };
+        let mut text = String::with_capacity(rest.len());
+        let mut invalid = 0;
+        loop {
+            let error = match std::str::from_utf8(rest) {
+                Ok(valid) => {
+                    text.push_str(valid);
+                    return (text, invalid);
+                }
+                Err(error) => error,
+            };
+            let (valid, after) = rest.split_at(error.valid_up_to());
+            text.push_str(&String::from_utf8_lossy(valid));
+            let Some(length) = error.error_len() else {
+                self.begun = after.to_vec();
+                return (text, invalid);
+            };
+            text.push('\u{FFFD}');
+            invalid += length as u64;
+            rest = &after[length..];
+        }
+    }
+
+    /// Bytes of a character that never was completed.
+    fn left(&mut self) -> usize {
+        std::mem::take(&mut self.begun).len()
+    }
+}
+
+fn append(pieces: &mut VecDeque<Piece>, turn: u64, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    match pieces.back_mut().filter(|last| last.turn == turn) {
+        Some(last) => last.text.push_str(text),
+        None => pieces.push_back(Piece::new(turn, text)),
+    }
+}
+
+/// Drops from the front until about `budget` bytes are left; how many are.
+fn keep_last(pieces: &mut VecDeque<Piece>, budget: usize) -> usize {
+    let mut length: usize = pieces.iter().map(|piece| piece.text.len()).sum();
+    while let Some(first) = pieces.front_mut().filter(|_| length > budget) {
+        let excess = length - budget;
+        if first.text.len() <= excess {
+            length -= first.text.len();
+            pieces.pop_front();
+        } else {
+            // Down to the next character: a few bytes less than the budget at most.
+            let at = ceil(&first.text, excess);
+            first.text.drain(..at);
+            return length - at;
+        }
+    }
+    length
+}
+
+fn newlines(text: &str) -> u64 {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64
+}
+
+/// The last place between characters at or before `at`.
+fn floor(text: &str, at: usize) -> usize {
+    text.floor_char_boundary(at)
+}
+
+/// The first place between characters at or after `at`.
+fn ceil(text: &str, at: usize) -> usize {
+    text.ceil_char_boundary(at)
+}
+
+#[cfg(test)]
+#[path = "capture_tests.rs"]
+mod tests;

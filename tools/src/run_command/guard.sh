@@ -1,0 +1,13 @@
+group=0
+while read -r line; do
+  [ "$line" = done ] && exit 0
+  group=$line
+done
+[ "$group" -gt 1 ] && kill -KILL "-$group"
+for round in 1 2 3; do
+  for file in $(grep -Fls -- "$1" /proc/[0-9]*/environ); do
+    pid=${file#/proc/}
+    kill -KILL "${pid%/environ}"
+  done
+done
+rm -rf -- "$2"

@@ -1,0 +1,268 @@
+//! One command from its start to its end: output, time limit, cancel, and what is left of it.
+//!
+//! One loop over one `poll`: the two pipes and a handle of the process. The answer comes when the process exits, not
+//! when its pipes close: a child in the background may hold them open for ever.
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::{Child, ChildStderr, ChildStdout, ExitStatus};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, PidfdFlags};
+
+use crate::limits::Limits;
+use crate::run_command::capture::{Capture, Stream};
+use crate::run_command::processes::{Family, Process};
+use crate::tool::Cancel;
+
+/// How often a cancel is looked for, and whether processes that were told to end did.
+const TICK: Duration = Duration::from_millis(50);
+/// What a pipe is made to hold: enough that a command seldom waits for its output to be written to the spool, and few
+/// enough bytes that they are still in the cache of the processor when they are read.
+const PIPE: usize = 256 * 1024;
+/// What a pipe holds that cannot be enlarged.
+const SMALL_PIPE: usize = 64 * 1024;
+/// How long a flood may gather in a pipe: to take every few KB as they come costs the command more time than itself.
+const GATHERING: Duration = Duration::from_micros(100);
+
+/// Why a command was ended before it ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    TimedOut,
+    Cancelled,
+}
+
+/// How a command ended.
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) cause: Option<Cause>,
+    /// How long the command itself ran.
+    pub(crate) duration: Duration,
+    /// The processes beside the shell that were ended with it (with a cause), or that still run (without).
+    pub(crate) others: Vec<Process>,
+    /// The names of `others`, while they lived.
+    pub(crate) names: Vec<String>,
+}
+
+impl Ended {
+    /// Whether processes of it run in the background.
+    pub(crate) fn lives_on(&self) -> bool {
+        self.cause.is_none() && !self.others.is_empty()
+    }
+}
+
+enum Phase {
+    Running { deadline: Instant },
+    Terminating { until: Instant },
+    Draining { until: Instant },
+}
+
+/// A command that runs.
+pub(crate) struct Supervised<'a> {
+    child: Child,
+    handle: OwnedFd,
+    out: Option<ChildStdout>,
+    err: Option<ChildStderr>,
+    family: &'a Family,
+    limits: &'a Limits,
+    capture: &'a mut Capture,
+    buffer: Vec<u8>,
+    exited: bool,
+    others: Vec<Process>,
+    names: Vec<String>,
+}
+
+impl<'a> Supervised<'a> {
+    /// `child` is the shell of `family`, with pipes for its output. On an error it is ended.
+    pub(crate) fn new(
+        mut child: Child,
+        family: &'a Family,
+        limits: &'a Limits,
+        capture: &'a mut Capture,
+    ) -> io::Result<Self> {
+        let handle = rustix::process::pidfd_open(family.shell, PidfdFlags::empty()).inspect_err(|_| {
+            family.kill(&[]);
+            let _ = child.wait();
+        })?;
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let pipes = [out.as_ref().map(AsFd::as_fd), err.as_ref().map(AsFd::as_fd)];
+        let room = pipes.into_iter().flatten().map(enlarge).min().unwrap_or(SMALL_PIPE);
+        let (buffer, exited) = (vec![0; room], false);
+        Ok(Self {
+            child,
+            handle,
+            out,
+            err,
+            family,
+            limits,
+            capture,
+            buffer,
+            exited,
+            others: Vec::new(),
+            names: Vec::new(),
+        })
+    }
+
+    /// Runs it to its end, by itself or by force. An error of the supervision ends it too.
+    pub(crate) fn run(mut self, timeout: Duration, cancel: &Cancel) -> io::Result<Ended> {
+        match self.supervise(timeout, cancel) {
+            Ok((cause, duration)) => self.finish(cause, duration),
+            Err(error) => {
+                self.family.kill(&self.others);
+                self.child.wait()?;
+                Err(error)
+            }
+        }
+    }
+
+    fn supervise(&mut self, timeout: Duration, cancel: &Cancel) -> io::Result<(Option<Cause>, Duration)> {
+        let started = Instant::now();
+        let (mut cause, mut duration) = (None, None);
+        let mut phase = Phase::Running { deadline: started + timeout };
+        loop {
+            self.pump(&phase)?;
+            let now = Instant::now();
+            if self.exited {
+                duration.get_or_insert(now - started);
+            }
+            if cause.is_none() {
+                cause = self.why_end(&phase, now, cancel);
+                if cause.is_some() {
+                    self.terminate();
+                    phase = Phase::Terminating { until: now + self.limits.grace };
+                }
+            }
+            match phase {
+                Phase::Running { .. } if self.exited && self.is_closed() => break,
+                Phase::Running { .. } if self.exited => {
+                    phase = Phase::Draining { until: now + self.limits.drain }
+                }
+                Phase::Terminating { until } if now >= until || self.family.members().is_empty() => {
+                    self.family.kill(&self.others);
+                    phase = Phase::Draining { until: Instant::now() + self.limits.drain };
+                }
+                Phase::Draining { until } if now >= until || self.is_closed() => break,
+                _ => {}
+            }
+        }
+        Ok((cause, duration.unwrap_or_else(|| started.elapsed())))
+    }
+
+    fn why_end(&self, phase: &Phase, now: Instant, cancel: &Cancel) -> Option<Cause> {
+        match phase {
+            Phase::Terminating { .. } => None,
+            _ if cancel.is_cancelled() => Some(Cause::Cancelled),
+            Phase::Running { deadline } if now >= *deadline && !self.exited => Some(Cause::TimedOut),
+            _ => None,
+        }
+    }
+
+    fn terminate(&mut self) {
+        self.look_around();
+        self.family.terminate();
+    }
+
+    /// Remembers which processes there are beside the shell.
+    fn look_around(&mut self) {
+        let shell = self.family.shell.as_raw_pid();
+        self.others = self.family.members().into_iter().filter(|process| process.pid != shell).collect();
+        self.names = self.others.iter().map(Process::name).collect();
+    }
+
+    /// The shell is waited for last: until then no other process can have its pid.
+    fn finish(mut self, cause: Option<Cause>, duration: Duration) -> io::Result<Ended> {
+        if cause.is_none() {
+            self.look_around();
+        }
+        let status = self.child.wait()?;
+        // What lives on would be killed by a pipe that nobody reads.
+        let pipes = [self.out.take().map(OwnedFd::from), self.err.take().map(OwnedFd::from)];
+        for pipe in pipes.into_iter().flatten() {
+            drain_forever(pipe);
+        }
+        Ok(Ended { status, cause, duration, others: self.others, names: self.names })
+    }
+
+    fn is_closed(&self) -> bool {
+        self.out.is_none() && self.err.is_none()
+    }
+
+    /// Waits until something happens or a tick has passed, and reads what there is.
+    fn pump(&mut self, phase: &Phase) -> io::Result<()> {
+        let (out, err, exit) = self.poll(wait_for(phase))?;
+        if exit {
+            self.exited = true;
+        }
+        let Self { out: out_pipe, err: err_pipe, capture, buffer, .. } = self;
+        let mut most = 0;
+        if out {
+            most = read(out_pipe, buffer, |chunk| capture.push(Stream::Out, chunk))?;
+        }
+        if err {
+            most = most.max(read(err_pipe, buffer, |chunk| capture.push(Stream::Err, chunk))?);
+        }
+        if capture.is_flood() && !self.exited && (1..buffer.len() / 2).contains(&most) {
+            thread::sleep(GATHERING);
+        }
+        Ok(())
+    }
+
+    /// Which of stdout, stderr and the process have news.
+    fn poll(&self, wait: Duration) -> io::Result<(bool, bool, bool)> {
+        let out = self.out.as_ref().map(AsFd::as_fd);
+        let err = self.err.as_ref().map(AsFd::as_fd);
+        let exit = (!self.exited).then(|| self.handle.as_fd());
+        let sources = [out, err, exit];
+        let mut fds: Vec<PollFd> =
+            sources.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+        let wait = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
+        match rustix::event::poll(&mut fds, Some(&wait)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut news = fds.iter().map(|fd| !fd.revents().is_empty());
+        let [out, err, exit] = sources.map(|source| source.is_some() && news.next() == Some(true));
+        Ok((out, err, exit))
+    }
+}
+
+fn wait_for(phase: &Phase) -> Duration {
+    let (Phase::Running { deadline: until } | Phase::Terminating { until } | Phase::Draining { until }) =
+        phase;
+    until.saturating_duration_since(Instant::now()).min(TICK)
+}
+
+/// Gives a pipe the room of [`PIPE`]; how much it has. A user who holds many pipes may not: then a flood takes longer.
+fn enlarge(pipe: BorrowedFd) -> usize {
+    rustix::pipe::fcntl_setpipe_size(pipe, PIPE).unwrap_or(SMALL_PIPE)
+}
+
+/// One read of a pipe that has news, and how many bytes it gave; at its end the pipe is closed.
+fn read(pipe: &mut Option<impl Read>, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> io::Result<usize> {
+    let Some(open) = pipe else { return Ok(0) };
+    match open.read(buffer) {
+        Ok(0) => *pipe = None,
+        Ok(n) => {
+            take(&buffer[..n]);
+            return Ok(n);
+        }
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+        Err(error) => return Err(error),
+    }
+    Ok(0)
+}
+
+/// Reads a pipe until its last writer is gone, for nobody. The thread ends with the processes, at the latest when the
+/// run ends them.
+fn drain_forever(pipe: OwnedFd) {
+    let drain = move || io::copy(&mut std::fs::File::from(pipe), &mut io::sink());
+    // Without a thread the pipe closes, and writers get an error: no reason to fail the command that has ended.
+    let _ = thread::Builder::new().name("drain".to_owned()).spawn(drain);
+}
+
+pub(crate) fn pid(child: &Child) -> io::Result<Pid> {
+    let raw = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    raw.ok_or_else(|| io::Error::other("the process has no usable pid"))
+}

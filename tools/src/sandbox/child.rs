@@ -1,0 +1,235 @@
+//! What a child process does to itself between fork and exec.
+//!
+//! The one place with `unsafe`. Between fork and exec of a program that has threads only calls that are safe in a copy
+//! of one thread may be made: plain system calls, no allocation, no locks. So rulesets, filters and namespaces are made
+//! before the fork, and here they are only put on.
+//!
+//! That a command does not outlive the agent is not done here: `PR_SET_PDEATHSIG` fires when the *thread* that forked
+//! ends, which may be one of a pool, and reaches the command alone, not what it started. See
+//! [`crate::run_command::guard`] for what is done instead.
+#![expect(
+    unsafe_code,
+    reason = "pre_exec is unsafe by nature, and some of these system calls have no safe wrapper that allocates nothing"
+)]
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::ptr;
+use std::sync::Arc;
+
+use libc::{c_int, c_long};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets, LinkNameSpaceType, UnshareFlags};
+use seccompiler::BpfProgram;
+
+use super::policy::ProcessLimits;
+
+/// What root keeps: to own, read and write the files of a workspace whoever made them.
+const KEPT: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID);
+
+/// Everything a command's process puts on, ready made.
+#[derive(Debug)]
+pub(crate) struct Garment {
+    pub(crate) limits: ProcessLimits,
+    /// Of a user namespace and those it owns, in this order.
+    pub(crate) namespaces: Vec<(OwnedFd, LinkNameSpaceType)>,
+    /// A Landlock ruleset.
+    pub(crate) ruleset: Option<OwnedFd>,
+    /// Filters of system calls.
+    pub(crate) filters: Vec<BpfProgram>,
+}
+
+/// The process gets a session of its own: no terminal to ask for passwords on, and one group to signal.
+pub(crate) fn own_session(command: &mut Command) -> &mut Command {
+    // SAFETY: setsid is a plain system call.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::setsid()?;
+            Ok(())
+        })
+    }
+}
+
+/// The process puts `garment` on, and whatever it starts wears it too.
+pub(crate) fn confine(command: &mut Command, garment: Arc<Garment>) -> &mut Command {
+    // SAFETY: `put_on` makes plain system calls; what it uses was made before the fork.
+    unsafe { command.pre_exec(move || garment.put_on()) }
+}
+
+/// The process enters new namespaces of users, mounts and IPC, in which only what is at or below `writable` can be
+/// changed; and, unless it may use the machine's `network`, a network of its own whose loopback interface is up.
+pub(crate) fn new_namespaces(command: &mut Command, network: bool, writable: Vec<CString>) -> &mut Command {
+    let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWIPC | UnshareFlags::NEWNS;
+    flags.set(UnshareFlags::NEWNET, !network);
+    let mut trees = Vec::with_capacity(writable.len());
+    // SAFETY: all are plain system calls, and the list has the room it needs; the file descriptor table is not unshared.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::thread::unshare_unsafe(flags)?;
+            if !network {
+                loopback_up()?;
+            }
+            mount_read_only(&writable, &mut trees)
+        })
+    }
+}
+
+/// Everything is mounted read-only but `writable`, whose trees stay as they are. `trees` has room for as many handles.
+///
+/// Landlock does not see changes of mode, owner, times and attributes; a mount that is read-only refuses them.
+fn mount_read_only(writable: &[CString], trees: &mut Vec<c_long>) -> io::Result<()> {
+    const CLONE: c_int = 1; // OPEN_TREE_CLONE
+    const EMPTY_PATH: c_int = 4; // MOVE_MOUNT_F_EMPTY_PATH
+    const READ_ONLY: u64 = 1; // MOUNT_ATTR_RDONLY
+    let flags = CLONE | libc::O_CLOEXEC | libc::AT_RECURSIVE;
+    // What the kernel reads: set, clear, propagation, user namespace.
+    let attributes = [READ_ONLY, 0, 0, 0];
+    // SAFETY: plain system calls; the strings end in a zero, and the attributes have the size that is given.
+    unsafe {
+        for path in writable {
+            trees.push(checked(libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags))?);
+        }
+        let (root, size) = (c"/".as_ptr(), size_of_val(&attributes));
+        let all = libc::AT_RECURSIVE;
+        checked(libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            root,
+            all,
+            &raw const attributes,
+            size,
+        ))?;
+        for (path, tree) in writable.iter().zip(trees) {
+            let (from, to) = (c"".as_ptr(), path.as_ptr());
+            checked(libc::syscall(libc::SYS_move_mount, *tree, from, libc::AT_FDCWD, to, EMPTY_PATH))?;
+        }
+    }
+    Ok(())
+}
+
+fn checked(result: c_long) -> io::Result<c_long> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Enters `namespaces`, and again the directory that the process is in: a mount namespace is entered at its root.
+fn enter(namespaces: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<()> {
+    if namespaces.is_empty() {
+        return Ok(());
+    }
+    let mut here = [0; libc::PATH_MAX as usize];
+    // SAFETY: the buffer has the size that is given.
+    if unsafe { libc::getcwd(here.as_mut_ptr(), here.len()) }.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    for (namespace, kind) in namespaces {
+        rustix::thread::move_into_link_name_space(borrowed(namespace), Some(*kind))?;
+    }
+    // SAFETY: getcwd ended the path with a zero.
+    checked(unsafe { libc::chdir(here.as_ptr()) }.into()).map(drop)
+}
+
+impl Garment {
+    /// The order matters: joining namespaces needs capabilities, restricting oneself needs no_new_privs, and the filters
+    /// come last since they refuse some of the calls before them.
+    fn put_on(&self) -> io::Result<()> {
+        self.limit()?;
+        enter(&self.namespaces)?;
+        rustix::thread::set_no_new_privs(true)?;
+        drop_capabilities()?;
+        close_inherited_on_exec()?;
+        if let Some(ruleset) = &self.ruleset {
+            restrict_self(ruleset)?;
+        }
+        for filter in &self.filters {
+            seccompiler::apply_filter(filter).map_err(|_| io::Error::last_os_error())?;
+        }
+        Ok(())
+    }
+
+    fn limit(&self) -> io::Result<()> {
+        let ProcessLimits { processes, file_bytes, memory_bytes } = self.limits;
+        // A core of a process that held secrets would lie in the workspace.
+        let limits = [
+            (Resource::Nproc, processes),
+            (Resource::Fsize, file_bytes),
+            (Resource::Data, memory_bytes),
+            (Resource::Core, 0),
+        ];
+        for (resource, wanted) in limits {
+            let limit = getrlimit(resource).maximum.map_or(wanted, |present| present.min(wanted));
+            setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) })?;
+        }
+        Ok(())
+    }
+}
+
+/// All but [`KEPT`], and for others than root all. With no_new_privs no program gives them back, so that it is enough to
+/// reduce the bounding set where that is allowed.
+fn drop_capabilities() -> io::Result<()> {
+    let kept = if rustix::process::geteuid().is_root() { KEPT } else { CapabilitySet::empty() };
+    for number in 0..64 {
+        let capability = CapabilitySet::from_bits_retain(1 << number);
+        if !kept.contains(capability)
+            && rustix::thread::remove_capability_from_bounding_set(capability).is_err()
+        {
+            // The last one the kernel knows, or nobody who may.
+            break;
+        }
+    }
+    let permitted = rustix::thread::capabilities(None)?.permitted & kept;
+    let sets = CapabilitySets { effective: permitted, permitted, inheritable: CapabilitySet::empty() };
+    Ok(rustix::thread::set_capabilities(None, sets)?)
+}
+
+/// What the agent was started with and did not close itself is none of a command's business.
+fn close_inherited_on_exec() -> io::Result<()> {
+    // SAFETY: only a flag of descriptors is set; none is closed before exec.
+    let result =
+        unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn restrict_self(ruleset: &OwnedFd) -> io::Result<()> {
+    // SAFETY: a plain system call on an open descriptor.
+    let result = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The version of Landlock that the kernel has switched on.
+pub(crate) fn landlock_version() -> Option<u32> {
+    const VERSION: u32 = 1; // LANDLOCK_CREATE_RULESET_VERSION
+    // SAFETY: with this flag the kernel takes no pointer and gives a number.
+    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, ptr::null::<u8>(), 0, VERSION) };
+    u32::try_from(version).ok().filter(|version| *version > 0)
+}
+
+/// `ip link set lo up`, in the network namespace of the caller.
+fn loopback_up() -> io::Result<()> {
+    // SAFETY: an `ifreq` of zeros is valid; the name is shorter than its field and ends in a zero; the descriptor is
+    // closed by exec at the latest.
+    unsafe {
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        if socket < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let mut request: libc::ifreq = std::mem::zeroed();
+        for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+            *to = from.cast_signed() as libc::c_char;
+        }
+        request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+        let result = libc::ioctl(socket, libc::SIOCSIFFLAGS, &request);
+        let error = io::Error::last_os_error();
+        libc::close(socket);
+        if result == 0 { Ok(()) } else { Err(error) }
+    }
+}
+
+fn borrowed(fd: &OwnedFd) -> BorrowedFd<'_> {
+    std::os::fd::AsFd::as_fd(fd)
+}

@@ -1,0 +1,65 @@
+//! From the paths that are open to a Landlock ruleset: what the kernel checks on every access to a file.
+//!
+//! `/` as a whole may be listed (names, never contents), so that `ls /` and tools that walk up to find their root work.
+//! No network rights are handled: Landlock knows TCP alone, and namespaces and seccomp know it all.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
+};
+
+use super::reach::Reach;
+
+/// The version up to which we know what to ask for; newer kernels know more, and do at least this.
+const KNOWN: ABI = ABI::V7;
+
+/// Rules for commands: they signal nothing outside and reach no abstract socket outside.
+pub(crate) fn for_commands(reach: &Reach) -> Result<Option<OwnedFd>, RulesetError> {
+    Ok(ruleset(reach, Scope::from_all(KNOWN))?.into())
+}
+
+/// Rules for the agent: its own process must be able to end its commands, which are inside. It may remove an empty
+/// directory beside its temporary one, since that is how it removes that.
+pub(crate) fn for_agent(reach: &Reach, temporary: &Path) -> Result<RulesetCreated, RulesetError> {
+    let beside = temporary.parent().map(Path::to_owned);
+    rules(ruleset(reach, BitFlags::empty())?, &Vec::from_iter(beside), AccessFs::RemoveDir.into())
+}
+
+fn ruleset(reach: &Reach, scopes: BitFlags<Scope>) -> Result<RulesetCreated, RulesetError> {
+    let ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
+    let mut ruleset = ruleset.handle_access(AccessFs::from_all(KNOWN))?;
+    if !scopes.is_empty() {
+        ruleset = ruleset.scope(scopes)?;
+    }
+    let read = AccessFs::Execute | AccessFs::ReadFile | AccessFs::ReadDir;
+    // Without the right to refer, files could be neither linked nor moved from one directory to another.
+    let write = AccessFs::from_all(KNOWN) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
+    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
+    let ruleset = rules(ruleset.create()?, &[PathBuf::from("/")], AccessFs::ReadDir.into())?;
+    let ruleset = rules(ruleset, &reach.readable, read)?;
+    let ruleset = rules(ruleset, &reach.devices, device)?;
+    rules(ruleset, &reach.writable, write)
+}
+
+/// Adds a rule for each path. What is gone by now needs none; what the kernel takes for no file has none.
+fn rules(
+    mut ruleset: RulesetCreated,
+    paths: &[PathBuf],
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    for path in paths {
+        if let Ok(fd) = PathFd::new(path) {
+            ruleset = ruleset.add_rule(PathBeneath::new(fd, access))?;
+        }
+    }
+    Ok(ruleset)
+}
+
+/// The error as the system's where it is one.
+pub(crate) fn to_io(error: RulesetError) -> io::Error {
+    io::Error::other(error)
+}

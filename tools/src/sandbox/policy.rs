@@ -1,0 +1,83 @@
+//! What is wanted of the sandbox: the values people and callers give. No file is looked at here.
+//!
+//! Apart from [`super::reach`], which finds out what the wishes mean for the tree that is there.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// How much of the sandbox must be there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// All of it, or no command runs.
+    #[default]
+    Strict,
+    /// Whatever the kernel can enforce; what it cannot is in the report.
+    BestEffort,
+    /// None of it.
+    Off,
+}
+
+/// What commands (and the agent around them) may reach.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// How much must be there.
+    pub level: Level,
+    /// Commands may use the network of the machine.
+    pub network: bool,
+    /// The directory to work in: readable and writable.
+    pub workspace: PathBuf,
+    /// The private temporary directory of this run: readable and writable. The caller makes it; a toolbox that ran
+    /// commands removes it when it is closed, and so does the guard of a killed agent.
+    pub temporary: PathBuf,
+    /// Where the secrets of people lie: `.ssh`, `.aws` … in it are not readable.
+    pub home: Option<PathBuf>,
+    /// Directories of the agent itself (`$UWF_HOME`, the store): closed to commands, open to the agent.
+    pub private: Vec<PathBuf>,
+    /// More that commands may write, such as `~/.cargo`. What does not exist is left out.
+    pub writable: Vec<PathBuf>,
+    /// More that commands may read although it is a secret's place.
+    pub readable: Vec<PathBuf>,
+    /// What one command's processes may use up.
+    pub limits: ProcessLimits,
+    /// Whether to take the network away by namespaces, where the kernel allows it. Without, seccomp does it alone, and
+    /// commands have no loopback either.
+    pub namespaces: bool,
+}
+
+impl Policy {
+    /// Strict, without network, nothing beside the two directories.
+    pub fn new(workspace: impl Into<PathBuf>, temporary: impl Into<PathBuf>) -> Policy {
+        Policy {
+            level: Level::Strict,
+            network: false,
+            workspace: workspace.into(),
+            temporary: temporary.into(),
+            home: None,
+            private: Vec::new(),
+            writable: Vec::new(),
+            readable: Vec::new(),
+            limits: ProcessLimits::default(),
+            namespaces: true,
+        }
+    }
+}
+
+/// Limits of a command's processes (setrlimit). The defaults are far above what a build uses, and below what takes a
+/// machine down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessLimits {
+    /// Processes and threads of the user (`RLIMIT_NPROC`). The kernel does not apply it to root.
+    pub processes: u64,
+    /// The longest file that can be written, in bytes (`RLIMIT_FSIZE`).
+    pub file_bytes: u64,
+    /// Private memory of one process, in bytes (`RLIMIT_DATA`; address space alone, as runtimes reserve it, is free).
+    pub memory_bytes: u64,
+}
+
+impl Default for ProcessLimits {
+    fn default() -> Self {
+        ProcessLimits { processes: 8_192, file_bytes: 16 << 30, memory_bytes: 16 << 30 }
+    }
+}

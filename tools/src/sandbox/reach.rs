@@ -1,0 +1,175 @@
+//! Which paths a policy opens, in the tree that is there: everything is readable but the places of secrets, and little
+//! is writable.
+//!
+//! Landlock only adds: a rule opens a whole tree, and nothing can be taken out of it. So what is open is listed as the
+//! siblings of what must stay closed, from the root down. A file that appears later beside a secret is therefore closed
+//! too. It only looks (directories, links); nothing is changed.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::policy::Policy;
+use super::worktree;
+
+/// Where people keep keys and tokens, below their home.
+const SECRETS: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".config/gh",
+    ".config/gcloud",
+    ".config/git/credentials",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".password-store",
+    ".local/share/keyrings",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+];
+
+/// Secrets that container runtimes hand in.
+const SYSTEM_SECRETS: &[&str] = &["/run/secrets"];
+
+/// Devices that are streams of nothing or of chance. All others stay closed: to root, disks and memory are devices too,
+/// and terminals show what people type.
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+/// The paths that are open. Each stands for the tree below it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reach {
+    pub(crate) readable: Vec<PathBuf>,
+    pub(crate) writable: Vec<PathBuf>,
+    pub(crate) devices: Vec<PathBuf>,
+    /// What must stay closed.
+    pub(crate) hidden: Vec<PathBuf>,
+    /// What should be closed and is not, since it lies within the workspace.
+    pub(crate) exposed: Option<PathBuf>,
+}
+
+impl Reach {
+    /// What commands may reach.
+    pub(crate) fn of_commands(policy: &Policy) -> Reach {
+        let hidden = hidden(policy);
+        let exposed = exposed(policy, &hidden);
+        let mut reach = Reach { hidden, exposed, ..Reach::default() };
+        reach.devices = DEVICES.iter().map(PathBuf::from).filter(|path| path.exists()).collect();
+        let devices = PathBuf::from("/dev");
+        let closed: Vec<&Path> = reach.hidden.iter().chain([&devices]).map(PathBuf::as_path).collect();
+        beside(Path::new("/"), &closed, &mut reach.readable);
+        reach.readable.extend(existing(&policy.readable));
+        // The workspace is open as a whole: what lies within it is `exposed`.
+        reach.writable = existing([&policy.workspace, &policy.temporary]);
+        reach.writable.extend(worktree::git_directories(&policy.workspace));
+        for path in existing(&policy.writable) {
+            open(&path, &reach.hidden, &mut reach.writable);
+        }
+        reach
+    }
+
+    /// What the agent itself may reach: what its commands may, and its own directories.
+    pub(crate) fn of_agent(policy: &Policy) -> Reach {
+        let mut reach = Reach::of_commands(policy);
+        reach.writable.extend(existing(&policy.private));
+        reach
+    }
+
+    /// Whether commands may write at `path`, which is absolute.
+    pub(crate) fn may_write(&self, path: &Path) -> bool {
+        self.writable.iter().chain(&self.devices).any(|open| path.starts_with(open))
+    }
+
+    /// Whether `path`, which is absolute, is one of the places that stay closed.
+    pub(crate) fn is_hidden(&self, path: &Path) -> bool {
+        self.hidden.iter().any(|hidden| path.starts_with(hidden)) && !self.may_write(path)
+    }
+}
+
+/// Those of `paths` that exist, free of symlinks.
+fn existing<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
+    paths.into_iter().filter_map(|path| path.canonicalize().ok()).collect()
+}
+
+/// What must stay closed, whether it exists or not; of symlinks, their targets too.
+fn hidden(policy: &Policy) -> Vec<PathBuf> {
+    let mut hidden: Vec<PathBuf> = policy.private.iter().map(|path| real(path)).collect();
+    hidden.extend(SYSTEM_SECRETS.iter().map(PathBuf::from).filter(|path| path.exists()));
+    if let Some(home) = &policy.home {
+        let home = real(home);
+        let cargo = entries(&home.join(".cargo"));
+        let credentials = cargo.into_iter().filter(|path| begins_with(path, "credentials"));
+        hidden.extend(SECRETS.iter().map(|secret| home.join(secret)).chain(credentials));
+    }
+    let targets: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    hidden.extend(targets);
+    hidden.sort();
+    hidden.dedup();
+    hidden
+}
+
+/// What lies within the workspace and must not: of the secrets, those that exist.
+fn exposed(policy: &Policy, hidden: &[PathBuf]) -> Option<PathBuf> {
+    let workspace = real(&policy.workspace);
+    let home = policy.home.iter().map(|path| real(path));
+    let existing = hidden.iter().filter(|path| path.exists()).cloned();
+    home.chain(existing).find(|path| path.starts_with(&workspace))
+}
+
+/// The tree at `path`, without what is hidden in it (if that exists: what appears later stays open).
+fn open(path: &Path, hidden: &[PathBuf], out: &mut Vec<PathBuf>) {
+    let within: Vec<&Path> = hidden
+        .iter()
+        .map(PathBuf::as_path)
+        .filter(|hidden| hidden.starts_with(path) && hidden.exists())
+        .collect();
+    match within.is_empty() {
+        true => out.push(path.to_owned()),
+        false => beside(path, &within, out),
+    }
+}
+
+/// All below `dir` but what is `closed`, as few paths as possible. Symlinks are left out: their targets have paths too.
+fn beside(dir: &Path, closed: &[&Path], out: &mut Vec<PathBuf>) {
+    for path in entries(dir) {
+        if closed.contains(&path.as_path()) {
+            continue;
+        }
+        match closed.iter().any(|closed| closed.starts_with(&path)) {
+            true => beside(&path, closed, out),
+            false => out.push(path),
+        }
+    }
+}
+
+/// The entries of a directory that are no symlinks, sorted; none where it cannot be listed.
+fn entries(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let real = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
+    let mut paths: Vec<PathBuf> = real.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// The path free of symlinks, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => real(parent).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+fn begins_with(path: &Path, beginning: &str) -> bool {
+    path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(beginning))
+}
+
+#[cfg(test)]
+#[path = "reach_tests.rs"]
+mod tests;

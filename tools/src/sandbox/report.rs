@@ -1,0 +1,106 @@
+//! What was really enforced, and why nothing could be: for the record, for `doctor`, and for the model.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::policy::Level;
+
+/// What commands really run under. In the record as it is serialized.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Enforced {
+    /// The level that was asked for.
+    pub level: Level,
+    /// The version of Landlock that confines files, signals (from 6) and abstract sockets (from 6).
+    pub landlock: Option<u32>,
+    /// Whether system calls are filtered.
+    pub seccomp: bool,
+    /// What keeps commands off the network.
+    pub network: Network,
+    /// What should be there and is not. Empty under a strict level that holds.
+    pub missing: Vec<String>,
+}
+
+impl Enforced {
+    /// Nothing at all.
+    pub(crate) fn nothing(level: Level) -> Enforced {
+        Enforced { level, landlock: None, seccomp: false, network: Network::Open, missing: Vec::new() }
+    }
+}
+
+/// What keeps commands off the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Network {
+    /// A network of their own: loopback and nothing else.
+    Namespace,
+    /// Sockets are refused, loopback too.
+    Seccomp,
+    /// Nothing, though it should be: the kernel has neither.
+    None,
+    /// Nothing: the network is allowed.
+    Open,
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Network::Namespace => "namespace",
+            Network::Seccomp => "seccomp",
+            Network::None => "none",
+            Network::Open => "open",
+        })
+    }
+}
+
+/// Why commands cannot be run under the sandbox that was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// Parts of the strict sandbox are missing.
+    #[error("the strict sandbox cannot be enforced here: {}", .missing.join("; "))]
+    Missing {
+        /// Each part, with the reason.
+        missing: Vec<String>,
+    },
+    /// Landlock allows whole trees and cannot leave a part out of one.
+    #[error(
+        "the workspace {} cannot be confined: {} lies within it, and what lies within the workspace cannot be kept \
+         from commands", .workspace.display(), .inside.display()
+    )]
+    Workspace {
+        /// The workspace.
+        workspace: PathBuf,
+        /// What must stay closed.
+        inside: PathBuf,
+    },
+    /// A system call failed that should not.
+    #[error("the sandbox could not be set up: {what}: {source}")]
+    Setup {
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl SandboxError {
+    /// What people can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            SandboxError::Workspace { .. } => {
+                "work in a directory further down, or move UWF_HOME and OCAS_HOME out of it; --sandbox best-effort \
+                 leaves them open to commands"
+            }
+            _ => {
+                "`uwf-builtin doctor` shows what the kernel can enforce; --sandbox best-effort takes what there is, and \
+                 --tools without run_command needs none of it"
+            }
+        }
+    }
+
+    pub(crate) fn setup(what: &'static str) -> impl FnOnce(io::Error) -> SandboxError {
+        move |source| SandboxError::Setup { what, source }
+    }
+}

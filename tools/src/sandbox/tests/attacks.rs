@@ -1,0 +1,173 @@
+//! What commands must not be able to do.
+
+use super::*;
+
+#[test]
+fn nothing_outside_is_written_and_everything_is_with_the_sandbox_off() {
+    let (strict, off) = (Bench::new(), Bench::off());
+    for name in ["home/x", "elsewhere/f", "elsewhere/new", "x", "store/nodes/x", "home/.bashrc"] {
+        let text = strict.fails(&format!("echo changed > {}", strict.path(name).display()));
+        assert!(text.contains("denied") || text.contains("Read-only"), "{text}");
+        assert!(text.contains("(sandbox: "), "{text}");
+        assert!(
+            fs::read_to_string(strict.path(name)).is_ok_and(|text| text != "changed\n")
+                || !strict.path(name).exists()
+        );
+        off.works(&format!("echo changed > {}", off.path(name).display()));
+    }
+    let f = strict.path("elsewhere/f");
+    for command in ["rm -f", "truncate -s 0", "mv -t .", "ln -f -t ."] {
+        strict.fails(&format!("{command} {}", f.display()));
+    }
+    assert_eq!(fs::read_to_string(f).unwrap(), "no secret\n");
+    strict.fails(
+        "echo x > /etc/uwf-test || echo x > /tmp/uwf-test || echo x > /var/tmp/uwf-test || mkdir /uwf-test",
+    );
+    strict.works("echo x > $TMPDIR/f && echo x > b && echo x > /dev/null");
+}
+
+/// Landlock does not look at these; the mounts do, with and without the network.
+#[test]
+fn modes_and_times_outside_stay() {
+    for network in [false, true] {
+        let bench = Bench::with(|policy| Policy { network, ..policy });
+        let f = bench.path("elsewhere/f");
+        let before = fs::metadata(&f).unwrap();
+        for command in ["chmod 777", "touch -d 2001-01-01", "chown 65533", "chmod 777 /proc/self/root"] {
+            let text = bench.fails(&format!(
+                "{command}{}{}",
+                if command.contains('/') { "" } else { " " },
+                f.display()
+            ));
+            assert!(text.contains("(sandbox: "), "{text}");
+        }
+        let after = fs::metadata(&f).unwrap();
+        assert_eq!(
+            (after.permissions(), after.modified().unwrap()),
+            (before.permissions(), before.modified().unwrap())
+        );
+        bench.works("chmod 700 a && touch -d 2001-01-01 a && echo x > $TMPDIR/f && chmod 700 $TMPDIR/f && test $PWD = $(pwd -P)");
+    }
+    let off = Bench::off();
+    off.works(&format!("chmod 777 {}", off.path("elsewhere/f").display()));
+}
+
+#[test]
+fn secrets_are_not_read() {
+    let (strict, off) = (Bench::new(), Bench::off());
+    let secrets = [
+        "home/.ssh/id",
+        "home/.uwf/config.yaml",
+        "store/nodes/x",
+        "home/.config/gh/hosts.yml",
+        "home/.cargo/credentials.toml",
+    ];
+    for name in secrets {
+        let text = strict.fails(&format!("cat {}", strict.path(name).display()));
+        assert!(text.contains("may hold secrets"), "{text}");
+        assert!(off.works(&format!("cat {}", off.path(name).display())).contains("the-secret"));
+    }
+    // By a link, by a hard link, through a handle's path.
+    let id = strict.path("home/.ssh/id");
+    strict.fails(&format!("ln -s {} link && cat link", id.display()));
+    strict.fails(&format!("ln {} hard && cat hard", id.display()));
+    strict.fails(&format!("cat /proc/self/root{}", id.display()));
+    strict.works(&format!(
+        "cat {} && ls {}",
+        strict.path("home/notes").display(),
+        strict.path("home").display()
+    ));
+}
+
+#[test]
+fn a_readable_secret_is_read() {
+    let bench =
+        Bench::with(|policy| Policy { readable: vec![policy.home.clone().unwrap().join(".ssh")], ..policy });
+    bench.works(&format!("cat {}", bench.path("home/.ssh/id").display()));
+    bench.fails(&format!("echo x > {}", bench.path("home/.ssh/id").display()));
+}
+
+#[test]
+fn devices_are_closed() {
+    let bench = Bench::new();
+    bench.fails(
+        "cat /dev/vda | head -c 1 | grep -q . || cat /dev/sda /dev/mem /dev/kmsg | head -c 1 | grep .",
+    );
+    bench.fails("mknod disk b 254 0");
+    bench.works("head -c 4 /dev/urandom > /dev/null");
+}
+
+#[test]
+fn the_agent_is_neither_signalled_nor_looked_into() {
+    let bench = Bench::new();
+    let agent = std::process::id();
+    bench.fails(&format!("kill -CONT {agent}"));
+    bench.fails(&format!("cat /proc/{agent}/environ"));
+    bench.fails(&format!("head -c 1 /proc/{agent}/mem"));
+    bench.fails(&format!("readlink /proc/{agent}/fd/1"));
+    bench.fails(&format!("prlimit --pid {agent} --nofile=3"));
+    bench.works("sleep 100 & kill $! && env true");
+}
+
+#[test]
+fn calls_that_break_out_are_refused() {
+    if !has("python3") {
+        return;
+    }
+    let bench = Bench::new();
+    let calls = [
+        libc::SYS_ptrace,
+        libc::SYS_io_uring_setup,
+        libc::SYS_process_vm_readv,
+        libc::SYS_keyctl,
+        libc::SYS_bpf,
+        libc::SYS_mount,
+        libc::SYS_setns,
+        libc::SYS_perf_event_open,
+        libc::SYS_open_by_handle_at,
+    ];
+    bench.python(&format!(
+        "import ctypes, errno\nlibc = ctypes.CDLL(None, use_errno=True)\n\
+         for call in {calls:?}:\n    assert libc.syscall(call, 0, 0, 0, 0, 0) == -1 and ctypes.get_errno() == errno.EPERM, call\n\
+         assert libc.unshare(0x10000000) == -1 and ctypes.get_errno() == errno.EPERM\n\
+         assert libc.syscall({}, 0, 0) == -1 and ctypes.get_errno() == errno.ENOSYS\n",
+        libc::SYS_clone3
+    ));
+}
+
+#[test]
+fn root_keeps_rights_over_files_alone() {
+    let bench = Bench::new();
+    let status = bench.works("grep -E '^(CapEff|CapPrm|CapInh|NoNewPrivs)' /proc/self/status");
+    let kept = if rustix::process::geteuid().is_root() { "000000000000001b" } else { "0000000000000000" };
+    let line = |name: &str| status.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    assert!(line("CapEff").ends_with(kept) && line("CapPrm").ends_with(kept), "{status}");
+    assert!(line("CapInh").ends_with("0000000000000000") && line("NoNewPrivs").ends_with('1'), "{status}");
+}
+
+#[test]
+fn the_private_directories_are_closed_to_file_tools_too() {
+    let bench = Bench::with(|policy| Policy {
+        private: vec![policy.workspace.join("state")],
+        level: Level::BestEffort,
+        ..policy
+    });
+    // It appears after the sandbox was made ready, and before the toolbox is opened.
+    fs::create_dir(bench.path("ws/state")).unwrap();
+    fs::write(bench.path("ws/state/f"), "the-secret").unwrap();
+    let config = crate::scratch::config(bench.dir.path(), limits());
+    let toolbox =
+        Toolbox::open(crate::ToolboxConfig { sandbox: Arc::clone(&bench.sandbox), ..config }).unwrap();
+    let call = |tool: &str, arguments: serde_json::Value| {
+        let output = toolbox.call(tool, &arguments.to_string(), &Cancel::default());
+        assert!(!output.text.contains("the-secret"), "{}", output.text);
+        output
+    };
+    for path in ["state/f", "./state/../state/f", "state"] {
+        let text = call("read_file", json!({"path": path})).text;
+        assert!(text.contains("the agent's own records"), "{path}: {text}");
+    }
+    assert!(call("write_file", json!({"path": "state/g", "content": "x"})).is_error);
+    call("grep", json!({"pattern": "secret"}));
+    call("list_dir", json!({"path": "state"}));
+}

@@ -1,0 +1,126 @@
+//! `tool_output`: the full output of an earlier call, by its hash.
+//!
+//! What a command printed beyond what was shown is a file of this run, named after its hash; what an earlier run kept
+//! is found by whoever opened the toolbox ([`Outputs`]). It never reads a file by a path that a model gave.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::limits::{count, thousands};
+use crate::page::{self, Page, Wanted};
+use crate::read_file;
+use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
+
+/// The names of full outputs, and those that earlier runs kept. The toolbox itself knows no store.
+pub trait Outputs: fmt::Debug + Send + Sync {
+    /// The name under which the record will hold `text`, of `length` bytes of UTF-8: ASCII letters and digits.
+    ///
+    /// # Errors
+    /// Those of reading.
+    fn name(&self, text: &mut dyn Read, length: u64) -> io::Result<String>;
+
+    /// The text that an earlier run kept under this name; none when there is no such text.
+    ///
+    /// # Errors
+    /// It is there and cannot be read.
+    fn find(&self, name: &str) -> io::Result<Option<Box<dyn Read>>>;
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// The 13 characters given where output was omitted
+    hash: String,
+    /// First line, from 1 (default 1)
+    #[schemars(range(min = 1))]
+    offset: Option<u64>,
+    /// Number of lines (default and most: 2000)
+    #[schemars(range(min = 1))]
+    limit: Option<u64>,
+}
+
+/// Why an output is not shown.
+#[derive(Debug, thiserror::Error)]
+enum OutputError {
+    #[error(
+        "there is no output `{hash}`: give the hash of a mark `[… omitted; read them with tool_output hash=…]`"
+    )]
+    Unknown { hash: String },
+    #[error("line {offset} is past the end: the output has {}", count(*.lines, "line"))]
+    PastEnd { offset: u64, lines: u64 },
+    #[error("could not read the output `{hash}`: {source}")]
+    Io { hash: String, source: io::Error },
+}
+
+pub(crate) fn tool() -> Tool {
+    Tool::new("tool_output", include_str!("tool_output.md"), true, run)
+}
+
+fn run(args: Args, context: &ToolContext) -> ToolOutput {
+    read(&args, context).unwrap_or_else(|error| {
+        ToolOutput::error(format!("output {}: not shown", args.hash), error.to_string())
+    })
+}
+
+fn read(args: &Args, context: &ToolContext) -> Result<ToolOutput, OutputError> {
+    let hash = args.hash.trim();
+    let failed = |source| OutputError::Io { hash: hash.to_owned(), source };
+    let stream = open(hash, context).map_err(failed)?;
+    let stream = stream.ok_or_else(|| OutputError::Unknown { hash: hash.to_owned() })?;
+    let limits = context.limits;
+    let wanted = Wanted {
+        offset: args.offset.unwrap_or(1),
+        limit: args.limit.unwrap_or(limits.read_lines).min(limits.read_lines),
+        to_end: true,
+    };
+    let page = page::read(stream, wanted, limits, || !context.cancel.is_cancelled()).map_err(failed)?;
+    match page.end {
+        _ if context.cancel.is_cancelled() => Ok(cancelled(hash)),
+        Some((lines, _)) if page.lines == 0 && wanted.offset > lines.max(1) => {
+            Err(OutputError::PastEnd { offset: wanted.offset, lines })
+        }
+        _ => Ok(answer(hash, wanted.offset, &page)),
+    }
+}
+
+/// The output of this run, else of an earlier one.
+fn open(hash: &str, context: &ToolContext) -> io::Result<Option<Box<dyn Read>>> {
+    if hash.is_empty() || !hash.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Ok(None);
+    }
+    match File::open(file(context.shell.spool_dir(), hash)) {
+        Ok(file) => Ok(Some(Box::new(file))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => context.shell.outputs().find(hash),
+        Err(error) => Err(error),
+    }
+}
+
+/// Where a run keeps the output of this name.
+pub(crate) fn file(spool_dir: &Path, name: &str) -> PathBuf {
+    spool_dir.join(format!("output-{name}.txt"))
+}
+
+fn answer(hash: &str, first: u64, page: &Page) -> ToolOutput {
+    let last = first + page.lines - u64::from(page.lines > 0);
+    let truncated = page.cut || page.end.is_none_or(|(total, _)| last < total);
+    let title = format!("output {hash} (lines {}–{})", thousands(first), thousands(last));
+    let facts = Facts { truncated, ..Facts::default() };
+    ToolOutput {
+        facts,
+        ..ToolOutput::done(title, format!("{}{}", page.text, read_file::footer(first, page)))
+    }
+}
+
+fn cancelled(hash: &str) -> ToolOutput {
+    let facts = Facts { cancelled: true, ..Facts::default() };
+    ToolOutput { facts, ..ToolOutput::error(format!("output {hash}: cancelled"), "cancelled") }
+}
+
+#[cfg(test)]
+#[path = "tool_output_tests.rs"]
+mod tests;

@@ -1,0 +1,192 @@
+//! The tools as one thing: which there are, and the way of a call to one of them.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::git_guard::GitGuard;
+use crate::limits::Limits;
+use crate::run_command::{Shell, environment};
+use crate::sandbox::Sandbox;
+use crate::seen::{Seen, SeenFiles};
+use crate::tool::{Cancel, Tool, ToolContext, ToolOutput, ToolSpec};
+use crate::tool_output::Outputs;
+use crate::workspace::Workspace;
+use crate::writable::Writable;
+use crate::{edit_file, glob, grep, list_dir, nearest, read_file, run_command, tool_output, write_file};
+
+/// What a [`Toolbox`] is opened with.
+#[derive(Clone, Debug)]
+pub struct ToolboxConfig {
+    /// The workspace: an existing directory.
+    pub root: PathBuf,
+    /// Names of the tools to offer; `None` is all of them.
+    pub allow: Option<Vec<String>>,
+    /// Globs of the paths that `write_file` and `edit_file` change, as those of `glob`; one that ends in `/` is all below.
+    /// `None` is no limit. Commands are bound by the sandbox, not by this.
+    pub writable: Option<Vec<String>>,
+    /// Where full outputs of commands are kept: a directory outside the workspace, made when needed.
+    pub spool_dir: PathBuf,
+    /// The names of full outputs, and those of earlier runs.
+    pub outputs: Arc<dyn Outputs>,
+    /// The environment of commands, before names and values that look like secrets are taken out.
+    pub env: Vec<(OsString, OsString)>,
+    /// Values that are never passed on to a command, such as the provider's key.
+    pub hidden_env: Vec<String>,
+    /// Commands may change git's hooks and the configuration that makes git run programs.
+    pub allow_git_programs: bool,
+    /// The caps.
+    pub limits: Limits,
+    /// What commands run in; its private directories are closed to all tools.
+    pub sandbox: Arc<Sandbox>,
+}
+
+/// Why a toolbox cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolboxError {
+    /// The workspace is missing, no directory, or the kernel has no `openat2`.
+    #[error("could not open the workspace '{}': {source}", .root.display())]
+    Root {
+        /// The workspace as it was given.
+        root: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A glob in [`ToolboxConfig::writable`] is none.
+    #[error("the writable '{glob}' is no glob: {message}")]
+    Glob {
+        /// As it was given.
+        glob: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A name in [`ToolboxConfig::allow`] is no tool.
+    #[error("there is no tool '{name}'; there are {known}")]
+    UnknownTool {
+        /// The name that was given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+}
+
+/// What the end of a run came to.
+#[derive(Clone, Debug, Default)]
+pub struct Closed {
+    /// The processes that were ended, each by pid and command line.
+    pub ended: Vec<String>,
+    /// As [`crate::Facts::undone`].
+    pub undone: Vec<String>,
+}
+
+/// The tools over one workspace, and what a run has done with them. Calls may come from several threads.
+pub struct Toolbox {
+    tools: Vec<Tool>,
+    specs: Vec<ToolSpec>,
+    workspace: Workspace,
+    seen: SeenFiles,
+    shell: Shell,
+    // After the shell: when both are dropped, what it started has ended.
+    git: GitGuard,
+    limits: Limits,
+}
+
+impl Toolbox {
+    /// Opens the workspace. Nothing is written and nothing is started.
+    pub fn open(config: ToolboxConfig) -> Result<Self, ToolboxError> {
+        let tools = allowed(config.allow.as_deref())?;
+        let mut workspace = Workspace::open(&config.root, &config.sandbox.policy().private)
+            .map_err(|source| ToolboxError::Root { root: config.root.clone(), source })?;
+        if let Some(globs) = &config.writable {
+            workspace.limit(Writable::new(globs)?);
+        }
+        let git = GitGuard::new(workspace.path(), config.allow_git_programs);
+        let specs = tools.iter().map(|tool| tool.spec.clone()).collect();
+        let ToolboxConfig { spool_dir, outputs, env, hidden_env, limits, sandbox, .. } = config;
+        let env = environment::scrubbed(&env, &hidden_env);
+        let shell = Shell::new(env, (spool_dir, outputs), &limits, sandbox);
+        Ok(Self { tools, specs, workspace, seen: SeenFiles::default(), shell, git, limits })
+    }
+
+    /// The tools there are, always in the same order.
+    pub fn specs(&self) -> &[ToolSpec] {
+        &self.specs
+    }
+
+    /// Carries out one call: `arguments` is JSON text as the model sent it. Never fails: a call that cannot be carried
+    /// out is answered with what was wrong, and nothing has happened.
+    pub fn call(&self, name: &str, arguments: &str, cancel: &Cancel) -> ToolOutput {
+        let Some(tool) = self.tools.iter().find(|tool| tool.spec.name == name) else {
+            return self.unknown(name);
+        };
+        let Self { workspace, limits, seen, shell, git, .. } = self;
+        tool.call(arguments, &ToolContext { workspace, limits, seen, shell, git, cancel })
+    }
+
+    /// Takes over what an earlier part of this run knew of a file: [`crate::Facts::seen`] of its calls, oldest first.
+    pub fn remember(&self, seen: &Seen) {
+        self.seen.remember(seen);
+    }
+
+    /// Ends what commands left running and looks at git once more; tells what that came to. Dropping does it too.
+    pub fn close(&self) -> Closed {
+        Closed { ended: self.shell.end(), undone: self.git.end() }
+    }
+
+    fn unknown(&self, name: &str) -> ToolOutput {
+        let names = || self.specs.iter().map(|spec| spec.name);
+        let near = nearest::name(name, names());
+        let known: Vec<&str> = near.into_iter().chain(names().filter(|known| Some(*known) != near)).collect();
+        let text = format!("there is no tool `{name}`; nothing was done. Tools: {}", known.join(", "));
+        ToolOutput::error(format!("{name}: no such tool"), text)
+    }
+}
+
+impl fmt::Debug for Toolbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Toolbox").field("root", &self.workspace.path()).finish_non_exhaustive()
+    }
+}
+
+fn all() -> Vec<Tool> {
+    vec![
+        read_file::tool(),
+        write_file::tool(),
+        edit_file::tool(),
+        list_dir::tool(),
+        grep::tool(),
+        glob::tool(),
+        run_command::tool(),
+        tool_output::tool(),
+    ]
+}
+
+/// All tools there are, as a model is told of them, always in the same order.
+pub fn specs() -> Vec<ToolSpec> {
+    all().into_iter().map(|tool| tool.spec).collect()
+}
+
+/// Whether each of the names is a tool.
+///
+/// # Errors
+/// [`ToolboxError::UnknownTool`], for the first that is none.
+pub fn check_names(names: &[String]) -> Result<(), ToolboxError> {
+    allowed(Some(names)).map(drop)
+}
+
+fn allowed(names: Option<&[String]>) -> Result<Vec<Tool>, ToolboxError> {
+    let mut tools = all();
+    let Some(names) = names else { return Ok(tools) };
+    let known: Vec<&str> = tools.iter().map(|tool| tool.spec.name).collect();
+    if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        return Err(ToolboxError::UnknownTool { name: name.clone(), known: known.join(", ") });
+    }
+    tools.retain(|tool| names.iter().any(|name| name == tool.spec.name));
+    Ok(tools)
+}
+
+#[cfg(test)]
+#[path = "toolbox_tests.rs"]
+mod tests;
