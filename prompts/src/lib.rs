@@ -1,1 +1,41 @@
-//! One crate of uwf; see the map in the README.
+//! Every word uwf says to a model: template files (`prompts/templates/*.md`) behind typed functions.
+//!
+//! Plain borrowed structs go in ([`SystemView`] and its siblings), text comes out. The same input gives the same
+//! bytes: nothing here reads a clock, an environment, a file or a store, so a provider's prompt cache can hit.
+//!
+//! | when | function |
+//! |---|---|
+//! | the system message, the same for all turns and visits of a role | [`system`] |
+//! | a role's first visit, its later visits | [`opening`], [`continuation`] |
+//! | a text that is no answer | [`nudge`] with a sentence of [`missing`] |
+//! | a budget nearly or quite used | [`deadline`], [`grace`] |
+//! | an answer that was refused | [`correction`], after [`copied_placeholder`] for one that copies the skeleton |
+//!
+//! Who may give orders: the person (task) and the workflow's author (role, schema, edge prompt) stand in the text as
+//! they are; what other roles wrote is data and stands between fences that it cannot close.
+
+mod correction;
+mod environment;
+mod fields;
+mod opening;
+mod quote;
+mod run;
+mod shape;
+mod skeleton;
+mod system;
+mod views;
+
+pub use correction::correction;
+pub use environment::PromptError;
+pub use fields::{Field, Form, fields};
+pub use opening::{continuation, opening};
+pub use run::{deadline, grace, missing, nudge};
+pub use skeleton::{copied_placeholder, placeholders};
+pub use system::system;
+pub use views::{
+    ContinuationView, CorrectionView, DeadlineView, GraceView, NudgeView, OpeningView, RoleView, StepView,
+    SystemView, ViolationView, WorkspaceView,
+};
+
+#[cfg(test)]
+mod samples;

@@ -1,0 +1,136 @@
+//! What a model is told when its answer is refused: each error with what was there and what is allowed, and a
+//! skeleton to fill in.
+//!
+//! Apart because the first correction decides whether the answer is ever repaired, so it must carry everything. It
+//! never parses or validates an answer; it is told what is wrong.
+
+use crate::environment::{PromptError, context, render};
+use crate::fields::expectation;
+use crate::system::example;
+use crate::views::{CorrectionView, ViolationView};
+use crate::{quote, shape, skeleton};
+use serde::Serialize;
+use serde_json::Value;
+
+/// The longest value that is shown back to the model, in characters.
+const GOT: usize = 300;
+
+/// The answer was refused: what is wrong with it, every error at once, and what a right one looks like.
+/// `attempt` counts from 1 to `of`.
+pub fn correction(view: &CorrectionView<'_>, attempt: usize, of: usize) -> Result<String, PromptError> {
+    let (schema, status) = match *view {
+        CorrectionView::NoFrontmatter { schema } | CorrectionView::BadYaml { schema, .. } => (schema, None),
+        CorrectionView::Violations { schema, status, .. }
+        | CorrectionView::Placeholder { schema, status, .. } => (schema, status),
+    };
+    let errors = render_errors(view)?;
+    let (skeletons, several) = skeletons(schema, status)?;
+    Ok([errors, render(&Again { skeletons, several, attempt, of })?].join("\n\n"))
+}
+
+#[derive(Default, Serialize)]
+pub(crate) struct NoFrontmatter {}
+context!(NoFrontmatter, "correction_no_frontmatter");
+
+#[derive(Default, Serialize)]
+pub(crate) struct BadYaml<'a> {
+    line: usize,
+    column: usize,
+    message: &'a str,
+    excerpt: Option<String>,
+}
+context!(BadYaml<'_>, "correction_bad_yaml");
+
+#[derive(Default, Serialize)]
+pub(crate) struct Violations {
+    count: usize,
+    violations: String,
+}
+context!(Violations, "correction_violations");
+
+#[derive(Default, Serialize)]
+pub(crate) struct Violation<'a> {
+    place: String,
+    message: &'a str,
+    got: Option<String>,
+    expected: Option<&'a str>,
+    allowed: Option<String>,
+}
+context!(Violation<'_>, "violation");
+
+#[derive(Default, Serialize)]
+pub(crate) struct Placeholder {
+    place: String,
+    placeholder: String,
+    allowed: Option<String>,
+}
+context!(Placeholder, "correction_placeholder");
+
+#[derive(Default, Serialize)]
+pub(crate) struct Again {
+    skeletons: String,
+    several: bool,
+    attempt: usize,
+    of: usize,
+}
+context!(Again, "correction_again");
+
+fn render_errors(view: &CorrectionView<'_>) -> Result<String, PromptError> {
+    match *view {
+        CorrectionView::NoFrontmatter { .. } => render(&NoFrontmatter {}),
+        CorrectionView::BadYaml { line, column, message, yaml, .. } => {
+            render(&BadYaml { line, column, message, excerpt: excerpt(yaml, line) })
+        }
+        CorrectionView::Violations { violations, status, schema } => {
+            let lines: Result<Vec<String>, PromptError> =
+                violations.iter().map(|one| violation(one, schema, status)).collect();
+            render(&Violations { count: violations.len(), violations: lines?.join("\n") })
+        }
+        CorrectionView::Placeholder { path, placeholder, status, schema } => render(&Placeholder {
+            place: place(path),
+            placeholder: quote::inline(placeholder, GOT),
+            allowed: allowed(schema, status, path),
+        }),
+    }
+}
+
+fn violation(view: &ViolationView<'_>, schema: &Value, status: Option<&str>) -> Result<String, PromptError> {
+    render(&Violation {
+        place: place(view.path),
+        message: view.message.trim(),
+        got: view.got.map(|value| quote::inline_json(value, GOT)),
+        expected: view.expected.map(str::trim),
+        allowed: allowed(schema, status, view.path),
+    })
+}
+
+/// What the schema allows at the pointer; nothing for the whole, which the skeleton shows.
+fn allowed(schema: &Value, status: Option<&str>, path: &str) -> Option<String> {
+    if path.is_empty() {
+        return None;
+    }
+    let mut found: Vec<String> = shape::at(schema, status, path).iter().map(expectation).collect();
+    found.dedup();
+    (!found.is_empty()).then(|| found.join(", or "))
+}
+
+fn place(path: &str) -> String {
+    if path.is_empty() { "the fields as a whole".to_owned() } else { quote::inline(path, GOT) }
+}
+
+fn excerpt(yaml: &str, line: usize) -> Option<String> {
+    let text = yaml.lines().nth(line.checked_sub(1)?)?;
+    (!text.trim().is_empty()).then(|| quote::fenced(&quote::cut(text, GOT, " ")))
+}
+
+/// The examples of the forms that carry this `$status` (all when none does), and whether they are several.
+fn skeletons(schema: &Value, status: Option<&str>) -> Result<(String, bool), PromptError> {
+    let forms = shape::for_status(schema, status);
+    let texts: Result<Vec<String>, PromptError> =
+        forms.iter().map(|form| example(&skeleton::yaml(form))).collect();
+    Ok((texts?.join("\n\n"), forms.len() > 1))
+}
+
+#[cfg(test)]
+#[path = "correction_tests.rs"]
+mod tests;

@@ -1,0 +1,248 @@
+//! The worked example: frontmatter that obeys a schema, with a visible `<…>` for each free text.
+//!
+//! Apart because three things must agree on it: the example in a prompt, the list of its placeholders, and the check
+//! whether an answer copied one. YAML is only written here, never read.
+
+use crate::{quote, shape};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// Stands for the question in the example of a suspended answer.
+pub(crate) const SUSPEND_REASON: &str = "<your question to the person>";
+
+/// Stands for the text below the frontmatter.
+pub(crate) const BODY: &str = "<your answer, in markdown>";
+
+/// Every placeholder of the worked examples of a role's frontmatter schema: JSON pointer and text, by pointer.
+pub fn placeholders(schema: &Value) -> Vec<(String, String)> {
+    let mut found = BTreeSet::new();
+    for form in shape::variants(schema) {
+        collect(&root(&form), "", &mut found);
+    }
+    found.into_iter().collect()
+}
+
+/// The JSON pointer of a value of `output` (the first by name) that is a placeholder of the worked examples, in
+/// whatever field it stands; also that of a suspended answer's example. `None` for an answer that was really written.
+pub fn copied_placeholder(schema: &Value, output: &Value) -> Option<String> {
+    let mut texts: BTreeSet<String> = placeholders(schema).into_iter().map(|(_, text)| text).collect();
+    texts.insert(SUSPEND_REASON.to_owned());
+    find(output, "", &texts)
+}
+
+/// The example of one form, in YAML without the `---` lines; ends with a newline.
+pub(crate) fn yaml(form: &Value) -> String {
+    let mut text = String::new();
+    match root(form) {
+        Node::Map(entries) if !entries.is_empty() => write_map(&mut text, &entries, 0),
+        _ => text.push_str("$status: done\n"),
+    }
+    text
+}
+
+/// A JSON value on one line of YAML: plain where YAML reads it back as the same string, else as JSON.
+pub(crate) fn scalar(value: &Value) -> String {
+    match value.as_str() {
+        Some(text) if is_plain(text) => text.to_owned(),
+        _ => quote::compact(value),
+    }
+}
+
+/// The example before it is text.
+enum Node {
+    /// A value, and what to say behind it.
+    Scalar(Value, Option<String>),
+    /// A free text to be replaced.
+    Placeholder(String),
+    List(Vec<Node>),
+    Map(Vec<Entry>),
+}
+
+struct Entry {
+    name: String,
+    required: bool,
+    node: Node,
+}
+
+fn root(form: &Value) -> Node {
+    Node::Map(entries(form))
+}
+
+fn entries(schema: &Value) -> Vec<Entry> {
+    let entry = |property: shape::Property<'_>| Entry {
+        name: property.name.to_owned(),
+        required: property.required || property.name == "$status",
+        node: node(property.schema, property.name),
+    };
+    shape::properties(schema).into_iter().map(entry).collect()
+}
+
+fn node(schema: &Value, name: &str) -> Node {
+    let (_, options) = shape::without_null(schema);
+    let Some(schema) = options.first() else { return Node::Scalar(Value::Null, None) };
+    if let Some(value) = schema.get("const") {
+        return Node::Scalar(value.clone(), None);
+    }
+    if let Some(values) = shape::list(schema, "enum") {
+        return choice(values);
+    }
+    match shape::types(schema).into_iter().find(|name| *name != "null") {
+        Some("integer") => Node::Scalar(number(schema, true), Some("an integer".to_owned())),
+        Some("number") => Node::Scalar(number(schema, false), Some("a number".to_owned())),
+        Some("boolean") => Node::Scalar(Value::Bool(true), Some("or: false".to_owned())),
+        Some("array") => list(schema, name),
+        Some("object") => Node::Map(entries(schema)),
+        _ => Node::Placeholder(format!("<{name}>")),
+    }
+}
+
+fn choice(values: &[Value]) -> Node {
+    let first = values.iter().find(|value| !value.is_null()).unwrap_or(&Value::Null);
+    let others: Vec<String> = values.iter().filter(|value| *value != first).map(scalar).collect();
+    Node::Scalar(first.clone(), (!others.is_empty()).then(|| format!("or: {}", others.join(", "))))
+}
+
+fn list(schema: &Value, name: &str) -> Node {
+    let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
+    let most = bound("maxItems").unwrap_or(u64::MAX);
+    let count = bound("minItems").unwrap_or(0).clamp(1, 5).min(most);
+    let free = Value::Object(Map::new());
+    let items = schema.get("items").unwrap_or(&free);
+    let item = |index: u64| match count {
+        1 => node(items, &format!("{name} item")),
+        _ => node(items, &format!("{name} item {}", index + 1)),
+    };
+    Node::List((0..count).map(item).collect())
+}
+
+/// The number nearest to zero that the bounds allow, as far as they are simple.
+fn number(schema: &Value, integer: bool) -> Value {
+    let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
+    let gap = match (bound("exclusiveMinimum"), bound("exclusiveMaximum").or(bound("maximum"))) {
+        (Some(low), Some(high)) if !integer => (high - low) / 2.0,
+        _ => 1.0,
+    };
+    let low =
+        bound("minimum").or(bound("exclusiveMinimum").map(|low| low + gap)).unwrap_or(f64::NEG_INFINITY);
+    let high = bound("maximum").or(bound("exclusiveMaximum").map(|high| high - gap)).unwrap_or(f64::INFINITY);
+    let step = bound("multipleOf").filter(|step| *step > 0.0).or(integer.then_some(1.0));
+    let near = if low > 0.0 { low } else { high.min(0.0) };
+    let value = match step {
+        Some(step) if near > 0.0 => (near / step).ceil() * step,
+        Some(step) => (near / step).floor() * step,
+        None => near,
+    };
+    if value.fract() == 0.0 && value.abs() < 9.0e15 {
+        #[expect(clippy::cast_possible_truncation, reason = "integral and within 53 bits")]
+        return Value::from(value as i64);
+    }
+    Value::from(value)
+}
+
+fn collect(node: &Node, path: &str, found: &mut BTreeSet<(String, String)>) {
+    match node {
+        Node::Scalar(..) => {}
+        Node::Placeholder(text) => {
+            found.insert((path.to_owned(), text.clone()));
+        }
+        Node::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                collect(item, &format!("{path}/{index}"), found);
+            }
+        }
+        Node::Map(entries) => {
+            for entry in entries {
+                collect(&entry.node, &pointer(path, &entry.name), found);
+            }
+        }
+    }
+}
+
+fn find(value: &Value, path: &str, texts: &BTreeSet<String>) -> Option<String> {
+    match value {
+        Value::String(text) => texts.contains(text.trim()).then(|| path.to_owned()),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| find(item, &format!("{path}/{index}"), texts))
+        }
+        Value::Object(map) => {
+            map.iter().filter_map(|(name, value)| find(value, &pointer(path, name), texts)).min()
+        }
+        _ => None,
+    }
+}
+
+fn pointer(path: &str, name: &str) -> String {
+    format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+fn write_map(text: &mut String, entries: &[Entry], indent: usize) {
+    for entry in entries {
+        let key = scalar(&Value::from(entry.name.as_str()));
+        text.push_str(&format!("{:indent$}{key}:", ""));
+        write_value(text, entry, indent);
+    }
+}
+
+fn write_value(text: &mut String, entry: &Entry, indent: usize) {
+    let optional = (!entry.required).then(|| "optional".to_owned());
+    match &entry.node {
+        Node::List(items) if !items.is_empty() => {
+            text.push_str(&comment([optional, None]));
+            text.push('\n');
+            write_list(text, items, indent + 2);
+        }
+        Node::Map(entries) if !entries.is_empty() => {
+            text.push_str(&comment([optional, None]));
+            text.push('\n');
+            write_map(text, entries, indent + 2);
+        }
+        leaf => {
+            let (value, note) = leaf_text(leaf);
+            text.push_str(&format!(" {value}{}\n", comment([optional, note])));
+        }
+    }
+}
+
+fn write_list(text: &mut String, items: &[Node], indent: usize) {
+    for item in items {
+        let mut inside = String::new();
+        match item {
+            Node::List(items) if !items.is_empty() => write_list(&mut inside, items, indent + 2),
+            Node::Map(entries) if !entries.is_empty() => write_map(&mut inside, entries, indent + 2),
+            leaf => {
+                let (value, note) = leaf_text(leaf);
+                inside = format!("{:width$}{value}{}\n", "", comment([None, note]), width = indent + 2);
+            }
+        }
+        text.push_str(&format!("{:indent$}- {}", "", inside.trim_start()));
+    }
+}
+
+fn leaf_text(node: &Node) -> (String, Option<String>) {
+    match node {
+        Node::Scalar(value, note) => (scalar(value), note.clone()),
+        Node::Placeholder(text) => (Value::from(text.as_str()).to_string(), None),
+        Node::List(_) => ("[]".to_owned(), None),
+        Node::Map(_) => ("{}".to_owned(), None),
+    }
+}
+
+fn comment(notes: [Option<String>; 2]) -> String {
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    if notes.is_empty() { String::new() } else { format!("  # {}", notes.join("; ")) }
+}
+
+/// Whether YAML reads the bare text back as the same string; says no when in doubt.
+fn is_plain(text: &str) -> bool {
+    let first = |c: char| c.is_ascii_alphabetic() || matches!(c, '$' | '_');
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '$' | '_' | '-' | '.' | '/' | ' ');
+    let reserved = ["null", "true", "false", "yes", "no", "on", "off"];
+    text.starts_with(first)
+        && text.chars().all(inner)
+        && !text.ends_with(' ')
+        && !reserved.contains(&text.to_ascii_lowercase().as_str())
+}
+
+#[cfg(test)]
+#[path = "skeleton_tests.rs"]
+mod tests;

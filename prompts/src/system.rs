@@ -1,0 +1,147 @@
+//! The system message: output format first, then who the role is, where it works, how it works.
+//!
+//! Apart because it is the prefix every request of a role has in common: it depends on the workflow, the directory
+//! and the tools alone, never on what has happened.
+
+use crate::environment::{PromptError, context, render};
+use crate::fields::{Field, Form, fields};
+use crate::skeleton;
+use crate::views::{RoleView, SystemView, WorkspaceView};
+use serde::Serialize;
+use serde_json::Value;
+
+/// The system message of a role. Byte-identical for the same view, so over all turns and visits.
+pub fn system(view: &SystemView<'_>) -> Result<String, PromptError> {
+    let parts = [
+        output_format(view.schema)?,
+        role(&view.role)?,
+        workspace(&view.workspace)?,
+        manners(&view.workspace)?,
+    ];
+    Ok(parts.join("\n\n"))
+}
+
+#[derive(Default, Serialize)]
+pub(crate) struct OutputFormat<'a> {
+    several: bool,
+    forms: String,
+    suspend_reason: &'a str,
+}
+context!(OutputFormat<'_>, "output_format");
+
+#[derive(Default, Serialize)]
+pub(crate) struct FormText {
+    heading: String,
+    description: String,
+    fields: String,
+    rules: Vec<String>,
+    example: String,
+}
+context!(FormText, "form");
+
+#[derive(Default, Serialize)]
+pub(crate) struct FieldText<'a> {
+    indent: String,
+    label: &'a str,
+    kind: &'a str,
+    need: Option<&'a str>,
+    rules: &'a [String],
+    description: &'a str,
+}
+context!(FieldText<'_>, "field");
+
+#[derive(Default, Serialize)]
+pub(crate) struct Example<'a> {
+    yaml: &'a str,
+    body: &'a str,
+}
+context!(Example<'_>, "example");
+
+#[derive(Default, Serialize)]
+pub(crate) struct Role<'a> {
+    workflow: &'a str,
+    name: &'a str,
+    description: &'a str,
+    goal: &'a str,
+    capabilities: &'a [String],
+    procedure: &'a str,
+    output: &'a str,
+}
+context!(Role<'_>, "role");
+
+#[derive(Default, Serialize)]
+pub(crate) struct Workspace<'a> {
+    root: &'a str,
+    tools: &'a [&'a str],
+}
+context!(Workspace<'_>, "workspace");
+
+#[derive(Default, Serialize)]
+pub(crate) struct Manners {
+    tools: bool,
+}
+context!(Manners, "manners");
+
+fn output_format(schema: &Value) -> Result<String, PromptError> {
+    let forms = fields(schema);
+    let several = forms.len() > 1;
+    let texts: Result<Vec<String>, PromptError> =
+        forms.iter().enumerate().map(|(index, form)| form_text(form, several.then_some(index + 1))).collect();
+    render(&OutputFormat { several, forms: texts?.join("\n\n"), suspend_reason: skeleton::SUSPEND_REASON })
+}
+
+fn form_text(form: &Form, number: Option<usize>) -> Result<String, PromptError> {
+    let heading = match (number, form.statuses.as_slice()) {
+        (None, _) => String::new(),
+        (Some(number), []) => format!("Form {number}"),
+        (Some(number), statuses) => format!("Form {number}: `$status: {}`", statuses.join(" | ")),
+    };
+    let lines: Result<Vec<String>, PromptError> = form.fields.iter().map(field_text).collect();
+    render(&FormText {
+        heading,
+        description: form.description.clone(),
+        fields: lines?.join("\n"),
+        rules: form.rules.clone(),
+        example: example(&form.example)?,
+    })
+}
+
+fn field_text(field: &Field) -> Result<String, PromptError> {
+    render(&FieldText {
+        indent: "  ".repeat(field.depth),
+        label: &field.label,
+        kind: &field.kind,
+        need: field.required.map(|required| if required { "required" } else { "optional" }),
+        rules: &field.rules,
+        description: &field.description,
+    })
+}
+
+/// A whole answer around the YAML of one form.
+pub(crate) fn example(yaml: &str) -> Result<String, PromptError> {
+    render(&Example { yaml: yaml.trim_end(), body: skeleton::BODY })
+}
+
+fn role(view: &RoleView<'_>) -> Result<String, PromptError> {
+    render(&Role {
+        workflow: view.workflow,
+        name: view.name,
+        description: view.description.trim(),
+        goal: view.goal.trim(),
+        capabilities: view.capabilities,
+        procedure: view.procedure.trim(),
+        output: view.output.trim(),
+    })
+}
+
+fn workspace(view: &WorkspaceView<'_>) -> Result<String, PromptError> {
+    render(&Workspace { root: view.root, tools: view.tools })
+}
+
+fn manners(view: &WorkspaceView<'_>) -> Result<String, PromptError> {
+    render(&Manners { tools: !view.tools.is_empty() })
+}
+
+#[cfg(test)]
+#[path = "system_tests.rs"]
+mod tests;

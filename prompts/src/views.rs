@@ -1,0 +1,172 @@
+//! What the caller hands in: plain borrowed values, no store, no thread, no model.
+//!
+//! Apart so that a reader sees in one place everything a prompt can depend on. Nothing volatile (time, process
+//! id, host) has a field here, so the prompts of a thread are the same bytes whenever they are written.
+
+use serde_json::Value;
+
+/// What the system message says; see [`system`](crate::system).
+#[derive(Clone, Copy, Debug)]
+pub struct SystemView<'a> {
+    /// The JSON Schema of the role's frontmatter.
+    pub schema: &'a Value,
+    /// Who the model is.
+    pub role: RoleView<'a>,
+    /// Where it works.
+    pub workspace: WorkspaceView<'a>,
+}
+
+/// A role as its workflow describes it. An empty text or list is left out of the prompt.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RoleView<'a> {
+    /// The workflow's name.
+    pub workflow: &'a str,
+    /// The role's name.
+    pub name: &'a str,
+    /// One sentence about the role.
+    pub description: &'a str,
+    /// What the role is there to reach.
+    pub goal: &'a str,
+    /// What the role can do.
+    pub capabilities: &'a [String],
+    /// How the role goes about it.
+    pub procedure: &'a str,
+    /// What the role delivers.
+    pub output: &'a str,
+}
+
+/// The directory and the tools of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WorkspaceView<'a> {
+    /// The directory the tools work in, as an absolute path.
+    pub root: &'a str,
+    /// The names of the tools that are offered, in the order they are offered.
+    pub tools: &'a [&'a str],
+}
+
+/// One finished step of the thread, as another role needs to see it.
+#[derive(Clone, Copy, Debug)]
+pub struct StepView<'a> {
+    /// The role that took the step.
+    pub role: &'a str,
+    /// Its `$status`.
+    pub status: &'a str,
+    /// Its frontmatter; `$status` inside it is not said twice.
+    pub output: &'a Value,
+    /// The text below its frontmatter, when there was one.
+    pub answer_body: Option<&'a str>,
+}
+
+/// The first visit of a role; see [`opening`](crate::opening).
+#[derive(Clone, Copy, Debug)]
+pub struct OpeningView<'a> {
+    /// The thread's task, as the person gave it.
+    pub task: &'a str,
+    /// What the workflow tells this role to do now.
+    pub edge_prompt: &'a str,
+    /// All steps before this one, oldest first.
+    pub happened: &'a [StepView<'a>],
+    /// How many attempts at this very step failed before.
+    pub previous_failures: usize,
+}
+
+/// A later visit of a role; see [`continuation`](crate::continuation).
+#[derive(Clone, Copy, Debug)]
+pub struct ContinuationView<'a> {
+    /// What the workflow tells this role to do now.
+    pub edge_prompt: &'a str,
+    /// The steps since this role's last answer, oldest first.
+    pub happened: &'a [StepView<'a>],
+    /// How many times this role has answered in this thread before.
+    pub visit: usize,
+    /// How many attempts at this very step failed before.
+    pub previous_failures: usize,
+}
+
+/// A text that is no answer and calls no tool; see [`nudge`](crate::nudge).
+#[derive(Clone, Copy, Debug)]
+pub struct NudgeView<'a> {
+    /// What was wrong with it, a whole sentence: one of [`missing`](crate::missing), or more precise words.
+    pub missing: &'a str,
+    /// Which reminder this is, from 1.
+    pub attempt: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+/// A budget that runs out; see [`deadline`](crate::deadline).
+#[derive(Clone, Copy, Debug)]
+pub struct DeadlineView<'a> {
+    /// How much is used, in `unit`s.
+    pub used: u64,
+    /// The whole budget, in `unit`s.
+    pub total: u64,
+    /// `turns`, `tokens`, `seconds` …, in the plural.
+    pub unit: &'a str,
+}
+
+/// A budget that has run out; see [`grace`](crate::grace).
+#[derive(Clone, Copy, Debug)]
+pub struct GraceView<'a> {
+    /// What ended, in a few words: `60 of 60 turns are used`, `the same call came 5 times`.
+    pub budget: &'a str,
+    /// The JSON Schema of the role's frontmatter.
+    pub schema: &'a Value,
+}
+
+/// Why an answer was refused; see [`correction`](crate::correction). Each names the role's frontmatter schema, from
+/// which the worked skeleton is made.
+#[derive(Clone, Copy, Debug)]
+pub enum CorrectionView<'a> {
+    /// No pair of `---` lines with YAML between them.
+    NoFrontmatter {
+        /// The JSON Schema of the role's frontmatter.
+        schema: &'a Value,
+    },
+    /// The text between the `---` lines is no YAML mapping.
+    BadYaml {
+        /// Line in `yaml`, from 1.
+        line: usize,
+        /// Column in that line, from 1.
+        column: usize,
+        /// What the YAML reader said.
+        message: &'a str,
+        /// The text between the `---` lines, from which the line is shown.
+        yaml: &'a str,
+        /// The JSON Schema of the role's frontmatter.
+        schema: &'a Value,
+    },
+    /// The fields do not obey the schema.
+    Violations {
+        /// Every violation, not only the first.
+        violations: &'a [ViolationView<'a>],
+        /// The `$status` that the answer had: its form is the one shown.
+        status: Option<&'a str>,
+        /// The JSON Schema of the role's frontmatter.
+        schema: &'a Value,
+    },
+    /// A placeholder of the skeleton came back as a value.
+    Placeholder {
+        /// JSON pointer of the value, as [`copied_placeholder`](crate::copied_placeholder) gives it.
+        path: &'a str,
+        /// The value.
+        placeholder: &'a str,
+        /// The `$status` that the answer had: its form is the one shown.
+        status: Option<&'a str>,
+        /// The JSON Schema of the role's frontmatter.
+        schema: &'a Value,
+    },
+}
+
+/// One way in which the fields do not obey the schema.
+#[derive(Clone, Copy, Debug)]
+pub struct ViolationView<'a> {
+    /// JSON pointer of the value; empty for the whole.
+    pub path: &'a str,
+    /// What is wrong, one line.
+    pub message: &'a str,
+    /// What was expected, in the validator's words.
+    pub expected: Option<&'a str>,
+    /// The value that was there; `None` when there was none.
+    pub got: Option<&'a Value>,
+}
