@@ -1,1 +1,20 @@
-//! One crate of uwf; see the map in the README.
+//! The ReAct runtime that plays one role of a workflow.
+
+mod budget;
+pub mod cli;
+mod confinement;
+mod conversation;
+mod correct;
+mod frontmatter;
+mod journal;
+mod mock_server;
+mod narrowing;
+mod outputs;
+mod provider;
+mod react;
+mod reading;
+mod record;
+mod role_run;
+mod secrets;
+mod settings;
+mod signals;

@@ -1,0 +1,229 @@
+//! What can be typed: every option and every help text of `uwf-builtin`, and nothing of what they mean.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use uwf_engine::cli::Global;
+
+use crate::provider::message::Sampling;
+use uwf_tools::sandbox::Level;
+
+use crate::settings::Flags;
+
+const AFTER_HELP: &str = "\
+Examples:
+  uwf-builtin run review.yaml --role reviewer -p \"Review the last commit\"
+  uwf-builtin run review.yaml --role reviewer -p \"Review\" --mock script.yaml
+  uwf-builtin --thread 01KAB… --role reviewer --prompt \"Review\"     (how uwf calls it)
+
+Files: $UWF_HOME (default ~/.uwf) holds agents/builtin.yaml and config.yaml; $OCAS_HOME (default ~/.ocas) the store.
+Environment: UWF_MODEL, UWF_BASE_URL, UWF_API_KEY; OPENAI_API_KEY goes to api.openai.com alone.
+  UWF_BUILTIN_ALLOW_SHELL=1 takes what sandbox there is where the strict one cannot be enforced.
+Exit: 0 when a reply was printed; 1 you can mend it; 2 usage; 70 a bug of ours; 130/143 ended by a signal.";
+
+const RUN_AFTER_HELP: &str = "\
+Makes a thread of its own, runs the role once and ends the thread; the thread's id goes to stderr.
+
+Exit: 0 done; 10 suspended (a person must answer); 3 no valid answer; 4 a budget ended; 5 the provider failed;
+      6 the sandbox could not be enforced; 1 you can mend it; 2 usage; 70 a bug of ours; 130/143 ended by a signal.
+
+Example:
+  uwf-builtin run solve-issue --role developer -p \"Mend the parser\" --cwd ~/src/parser";
+
+/// The ReAct agent of uwf: plays one role of a workflow and prints its reply as one line of JSON.
+#[derive(Debug, Parser)]
+#[command(name = "uwf-builtin", version, after_long_help = AFTER_HELP)]
+pub(super) struct Cli {
+    /// What to do; without it, the agent form below.
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+    /// The agent form.
+    #[command(flatten)]
+    pub(super) agent: AgentArgs,
+    /// How to print.
+    #[command(flatten)]
+    pub(super) global: Global,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a process")]
+pub(super) enum Command {
+    /// Play one role, stand-alone
+    Run(RunArgs),
+    /// Serve a mock script as an OpenAI-compatible endpoint on loopback
+    MockServer(MockServerArgs),
+    /// List the tools as the model sees them
+    Tools,
+    /// Check what a run needs: sandbox, configuration, store, directories
+    Doctor(DoctorArgs),
+}
+
+/// The form in which an engine calls.
+#[derive(Debug, Args)]
+pub(super) struct AgentArgs {
+    /// The thread's id (26 characters)
+    #[arg(value_name = "THREAD")]
+    pub(super) thread: Option<String>,
+    /// The role to play
+    #[arg(value_name = "ROLE", requires = "thread")]
+    pub(super) role: Option<String>,
+    /// The same, as an option
+    #[arg(long = "thread", value_name = "THREAD", conflicts_with = "thread")]
+    pub(super) thread_option: Option<String>,
+    /// The same, as an option
+    #[arg(long = "role", value_name = "ROLE", conflicts_with = "role")]
+    pub(super) role_option: Option<String>,
+    /// What the workflow tells the role to do now (else $UWF_EDGE_PROMPT, else what the moderator says)
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(super) prompt: Option<String>,
+    /// Print the whole reply, or the step's hash alone
+    #[arg(long, value_enum, default_value_t = ReplyForm::Json)]
+    pub(super) reply: ReplyForm,
+    /// How to run.
+    #[command(flatten)]
+    pub(super) run: RunOptions,
+}
+
+/// What an agent prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ReplyForm {
+    /// One line of AdapterOutput.
+    Json,
+    /// The bare step hash, for older engines.
+    Hash,
+}
+
+/// `run`.
+#[derive(Debug, Args)]
+#[command(after_long_help = RUN_AFTER_HELP)]
+pub(super) struct RunArgs {
+    /// A workflow: a file, a name, or a hash in the store
+    #[arg(value_name = "WORKFLOW")]
+    pub(super) workflow: String,
+    /// The role to play
+    #[arg(long, value_name = "ROLE")]
+    pub(super) role: String,
+    /// The task
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(super) prompt: String,
+    /// The directory to work in (default: the current one)
+    #[arg(long, value_name = "DIR")]
+    pub(super) cwd: Option<PathBuf>,
+    /// How to run.
+    #[command(flatten)]
+    pub(super) run: RunOptions,
+}
+
+/// Options of every run.
+#[derive(Debug, Args)]
+pub(super) struct RunOptions {
+    /// The model, or its alias in config.yaml
+    #[arg(long, value_name = "MODEL")]
+    pub(super) model: Option<String>,
+    /// The endpoint, such as http://127.0.0.1:11434/v1
+    #[arg(long, value_name = "URL")]
+    pub(super) base_url: Option<String>,
+    /// Use a scripted model instead: no network, no key
+    #[arg(long, value_name = "FILE")]
+    pub(super) mock: Option<PathBuf>,
+    /// Completions at most (default 60)
+    #[arg(long, value_name = "N")]
+    pub(super) max_turns: Option<u64>,
+    /// Input and output tokens at most (default: no limit)
+    #[arg(long, value_name = "N")]
+    pub(super) max_tokens: Option<u64>,
+    /// Wall time at most, such as 90s or 20m (default 1h)
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub(super) timeout: Option<Duration>,
+    /// Offer these tools alone
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(super) tools: Option<Vec<String>>,
+    /// How much of the sandbox must be there for commands (default strict)
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(super) sandbox: Option<SandboxLevel>,
+    /// Let commands use the network
+    #[arg(long)]
+    pub(super) allow_network: bool,
+    /// Sampling temperature (default: the endpoint's)
+    #[arg(long, value_name = "0..2")]
+    pub(super) temperature: Option<f64>,
+    /// Reasoning effort, such as low or high (default: the endpoint's)
+    #[arg(long, value_name = "EFFORT")]
+    pub(super) reasoning_effort: Option<String>,
+}
+
+/// How much of the sandbox must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SandboxLevel {
+    /// All of it, or no command runs
+    Strict,
+    /// Whatever the kernel can enforce
+    BestEffort,
+    /// None: commands may do whatever you may
+    Off,
+}
+
+impl SandboxLevel {
+    fn level(self) -> Level {
+        match self {
+            SandboxLevel::Strict => Level::Strict,
+            SandboxLevel::BestEffort => Level::BestEffort,
+            SandboxLevel::Off => Level::Off,
+        }
+    }
+}
+
+/// `mock-server`.
+#[derive(Debug, Args)]
+pub(super) struct MockServerArgs {
+    /// The script
+    #[arg(value_name = "FILE")]
+    pub(super) script: PathBuf,
+    /// The port (default: any that is free)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) port: u16,
+}
+
+/// `doctor`.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Exit: 0 all is well; 1 the strict sandbox cannot be enforced, or something else is in the way."
+)]
+pub(super) struct DoctorArgs {
+    /// The directory a role would work in (default: the current one)
+    #[arg(long, value_name = "DIR")]
+    pub(super) cwd: Option<PathBuf>,
+}
+
+impl AgentArgs {
+    /// Whether anything of the agent form was typed.
+    pub(super) fn is_given(&self) -> bool {
+        let AgentArgs { thread, role, thread_option, role_option, prompt, reply, run } = self;
+        [thread, role, thread_option, role_option, prompt].into_iter().any(Option::is_some)
+            || *reply != ReplyForm::Json
+            || run.flags() != Flags::default()
+    }
+}
+
+impl RunOptions {
+    /// The options as the settings take them.
+    pub(super) fn flags(&self) -> Flags {
+        Flags {
+            model: self.model.clone(),
+            base_url: self.base_url.clone(),
+            mock: self.mock.clone(),
+            max_turns: self.max_turns,
+            max_tokens: self.max_tokens,
+            timeout: self.timeout,
+            tools: self.tools.clone(),
+            sandbox: self.sandbox.map(SandboxLevel::level),
+            allow_network: self.allow_network,
+            sampling: Sampling {
+                temperature: self.temperature,
+                reasoning_effort: self.reasoning_effort.clone(),
+            },
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `uwf-builtin doctor`: whether a run would find what it needs, each finding with its reason. Changes nothing.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use uwf_engine::cli::{Failure, OK, Session, USER};
+use uwf_engine::{Env, Homes, Store};
+use uwf_tools::sandbox::{Enforced, Level};
+
+use super::args::DoctorArgs;
+use crate::confinement::{Confinement, SandboxSettings};
+use crate::settings::{Flags, Settings};
+
+/// Looks, and tells what it found.
+pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+    let homes = session.homes()?;
+    let env = session.env.clone().with_dotenv(&homes.uwf.join(".env"))?;
+    let workspace = session.directory(args.cwd.as_deref())?;
+    let settings = Settings::load(Flags { mock: Some("-".into()), ..Flags::default() }, &env, &homes.uwf);
+    let sandbox = settings.map(|settings| settings.sandbox).unwrap_or_default();
+    let report = json!({
+        "sandbox": strict(sandbox, &homes, &workspace, &env)?,
+        "config": config(&env, &homes),
+        "store": store(&homes.ocas, session),
+        "homes": [home("UWF_HOME", &homes.uwf), home("OCAS_HOME", &homes.ocas)],
+    });
+    session.ui.result(&report, || text(&report))?;
+    let well = report["sandbox"]["strict"] == true
+        && report["store"]["error"].is_null()
+        && report["homes"].as_array().into_iter().flatten().all(|home| home["writable"] == true);
+    Ok(if well { OK } else { USER })
+}
+
+/// The strict sandbox without a network, tried on a process.
+fn strict(sandbox: SandboxSettings, homes: &Homes, workspace: &Path, env: &Env) -> Result<Value, Failure> {
+    let wanted = SandboxSettings { level: Level::Strict, network: false, ..sandbox };
+    let mut env = env.clone();
+    // It is to be told whether there is a sandbox, not what is done where there is none.
+    env.set(crate::confinement::ALLOW_SHELL, "");
+    let confinement = Confinement::prepare(&wanted, homes, workspace, &env)?;
+    let refusal = confinement.sandbox.refusal();
+    Ok(json!({
+        "strict": refusal.is_none(),
+        "enforceable": confinement.sandbox.enforced(),
+        "workspace": workspace,
+        "error": refusal.map(ToString::to_string),
+        "hint": refusal.map(|refusal| refusal.hint()),
+    }))
+}
+
+fn config(env: &Env, homes: &Homes) -> Value {
+    let files = ["agents/builtin.yaml", "config.yaml", ".env"].map(|name| {
+        let path = homes.uwf.join(name);
+        json!({"path": path, "found": path.is_file()})
+    });
+    let (values, error) = match Settings::origins(env, &homes.uwf) {
+        Ok(origins) => (origins, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    let values: Vec<Value> = values
+        .iter()
+        .map(|origin| json!({"name": origin.name, "value": origin.value, "from": origin.from}))
+        .collect();
+    let hint = error.as_ref().and_then(|error| error.hint());
+    json!({"files": files, "values": values, "error": error.as_ref().map(ToString::to_string), "hint": hint})
+}
+
+fn store(root: &Path, session: &Session<'_>) -> Value {
+    let exists = root.exists();
+    let error = exists.then(|| Store::open(root, session.clock).err()).flatten();
+    json!({"path": root, "exists": exists, "error": error.map(|error| error.to_string())})
+}
+
+/// A directory that does not exist yet is made where it is to be.
+fn home(name: &str, path: &Path) -> Value {
+    let there = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);
+    let writable = rustix::fs::access(there, rustix::fs::Access::WRITE_OK).is_ok();
+    json!({"name": name, "path": path, "exists": path.exists(), "writable": writable})
+}
+
+fn text(report: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut lines = Vec::new();
+    let mut say = |good: bool, text: String| lines.push(format!("{} {text}", if good { "✓" } else { "✗" }));
+    let sandbox = &report["sandbox"];
+    match sandbox["strict"] == true {
+        true => say(true, format!("sandbox: strict can be enforced ({})", parts(&sandbox["enforceable"]))),
+        false => {
+            say(false, format!("sandbox: {}", word(&sandbox["error"])));
+            say(false, format!("  there is {}; {}", parts(&sandbox["enforceable"]), word(&sandbox["hint"])));
+        }
+    }
+    let store = &report["store"];
+    let state = match (store["error"].as_str(), store["exists"] == true) {
+        (Some(error), _) => error.to_owned(),
+        (None, true) => "opens".to_owned(),
+        (None, false) => "not there yet; it is made when it is needed".to_owned(),
+    };
+    say(store["error"].is_null(), format!("store: {}: {state}", word(&store["path"])));
+    for home in report["homes"].as_array().into_iter().flatten() {
+        let state = if home["writable"] == true { "writable" } else { "not writable" };
+        say(home["writable"] == true, format!("{}: {}: {state}", word(&home["name"]), word(&home["path"])));
+    }
+    let config = &report["config"];
+    if let Some(error) = config["error"].as_str() {
+        say(false, format!("config: {error}; {}", word(&config["hint"])));
+    }
+    for file in config["files"].as_array().into_iter().flatten() {
+        let state = if file["found"] == true { "found" } else { "not there" };
+        lines.push(format!("  {}: {state}", word(&file["path"])));
+    }
+    for value in config["values"].as_array().into_iter().flatten() {
+        lines.push(format!(
+            "  {} = {} ({})",
+            word(&value["name"]),
+            word(&value["value"]),
+            word(&value["from"])
+        ));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn parts(enforced: &Value) -> String {
+    let Enforced { landlock, seccomp, network, .. } = match serde_json::from_value(enforced.clone()) {
+        Ok(enforced) => enforced,
+        Err(_) => return String::new(),
+    };
+    let landlock = landlock.map_or("no Landlock".to_owned(), |version| format!("Landlock {version}"));
+    let seccomp = if seccomp { "seccomp" } else { "no seccomp" };
+    format!("{landlock}, {seccomp}, network: {network}")
+}

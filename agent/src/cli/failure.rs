@@ -1,0 +1,64 @@
+//! What each of our errors means to the person at the terminal: the exit status and what to do about it.
+
+use uwf_engine::cli::{BUG, Failure, USAGE, USER};
+
+use crate::confinement::ConfinementError;
+use crate::mock_server::ListenError;
+use crate::provider::ProviderError;
+use crate::react::Stopped;
+use crate::role_run::RunError;
+use crate::settings::SettingsError;
+
+/// The first word is no subcommand and no thread.
+pub(super) fn unknown_command(word: &str) -> Failure {
+    let mut commands = ["run", "mock-server", "tools", "doctor"];
+    commands.sort_by_key(|command| strsim::damerau_levenshtein(command, word));
+    let commands = commands.join(", ");
+    usage(format!("unknown command, {word}"))
+        .with_hint(format!("the commands are {commands}; a thread's id has 26 characters"))
+}
+
+/// The command line is wrong.
+pub(super) fn usage(message: String) -> Failure {
+    Failure::Said { error: message.into(), hint: Some("see uwf-builtin --help".to_owned()), exit: USAGE }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        let (exit, hint) = match &error {
+            RunError::Thread(cause) => (USER, cause.hint()),
+            RunError::Provider(cause) => (USER, cause.hint().map(str::to_owned)),
+            RunError::Prompt(_) => (BUG, None),
+            RunError::Stopped { source, .. } => match source.as_ref() {
+                Stopped::Interrupted(signal) => (
+                    signal.exit_code(),
+                    Some("the head has not moved; the journal tells how far it came".to_owned()),
+                ),
+                Stopped::Journal { .. } => (USER, None),
+                _ => (BUG, None),
+            },
+            _ => (USER, None),
+        };
+        Failure::Said { error: Box::new(error), hint, exit }
+    }
+}
+
+/// Errors of the user's that may know a hint.
+macro_rules! with_own_hint {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                let hint = error.hint().map(str::to_owned);
+                Failure::Said { error: Box::new(error), hint, exit: USER }
+            }
+        }
+    )*};
+}
+
+with_own_hint!(SettingsError, ProviderError, ConfinementError);
+
+impl From<ListenError> for Failure {
+    fn from(error: ListenError) -> Failure {
+        Failure::Said { error: Box::new(error), hint: Some("choose another --port".to_owned()), exit: USER }
+    }
+}

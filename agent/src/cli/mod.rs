@@ -1,0 +1,109 @@
+//! The command line of `uwf-builtin`: from what was typed to a run, and from its end to stdout, stderr and an exit status.
+//!
+//! The only place of the crate that prints. stdout carries the result and nothing else; stdin is never read.
+
+mod args;
+mod doctor;
+mod failure;
+mod progress;
+mod run;
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use uwf_engine::cli::{Failure, OK, Process, Session, in_process};
+use uwf_engine::{AgentRequest, ThreadId};
+
+use self::args::{AgentArgs, Cli, Command, MockServerArgs, ReplyForm};
+use self::failure::{unknown_command, usage};
+use self::run::Bench;
+use crate::mock_server::MockServer;
+use crate::provider::Script;
+use crate::signals::Signals;
+
+/// The whole of `uwf-builtin`'s `main`.
+pub fn main() -> ExitCode {
+    in_process(main_with)
+}
+
+/// Runs one command line and returns its exit status.
+pub fn main_with(process: Process<'_>) -> u8 {
+    match process.parse::<Cli>() {
+        Ok(cli) => process.command(&cli.global, |session| match &cli.command {
+            Some(_) if cli.agent.is_given() => Err(usage(
+                "the options of the agent form stand before a command: they come after it".to_owned(),
+            )),
+            None => agent(&cli.agent, session),
+            Some(Command::Run(args)) => run::stand_alone(args, session),
+            Some(Command::MockServer(args)) => mock_server(args, session),
+            Some(Command::Tools) => tools(session),
+            Some(Command::Doctor(args)) => doctor::doctor(args, session),
+        }),
+        Err(error) => process.usage(&error),
+    }
+}
+
+/// The agent form: one role of an engine's thread, one line on stdout.
+fn agent(args: &AgentArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+    let request = request(args, session)?;
+    let bench = Bench::open(session, &args.run)?;
+    let workspace = session.directory(None)?;
+    let reply = bench.play(&request, &workspace, session)?;
+    let line = match args.reply {
+        ReplyForm::Json => reply.to_line(),
+        ReplyForm::Hash => format!("{}\n", reply.step_hash),
+    };
+    session.ui.print(&line)?;
+    Ok(OK)
+}
+
+/// Which thread and role are meant, in either form.
+fn request(args: &AgentArgs, session: &Session<'_>) -> Result<AgentRequest, Failure> {
+    if let Some(word) = args.thread.as_ref().filter(|word| word.parse::<ThreadId>().is_err()) {
+        return Err(unknown_command(word));
+    }
+    let missing = |what: &str| usage(format!("no {what} is given"));
+    let thread = args.thread.as_ref().or(args.thread_option.as_ref()).ok_or_else(|| missing("thread"))?;
+    let thread = thread.parse().map_err(|error| usage(format!("{error}")))?;
+    let role = args.role.as_ref().or(args.role_option.as_ref()).ok_or_else(|| missing("role"))?;
+    let environment = session.env.text("UWF_EDGE_PROMPT").map(str::to_owned);
+    Ok(AgentRequest::new(thread, role, args.prompt.clone(), environment))
+}
+
+/// Serves a script until a signal ends it; the URL is the one line on stdout.
+fn mock_server(args: &MockServerArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+    let script = Script::load(&session.cwd.join(&args.script))?;
+    let (server, address) = MockServer::bind(script, args.port)?;
+    session.ui.print(&format!("http://{address}/v1\n"))?;
+    let serving = run::runtime()?.block_on(async {
+        let mut signals = Signals::install()?;
+        let stop = async move {
+            signals.next().await;
+        };
+        server.run(stop).await
+    });
+    serving.map_err(|error| Failure::said("cannot serve the script", error))?;
+    Ok(OK)
+}
+
+/// The tools as the model sees them.
+fn tools(session: &mut Session<'_>) -> Result<u8, Failure> {
+    let specs = uwf_tools::specs();
+    let tools: Vec<Value> = specs
+        .iter()
+        .map(
+            |spec| json!({"name": spec.name, "description": spec.description, "parameters": spec.parameters}),
+        )
+        .collect();
+    session.ui.result(&Value::from(tools), || {
+        let names = |spec: &uwf_tools::ToolSpec| {
+            let properties = spec.parameters["properties"].as_object().into_iter().flatten();
+            properties.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let tool = |spec: &uwf_tools::ToolSpec| {
+            format!("{}({})\n{}\n", spec.name, names(spec), spec.description.trim())
+        };
+        specs.iter().map(tool).collect::<Vec<_>>().join("\n")
+    })?;
+    Ok(OK)
+}

@@ -1,0 +1,215 @@
+//! From the settings to the sandbox of a run: what is asked for, where, and the moment at which the walls go up.
+//!
+//! Apart from `settings` because this touches the world: it makes the private temporary directory, tries the kernel and
+//! closes in this very process.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use thiserror::Error;
+use uwf_engine::{Env, Homes};
+use uwf_tools::sandbox::{self, Level, Policy, Sandbox, SandboxError};
+
+/// Takes what there is where the strict sandbox does not exist.
+pub(crate) const ALLOW_SHELL: &str = "UWF_BUILTIN_ALLOW_SHELL";
+
+/// What is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SandboxSettings {
+    /// How much must be there.
+    pub level: Level,
+    /// Commands may use the network.
+    pub network: bool,
+    /// More that commands may write; absolute.
+    pub writable: Vec<PathBuf>,
+    /// More that commands may read; absolute.
+    pub readable: Vec<PathBuf>,
+}
+
+/// `sandbox:` in `agents/builtin.yaml`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct FileSandbox {
+    pub level: Option<Level>,
+    pub network: Option<bool>,
+    writable: Vec<PathBuf>,
+    readable: Vec<PathBuf>,
+}
+
+impl SandboxSettings {
+    /// Flags over the file; `home` is what `~` stands for.
+    ///
+    /// # Errors
+    /// What is wrong with the file, in words.
+    pub(crate) fn new(
+        level: Option<Level>,
+        allow_network: bool,
+        file: &FileSandbox,
+        home: Option<&Path>,
+    ) -> Result<SandboxSettings, String> {
+        if file.level == Some(Level::Off) {
+            return Err("sandbox.level: expected strict or best-effort; off is an option of a single run, \
+                        --sandbox off"
+                .to_owned());
+        }
+        let paths = |name: &str, paths: &[PathBuf]| -> Result<Vec<PathBuf>, String> {
+            paths.iter().map(|path| absolute(path, home).ok_or_else(|| not_absolute(name, path))).collect()
+        };
+        Ok(SandboxSettings {
+            level: level.or(file.level).unwrap_or_default(),
+            network: allow_network || file.network.unwrap_or(false),
+            writable: paths("writable", &file.writable)?,
+            readable: paths("readable", &file.readable)?,
+        })
+    }
+
+    /// The settings as the journal and the record keep them.
+    pub(crate) fn describe(&self) -> Value {
+        let SandboxSettings { level, network, writable, readable } = self;
+        json!({"level": level, "network": network, "writable": writable, "readable": readable})
+    }
+}
+
+fn absolute(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    match path.strip_prefix("~") {
+        Ok(below) => home.map(|home| home.join(below)),
+        Err(_) => path.is_absolute().then(|| path.to_owned()),
+    }
+}
+
+fn not_absolute(name: &str, path: &Path) -> String {
+    format!("sandbox.{name}: expected paths that begin with / or ~/, got {}", path.display())
+}
+
+/// Why a run cannot be confined.
+#[derive(Debug, Error)]
+pub enum ConfinementError {
+    /// A directory that must be there cannot be made.
+    #[error("cannot make {what} in {}", .dir.display())]
+    Directory {
+        /// What.
+        what: &'static str,
+        /// Where.
+        dir: PathBuf,
+        /// The disk's reason.
+        source: io::Error,
+    },
+    /// The agent itself cannot be closed in.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+}
+
+impl ConfinementError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            ConfinementError::Directory { .. } => None,
+            ConfinementError::Sandbox(error) => Some(error.hint()),
+        }
+    }
+}
+
+/// The sandbox of a run, and the temporary directory that goes with it.
+#[derive(Debug)]
+pub(crate) struct Confinement {
+    /// What commands run in.
+    pub sandbox: Arc<Sandbox>,
+    /// Removed when it is dropped.
+    _temporary: TempDir,
+}
+
+impl Confinement {
+    /// Makes the sandbox ready; this process stays open.
+    ///
+    /// # Errors
+    /// See [`ConfinementError`]; that the sandbox cannot be enforced is none, see [`Sandbox::refusal`].
+    pub(crate) fn prepare(
+        settings: &SandboxSettings,
+        homes: &Homes,
+        workspace: &Path,
+        env: &Env,
+    ) -> Result<Confinement, ConfinementError> {
+        let base = PathBuf::from(env.get("TMPDIR").unwrap_or("/tmp".as_ref()));
+        let temporary = tempfile::Builder::new().prefix("uwf-").tempdir_in(&base);
+        let temporary = temporary.map_err(|source| ConfinementError::Directory {
+            what: "a temporary directory",
+            dir: base,
+            source,
+        })?;
+        let policy = Policy {
+            level: settings.level,
+            network: settings.network,
+            home: env.get("HOME").map(PathBuf::from),
+            private: vec![homes.uwf.clone(), homes.ocas.clone()],
+            writable: settings.writable.clone(),
+            readable: settings.readable.clone(),
+            ..Policy::new(workspace, temporary.path())
+        };
+        let mut sandbox = Sandbox::prepare(policy.clone());
+        let allowed = env.text(ALLOW_SHELL) == Some("1");
+        if allowed
+            && matches!(sandbox.refusal(), Some(SandboxError::Missing { .. } | SandboxError::Setup { .. }))
+        {
+            sandbox = Sandbox::prepare(Policy { level: Level::BestEffort, ..policy });
+        }
+        Ok(Confinement { sandbox: Arc::new(sandbox), _temporary: temporary })
+    }
+
+    /// Makes the sandbox ready and closes in this process. Only while it has a single thread.
+    ///
+    /// # Errors
+    /// See [`ConfinementError`].
+    pub(crate) fn raise(
+        settings: &SandboxSettings,
+        homes: &Homes,
+        workspace: &Path,
+        env: &Env,
+    ) -> Result<Confinement, ConfinementError> {
+        // What does not exist cannot be opened to the process afterwards.
+        fs::create_dir_all(&homes.uwf).map_err(|source| ConfinementError::Directory {
+            what: "the agent's directory",
+            dir: homes.uwf.clone(),
+            source,
+        })?;
+        let confinement = Confinement::prepare(settings, homes, workspace, env)?;
+        sandbox::confine_self(confinement.sandbox.policy())?;
+        Ok(confinement)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> FileSandbox {
+        serde_json::from_value(uwf_engine::yaml::parse_value(text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn flags_win_over_the_file_and_a_tilde_is_the_home() {
+        let file = file("{ level: best-effort, network: false, writable: [~/.cargo, /opt/x] }");
+        let home = Some(Path::new("/home/u"));
+        let settings = SandboxSettings::new(None, true, &file, home).unwrap();
+        assert_eq!((settings.level, settings.network), (Level::BestEffort, true));
+        assert_eq!(settings.writable, [Path::new("/home/u/.cargo"), Path::new("/opt/x")]);
+        let settings = SandboxSettings::new(Some(Level::Off), false, &file, home).unwrap();
+        assert_eq!((settings.level, settings.network), (Level::Off, false));
+        assert_eq!(
+            SandboxSettings::new(None, false, &FileSandbox::default(), None).unwrap().level,
+            Level::Strict
+        );
+    }
+
+    #[test]
+    fn a_file_cannot_switch_the_sandbox_off_nor_name_relative_paths() {
+        let refused = |text: &str| SandboxSettings::new(None, false, &file(text), None).unwrap_err();
+        assert!(refused("level: off").contains("--sandbox off"));
+        assert!(refused("writable: [target]").contains("sandbox.writable: expected paths"));
+        assert!(refused("readable: [~/.ssh]").contains("~/.ssh"));
+    }
+}

@@ -1,0 +1,47 @@
+//! From the reason why an answer was refused to the turn that asks for a better one. At most [`MAX`] of them.
+//!
+//! Apart from `frontmatter` because that one judges and this one speaks; the words are in uwf-prompts.
+
+use serde_json::Value;
+use uwf_engine::schema::Violation;
+use uwf_prompts::{CorrectionView, PromptError, ViolationView};
+
+use crate::frontmatter::ExtractError;
+use crate::provider::message::{Kind, Message, Speaker};
+
+/// How many corrections a run gives.
+pub(crate) const MAX: usize = 2;
+
+/// The correction turn: the exact errors, and the shape that is expected. `attempt` counts from 1.
+///
+/// # Errors
+/// A template that does not render: a bug of ours.
+pub(crate) fn turn(error: &ExtractError, schema: &Value, attempt: usize) -> Result<Message, PromptError> {
+    let violations;
+    let view = match error {
+        ExtractError::NoFrontmatter(_) | ExtractError::NotMapping { .. } | ExtractError::Schema(_) => {
+            CorrectionView::NoFrontmatter { schema }
+        }
+        ExtractError::Yaml { line, column, message, yaml } => {
+            CorrectionView::BadYaml { line: *line, column: *column, message, yaml, schema }
+        }
+        ExtractError::Placeholder { path, placeholder, status } => {
+            CorrectionView::Placeholder { path, placeholder, status: status.as_deref(), schema }
+        }
+        ExtractError::Invalid { violations: found, status } => {
+            violations = found.iter().map(violation_view).collect::<Vec<_>>();
+            CorrectionView::Violations { violations: &violations, status: status.as_deref(), schema }
+        }
+    };
+    let text = uwf_prompts::correction(&view, attempt, MAX)?;
+    Ok(Message::text(Speaker::User, Kind::Correction, text))
+}
+
+fn violation_view(violation: &Violation) -> ViolationView<'_> {
+    ViolationView {
+        path: &violation.path,
+        message: &violation.message,
+        expected: violation.expected.as_deref(),
+        got: violation.got.as_ref(),
+    }
+}

@@ -1,0 +1,169 @@
+//! The only judge of an answer: text → frontmatter that is valid against the role's schema, and the body.
+//!
+//! Pure. Where the frontmatter is, the engine's `fence` says; what it is worth is decided here.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+use uwf_engine::moderator::SUSPEND;
+use uwf_engine::schema::{self, Violation, builtin};
+use uwf_engine::{Hash, fence, yaml};
+
+/// An answer that is valid.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Extracted {
+    /// What is stored as the step's output.
+    pub output: Value,
+    /// The schema it obeys: the role's own, or SuspendOutput.
+    pub schema: Hash,
+    /// Everything behind the frontmatter, leading blank lines removed.
+    pub body: String,
+}
+
+/// Why a text is not an answer; precise enough to be handed to the model word for word.
+#[derive(Clone, Debug, Error)]
+pub enum ExtractError {
+    /// There is no frontmatter.
+    #[error("no frontmatter: {0}")]
+    NoFrontmatter(&'static str),
+    /// There is, but it is not YAML.
+    #[error("the frontmatter is not valid YAML: line {line}, column {column}: {message}")]
+    Yaml {
+        /// The line in the frontmatter, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong there.
+        message: String,
+        /// The text between the fences.
+        yaml: String,
+    },
+    /// It is YAML, but no mapping.
+    #[error("the frontmatter is {got}, expected a mapping of field names to values")]
+    NotMapping {
+        /// What it is instead.
+        got: &'static str,
+    },
+    /// It is a mapping, but not what the role's schema asks for.
+    #[error("the frontmatter does not match the role's schema: {}", list(.violations))]
+    Invalid {
+        /// Everything that is wrong.
+        violations: Vec<Violation>,
+        /// The `$status` it gave: the form that was meant.
+        status: Option<String>,
+    },
+    /// It is valid, but copied from the example.
+    #[error("the frontmatter still holds the placeholder {placeholder:?} in {path}")]
+    Placeholder {
+        /// JSON pointer of the field.
+        path: String,
+        /// What stands there.
+        placeholder: String,
+        /// The `$status` it gave.
+        status: Option<String>,
+    },
+    /// The role's schema itself cannot be used.
+    #[error("the role's schema cannot be used: {0}")]
+    Schema(String),
+}
+
+fn list(violations: &[Violation]) -> String {
+    violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Reads an answer. `schema_hash` is the hash under which `schema` is stored.
+///
+/// # Errors
+/// The first reason, in the order of [`ExtractError`], for which the text is no answer.
+pub(crate) fn extract(text: &str, role_schema: &Value, schema_hash: Hash) -> Result<Extracted, ExtractError> {
+    let text = fence::normalized(text);
+    let split = fence::split(&text).map_err(ExtractError::NoFrontmatter)?;
+    let fields = mapping(split.yaml)?;
+    let (output, schema_hash) = candidate(fields, role_schema, schema_hash)?;
+    Ok(Extracted { output, schema: schema_hash, body: split.body.to_owned() })
+}
+
+fn mapping(yaml: &str) -> Result<Map<String, Value>, ExtractError> {
+    let value = yaml::parse_value(yaml).map_err(|error| ExtractError::Yaml {
+        line: error.line,
+        column: error.column,
+        message: error.message,
+        yaml: yaml.to_owned(),
+    })?;
+    let got = match value {
+        Value::Object(fields) => return Ok(fields),
+        Value::Null => "empty",
+        Value::Array(_) => "a list",
+        _ => "a single value",
+    };
+    Err(ExtractError::NotMapping { got })
+}
+
+/// The fields that the schema knows, valid against it; `$SUSPEND` has a schema of its own.
+fn candidate(
+    fields: Map<String, Value>,
+    role_schema: &Value,
+    schema_hash: Hash,
+) -> Result<(Value, Hash), ExtractError> {
+    if fields.get("$status").and_then(Value::as_str) == Some(SUSPEND) {
+        return Ok((suspend(&fields)?, builtin::SUSPEND_OUTPUT));
+    }
+    let mut known = BTreeSet::new();
+    property_names(role_schema, &mut known);
+    let keep = |(name, _): &(String, Value)| known.is_empty() || known.contains(name.as_str());
+    let output = Value::Object(fields.into_iter().filter(keep).collect());
+    let mut violations =
+        schema::validate(role_schema, &output).map_err(|e| ExtractError::Schema(e.to_string()))?;
+    if violations.is_empty() && !output["$status"].is_string() {
+        violations.push(Violation {
+            path: String::new(),
+            message: "\"$status\" is a required property".to_owned(),
+            expected: Some("$status: a string that the workflow routes on".to_owned()),
+            got: None,
+        });
+    }
+    let status = output["$status"].as_str().map(str::to_owned);
+    if !violations.is_empty() {
+        return Err(ExtractError::Invalid { violations, status });
+    }
+    match uwf_prompts::copied_placeholder(role_schema, &output) {
+        Some(path) => {
+            let placeholder = output.pointer(&path).and_then(Value::as_str).unwrap_or_default().to_owned();
+            Err(ExtractError::Placeholder { path, placeholder, status })
+        }
+        None => Ok((output, schema_hash)),
+    }
+}
+
+fn suspend(fields: &Map<String, Value>) -> Result<Value, ExtractError> {
+    match fields.get("reason").unwrap_or(&Value::Null) {
+        Value::Null => Ok(json!({"$status": SUSPEND, "reason": ""})),
+        Value::String(reason) => Ok(json!({"$status": SUSPEND, "reason": reason})),
+        other => Err(ExtractError::Invalid {
+            violations: vec![Violation {
+                path: "/reason".to_owned(),
+                message: format!("{other} is not of type \"string\""),
+                expected: Some("a string: what you need from a person".to_owned()),
+                got: Some(other.clone()),
+            }],
+            status: Some(SUSPEND.to_owned()),
+        }),
+    }
+}
+
+/// Every property that the schema names, the union over its variants.
+fn property_names<'a>(schema: &'a Value, names: &mut BTreeSet<&'a str>) {
+    if let Some(properties) = schema["properties"].as_object() {
+        names.extend(properties.keys().map(String::as_str));
+    }
+    for keyword in ["oneOf", "anyOf", "allOf"] {
+        for variant in schema[keyword].as_array().into_iter().flatten() {
+            property_names(variant, names);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "frontmatter_tests.rs"]
+mod tests;

@@ -1,0 +1,242 @@
+//! A mock script as an OpenAI-compatible endpoint on loopback: the real client, and any other, can be tried against
+//! what a script says, faults included.
+//!
+//! `turns:` and `steps:` are played in order of arrival. `roles:` reads the header `x-uwf-role`; the requests of a
+//! role play its visits one after another, and when they are over its last visit again and again: a server sees
+//! requests, not runs, so it cannot know where a visit ends. A request that is not what its entry expects, or comes
+//! after the last one, is answered with 400 and the reason.
+//!
+//! Apart because it is the one thing here that listens. It listens on 127.0.0.1 only and never prints.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::provider::Script;
+use crate::provider::openai::{ROLE_HEADER, serve as wire};
+use crate::provider::script::Entry;
+
+type Body = StreamBody<BoxStream<'static, io::Result<Frame<Bytes>>>>;
+
+/// How long a connection stays open after its last byte before it is cut, so that the bytes get out.
+const BEFORE_CUT: Duration = Duration::from_millis(20);
+
+const JSON: &str = "application/json";
+
+/// The server cannot listen.
+#[derive(Debug, Error)]
+#[error("the mock server cannot listen on 127.0.0.1:{port}")]
+pub struct ListenError {
+    /// The port asked for; 0 is any.
+    pub port: u16,
+    /// Why.
+    pub source: io::Error,
+}
+
+/// A server that is bound and not yet running.
+#[derive(Debug)]
+pub(crate) struct MockServer {
+    listener: TcpListener,
+    play: Arc<Play>,
+}
+
+/// The script, and how far it has been played.
+#[derive(Debug)]
+struct Play {
+    script: Script,
+    /// Requests so far, of each role when the script has roles.
+    arrived: Mutex<BTreeMap<Option<String>, usize>>,
+}
+
+impl MockServer {
+    /// Binds 127.0.0.1; port 0 takes a free one. The address is the one clients connect to.
+    ///
+    /// # Errors
+    /// When the port cannot be had.
+    pub(crate) fn bind(script: Script, port: u16) -> Result<(MockServer, SocketAddr), ListenError> {
+        let failed = |source| ListenError { port, source };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let play = Arc::new(Play { script, arrived: Mutex::default() });
+        Ok((MockServer { listener, play }, address))
+    }
+
+    /// Serves until `shutdown` is ready, then drops the connections there are.
+    ///
+    /// # Errors
+    /// When the listener cannot be used.
+    pub(crate) async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+        let listener = tokio::net::TcpListener::from_std(self.listener)?;
+        let mut connections = JoinSet::new();
+        tokio::pin!(shutdown);
+        loop {
+            tokio::select! {
+                () = &mut shutdown => return Ok(()),
+                Some(_) = connections.join_next() => {}
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => { connections.spawn(serve(stream, Arc::clone(&self.play))); }
+                    // A client that is gone already, or no file descriptor left: the next one may do.
+                    Err(_) => tokio::time::sleep(BEFORE_CUT).await,
+                },
+            }
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, play: Arc<Play>) {
+    let answer = move |request| {
+        let play = Arc::clone(&play);
+        async move { Ok::<_, Infallible>(play.answer(request).await) }
+    };
+    // It fails when a script cuts the connection, or the client does: both are meant.
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)).await;
+}
+
+impl Play {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        match (request.method(), request.uri().path()) {
+            (&Method::GET, "/v1/models" | "/models") => whole(200, &wire::models()),
+            (&Method::POST, "/v1/chat/completions" | "/chat/completions") => self.complete(request).await,
+            (method, path) => whole(404, &wire::error(&format!("there is no {method} {path} here"), None)),
+        }
+    }
+
+    async fn complete(&self, request: Request<Incoming>) -> Response<Body> {
+        let role = request
+            .headers()
+            .get(ROLE_HEADER)
+            .map(|role| String::from_utf8_lossy(role.as_bytes()).into_owned());
+        let refused = |reason: String| whole(400, &wire::error(&reason, None));
+        let Ok(body) = request.into_body().collect().await else {
+            return refused("the body did not arrive".to_owned());
+        };
+        let asked = match wire::Asked::read(&body.to_bytes()) {
+            Ok(asked) => asked,
+            Err(reason) => return refused(reason),
+        };
+        let index = self.arrival(role.clone());
+        let entry = match self.script.arrival(role.as_deref(), index) {
+            Ok(entry) => entry,
+            Err(error) => return refused(error.to_string()),
+        };
+        if let Err(reason) = entry.check(&asked.request()) {
+            return refused(self.script.error(reason).to_string());
+        }
+        tokio::time::sleep(entry.delay).await;
+        reply(entry, &asked, index)
+    }
+
+    /// The number of this request, from 0.
+    fn arrival(&self, role: Option<String>) -> usize {
+        // A number is never half written: a poisoned lock holds a good one.
+        let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = arrived.entry(role.filter(|_| self.script.counts_by_role())).or_default();
+        *count += 1;
+        *count - 1
+    }
+}
+
+/// What the entry does over HTTP.
+fn reply(entry: &Entry, asked: &wire::Asked, index: usize) -> Response<Body> {
+    let sent = Sent::of(entry, asked, index);
+    let status = entry.error.as_ref().map_or(200, |error| error.status);
+    let mut response = response(status, sent.media_type, sent.body(entry.drop_after_bytes));
+    if let Some(wait) = entry.error.as_ref().and_then(|error| error.retry_after) {
+        let (name, figure) = match wait.subsec_millis() {
+            0 => (RETRY_AFTER, wait.as_secs()),
+            _ => (HeaderName::from_static("retry-after-ms"), wait.as_millis().try_into().unwrap_or(u64::MAX)),
+        };
+        response.headers_mut().insert(name, figure.into());
+    }
+    response
+}
+
+/// A body to be sent.
+struct Sent {
+    media_type: &'static str,
+    pieces: Vec<Bytes>,
+    /// After this many bytes a reader may take the reply for whole.
+    over: usize,
+}
+
+impl Sent {
+    fn of(entry: &Entry, asked: &wire::Asked, index: usize) -> Sent {
+        let model = asked.request().model;
+        match (&entry.body, &entry.error) {
+            (Some(body), _) => Sent::one(media_type(body), body.clone()),
+            (None, Some(error)) => {
+                Sent::one(JSON, wire::error(&error.message, error.code.as_deref()).to_string())
+            }
+            (None, None) if asked.stream => {
+                let chunks = wire::chunks(&entry.completion(index, model), asked.stream_usage);
+                let event = |chunk: &Value| Bytes::from(format!("data: {chunk}\n\n"));
+                let before = chunks.iter().take_while(|chunk| !wire::is_last(chunk));
+                let over = before.map(|chunk| event(chunk).len()).sum();
+                let done = std::iter::once(Bytes::from_static(b"data: [DONE]\n\n"));
+                let pieces = chunks.iter().map(event).chain(done).collect();
+                Sent { media_type: "text/event-stream", pieces, over }
+            }
+            (None, None) => Sent::one(JSON, entry.completion(index, model).raw.to_string()),
+        }
+    }
+
+    fn one(media_type: &'static str, body: String) -> Sent {
+        let over = body.len().saturating_sub(1);
+        Sent { media_type, pieces: vec![Bytes::from(body)], over }
+    }
+
+    /// All of it, or what comes before the cut: after `limit` bytes, and before the reply is over in any case.
+    fn body(self, limit: Option<u64>) -> Body {
+        let frames = |pieces: Vec<Bytes>| stream::iter(pieces).map(|piece| Ok(Frame::data(piece)));
+        let Some(limit) = limit else { return StreamBody::new(frames(self.pieces).boxed()) };
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX).min(self.over);
+        let start = Bytes::from(self.pieces.concat()).slice(..limit);
+        let cut = stream::once(async {
+            tokio::time::sleep(BEFORE_CUT).await;
+            Err(io::Error::other("the script cuts the connection here"))
+        });
+        StreamBody::new(frames(vec![start]).chain(cut).boxed())
+    }
+}
+
+fn media_type(body: &str) -> &'static str {
+    match body.trim_start().chars().next() {
+        Some('{' | '[') => JSON,
+        Some('<') => "text/html",
+        _ if body.trim_start().starts_with("data:") => "text/event-stream",
+        _ => "text/plain",
+    }
+}
+
+fn whole(status: u16, value: &Value) -> Response<Body> {
+    response(status, JSON, Sent::one(JSON, value.to_string()).body(None))
+}
+
+fn response(status: u16, kind: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static(kind));
+    response
+}
+
+#[cfg(test)]
+#[path = "mock_server_tests.rs"]
+mod tests;

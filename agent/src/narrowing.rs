@@ -1,0 +1,174 @@
+//! What the config takes away from a role: `roles:` of `agents/builtin.yaml`.
+//!
+//! Apart because it is a rule of its own: it narrows what a run may do and can never widen it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+/// What is taken away from one role.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub(crate) struct Narrowing {
+    /// The only tools it is offered; `None` is no limit.
+    pub tools: Option<Vec<String>>,
+    /// It is offered no tool that could change anything.
+    pub read_only: bool,
+    /// The only files that write_file and edit_file change, as globs of paths below the workspace.
+    pub writable: Option<Vec<String>>,
+    /// `false`: its commands have no network, whatever else is set. `true` gives nothing.
+    pub network: Option<bool>,
+}
+
+/// The roles that are narrowed, as `workflow/role`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Narrowings(BTreeMap<String, Narrowing>);
+
+/// What is wrong with `roles:`.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum NarrowingError {
+    /// A name that is no `workflow/role`.
+    #[error("roles: '{0}' must be a workflow and a role, as in solve-issue/reviewer")]
+    Name(String),
+    /// A field that is unknown or of another kind.
+    #[error("roles: {role}: {message}")]
+    Shape {
+        /// The role as it is named.
+        role: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A tool there is not.
+    #[error("roles: {role}: there is no tool '{tool}'; there are {known}")]
+    Tool {
+        /// The role as it is named.
+        role: String,
+        /// The name.
+        tool: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A role that the workflow, which is being run, has not.
+    #[error("roles: the workflow {workflow} has no role '{role}'; it has {known}")]
+    Role {
+        /// The workflow.
+        workflow: String,
+        /// The name.
+        role: String,
+        /// The names there are.
+        known: String,
+    },
+}
+
+impl Narrowings {
+    /// Checks all that can be checked without a workflow.
+    ///
+    /// # Errors
+    /// See [`NarrowingError`].
+    pub(crate) fn read(roles: BTreeMap<String, Value>) -> Result<Narrowings, NarrowingError> {
+        let narrowing = |(role, value): (String, Value)| {
+            if !role.split_once('/').is_some_and(|(workflow, role)| !workflow.is_empty() && !role.is_empty())
+            {
+                return Err(NarrowingError::Name(role));
+            }
+            let read = serde_json::from_value::<Narrowing>(value);
+            let narrowing = read
+                .map_err(|error| NarrowingError::Shape { role: role.clone(), message: error.to_string() })?;
+            match narrowing.unknown_tool() {
+                Some((tool, known)) => Err(NarrowingError::Tool { role, tool, known }),
+                None => Ok((role, narrowing)),
+            }
+        };
+        roles.into_iter().map(narrowing).collect::<Result<_, _>>().map(Narrowings)
+    }
+
+    /// What is taken away from this role.
+    ///
+    /// # Errors
+    /// [`NarrowingError::Role`]: a misspelt role would not be narrowed at all.
+    pub(crate) fn of<'a>(
+        &self,
+        workflow: &str,
+        role: &str,
+        roles: impl Iterator<Item = &'a String> + Clone,
+    ) -> Result<Narrowing, NarrowingError> {
+        for name in self.0.keys().filter_map(|name| name.strip_prefix(workflow)?.strip_prefix('/')) {
+            if !roles.clone().any(|role| role == name) {
+                let known: Vec<&str> = roles.map(String::as_str).collect();
+                let (workflow, role, known) = (workflow.to_owned(), name.to_owned(), known.join(", "));
+                return Err(NarrowingError::Role { workflow, role, known });
+            }
+        }
+        Ok(self.0.get(&format!("{workflow}/{role}")).cloned().unwrap_or_default())
+    }
+}
+
+impl Narrowing {
+    /// The tools that are left of those a run may offer; `None` is all.
+    pub(crate) fn tools(&self, offered: Option<Vec<String>>) -> Option<Vec<String>> {
+        if self.tools.is_none() && !self.read_only {
+            return offered;
+        }
+        let left = |name: &String| self.tools.as_ref().is_none_or(|tools| tools.contains(name));
+        let reads = |name: &str| uwf_tools::specs().iter().any(|spec| spec.name == name && spec.read_only);
+        let all = || uwf_tools::specs().iter().map(|spec| spec.name.to_owned()).collect();
+        let mut names: Vec<String> = offered.unwrap_or_else(all);
+        names.retain(|name| left(name) && (!self.read_only || reads(name)));
+        Some(names)
+    }
+
+    fn unknown_tool(&self) -> Option<(String, String)> {
+        let known: Vec<&str> = uwf_tools::specs().iter().map(|spec| spec.name).collect();
+        let tool = self.tools.iter().flatten().find(|tool| !known.contains(&tool.as_str()))?;
+        Some((tool.clone(), known.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(value: Value) -> Result<Narrowings, NarrowingError> {
+        Narrowings::read(serde_json::from_value(value).unwrap())
+    }
+
+    fn names(list: &[&str]) -> Vec<String> {
+        list.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_role_gets_what_is_both_offered_and_left() {
+        let roles =
+            read(json!({"w/r": {"tools": ["grep", "run_command", "read_file"], "readOnly": true}})).unwrap();
+        let narrowing = roles.of("w", "r", names(&["r"]).iter()).unwrap();
+        assert_eq!(narrowing.tools(None), Some(names(&["read_file", "grep"])));
+        assert_eq!(narrowing.tools(Some(names(&["grep", "glob"]))), Some(names(&["grep"])));
+        assert_eq!(narrowing.tools(Some(names(&["glob"]))), Some(vec![]), "nothing is ever added");
+        let other = roles.of("w", "s", names(&["r", "s"]).iter()).unwrap();
+        assert_eq!((other.tools(None), other.writable), (None, None));
+    }
+
+    #[test]
+    fn reading_alone_leaves_no_tool_that_changes_anything() {
+        let narrowing = Narrowing { read_only: true, ..Narrowing::default() };
+        let left = ["read_file", "list_dir", "grep", "glob", "tool_output"];
+        assert_eq!(narrowing.tools(None), Some(names(&left)));
+    }
+
+    #[test]
+    fn a_bad_name_is_named() {
+        let error = |value: Value| read(value).unwrap_err().to_string();
+        assert!(error(json!({"reviewer": {}})).contains("'reviewer' must be a workflow and a role"));
+        assert!(
+            error(json!({"w/r": {"tools": ["grepp"]}})).starts_with("roles: w/r: there is no tool 'grepp'")
+        );
+        assert!(error(json!({"w/r": {"readonly": true}})).contains("w/r: unknown field `readonly`"));
+        assert!(error(json!({"w/r": {"writable": "x"}})).starts_with("roles: w/r: invalid type"));
+        let roles = read(json!({"w/rewiever": {}, "other/x": {}})).unwrap();
+        let error = roles.of("w", "reviewer", names(&["reviewer"]).iter()).unwrap_err().to_string();
+        assert_eq!(error, "roles: the workflow w has no role 'rewiever'; it has reviewer");
+    }
+}

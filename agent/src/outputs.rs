@@ -1,0 +1,61 @@
+//! The names of full outputs: those of the nodes they will be in the record, and the nodes of earlier runs.
+//!
+//! Apart because the tools know no store. Only text nodes are found: a model can name what a transcript mentioned to
+//! it, and a hash cannot be guessed. It writes nothing.
+
+use std::io::{self, Cursor, Read};
+use std::path::PathBuf;
+
+use serde_json::Value;
+use uwf_engine::schema::builtin;
+use uwf_engine::{Clock, Hash, Store, StoreError};
+use uwf_tools::Outputs;
+
+/// The outputs in the store at `root`.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    /// The store's directory; opened when something is looked for, since tools run on threads of their own.
+    pub root: PathBuf,
+    /// ms since the epoch.
+    pub clock: Clock,
+}
+
+impl Outputs for Recorded {
+    fn name(&self, text: &mut dyn Read, length: u64) -> io::Result<String> {
+        Hash::of_text_stream(&builtin::TEXT, text, length).map(|hash| hash.to_string())
+    }
+
+    fn find(&self, name: &str) -> io::Result<Option<Box<dyn Read>>> {
+        let Ok(hash) = name.parse() else { return Ok(None) };
+        let found = Store::open(&self.root, self.clock).and_then(|store| store.find(&hash));
+        match found.map_err(|error: StoreError| io::Error::other(error))? {
+            Some(node) if node.type_ == builtin::TEXT => match node.payload {
+                Value::String(text) => Ok(Some(Box::new(Cursor::new(text)))),
+                _ => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_found_by_the_name_it_was_given_and_nothing_else_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let clock: Clock = || 1;
+        let store = Store::open(dir.path(), clock).unwrap();
+        let recorded = Recorded { root: dir.path().to_owned(), clock };
+        let text = "the output\n";
+        let name = recorded.name(&mut text.as_bytes(), text.len() as u64).unwrap();
+        assert!(recorded.find(&name).unwrap().is_none());
+        assert_eq!(store.put_text(text).unwrap().to_string(), name);
+        let mut found = String::new();
+        recorded.find(&name).unwrap().unwrap().read_to_string(&mut found).unwrap();
+        assert_eq!(found, text);
+        assert!(recorded.find(builtin::UWF_TURN.as_str()).unwrap().is_none(), "a schema is no output");
+        assert!(recorded.find("../x").unwrap().is_none());
+    }
+}

@@ -1,0 +1,216 @@
+//! The neutral words of a conversation with a model: messages, tool calls, requests, completions.
+//!
+//! Apart because loop, journal, record and every provider share them; no field name of any vendor appears here
+//! (those live in `openai` alone), and nothing here does I/O.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Who speaks in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Speaker {
+    /// The rules of the role: first, once.
+    System,
+    /// The engine's side: task, nudges, warnings, corrections.
+    User,
+    /// The model.
+    Assistant,
+    /// The result of one tool call.
+    Tool,
+}
+
+impl Speaker {
+    /// The word that providers and the record use: `system`, `user`, `assistant` or `tool`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Speaker::System => "system",
+            Speaker::User => "user",
+            Speaker::Assistant => "assistant",
+            Speaker::Tool => "tool",
+        }
+    }
+}
+
+/// Why a message is in the conversation; kept in the record, never sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// Said before the model's first turn.
+    Opening,
+    /// A turn of the model.
+    Turn,
+    /// The result of a tool call.
+    Result,
+    /// A text was no answer: what is missing.
+    Nudge,
+    /// A budget is nearly used up.
+    Warning,
+    /// A budget is used up: one last turn, without tools.
+    Grace,
+    /// An answer was not valid: the exact errors.
+    Correction,
+}
+
+impl Kind {
+    /// The word the record keeps.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Kind::Opening => "opening",
+            Kind::Turn => "turn",
+            Kind::Result => "result",
+            Kind::Nudge => "nudge",
+            Kind::Warning => "warning",
+            Kind::Grace => "grace",
+            Kind::Correction => "correction",
+        }
+    }
+}
+
+/// A call of a tool, as the model asked for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ToolCall {
+    /// Unique within the conversation; synthesised where the endpoint gives none.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments, JSON text exactly as sent (`{}` where nothing was sent).
+    pub arguments: String,
+}
+
+/// Gives each call that has no id, or one that is taken, an id that is nowhere else in the conversation `said`.
+pub(crate) fn make_ids_unique(calls: &mut [ToolCall], said: &[Message]) {
+    let earlier = said.iter().flat_map(|message| &message.tool_calls).map(|call| call.id.clone());
+    let mut taken: BTreeSet<String> = earlier.collect();
+    let mut number = taken.len();
+    for call in calls {
+        while call.id.is_empty() || taken.contains(&call.id) {
+            // Nine alphanumeric characters: the strictest rule among endpoints.
+            call.id = format!("call{number:05}");
+            number += 1;
+        }
+        taken.insert(call.id.clone());
+    }
+}
+
+/// One message, in the order of the conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Message {
+    /// Who speaks.
+    pub role: Speaker,
+    /// Why it is here.
+    pub kind: Kind,
+    /// The text; empty where there is none.
+    pub content: String,
+    /// What the model wants run; empty unless an assistant's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// Which call a tool message answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+    /// What the model thought aloud, where the endpoint tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+}
+
+impl Message {
+    /// A message of plain text.
+    pub(crate) fn text(role: Speaker, kind: Kind, content: impl Into<String>) -> Message {
+        Message {
+            role,
+            kind,
+            content: content.into(),
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            reasoning: None,
+        }
+    }
+
+    /// The answer to the tool call `id`.
+    pub(crate) fn result(id: &str, content: impl Into<String>) -> Message {
+        Message { tool_call_id: Some(id.to_owned()), ..Message::text(Speaker::Tool, Kind::Result, content) }
+    }
+}
+
+/// A tool as the model is told of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ToolDeclaration {
+    /// The name the model calls.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub parameters: Value,
+}
+
+/// Whether the model may call tools in this turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ToolChoice {
+    /// It may.
+    Auto,
+    /// It may not, though the tools stay declared (so that the cached prefix still matches).
+    None,
+}
+
+/// How to sample; sent only where set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Sampling {
+    /// 0 to 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// `low`, `medium`, `high`, or what the endpoint knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<String>,
+}
+
+/// One call of the model: everything said so far, and what it may do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request<'a> {
+    /// The conversation.
+    pub messages: &'a [Message],
+    /// The tools, in a stable order.
+    pub tools: &'a [ToolDeclaration],
+    /// Whether they may be called.
+    pub tool_choice: ToolChoice,
+    /// The model's name as the endpoint knows it.
+    pub model: &'a str,
+    /// How to sample.
+    pub sampling: &'a Sampling,
+}
+
+/// Tokens of one completion; absent where the endpoint does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TokenUsage {
+    /// Prompt tokens, cached ones included.
+    pub input_tokens: u64,
+    /// Completion tokens, reasoning ones included.
+    pub output_tokens: u64,
+    /// Prompt tokens that came from the endpoint's cache.
+    #[serde(default)]
+    pub cached_tokens: u64,
+    /// Completion tokens spent on reasoning.
+    #[serde(default)]
+    pub reasoning_tokens: u64,
+}
+
+/// What the model answered.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Completion {
+    /// The text; empty where there is none.
+    pub content: String,
+    /// What the model thought aloud, `None` when empty.
+    pub reasoning: Option<String>,
+    /// The tool calls in order.
+    pub tool_calls: Vec<ToolCall>,
+    /// The endpoint's word for why it stopped, kept as it came.
+    pub finish_reason: Option<String>,
+    /// What it cost, where told.
+    pub usage: Option<TokenUsage>,
+    /// The reply for the journal, without keys: the body, or the assembled stream.
+    pub raw: Value,
+}

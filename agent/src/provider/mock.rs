@@ -1,0 +1,199 @@
+//! The scripted provider: what the model says comes from a file, so that workflows, prompts and the loop run offline
+//! and always alike.
+//!
+//! Apart because it needs no network. Its faults go through the same verdicts and waits as a real endpoint's; a
+//! failed attempt uses up its entry, and the next attempt plays the next one.
+
+use bytes::Bytes;
+
+use super::fault::Fault;
+use super::message::{Completion, Request, make_ids_unique};
+use super::retry::{Attempts, RetryPolicy};
+use super::script::{Entry, MockPlace, Script};
+use super::{Completing, Progress, Provider, ProviderError, openai};
+
+/// A provider that plays the part of a script that is meant for one run.
+#[derive(Debug)]
+pub(crate) struct Mock {
+    script: Script,
+    entries: Vec<Entry>,
+    /// The next entry to play.
+    next: usize,
+    retry: RetryPolicy,
+    /// What errors call it.
+    url: String,
+}
+
+impl Mock {
+    /// The part of `script` for the run at `place`.
+    ///
+    /// # Errors
+    /// [`ProviderError::Script`] when the script has nothing for that place.
+    pub(crate) fn new(script: Script, place: MockPlace<'_>) -> Result<Mock, ProviderError> {
+        let entries = script.visit(&place)?.to_vec();
+        let url = format!("mock:{}", script.name());
+        Ok(Mock { script, entries, next: 0, retry: RetryPolicy::default(), url })
+    }
+
+    /// The next entry that fits the request, and its index.
+    fn take(&mut self, request: &Request<'_>) -> Result<(usize, Entry), ProviderError> {
+        let index = self.next;
+        let entry =
+            self.entries.get(index).ok_or_else(|| self.script.past_end(self.entries.len(), "call"))?;
+        entry.check(request).map_err(|reason| self.script.error(reason))?;
+        self.next += 1;
+        Ok((index, entry.clone()))
+    }
+}
+
+impl Provider for Mock {
+    fn complete<'a>(
+        &'a mut self,
+        request: Request<'a>,
+        progress: &'a mut dyn FnMut(Progress<'_>),
+    ) -> Completing<'a> {
+        Box::pin(async move {
+            let (retry, url) = (self.retry.clone(), self.url.clone());
+            let mut attempts = Attempts::new(&retry, &url);
+            loop {
+                let (index, entry) = self.take(&request)?;
+                tokio::time::sleep(entry.delay).await;
+                match play(&entry, index, &request, progress).await {
+                    Ok(completion) => return Ok(completion),
+                    Err(fault) => attempts.failed(fault, progress).await?,
+                }
+            }
+        })
+    }
+}
+
+/// What the entry does in process.
+async fn play(
+    entry: &Entry,
+    index: usize,
+    request: &Request<'_>,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Completion, Fault> {
+    if let Some(bytes) = entry.drop_after_bytes {
+        return Err(Fault::Cut { reason: format!("the connection ended after {bytes} bytes") });
+    }
+    if let Some(error) = &entry.error {
+        return Err(error.fault(entry.body.as_deref()));
+    }
+    if let Some(body) = &entry.body {
+        return openai::read_body(vec![Bytes::from(body.clone())], request, progress).await;
+    }
+    let mut completion = entry.completion(index, request.model);
+    make_ids_unique(&mut completion.tool_calls, request.messages);
+    if let Some(reasoning) = &completion.reasoning {
+        progress(Progress::Reasoning(reasoning));
+    }
+    if !completion.content.is_empty() {
+        progress(Progress::Text(&completion.content));
+    }
+    Ok(completion)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::provider::message::{Kind, Message, Sampling, Speaker, ToolChoice};
+
+    /// Plays `calls` completions; returns them and the progress in words.
+    async fn run(script: &str, calls: usize) -> (Vec<Result<Completion, String>>, Vec<String>) {
+        let script = Script::parse("s.yaml", script).unwrap();
+        let mut mock = Mock::new(script, MockPlace { role: "r", visit: 0, step: 0 }).unwrap();
+        let messages = [Message::text(Speaker::User, Kind::Opening, "Review")];
+        let sampling = Sampling::default();
+        let request = Request {
+            messages: &messages,
+            tools: &[],
+            tool_choice: ToolChoice::Auto,
+            model: "m",
+            sampling: &sampling,
+        };
+        let (mut completions, mut heard) = (Vec::new(), Vec::new());
+        for _ in 0..calls {
+            let progress = &mut |progress: Progress<'_>| {
+                heard.push(match progress {
+                    Progress::Text(text) => text.to_owned(),
+                    Progress::Reasoning(text) => format!("({text})"),
+                    Progress::Retry { attempt, wait, reason } => format!("{attempt}: {reason}, {wait:?}"),
+                });
+            };
+            completions.push(mock.complete(request, progress).await.map_err(|error| error.to_string()));
+        }
+        (completions, heard)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn entries_are_played_in_order_until_the_end() {
+        let (completions, heard) = run("turns: [{content: a, reasoning: hm}, {content: b}]", 3).await;
+        assert_eq!(completions[0].as_ref().unwrap().content, "a");
+        assert_eq!(completions[1].as_ref().unwrap().content, "b");
+        assert_eq!(
+            completions[2].as_ref().unwrap_err(),
+            "mock script s.yaml: has 2 entries, and one more call came"
+        );
+        assert_eq!(heard, ["(hm)", "a", "b"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn ids_that_a_script_repeats_are_replaced() {
+        let call = "{name: grep, id: a, arguments: {}}";
+        let (completions, _) = run(&format!("turns: [{{tool_calls: [{call}, {call}]}}]"), 1).await;
+        let calls = &completions[0].as_ref().unwrap().tool_calls;
+        assert_eq!((calls[0].id.as_str(), calls[1].id.as_str()), ("a", "call00000"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_fault_uses_up_its_entry_and_the_next_attempt_plays_the_next() {
+        let script = "turns: [{error: {status: 429, retry_after: 7, message: busy}}, {drop_after_bytes: 3}, {content: a}]";
+        let begun = tokio::time::Instant::now();
+        let (completions, heard) = run(script, 1).await;
+        assert_eq!(completions[0].as_ref().unwrap().content, "a");
+        assert_eq!(heard[0], "1: 429: busy, 7s");
+        assert!(heard[1].starts_with("2: the connection ended after 3 bytes"), "{heard:?}");
+        assert!(begun.elapsed() > Duration::from_secs(7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_permanent_error_ends_the_call_only() {
+        let (completions, _) = run("turns: [{error: {status: 401, message: no}}, {content: a}]", 2).await;
+        assert_eq!(completions[0].as_ref().unwrap_err(), "the endpoint mock:s.yaml answered 401: no");
+        assert_eq!(completions[1].as_ref().unwrap().content, "a");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_raw_body_is_read_as_an_endpoints_would_be() {
+        let script = "
+turns:
+  - body: {choices: [{message: {content: a}}]}
+  - body: \"data: {\\\"choices\\\": [{\\\"delta\\\": {\\\"content\\\": \\\"b\\\"}}]}\\n\\ndata: [DONE]\\n\\n\"
+  - {body: <html><title>Login</title>}
+  - {error: {status: 400}, body: {message: bad}}
+";
+        let (completions, heard) = run(script, 4).await;
+        assert_eq!(completions[0].as_ref().unwrap().content, "a");
+        assert_eq!(completions[1].as_ref().unwrap().content, "b");
+        assert!(completions[2].as_ref().unwrap_err().ends_with(r#"got an HTML page, "Login""#));
+        assert!(completions[3].as_ref().unwrap_err().ends_with("answered 400: bad"));
+        assert_eq!(heard, ["a", "b"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_delay_is_waited_for() {
+        let begun = tokio::time::Instant::now();
+        run("turns: [{content: a, delay_ms: 1500}]", 1).await;
+        assert_eq!(begun.elapsed().as_millis(), 1500);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_is_not_expected_fails_loudly() {
+        let (completions, _) = run("turns: [{content: a, expect: {last_contains: Fix}}]", 1).await;
+        let error = completions[0].as_ref().unwrap_err();
+        assert!(error.contains(r#"turns[0] expects the last message to contain "Fix""#), "{error}");
+    }
+}

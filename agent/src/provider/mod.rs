@@ -1,0 +1,131 @@
+//! Providers: whatever can complete a conversation. The trait, its errors, and the kinds there are.
+//!
+//! Apart so that the loop knows one shape only. A provider holds its own retry policy; it never touches the
+//! workspace, the journal or the store.
+
+mod fault;
+pub(crate) mod message;
+mod mock;
+pub(crate) mod openai;
+pub(crate) mod retry;
+pub(crate) mod script;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use message::{Completion, Request};
+use thiserror::Error;
+
+pub(crate) use mock::Mock;
+pub(crate) use openai::{EchoReasoning, OpenAi, OpenAiConfig};
+pub(crate) use script::{MockPlace, Script};
+
+/// What arrives while a completion is under way, for people and event streams; the completion repeats all of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Progress<'a> {
+    /// A piece of the text.
+    Text(&'a str),
+    /// A piece of the reasoning.
+    Reasoning(&'a str),
+    /// An attempt failed and is tried again after `wait`.
+    Retry {
+        /// The attempt that failed, from 1.
+        attempt: u32,
+        /// How long until the next one.
+        wait: Duration,
+        /// Why, in words.
+        reason: &'a str,
+    },
+}
+
+/// The completion to come.
+pub(crate) type Completing<'a> = Pin<Box<dyn Future<Output = Result<Completion, ProviderError>> + 'a>>;
+
+/// Something that completes a conversation.
+pub(crate) trait Provider {
+    /// Asks for the next turn. `progress` hears what arrives meanwhile; after a retry the text begins anew.
+    fn complete<'a>(
+        &'a mut self,
+        request: Request<'a>,
+        progress: &'a mut dyn FnMut(Progress<'_>),
+    ) -> Completing<'a>;
+}
+
+/// Why there is no completion. No variant carries a key or a header.
+#[derive(Debug, Error)]
+pub enum ProviderError {
+    /// Nobody answers there.
+    #[error("the endpoint {url} cannot be reached: {reason}")]
+    Unreachable {
+        /// The URL that was asked, without its query.
+        url: String,
+        /// The innermost cause.
+        reason: String,
+    },
+    /// The endpoint refused for good.
+    #[error("the endpoint {url} answered {status}: {message}")]
+    Refused {
+        /// The URL that was asked.
+        url: String,
+        /// The HTTP status (200 when the error came inside a reply).
+        status: u16,
+        /// The endpoint's words, cut to a readable length.
+        message: String,
+    },
+    /// The endpoint went on failing until the tries or the time were used up.
+    #[error("the endpoint {url} failed {attempts} times, at last with: {last}")]
+    Exhausted {
+        /// The URL that was asked.
+        url: String,
+        /// How many attempts were made.
+        attempts: u32,
+        /// The last failure.
+        last: String,
+    },
+    /// The conversation is longer than the model's window.
+    #[error("the conversation is longer than the model's context window: {message}")]
+    ContextLength {
+        /// The endpoint's words.
+        message: String,
+    },
+    /// The reply could not be understood.
+    #[error("the reply of {url} is not a chat completion: {reason}")]
+    Malformed {
+        /// The URL that was asked.
+        url: String,
+        /// What was wrong, with the start of the body.
+        reason: String,
+    },
+    /// The provider is not set up rightly (a bad base URL, a key that cannot be a header …).
+    #[error("{0}")]
+    Setup(String),
+    /// The mock script does not fit the run.
+    #[error("mock script {script}: {reason}")]
+    Script {
+        /// The script file.
+        script: String,
+        /// Which entry, and what was expected.
+        reason: String,
+    },
+}
+
+impl ProviderError {
+    /// What the person can do about it, where there is something to say.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            ProviderError::Unreachable { .. } => {
+                Some("check --base-url (or provider.baseUrl) and that the server runs")
+            }
+            ProviderError::Refused { status: 401 | 403, .. } => {
+                Some("check the API key: UWF_API_KEY, or apiKey / apiKeyEnv of the provider")
+            }
+            ProviderError::Refused { status: 404, .. } => {
+                Some("check the base URL (usually ending in /v1) and the model's name")
+            }
+            ProviderError::ContextLength { .. } => Some("use a model with a larger window"),
+            ProviderError::Script { .. } => Some("mend the script, or the workflow it is meant for"),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! What endpoints send, read leniently: a chunk of a stream and a whole reply are one shape here, and a field of
+//! another type than expected counts as absent.
+//!
+//! Apart because it is the reading half of the vendor's field names; what the fields mean together is `assemble`'s.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::provider::message::TokenUsage;
+
+/// A chunk, or a whole reply.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Chunk {
+    #[serde(deserialize_with = "list")]
+    pub(super) choices: Vec<Choice>,
+    #[serde(deserialize_with = "lenient")]
+    usage: Option<Usage>,
+    #[serde(deserialize_with = "lenient")]
+    x_groq: Vendor,
+}
+
+/// Where one vendor puts the usage of a stream.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Vendor {
+    #[serde(deserialize_with = "lenient")]
+    usage: Option<Usage>,
+}
+
+/// One choice; we ask for one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Choice {
+    #[serde(deserialize_with = "lenient")]
+    pub(super) index: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
+    delta: Option<Said>,
+    #[serde(deserialize_with = "lenient")]
+    message: Option<Said>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) finish_reason: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    usage: Option<Usage>,
+    /// An error of this choice alone.
+    pub(super) error: Option<Value>,
+}
+
+/// What the model says: a piece in a stream, else all of it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Said {
+    content: Value,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) reasoning_content: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) reasoning: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) refusal: Option<String>,
+    #[serde(deserialize_with = "list")]
+    pub(super) tool_calls: Vec<CallPiece>,
+}
+
+/// A tool call, or a fragment of one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CallPiece {
+    #[serde(deserialize_with = "lenient")]
+    pub(super) index: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) id: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) function: FunctionPiece,
+}
+
+/// The function of a call.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct FunctionPiece {
+    #[serde(deserialize_with = "lenient")]
+    pub(super) name: String,
+    arguments: Value,
+}
+
+/// Tokens, under the names of several vendors.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    #[serde(deserialize_with = "count")]
+    prompt_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    completion_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    output_tokens: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
+    prompt_tokens_details: Details,
+    #[serde(deserialize_with = "lenient")]
+    completion_tokens_details: Details,
+    #[serde(deserialize_with = "count")]
+    cached_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    prompt_cache_hit_tokens: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Details {
+    #[serde(deserialize_with = "count")]
+    cached_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    reasoning_tokens: Option<u64>,
+}
+
+impl Chunk {
+    /// Never fails: what is no object is an empty chunk.
+    pub(super) fn read(value: &Value) -> Chunk {
+        Chunk::deserialize(value).unwrap_or_default()
+    }
+
+    /// The tokens, where this chunk counts any.
+    pub(super) fn usage(&self) -> Option<TokenUsage> {
+        let of_choices = self.choices.iter().find_map(|choice| choice.usage.as_ref());
+        self.usage.as_ref().or(self.x_groq.usage.as_ref()).or(of_choices).and_then(Usage::tokens)
+    }
+}
+
+impl Choice {
+    /// What is said, in a stream or not; nothing where it is null or absent.
+    pub(super) fn said(&self) -> Option<&Said> {
+        self.delta.as_ref().or(self.message.as_ref())
+    }
+
+    /// Whether this is the choice of a whole reply.
+    pub(super) fn is_whole(&self) -> bool {
+        self.delta.is_none() && self.message.is_some()
+    }
+}
+
+impl Said {
+    /// The text, and the thinking that some endpoints put among the parts of the content.
+    pub(super) fn content(&self) -> (String, String) {
+        let mut texts = (String::new(), String::new());
+        match &self.content {
+            Value::String(text) => texts.0.push_str(text),
+            Value::Array(parts) => parts.iter().for_each(|part| read_part(part, &mut texts)),
+            part => read_part(part, &mut texts),
+        }
+        texts
+    }
+}
+
+impl FunctionPiece {
+    /// The arguments as text; an object as its JSON, null as nothing.
+    pub(super) fn arguments(&self) -> String {
+        match &self.arguments {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl Usage {
+    fn tokens(&self) -> Option<TokenUsage> {
+        let input = self.prompt_tokens.or(self.input_tokens);
+        let output = self.completion_tokens.or(self.output_tokens);
+        let cached = self.prompt_tokens_details.cached_tokens;
+        let cached = cached.or(self.cached_tokens).or(self.prompt_cache_hit_tokens);
+        (input.is_some() || output.is_some()).then(|| TokenUsage {
+            input_tokens: input.unwrap_or(0),
+            output_tokens: output.unwrap_or(0),
+            cached_tokens: cached.unwrap_or(0),
+            reasoning_tokens: self.completion_tokens_details.reasoning_tokens.unwrap_or(0),
+        })
+    }
+}
+
+/// A part of a content: `{"type": "text", "text": …}` or `{"type": "thinking", "thinking": [parts]}`.
+fn read_part(part: &Value, texts: &mut (String, String)) {
+    match part {
+        Value::String(text) => texts.0.push_str(text),
+        Value::Object(part) => {
+            if let Some(Value::String(text)) = part.get("text") {
+                texts.0.push_str(text);
+            }
+            match part.get("thinking") {
+                Some(Value::String(text)) => texts.1.push_str(text),
+                Some(Value::Array(parts)) => {
+                    let texts_of = parts.iter().filter_map(|part| part.get("text")?.as_str());
+                    texts_of.for_each(|text| texts.1.push_str(text));
+                }
+                _ => {}
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The value, or the default where it is of another type.
+fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<T, D::Error> {
+    Ok(T::deserialize(Value::deserialize(from)?).unwrap_or_default())
+}
+
+/// A list without the items that are of another type; one item alone is a list of it.
+fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Vec<T>, D::Error> {
+    let items = match Value::deserialize(from)? {
+        Value::Array(items) => items,
+        Value::Null => Vec::new(),
+        one => vec![one],
+    };
+    Ok(items.into_iter().filter_map(|item| T::deserialize(item).ok()).collect())
+}
+
+/// A count: a whole number, also one written as a fraction or a text.
+fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    let number = match Value::deserialize(from)? {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    // Counts of tokens are far below 2^53; what is not is nonsense, and nonsense is zero.
+    Ok(number.filter(|number| number.is_finite()).map(|number| number.clamp(0.0, 9e15) as u64))
+}
+
+impl CallPiece {
+    /// A call that came in one piece, without index or id.
+    pub(super) fn whole(name: &str, arguments: &str) -> CallPiece {
+        let function = FunctionPiece { name: name.to_owned(), arguments: Value::from(arguments) };
+        CallPiece { function, ..CallPiece::default() }
+    }
+}

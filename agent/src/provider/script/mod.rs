@@ -1,0 +1,251 @@
+//! Mock scripts: what a scripted model says, turn by turn. One format, played in process by `mock` and over HTTP by
+//! the mock server.
+//!
+//! ```yaml
+//! turns:                         # one entry a model call; or: roles: {reviewer: [{turns: […]}, …]}, one a visit
+//!   - tool_calls: [{name: read_file, arguments: {path: README.md}}]
+//!     expect: {last_contains: "Review"}
+//!   - error: {status: 429, retry_after: 1}
+//!   - content: "---\n$status: done\n---\nFine."
+//! ```
+//!
+//! Apart because two players share it. Reading (`read`) names every problem at once; `expect` checks a request.
+//! Nothing here waits, talks or counts calls: where a player stands in a script is the player's business.
+
+mod expect;
+mod read;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+pub(crate) use expect::Expect;
+
+use serde_json::{Map, Value, json};
+
+use super::ProviderError;
+use super::fault::{Complaint, Fault};
+use super::message::{Completion, Request, TokenUsage, ToolCall};
+use super::openai::{complaint, reply};
+
+/// A script, read and checked.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Script {
+    /// The file, for errors.
+    name: String,
+    plan: Plan,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Plan {
+    /// `turns:` one entry a model call.
+    Turns(Vec<Entry>),
+    /// `roles:` the entries of each visit of each role; never without a visit.
+    Roles(BTreeMap<String, Vec<Vec<Entry>>>),
+    /// `steps:` the answer of each step of the thread.
+    Steps(Vec<Step>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Step {
+    role: String,
+    entry: Entry,
+}
+
+/// What the model does in one call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Entry {
+    /// Where it stands in the script, for errors: `turns[0]`.
+    pub(crate) at: String,
+    pub(crate) content: Option<String>,
+    pub(crate) tool_calls: Vec<ScriptedCall>,
+    pub(crate) reasoning: Option<String>,
+    pub(crate) finish_reason: Option<String>,
+    pub(crate) usage: TokenUsage,
+    pub(crate) expect: Expect,
+    /// A failure instead of an answer.
+    pub(crate) error: Option<ScriptedError>,
+    /// The connection ends after this many bytes of the reply's body.
+    pub(crate) drop_after_bytes: Option<u64>,
+    /// How long the endpoint is silent before it answers.
+    pub(crate) delay: Duration,
+    /// The reply's body as it is, instead of a completion.
+    pub(crate) body: Option<String>,
+}
+
+/// A tool call the model makes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ScriptedCall {
+    /// Given, else numbered by where it stands in the script.
+    pub(crate) id: Option<String>,
+    pub(crate) name: String,
+    pub(crate) arguments: String,
+}
+
+/// An error the endpoint answers with.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ScriptedError {
+    /// 200: the error comes inside a reply.
+    pub(crate) status: u16,
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) message: String,
+    pub(crate) code: Option<String>,
+}
+
+/// Where a run stands in its thread: it selects the entries that are meant for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MockPlace<'a> {
+    /// The role that runs.
+    pub role: &'a str,
+    /// How many earlier steps of the chain are of this role.
+    pub visit: usize,
+    /// How many steps the chain has.
+    pub step: usize,
+}
+
+impl Script {
+    /// Reads the script at `path`, JSON or YAML.
+    ///
+    /// # Errors
+    /// [`ProviderError::Script`] names everything that is wrong, each with its place in the script.
+    pub(crate) fn load(path: &Path) -> Result<Script, ProviderError> {
+        let name = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Script::parse(&name, &text),
+            Err(error) => {
+                Err(ProviderError::Script { script: name, reason: format!("cannot be read: {error}") })
+            }
+        }
+    }
+
+    /// Reads a script from its text; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// As [`Script::load`].
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Script, ProviderError> {
+        let plan =
+            read::plan(text).map_err(|reason| ProviderError::Script { script: name.to_owned(), reason })?;
+        Ok(Script { name: name.to_owned(), plan })
+    }
+
+    /// What errors call it: the file.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The entries of one run of a role, in order.
+    pub(crate) fn visit(&self, place: &MockPlace<'_>) -> Result<&[Entry], ProviderError> {
+        match &self.plan {
+            Plan::Turns(turns) => Ok(turns),
+            Plan::Roles(roles) => {
+                let visits = roles.get(place.role).ok_or_else(|| self.no_role(place.role))?;
+                Ok(&visits[place.visit.min(visits.len() - 1)])
+            }
+            Plan::Steps(steps) => {
+                let step = steps.get(place.step).ok_or_else(|| self.past_end(steps.len(), "step"))?;
+                self.same_role(step, place.role)?;
+                Ok(std::slice::from_ref(&step.entry))
+            }
+        }
+    }
+
+    /// The entry for the request that arrives as number `index` (from 0): of all requests, or under `roles:` of
+    /// those of `role`, whose visits follow one another and whose last visit repeats.
+    pub(crate) fn arrival(&self, role: Option<&str>, index: usize) -> Result<&Entry, ProviderError> {
+        match &self.plan {
+            Plan::Turns(turns) => turns.get(index).ok_or_else(|| self.past_end(turns.len(), "call")),
+            Plan::Roles(roles) => {
+                let role =
+                    role.ok_or_else(|| self.error("has `roles:`, and the request names no role".into()))?;
+                let visits = roles.get(role).ok_or_else(|| self.no_role(role))?;
+                let last = visits.last().map_or(&[][..], Vec::as_slice);
+                Ok(visits.iter().flatten().chain(last.iter().cycle()).nth(index).expect("a visit has turns"))
+            }
+            Plan::Steps(steps) => {
+                let step = steps.get(index).ok_or_else(|| self.past_end(steps.len(), "step"))?;
+                role.map_or(Ok(()), |role| self.same_role(step, role))?;
+                Ok(&step.entry)
+            }
+        }
+    }
+
+    /// Whether requests are counted role by role.
+    pub(crate) fn counts_by_role(&self) -> bool {
+        matches!(self.plan, Plan::Roles(_))
+    }
+
+    /// A [`ProviderError::Script`] of this script.
+    pub(crate) fn error(&self, reason: String) -> ProviderError {
+        ProviderError::Script { script: self.name.clone(), reason }
+    }
+
+    /// The script ended: it has only so many entries.
+    pub(crate) fn past_end(&self, entries: usize, asked: &str) -> ProviderError {
+        let noun = if entries == 1 { "entry" } else { "entries" };
+        self.error(format!("has {entries} {noun}, and one more {asked} came"))
+    }
+
+    fn no_role(&self, role: &str) -> ProviderError {
+        let Plan::Roles(roles) = &self.plan else {
+            return self.error(format!("has nothing for role {role}"));
+        };
+        let known: Vec<&str> = roles.keys().map(String::as_str).collect();
+        self.error(format!("has nothing for role {role}, only for {}", known.join(", ")))
+    }
+
+    fn same_role(&self, step: &Step, role: &str) -> Result<(), ProviderError> {
+        if step.role == role {
+            return Ok(());
+        }
+        Err(self.error(format!("{} is for role {}, and {role} came", step.entry.at, step.role)))
+    }
+}
+
+impl Entry {
+    /// Whether the request is what the entry expects; `Err` names the entry and what it misses.
+    pub(crate) fn check(&self, request: &Request<'_>) -> Result<(), String> {
+        self.expect.check(request).map_err(|reason| format!("{} {reason}", self.at))
+    }
+
+    /// The completion of an entry without faults, played as number `index` (from 0).
+    pub(crate) fn completion(&self, index: usize, model: &str) -> Completion {
+        let named = |(n, call): (usize, &ScriptedCall)| ToolCall {
+            // Nine alphanumeric characters: the strictest rule among endpoints.
+            id: call.id.clone().unwrap_or_else(|| format!("m{index:04}{n:04}")),
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+        };
+        let stop = if self.tool_calls.is_empty() { "stop" } else { "tool_calls" };
+        let mut completion = Completion {
+            content: self.content.clone().unwrap_or_default(),
+            reasoning: self.reasoning.clone(),
+            tool_calls: self.tool_calls.iter().enumerate().map(named).collect(),
+            finish_reason: Some(self.finish_reason.clone().unwrap_or_else(|| stop.to_owned())),
+            usage: Some(self.usage),
+            raw: Value::Null,
+        };
+        completion.raw = reply::body(head(index, model), &completion);
+        completion
+    }
+}
+
+/// The fields of a scripted reply as a whole; nothing in them changes from run to run.
+pub(crate) fn head(index: usize, model: &str) -> Map<String, Value> {
+    let fields = [("id", json!(format!("mock-{index}"))), ("created", json!(0)), ("model", json!(model))];
+    fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+impl ScriptedError {
+    /// The same failure as an endpoint's; its words are those of `body`, where there is one.
+    pub(crate) fn fault(&self, body: Option<&str>) -> Fault {
+        let scripted = || Complaint { code: self.code.clone(), ..Complaint::words(self.message.clone()) };
+        let complaint = body.map_or_else(scripted, complaint::of_body);
+        match self.status {
+            200 => Fault::InBand { complaint },
+            status => Fault::Status { status, complaint, retry_after: self.retry_after },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

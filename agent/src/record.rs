@@ -1,0 +1,322 @@
+//! The record: from the journal's entries to turn nodes, the detail node, the output and the step.
+//!
+//! Apart because this is the only place that knows the shapes of those nodes. It writes them in one batch (one sync)
+//! and notes or clears failed attempts; it never moves the head.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use thiserror::Error;
+use uwf_engine::schema::builtin;
+use uwf_engine::{AdapterOutput, Hash, RoleContext, StepNode, Store, StoreError, ThreadError, Usage, thread};
+use uwf_tools::ToolOutput;
+use uwf_tools::sandbox::Enforced;
+
+use crate::frontmatter::Extracted;
+use crate::journal::{Entry, FileChange, ToolFacts};
+use crate::provider::message::{Message, TokenUsage};
+
+/// The name under which steps say who made them.
+pub(crate) const AGENT: &str = "uwf-builtin";
+
+/// Where a run failed; the word is in the failed step's output and decides the exit code of a stand-alone run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Phase {
+    /// No valid answer.
+    Answer,
+    /// A limit ended the run.
+    Budget,
+    /// The provider gave no completion.
+    Provider,
+    /// Commands cannot be confined as asked.
+    Sandbox,
+}
+
+/// A run that gave no valid answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    /// Where.
+    pub phase: Phase,
+    /// Why, in words.
+    pub error: String,
+}
+
+/// A run that is over, ready to be recorded.
+pub(crate) struct Finished<'a> {
+    /// The session, as the journal is called.
+    pub session: &'a str,
+    /// The model's name.
+    pub model: &'a str,
+    /// What was set, without keys.
+    pub settings: &'a Value,
+    /// The opening messages as text.
+    pub assembled: String,
+    /// Everything that was said and done, in order.
+    pub entries: &'a [Entry],
+    /// The directory it worked in.
+    pub workspace: &'a str,
+    /// What commands ran under.
+    pub sandbox: &'a Enforced,
+    /// How it ended.
+    pub outcome: &'a Result<Extracted, Failure>,
+    /// ms since the epoch.
+    pub completed_at: u64,
+}
+
+impl Finished<'_> {
+    /// When the run started: the time of its first entry.
+    fn started_at(&self) -> u64 {
+        match self.entries.first() {
+            Some(Entry::Run { at, .. } | Entry::Said { at, .. }) => *at,
+            _ => self.completed_at,
+        }
+    }
+}
+
+/// Why the record could not be written. The journal still holds the run.
+#[derive(Debug, Error)]
+pub enum RecordError {
+    /// The store refused.
+    #[error("the record of the run cannot be stored")]
+    Store(#[from] StoreError),
+    /// The list of failed attempts could not be changed.
+    #[error("the failed attempts of the role cannot be noted")]
+    Attempts(#[from] ThreadError),
+    /// A full output that was kept beside the journal is gone.
+    #[error("the full output of a tool, {path}, cannot be read")]
+    Spool {
+        /// The file.
+        path: String,
+        /// The disk's reason.
+        source: std::io::Error,
+    },
+}
+
+/// Writes the record of a run and says what the engine is to be told.
+///
+/// # Errors
+/// Nothing is listed as an attempt and no step exists unless every node is durable.
+pub(crate) fn write(
+    store: &Store,
+    context: &RoleContext,
+    run: &Finished<'_>,
+) -> Result<AdapterOutput, RecordError> {
+    let attempts = &context.previous_attempts;
+    let mut batch = Batch::default();
+    let usage = usage(run);
+    let detail = detail(&mut batch, run)?;
+    let (output, output_schema, body) = output(run.outcome);
+    let output_hash = batch.add(output_schema, output.clone());
+    let step = StepNode {
+        start: context.start_hash,
+        prev: context.prev(),
+        role: context.role_name.clone(),
+        output: output_hash,
+        detail,
+        agent: AGENT.to_owned(),
+        edge_prompt: context.edge_prompt.clone(),
+        started_at_ms: run.started_at(),
+        completed_at_ms: run.completed_at,
+        cwd: run.workspace.to_owned(),
+        assembled_prompt: Some(batch.text(&run.assembled)),
+        usage: Some(usage.clone()),
+        previous_attempts: (run.outcome.is_ok() && !attempts.is_empty()).then_some(attempts.clone()),
+    };
+    let step_hash = batch.add(builtin::STEP_NODE, json!(step));
+    store.put_all(&batch.nodes)?;
+    let error_message = run.outcome.as_ref().err().map(|failure| failure.error.clone());
+    if error_message.is_some() {
+        thread::record_failure(store, &context.thread, &context.role_name, &step_hash)?;
+    }
+    Ok(AdapterOutput {
+        step_hash,
+        detail_hash: detail,
+        role: context.role_name.clone(),
+        frontmatter: output,
+        body,
+        started_at_ms: run.started_at(),
+        completed_at_ms: run.completed_at,
+        usage: Some(usage),
+        is_error: error_message.is_some(),
+        error_message,
+    })
+}
+
+/// Forgets the failed attempts that a success links. After the reply is in the journal: until then they must be found
+/// again.
+///
+/// # Errors
+/// The store's.
+pub(crate) fn settle(store: &Store, context: &RoleContext, reply: &AdapterOutput) -> Result<(), RecordError> {
+    if reply.is_error || context.previous_attempts.is_empty() {
+        return Ok(());
+    }
+    Ok(thread::clear_failures(store, &context.thread, &context.role_name)?)
+}
+
+/// What the journal keeps of a tool's work.
+pub(crate) fn facts(output: &ToolOutput) -> ToolFacts {
+    let change = |change: &uwf_tools::Change| FileChange {
+        path: change.path.clone(),
+        before: change.before.as_deref().map(content),
+        after: content(&change.after),
+    };
+    ToolFacts {
+        is_error: output.is_error,
+        exit_code: output.facts.exit_code,
+        signal: output.facts.signal,
+        timed_out: output.facts.timed_out,
+        cancelled: output.facts.cancelled,
+        output_bytes: output.facts.output_bytes,
+        spool: output.facts.spool.clone(),
+        undone: output.facts.undone.clone(),
+        changes: output.facts.changes.iter().map(change).collect(),
+    }
+}
+
+/// A file's content as text: what is not UTF-8 as a data URL (RFC 2397), so that no byte is lost.
+fn content(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => format!("data:application/octet-stream;base64,{}", STANDARD.encode(bytes)),
+    }
+}
+
+/// Nodes to be written together.
+#[derive(Default)]
+struct Batch {
+    nodes: Vec<(Hash, Value)>,
+}
+
+impl Batch {
+    fn add(&mut self, type_: Hash, payload: Value) -> Hash {
+        let hash = Hash::of(&type_, &payload);
+        self.nodes.push((type_, payload));
+        hash
+    }
+
+    fn text(&mut self, text: &str) -> Hash {
+        self.add(builtin::TEXT, Value::from(text))
+    }
+}
+
+fn output(outcome: &Result<Extracted, Failure>) -> (Value, Hash, String) {
+    match outcome {
+        Ok(answer) => (answer.output.clone(), answer.schema, answer.body.clone()),
+        Err(failure) => {
+            let output = json!({"$status": "error", "error": failure.error, "phase": failure.phase});
+            (output, builtin::ERROR_OUTPUT, String::new())
+        }
+    }
+}
+
+fn usage(run: &Finished<'_>) -> Usage {
+    let duration = run.completed_at.saturating_sub(run.started_at()) as f64 / 1000.0;
+    let mut usage = Usage { turns: 0, input_tokens: 0, output_tokens: 0, duration };
+    for entry in run.entries {
+        if let Entry::Answered { usage: spent, .. } = entry {
+            usage.turns += 1;
+            usage.input_tokens += spent.map_or(0, |spent| spent.input_tokens);
+            usage.output_tokens += spent.map_or(0, |spent| spent.output_tokens);
+        }
+    }
+    usage
+}
+
+/// The detail node with its turns.
+fn detail(batch: &mut Batch, run: &Finished<'_>) -> Result<Hash, RecordError> {
+    let mut messages = Vec::new();
+    let mut turns = Vec::new();
+    for entry in run.entries {
+        let Some(turn) = turn(batch, entry)? else { continue };
+        let hash = batch.add(builtin::UWF_TURN, turn);
+        messages.push(hash);
+        if matches!(entry, Entry::Answered { .. } | Entry::Finished { .. }) {
+            turns.push(hash);
+        }
+    }
+    let detail = json!({
+        "sessionId": run.session,
+        "model": run.model,
+        "duration": run.completed_at.saturating_sub(run.started_at()),
+        "turnCount": run.entries.iter().filter(|entry| matches!(entry, Entry::Answered { .. })).count(),
+        "turns": turns,
+        "messages": messages,
+        "sandbox": run.sandbox,
+        "settings": run.settings,
+        "changes": changes(batch, run.entries),
+    });
+    Ok(batch.add(builtin::UWF_DETAIL, detail))
+}
+
+/// What changed, by path: the content before the first change of a file and after the last.
+fn changes(batch: &mut Batch, entries: &[Entry]) -> Vec<Value> {
+    let mut changed: BTreeMap<&str, (Option<&str>, &str)> = BTreeMap::new();
+    let finished = entries.iter().filter_map(|entry| match entry {
+        Entry::Finished { facts, .. } => Some(&facts.changes),
+        _ => None,
+    });
+    for FileChange { path, before, after } in finished.flatten() {
+        changed.entry(path).or_insert((before.as_deref(), after)).1 = after;
+    }
+    let node = |(path, (before, after)): (&str, (Option<&str>, &str))| {
+        let before = before.map(|content| batch.text(content));
+        json!({"path": path, "before": before, "after": batch.text(after)})
+    };
+    changed.into_iter().map(node).collect()
+}
+
+/// A message as a turn node; nothing for the entries that are no messages.
+fn turn(batch: &mut Batch, entry: &Entry) -> Result<Option<Value>, RecordError> {
+    let turn = match entry {
+        Entry::Said { message, at } => turn_node(message, *at),
+        Entry::Answered { message, at, duration_ms, usage, .. } => {
+            let mut turn = turn_node(message, *at);
+            turn["durationMs"] = json!(duration_ms);
+            turn["usage"] = json!(usage.map(|usage: TokenUsage| usage));
+            turn
+        }
+        Entry::Finished { message, at, duration_ms, facts } => {
+            let mut turn = turn_node(message, *at);
+            turn["durationMs"] = json!(duration_ms);
+            turn["exitCode"] = json!(facts.exit_code);
+            if let (Some(spool), Some(call)) = (&facts.spool, &message.tool_call_id) {
+                turn["outputs"] = json!({ call: batch.text(&full_output(spool)?) });
+            }
+            turn
+        }
+        Entry::Run { .. } | Entry::Started { .. } | Entry::Replied { .. } => return Ok(None),
+    };
+    Ok(Some(turn))
+}
+
+fn turn_node(message: &Message, at: u64) -> Value {
+    let calls = message.tool_calls.iter();
+    let calls: Vec<Value> =
+        calls.map(|call| json!({"id": call.id, "name": call.name, "args": call.arguments})).collect();
+    json!({
+        "role": message.role,
+        "content": message.content,
+        "toolCalls": if calls.is_empty() { Value::Null } else { Value::from(calls) },
+        "reasoning": message.reasoning,
+        "kind": message.kind,
+        "callId": message.tool_call_id,
+        "at": at,
+        "durationMs": null,
+        "exitCode": null,
+        "usage": null,
+        "outputs": {},
+    })
+}
+
+/// The spooled output as text; bytes that are not UTF-8 become U+FFFD.
+fn full_output(spool: &std::path::Path) -> Result<String, RecordError> {
+    let read = std::fs::read(spool);
+    let bytes = read.map_err(|source| RecordError::Spool { path: spool.display().to_string(), source })?;
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}

@@ -1,0 +1,77 @@
+//! What must never be written anywhere, and its removal from what endpoints and commands say.
+//!
+//! Apart because a key may be echoed by an endpoint, in an error or an answer, or be found by a command, and errors,
+//! journals and records are read by many.
+
+use std::borrow::Cow;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+/// Shorter "secrets" are placeholders that local servers want (`none`, `x`); blotting them out would only garble.
+const SHORTEST: usize = 5;
+
+/// The secrets of one endpoint.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Secrets(Vec<SecretString>);
+
+impl Secrets {
+    /// One more.
+    pub(crate) fn add(&mut self, secret: &str) {
+        if secret.len() >= SHORTEST {
+            self.0.push(secret.into());
+        }
+    }
+
+    /// The secrets themselves, to be kept from the environment of commands.
+    pub(crate) fn values(&self) -> Vec<String> {
+        self.0.iter().map(|secret| secret.expose_secret().to_owned()).collect()
+    }
+
+    /// The text with each secret replaced by `***`. To be called before a text is cut: half a key is a secret too.
+    pub(crate) fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.0.iter().fold(Cow::Borrowed(text), |text, secret| {
+            let secret = secret.expose_secret();
+            if text.contains(secret) { Cow::Owned(text.replace(secret, "***")) } else { text }
+        })
+    }
+
+    /// The same for every text within a value, keys of mappings included.
+    pub(crate) fn clean_value(&self, value: Value) -> Value {
+        if self.0.is_empty() {
+            return value;
+        }
+        match value {
+            Value::String(text) => Value::String(self.clean(&text).into_owned()),
+            Value::Array(items) => items.into_iter().map(|item| self.clean_value(item)).collect(),
+            Value::Object(map) => map
+                .into_iter()
+                .map(|(key, item)| (self.clean(&key).into_owned(), self.clean_value(item)))
+                .collect(),
+            other => other,
+        }
+    }
+}
+
+/// Whether a header or parameter of this name holds a secret.
+pub(crate) fn sounds_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["key", "token", "auth", "secret", "cookie", "password", "sig"].iter().any(|word| name.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn secrets_are_removed_wherever_they_stand() {
+        let mut secrets = Secrets::default();
+        secrets.add("sk-12345");
+        secrets.add("none");
+        let told = json!({"error": {"message": "bad key sk-12345", "sk-12345": [1, "sk-12345", "none"]}});
+        let cleaned = secrets.clean_value(told);
+        assert_eq!(cleaned, json!({"error": {"message": "bad key ***", "***": [1, "***", "none"]}}));
+    }
+}

@@ -1,0 +1,383 @@
+//! From what was typed, the environment and the files to what a run works with: flags over environment over
+//! `agents/builtin.yaml` over `config.yaml`.
+//!
+//! Apart from `cli` so that the precedence can be read (and tested) in one place. It reads the two files and nothing
+//! else; keys are held as secrets and appear in no description of the settings.
+
+mod origins;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use thiserror::Error;
+use uwf_engine::config::{self, Config, ConfigError};
+use uwf_engine::{Env, Workflow};
+
+use uwf_tools::sandbox::Level;
+
+use crate::budget::Limits;
+use crate::confinement::{FileSandbox, SandboxSettings};
+use crate::narrowing::{Narrowing, NarrowingError, Narrowings};
+use crate::provider::EchoReasoning;
+use crate::provider::message::Sampling;
+use crate::secrets::{Secrets, sounds_secret};
+
+/// What was typed for a run; everything optional.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Flags {
+    /// `--model`.
+    pub model: Option<String>,
+    /// `--base-url`.
+    pub base_url: Option<String>,
+    /// `--mock`.
+    pub mock: Option<PathBuf>,
+    /// `--max-turns`.
+    pub max_turns: Option<u64>,
+    /// `--max-tokens`.
+    pub max_tokens: Option<u64>,
+    /// `--timeout`.
+    pub timeout: Option<Duration>,
+    /// `--tools`.
+    pub tools: Option<Vec<String>>,
+    /// `--sandbox`.
+    pub sandbox: Option<Level>,
+    /// `--allow-network`.
+    pub allow_network: bool,
+    /// `--temperature`, `--reasoning-effort`.
+    pub sampling: Sampling,
+}
+
+/// What a run works with.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// Who completes.
+    pub provider: ProviderSettings,
+    /// The model's name as the endpoint knows it.
+    pub model: String,
+    /// How to sample.
+    pub sampling: Sampling,
+    /// What may be spent.
+    pub limits: Limits,
+    /// The tools to offer; `None` is all.
+    pub tools: Option<Vec<String>>,
+    /// What is taken away from single roles.
+    pub roles: Narrowings,
+    /// What is taken away from the role that is played; see [`Settings::for_role`].
+    pub narrowing: Narrowing,
+    /// What commands may reach.
+    pub sandbox: SandboxSettings,
+}
+
+/// Who completes.
+#[derive(Clone, Debug)]
+pub(crate) enum ProviderSettings {
+    /// A scripted model.
+    Mock(PathBuf),
+    /// An OpenAI-compatible endpoint.
+    OpenAi(Endpoint),
+}
+
+/// An OpenAI-compatible endpoint.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoint {
+    /// Where, up to and without `/chat/completions`.
+    pub base_url: String,
+    /// The key meant for this host.
+    pub api_key: Option<SecretString>,
+    /// Headers to send along.
+    pub headers: BTreeMap<String, String>,
+    /// Whether to ask for a stream.
+    pub stream: bool,
+    /// Which of the model's reasoning it gets back.
+    pub echo_reasoning: EchoReasoning,
+}
+
+/// What is wrong with the settings. No variant carries a key.
+#[derive(Debug, Error)]
+pub enum SettingsError {
+    /// A file is not what it should be.
+    #[error("{path}{}: {message}", .line.map(|line| format!(":{line}")).unwrap_or_default())]
+    Invalid {
+        /// The file.
+        path: String,
+        /// The line, where it is known.
+        line: Option<usize>,
+        /// What is wrong.
+        message: String,
+    },
+    /// `config.yaml`.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// `roles:` of `agents/builtin.yaml`.
+    #[error("agents/builtin.yaml: {0}")]
+    Roles(#[from] NarrowingError),
+    /// Nothing says which model.
+    #[error("no model is configured: nothing says which endpoint and model to use")]
+    NoModel,
+    /// A base URL that cannot be used; it is not shown where it may hold a password.
+    #[error("the base URL {0}")]
+    BaseUrl(String),
+    /// A variable that was named as the key's place is not set.
+    #[error("the API key variable {0} is not set")]
+    NoKey(String),
+}
+
+impl SettingsError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            SettingsError::NoModel => Some(
+                "write provider and model into $UWF_HOME/agents/builtin.yaml, pass --base-url and --model, \
+                 or use --mock FILE to run without a model",
+            ),
+            SettingsError::BaseUrl(_) => Some("a base URL looks like https://api.openai.com/v1"),
+            SettingsError::NoKey(_) => Some("set the variable, or change apiKeyEnv"),
+            _ => None,
+        }
+    }
+}
+
+/// `agents/builtin.yaml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct File {
+    provider: Option<FileProvider>,
+    model: Option<String>,
+    budget: FileBudget,
+    roles: BTreeMap<String, Value>,
+    sandbox: FileSandbox,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct FileProvider {
+    base_url: String,
+    api_key: Option<SecretString>,
+    api_key_env: Option<String>,
+    headers: BTreeMap<String, String>,
+    stream: Option<bool>,
+    echo_reasoning: EchoReasoning,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct FileBudget {
+    turns: Option<u64>,
+    tokens: Option<u64>,
+    seconds: Option<u64>,
+}
+
+impl Settings {
+    /// Puts the settings together. `home` is `$UWF_HOME`.
+    ///
+    /// # Errors
+    /// See [`SettingsError`].
+    pub(crate) fn load(flags: Flags, env: &Env, home: &Path) -> Result<Settings, SettingsError> {
+        let path = home.join("agents/builtin.yaml");
+        let mut file = File::load(&path)?;
+        let roles = Narrowings::read(std::mem::take(&mut file.roles))?;
+        let limits = limits(&flags, &file.budget);
+        let user = env.get("HOME").map(Path::new);
+        let sandbox = SandboxSettings::new(flags.sandbox, flags.allow_network, &file.sandbox, user).map_err(
+            |message| SettingsError::Invalid { path: path.display().to_string(), line: None, message },
+        )?;
+        let (provider, model) = match flags.mock {
+            Some(script) => {
+                (ProviderSettings::Mock(script), flags.model.unwrap_or_else(|| "mock".to_owned()))
+            }
+            None => endpoint(&flags, file, env, home)?,
+        };
+        let (sampling, tools, narrowing) = (flags.sampling, flags.tools, Narrowing::default());
+        Ok(Settings { provider, model, sampling, limits, tools, roles, narrowing, sandbox })
+    }
+
+    /// The settings with what is taken away from `role`.
+    ///
+    /// # Errors
+    /// [`NarrowingError::Role`].
+    pub(crate) fn for_role(&self, workflow: &Workflow, role: &str) -> Result<Settings, NarrowingError> {
+        let narrowing = self.roles.of(&workflow.name, role, workflow.roles.keys())?;
+        let mut settings = Settings { tools: narrowing.tools(self.tools.clone()), ..self.clone() };
+        settings.sandbox.network &= narrowing.network != Some(false);
+        Ok(Settings { narrowing, ..settings })
+    }
+
+    /// The settings as the journal and the record keep them: everything but keys and headers.
+    pub(crate) fn describe(&self) -> Value {
+        let provider = match &self.provider {
+            ProviderSettings::Mock(script) => json!({"mock": script.display().to_string()}),
+            ProviderSettings::OpenAi(endpoint) => {
+                // A query may hold a key.
+                let shown = endpoint.base_url.split('?').next();
+                json!({"baseUrl": shown, "stream": endpoint.stream})
+            }
+        };
+        let seconds = self.limits.time.map(|time| time.as_secs());
+        let (turns, tokens) = (self.limits.turns, self.limits.tokens);
+        json!({
+            "provider": provider,
+            "model": self.model,
+            "sampling": self.sampling,
+            "budget": {"turns": turns, "tokens": tokens, "seconds": seconds},
+            "tools": self.tools,
+            "role": self.narrowing,
+            "sandbox": self.sandbox.describe(),
+        })
+    }
+
+    /// What must never be shown, recorded or handed to a command.
+    pub(crate) fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::default();
+        if let ProviderSettings::OpenAi(Endpoint { base_url, api_key, headers, .. }) = &self.provider {
+            api_key.iter().for_each(|key| secrets.add(key.expose_secret()));
+            headers.iter().filter(|(name, _)| sounds_secret(name)).for_each(|(_, value)| secrets.add(value));
+            let url = reqwest::Url::parse(base_url).ok();
+            let query = url.iter().flat_map(reqwest::Url::query_pairs);
+            query.filter(|(name, _)| sounds_secret(name)).for_each(|(_, value)| secrets.add(&value));
+        }
+        secrets
+    }
+}
+
+fn limits(flags: &Flags, file: &FileBudget) -> Limits {
+    let default = Limits::default();
+    Limits {
+        turns: flags.max_turns.or(file.turns).unwrap_or(default.turns),
+        tokens: flags.max_tokens.or(file.tokens),
+        time: flags.timeout.or(file.seconds.map(Duration::from_secs)).or(default.time),
+    }
+}
+
+/// The endpoint and the model's name.
+fn endpoint(
+    flags: &Flags,
+    file: File,
+    env: &Env,
+    home: &Path,
+) -> Result<(ProviderSettings, String), SettingsError> {
+    let config = config::load(home)?;
+    let wanted = flags.model.clone().or_else(|| env.text("UWF_MODEL").map(str::to_owned));
+    let File { provider, model: file_model, .. } = file;
+    let (configured, model) = match provider {
+        Some(provider) => (Some(provider), wanted.or(file_model)),
+        None => from_config(&config, wanted.or(file_model)),
+    };
+    let base_url = flags.base_url.clone().or_else(|| env.text("UWF_BASE_URL").map(str::to_owned));
+    let configured_url = configured.as_ref().map(|provider| provider.base_url.clone());
+    let base_url = base_url.or_else(|| configured_url.clone()).ok_or(SettingsError::NoModel)?;
+    let host = host(&base_url)?;
+    let same_host = configured_url.is_some_and(|url| self::host(&url).is_ok_and(|other| other == host));
+    let configured = configured.unwrap_or_default();
+    let api_key = key(env, &host, same_host.then_some(&configured))?;
+    let endpoint = Endpoint {
+        base_url,
+        api_key,
+        headers: if same_host { configured.headers } else { BTreeMap::new() },
+        stream: configured.stream.unwrap_or(true),
+        echo_reasoning: configured.echo_reasoning,
+    };
+    Ok((ProviderSettings::OpenAi(endpoint), model.ok_or(SettingsError::NoModel)?))
+}
+
+/// `config.yaml`'s models: the wanted one if it is an alias there, else the one for agents, else the default. A name
+/// that is no alias goes to the default's provider as it is.
+fn from_config(config: &Config, wanted: Option<String>) -> (Option<FileProvider>, Option<String>) {
+    let default = config.model_overrides.get("agent").or(config.default_model.as_ref());
+    let alias = wanted.as_ref().filter(|name| config.models.contains_key(*name)).or(default);
+    let Some(model) = alias.and_then(|alias| config.models.get(alias)) else {
+        return (None, wanted);
+    };
+    let provider = config.providers.get(&model.provider).map(|provider| FileProvider {
+        base_url: provider.base_url.clone(),
+        api_key: provider.api_key.clone().map(SecretString::from),
+        api_key_env: provider.api_key_env.clone(),
+        ..FileProvider::default()
+    });
+    let raw = wanted.filter(|name| !config.models.contains_key(name));
+    (provider, Some(raw.unwrap_or_else(|| model.name.clone())))
+}
+
+/// The key for `host`: what was set for this run, else what is configured for this very host; `OPENAI_API_KEY` goes to
+/// OpenAI alone. Local servers need none.
+fn key(
+    env: &Env,
+    host: &str,
+    configured: Option<&FileProvider>,
+) -> Result<Option<SecretString>, SettingsError> {
+    let secret = |text: &str| SecretString::from(text.trim().to_owned());
+    if let Some(key) = env.text("UWF_API_KEY") {
+        return Ok(Some(secret(key)));
+    }
+    if let Some(key) = configured.and_then(|provider| provider.api_key.as_ref()) {
+        return Ok(Some(secret(key.expose_secret())));
+    }
+    if let Some(name) = configured.and_then(|provider| provider.api_key_env.as_deref()) {
+        return env.text(name).map(secret).map(Some).ok_or_else(|| SettingsError::NoKey(name.to_owned()));
+    }
+    let openai = host.starts_with("https://api.openai.com:");
+    Ok(env.text("OPENAI_API_KEY").filter(|_| openai).map(secret))
+}
+
+/// Scheme, host and port: what a key is meant for.
+fn host(base_url: &str) -> Result<String, SettingsError> {
+    let refused = |why: &str| SettingsError::BaseUrl(why.to_owned());
+    let url =
+        reqwest::Url::parse(base_url.trim()).map_err(|error| refused(&format!("is no URL: {error}")))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(refused(
+            "holds a user name or password: give the key by UWF_API_KEY or apiKeyEnv instead",
+        ));
+    }
+    match (url.scheme(), url.host_str()) {
+        ("http" | "https", Some(host)) => {
+            Ok(format!("{}://{host}:{}", url.scheme(), url.port_or_known_default().unwrap_or_default()))
+        }
+        _ => Err(refused("must start with http:// or https://")),
+    }
+}
+
+impl File {
+    /// The file, or nothing where there is none.
+    fn load(path: &Path) -> Result<File, SettingsError> {
+        let value = config::checked(path, &shape())?;
+        serde_json::from_value(value).map_err(|_| SettingsError::Invalid {
+            path: path.display().to_string(),
+            line: None,
+            message: "not of the expected shape".to_owned(),
+        })
+    }
+}
+
+/// The shape of `agents/builtin.yaml`; keys that are not ours are left alone.
+fn shape() -> Value {
+    let text = json!({"type": "string", "minLength": 1});
+    let count = json!({"type": "integer", "minimum": 0});
+    let flag = json!({"type": "boolean"});
+    let record = |properties: Value| json!({"type": "object", "properties": properties});
+    let provider = json!({
+        "baseUrl": text, "apiKey": text, "apiKeyEnv": text, "stream": flag,
+        "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+        "echoReasoning": {"enum": ["auto", "never", "with-tool-calls", "always"]},
+    });
+    let paths = json!({"type": "array", "items": text});
+    let sandbox = json!({
+        "level": {"enum": ["strict", "best-effort", "off"]}, "network": flag, "writable": paths, "readable": paths,
+    });
+    let mut sandbox = record(sandbox);
+    sandbox["additionalProperties"] = json!(false);
+    record(json!({
+        "provider": {"type": "object", "required": ["baseUrl"], "properties": provider},
+        "model": text,
+        "budget": record(json!({"turns": count, "tokens": count, "seconds": count})),
+        "sandbox": sandbox,
+        "roles": {"type": "object", "additionalProperties": {"type": "object"}},
+    }))
+}
+
+#[cfg(test)]
+#[path = "settings_tests.rs"]
+mod tests;

@@ -1,0 +1,134 @@
+//! The precedence of flags, environment and files, and where a key may go.
+
+use super::*;
+
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new(files: &[(&str, &str)]) -> Home {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("agents")).unwrap();
+        for (name, text) in files {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        Home(dir)
+    }
+
+    fn load(&self, flags: Flags, env: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+        let env: Env = env.iter().map(|(name, value)| (*name, *value)).collect();
+        Settings::load(flags, &env, self.0.path())
+    }
+
+    fn endpoint(&self, flags: Flags, env: &[(&str, &str)]) -> (Endpoint, String) {
+        let settings = self.load(flags, env).unwrap();
+        let ProviderSettings::OpenAi(endpoint) = settings.provider else { panic!("not an endpoint") };
+        (endpoint, settings.model)
+    }
+}
+
+fn key(endpoint: &Endpoint) -> Option<&str> {
+    endpoint.api_key.as_ref().map(ExposeSecret::expose_secret)
+}
+
+fn flags(base_url: &str) -> Flags {
+    Flags { base_url: Some(base_url.into()), model: Some("m".into()), ..Flags::default() }
+}
+
+const BUILTIN: &str = "provider: { baseUrl: https://a.example/v1, apiKey: of-a, stream: false }\nmodel: from-file\nbudget: { turns: 7 }\n";
+const CONFIG: &str = "providers: { p: { baseUrl: https://b.example/v1, apiKeyEnv: B_KEY } }\nmodels: { small: { provider: p, name: small-1 }, big: { provider: p, name: big-1 } }\ndefaultModel: small\n";
+
+#[test]
+fn nothing_configured_says_what_to_do() {
+    let error = Home::new(&[]).load(Flags::default(), &[]).unwrap_err();
+    assert!(matches!(error, SettingsError::NoModel));
+    assert!(error.hint().unwrap().contains("--mock"));
+}
+
+#[test]
+fn a_mock_needs_nothing_else() {
+    let flags = Flags { mock: Some("script.yaml".into()), ..Flags::default() };
+    let settings = Home::new(&[]).load(flags, &[]).unwrap();
+    assert_eq!(settings.describe()["provider"]["mock"], "script.yaml");
+    assert_eq!(settings.limits, Limits::default());
+}
+
+#[test]
+fn the_file_wins_over_config_and_flags_over_both() {
+    let home = Home::new(&[("agents/builtin.yaml", BUILTIN), ("config.yaml", CONFIG)]);
+    let (endpoint, model) = home.endpoint(Flags::default(), &[]);
+    assert_eq!(
+        (endpoint.base_url.as_str(), key(&endpoint), endpoint.stream),
+        ("https://a.example/v1", Some("of-a"), false)
+    );
+    assert_eq!(model, "from-file");
+    let (_, model) = home.endpoint(Flags::default(), &[("UWF_MODEL", "from-env")]);
+    assert_eq!(model, "from-env");
+    let typed = Flags { model: Some("typed".into()), max_turns: Some(3), ..Flags::default() };
+    let settings = home.load(typed, &[("UWF_MODEL", "from-env")]).unwrap();
+    assert_eq!((settings.model.as_str(), settings.limits.turns), ("typed", 3));
+    assert_eq!(home.load(Flags::default(), &[]).unwrap().limits.turns, 7);
+}
+
+#[test]
+fn config_models_are_aliases() {
+    let home = Home::new(&[("config.yaml", CONFIG)]);
+    let env = [("B_KEY", "of-b")];
+    let (endpoint, model) = home.endpoint(Flags::default(), &env);
+    assert_eq!((model.as_str(), key(&endpoint)), ("small-1", Some("of-b")));
+    let wanted = |name: &str| Flags { model: Some(name.into()), ..Flags::default() };
+    assert_eq!(home.endpoint(wanted("big"), &env).1, "big-1");
+    assert_eq!(home.endpoint(wanted("other"), &env).1, "other");
+    assert!(matches!(home.load(Flags::default(), &[]), Err(SettingsError::NoKey(name)) if name == "B_KEY"));
+}
+
+#[test]
+fn a_key_never_goes_to_a_host_it_was_not_meant_for() {
+    let home = Home::new(&[("agents/builtin.yaml", BUILTIN)]);
+    let openai = [("OPENAI_API_KEY", "of-openai")];
+    assert_eq!(key(&home.endpoint(flags("http://127.0.0.1:1/v1"), &openai).0), None);
+    assert_eq!(key(&home.endpoint(flags("https://a.example/other"), &[]).0), Some("of-a"));
+    assert_eq!(
+        key(&home.endpoint(flags("http://a.example/v1"), &[]).0),
+        None,
+        "another scheme is another place"
+    );
+    assert_eq!(key(&home.endpoint(flags("https://api.openai.com/v1"), &openai).0), Some("of-openai"));
+    assert_eq!(key(&home.endpoint(flags("https://api.openai.com.evil.example/v1"), &openai).0), None);
+    assert_eq!(key(&home.endpoint(flags("http://127.0.0.1:1/v1"), &[("UWF_API_KEY", " k\n")]).0), Some("k"));
+}
+
+#[test]
+fn bad_base_urls_are_named_without_their_secrets() {
+    let home = Home::new(&[]);
+    let error = |url: &str| home.load(flags(url), &[]).unwrap_err().to_string();
+    assert!(!error("https://user:hunter2@a.example/v1").contains("hunter2"));
+    assert!(error("ftp://a.example").contains("http://"));
+    assert!(error("not a url").contains("is no URL"));
+}
+
+#[test]
+fn a_broken_file_is_named_without_its_values() {
+    let home = Home::new(&[("agents/builtin.yaml", "provider: sk-secret\n")]);
+    let error = home.load(Flags::default(), &[]).unwrap_err().to_string();
+    assert!(error.contains("builtin.yaml") && !error.contains("sk-secret"), "{error}");
+    let home = Home::new(&[("agents/builtin.yaml", "a: b: c\n")]);
+    assert!(home.load(Flags::default(), &[]).unwrap_err().to_string().contains("builtin.yaml:1:"));
+    let home = Home::new(&[(
+        "agents/builtin.yaml",
+        "model: m\nprovider: { baseUrl: 'http://a/', stream: maybe }\n",
+    )]);
+    let error = home.load(Flags::default(), &[]).unwrap_err().to_string();
+    assert!(error.contains("builtin.yaml:2:") && error.contains("provider.stream"), "{error}");
+}
+
+#[test]
+fn no_description_holds_a_key() {
+    let home = Home::new(&[("agents/builtin.yaml", BUILTIN)]);
+    let settings = home.load(Flags::default(), &[]).unwrap();
+    assert!(!settings.describe().to_string().contains("of-a"));
+    assert!(!format!("{settings:?}").contains("of-a"));
+    let more = "provider: { baseUrl: 'https://a.example/v1?api_key=in-query', apiKey: of-a-key, headers: { X-Auth: in-header, X-Title: title } }\nmodel: m\n";
+    let settings = Home::new(&[("agents/builtin.yaml", more)]).load(Flags::default(), &[]).unwrap();
+    assert_eq!(settings.secrets().values(), ["of-a-key", "in-header", "in-query"]);
+    assert!(!settings.describe().to_string().contains("in-query"));
+}
