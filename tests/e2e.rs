@@ -1,1 +1,27 @@
+//! End to end: the real binaries, real files, real processes, real sockets on loopback. One binary for all of it.
+//!
+//! One harness (`site`) pins stdout, stderr and exit code together; each module is one thing that users do.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+
+#[path = "e2e/site.rs"]
+mod site;
+
+#[path = "e2e/aimock.rs"]
+mod aimock;
+#[path = "e2e/attacks.rs"]
+mod attacks;
+#[path = "e2e/calls.rs"]
+mod calls;
+#[path = "e2e/failures.rs"]
+mod failures;
+#[path = "e2e/interrupted.rs"]
+mod interrupted;
+#[path = "e2e/run.rs"]
+mod run;
+#[path = "e2e/sandbox.rs"]
+mod sandbox;
+#[path = "e2e/thread.rs"]
+mod thread;
+#[path = "e2e/tools.rs"]
+mod tools;

@@ -1,0 +1,21 @@
+//! Attacks: what a model may try, each with what must not have happened and what it must have been told.
+//!
+//! The tables are in `paths` (file tools) and `commands` (run_command); many attacks are the calls of one scripted run.
+//! Whatever the attack, nothing outside the workspace may differ afterwards, no secret may be in the transcript, the
+//! journal or the store, and no server of the machine may have been reached. Commands that do no harm run once more with
+//! `--sandbox off`, where they must succeed: so it is the sandbox that refused. Everything also runs as an ordinary user.
+
+#[path = "attacks/commands.rs"]
+mod commands;
+#[path = "attacks/exhaustion.rs"]
+mod exhaustion;
+#[path = "attacks/field.rs"]
+mod field;
+#[path = "attacks/git.rs"]
+mod git;
+#[path = "attacks/paths.rs"]
+mod paths;
+#[path = "attacks/records.rs"]
+mod records;
+#[path = "attacks/work.rs"]
+mod work;

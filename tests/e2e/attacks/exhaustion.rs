@@ -1,0 +1,60 @@
+//! What commands use up, or leave running: processes, memory, output, time. All of it bounded, whatever the sandbox does.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::field::{Call, Field, Who, by_everybody};
+
+/// Whether a process has `word` in its command line.
+fn runs(word: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|line| String::from_utf8_lossy(&line).contains(word))
+}
+
+#[test]
+fn what_never_ends_is_ended_and_what_is_too_much_is_cut() {
+    by_everybody(|who| {
+        let field = Field::new(who);
+        // No other test sleeps as long: so its processes can be told from others.
+        let sleep = format!("1000.{}", 100_000 + std::process::id() + who as u32);
+        let attacks = [
+            (
+                "deaf to signals, with a daemon without parents",
+                "trap '' TERM; (setsid sh -c 'sleep SLEEP & exit' &); sleep SLEEP & wait; wait",
+                "ended with it: 2",
+            ),
+            ("a daemon that holds stdout", "(setsid sh -c 'exec sleep SLEEP' &); echo done", "still running"),
+            // At most 127 processes, however it ends.
+            (
+                "a bomb",
+                "f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep SLEEP; }; f 5",
+                "ended with it: ",
+            ),
+            // It is refused before it is touched, and untouched memory is none.
+            (
+                "a memory hog",
+                "python3 -c 'bytearray(20 << 30)' || grep -q 17179869184 /proc/self/limits && exit 7",
+                "exit code 7",
+            ),
+            ("much output", "head -c 200000000 /dev/zero | tr '\\0' x | fold -w 99", "omitted"),
+            ("a long file", "ulimit -f 100; head -c 1000000 /dev/zero > long", "File size limit exceeded"),
+        ];
+        // The same to every user, and the longest.
+        let is_tried = |id: &str| who == Who::Me || id != "much output";
+        let call = |(id, text, _): &(&str, &str, &str)| Call {
+            id: (*id).to_owned(),
+            tool: "run_command",
+            arguments: json!({"command": text.replace("SLEEP", &sleep), "timeout_s": if text.contains("SLEEP") { 1 } else { 20 }}),
+        };
+        let answers =
+            field.run(&attacks.iter().filter(|(id, ..)| is_tried(id)).map(call).collect::<Vec<_>>(), &[]);
+        for (id, _, told) in attacks.into_iter().filter(|(id, ..)| is_tried(id)) {
+            let answer = &answers.texts[id];
+            assert!(answer.text.contains(told), "{id}: {}", answer.text);
+            assert!(answer.text.len() < 20_000 && answer.seconds < 20.0, "{id}: {}", answer.seconds);
+        }
+        assert!(!runs(&sleep), "a process outlived the run");
+    });
+}

@@ -1,0 +1,75 @@
+//! Signals and crashes: nothing is half-written, nothing goes on running, the next run starts clean.
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::site::{AGENT, Said, Site, example};
+
+/// Starts a developer whose command announces itself by a file and then sleeps.
+fn sleeping(site: &Site, thread: &str) -> Child {
+    let mock = site.write(
+        "m.yaml",
+        "turns:\n  - tool_calls: [{ name: run_command, arguments: { command: 'echo $$ > pid; sleep 1000' } }]\n",
+    );
+    let child = site
+        .command(AGENT)
+        .args([thread, "developer", "--mock", &mock])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for(|| site.workspace().join("pid").metadata().is_ok_and(|file| file.len() > 1));
+    child
+}
+
+fn wait_for(mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it never happened");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn signal(name: &str, pid: u32) {
+    assert!(std::process::Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success());
+}
+
+fn is_alive(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+fn after(name: &str, code: i32) -> Said {
+    let site = Site::new();
+    let thread = site.start(&example("solve-issue/workflow.yaml"), "t");
+    let child = sleeping(&site, &thread);
+    let command = std::fs::read_to_string(site.workspace().join("pid")).unwrap();
+    signal(name, child.id());
+    let said = Said::of(child.wait_with_output().unwrap()).code(code);
+    wait_for(|| !is_alive(command.trim()));
+    let shown = site.uwf(&["thread", "show", &thread]).ok().json();
+    assert_eq!(shown["status"], "idle", "no step was written");
+    let journals = std::fs::read_dir(site.home().join(".uwf/sessions")).unwrap();
+    let journal = journals.map(|entry| entry.unwrap().path()).find(|path| path.is_file()).unwrap();
+    let text = std::fs::read_to_string(journal).unwrap();
+    assert!(text.contains("\"entry\":\"started\""), "the journal knows which call was running: {text}");
+    let answered = text.lines().last().unwrap().contains("\"cancelled\":true");
+    assert_eq!(answered, name != "-KILL", "an orderly stop answers the call that was running: {text}");
+    site.verify();
+    said
+}
+
+#[test]
+fn sigterm_is_an_orderly_stop() {
+    let said = after("-TERM", 143);
+    assert!(said.err.contains("interrupted by SIGTERM") && said.err.contains("hint: "), "{}", said.err);
+}
+
+#[test]
+fn sigint_is_an_orderly_stop() {
+    after("-INT", 130);
+}
+
+#[test]
+fn a_killed_agent_leaves_no_command_behind() {
+    after("-KILL", -1);
+}

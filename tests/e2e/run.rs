@@ -1,0 +1,130 @@
+//! The stand-alone form: one role, one command, a scripted model.
+
+use std::process::Command;
+
+use crate::site::{Site, example};
+
+/// A copy of this repository's own files, as a fresh checkout would have them.
+fn copy_of_this_repository(site: &Site) {
+    let files = Command::new("git")
+        .args(["ls-files", "-z"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("git lists our files");
+    for name in String::from_utf8(files.stdout).unwrap().split_terminator('\0') {
+        let text = std::fs::read(format!("{}/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap_or_default();
+        let to = site.workspace().join(name);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::write(to, text).unwrap();
+    }
+    site.command("git").args(["init", "-q"]).status().unwrap();
+    site.command("git").args(["add", "-A"]).status().unwrap();
+}
+
+#[test]
+fn a_role_works_on_a_copy_of_this_repository() {
+    let site = Site::new();
+    copy_of_this_repository(&site);
+    let (workflow, mock) = (example("solve-issue/workflow.yaml"), example("solve-issue/developer.mock.yaml"));
+    let prompt = "Note our crates in the changelog.";
+    let said = site
+        .agent(&["run", &workflow, "--role", "developer", "-p", prompt, "--mock", &mock, "--format", "json"])
+        .ok();
+
+    let reply = said.json();
+    assert_eq!(reply["frontmatter"]["$status"], "done");
+    assert_eq!(reply["frontmatter"]["files"][0], "CHANGELOG.md");
+    assert_eq!(reply["isError"], false);
+    assert_eq!(reply["usage"]["turns"], 4);
+    let changelog = std::fs::read_to_string(site.workspace().join("CHANGELOG.md")).unwrap();
+    assert!(changelog.contains("## Unreleased\n\n- A note on the four crates"), "{changelog}");
+
+    let thread = said.err.lines().find_map(|line| line.strip_prefix("thread ")).unwrap();
+    let shown = site.uwf(&["thread", "show", thread]).ok().json();
+    assert_eq!((shown["status"].as_str(), shown["head"].as_str()), (Some("end"), reply["stepHash"].as_str()));
+    site.verify();
+}
+
+#[test]
+fn the_record_is_the_conversation() {
+    let site = Site::new();
+    copy_of_this_repository(&site);
+    let (workflow, mock) = (example("solve-issue/workflow.yaml"), example("solve-issue/developer.mock.yaml"));
+    let said = site
+        .agent(&["run", &workflow, "--role", "developer", "-p", "Note it in the changelog.", "--mock", &mock])
+        .ok();
+    let node = |hash: &str| site.uwf(&["cas", "get", hash]).ok().json()["payload"].clone();
+    let detail = node(said.json()["detailHash"].as_str().unwrap());
+    let turns: Vec<_> =
+        detail["messages"].as_array().unwrap().iter().map(|hash| node(hash.as_str().unwrap())).collect();
+    let roles: Vec<&str> = turns.iter().map(|turn| turn["role"].as_str().unwrap()).collect();
+    let expected = [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "assistant",
+        "tool",
+        "assistant",
+        "tool",
+        "assistant",
+    ];
+    assert_eq!(roles, expected);
+    for turn in turns.iter().filter(|turn| turn["role"] == "tool") {
+        let id = turn["callId"].as_str().unwrap();
+        let asked = turns.iter().any(|turn| turn["toolCalls"].to_string().contains(id));
+        assert!(asked, "the result {id} answers a call that is in the record");
+    }
+    let command = turns.iter().find(|turn| turn["exitCode"] == 0).unwrap();
+    assert!(command["content"].as_str().unwrap().contains("CHANGELOG.md"), "{command}");
+    let change = &detail["changes"][0];
+    assert_eq!(change["path"], "CHANGELOG.md");
+    let before = node(change["before"].as_str().unwrap());
+    assert!(before.as_str().unwrap().starts_with("# Changelog"), "the bytes before are kept");
+    assert_eq!(detail["turnCount"], 4);
+    assert!(detail["turns"].as_array().unwrap().len() < turns.len());
+}
+
+#[test]
+fn the_answer_is_text_for_people() {
+    let site = Site::new();
+    let workflow = example("solve-issue/workflow.yaml");
+    let mock = site.write(
+        "m.yaml",
+        "turns:\n  - content: |\n      ---\n      $status: approved\n      ---\n      Fine.\n",
+    );
+    let said = site.agent(&[
+        "run", &workflow, "--role", "reviewer", "-p", "- look", "--mock", &mock, "--format", "text", "-q",
+    ]);
+    let said = said.ok();
+    assert_eq!(said.out, "---\n$status: approved\n---\n\nFine.\n");
+    assert_eq!(said.err, "");
+}
+
+#[test]
+fn a_suspended_role_waits_for_a_person_and_goes_on() {
+    let site = Site::new();
+    let workflow = example("solve-issue/workflow.yaml");
+    let mock = site.write(
+        "m.yaml",
+        "turns:\n  - content: |\n      ---\n      $status: $SUSPEND\n      reason: Which branch?\n      ---\n",
+    );
+    let run = ["run", &workflow, "--role", "planner", "-p", "Plan", "--mock", &mock];
+    let said = site.agent(&run).code(10);
+    let thread = said.err.lines().find_map(|line| line.strip_prefix("thread ")).unwrap();
+    let shown = site.uwf(&["thread", "show", thread]).ok().json();
+    assert_eq!((&shown["status"], &shown["suspendMessage"]), (&"suspended".into(), &"Which branch?".into()));
+    assert_eq!(site.uwf(&["thread", "exec", thread]).code(10).json()["status"], "suspended");
+
+    let go_on = site.write(
+        "n.yaml",
+        "turns:\n  - content: |\n      ---\n      $status: planned\n      files: [a]\n      plan: p\n      ---\n    expect: { last_contains: the main one }\n",
+    );
+    let agent = format!("{} --mock {go_on}", crate::site::AGENT);
+    let resumed =
+        site.uwf(&["thread", "resume", thread, "-p", "the main one", "--agent", &agent]).ok().json();
+    assert_eq!(resumed["status"], "idle");
+    assert_eq!(resumed["currentRole"], "developer");
+    site.verify();
+}

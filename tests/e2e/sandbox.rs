@@ -1,0 +1,81 @@
+//! The sandbox as people meet it: what is refused, how it is allowed, what is on record, and `doctor`.
+
+use crate::site::{Said, Site, example};
+
+/// A script that runs one command and then answers.
+fn commanding(command: &str) -> String {
+    let command = serde_json::to_string(command).unwrap();
+    format!(
+        "turns:\n  - tool_calls: [{{ name: run_command, arguments: {{ command: {command} }} }}]\n  - content: |\n      ---\n      $status: approved\n      ---\n"
+    )
+}
+
+fn reviewer(site: &Site, command: &str, options: &[&str]) -> Said {
+    let mock = site.write("m.yaml", &commanding(command));
+    let workflow = example("solve-issue/workflow.yaml");
+    let args = ["run", &workflow, "--role", "reviewer", "-p", "Review", "--mock", &mock];
+    site.agent(&[&args[..], options].concat())
+}
+
+fn detail(site: &Site, said: &Said) -> serde_json::Value {
+    let hash = said.json()["detailHash"].as_str().unwrap().to_owned();
+    site.uwf(&["cas", "get", &hash]).ok().json()["payload"].clone()
+}
+
+#[test]
+fn a_command_is_confined_unless_it_is_said_otherwise_and_the_record_has_it() {
+    let site = Site::new();
+    let file = site.home().join("x");
+    let command = format!("echo x > {}", file.display());
+    let said = reviewer(&site, &command, &[]).ok();
+    assert!(!file.exists());
+    let sandbox = &detail(&site, &said)["sandbox"];
+    assert_eq!((&sandbox["level"], &sandbox["network"]), (&"strict".into(), &"namespace".into()));
+    let said = reviewer(&site, &command, &["--allow-network", "--sandbox", "best-effort"]).ok();
+    assert!(!file.exists());
+    assert_eq!(detail(&site, &said)["sandbox"]["network"], "open");
+    site.write("home/.uwf/agents/builtin.yaml", "sandbox: { writable: [~/tools] }\n");
+    std::fs::create_dir(site.home().join("tools")).unwrap();
+    reviewer(&site, "echo x > $HOME/tools/f", &[]).ok();
+    assert!(site.home().join("tools/f").exists());
+    let said = reviewer(&site, &command, &["--sandbox", "off"]).ok();
+    assert!(file.exists());
+    assert_eq!(detail(&site, &said)["sandbox"]["level"], "off");
+    site.verify();
+}
+
+#[test]
+fn a_workspace_that_cannot_be_confined_is_a_failed_step_unless_no_command_is_needed() {
+    let site = Site::new();
+    let home = site.home().display().to_string();
+    let said = reviewer(&site, "true", &["--cwd", &home]).code(6);
+    let reply = said.json();
+    assert_eq!(reply["frontmatter"]["phase"], "sandbox");
+    assert!(reply["errorMessage"].as_str().unwrap().contains(&home), "{reply}");
+    assert_eq!(reply["usage"]["turns"], 0, "no model was asked");
+    reviewer(&site, "true", &["--cwd", &home, "--tools", "read_file"]).ok();
+    reviewer(&site, "true", &["--cwd", &home, "--sandbox", "best-effort"]).ok();
+    site.verify();
+}
+
+#[test]
+fn a_file_cannot_switch_it_off() {
+    let site = Site::new();
+    site.write("home/.uwf/agents/builtin.yaml", "sandbox: { level: off }\n");
+    reviewer(&site, "true", &[]).fails(1, &["builtin.yaml", "--sandbox off"]);
+}
+
+#[test]
+fn the_doctor_tells_what_it_found() {
+    let site = Site::new();
+    let report = site.agent(&["doctor", "--format", "json"]).ok().json();
+    assert_eq!(report["sandbox"]["strict"], true);
+    assert_eq!(report["sandbox"]["enforceable"]["network"], "namespace");
+    assert!(report["config"]["error"].as_str().unwrap().contains("no model"), "{report}");
+    assert!(!site.home().join(".ocas").exists(), "it changes nothing");
+    let text = site.agent(&["doctor", "--format", "text"]).ok().out;
+    assert!(text.contains("✓ sandbox: strict can be enforced (Landlock "), "{text}");
+    let home = site.home().display().to_string();
+    let text = site.agent(&["doctor", "--cwd", &home, "--format", "text"]).code(1).out;
+    assert!(text.contains("✗ sandbox: the workspace") && text.contains("--sandbox best-effort"), "{text}");
+}

@@ -1,0 +1,154 @@
+//! A place of its own for a test: an empty HOME, an empty workspace, and the binaries run in it.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+pub(crate) const UWF: &str = env!("CARGO_BIN_EXE_uwf");
+pub(crate) const AGENT: &str = env!("CARGO_BIN_EXE_uwf-builtin");
+
+/// The directory of the examples.
+pub(crate) fn example(name: &str) -> String {
+    format!("{}/examples/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A HOME and a workspace that nobody else uses.
+pub(crate) struct Site {
+    dir: tempfile::TempDir,
+}
+
+/// What a program said and how it ended.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Site {
+    pub(crate) fn new() -> Site {
+        let site = Site { dir: tempfile::tempdir().unwrap() };
+        fs::create_dir(site.home()).unwrap();
+        fs::create_dir(site.workspace()).unwrap();
+        site
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.dir.path().join("work")
+    }
+
+    /// Writes a file, relative to the site's own directory, and gives its path.
+    pub(crate) fn write(&self, name: &str, text: &str) -> String {
+        let path = self.dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+
+    /// Copies the files of an example project into the workspace.
+    pub(crate) fn project(&self, name: &str) {
+        for entry in fs::read_dir(example(name)).unwrap() {
+            let path = entry.unwrap().path();
+            fs::copy(&path, self.workspace().join(path.file_name().unwrap())).unwrap();
+        }
+    }
+
+    /// A program with this site's HOME, in its workspace, and nothing else of our environment but PATH.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.home());
+        command.current_dir(self.workspace()).stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn uwf(&self, args: &[&str]) -> Said {
+        Said::of(self.command(UWF).args(args).output().unwrap())
+    }
+
+    pub(crate) fn agent(&self, args: &[&str]) -> Said {
+        Said::of(self.command(AGENT).args(args).output().unwrap())
+    }
+
+    /// Starts a thread and gives its id.
+    pub(crate) fn start(&self, workflow: &str, prompt: &str) -> String {
+        let started = self.uwf(&["thread", "start", workflow, "-p", prompt]).ok().json();
+        started["thread"].as_str().unwrap().to_owned()
+    }
+
+    /// The store holds together: every node decodes, has its own hash, obeys its type, and refers to what is there.
+    pub(crate) fn verify(&self) {
+        self.uwf(&["cas", "verify"]).ok();
+    }
+
+    /// Every byte below the site, to look for what must not be there.
+    pub(crate) fn contains(&self, needle: &str) -> Option<PathBuf> {
+        find(self.dir.path(), needle.as_bytes())
+    }
+}
+
+/// A file below `dir` that holds `needle`.
+pub(crate) fn find(dir: &Path, needle: &[u8]) -> Option<PathBuf> {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.is_symlink() {
+            if let Some(found) = find(&path, needle) {
+                return Some(found);
+            }
+        } else if path.is_file()
+            && !path.is_symlink()
+            && fs::read(&path).unwrap_or_default().windows(needle.len()).any(|window| window == needle)
+        {
+            return Some(path);
+        }
+    }
+    None
+}
+
+impl Said {
+    pub(crate) fn of(output: Output) -> Said {
+        Said {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// It ended well.
+    pub(crate) fn ok(self) -> Said {
+        self.code(0)
+    }
+
+    /// It ended with this code.
+    pub(crate) fn code(self, code: i32) -> Said {
+        assert_eq!(self.code, code, "stdout: {}\nstderr: {}", self.out, self.err);
+        self
+    }
+
+    /// stdout as one JSON value.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}{}", self.out, self.err))
+    }
+
+    /// The last line of stdout as JSON.
+    pub(crate) fn reply(&self) -> Value {
+        serde_json::from_str(self.out.lines().last().unwrap()).unwrap()
+    }
+
+    /// It failed as the design says: nothing on stdout, an error that names the things, and these words.
+    pub(crate) fn fails(self, code: i32, words: &[&str]) -> Said {
+        let said = self.code(code);
+        assert_eq!(said.out, "", "a failure prints no result");
+        assert!(said.err.contains("error: "), "{}", said.err);
+        for word in words {
+            assert!(said.err.contains(word), "{word:?} is not in: {}", said.err);
+        }
+        said
+    }
+}
