@@ -177,7 +177,7 @@ impl Confinement {
             source,
         })?;
         let confinement = Confinement::prepare(settings, homes, workspace, env)?;
-        sandbox::confine_self(confinement.sandbox.policy())?;
+        sandbox::confine_self(&confinement.sandbox)?;
         Ok(confinement)
     }
 }

@@ -57,7 +57,9 @@ impl Provider for Mock {
             let mut attempts = Attempts::new(&retry, &url);
             loop {
                 let (index, entry) = self.take(&request)?;
-                tokio::time::sleep(entry.delay).await;
+                if !entry.delay.is_zero() {
+                    tokio::time::sleep(entry.delay).await;
+                }
                 match play(&entry, index, &request, progress).await {
                     Ok(completion) => return Ok(completion),
                     Err(fault) => attempts.failed(fault, progress).await?,

@@ -30,8 +30,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::thread;
 
+use ::landlock::RulesetCreated;
 use rustix::process::DumpableBehavior;
 use rustix::thread::LinkNameSpaceType;
 
@@ -40,6 +42,7 @@ pub(crate) use self::child::own_session;
 pub use self::policy::{Level, Policy, ProcessLimits};
 use self::reach::Reach;
 pub use self::report::{Enforced, Network, SandboxError};
+use crate::seen::lock;
 
 /// Landlock's version from which signals and abstract sockets are scoped (Linux 6.12): strict needs it, since a command
 /// that can signal the agent can end what watches over it.
@@ -51,6 +54,8 @@ pub struct Sandbox {
     reach: Reach,
     enforced: Enforced,
     state: Result<Option<Arc<Garment>>, SandboxError>,
+    /// What the agent itself will be closed in by, until it is.
+    own: Mutex<Option<io::Result<RulesetCreated>>>,
 }
 
 impl Sandbox {
@@ -59,11 +64,16 @@ impl Sandbox {
     pub fn prepare(policy: Policy) -> Sandbox {
         if policy.level == Level::Off {
             let (enforced, reach) = (Enforced::nothing(Level::Off), Reach::default());
-            return Sandbox { policy, reach, enforced, state: Ok(None) };
+            return Sandbox { policy, reach, enforced, state: Ok(None), own: Mutex::default() };
         }
         let reach = Reach::of_commands(&policy);
         let mut parts = Parts::find(&policy, &reach);
-        let mut tried = parts.try_on(&policy);
+        // Side by side: the one waits for a process, the other opens files.
+        let (mut tried, own) = thread::scope(|scope| {
+            let tried = scope.spawn(|| parts.try_on(&policy));
+            let own = landlock::for_agent(&Reach::of_agent(&policy), &policy.temporary);
+            (tried.join().unwrap_or_else(|_| Err(panicked())), own.map_err(landlock::to_io))
+        });
         if policy.level == Level::BestEffort {
             while tried.is_err() && parts.give_up_one() {
                 tried = parts.try_on(&policy);
@@ -83,7 +93,7 @@ impl Sandbox {
             }
             _ => tried.map(Some),
         };
-        Sandbox { policy, reach, enforced, state }
+        Sandbox { policy, reach, enforced, state, own: Mutex::new(Some(own)) }
     }
 
     /// What commands run under.
@@ -137,21 +147,22 @@ impl fmt::Debug for Sandbox {
 ///
 /// # Errors
 /// Under the strict level, when the kernel does not do it.
-pub fn confine_self(policy: &Policy) -> Result<bool, SandboxError> {
-    if policy.level == Level::Off {
-        return Ok(false);
-    }
+pub fn confine_self(sandbox: &Sandbox) -> Result<bool, SandboxError> {
+    let Some(rules) = lock(&sandbox.own).take() else { return Ok(false) };
     let confined = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(io::Error::from)
-        .and_then(|()| restrict(policy));
-    match (confined, policy.level) {
+        .and_then(|()| restrict(rules?));
+    match (confined, sandbox.policy.level) {
         (Err(source), Level::Strict) => Err(SandboxError::Setup { what: "the agent itself", source }),
         (confined, _) => Ok(confined.unwrap_or(false)),
     }
 }
 
-fn restrict(policy: &Policy) -> io::Result<bool> {
-    let rules = landlock::for_agent(&Reach::of_agent(policy), &policy.temporary).map_err(landlock::to_io)?;
+fn panicked() -> SandboxError {
+    SandboxError::setup("a process in it could not be started")(io::Error::other("it panicked"))
+}
+
+fn restrict(rules: RulesetCreated) -> io::Result<bool> {
     let status = rules.restrict_self().map_err(landlock::to_io)?;
     Ok(status.ruleset != ::landlock::RulesetStatus::NotEnforced)
 }
@@ -170,11 +181,17 @@ impl Parts {
             Ok(_) => Err("no filters are known for this processor".to_owned()),
             Err(error) => Err(error.to_string()),
         };
-        let namespaces = match policy.namespaces {
+        let make_namespaces = || match policy.namespaces {
             false => Err("namespaces are switched off".to_owned()),
             true => namespace::make(policy.network, &reach.writable).map_err(|error| error.to_string()),
         };
-        Parts { landlock: find_landlock(reach), seccomp, namespaces }
+        // Side by side: the one waits for a process, the other opens files.
+        let (namespaces, landlock) = thread::scope(|scope| {
+            let namespaces = scope.spawn(make_namespaces);
+            let landlock = find_landlock(reach);
+            (namespaces.join().unwrap_or_else(|_| Err("it panicked".to_owned())), landlock)
+        });
+        Parts { landlock, seccomp, namespaces }
     }
 
     /// Makes a garment of the parts, and starts a process in it.

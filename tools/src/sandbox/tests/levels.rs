@@ -96,11 +96,10 @@ fn program_that_closes_itself_in() {
         Policy { private: vec![dir.join("home/.uwf"), dir.join("store")], ..crate::scratch::policy(&dir) };
     let config = crate::scratch::config(&dir, limits());
     let sandbox = Arc::new(Sandbox::prepare(policy));
-    let policy = sandbox.policy().clone();
-    let toolbox = Toolbox::open(crate::ToolboxConfig { sandbox, ..config }).unwrap();
+    let toolbox = Toolbox::open(crate::ToolboxConfig { sandbox: Arc::clone(&sandbox), ..config }).unwrap();
     std::thread::spawn(move || {
         // Landlock holds for the thread that asks and what it starts: that is enough to see it at work.
-        assert!(confine_self(&policy).unwrap());
+        assert!(confine_self(&sandbox).unwrap());
         let write = |name: &str| fs::write(dir.join(name), "x");
         assert!(write("ws/x").is_ok() && write("store/x").is_ok() && write("home/.uwf/x").is_ok());
         assert!(write("elsewhere/x").is_err() && write("home/x").is_err() && write("x").is_err());
