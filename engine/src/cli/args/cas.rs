@@ -1,0 +1,62 @@
+//! What can be typed after `uwf cas`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum Cas {
+    /// Print a node: its type, payload and timestamp
+    #[command(after_long_help = "Examples:\n  uwf cas get 9GDHFMG6KAC8V")]
+    Get {
+        /// The node's hash
+        hash: String,
+    },
+    /// Store a value, print its hash
+    #[command(
+        after_long_help = "Examples:\n  echo '\"a text\"' | uwf cas put --type string -\n  uwf cas put --type schema my-schema.json\n  uwf cas put --jsonl nodes.jsonl"
+    )]
+    Put(Values),
+    /// Say whether a node exists: true or false, exit status 0 or 1
+    #[command(after_long_help = "Examples:\n  uwf cas has 9GDHFMG6KAC8V && echo there")]
+    Has {
+        /// The node's hash
+        hash: String,
+    },
+    /// Print the hash a value would have; nothing is stored or checked
+    #[command(after_long_help = "Examples:\n  echo '{}' | uwf cas hash --type object -")]
+    Hash(Values),
+    /// List the nodes that a node refers to
+    #[command(after_long_help = "Examples:\n  uwf cas refs 9GDHFMG6KAC8V")]
+    Refs {
+        /// The node's hash
+        hash: String,
+    },
+    /// List every node that can be reached from a node, itself first
+    #[command(after_long_help = "Examples:\n  uwf cas walk 9GDHFMG6KAC8V | wc -l")]
+    Walk {
+        /// The node's hash
+        hash: String,
+    },
+    /// Check every node of the store; exit status 1 when something is wrong
+    #[command(after_long_help = "Examples:\n  uwf cas verify --format text")]
+    Verify,
+}
+
+/// Values from a file.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Values {
+    /// The type: a hash, a variable (@ocas/string), or its last word (string, schema, StepNode)
+    #[arg(
+        long = "type",
+        value_name = "HASH|NAME",
+        required_unless_present = "jsonl",
+        conflicts_with = "jsonl"
+    )]
+    pub(in crate::cli) type_: Option<String>,
+    /// The file holds one {"type", "payload"} a line; one hash a line is printed
+    #[arg(long)]
+    pub(in crate::cli) jsonl: bool,
+    /// A file with one JSON value; `-` is stdin
+    pub(in crate::cli) file: PathBuf,
+}

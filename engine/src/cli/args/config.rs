@@ -1,0 +1,36 @@
+//! What can be typed after `uwf config`.
+
+use clap::Subcommand;
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum Config {
+    /// Print the whole configuration; keys are masked
+    #[command(after_long_help = "Examples:\n  uwf config list")]
+    List {
+        /// Print API keys in clear
+        #[arg(long)]
+        show_secrets: bool,
+    },
+    /// Print one value
+    #[command(
+        after_long_help = "Examples:\n  uwf config get defaultModel\n  uwf config get providers.openai.baseUrl"
+    )]
+    Get {
+        /// Names joined by dots
+        key: String,
+        /// Print API keys in clear
+        #[arg(long)]
+        show_secrets: bool,
+    },
+    /// Set one value; the file is checked before it is written
+    #[command(
+        after_long_help = "Examples:\n  uwf config set agents.mine.command ./my-agent\n  uwf config set agents.mine.args '[--fast]'\n  uwf config set providers.openai.apiKeyEnv OPENAI_API_KEY"
+    )]
+    Set {
+        /// Names joined by dots
+        key: String,
+        /// The value, as YAML
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+    },
+}
