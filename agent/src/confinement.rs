@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use thiserror::Error;
 use uwf_engine::{Env, Homes};
-use uwf_tools::sandbox::{self, Level, Policy, Sandbox, SandboxError};
+use uwf_tools::sandbox::{self, Level, Policy, ProcessLimits, Sandbox, SandboxError};
 
 /// Takes what there is where the strict sandbox does not exist.
 pub(crate) const ALLOW_SHELL: &str = "UWF_BUILTIN_ALLOW_SHELL";
@@ -25,20 +25,28 @@ pub(crate) struct SandboxSettings {
     pub level: Level,
     /// Commands may use the network.
     pub network: bool,
+    /// Of the workspace, commands may write these alone; `None` is all of it. Set by the role, not by the file.
+    pub within: Option<Vec<PathBuf>>,
     /// More that commands may write; absolute.
     pub writable: Vec<PathBuf>,
     /// More that commands may read; absolute.
     pub readable: Vec<PathBuf>,
+    /// Commands may change which programs git runs: hooks, aliases, filters.
+    pub git_programs: bool,
+    /// What one command's processes may use up.
+    pub limits: ProcessLimits,
 }
 
 /// `sandbox:` in `agents/builtin.yaml`.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(crate) struct FileSandbox {
     pub level: Option<Level>,
     pub network: Option<bool>,
     writable: Vec<PathBuf>,
     readable: Vec<PathBuf>,
+    git_programs: bool,
+    limits: ProcessLimits,
 }
 
 impl SandboxSettings {
@@ -63,15 +71,20 @@ impl SandboxSettings {
         Ok(SandboxSettings {
             level: level.or(file.level).unwrap_or_default(),
             network: allow_network || file.network.unwrap_or(false),
+            within: None,
             writable: paths("writable", &file.writable)?,
             readable: paths("readable", &file.readable)?,
+            git_programs: file.git_programs,
+            limits: file.limits,
         })
     }
 
     /// The settings as the journal and the record keep them.
     pub(crate) fn describe(&self) -> Value {
-        let SandboxSettings { level, network, writable, readable } = self;
-        json!({"level": level, "network": network, "writable": writable, "readable": readable})
+        json!({
+            "level": self.level, "network": self.network, "writable": self.writable, "readable": self.readable,
+            "gitPrograms": self.git_programs, "limits": self.limits,
+        })
     }
 }
 
@@ -146,8 +159,10 @@ impl Confinement {
             network: settings.network,
             home: env.get("HOME").map(PathBuf::from),
             private: vec![homes.uwf.clone(), homes.ocas.clone()],
+            within: settings.within.clone(),
             writable: settings.writable.clone(),
             readable: settings.readable.clone(),
+            limits: settings.limits,
             ..Policy::new(workspace, temporary.path())
         };
         let mut sandbox = Sandbox::prepare(policy.clone());
@@ -203,6 +218,15 @@ mod tests {
             SandboxSettings::new(None, false, &FileSandbox::default(), None).unwrap().level,
             Level::Strict
         );
+    }
+
+    #[test]
+    fn limits_and_programs_of_git_are_set_in_the_file() {
+        let file = file("{ gitPrograms: true, limits: { processes: 100 } }");
+        let settings = SandboxSettings::new(None, false, &file, None).unwrap();
+        assert_eq!(settings.limits, ProcessLimits { processes: 100, ..ProcessLimits::default() });
+        assert!(settings.git_programs && !SandboxSettings::default().git_programs);
+        assert_eq!(settings.describe()["limits"]["processes"], 100);
     }
 
     #[test]

@@ -16,7 +16,8 @@ pub(crate) struct Narrowing {
     pub tools: Option<Vec<String>>,
     /// It is offered no tool that could change anything.
     pub read_only: bool,
-    /// The only files that write_file and edit_file change, as globs of paths below the workspace.
+    /// The only files that write_file and edit_file change, as globs of paths below the workspace. Of these, commands
+    /// change what the kernel can tell: whole trees (`src/**`) and single files.
     pub writable: Option<Vec<String>>,
     /// `false`: its commands have no network, whatever else is set. `true` gives nothing.
     pub network: Option<bool>,

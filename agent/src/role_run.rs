@@ -196,7 +196,7 @@ fn open<'a>(
         outputs: Arc::new(Recorded { root: site.store.root().to_owned(), clock: site.clock }),
         hidden_env: site.settings.secrets().values(),
         env: site.env.clone(),
-        allow_git_programs: false,
+        allow_git_programs: site.settings.sandbox.git_programs,
         limits: uwf_tools::Limits::default(),
         sandbox: Arc::clone(site.sandbox),
     })?;

@@ -203,6 +203,7 @@ impl Settings {
         let narrowing = self.roles.of(&workflow.name, role, workflow.roles.keys())?;
         let mut settings = Settings { tools: narrowing.tools(self.tools.clone()), ..self.clone() };
         settings.sandbox.network &= narrowing.network != Some(false);
+        settings.sandbox.within = narrowing.writable.as_deref().map(uwf_tools::writable_trees);
         Ok(Settings { narrowing, ..settings })
     }
 
@@ -356,8 +357,10 @@ impl File {
 fn shape() -> Value {
     let text = json!({"type": "string", "minLength": 1});
     let count = json!({"type": "integer", "minimum": 0});
+    let some = json!({"type": "integer", "minimum": 1});
     let flag = json!({"type": "boolean"});
     let record = |properties: Value| json!({"type": "object", "properties": properties});
+    let closed = |properties: Value| json!({"type": "object", "properties": properties, "additionalProperties": false});
     let provider = json!({
         "baseUrl": text, "apiKey": text, "apiKeyEnv": text, "stream": flag,
         "headers": {"type": "object", "additionalProperties": {"type": "string"}},
@@ -366,14 +369,13 @@ fn shape() -> Value {
     let paths = json!({"type": "array", "items": text});
     let sandbox = json!({
         "level": {"enum": ["strict", "best-effort", "off"]}, "network": flag, "writable": paths, "readable": paths,
+        "gitPrograms": flag, "limits": closed(json!({"processes": some, "fileBytes": some, "memoryBytes": some})),
     });
-    let mut sandbox = record(sandbox);
-    sandbox["additionalProperties"] = json!(false);
     record(json!({
         "provider": {"type": "object", "required": ["baseUrl"], "properties": provider},
         "model": text,
         "budget": record(json!({"turns": count, "tokens": count, "seconds": count})),
-        "sandbox": sandbox,
+        "sandbox": closed(sandbox),
         "roles": {"type": "object", "additionalProperties": {"type": "object"}},
     }))
 }

@@ -66,6 +66,32 @@ fn a_file_cannot_switch_it_off() {
 }
 
 #[test]
+fn a_file_allows_git_s_programs_and_narrows_what_a_role_s_commands_write() {
+    let site = Site::new();
+    site.command("git").args(["init", "-q"]).status().unwrap();
+    let config = || std::fs::read_to_string(site.workspace().join(".git/config")).unwrap();
+    reviewer(&site, "git config core.pager less", &[]).ok();
+    assert!(!config().contains("pager"));
+    site.write("home/.uwf/agents/builtin.yaml", "sandbox: { gitPrograms: true }\n");
+    reviewer(&site, "git config core.pager less", &[]).ok();
+    assert!(config().contains("pager"));
+    site.write(
+        "home/.uwf/agents/builtin.yaml",
+        "roles: { solve-issue/reviewer: { writable: ['docs/', '*.md'] } }\n",
+    );
+    std::fs::create_dir(site.workspace().join("docs")).unwrap();
+    let said = reviewer(&site, "cp .git/config docs/copy && echo x > new.md", &[]).ok();
+    assert!(site.workspace().join("docs/copy").exists() && !site.workspace().join("new.md").exists());
+    let detail = detail(&site, &said);
+    assert_eq!(detail["sandbox"]["mounts"], true);
+    let told = detail["messages"].as_array().unwrap().iter().any(|message| {
+        let turn = site.uwf(&["cas", "get", message.as_str().unwrap()]).ok().json();
+        turn["payload"]["content"].as_str().unwrap().contains("(this role is narrowed)")
+    });
+    assert!(told, "the refusal names the rule");
+}
+
+#[test]
 fn the_doctor_tells_what_it_found() {
     let site = Site::new();
     let report = site.agent(&["doctor", "--format", "json"]).ok().json();

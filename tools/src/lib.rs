@@ -63,3 +63,4 @@ pub use seen::Seen;
 pub use tool::{Cancel, Change, Facts, ToolOutput, ToolSpec};
 pub use tool_output::Outputs;
 pub use toolbox::{Closed, Toolbox, ToolboxConfig, ToolboxError, check_names, specs};
+pub use writable::writable_trees;

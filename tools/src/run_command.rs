@@ -152,7 +152,8 @@ fn about_git(undone: &[String]) -> String {
     }
     format!(
         "[git: {}. Commands may not change which programs git runs, in any way: say in your answer what a person should \
-         set. Other configuration stands]\n",
+         set, or that it is needed: people allow it by `sandbox: {{ gitPrograms: true }}` in agents/builtin.yaml. Other \
+         configuration stands]\n",
         undone.join("; ")
     )
 }
@@ -161,6 +162,7 @@ fn how_it_ended(ended: &Ended, timeout: Duration) -> String {
     match (ended.cause, ended.status.code(), ended.status.signal()) {
         (Some(Cause::TimedOut), ..) => format!("ended at the time limit of {} s", timeout.as_secs()),
         (Some(Cause::Cancelled), ..) => "cancelled".to_owned(),
+        (Some(Cause::Swarmed), ..) => "ended for starting more processes than a command may".to_owned(),
         (None, Some(code), _) => format!("exit code {code}"),
         (None, None, signal) => format!("ended by signal {}", signal.unwrap_or_default()),
     }
@@ -263,7 +265,7 @@ impl Shell {
             .map_err(CommandError::io("its shell could not be started"))?;
         let shell = supervise::pid(&child).map_err(CommandError::io("it has no pid"))?;
         session.guard.running(shell.as_raw_pid());
-        let family = Family { shell, mark };
+        let family = Family { shell, mark, most: self.sandbox.process_limit() };
         state.families.push(family.clone());
         Ok((child, family))
     }

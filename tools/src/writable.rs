@@ -1,7 +1,7 @@
 //! Which files a role may write: globs, checked after every symlink of a path is resolved.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
@@ -32,6 +32,16 @@ impl Writable {
     }
 }
 
+/// What of `globs` the kernel can hold commands to: whole trees (`src/`, `src/**`) and single paths, relative to the
+/// workspace. Any other glob tells files by their names, which the kernel does not: commands get nothing by it.
+pub fn writable_trees(globs: &[String]) -> Vec<PathBuf> {
+    let tree = |glob: &String| {
+        let tree = ["/**/*", "/**", "/"].iter().find_map(|all| glob.strip_suffix(all)).unwrap_or(glob);
+        (!tree.is_empty() && !tree.contains(['*', '?', '[', '{', '\\'])).then(|| PathBuf::from(tree))
+    };
+    globs.iter().filter_map(tree).collect()
+}
+
 impl fmt::Display for Writable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let globs: Vec<String> = self.globs.iter().map(|glob| format!("`{glob}`")).collect();
@@ -43,6 +53,8 @@ impl fmt::Display for Writable {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+
+    use super::*;
 
     use crate::scratch::{Scratch, config, limits};
     use crate::{Cancel, Toolbox, ToolboxConfig};
@@ -83,5 +95,12 @@ mod tests {
         assert!(text.contains("allows nothing alone"), "{text}");
         let error = open(&scratch, &["a{"]).unwrap_err().to_string();
         assert!(error.starts_with("the writable 'a{' is no glob: "), "{error}");
+    }
+
+    #[test]
+    fn whole_trees_and_single_paths_bind_commands_too() {
+        let globs = ["src/", "docs/**", "a/b/**/*", "Cargo.toml", "*.md", "src/*.rs", "{a,b}/", "/", "**"];
+        let trees = writable_trees(&globs.map(str::to_owned));
+        assert_eq!(trees, ["src", "docs", "a/b", "Cargo.toml"].map(PathBuf::from));
     }
 }

@@ -121,11 +121,12 @@ fn text(report: &Value) -> String {
 }
 
 fn parts(enforced: &Value) -> String {
-    let Enforced { landlock, seccomp, network, .. } = match serde_json::from_value(enforced.clone()) {
+    let Enforced { landlock, seccomp, mounts, network, .. } = match serde_json::from_value(enforced.clone()) {
         Ok(enforced) => enforced,
         Err(_) => return String::new(),
     };
     let landlock = landlock.map_or("no Landlock".to_owned(), |version| format!("Landlock {version}"));
     let seccomp = if seccomp { "seccomp" } else { "no seccomp" };
-    format!("{landlock}, {seccomp}, network: {network}")
+    let mounts = if mounts { "read-only mounts" } else { "no mounts: modes and times outside are open" };
+    format!("{landlock}, {seccomp}, {mounts}, network: {network}")
 }

@@ -1,6 +1,7 @@
 //! What commands use up, or leave running: processes, memory, output, time. All of it bounded, whatever the sandbox does.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 use serde_json::json;
 
@@ -13,10 +14,27 @@ fn runs(word: &str) -> bool {
     lines.any(|line| String::from_utf8_lossy(&line).contains(word))
 }
 
+fn bombed(who: Who) -> &'static str {
+    match who {
+        Who::Me if fs::metadata("/proc/self").unwrap().uid() == 0 => "ended for starting more processes",
+        _ => "ended with it: ",
+    }
+}
+
+/// The bomb needs a while to grow; what sleeps is ended soon.
+fn seconds(id: &str, command: &str) -> u64 {
+    match (id, command.contains("SLEEP")) {
+        ("a bomb", _) => 5,
+        (_, true) => 1,
+        (_, false) => 20,
+    }
+}
+
 #[test]
 fn what_never_ends_is_ended_and_what_is_too_much_is_cut() {
     by_everybody(|who| {
         let field = Field::new(who);
+        field.site.write("home/.uwf/agents/builtin.yaml", "sandbox: { limits: { processes: 200 } }\n");
         // No other test sleeps as long: so its processes can be told from others.
         let sleep = format!("1000.{}", 100_000 + std::process::id() + who as u32);
         let attacks = [
@@ -26,11 +44,11 @@ fn what_never_ends_is_ended_and_what_is_too_much_is_cut() {
                 "ended with it: 2",
             ),
             ("a daemon that holds stdout", "(setsid sh -c 'exec sleep SLEEP' &); echo done", "still running"),
-            // At most 127 processes, however it ends.
+            // At most 1,023 processes, however it ends; the kernel does not hold root to the limit of 200.
             (
                 "a bomb",
-                "f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep SLEEP; }; f 5",
-                "ended with it: ",
+                "f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep SLEEP; }; f 8",
+                bombed(who),
             ),
             // It is refused before it is touched, and untouched memory is none.
             (
@@ -46,7 +64,7 @@ fn what_never_ends_is_ended_and_what_is_too_much_is_cut() {
         let call = |(id, text, _): &(&str, &str, &str)| Call {
             id: (*id).to_owned(),
             tool: "run_command",
-            arguments: json!({"command": text.replace("SLEEP", &sleep), "timeout_s": if text.contains("SLEEP") { 1 } else { 20 }}),
+            arguments: json!({"command": text.replace("SLEEP", &sleep), "timeout_s": seconds(id, text)}),
         };
         let answers =
             field.run(&attacks.iter().filter(|(id, ..)| is_tried(id)).map(call).collect::<Vec<_>>(), &[]);

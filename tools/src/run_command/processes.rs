@@ -44,6 +44,8 @@ pub(crate) struct Family {
     pub(crate) shell: Pid,
     /// The value of [`MARK`] in the environment.
     pub(crate) mark: String,
+    /// How many processes it may be. The kernel holds others than root to that; root is held to it by being watched.
+    pub(crate) most: u64,
 }
 
 impl Family {
@@ -66,6 +68,12 @@ impl Family {
         }
         members.sort_by_key(|process| process.pid);
         members
+    }
+
+    /// Whether there are more than there may be. To count them takes long, so it is done only where the whole machine
+    /// has so many.
+    pub(crate) fn is_swarm(&self) -> bool {
+        all_threads() > self.most && self.members().len() as u64 > self.most
     }
 
     fn is_root(&self, process: &Process) -> bool {
@@ -174,6 +182,17 @@ impl Process {
     }
 }
 
+/// How many threads there are on the machine; 0 where it does not say.
+fn all_threads() -> u64 {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    parse_threads(&load).unwrap_or_default()
+}
+
+/// `0.20 0.18 0.12 1/80 11206`: of 80 threads one runs.
+fn parse_threads(load: &str) -> Option<u64> {
+    load.split_ascii_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
+}
+
 fn table() -> Vec<Process> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| Process::read(entry.file_name().to_str()?.parse().ok()?)).collect()
@@ -210,6 +229,13 @@ mod tests {
         let process = Process::parse(12, stat).unwrap();
         assert_eq!((process.parent, process.session, process.start, process.zombie), (3, 7, 4321, false));
         assert_eq!(Process::parse(12, "12 (a"), None);
+    }
+
+    #[test]
+    fn the_number_of_threads_is_read() {
+        assert_eq!(parse_threads("0.20 0.18 0.12 1/80 11206\n"), Some(80));
+        assert_eq!(parse_threads("0.20"), None);
+        assert!(all_threads() > 0);
     }
 
     #[test]

@@ -19,6 +19,8 @@ use crate::tool::Cancel;
 
 /// How often a cancel is looked for, and whether processes that were told to end did.
 const TICK: Duration = Duration::from_millis(50);
+/// How often it is looked whether there are too many processes.
+const COUNTING: Duration = Duration::from_millis(200);
 /// What a pipe is made to hold: enough that a command seldom waits for its output to be written to the spool, and few
 /// enough bytes that they are still in the cache of the processor when they are read.
 const PIPE: usize = 256 * 1024;
@@ -32,6 +34,8 @@ const GATHERING: Duration = Duration::from_micros(100);
 pub(crate) enum Cause {
     TimedOut,
     Cancelled,
+    /// It started more processes than it may.
+    Swarmed,
 }
 
 /// How a command ended.
@@ -120,6 +124,7 @@ impl<'a> Supervised<'a> {
     fn supervise(&mut self, timeout: Duration, cancel: &Cancel) -> io::Result<(Option<Cause>, Duration)> {
         let started = Instant::now();
         let (mut cause, mut duration) = (None, None);
+        let mut counted = started;
         let mut phase = Phase::Running { deadline: started + timeout };
         loop {
             self.pump(&phase)?;
@@ -129,6 +134,10 @@ impl<'a> Supervised<'a> {
             }
             if cause.is_none() {
                 cause = self.why_end(&phase, now, cancel);
+                if cause.is_none() && now - counted >= COUNTING {
+                    counted = now;
+                    cause = self.family.is_swarm().then_some(Cause::Swarmed);
+                }
                 if cause.is_some() {
                     self.terminate();
                     phase = Phase::Terminating { until: now + self.limits.grace };

@@ -67,15 +67,27 @@ pub(crate) fn of(output: &str, reach: &Reach, enforced: &Enforced) -> String {
             path.display()
         ),
         Some(path) => format!(
-            "\n(sandbox: likely refused, since commands write only the workspace and $TMPDIR. Use those instead of {}, or \
+            "\n(sandbox: likely refused, since commands write only {}. Use those instead of {}, or \
              say that it is needed: people allow it by `sandbox: {{ writable: [{}] }}` in agents/builtin.yaml)",
+            open_trees(reach),
             path.display(),
             allowable(path)
         ),
-        None => "\n(sandbox: perhaps refused by it. Commands write only the workspace and $TMPDIR, read no secrets, have no \
-                 AF_UNIX sockets, ptrace or io_uring, and no more rights as root than over files)"
-            .to_owned(),
+        None => format!(
+            "\n(sandbox: perhaps refused by it. Commands write only {}, read no secrets, have no AF_UNIX sockets, ptrace or \
+             io_uring, and no more rights as root than over files)",
+            open_trees(reach)
+        ),
     }
+}
+
+/// What commands write, in words.
+fn open_trees(reach: &Reach) -> String {
+    if !reach.narrowed {
+        return "the workspace and $TMPDIR".to_owned();
+    }
+    let trees: Vec<String> = reach.writable.iter().map(|path| path.display().to_string()).collect();
+    format!("{} (this role is narrowed)", trees.join(", "))
 }
 
 fn contains(text: &str, words: &[&str]) -> bool {

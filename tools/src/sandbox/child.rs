@@ -62,12 +62,18 @@ pub(crate) fn confine(command: &mut Command, garment: Arc<Garment>) -> &mut Comm
     unsafe { command.pre_exec(move || garment.put_on()) }
 }
 
-/// The process enters new namespaces of users, mounts and IPC, in which only what is at or below `writable` can be
-/// changed; and, unless it may use the machine's `network`, a network of its own whose loopback interface is up.
-pub(crate) fn new_namespaces(command: &mut Command, network: bool, writable: Vec<CString>) -> &mut Command {
-    let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWIPC | UnshareFlags::NEWNS;
+/// The process enters new namespaces of users and IPC; with `writable`, of mounts, in which only what is at or below
+/// these can be changed; and, unless it may use the machine's `network`, a network of its own whose loopback interface
+/// is up.
+pub(crate) fn new_namespaces(
+    command: &mut Command,
+    network: bool,
+    writable: Option<Vec<CString>>,
+) -> &mut Command {
+    let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWIPC;
+    flags.set(UnshareFlags::NEWNS, writable.is_some());
     flags.set(UnshareFlags::NEWNET, !network);
-    let mut trees = Vec::with_capacity(writable.len());
+    let mut trees = Vec::with_capacity(writable.as_ref().map_or(0, Vec::len));
     // SAFETY: all are plain system calls, and the list has the room it needs; the file descriptor table is not unshared.
     unsafe {
         command.pre_exec(move || {
@@ -75,7 +81,10 @@ pub(crate) fn new_namespaces(command: &mut Command, network: bool, writable: Vec
             if !network {
                 loopback_up()?;
             }
-            mount_read_only(&writable, &mut trees)
+            match &writable {
+                Some(writable) => mount_read_only(writable, &mut trees),
+                None => Ok(()),
+            }
         })
     }
 }

@@ -35,10 +35,10 @@ use std::thread;
 
 use ::landlock::RulesetCreated;
 use rustix::process::DumpableBehavior;
-use rustix::thread::LinkNameSpaceType;
 
 use self::child::Garment;
 pub(crate) use self::child::own_session;
+use self::namespace::Namespaces;
 pub use self::policy::{Level, Policy, ProcessLimits};
 use self::reach::Reach;
 pub use self::report::{Enforced, Network, SandboxError};
@@ -111,6 +111,14 @@ impl Sandbox {
         &self.policy
     }
 
+    /// How many processes a command may be; no limit without a sandbox.
+    pub(crate) fn process_limit(&self) -> u64 {
+        match &self.state {
+            Ok(Some(_)) => self.policy.limits.processes,
+            _ => u64::MAX,
+        }
+    }
+
     /// The private temporary directory.
     pub(crate) fn temporary(&self) -> &Path {
         &self.policy.temporary
@@ -171,7 +179,7 @@ fn restrict(rules: RulesetCreated) -> io::Result<bool> {
 struct Parts {
     landlock: Result<(u32, OwnedFd), String>,
     seccomp: Result<(), String>,
-    namespaces: Result<Vec<(OwnedFd, LinkNameSpaceType)>, String>,
+    namespaces: Result<Namespaces, String>,
 }
 
 impl Parts {
@@ -183,7 +191,7 @@ impl Parts {
         };
         let make_namespaces = || match policy.namespaces {
             false => Err("namespaces are switched off".to_owned()),
-            true => namespace::make(policy.network, &reach.writable).map_err(|error| error.to_string()),
+            true => Namespaces::make(policy.network, &reach.writable).map_err(|error| error.to_string()),
         };
         // Side by side: the one waits for a process, the other opens files.
         let (namespaces, landlock) = thread::scope(|scope| {
@@ -198,7 +206,7 @@ impl Parts {
     fn try_on(&mut self, policy: &Policy) -> Result<Arc<Garment>, SandboxError> {
         let copy = |fd: &OwnedFd| fd.try_clone().map_err(SandboxError::setup("a handle"));
         let without_sockets = !policy.network && self.namespaces.is_err();
-        let namespaces = self.namespaces.iter().flatten();
+        let namespaces = self.namespaces.iter().flat_map(|namespaces| &namespaces.handles);
         let garment = Arc::new(Garment {
             limits: policy.limits,
             namespaces: namespaces.map(|(fd, kind)| Ok((copy(fd)?, *kind))).collect::<Result<_, _>>()?,
@@ -253,7 +261,8 @@ impl Parts {
             (false, Err(_), Err(_)) => Network::None,
         };
         let landlock = self.landlock.as_ref().ok().map(|(version, _)| *version);
-        Enforced { level: policy.level, landlock, seccomp: self.seccomp.is_ok(), network, missing }
+        let mounts = self.namespaces.as_ref().is_ok_and(|namespaces| namespaces.mounts);
+        Enforced { level: policy.level, landlock, seccomp: self.seccomp.is_ok(), mounts, network, missing }
     }
 }
 

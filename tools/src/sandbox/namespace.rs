@@ -16,15 +16,36 @@ use rustix::thread::LinkNameSpaceType;
 
 use super::child;
 
-/// Makes the namespaces; with `network`, that of the machine stays. The caller must not be confined by Landlock yet: it
-/// writes into /proc, and the maker mounts.
-pub(crate) fn make(network: bool, writable: &[PathBuf]) -> io::Result<Vec<(OwnedFd, LinkNameSpaceType)>> {
+/// The namespaces of a run.
+pub(crate) struct Namespaces {
+    /// To be entered in this order.
+    pub(crate) handles: Vec<(OwnedFd, LinkNameSpaceType)>,
+    /// Whether the mounts are among them.
+    pub(crate) mounts: bool,
+}
+
+impl Namespaces {
+    /// Makes them; with `network`, that of the machine stays. Where the mounts cannot be changed, those of the machine
+    /// stay too. The caller must not be confined by Landlock yet: it writes into /proc, and the maker mounts.
+    pub(crate) fn make(network: bool, writable: &[PathBuf]) -> io::Result<Namespaces> {
+        let trees = trees(writable)?;
+        let (handles, mounts) = match make(network, Some(trees)) {
+            Ok(handles) => (handles, true),
+            Err(_) => (make(network, None)?, false),
+        };
+        Ok(Namespaces { handles, mounts })
+    }
+}
+
+/// With `writable`, these trees alone can be changed.
+fn make(network: bool, writable: Option<Vec<CString>>) -> io::Result<Vec<(OwnedFd, LinkNameSpaceType)>> {
+    let mounts = writable.is_some();
     let mut command = Command::new("/bin/sh");
     // It waits for its input to close, which happens when it is dropped.
     command.args(["-c", "read -r line"]).env_clear().current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut maker = child::new_namespaces(&mut command, network, trees(writable)?).spawn()?;
-    let namespaces = map_users(&maker).and_then(|()| handles(&maker, network));
+    let mut maker = child::new_namespaces(&mut command, network, writable).spawn()?;
+    let namespaces = map_users(&maker).and_then(|()| handles(&maker, (network, mounts)));
     // Nothing of it is needed any more.
     maker.kill().and_then(|()| maker.wait())?;
     namespaces
@@ -42,18 +63,18 @@ fn trees(paths: &[PathBuf]) -> io::Result<Vec<CString>> {
         .collect::<Result<_, _>>()?)
 }
 
-fn handles(maker: &Child, network: bool) -> io::Result<Vec<(OwnedFd, LinkNameSpaceType)>> {
+/// The machine's own network and mounts are no namespaces that could be entered from within.
+fn handles(maker: &Child, (network, mounts): (bool, bool)) -> io::Result<Vec<(OwnedFd, LinkNameSpaceType)>> {
     let kinds = [
-        ("user", LinkNameSpaceType::User),
-        ("net", LinkNameSpaceType::Network),
-        ("ipc", LinkNameSpaceType::InterProcessCommunication),
-        ("mnt", LinkNameSpaceType::Mount),
+        ("user", LinkNameSpaceType::User, true),
+        ("net", LinkNameSpaceType::Network, !network),
+        ("ipc", LinkNameSpaceType::InterProcessCommunication, true),
+        ("mnt", LinkNameSpaceType::Mount, mounts),
     ];
-    let open = |(name, kind)| {
+    let open = |(name, kind, _)| {
         File::open(format!("/proc/{}/ns/{name}", maker.id())).map(|file| (OwnedFd::from(file), kind))
     };
-    // The machine's own network is no namespace that could be entered from within.
-    kinds.into_iter().filter(|(name, _)| !(network && *name == "net")).map(open).collect()
+    kinds.into_iter().filter(|(.., own)| *own).map(open).collect()
 }
 
 /// Everybody under the same number, where the agent may say so (root may); else the agent's own user and group alone.
@@ -86,6 +107,13 @@ fn same_numbers(map: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_mounts_the_others_are_made() {
+        let Namespaces { handles, mounts } = Namespaces::make(false, &[PathBuf::from("/not/there")]).unwrap();
+        assert_eq!((handles.len(), mounts), (3, false));
+        assert!(Namespaces::make(false, &[std::env::temp_dir()]).unwrap().mounts);
+    }
 
     #[test]
     fn numbers_stay_what_they_are_inside() {

@@ -35,6 +35,9 @@ pub struct Policy {
     pub home: Option<PathBuf>,
     /// Directories of the agent itself (`$UWF_HOME`, the store): closed to commands, open to the agent.
     pub private: Vec<PathBuf>,
+    /// Of the workspace, commands may write these alone (relative to it); `None` is all of it, and the directories of git
+    /// that a linked worktree has elsewhere. The agent's own process is not held to it.
+    pub within: Option<Vec<PathBuf>>,
     /// More that commands may write, such as `~/.cargo`. What does not exist is left out.
     pub writable: Vec<PathBuf>,
     /// More that commands may read although it is a secret's place.
@@ -56,6 +59,7 @@ impl Policy {
             temporary: temporary.into(),
             home: None,
             private: Vec::new(),
+            within: None,
             writable: Vec::new(),
             readable: Vec::new(),
             limits: ProcessLimits::default(),
@@ -66,9 +70,11 @@ impl Policy {
 
 /// Limits of a command's processes (setrlimit). The defaults are far above what a build uses, and below what takes a
 /// machine down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ProcessLimits {
-    /// Processes and threads of the user (`RLIMIT_NPROC`). The kernel does not apply it to root.
+    /// Processes and threads of the user (`RLIMIT_NPROC`). The kernel does not apply it to root: a command of root's that
+    /// has more processes is ended.
     pub processes: u64,
     /// The longest file that can be written, in bytes (`RLIMIT_FSIZE`).
     pub file_bytes: u64,

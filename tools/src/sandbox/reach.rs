@@ -46,6 +46,8 @@ pub(crate) struct Reach {
     pub(crate) readable: Vec<PathBuf>,
     pub(crate) writable: Vec<PathBuf>,
     pub(crate) devices: Vec<PathBuf>,
+    /// Whether the workspace is not writable as a whole.
+    pub(crate) narrowed: bool,
     /// What must stay closed.
     pub(crate) hidden: Vec<PathBuf>,
     /// What should be closed and is not, since it lies within the workspace.
@@ -57,15 +59,14 @@ impl Reach {
     pub(crate) fn of_commands(policy: &Policy) -> Reach {
         let hidden = hidden(policy);
         let exposed = exposed(policy, &hidden);
-        let mut reach = Reach { hidden, exposed, ..Reach::default() };
+        let mut reach = Reach { hidden, exposed, narrowed: policy.within.is_some(), ..Reach::default() };
         reach.devices = DEVICES.iter().map(PathBuf::from).filter(|path| path.exists()).collect();
         let devices = PathBuf::from("/dev");
         let closed: Vec<&Path> = reach.hidden.iter().chain([&devices]).map(PathBuf::as_path).collect();
         beside(Path::new("/"), &closed, &mut reach.readable);
-        reach.readable.extend(existing(&policy.readable));
-        // The workspace is open as a whole: what lies within it is `exposed`.
-        reach.writable = existing([&policy.workspace, &policy.temporary]);
-        reach.writable.extend(worktree::git_directories(&policy.workspace));
+        reach.readable.extend(existing(policy.readable.iter().chain([&policy.workspace])));
+        reach.writable = existing([&policy.temporary]);
+        reach.writable.extend(of_workspace(policy));
         for path in existing(&policy.writable) {
             open(&path, &reach.hidden, &mut reach.writable);
         }
@@ -74,7 +75,7 @@ impl Reach {
 
     /// What the agent itself may reach: what its commands may, and its own directories.
     pub(crate) fn of_agent(policy: &Policy) -> Reach {
-        let mut reach = Reach::of_commands(policy);
+        let mut reach = Reach::of_commands(&Policy { within: None, ..policy.clone() });
         reach.writable.extend(existing(&policy.private));
         reach
     }
@@ -88,6 +89,17 @@ impl Reach {
     pub(crate) fn is_hidden(&self, path: &Path) -> bool {
         self.hidden.iter().any(|hidden| path.starts_with(hidden)) && !self.may_write(path)
     }
+}
+
+/// What commands may write of the workspace. It is open as a whole, unless narrowed: what lies within it is `exposed`.
+fn of_workspace(policy: &Policy) -> Vec<PathBuf> {
+    let workspace = real(&policy.workspace);
+    let Some(within) = &policy.within else {
+        return std::iter::once(workspace.clone()).chain(worktree::git_directories(&workspace)).collect();
+    };
+    let trees: Vec<PathBuf> = within.iter().map(|path| workspace.join(path)).collect();
+    // A link or `..` may lead out.
+    existing(&trees).into_iter().filter(|path| path.starts_with(&workspace)).collect()
 }
 
 /// Those of `paths` that exist, free of symlinks.

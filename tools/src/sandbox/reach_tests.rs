@@ -121,3 +121,17 @@ fn a_git_file_is_believed_only_when_the_worktree_is_known_to_git() {
     fs::write(tree.at("ws/.git"), format!("gitdir: {}\n", tree.at("home").display())).unwrap();
     assert!(worktree::git_directories(&tree.at("ws")).is_empty());
 }
+
+#[test]
+fn of_a_narrowed_workspace_only_what_is_named_is_writable_to_commands() {
+    let tree = Tree::new(&["ws/src/a.rs", "ws/b.md", "other/x.txt"]);
+    std::os::unix::fs::symlink(tree.at("other"), tree.at("ws/out")).unwrap();
+    let within = ["src", "missing", "out", "../other"].map(PathBuf::from).to_vec();
+    let policy = Policy { within: Some(within), ..tree.policy() };
+    let commands = Reach::of_commands(&policy);
+    assert!(commands.may_write(&tree.at("ws/src/new.rs")) && commands.may_write(&tree.at("tmp/x")));
+    for closed in ["ws/b.md", "ws/new.md", "other/x.txt"] {
+        assert!(!commands.may_write(&tree.at(closed)) && reads(&commands, &tree.at(closed)), "{closed}");
+    }
+    assert!(Reach::of_agent(&policy).may_write(&tree.at("ws/b.md")));
+}

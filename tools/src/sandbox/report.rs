@@ -17,6 +17,10 @@ pub struct Enforced {
     pub landlock: Option<u32>,
     /// Whether system calls are filtered.
     pub seccomp: bool,
+    /// Whether all but what is writable is mounted read-only for them. Without, the modes, owners and times of files
+    /// outside are not protected: Landlock does not govern those.
+    #[serde(default)]
+    pub mounts: bool,
     /// What keeps commands off the network.
     pub network: Network,
     /// What should be there and is not. Empty under a strict level that holds.
@@ -26,7 +30,8 @@ pub struct Enforced {
 impl Enforced {
     /// Nothing at all.
     pub(crate) fn nothing(level: Level) -> Enforced {
-        Enforced { level, landlock: None, seccomp: false, network: Network::Open, missing: Vec::new() }
+        let (network, missing) = (Network::Open, Vec::new());
+        Enforced { level, landlock: None, seccomp: false, mounts: false, network, missing }
     }
 }
 
