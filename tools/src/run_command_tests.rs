@@ -186,7 +186,11 @@ fn the_answer_does_not_wait_for_the_background_which_is_named_and_ended_with_the
 #[test]
 fn a_daemon_is_named_and_ended_too_and_dropping_the_toolbox_is_enough() {
     let scratch = Scratch::new();
-    let output = run(&scratch, "(setsid sleep 7501 >/dev/null 2>&1 &)");
+    // It is named by what it has become by then.
+    let output = run(
+        &scratch,
+        "(setsid sleep 7501 >/dev/null 2>&1 &); until grep -qszx '750[1]' /proc/[0-9]*/cmdline; do :; done",
+    );
     assert!(output.text.contains("sleep 7501"), "{}", output.text);
     drop(scratch);
     is_gone(7501);

@@ -124,7 +124,9 @@ impl Field {
                 own(&self.dir());
                 let program = self.dir().join("uwf-builtin");
                 if !program.exists() {
-                    fs::copy(AGENT, &program).unwrap();
+                    // Not by this process: another test may fork while the copy is open for writing, and then it
+                    // cannot be run yet.
+                    assert!(Command::new("cp").arg(AGENT).arg(&program).status().unwrap().success());
                 }
                 let mut command = self.site.command("setpriv");
                 command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(program);

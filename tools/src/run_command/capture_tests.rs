@@ -129,20 +129,25 @@ fn a_spool_that_cannot_be_made_loses_no_more_than_itself() {
     assert!(captured.output.is_none());
 }
 
-/// What the marks say was left out, in lines and bytes; bytes only where they are exact.
-fn omitted(text: &str) -> (u64, u64) {
-    let (mut lines, mut bytes) = (0, 0);
+/// What the marks say was left out: lines, and the least and the most bytes that they can mean.
+fn omitted(text: &str) -> (u64, (u64, u64)) {
+    let (mut lines, mut least, mut most) = (0, 0, 0);
     for mark in text.lines().filter(|line| line.starts_with("[… ")) {
         let words: Vec<&str> = mark.trim_start_matches("[… ").split(' ').collect();
         let number = |word: &str| word.trim_start_matches('(').replace(',', "").parse::<u64>().unwrap();
-        if words[1].starts_with("line") {
-            lines += number(words[0]);
-            bytes += number(words[2]);
-        } else {
-            bytes += number(words[0]);
-        }
+        let size = match words[1].starts_with("line") {
+            true => {
+                lines += number(words[0]);
+                &words[2..]
+            }
+            false => &words[..],
+        };
+        // KB are rounded up.
+        let (unit, below) = if size[1].starts_with("KB") { (1_024, 1_023) } else { (1, 0) };
+        most += number(size[0]) * unit;
+        least += number(size[0]) * unit - below;
     }
-    (lines, bytes)
+    (lines, (least, most))
 }
 
 proptest! {
@@ -174,12 +179,14 @@ proptest! {
         let marks: Vec<&str> = captured.text.lines().filter(|line| line.starts_with("[… ")).collect();
         let own = marks.len() as u64;
         let shown = captured.text.len() as u64 - marks.iter().map(|mark| mark.len() as u64 + 1).sum::<u64>();
-        let (lines, bytes) = omitted(&captured.text);
-        let is = |shown: u64, expected: u64| (shown.saturating_sub(own)..=shown).contains(&expected);
+        let (lines, (least, most)) = omitted(&captured.text);
+        let total = all.len() as u64;
         prop_assert!(shown <= budget as u64 + own, "{shown} > {budget}");
-        prop_assert!(is(shown, all.len() as u64 - bytes), "{shown} + {bytes} of {}", all.len());
+        let told = shown.saturating_sub(own) + least..=shown + most;
+        prop_assert!(told.contains(&total), "{total} is not in {told:?}");
         let newlines = captured.text.matches('\n').count() as u64 - own;
-        prop_assert!(is(newlines, all.matches('\n').count() as u64 - lines));
+        let told = newlines.saturating_sub(own) + lines..=newlines + lines;
+        prop_assert!(told.contains(&(all.matches('\n').count() as u64)), "{told:?}");
         prop_assert_eq!(fs::read_to_string(captured.output.unwrap().path).unwrap().len(), all.len());
     }
 
