@@ -27,7 +27,7 @@ use crate::provider::message::ToolDeclaration;
 use crate::provider::{Mock, MockPlace, OpenAi, OpenAiConfig, Provider, ProviderError, Script};
 use crate::react::{Event, React, Stopped};
 use crate::record::{self, Failure, Finished, Phase, RecordError};
-use crate::settings::{Endpoint, ProviderSettings, Settings, SettingsError};
+use crate::settings::{ProviderSettings, Settings, SettingsError};
 use crate::signals::Signals;
 
 /// Where a run takes place.
@@ -170,9 +170,7 @@ fn provider(settings: &Settings, place: MockPlace<'_>) -> Result<Box<dyn Provide
     match &settings.provider {
         ProviderSettings::Mock(script) => Ok(Box::new(Mock::new(Script::load(script)?, place)?)),
         ProviderSettings::OpenAi(endpoint) => {
-            let Endpoint { base_url, api_key, headers, stream, echo_reasoning } = endpoint.clone();
-            let (role, defaults) = (place.role.to_owned(), OpenAiConfig::new(base_url));
-            let config = OpenAiConfig { api_key, headers, stream, echo_reasoning, role, ..defaults };
+            let config = OpenAiConfig { role: place.role.to_owned(), ..endpoint.config() };
             Ok(Box::new(OpenAi::new(config)?))
         }
     }

@@ -22,8 +22,8 @@ use uwf_tools::sandbox::Level;
 use crate::budget::Limits;
 use crate::confinement::{FileSandbox, SandboxSettings};
 use crate::narrowing::{Narrowing, NarrowingError, Narrowings};
-use crate::provider::EchoReasoning;
 use crate::provider::message::Sampling;
+use crate::provider::{EchoReasoning, OpenAiConfig};
 use crate::secrets::{Secrets, sounds_secret};
 
 /// What was typed for a run; everything optional.
@@ -96,6 +96,14 @@ pub(crate) struct Endpoint {
     pub echo_reasoning: EchoReasoning,
 }
 
+impl Endpoint {
+    /// The same as the provider takes it.
+    pub(crate) fn config(&self) -> OpenAiConfig {
+        let Endpoint { base_url, api_key, headers, stream, echo_reasoning } = self.clone();
+        OpenAiConfig { api_key, headers, stream, echo_reasoning, ..OpenAiConfig::new(base_url) }
+    }
+}
+
 /// What is wrong with the settings. No variant carries a key.
 #[derive(Debug, Error)]
 pub enum SettingsError {
@@ -131,7 +139,7 @@ impl SettingsError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             SettingsError::NoModel => Some(
-                "write provider and model into $UWF_HOME/agents/builtin.yaml, pass --base-url and --model, \
+                "connect one with `uwf setup`, pass --base-url and --model, \
                  or use --mock FILE to run without a model",
             ),
             SettingsError::BaseUrl(_) => Some("a base URL looks like https://api.openai.com/v1"),

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-pub use self::edit::{Edited, set};
+pub use self::edit::{Change, Edited, apply, set};
 pub use self::keys::{lookup, masked};
 use crate::nearest;
 use crate::schema;

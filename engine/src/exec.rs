@@ -16,6 +16,7 @@ use self::visit::{Outcome, Visit};
 use crate::config::Config;
 use crate::home::{Env, Homes};
 use crate::lock::ThreadLock;
+use crate::log::{self, Event, Log};
 use crate::moderator::{Route, SUSPEND, Target};
 use crate::spawn::Stop;
 use crate::spawn::protocol::AgentCommand;
@@ -165,6 +166,24 @@ fn player(route: Route) -> Option<String> {
     }
 }
 
+impl<'a> Event<'a> {
+    /// What a visit came to.
+    fn of_visit(role: &'a str, ran: &'a Result<(Played, Outcome), ExecError>) -> Event<'a> {
+        match ran {
+            Ok((played, Outcome::Failed(error))) => {
+                Event::StepFailed { role, step: &played.hash, error: log::line(error) }
+            }
+            Ok((played, _)) => Event::StepFinished {
+                role,
+                step: &played.hash,
+                status: played.output["$status"].as_str().unwrap_or_default(),
+                duration_ms: played.step.duration_ms(),
+            },
+            Err(error) => Event::Error { role, error: log::line(&error.to_string()) },
+        }
+    }
+}
+
 /// A locked thread, read once under the lock.
 struct Turn<'a> {
     engine: &'a Engine<'a>,
@@ -193,7 +212,9 @@ impl<'a> Turn<'a> {
         options: &ExecOptions,
         observer: &mut dyn Observer,
     ) -> Result<StepReport, ExecError> {
-        let (played, outcome) = visit.run(self, options, observer)?;
+        let ran = visit.run(self, options, observer);
+        self.log(Event::of_visit(&visit.role, &ran));
+        let (played, outcome) = ran?;
         if let Outcome::Failed(message) = outcome {
             let idle = self.head.status == Status::Idle;
             return Ok(StepReport {
@@ -233,7 +254,16 @@ impl<'a> Turn<'a> {
     }
 
     fn advance(&self, to: &Hash, status: &Status) -> Result<(), ExecError> {
-        Ok(thread::advance(self.engine.store, &self.thread, &self.head.hash, to, status)?)
+        thread::advance(self.engine.store, &self.thread, &self.head.hash, to, status)?;
+        self.log(Event::HeadMoved { from: &self.head.hash, to, status: status.as_str() });
+        if status.is_final() {
+            self.log(Event::ThreadEnded);
+        }
+        Ok(())
+    }
+
+    fn log(&self, event: Event<'_>) {
+        Log::new(&self.engine.homes.uwf, self.engine.store.now()).write(&self.thread, event);
     }
 
     fn report(&self, head: Hash, status: Status) -> StepReport {

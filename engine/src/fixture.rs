@@ -154,6 +154,7 @@ impl Place {
             stdin: &mut stdin.as_bytes(),
             out: &mut out,
             err: &mut err,
+            in_is_terminal: false,
             out_is_terminal: terminal,
             err_is_terminal: false,
             program: None,

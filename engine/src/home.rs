@@ -9,6 +9,12 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+/// The variables that say where [`Homes::uwf`] is, the first one set wins; the later ones are older names.
+pub const UWF_HOME: [&str; 3] = ["UWF_HOME", "UWF_STORAGE_ROOT", "WORKFLOW_STORAGE_ROOT"];
+
+/// The variables that say where [`Homes::ocas`] is.
+pub const OCAS_HOME: [&str; 2] = ["OCAS_HOME", "OCAS_DIR"];
+
 /// The environment of a process as a value. An empty variable counts as unset.
 #[derive(Clone, Default)]
 pub struct Env(BTreeMap<OsString, OsString>);
@@ -22,6 +28,11 @@ impl Env {
     /// The same as text; a value that is not UTF-8 has none.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(OsStr::to_str)
+    }
+
+    /// The first of these variables that is set.
+    pub fn first(&self, names: &[&'static str]) -> Option<&'static str> {
+        names.iter().copied().find(|name| self.get(name).is_some())
     }
 
     /// Sets one variable.
@@ -118,17 +129,20 @@ impl Homes {
     /// The homes that `env` names. Relative ones are taken from `cwd`, so that an agent that runs elsewhere finds the
     /// same place.
     pub fn from_env(env: &Env, cwd: &Path) -> Result<Homes, HomeError> {
-        let uwf = ["UWF_HOME", "UWF_STORAGE_ROOT", "WORKFLOW_STORAGE_ROOT"];
-        let ocas = ["OCAS_HOME", "OCAS_DIR"];
         let home = |dir: &str| env.get("HOME").map(|home| Path::new(home).join(dir));
-        let named = |names: &[&str]| names.iter().find_map(|name| env.get(name)).map(PathBuf::from);
+        let named =
+            |names: &[&'static str]| env.first(names).and_then(|name| env.get(name)).map(PathBuf::from);
         let missing = |what, variable| HomeError::NoHome { what, variable };
         Ok(Homes {
             uwf: cwd.join(
-                named(&uwf).or_else(|| home(".uwf")).ok_or_else(|| missing("uwf's directory", "UWF_HOME"))?,
+                named(&UWF_HOME)
+                    .or_else(|| home(".uwf"))
+                    .ok_or_else(|| missing("uwf's directory", "UWF_HOME"))?,
             ),
             ocas: cwd.join(
-                named(&ocas).or_else(|| home(".ocas")).ok_or_else(|| missing("the store", "OCAS_HOME"))?,
+                named(&OCAS_HOME)
+                    .or_else(|| home(".ocas"))
+                    .ok_or_else(|| missing("the store", "OCAS_HOME"))?,
             ),
         })
     }

@@ -15,6 +15,7 @@
 //! | [`thread`] | head, status, chain, and what a role may see ([`thread::role_context`]) |
 //! | [`spawn`] | one agent process; [`spawn::protocol`] is its command line and its reply as values |
 //! | [`config`], [`home`], [`lock`] | `config.yaml`, `$UWF_HOME` and `.env`, one step at a time |
+//! | [`log`] | what happened, a line an event in `$UWF_HOME/logs` |
 //! | [`exec`] | the step: lock → head → route → agent → check → advance; read this first |
 //! | [`cli`] | the command line of `uwf`: the only part that reads the environment or writes to a stream |
 //!
@@ -36,6 +37,7 @@ pub mod fence;
 mod fixture;
 pub mod home;
 pub mod lock;
+pub mod log;
 pub mod moderator;
 mod nearest;
 pub mod schema;

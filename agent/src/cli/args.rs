@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use uwf_engine::cli::Global;
+use uwf_engine::cli::{Completions, Global, Man};
 
 use crate::provider::message::Sampling;
 use uwf_tools::sandbox::Level;
@@ -55,9 +55,16 @@ pub(super) enum Command {
     /// Serve a mock script as an OpenAI-compatible endpoint on loopback
     MockServer(MockServerArgs),
     /// List the tools as the model sees them
+    #[command(
+        after_long_help = "Examples:\n  uwf-builtin tools --format text\n  uwf-builtin tools --format json"
+    )]
     Tools,
     /// Check what a run needs: sandbox, configuration, store, directories
     Doctor(DoctorArgs),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Print the manual page, or write all of them
+    Man(Man),
 }
 
 /// The form in which an engine calls.
@@ -177,6 +184,9 @@ impl SandboxLevel {
 
 /// `mock-server`.
 #[derive(Debug, Args)]
+#[command(
+    after_long_help = "Prints the URL and serves until it is interrupted.\n\nExample:\n  uwf-builtin mock-server script.yaml --port 8000"
+)]
 pub(super) struct MockServerArgs {
     /// The script
     #[arg(value_name = "FILE")]
@@ -189,12 +199,15 @@ pub(super) struct MockServerArgs {
 /// `doctor`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Exit: 0 all is well; 1 the strict sandbox cannot be enforced, or something else is in the way."
+    after_long_help = "Exit: 0 all is well; 1 the strict sandbox cannot be enforced, or something else is in the way.\n\nExamples:\n  uwf-builtin doctor\n  uwf-builtin doctor --online"
 )]
 pub(super) struct DoctorArgs {
     /// The directory a role would work in (default: the current one)
     #[arg(long, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
+    /// Ask the model's endpoint which models it serves; this sends the key there
+    #[arg(long)]
+    pub(super) online: bool,
 }
 
 impl AgentArgs {

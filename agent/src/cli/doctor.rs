@@ -9,7 +9,8 @@ use uwf_tools::sandbox::{Enforced, Level};
 
 use super::args::DoctorArgs;
 use crate::confinement::{Confinement, SandboxSettings};
-use crate::settings::{Flags, Settings};
+use crate::provider::OpenAi;
+use crate::settings::{Flags, ProviderSettings, Settings};
 
 /// Looks, and tells what it found.
 pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
@@ -18,14 +19,18 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
     let workspace = session.directory(args.cwd.as_deref())?;
     let settings = Settings::load(Flags { mock: Some("-".into()), ..Flags::default() }, &env, &homes.uwf);
     let sandbox = settings.map(|settings| settings.sandbox).unwrap_or_default();
-    let report = json!({
+    let mut report = json!({
         "sandbox": strict(sandbox, &homes, &workspace, &env)?,
         "config": config(&env, &homes),
         "store": store(&homes.ocas, session),
         "homes": [home("UWF_HOME", &homes.uwf), home("OCAS_HOME", &homes.ocas)],
     });
+    if args.online {
+        report["online"] = online(&env, &homes.uwf)?;
+    }
     session.ui.result(&report, || text(&report))?;
     let well = report["sandbox"]["strict"] == true
+        && report["online"]["error"].is_null()
         && report["store"]["error"].is_null()
         && report["homes"].as_array().into_iter().flatten().all(|home| home["writable"] == true);
     Ok(if well { OK } else { USER })
@@ -71,6 +76,40 @@ fn store(root: &Path, session: &Session<'_>) -> Value {
     json!({"path": root, "exists": exists, "error": error.map(|error| error.to_string())})
 }
 
+/// Whether the endpoint answers, and knows the model. Endpoints that list no models are reachable all the same.
+fn online(env: &Env, home: &Path) -> Result<Value, Failure> {
+    let failed =
+        |error: String, hint: Option<&str>| json!({"reachable": false, "error": error, "hint": hint});
+    let settings = match Settings::load(Flags::default(), env, home) {
+        Ok(settings) => settings,
+        Err(error) => return Ok(failed(error.to_string(), error.hint())),
+    };
+    let ProviderSettings::OpenAi(endpoint) = &settings.provider else { return Ok(Value::Null) };
+    let model = &settings.model;
+    let asked = match OpenAi::new(endpoint.config()) {
+        Ok(provider) => super::run::runtime()?.block_on(provider.models()),
+        Err(error) => Err(error),
+    };
+    Ok(match asked {
+        Ok(Some(models)) if !models.contains(model) => json!({
+            "reachable": true, "models": models.len(),
+            "error": format!("the endpoint serves {} models, and {model} is not one of them", models.len()),
+            "hint": nearest(model, models),
+        }),
+        Ok(models) => {
+            json!({"reachable": true, "models": models.map(|models| models.len()), "model": model, "error": null})
+        }
+        Err(error) => failed(error.to_string(), error.hint()),
+    })
+}
+
+/// Some names like it.
+fn nearest(model: &str, mut models: Vec<String>) -> String {
+    models.sort_by_cached_key(|name| (strsim::damerau_levenshtein(name, model), name.clone()));
+    models.truncate(5);
+    format!("there are {}", models.join(", "))
+}
+
 /// A directory that does not exist yet is made where it is to be.
 fn home(name: &str, path: &Path) -> Value {
     let there = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);
@@ -100,6 +139,17 @@ fn text(report: &Value) -> String {
     for home in report["homes"].as_array().into_iter().flatten() {
         let state = if home["writable"] == true { "writable" } else { "not writable" };
         say(home["writable"] == true, format!("{}: {}: {state}", word(&home["name"]), word(&home["path"])));
+    }
+    let online = &report["online"];
+    match (online["error"].as_str(), online["models"].as_u64()) {
+        (Some(error), _) => say(false, format!("model: {error}; {}", word(&online["hint"]))),
+        (None, Some(_)) => {
+            say(true, format!("model: the endpoint answers and serves {}", word(&online["model"])))
+        }
+        (None, None) if online["reachable"] == true => {
+            say(true, "model: the endpoint answers; it lists no models".to_owned());
+        }
+        (None, None) => {}
     }
     let config = &report["config"];
     if let Some(error) = config["error"].as_str() {

@@ -1,7 +1,9 @@
 //! What each of our errors means to the person at the terminal: the exit status and what to do about it.
 
+use clap::CommandFactory;
 use uwf_engine::cli::{BUG, Failure, USAGE, USER};
 
+use super::args::Cli;
 use crate::confinement::ConfinementError;
 use crate::mock_server::ListenError;
 use crate::provider::ProviderError;
@@ -11,7 +13,8 @@ use crate::settings::SettingsError;
 
 /// The first word is no subcommand and no thread.
 pub(super) fn unknown_command(word: &str) -> Failure {
-    let mut commands = ["run", "mock-server", "tools", "doctor"];
+    let cli = Cli::command();
+    let mut commands: Vec<&str> = cli.get_subcommands().map(clap::Command::get_name).collect();
     commands.sort_by_key(|command| strsim::damerau_levenshtein(command, word));
     let commands = commands.join(", ");
     usage(format!("unknown command, {word}"))

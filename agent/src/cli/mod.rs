@@ -10,8 +10,9 @@ mod run;
 
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use serde_json::{Value, json};
-use uwf_engine::cli::{Failure, OK, Process, Session, in_process};
+use uwf_engine::cli::{Failure, OK, Process, Session, in_process, pages};
 use uwf_engine::{AgentRequest, ThreadId};
 
 use self::args::{AgentArgs, Cli, Command, MockServerArgs, ReplyForm};
@@ -38,6 +39,8 @@ pub fn main_with(process: Process<'_>) -> u8 {
             Some(Command::MockServer(args)) => mock_server(args, session),
             Some(Command::Tools) => tools(session),
             Some(Command::Doctor(args)) => doctor::doctor(args, session),
+            Some(Command::Completions(shell)) => pages::completions(session, shell, Cli::command()),
+            Some(Command::Man(man)) => pages::man(session, man, Cli::command()),
         }),
         Err(error) => process.usage(&error),
     }
@@ -107,3 +110,7 @@ fn tools(session: &mut Session<'_>) -> Result<u8, Failure> {
     })?;
     Ok(OK)
 }
+
+#[cfg(test)]
+#[path = "help_tests.rs"]
+mod tests;

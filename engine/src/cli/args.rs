@@ -2,6 +2,11 @@
 
 mod cas;
 mod config;
+mod doctor;
+mod log;
+mod pages;
+mod prompt;
+mod setup;
 mod step;
 mod thread;
 mod workflow;
@@ -10,6 +15,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(super) use self::cas::{Cas, Values};
 pub(super) use self::config::Config;
+pub(super) use self::doctor::Doctor;
+pub(super) use self::log::Log;
+pub use self::pages::{Completions, Man};
+pub(super) use self::prompt::{Prompt, Skill};
+pub(super) use self::setup::Setup;
 pub(super) use self::step::Step;
 pub(super) use self::thread::{How, StatusWord, Thread, ThreadList};
 pub(super) use self::workflow::Workflow;
@@ -23,6 +33,7 @@ pub(super) use self::workflow::Workflow;
     long_about = "A stateless workflow engine for agents.\n\nA workflow is data, a thread is a chain of immutable steps, \
                   and every step is one agent process that starts, does one thing and exits.",
     after_long_help = "Examples:
+  uwf setup                                     connect a model
   uwf workflow validate solve-issue.yaml        find every mistake in a workflow
   uwf workflow add solve-issue.yaml             register it by its name
   uwf thread start solve-issue -p \"Fix #7\"      begin a thread; prints its id
@@ -30,7 +41,7 @@ pub(super) use self::workflow::Workflow;
   uwf thread read 01K…                          what happened, in words
 
 Files:
-  $UWF_HOME (~/.uwf)     config.yaml, .env, locks of running steps
+  $UWF_HOME (~/.uwf)     config.yaml, .env, logs, locks of running steps
   $OCAS_HOME (~/.ocas)   the content-addressed store",
     disable_help_subcommand = true,
     arg_required_else_help = true
@@ -100,4 +111,28 @@ pub(super) enum Noun {
     /// The configuration in $UWF_HOME/config.yaml
     #[command(subcommand)]
     Config(Config),
+    /// Connect a model: write its endpoint into config.yaml
+    ///
+    /// It becomes the default model, and everything else in the file stays. On a terminal, what is not given is asked.
+    /// A key is never an argument: name the variable that holds it, or a file to take it from.
+    Setup(Setup),
+    /// What the engine did, line by line: the log
+    #[command(subcommand)]
+    Log(Log),
+    /// Guides to uwf, for people and for models
+    #[command(subcommand)]
+    Prompt(Prompt),
+    /// The same guides by their older names
+    #[command(subcommand, hide = true)]
+    Skill(Skill),
+    /// Check what steps need: directories, store, configuration, agents
+    ///
+    /// Changes nothing. What the builtin agent has to say of itself (sandbox, model) follows.
+    ///
+    /// Exit status: 0 all is well, 1 something is in the way.
+    Doctor(Doctor),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Print the manual page, or write all of them
+    Man(Man),
 }

@@ -158,7 +158,7 @@ fn unsaid(error: ExecError, quiet: bool) -> ExecError {
 }
 
 /// The agent beside this program, else the one in `PATH`.
-fn builtin(program: Option<&Path>) -> AgentCommand {
+pub(super) fn builtin(program: Option<&Path>) -> AgentCommand {
     let beside = program.and_then(Path::parent).map(|dir| dir.join(BUILTIN)).filter(|file| file.is_file());
     let program = beside.and_then(|file| file.into_os_string().into_string().ok());
     AgentCommand { program: program.unwrap_or_else(|| BUILTIN.to_owned()), args: Vec::new() }

@@ -4,13 +4,19 @@
 //! does the command line of `uwf-builtin`. One file a noun: each reads its arguments, calls, prints.
 
 mod args;
+mod ask;
 mod cas;
 mod config;
+mod doctor;
 mod exec;
 mod failure;
+mod log;
 mod narrate;
+pub mod pages;
+mod prompt;
 mod render;
 mod session;
+mod setup;
 mod step;
 mod thread;
 mod ui;
@@ -18,8 +24,10 @@ mod workflow;
 
 use std::process::ExitCode;
 
+use clap::CommandFactory;
+
 use self::args::{Cli, Noun};
-pub use self::args::{Color, Format, Global};
+pub use self::args::{Color, Completions, Format, Global, Man};
 pub use self::failure::{BUG, FAILED_STEP, Failure, OK, SUSPENDED, USAGE, USER};
 pub use self::session::{Process, Session, Terminals, in_process};
 pub use self::ui::Ui;
@@ -45,6 +53,13 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, Failure> {
         Noun::Step(command) => step::run(session, command),
         Noun::Cas(command) => cas::run(session, command),
         Noun::Config(command) => config::run(session, command),
+        Noun::Setup(setup) => setup::run(session, &setup),
+        Noun::Log(command) => log::run(session, command),
+        Noun::Prompt(prompt) => prompt::run(session, prompt),
+        Noun::Skill(skill) => prompt::run(session, skill.into()),
+        Noun::Doctor(doctor) => doctor::run(session, &doctor),
+        Noun::Completions(shell) => pages::completions(session, &shell, Cli::command()),
+        Noun::Man(man) => pages::man(session, &man, Cli::command()),
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Process<'a> {
     pub out: &'a mut dyn Write,
     /// Everything else.
     pub err: &'a mut dyn Write,
+    /// Whether `stdin` is a terminal.
+    pub in_is_terminal: bool,
     /// Whether `out` is a terminal.
     pub out_is_terminal: bool,
     /// Whether `err` is a terminal.
@@ -60,6 +62,7 @@ pub fn in_process(run: impl FnOnce(Process<'_>) -> u8) -> ExitCode {
             stdin: &mut io::stdin(),
             out: &mut io::stdout().lock(),
             err: &mut io::stderr(),
+            in_is_terminal: io::stdin().is_terminal(),
             out_is_terminal: io::stdout().is_terminal(),
             err_is_terminal: io::stderr().is_terminal(),
             program: std::env::current_exe().ok(),
@@ -117,7 +120,8 @@ impl<'a> Process<'a> {
     }
 
     fn session(self, global: &Global) -> Session<'a> {
-        let terminals = Terminals { out: self.out_is_terminal, err: self.err_is_terminal };
+        let terminals =
+            Terminals { input: self.in_is_terminal, out: self.out_is_terminal, err: self.err_is_terminal };
         let default = if terminals.out { Format::Text } else { Format::Json };
         let color = match global.color {
             Color::Always => true,
@@ -138,9 +142,11 @@ impl<'a> Process<'a> {
     }
 }
 
-/// Which streams a person looks at.
+/// Which streams have a person at the other end.
 #[derive(Clone, Copy)]
 pub struct Terminals {
+    /// stdin.
+    pub input: bool,
     /// stdout.
     pub out: bool,
     /// stderr.
@@ -157,7 +163,7 @@ pub struct Session<'a> {
     pub cwd: PathBuf,
     /// For file arguments that are `-`.
     pub stdin: &'a mut dyn Read,
-    /// Which streams a person looks at.
+    /// Which streams have a person at the other end.
     pub terminals: Terminals,
     /// This program's file: the builtin agent lies beside it.
     pub program: Option<PathBuf>,

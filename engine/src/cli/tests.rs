@@ -1,5 +1,9 @@
 //! Command lines as a script or a person types them, down to status, stdout and stderr.
 
 mod commands;
+mod guides;
+mod help;
+mod logged;
 mod reference;
+mod setup;
 mod steps;

@@ -12,6 +12,7 @@ use super::failure::{Failure, OK, USAGE};
 use super::{Session, exec, hash, narrate, render};
 use crate::exec::StepReport;
 use crate::lock;
+use crate::log::{Event, Log};
 use crate::moderator::Target;
 use crate::store::{Hash, Store};
 use crate::thread::{self, Head, Status, ThreadError, ThreadId};
@@ -57,6 +58,8 @@ fn start(
     let resolved = workflow::resolve(&store, reference, &session.cwd)?;
     let workflow = resolved.ensure_stored(&store)?;
     let thread = thread::start(&store, &workflow, prompt, &directory)?;
+    let log = Log::new(&session.homes()?.uwf, store.now());
+    log.write(&thread, Event::ThreadStarted { workflow: &workflow, name: &resolved.name });
     session.ui.result(&json!({"workflow": workflow, "thread": thread}), || format!("{thread}\n"))?;
     if session.ui.format == Format::Text {
         session.ui.note(&format!("started `{}`; run it with `uwf thread exec {thread}`", resolved.name));
@@ -288,7 +291,7 @@ fn row(
 }
 
 /// `7d` (so long ago), a day, or a time; as milliseconds since the epoch.
-fn moment(text: &str, now_ms: u64) -> Result<u64, Failure> {
+pub(super) fn moment(text: &str, now_ms: u64) -> Result<u64, Failure> {
     let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     if let Ok(ago) = humantime::parse_duration(text) {
         return Ok(now_ms.saturating_sub(ms(ago)));

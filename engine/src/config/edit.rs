@@ -1,13 +1,14 @@
-//! Changing one value of the configuration file: checked before it is written, written whole or not at all.
+//! Changing values of the configuration file: checked before it is written, written whole or not at all.
 //!
-//! The file is the user's: where one plain value on one line is replaced, or a new top-level key is added, his comments
-//! and layout stay. Every other change writes the file anew. Either way the result is read back before it counts.
+//! The file is the user's: where a plain value on one line is replaced or removed, or a new key is added to a mapping
+//! in block style, his comments and layout stay. Every other change writes the file anew. Either way the result is
+//! read back before it counts.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 
 use super::{ConfigError, check, keys, parse, path, read, shape};
@@ -23,36 +24,77 @@ pub struct Edited {
     pub comments_lost: bool,
 }
 
+/// A change of one value: the names that lead to it, and what it is to be; `None` takes it away.
+pub type Change = (Vec<String>, Option<Value>);
+
 /// Sets the value at a dotted key in `$UWF_HOME/config.yaml`; `text` is read as YAML, or as a plain string where only
 /// that is valid. Nothing is written when the result would not be a valid configuration.
 pub fn set(home: &Path, key: &str, text: &str) -> Result<Edited, ConfigError> {
     let file = path(home);
-    let (old, document) = read(&file, &shape())?;
+    let (_, document) = read(&file, &shape())?;
     if key.split('.').any(str::is_empty) {
         return Err(ConfigError::BadKey { key: key.to_owned() });
     }
     let names = keys::resolve(&document.value, key);
-    let (value, wanted) = understood(&document.value, &names, text, &file)?;
-    let kept = in_place(&old, &document, &names, &value).filter(|new| says(new, &file, &wanted));
-    let comments_lost = kept.is_none() && old.contains('#');
-    let new = kept.unwrap_or_else(|| emit::yaml(&wanted));
-    write(&file, &new).map_err(|source| ConfigError::Io { verb: "write", file, source })?;
+    let value = understood(&document.value, &names, text, &file)?;
+    let comments_lost = apply(home, &[(names, Some(value.clone()))])?;
     Ok(Edited { value, comments_lost })
 }
 
-/// The value that `text` stands for, and the whole file with it.
-fn understood(old: &Value, names: &[String], text: &str, file: &Path) -> Result<(Value, Value), ConfigError> {
+/// Makes all of these changes in `$UWF_HOME/config.yaml`, or none when the result would not be a valid configuration.
+/// Tells whether comments were lost.
+pub fn apply(home: &Path, changes: &[Change]) -> Result<bool, ConfigError> {
+    let file = path(home);
+    let (old, document) = read(&file, &shape())?;
+    let mut draft = Draft { text: old.clone(), document, comments_lost: false };
+    for (names, value) in changes {
+        draft.change(names, value.as_ref());
+    }
+    parse(&draft.text, &file, &shape())?;
+    if draft.text != old {
+        write(&file, &draft.text).map_err(|source| ConfigError::Io { verb: "write", file, source })?;
+    }
+    Ok(draft.comments_lost)
+}
+
+/// The file as it is to become.
+struct Draft {
+    text: String,
+    document: Document,
+    comments_lost: bool,
+}
+
+impl Draft {
+    fn change(&mut self, names: &[String], value: Option<&Value>) {
+        let mut wanted = self.document.value.clone();
+        match value {
+            Some(value) => insert(&mut wanted, names, value.clone()),
+            None => remove(&mut wanted, names),
+        }
+        if wanted == self.document.value {
+            return;
+        }
+        let says = |text: &String| yaml::parse(text).is_ok_and(|document| document.value == wanted);
+        let kept = in_place(&self.text, &self.document, names, value).filter(says);
+        self.comments_lost |= kept.is_none() && self.text.contains('#');
+        self.text = kept.unwrap_or_else(|| emit::yaml(&wanted));
+        self.document = yaml::parse(&self.text).expect("it was read back, or we emitted it");
+    }
+}
+
+/// The value that `text` stands for.
+fn understood(old: &Value, names: &[String], text: &str, file: &Path) -> Result<Value, ConfigError> {
     let string = Value::from(text);
     let parsed = yaml::parse_value(text).unwrap_or_else(|_| string.clone());
-    let with = |value: Value| {
+    let valid = |value: Value| {
         let mut whole = old.clone();
         insert(&mut whole, names, value.clone());
         let document = yaml::parse(&emit::yaml(&whole)).expect("what we emit is YAML");
-        check(&document, file, &shape()).map(|()| (value, whole))
+        check(&document, file, &shape()).map(|()| value)
     };
     // A number or a word like `true` may be meant as text; a list never is.
     let scalar = !parsed.is_array() && !parsed.is_object();
-    with(parsed).or_else(|error| if scalar { with(string).map_err(|_| error) } else { Err(error) })
+    valid(parsed).or_else(|error| if scalar { valid(string).map_err(|_| error) } else { Err(error) })
 }
 
 fn insert(whole: &mut Value, names: &[String], value: Value) {
@@ -61,37 +103,87 @@ fn insert(whole: &mut Value, names: &[String], value: Value) {
         return;
     };
     if !whole.is_object() {
-        *whole = Value::Object(serde_json::Map::new());
+        *whole = Value::Object(Map::new());
     }
     insert(&mut whole[first.as_str()], rest, value);
 }
 
-/// The old text with one scalar replaced on its line, or with a new top-level key at its end.
-fn in_place(old: &str, document: &Document, names: &[String], value: &Value) -> Option<String> {
+fn remove(whole: &mut Value, names: &[String]) {
+    let Some((last, way)) = names.split_last() else { return };
+    let parent = way.iter().try_fold(whole, |value, name| value.get_mut(name));
+    if let Some(Value::Object(fields)) = parent {
+        fields.remove(last);
+    }
+}
+
+/// The old text with that change, where it can be made without touching the rest. Only a proposal: whether it says what
+/// is wanted is for the caller to see.
+fn in_place(old: &str, document: &Document, names: &[String], value: Option<&Value>) -> Option<String> {
+    let there =
+        (1..=names.len()).take_while(|&count| document.value.pointer(&pointer(&names[..count])).is_some());
+    let known = there.count();
+    match value {
+        Some(value) if known == names.len() => replaced(old, document, &pointer(names), value),
+        Some(value) => added(old, document, names.split_at(known), value),
+        None => {
+            let line = document.at_key(&pointer(names)).line;
+            Some(lines(old, |at, text| if at == line { String::new() } else { format!("{text}\n") }))
+        }
+    }
+}
+
+fn pointer(names: &[String]) -> String {
+    names.iter().map(|name| format!("/{}", yaml::escape(name))).collect()
+}
+
+/// Every line, counted from 1, as `edit` has it.
+fn lines(old: &str, edit: impl Fn(usize, &str) -> String) -> String {
+    old.lines().enumerate().map(|(at, text)| edit(at + 1, text)).collect()
+}
+
+/// One scalar replaced on its line.
+fn replaced(old: &str, document: &Document, pointer: &str, value: &Value) -> Option<String> {
     let scalar = emit::yaml(value);
     let scalar = scalar.trim_end();
-    if scalar.contains('\n') {
+    let present = document.value.pointer(pointer)?;
+    if scalar.contains('\n') || present.is_object() || present.is_array() {
         return None;
     }
-    let pointer: String = names.iter().map(|name| format!("/{}", yaml::escape(name))).collect();
-    let Some(present) = document.value.pointer(&pointer) else {
-        let [name] = names else { return None };
-        let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
-        return Some(format!("{old}{gap}{name}: {scalar}\n"));
-    };
-    let mark = document.at(&pointer);
+    let mark = document.at(pointer);
     let line = old.lines().nth(mark.line.checked_sub(1)?)?;
     let start = line.char_indices().nth(mark.column.checked_sub(1)?)?.0;
     let code = line[start..].find(" #").map_or(line, |at| &line[..start + at]).trim_end();
-    let comment = &line[code.len()..];
-    let replaced = format!("{}{scalar}{comment}", &line[..start]);
-    let lines = old.lines().enumerate();
-    let new = lines.map(|(at, text)| if at + 1 == mark.line { replaced.as_str() } else { text });
-    (!present.is_object() && !present.is_array()).then(|| new.map(|line| format!("{line}\n")).collect())
+    let (kept, comment) = (&line[..start], &line[code.len()..]);
+    Some(lines(
+        old,
+        |at, text| {
+            if at == mark.line { format!("{kept}{scalar}{comment}\n") } else { format!("{text}\n") }
+        },
+    ))
 }
 
-fn says(text: &str, file: &Path, wanted: &Value) -> bool {
-    parse(text, file, &shape()).is_ok_and(|document| document.value == *wanted)
+/// A new key, with all that is to be below it: at the end of the file, or first in the mapping it belongs to, as deep
+/// as its siblings.
+fn added(
+    old: &str,
+    document: &Document,
+    (parents, new): (&[String], &[String]),
+    value: &Value,
+) -> Option<String> {
+    let mut block = Value::Null;
+    insert(&mut block, new, value.clone());
+    let block = emit::yaml(&block);
+    let Some(parent) = document.value.pointer(&pointer(parents)).filter(|_| !parents.is_empty()) else {
+        let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
+        return Some(format!("{old}{gap}{block}"));
+    };
+    let sibling = parent.as_object()?.keys().next()?;
+    let parent = document.at_key(&pointer(parents)).line;
+    let sibling = document.at_key(&pointer(&[parents, std::slice::from_ref(sibling)].concat()));
+    let indent = " ".repeat(sibling.column - 1);
+    let block: String = block.lines().map(|line| format!("{indent}{line}\n")).collect();
+    let edit = |at, text: &str| if at == parent { format!("{text}\n{block}") } else { format!("{text}\n") };
+    (sibling.line > parent).then(|| lines(old, edit))
 }
 
 /// Readable for its owner only, since it may hold keys; by rename, so that it is the old file or the new one.

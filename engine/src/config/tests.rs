@@ -110,13 +110,38 @@ fn set_keeps_comments_and_layout_where_it_can() {
 }
 
 #[test]
-fn set_writes_anew_where_it_must() {
+fn keys_come_and_go_without_touching_the_rest() {
     let home = home(FULL);
     let edited = set(home.path(), "agents.third.command", "third").unwrap();
-    assert!(edited.comments_lost);
-    assert_eq!(load(home.path()).unwrap().agents.len(), 3);
+    assert!(!edited.comments_lost);
+    let text = fs::read_to_string(path(home.path())).unwrap();
+    assert_eq!(text, FULL.replace("agents:\n", "agents:\n  third:\n    command: third\n"));
+    let names = |key: &str| key.split('.').map(str::to_owned).collect::<Vec<_>>();
+    let changes = [
+        (names("agents.third.args"), Some(json!(["-x"]))),
+        (names("defaultAgent"), None),
+        (names("nothing.there"), None),
+        (names("new.a.b"), Some(json!(1))),
+    ];
+    assert!(!apply(home.path(), &changes).unwrap());
+    let text = fs::read_to_string(path(home.path())).unwrap();
+    let expected =
+        FULL.replace("agents:\n", "agents:\n  third:\n    args:\n      - \"-x\"\n    command: third\n");
+    let expected = expected.replace("defaultAgent: other   # who plays\n", "") + "new:\n  a:\n    b: 1\n";
+    assert_eq!(text, expected);
+    let invalid = [(names("models.m.name"), Some(json!("m"))), (names("models.m.provider"), None)];
+    assert!(matches!(apply(home.path(), &invalid), Err(ConfigError::Invalid { .. })));
+    assert_eq!(fs::read_to_string(path(home.path())).unwrap(), expected);
+}
+
+#[test]
+fn set_writes_anew_where_it_must() {
+    let home = home(FULL);
+    let edited = set(home.path(), "models.big", "{ provider: local, name: b }").unwrap();
+    assert!(edited.comments_lost, "a mapping on one line is not taken apart");
+    assert_eq!(load(home.path()).unwrap().models.len(), 2);
     assert_eq!(value(home.path()).unwrap()["theirs"], json!([1, 2]));
-    let again = set(home.path(), "agents.third.args", "[a, '-b']").unwrap();
+    let again = set(home.path(), "agents.mine.args", "[a, '-b']").unwrap();
     assert_eq!(again, Edited { value: json!(["a", "-b"]), comments_lost: false });
 }
 

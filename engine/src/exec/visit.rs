@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::reply::{self, Expected};
 use super::{Engine, ExecError, ExecOptions, Observer, Played, Turn};
 use crate::config::BUILTIN;
+use crate::log::{self, Event};
 use crate::moderator::Route;
 use crate::spawn::protocol::{AgentCommand, AgentRequest, EdgePromptSource, parse_reply};
 use crate::spawn::{self, Finished, Run};
@@ -61,7 +62,12 @@ impl Visit {
         let command = agent(engine, options, &turn.workflow.name, &self.role)?;
         self.check()?;
         observer.spawning(&self.role, &command, &self.cwd);
+        let agent = log::name(&command.program);
+        turn.log(Event::StepStarted { role: &self.role, agent, cwd: &self.cwd });
+        let begun = engine.store.now();
         let finished = self.spawn(turn, &command, options, observer)?;
+        let duration_ms = engine.store.now().saturating_sub(begun);
+        turn.log(Event::AgentExited { role: &self.role, agent, exit: finished.exit(), duration_ms });
         let failed = |source| ExecError::NoReply {
             agent: command.program.clone(),
             exit: finished.exit(),

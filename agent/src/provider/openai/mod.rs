@@ -10,6 +10,7 @@ mod chunk;
 pub(crate) mod complaint;
 mod endpoint;
 mod generation;
+mod probe;
 pub(crate) mod reply;
 pub(crate) mod serve;
 mod stream;

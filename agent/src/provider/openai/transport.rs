@@ -191,7 +191,7 @@ fn reply_of(body: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static
 }
 
 /// What an endpoint says with a status that is no success.
-async fn refusal(response: Response, secrets: &Secrets) -> Fault {
+pub(super) async fn refusal(response: Response, secrets: &Secrets) -> Fault {
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());

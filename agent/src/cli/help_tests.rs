@@ -1,0 +1,59 @@
+//! Every help text, by a walk over whatever can be typed; and that there are scripts and pages for all of it.
+
+use std::ffi::OsString;
+use std::io;
+
+use clap::Command;
+use uwf_engine::Env;
+use uwf_engine::spawn::Stop;
+
+use super::*;
+
+fn printed(args: &[&str]) -> String {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let exit = main_with(Process {
+        args: std::iter::once(&"uwf-builtin").chain(args).map(OsString::from).collect(),
+        env: Env::default(),
+        cwd: "/".into(),
+        stdin: &mut io::empty(),
+        out: &mut out,
+        err: &mut err,
+        in_is_terminal: false,
+        out_is_terminal: false,
+        err_is_terminal: false,
+        program: None,
+        clock: || 0,
+        stop: Stop::default(),
+        listen: |_| (),
+    });
+    assert_eq!((exit, String::from_utf8_lossy(&err).as_ref()), (0, ""), "{args:?}");
+    String::from_utf8(out).unwrap()
+}
+
+fn help(command: &Command, way: &[&str]) -> String {
+    let text = printed(&[way, &["--help"]].concat());
+    let below = command.get_subcommands().map(|below| help(below, &[way, &[below.get_name()]].concat()));
+    let typed: String = way.iter().map(|word| format!("{word} ")).collect();
+    let below: String = below.collect();
+    format!("$ uwf-builtin {typed}--help\n{text}\n{below}")
+}
+
+#[test]
+fn every_help_text_is_as_written() {
+    insta::assert_snapshot!("help", printed(&["--help"]));
+    for command in Cli::command().get_subcommands() {
+        let name = command.get_name();
+        let text = help(command, &[name]);
+        assert!(text.contains("Example"), "the help of `{name}` has no example");
+        insta::assert_snapshot!(format!("help_{name}"), text);
+    }
+}
+
+#[test]
+fn scripts_and_pages_know_every_command() {
+    let (script, page) = (printed(&["completions", "bash"]), printed(&["man"]));
+    for command in Cli::command().get_subcommands() {
+        let name = command.get_name();
+        assert!(script.contains(name) && page.contains(&name.replace('-', "\\-")), "{name}");
+    }
+}

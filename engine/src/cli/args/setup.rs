@@ -1,0 +1,28 @@
+//! What can be typed after `uwf setup`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// What to connect; on a terminal, what is missing is asked.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  uwf setup\n  uwf setup --provider openai --model gpt-5-mini\n  uwf setup --provider ollama --model qwen3\n  uwf setup --provider mine --base-url https://llm.example/v1 --model m --api-key-env MY_KEY\n  pass show llm | uwf setup --provider anthropic --model claude-sonnet-4-5 --api-key-file -"
+)]
+pub(in crate::cli) struct Setup {
+    /// openai, anthropic, openrouter, deepseek, ollama, vllm, or a name of your own with --base-url
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) provider: Option<String>,
+    /// The model as the provider calls it
+    #[arg(long, value_name = "MODEL")]
+    pub(in crate::cli) model: Option<String>,
+    /// The endpoint, up to /chat/completions [default: the provider's]
+    #[arg(long, value_name = "URL")]
+    pub(in crate::cli) base_url: Option<String>,
+    /// The environment variable that holds the key [default: the provider's, such as OPENAI_API_KEY]
+    #[arg(long, value_name = "VAR")]
+    pub(in crate::cli) api_key_env: Option<String>,
+    /// Take the key from this file, `-` is stdin, and keep it in config.yaml
+    #[arg(long, value_name = "FILE", conflicts_with = "api_key_env")]
+    pub(in crate::cli) api_key_file: Option<PathBuf>,
+}

@@ -1,0 +1,185 @@
+//! `uwf doctor`: whether a step would find what it needs, each finding with where it comes from. Changes nothing.
+//!
+//! The engine knows nothing of sandboxes and models: for these the builtin agent is asked, as a program, and what it
+//! says is passed on as it is.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::args::{Doctor, Format};
+use super::failure::{Failure, OK, USER};
+use super::{Session, exec};
+use crate::config::{self, BUILTIN, Config, ConfigError};
+use crate::home::{Env, Homes, OCAS_HOME, UWF_HOME};
+use crate::store::Store;
+use crate::thread;
+
+pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, Failure> {
+    let homes = session.homes()?;
+    let env = session.env.clone().with_dotenv(&homes.uwf.join(".env"))?;
+    let config = config::load(&homes.uwf);
+    let patient = Patient { env: &env, homes: &homes, cwd: &session.cwd };
+    let builtin = exec::builtin(session.program.as_deref()).program;
+    let mut report = json!({
+        "homes": [home(&env, &UWF_HOME, &homes.uwf), home(&env, &OCAS_HOME, &homes.ocas)],
+        "store": store(session, &homes.ocas),
+        "config": configuration(&homes, &config),
+        "agents": patient.agents(&config.unwrap_or_default(), &builtin),
+    });
+    let (opinion, agrees) = patient.ask(&builtin, session.ui.format, args.online);
+    let well = is_well(&report) && agrees;
+    if session.ui.format == Format::Text {
+        session.ui.print(&(text(&report) + &second(&opinion)))?;
+    } else {
+        report["builtin"] = serde_json::from_str(&opinion).unwrap_or_default();
+        session.ui.result(&report, String::new)?;
+    }
+    Ok(if well { OK } else { USER })
+}
+
+/// A directory, and which variable says so. One that does not exist yet is made where it is to be.
+fn home(env: &Env, names: &[&'static str], path: &Path) -> Value {
+    let there = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);
+    let writable = rustix::fs::access(there, rustix::fs::Access::WRITE_OK).is_ok();
+    let from = env.first(names).map_or("default".to_owned(), |name| format!("${name}"));
+    json!({"name": names[0], "path": path, "from": from, "exists": path.exists(), "writable": writable})
+}
+
+/// Whether the store opens, and whether every thread's head is there.
+fn store(session: &Session<'_>, root: &Path) -> Value {
+    if !root.exists() {
+        return json!({"exists": false, "error": null, "threads": 0, "damaged": []});
+    }
+    let threads = Store::open(root, session.clock)
+        .map_err(|error| error.to_string())
+        .and_then(|store| thread::list(&store).map_err(|error| error.to_string()));
+    let (threads, error) = threads.map_or_else(|error| (Vec::new(), Some(error)), |threads| (threads, None));
+    let damaged = threads.iter().filter_map(|listed| {
+        let error = listed.head.as_ref().err()?;
+        Some(json!({"thread": listed.thread, "error": error.to_string()}))
+    });
+    let damaged: Vec<Value> = damaged.collect();
+    json!({"exists": true, "error": error, "threads": threads.len(), "damaged": damaged})
+}
+
+/// What `config.yaml` says about who plays and which model is used, by name.
+fn configuration(homes: &Homes, config: &Result<Config, ConfigError>) -> Value {
+    let file = config::path(&homes.uwf);
+    let said = config.as_ref().ok();
+    let value = |name: &str, said: Option<&String>, default: &str| {
+        let from = if said.is_some() { file.display().to_string() } else { "default".to_owned() };
+        json!({"name": name, "value": said.map_or(default, String::as_str), "from": from})
+    };
+    let values = said.map(|config| {
+        vec![
+            value("defaultAgent", config.default_agent.as_ref(), BUILTIN),
+            value("defaultModel", config.default_model.as_ref(), "none"),
+        ]
+    });
+    let error = config.as_ref().err();
+    json!({
+        "file": file, "found": file.is_file(), "values": values.unwrap_or_default(),
+        "error": error.map(ToString::to_string), "hint": error.and_then(ConfigError::hint),
+    })
+}
+
+/// What is looked at.
+struct Patient<'a> {
+    env: &'a Env,
+    homes: &'a Homes,
+    cwd: &'a Path,
+}
+
+impl Patient<'_> {
+    /// The programs of all agents, the builtin one first.
+    fn agents(&self, config: &Config, builtin: &str) -> Value {
+        let own = [(BUILTIN, builtin)];
+        let others = config.agents.iter().map(|(alias, agent)| (alias.as_str(), agent.program.as_str()));
+        own.into_iter()
+            .chain(others)
+            .map(|(alias, program)| json!({"name": alias, "program": program, "found": self.find(program)}))
+            .collect()
+    }
+
+    /// The file of a program.
+    fn find(&self, program: &str) -> Option<PathBuf> {
+        let runs = |file: &PathBuf| {
+            file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+        };
+        if program.contains('/') {
+            return Some(self.cwd.join(program)).filter(runs);
+        }
+        let path = self.env.get("PATH").unwrap_or_default();
+        std::env::split_paths(path).map(|dir| dir.join(program)).find(runs)
+    }
+
+    /// What the builtin agent has to say, and whether all is well with it. One that is not there says nothing.
+    fn ask(&self, builtin: &str, format: Format, online: bool) -> (String, bool) {
+        let format = if format == Format::Text { "text" } else { "json" };
+        let mut command = Command::new(builtin);
+        command.args(["doctor", "--format", format]).args(online.then_some("--online"));
+        command.env_clear().envs(self.env.iter()).current_dir(self.cwd).stdin(Stdio::null());
+        command.env(UWF_HOME[0], &self.homes.uwf).env(OCAS_HOME[0], &self.homes.ocas);
+        match command.output() {
+            Ok(said) => (String::from_utf8_lossy(&said.stdout).into_owned(), said.status.success()),
+            Err(_) => (String::new(), true),
+        }
+    }
+}
+
+fn items(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn is_well(report: &Value) -> bool {
+    let store = &report["store"];
+    items(&report["homes"]).all(|home| home["writable"] == true)
+        && store["error"].is_null()
+        && items(&store["damaged"]).next().is_none()
+        && report["config"]["error"].is_null()
+        && items(&report["agents"]).all(|agent| !agent["found"].is_null())
+}
+
+fn text(report: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut lines = Vec::new();
+    let mut say = |good: bool, text: String| lines.push(format!("{} {text}", if good { "✓" } else { "✗" }));
+    for home in items(&report["homes"]) {
+        let state = if home["writable"] == true { "writable" } else { "not writable" };
+        let (name, path, from) = (word(&home["name"]), word(&home["path"]), word(&home["from"]));
+        say(home["writable"] == true, format!("{name}: {path}: {state} ({from})"));
+    }
+    let store = &report["store"];
+    match (store["error"].as_str(), store["exists"] == true) {
+        (Some(error), _) => say(false, format!("store: {error}")),
+        (None, true) => say(true, format!("store: opens, threads: {}", store["threads"])),
+        (None, false) => say(true, "store: not there yet; it is made when it is needed".to_owned()),
+    }
+    for thread in items(&store["damaged"]) {
+        say(false, format!("thread {}: {}", word(&thread["thread"]), word(&thread["error"])));
+    }
+    let config = &report["config"];
+    let state = if config["found"] == true { "found" } else { "not there" };
+    match config["error"].as_str() {
+        Some(error) => say(false, format!("config: {error}")),
+        None => say(true, format!("config: {}: {state}", word(&config["file"]))),
+    }
+    for agent in items(&report["agents"]) {
+        let found = agent["found"].as_str();
+        let state = found.map_or_else(|| format!("no program {}", word(&agent["program"])), str::to_owned);
+        say(found.is_some(), format!("agent {}: {state}", word(&agent["name"])));
+    }
+    for value in items(&config["values"]) {
+        let (name, from) = (word(&value["name"]), word(&value["from"]));
+        lines.push(format!("  {name} = {} ({from})", word(&value["value"])));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The builtin agent's words, below ours.
+fn second(opinion: &str) -> String {
+    if opinion.is_empty() { String::new() } else { format!("\n{BUILTIN} doctor:\n{opinion}") }
+}

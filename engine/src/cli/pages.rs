@@ -1,0 +1,73 @@
+//! Completion scripts and manual pages, made from a command line's own description; for both programs.
+//!
+//! Apart from the nouns because it knows none of them: whatever can be typed is in the [`clap::Command`] it is given.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+use serde_json::json;
+
+use super::args::{Completions, Man};
+use super::failure::{Failure, OK};
+use super::session::Session;
+
+/// Prints the completion script of a program.
+///
+/// # Errors
+/// When stdout cannot be written to.
+pub fn completions(
+    session: &mut Session<'_>,
+    args: &Completions,
+    mut command: Command,
+) -> Result<u8, Failure> {
+    let mut script = Vec::new();
+    let name = command.get_name().to_owned();
+    clap_complete::generate(args.shell, &mut command, name, &mut script);
+    session.ui.print(&String::from_utf8_lossy(&script))?;
+    Ok(OK)
+}
+
+/// Prints the manual page of a program, or writes one page a command into a directory.
+///
+/// # Errors
+/// When a file or stdout cannot be written to.
+pub fn man(session: &mut Session<'_>, args: &Man, mut command: Command) -> Result<u8, Failure> {
+    command.build();
+    match &args.out {
+        None => {
+            let page = page(command).map_err(Failure::from_stdout)?;
+            session.ui.print(&String::from_utf8_lossy(&page))?;
+        }
+        Some(dir) => {
+            let dir = session.cwd.join(dir);
+            let files = write_all(&dir, command)
+                .map_err(|error| Failure::said(format!("cannot write pages to {}", dir.display()), error))?;
+            let lines = || files.iter().map(|file| format!("{}\n", file.display())).collect();
+            session.ui.result(&json!(files), lines)?;
+        }
+    }
+    Ok(OK)
+}
+
+fn page(command: Command) -> io::Result<Vec<u8>> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page)?;
+    Ok(page)
+}
+
+/// The page of a command and those of its commands, as `uwf-thread-exec.1`; gives the files in the order of the help.
+fn write_all(dir: &Path, command: Command) -> io::Result<Vec<PathBuf>> {
+    fs::create_dir_all(dir)?;
+    let source = format!("{} {}", command.get_name(), command.get_version().unwrap_or_default());
+    let mut files = Vec::new();
+    let mut waiting = vec![command];
+    while let Some(command) = waiting.pop() {
+        let below: Vec<Command> =
+            command.get_subcommands().filter(|below| !below.is_hide_set()).cloned().collect();
+        waiting.extend(below.into_iter().rev());
+        files.push(clap_mangen::Man::new(command).source(&source).generate_to(dir)?);
+    }
+    Ok(files)
+}

@@ -1,0 +1,51 @@
+//! `uwf prompt …`: guides for people and for models, as documents of their own beside this file.
+//!
+//! What a model is told while it plays a role is not here: that is its agent's business.
+
+use serde_json::json;
+
+use super::args::Prompt;
+use super::failure::{Failure, OK};
+use super::{Session, render};
+
+/// A guide: its name, what it is about, its text.
+struct Guide {
+    name: &'static str,
+    about: &'static str,
+    text: &'static str,
+}
+
+const USAGE: Guide = Guide {
+    name: "usage",
+    about: "how to run workflows and read what they did",
+    text: include_str!("prompt/usage.md"),
+};
+const WORKFLOW_AUTHORING: Guide = Guide {
+    name: "workflow-authoring",
+    about: "how to write a workflow, with one that works",
+    text: include_str!("prompt/workflow-authoring.md"),
+};
+const ADAPTER_DEVELOPING: Guide = Guide {
+    name: "adapter-developing",
+    about: "how to make any program an agent, with one that works",
+    text: include_str!("prompt/adapter-developing.md"),
+};
+
+pub(super) fn run(session: &mut Session<'_>, prompt: Prompt) -> Result<u8, Failure> {
+    let guide = match prompt {
+        Prompt::Usage => USAGE,
+        Prompt::WorkflowAuthoring => WORKFLOW_AUTHORING,
+        Prompt::AdapterDeveloping => ADAPTER_DEVELOPING,
+        Prompt::List => return list(session),
+    };
+    session.ui.document(|| json!({"name": guide.name, "markdown": guide.text}), guide.text)?;
+    Ok(OK)
+}
+
+fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
+    let guides = [USAGE, WORKFLOW_AUTHORING, ADAPTER_DEVELOPING];
+    let value = guides.iter().map(|guide| json!({"name": guide.name, "about": guide.about})).collect();
+    let rows = guides.map(|guide| [guide.name.to_owned(), guide.about.to_owned()]);
+    session.ui.result(&value, || render::table(["GUIDE", "ABOUT"], &rows))?;
+    Ok(OK)
+}

@@ -1,0 +1,257 @@
+//! `uwf setup`: from a provider, a model and the place of a key to a configuration that agents can use.
+//!
+//! It writes `config.yaml` and nothing else: where another setting would win over it, it says so. Keys are never
+//! arguments (others see those), never echoed and never printed.
+
+mod presets;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use self::presets::{PRESETS, Preset};
+use super::args::Setup;
+use super::failure::{Failure, OK, USAGE};
+use super::session::Session;
+use crate::config::{self, Change};
+use crate::nearest;
+
+pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, Failure> {
+    let home = session.homes()?.uwf;
+    // A file that is not valid is told before anything is asked.
+    let old = config::value(&home)?;
+    let connection = Connection::gather(session, typed, &old)?;
+    let changes = connection.changes(&old);
+    let comments_lost = config::apply(&home, &changes)?;
+    let file = config::path(&home);
+    if comments_lost {
+        session.ui.warn(&format!("{} was written anew, without its comments", file.display()));
+    }
+    let alias = connection.alias(&old);
+    let value = json!({
+        "config": file, "provider": connection.provider, "baseUrl": connection.base_url,
+        "model": connection.model, "defaultModel": alias, "apiKey": connection.key.describe(),
+    });
+    session.ui.result(&value, || {
+        let Connection { provider, base_url, model, key, .. } = &connection;
+        let key = key.describe();
+        format!("{model} of {provider}, {base_url}\nkey: {key}\nwritten to {}\n", file.display())
+    })?;
+    warn_of_rivals(session, &home, &connection);
+    session.ui.note("check it with `uwf-builtin doctor --online`");
+    Ok(OK)
+}
+
+/// What is to be written.
+struct Connection {
+    provider: String,
+    base_url: String,
+    model: String,
+    key: Key,
+}
+
+/// Where the key is.
+enum Key {
+    /// Where it was: nothing else was said, and it goes where it went.
+    Kept,
+    None,
+    Variable(String),
+    Here(String),
+}
+
+impl Key {
+    fn describe(&self) -> String {
+        match self {
+            Key::Kept => "as it was".to_owned(),
+            Key::None => "none".to_owned(),
+            Key::Variable(name) => format!("${name}"),
+            Key::Here(_) => "in the file, readable for you only".to_owned(),
+        }
+    }
+}
+
+impl Connection {
+    /// From what was typed, and on a terminal from what is answered.
+    fn gather(session: &mut Session<'_>, typed: &Setup, old: &Value) -> Result<Connection, Failure> {
+        require(session, typed)?;
+        let provider = match &typed.provider {
+            Some(name) => name.clone(),
+            None => {
+                let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+                session.ask(&format!("Provider ({}, or another name)", known.join(", ")), "openai")?
+            }
+        };
+        let preset = presets::find(&provider);
+        let base_url = base_url(session, typed, &provider, preset)?;
+        let model = match &typed.model {
+            Some(model) => model.clone(),
+            None => session.ask("Model", preset.map_or("", |preset| preset.model))?,
+        };
+        if model.trim().is_empty() {
+            return Err(Failure::user("the model's name is empty").with_hint("name one with --model MODEL"));
+        }
+        let before = &old["providers"][&provider];
+        let has_key = ["apiKey", "apiKeyEnv"].iter().any(|name| before[name].is_string());
+        let key = match has_key && before["baseUrl"] == *base_url && typed.says_no_key() {
+            true => Key::Kept,
+            false => key(session, typed, preset)?,
+        };
+        Ok(Connection { provider, base_url, model, key })
+    }
+
+    /// The model's name in the file: its own, unless that means a model of another provider there.
+    fn alias(&self, old: &Value) -> String {
+        let other = old["models"][&self.model]["provider"].as_str().is_some_and(|name| name != self.provider);
+        if other { format!("{}-{}", self.provider, self.model) } else { self.model.clone() }
+    }
+
+    fn changes(&self, old: &Value) -> Vec<Change> {
+        let alias = self.alias(old);
+        let at = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let provider = |name: &str| at(&["providers", &self.provider, name]);
+        let mut changes = vec![
+            (provider("baseUrl"), Some(json!(self.base_url))),
+            (at(&["models", &alias, "provider"]), Some(json!(self.provider))),
+            (at(&["models", &alias, "name"]), Some(json!(self.model))),
+            (at(&["defaultModel"]), Some(json!(alias))),
+        ];
+        let (variable, key) = match &self.key {
+            Key::Kept => return changes,
+            Key::None => (None, None),
+            Key::Variable(name) => (Some(json!(name)), None),
+            Key::Here(key) => (None, Some(json!(key))),
+        };
+        changes.extend([(provider("apiKeyEnv"), variable), (provider("apiKey"), key)]);
+        changes
+    }
+}
+
+impl Setup {
+    fn says_no_key(&self) -> bool {
+        self.api_key_env.is_none() && self.api_key_file.is_none()
+    }
+}
+
+/// Without a person to ask, everything must be typed.
+fn require(session: &Session<'_>, typed: &Setup) -> Result<(), Failure> {
+    let missing: Vec<&str> = [(&typed.provider, "--provider"), (&typed.model, "--model")]
+        .into_iter()
+        .filter_map(|(value, flag)| value.is_none().then_some(flag))
+        .collect();
+    if missing.is_empty() || session.has_person() {
+        return Ok(());
+    }
+    let error = format!("{} must be given: there is no terminal to ask on", missing.join(" and "));
+    let hint = "uwf setup --provider openai --model gpt-5-mini; `uwf setup --help` lists the providers";
+    Err(Failure::Said { error: error.into(), hint: Some(hint.to_owned()), exit: USAGE })
+}
+
+fn base_url(
+    session: &mut Session<'_>,
+    typed: &Setup,
+    provider: &str,
+    preset: Option<&Preset>,
+) -> Result<String, Failure> {
+    let default = preset.map(|preset| preset.base_url);
+    let url = match (&typed.base_url, default) {
+        (Some(url), _) => url.clone(),
+        (None, Some(default)) => default.to_owned(),
+        (None, None) if session.has_person() => session.ask("Base URL", "")?,
+        (None, None) => return Err(unknown_provider(provider)),
+    };
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
+    let authority = rest.split('/').next().unwrap_or_default();
+    let why = match () {
+        () if authority.is_empty() => "must start with http:// or https:// and name a host",
+        () if url.chars().any(|c| c.is_whitespace() || c.is_control()) => "must not hold blanks",
+        () if authority.contains('@') => "must not hold a user name or password",
+        () => return Ok(url.trim_end_matches('/').to_owned()),
+    };
+    // It is not shown: it may hold a password.
+    Err(Failure::user(format!("the base URL {why}")).with_hint("such as https://api.openai.com/v1"))
+}
+
+fn unknown_provider(name: &str) -> Failure {
+    let known: Vec<String> = PRESETS.iter().map(|preset| preset.name.to_owned()).collect();
+    let known = nearest::sorted(name, known.iter()).join(", ");
+    Failure::user(format!("no such provider: {name}"))
+        .with_hint(format!("known are {known}; for another one give --base-url URL as well"))
+}
+
+fn key(session: &mut Session<'_>, typed: &Setup, preset: Option<&Preset>) -> Result<Key, Failure> {
+    if let Some(file) = &typed.api_key_file {
+        return from_file(session, file);
+    }
+    if let Some(name) = &typed.api_key_env {
+        return variable(session, name);
+    }
+    let known = preset.map(|preset| preset.key);
+    // What was typed completely asks nothing more.
+    let asks = session.has_person() && (typed.provider.is_none() || typed.model.is_none());
+    match known {
+        Some(None) => Ok(Key::None),
+        Some(Some(name)) if !asks || session.env.text(name).is_some() => variable(session, name),
+        None if !asks => Ok(Key::None),
+        known => {
+            let name = known.flatten();
+            let without = name.map_or("none".to_owned(), |name| format!("use ${name}"));
+            let typed = session.ask_hidden(&format!("API key (not shown; Return: {without})"))?;
+            match (typed.is_empty(), name) {
+                (false, _) => one_line(typed),
+                (true, Some(name)) => variable(session, name),
+                (true, None) => Ok(Key::None),
+            }
+        }
+    }
+}
+
+/// The key in the variable; that it is not set now may be right.
+fn variable(session: &mut Session<'_>, name: &str) -> Result<Key, Failure> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(plain) {
+        // It is not shown: somebody may have given the key itself.
+        let error = "--api-key-env must name a variable: letters, digits and underscores";
+        return Err(Failure::user(error).with_hint("--api-key-env OPENAI_API_KEY, or --api-key-file FILE"));
+    }
+    let dotenv = session.homes()?.uwf.join(".env");
+    if session.env.clone().with_dotenv(&dotenv)?.text(name).is_none() {
+        session.ui.warn(&format!("${name} is not set now; set it, or write it to {}", dotenv.display()));
+    }
+    Ok(Key::Variable(name.to_owned()))
+}
+
+fn from_file(session: &mut Session<'_>, file: &Path) -> Result<Key, Failure> {
+    let text = session.read(file)?;
+    one_line(text.trim().to_owned()).map_err(|error| {
+        Failure::user(format!("{} holds no key: {}", file.display(), error.message()))
+            .with_hint("it must hold the key and nothing else")
+    })
+}
+
+fn one_line(key: String) -> Result<Key, Failure> {
+    match key.chars().any(|c| c.is_whitespace() || c.is_control()) || key.is_empty() {
+        true => Err(Failure::user("a key is one word")),
+        false => Ok(Key::Here(key)),
+    }
+}
+
+/// Tells what wins over the file that was just written.
+fn warn_of_rivals(session: &mut Session<'_>, home: &Path, connection: &Connection) {
+    let mut say = |what: String| session.ui.warn(&format!("{what}, which wins over config.yaml"));
+    let builtin = home.join("agents/builtin.yaml");
+    let file = config::checked(&builtin, &json!({})).unwrap_or_default();
+    for name in ["provider", "model"] {
+        if file.get(name).is_some() {
+            say(format!("{} says `{name}`", builtin.display()));
+        }
+    }
+    for name in ["UWF_MODEL", "UWF_BASE_URL"] {
+        if session.env.text(name).is_some() {
+            session.ui.warn(&format!("${name} is set, which wins over config.yaml"));
+        }
+    }
+    let overrides = config::load(home).map(|config| config.model_overrides).unwrap_or_default();
+    if let Some(alias) = overrides.get("agent").filter(|alias| **alias != connection.model) {
+        session.ui.warn(&format!("modelOverrides.agent is {alias}, which wins over defaultModel"));
+    }
+}

@@ -1,0 +1,31 @@
+//! `uwf prompt`: the guides are what they say, down to their examples; their programs run end to end.
+
+use crate::fixture::Place;
+
+#[test]
+fn there_are_three_guides_and_their_older_names() {
+    let place = Place::new();
+    let listed = place.uwf(&["prompt", "list"]).json();
+    let names: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["usage", "workflow-authoring", "adapter-developing"]);
+    for name in names {
+        let text = place.uwf(&["prompt", name]).out;
+        assert!(text.starts_with("# ") && text.len() > 1000, "{name}: {text}");
+        assert_eq!(place.uwf(&["prompt", name, "--format", "json"]).json()["markdown"], text.as_str());
+    }
+    assert_eq!(place.uwf(&["skill", "user"]).out, place.uwf(&["prompt", "usage"]).out);
+    assert_eq!(place.uwf(&["skill", "author"]).out, place.uwf(&["prompt", "workflow-authoring"]).out);
+}
+
+#[test]
+fn the_workflow_in_the_guide_is_valid() {
+    let place = Place::new();
+    let guide = place.uwf(&["prompt", "workflow-authoring"]).out;
+    let yaml = guide.split("```yaml\n").map(|rest| rest.split("```").next().unwrap());
+    let complete: Vec<&str> = yaml.filter(|text| text.starts_with("name:")).collect();
+    assert_eq!(complete.len(), 1, "one complete workflow");
+    std::fs::write(place.project().join("guide.yaml"), complete[0]).unwrap();
+    let ran = place.uwf(&["workflow", "validate", "guide.yaml"]);
+    assert_eq!(ran.exit, 0, "{ran:?}");
+}

@@ -1,0 +1,80 @@
+//! What steps leave in the log, and `uwf log`.
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Place, reply};
+
+fn events(place: &Place, args: &[&str]) -> Vec<String> {
+    let shown = place.uwf(&[&["log", "show"], args].concat()).json();
+    let word = |entry: &Value| entry["event"].as_str().unwrap().to_owned();
+    shown.as_array().unwrap().iter().map(word).collect()
+}
+
+#[test]
+fn a_step_leaves_its_lines_and_no_words_of_anybody() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let failed = place.step(&thread, None, "writer", &json!({"$status": "error", "error": "x"}));
+    let agent = place.agent(&[reply(&failed, "writer", Some("no answer\nsk-inner"))]);
+    assert_eq!(
+        place.uwf(&["thread", "exec", thread.as_str(), "--agent", &format!("{agent} sk-arg")]).exit,
+        3
+    );
+    let dies = place.script("echo sk-said >&2; exit 7");
+    assert_eq!(place.uwf(&["thread", "exec", thread.as_str(), "--agent", &dies]).exit, 1);
+    let done = place.step(&thread, None, "writer", &json!({"$status": "done"}));
+    let agent = place.agent(&[reply(&done, "writer", None)]);
+    assert_eq!(place.uwf(&["thread", "exec", thread.as_str(), "--agent", &agent]).exit, 0);
+
+    let expected = [
+        "thread-started",
+        "step-started",
+        "agent-exited",
+        "step-failed",
+        "step-started",
+        "agent-exited",
+        "error",
+        "step-started",
+        "agent-exited",
+        "step-finished",
+        "head-moved",
+        "thread-ended",
+    ];
+    assert_eq!(events(&place, &[]), expected);
+    assert_eq!(events(&place, &["2027-01-15"]), expected);
+    assert_eq!(events(&place, &[thread.as_str()]), expected);
+    let text = place.uwf(&["log", "show", "--format", "text"]).out;
+    assert!(text.contains("  agent-exited  writer  agent=sh  durationMs=0  exit=exit status 7\n"), "{text}");
+    assert!(text.contains("  step-failed  writer  error=no answer  step="), "{text}");
+    let file = place.homes().uwf.join("logs/2027-01-15.jsonl");
+    let raw = std::fs::read_to_string(file).unwrap();
+    for secret in ["sk-", "Write it.", "A text, please."] {
+        assert!(!raw.contains(secret), "{secret}: {raw}");
+    }
+}
+
+#[test]
+fn days_are_listed_shown_and_removed() {
+    let place = Place::new();
+    assert_eq!(place.uwf(&["log", "list"]).json(), json!([]));
+    assert_eq!(place.uwf(&["log", "show"]).json(), json!([]));
+    assert!(place.uwf(&["log", "show", "2027-01-15"]).err.contains("there are none of any day"));
+    let thread = place.flow_thread();
+    let logs = place.homes().uwf.join("logs");
+    std::fs::write(logs.join("2026-12-01.jsonl"), "{\"event\":\"old\"}\n").unwrap();
+    let listed = place.uwf(&["log", "list"]).json();
+    assert_eq!((&listed[0]["date"], &listed[1]["lines"]), (&json!("2026-12-01"), &json!(1)));
+    assert_eq!(events(&place, &[]), ["thread-started"], "of the last day");
+    assert_eq!(events(&place, &["2026-12-01"]), ["old"]);
+    assert!(
+        place
+            .uwf(&["log", "show", "2026-12-02"])
+            .err
+            .contains("there are some from 2026-12-01 to 2027-01-15")
+    );
+    assert_eq!(place.uwf(&["log", "clean", "--before", "60d"]).json(), json!({"removed": []}));
+    assert_eq!(place.uwf(&["log", "clean", "--before", "30d"]).json(), json!({"removed": ["2026-12-01"]}));
+    assert_eq!(events(&place, &[thread.as_str()]), ["thread-started"]);
+    assert_eq!(place.uwf(&["log", "clean", "--before", "soon"]).exit, 2);
+    assert_eq!(place.uwf(&["log", "show", "yesterday"]).exit, 1);
+}

@@ -1,0 +1,123 @@
+//! `uwf setup` without a terminal, and `uwf doctor`; the questions are asked end to end.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
+use crate::config;
+use crate::fixture::Place;
+
+#[test]
+fn a_provider_and_a_model_are_all_it_needs() {
+    let place = Place::new();
+    let ran = place.uwf(&["setup", "--provider", "openai", "--model", "gpt-5-mini"]);
+    assert_eq!((ran.exit, &ran.json()["apiKey"]), (0, &json!("$OPENAI_API_KEY")));
+    assert!(ran.err.contains("warning: $OPENAI_API_KEY is not set now"), "{}", ran.err);
+    let expected = json!({
+        "providers": {"openai": {"baseUrl": "https://api.openai.com/v1", "apiKeyEnv": "OPENAI_API_KEY"}},
+        "models": {"gpt-5-mini": {"provider": "openai", "name": "gpt-5-mini"}},
+        "defaultModel": "gpt-5-mini",
+    });
+    assert_eq!(config::value(&place.homes().uwf).unwrap(), expected);
+    let mode = fs::metadata(config::path(&place.homes().uwf)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(place.uwf(&["setup", "--provider", "ollama", "--model", "qwen3"]).json()["apiKey"], "none");
+}
+
+#[test]
+fn every_preset_can_be_written() {
+    for provider in ["openai", "anthropic", "openrouter", "deepseek", "ollama", "vllm"] {
+        let place = Place::new();
+        let ran = place.uwf(&["setup", "--provider", provider, "--model", "m"]);
+        assert_eq!(ran.exit, 0, "{ran:?}");
+        assert_eq!(config::load(&place.homes().uwf).unwrap().models["m"].provider, provider);
+    }
+}
+
+#[test]
+fn the_rest_of_the_file_and_its_comments_stay() {
+    let place = Place::new();
+    fs::create_dir_all(place.homes().uwf).unwrap();
+    let old = "# mine\ndefaultAgent: a   # who\nagents: { a: { command: x } }\nproviders:\n  # at work\n  work:\n    baseUrl: http://w/v1\n    apiKey: sk-w\nmodels:\n    m: { provider: work, name: big }\n";
+    fs::write(config::path(&place.homes().uwf), old).unwrap();
+    let ran = place.run(
+        &["setup", "--provider", "anthropic", "--model", "m", "--api-key-file", "-"],
+        "sk-new\n",
+        false,
+    );
+    assert_eq!((ran.exit, &ran.json()["defaultModel"]), (0, &json!("anthropic-m")), "{ran:?}");
+    assert!(!ran.err.contains("anew") && !format!("{ran:?}").contains("sk-new"), "{ran:?}");
+    let text = fs::read_to_string(config::path(&place.homes().uwf)).unwrap();
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_key_stays_where_it_was_while_it_goes_where_it_went() {
+    let place = Place::new();
+    let setup = |args: &[&str], stdin| {
+        let ran =
+            place.run(&[&["setup", "--provider", "anthropic", "--model", "m"], args].concat(), stdin, false);
+        ran.json()["apiKey"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(setup(&["--api-key-file", "-"], "sk-1"), "in the file, readable for you only");
+    assert_eq!(setup(&[], ""), "as it was");
+    assert_eq!(place.uwf(&["config", "get", "providers.anthropic.apiKey", "--show-secrets"]).json(), "sk-1");
+    assert_eq!(setup(&["--base-url", "https://elsewhere.example/v1"], ""), "$ANTHROPIC_API_KEY");
+    assert!(!fs::read_to_string(config::path(&place.homes().uwf)).unwrap().contains("sk-1"));
+}
+
+#[test]
+fn what_wins_over_the_file_is_told() {
+    let place = Place::new();
+    fs::create_dir_all(place.homes().uwf.join("agents")).unwrap();
+    fs::write(place.homes().uwf.join("agents/builtin.yaml"), "model: other\n").unwrap();
+    fs::write(config::path(&place.homes().uwf), "modelOverrides: { agent: big }\n").unwrap();
+    let ran = place.uwf(&["setup", "--provider", "vllm", "--model", "m"]);
+    assert!(ran.err.contains("builtin.yaml says `model`, which wins over config.yaml"), "{}", ran.err);
+    assert!(ran.err.contains("modelOverrides.agent is big, which wins"), "{}", ran.err);
+}
+
+#[test]
+fn bad_input_is_told_and_changes_nothing() {
+    let place = Place::new();
+    let bad = [
+        (&["--model", "m"][..], 2, "--provider must be given"),
+        (&[], 2, "--provider and --model must be given"),
+        (&["--provider", "opnai", "--model", "m"], 1, "no such provider: opnai"),
+        (&["--provider", "openai", "--model", " "], 1, "the model's name is empty"),
+        (&["--provider", "x", "--model", "m", "--base-url", "x.example/v1"], 1, "must start with http"),
+        (&["--provider", "x", "--model", "m", "--base-url", "http://a:b@h/v1"], 1, "user name or password"),
+        (&["--provider", "openai", "--model", "m", "--api-key-env", "sk-12-3"], 1, "must name a variable"),
+        (&["--provider", "openai", "--model", "m", "--api-key-file", "none"], 1, "cannot read none"),
+        (&["--provider", "openai", "--model", "m", "--api-key-file", "-"], 1, "- holds no key"),
+    ];
+    for (args, exit, words) in bad {
+        let ran = place.uwf(&[&["setup"], args].concat());
+        assert_eq!((ran.exit, ran.out.as_str()), (exit, ""), "{args:?}: {ran:?}");
+        assert!(ran.err.contains(words) && !ran.err.contains("sk-12-3"), "{args:?}: {}", ran.err);
+    }
+    assert!(!config::path(&place.homes().uwf).exists());
+}
+
+#[test]
+fn the_doctor_looks_at_everything_a_step_needs() {
+    let place = Place::new();
+    place.flow_thread();
+    place.uwf(&["config", "set", "agents.mine.command", "sh"]);
+    place.uwf(&["config", "set", "agents.gone.command", "no-such-program"]);
+    // What the builtin agent says is tested end to end; here it may be there or not.
+    let report = place.uwf(&["doctor"]);
+    let value = report.json();
+    assert_eq!((report.exit, &value["store"]["threads"]), (1, &json!(1)));
+    assert_eq!(value["homes"][0]["from"], "$UWF_HOME");
+    assert_eq!(value["agents"][1], json!({"name": "gone", "program": "no-such-program", "found": null}));
+    let text = place.uwf(&["doctor", "--format", "text"]).out;
+    assert!(
+        text.contains("✓ agent mine: /") && text.contains("✗ agent gone: no program no-such-program"),
+        "{text}"
+    );
+    fs::write(config::path(&place.homes().uwf), "agents: 5\n").unwrap();
+    let text = place.uwf(&["doctor", "--format", "text"]).out;
+    assert!(text.contains("✗ config: ") && text.contains("config.yaml:1:9: `agents`"), "{text}");
+}

@@ -1,0 +1,254 @@
+//! What the engine did, for people who ask later: one JSON line an event in `$UWF_HOME/logs/YYYY-MM-DD.jsonl` (UTC).
+//!
+//! The record of a thread is its nodes; this only tells when what was tried, and nothing reads it back but `uwf log`.
+//! So a line that cannot be written is left out and never fails a step, and nothing that may be secret is in one: no
+//! prompts, no arguments of agents, none of their output. Each line is one write to a file opened for appending: those
+//! of several processes do not mix.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::store::Hash;
+use crate::thread::ThreadId;
+
+/// The longest text in a line, in characters.
+const TEXT_MAX: usize = 300;
+
+/// Something that happened to a thread.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Event<'a> {
+    /// It was begun.
+    ThreadStarted {
+        /// Its Workflow node.
+        workflow: &'a Hash,
+        /// That workflow's name.
+        name: &'a str,
+    },
+    /// It came to its end.
+    ThreadEnded,
+    /// It was given up.
+    ThreadCancelled,
+    /// An agent is about to start.
+    StepStarted {
+        /// The role it plays.
+        role: &'a str,
+        /// The program's name, see [`name`].
+        agent: &'a str,
+        /// Where.
+        cwd: &'a Path,
+    },
+    /// The agent's process has ended by itself.
+    AgentExited {
+        /// The role it played.
+        role: &'a str,
+        /// The program's name.
+        agent: &'a str,
+        /// `exit status 0`, `signal 9`.
+        exit: String,
+        /// Since its start, in ms.
+        duration_ms: u64,
+    },
+    /// The step is valid.
+    StepFinished {
+        /// The role that was played.
+        role: &'a str,
+        /// The StepNode.
+        step: &'a Hash,
+        /// Its output's `$status`.
+        status: &'a str,
+        /// As the agent measured it, in ms.
+        duration_ms: u64,
+    },
+    /// The agent says that it failed; the head stays.
+    StepFailed {
+        /// The role that was played.
+        role: &'a str,
+        /// The failed StepNode.
+        step: &'a Hash,
+        /// Why, see [`line`].
+        error: String,
+    },
+    /// There is no step; the head stays.
+    Error {
+        /// The role that was to play.
+        role: &'a str,
+        /// Why, see [`line`].
+        error: String,
+    },
+    /// The head moved.
+    HeadMoved {
+        /// Where it was.
+        from: &'a Hash,
+        /// Where it is.
+        to: &'a Hash,
+        /// The thread's status now.
+        status: &'a str,
+    },
+}
+
+/// A program without its directory: what an agent is called in a line. Its arguments may hold keys.
+pub fn name(program: &str) -> &str {
+    Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or(program)
+}
+
+/// The first line of an error without what it quotes: an agent's last words may hold anything.
+pub fn line(text: &str) -> String {
+    let first = text.lines().next().unwrap_or_default();
+    let first = first.strip_suffix("; its last words:").unwrap_or(first);
+    first.chars().take(TEXT_MAX).collect()
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    time: String,
+    pid: u32,
+    thread: &'a ThreadId,
+    #[serde(flatten)]
+    event: Event<'a>,
+}
+
+/// The log at one moment.
+#[derive(Debug)]
+pub struct Log {
+    dir: PathBuf,
+    now_ms: u64,
+}
+
+impl Log {
+    /// The log below `home` (`$UWF_HOME`) at that time, in ms since the epoch. Nothing is opened yet.
+    pub fn new(home: &Path, now_ms: u64) -> Log {
+        Log { dir: directory(home), now_ms }
+    }
+
+    /// Adds a line; what cannot be written is left out.
+    pub fn write(&self, thread: &ThreadId, event: Event<'_>) {
+        self.append(thread, event).ok();
+    }
+
+    fn append(&self, thread: &ThreadId, event: Event<'_>) -> io::Result<()> {
+        let time = humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(self.now_ms));
+        let time = time.to_string();
+        let file = self.dir.join(format!("{}.jsonl", &time[..10]));
+        let line = Line { time, pid: std::process::id(), thread, event };
+        let line = serde_json::to_string(&line)? + "\n";
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+        let mut file = File::options().create(true).append(true).mode(0o600).open(file)?;
+        file.write_all(line.as_bytes())
+    }
+}
+
+fn directory(home: &Path) -> PathBuf {
+    home.join("logs")
+}
+
+/// One day's file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Day {
+    /// `2026-11-21`.
+    pub date: String,
+    /// The file.
+    pub file: PathBuf,
+}
+
+/// The days there are, the oldest first. Files of other names are no days.
+///
+/// # Errors
+/// When the directory exists and cannot be read.
+pub fn days(home: &Path) -> io::Result<Vec<Day>> {
+    let entries = match fs::read_dir(directory(home)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut days = Vec::new();
+    for entry in entries {
+        let file = entry?.path();
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if let Some(date) = name.strip_suffix(".jsonl").filter(|date| start_of(date).is_some()) {
+            days.push(Day { date: date.to_owned(), file });
+        }
+    }
+    days.sort_by(|one, other| one.date.cmp(&other.date));
+    Ok(days)
+}
+
+/// When a day begins, in ms since the epoch; `None` if that is no day.
+pub fn start_of(date: &str) -> Option<u64> {
+    let time = humantime::parse_rfc3339(&format!("{date}T00:00:00Z")).ok()?;
+    u64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+}
+
+impl Day {
+    /// Its lines. A line that is no JSON (the disk was full, somebody edited it) is left out.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn entries(&self) -> io::Result<Vec<Value>> {
+        let bytes = fs::read(&self.file)?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+    }
+
+    /// Whether all of it was before that time, in ms since the epoch.
+    pub fn is_before(&self, ms: u64) -> bool {
+        const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+        start_of(&self.date).is_some_and(|start| start + DAY_MS <= ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    const NOON: u64 = 1_800_014_400_000;
+
+    #[test]
+    fn lines_are_added_to_the_day_they_belong_to() {
+        let home = tempfile::tempdir().unwrap();
+        let thread = ThreadId::new(NOON);
+        Log::new(home.path(), NOON).write(&thread, Event::ThreadEnded);
+        Log::new(home.path(), NOON).write(&thread, Event::Error { role: "r", error: line("a\nb") });
+        Log::new(home.path(), NOON + 86_400_000).write(&thread, Event::ThreadCancelled);
+        let days = days(home.path()).unwrap();
+        assert_eq!(
+            days.iter().map(|day| day.date.as_str()).collect::<Vec<_>>(),
+            ["2027-01-15", "2027-01-16"]
+        );
+        let entries = days[0].entries().unwrap();
+        assert_eq!((entries.len(), &entries[0]["event"]), (2, &"thread-ended".into()));
+        assert_eq!(entries[0]["time"], "2027-01-15T12:00:00.000Z");
+        assert_eq!((&entries[1]["error"], &entries[1]["thread"]), (&"a".into(), &thread.to_string().into()));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&days[0].file), mode(&home.path().join("logs"))), (0o600, 0o700));
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_written_or_read_is_no_trouble() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("logs"), "in the way").unwrap();
+        Log::new(home.path(), NOON).write(&ThreadId::new(NOON), Event::ThreadEnded);
+        fs::remove_file(home.path().join("logs")).unwrap();
+        assert_eq!(days(home.path()).unwrap(), []);
+        fs::create_dir(home.path().join("logs")).unwrap();
+        fs::write(home.path().join("logs/notes.txt"), "x").unwrap();
+        fs::write(home.path().join("logs/2027-13-01.jsonl"), "x").unwrap();
+        fs::write(home.path().join("logs/2027-01-15.jsonl"), "{\"event\":\"x\"}\n{\"eve\n").unwrap();
+        let days = days(home.path()).unwrap();
+        assert_eq!((days.len(), days[0].entries().unwrap().len()), (1, 1));
+        assert!(!days[0].is_before(NOON) && days[0].is_before(NOON + 43_200_000));
+    }
+
+    #[test]
+    fn what_an_agent_said_is_not_in_a_line() {
+        assert_eq!(line("it ended with signal 9; its last words:\n    sk-1"), "it ended with signal 9");
+        assert_eq!(name("/opt/agents/mine"), "mine");
+    }
+}
