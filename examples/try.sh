@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Runs one role on a copy of this repository, with a scripted model: no key, no network. Everything it writes is in
-# one directory under the temporary directory, which it names at the end.
+# one directory under the temporary directory, which it names at the end. UWF_BIN names a directory with both programs
+# that are built already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cargo build --quiet --bins
-bin=$PWD/${CARGO_TARGET_DIR:-target}/debug
-[[ ${CARGO_TARGET_DIR:-} == /* ]] && bin=$CARGO_TARGET_DIR/debug
+bin=${UWF_BIN:-}
+if [[ -z $bin ]]; then
+  cargo build --quiet --bins
+  bin=$PWD/${CARGO_TARGET_DIR:-target}/debug
+  [[ ${CARGO_TARGET_DIR:-} == /* ]] && bin=$CARGO_TARGET_DIR/debug
+fi
 
 try=$(mktemp -d "${TMPDIR:-/tmp}/uwf-try.XXXXXX")
 export UWF_HOME=$try/uwf OCAS_HOME=$try/ocas

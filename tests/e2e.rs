@@ -13,14 +13,22 @@ mod aimock;
 mod attacks;
 #[path = "e2e/calls.rs"]
 mod calls;
+#[path = "e2e/examples.rs"]
+mod examples;
 #[path = "e2e/failures.rs"]
 mod failures;
+#[path = "e2e/guides.rs"]
+mod guides;
 #[path = "e2e/interrupted.rs"]
 mod interrupted;
 #[path = "e2e/run.rs"]
 mod run;
 #[path = "e2e/sandbox.rs"]
 mod sandbox;
+#[path = "e2e/setup.rs"]
+mod setup;
+#[path = "e2e/terminal.rs"]
+mod terminal;
 #[path = "e2e/thread.rs"]
 mod thread;
 #[path = "e2e/tools.rs"]

@@ -22,7 +22,7 @@ fn reviewer(site: &Site, more: &[&str]) -> Said {
 }
 
 /// An endpoint that answers every request with `reply` and then closes.
-fn endpoint(reply: String) -> String {
+pub(crate) fn endpoint(reply: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -36,7 +36,7 @@ fn endpoint(reply: String) -> String {
     format!("http://{address}/v1")
 }
 
-fn http(status: &str, body: &str) -> String {
+pub(crate) fn http(status: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
         body.len()

@@ -15,6 +15,11 @@ pub(crate) fn example(name: &str) -> String {
     format!("{}/examples/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
+/// `PATH` with both programs in front.
+pub(crate) fn search_path() -> String {
+    format!("{}:{}", Path::new(UWF).parent().unwrap().display(), std::env::var("PATH").unwrap())
+}
+
 /// A HOME and a workspace that nobody else uses.
 pub(crate) struct Site {
     dir: tempfile::TempDir,

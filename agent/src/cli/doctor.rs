@@ -93,7 +93,7 @@ fn online(env: &Env, home: &Path) -> Result<Value, Failure> {
     Ok(match asked {
         Ok(Some(models)) if !models.contains(model) => json!({
             "reachable": true, "models": models.len(),
-            "error": format!("the endpoint serves {} models, and {model} is not one of them", models.len()),
+            "error": format!("the endpoint answers, but serves no model {model}"),
             "hint": nearest(model, models),
         }),
         Ok(models) => {
@@ -107,7 +107,7 @@ fn online(env: &Env, home: &Path) -> Result<Value, Failure> {
 fn nearest(model: &str, mut models: Vec<String>) -> String {
     models.sort_by_cached_key(|name| (strsim::damerau_levenshtein(name, model), name.clone()));
     models.truncate(5);
-    format!("there are {}", models.join(", "))
+    format!("it serves {}", models.join(", "))
 }
 
 /// A directory that does not exist yet is made where it is to be.

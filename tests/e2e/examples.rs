@@ -1,0 +1,49 @@
+//! The examples run to their ends with the scripts beside them.
+
+use crate::site::{AGENT, Site, example};
+
+fn mock(name: &str) -> String {
+    format!("{AGENT} --mock {}", example(&format!("{name}/mock.yaml")))
+}
+
+fn roles(site: &Site, thread: &str) -> Vec<String> {
+    let steps = site.uwf(&["step", "list", thread]).ok().json();
+    let steps = steps["steps"].as_array().unwrap()[1..].to_owned();
+    steps.iter().map(|step| step["role"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_example_is_valid() {
+    let site = Site::new();
+    for name in ["solve-issue", "debate", "socratic-questioning"] {
+        let said = site.uwf(&["workflow", "validate", &example(&format!("{name}/workflow.yaml"))]).ok();
+        assert_eq!(said.json()["name"], name);
+    }
+}
+
+#[test]
+fn a_debate_takes_two_rounds() {
+    let site = Site::new();
+    let thread = site.start(&example("debate/workflow.yaml"), "Tabs are better than spaces.");
+    site.uwf(&["thread", "exec", &thread, "--until-end", "--agent", &mock("debate")]).ok();
+    assert_eq!(roles(&site, &thread), ["proponent", "opponent", "judge", "proponent", "opponent", "judge"]);
+    let read = site.uwf(&["thread", "read", &thread]).ok().out;
+    assert!(read.contains("winner: proponent") && read.contains("**Ended**"), "{read}");
+    site.verify();
+}
+
+#[test]
+fn a_person_is_asked_until_he_has_seen_it() {
+    let site = Site::new();
+    let agent = mock("socratic-questioning");
+    let thread = site.start(&example("socratic-questioning/workflow.yaml"), "Is it always wrong to lie?");
+    let asked = site.uwf(&["thread", "exec", &thread, "--until-end", "--agent", &agent]).code(10).json();
+    assert_eq!(asked[0]["suspendMessage"], "Would you tell a murderer where your friend hides?");
+    let answer = |text: &str| site.uwf(&["thread", "resume", &thread, "-p", text, "--agent", &agent]);
+    assert_eq!(answer("No, I would not.").code(10).json()["suspendedRole"], "teacher");
+    assert_eq!(answer("To people who have a right to it.").ok().json()["currentRole"], "scribe");
+    let ended = site.uwf(&["thread", "exec", &thread, "--agent", &agent]).ok().json();
+    assert_eq!((&ended["status"], &ended["done"]), (&"end".into(), &true.into()));
+    assert_eq!(roles(&site, &thread), ["teacher", "teacher", "teacher", "scribe"]);
+    site.verify();
+}
