@@ -11,6 +11,8 @@ mod site;
 mod aimock;
 #[path = "e2e/attacks.rs"]
 mod attacks;
+#[path = "e2e/bad_input.rs"]
+mod bad_input;
 #[path = "e2e/calls.rs"]
 mod calls;
 #[path = "e2e/examples.rs"]

@@ -97,6 +97,12 @@ pub enum ConfigError {
         /// `file:line:column: what`.
         problems: Vec<String>,
     },
+    /// A change that would make the file say something it may not say; every problem, one a line.
+    #[error("{}", problems.join("\n"))]
+    Unfit {
+        /// `key: what`.
+        problems: Vec<String>,
+    },
     /// No value at that key.
     #[error("{} has no `{key}`", file.display())]
     NoSuchKey {
@@ -135,13 +141,24 @@ impl ConfigError {
     /// What to do about it, when that can be said.
     pub fn hint(&self) -> Option<String> {
         match self {
-            ConfigError::NoSuchKey { known, .. } if known.is_empty() => None,
+            ConfigError::NoSuchKey { known, .. } if known.is_empty() => {
+                Some("nothing is set there; `uwf config set KEY VALUE` does".to_owned())
+            }
             ConfigError::NoSuchKey { known, .. } => Some(format!("keys there: {}", known.join(", "))),
             ConfigError::UnknownAgent { known, .. } => Some(format!(
                 "agents known: {}; define one with `uwf config set agents.NAME.command PROGRAM`",
                 known.join(", ")
             )),
-            _ => None,
+            ConfigError::BadCommand { .. } => {
+                Some("name a program, as in --agent \"my-agent --fast\"".to_owned())
+            }
+            ConfigError::Io { .. } => {
+                Some("UWF_HOME names the directory; `uwf doctor` tells which".to_owned())
+            }
+            ConfigError::Unfit { .. } => {
+                Some("nothing was written; set what belongs together at once".to_owned())
+            }
+            ConfigError::BadKey { .. } | ConfigError::Invalid { .. } => None,
         }
     }
 }
@@ -203,31 +220,36 @@ fn parse(text: &str, file: &Path, shape: &Value) -> Result<Document, ConfigError
         let problem = format!("{}:{}:{}: {}", file.display(), error.line, error.column, error.message);
         ConfigError::Invalid { problems: vec![problem] }
     })?;
-    check(&document, file, shape)?;
-    Ok(document)
+    let problems = problems(&document.value, shape);
+    if problems.is_empty() {
+        return Ok(document);
+    }
+    let problems = problems.into_iter().map(|(pointer, problem)| {
+        let mark = document.at(&pointer);
+        format!("{}:{}:{}: {problem}", file.display(), mark.line, mark.column)
+    });
+    Err(ConfigError::Invalid { problems: problems.collect() })
 }
 
-/// Every way in which a document is no configuration. Values are not shown: they may be keys.
-fn check(document: &Document, file: &Path, shape: &Value) -> Result<(), ConfigError> {
-    let mut pruned = document.value.clone();
+/// Every way in which a value is no configuration: where, as a JSON pointer, and what. Values are not shown: they may be
+/// keys.
+fn problems(value: &Value, shape: &Value) -> Vec<(String, String)> {
+    let mut pruned = value.clone();
     prune(&mut pruned);
     let violations = schema::validate(shape, &pruned).expect("a shape is a schema");
-    let problems: Vec<String> = violations
-        .iter()
-        .map(|violation| {
-            let mark = document.at(&violation.path);
-            let key = violation.path.trim_start_matches('/').replace('/', ".");
-            let key = if key.is_empty() { "the file".to_owned() } else { format!("`{key}`") };
-            let what =
-                match (violation.expected.as_deref().map(|rule| rule.trim_matches('"')), &violation.got) {
-                    (Some(rule), Some(got)) => format!("expected {rule}, got {}", kind(got)),
-                    (Some(missing), None) => format!("`{missing}` is missing"),
-                    (None, _) => "not valid".to_owned(),
-                };
-            format!("{}:{}:{}: {key}: {what}", file.display(), mark.line, mark.column)
-        })
-        .collect();
-    if problems.is_empty() { Ok(()) } else { Err(ConfigError::Invalid { problems }) }
+    let problem = |violation: schema::Violation| {
+        let key = violation.path.trim_start_matches('/').replace('/', ".");
+        let key = if key.is_empty() { "the file".to_owned() } else { format!("`{key}`") };
+        let what = match (violation.expected.as_deref().map(|rule| rule.trim_matches('"')), &violation.got) {
+            // The words of this one are names only.
+            _ if violation.message.starts_with("unexpected ") => violation.message,
+            (Some(rule), Some(got)) => format!("expected {rule}, got {}", kind(got)),
+            (Some(missing), None) => format!("`{missing}` is missing"),
+            (None, _) => "not valid".to_owned(),
+        };
+        (violation.path, format!("{key}: {what}"))
+    };
+    violations.into_iter().map(problem).collect()
 }
 
 fn kind(value: &Value) -> &'static str {

@@ -134,8 +134,8 @@ pub fn resume_once(
     let turn = Turn::begin(engine, thread)?;
     let (role, message) = match &turn.head.status {
         Status::Suspended { role, message } => (role.clone(), message.clone()),
-        Status::Ended { .. } => match thread::again(&turn.workflow)? {
-            Route { target: Target::Role(role), prompt, .. } => (role, prompt),
+        Status::Ended { .. } => match thread::again(&turn.workflow) {
+            Ok(Route { target: Target::Role(role), prompt, .. }) => (role, prompt),
             _ => return Err(ExecError::NothingToResume { thread: *thread }),
         },
         status => return Err(ExecError::NotResumable { thread: *thread, status: status.as_str() }),

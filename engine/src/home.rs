@@ -125,6 +125,19 @@ pub enum HomeError {
     },
 }
 
+impl HomeError {
+    /// What to do about it, when that can be said.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            HomeError::NoHome { variable, .. } => Some(format!("set {variable} to a directory, or HOME")),
+            HomeError::BadDotenv { .. } => {
+                Some("one NAME=value a line; quote a value that holds blanks".to_owned())
+            }
+            HomeError::UnreadableDotenv { .. } => None,
+        }
+    }
+}
+
 impl Homes {
     /// The homes that `env` names. Relative ones are taken from `cwd`, so that an agent that runs elsewhere finds the
     /// same place.

@@ -152,5 +152,5 @@ macro_rules! without_hint {
     )*};
 }
 
-with_own_hint!(ThreadError, ConfigError, StoreError, WorkflowError);
-without_hint!(HomeError, ThreadIdError, LockError);
+with_own_hint!(ThreadError, ConfigError, HomeError, StoreError, WorkflowError);
+without_hint!(ThreadIdError, LockError);

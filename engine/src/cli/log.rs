@@ -71,7 +71,10 @@ fn day(text: &str, days: &[Day]) -> Result<String, Failure> {
     match (known.contains(&text), known.as_slice()) {
         (true, _) => Ok(text.to_owned()),
         (false, []) => Err(Failure::user(format!("no lines of {text}: there are none of any day"))),
-        (false, [first, .., last] | [first @ last]) => Err(Failure::user(format!("no lines of {text}"))
+        (false, [only]) => {
+            Err(Failure::user(format!("no lines of {text}")).with_hint(format!("there are some of {only}")))
+        }
+        (false, [first, .., last]) => Err(Failure::user(format!("no lines of {text}"))
             .with_hint(format!("there are some from {first} to {last}"))),
     }
 }

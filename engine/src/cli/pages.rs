@@ -42,8 +42,10 @@ pub fn man(session: &mut Session<'_>, args: &Man, mut command: Command) -> Resul
         }
         Some(dir) => {
             let dir = session.cwd.join(dir);
-            let files = write_all(&dir, command)
-                .map_err(|error| Failure::said(format!("cannot write pages to {}", dir.display()), error))?;
+            let files = write_all(&dir, command).map_err(|error| {
+                Failure::said(format!("cannot write pages to {}", dir.display()), error)
+                    .with_hint("name a directory with --out DIR")
+            })?;
             let lines = || files.iter().map(|file| format!("{}\n", file.display())).collect();
             session.ui.result(&json!(files), lines)?;
         }

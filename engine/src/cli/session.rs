@@ -192,8 +192,10 @@ impl Session<'_> {
         let path = typed.map_or_else(|| self.cwd.clone(), |typed| self.cwd.join(typed));
         match path.canonicalize() {
             Ok(path) if path.is_dir() => Ok(path),
-            Ok(path) => Err(Failure::user(format!("{} is not a directory", path.display()))),
-            Err(error) => Err(Failure::said(format!("cannot use the directory {}", path.display()), error)),
+            Ok(path) => Err(Failure::user(format!("{} is not a directory", path.display()))
+                .with_hint("name a directory with --cwd DIR")),
+            Err(error) => Err(Failure::said(format!("cannot use the directory {}", path.display()), error)
+                .with_hint("name a directory with --cwd DIR")),
         }
     }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 
-use super::{ConfigError, check, keys, parse, path, read, shape};
+use super::{ConfigError, keys, path, problems, read, shape};
 use crate::emit;
 use crate::yaml::{self, Document};
 
@@ -36,7 +36,7 @@ pub fn set(home: &Path, key: &str, text: &str) -> Result<Edited, ConfigError> {
         return Err(ConfigError::BadKey { key: key.to_owned() });
     }
     let names = keys::resolve(&document.value, key);
-    let value = understood(&document.value, &names, text, &file)?;
+    let value = understood(&document.value, &names, text)?;
     let comments_lost = apply(home, &[(names, Some(value.clone()))])?;
     Ok(Edited { value, comments_lost })
 }
@@ -50,11 +50,20 @@ pub fn apply(home: &Path, changes: &[Change]) -> Result<bool, ConfigError> {
     for (names, value) in changes {
         draft.change(names, value.as_ref());
     }
-    parse(&draft.text, &file, &shape())?;
+    fits(&draft.document.value)?;
     if draft.text != old {
         write(&file, &draft.text).map_err(|source| ConfigError::Io { verb: "write", file, source })?;
     }
     Ok(draft.comments_lost)
+}
+
+/// Whether that would be a valid configuration.
+fn fits(whole: &Value) -> Result<(), ConfigError> {
+    let problems = problems(whole, &shape());
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(ConfigError::Unfit { problems: problems.into_iter().map(|(_, problem)| problem).collect() })
 }
 
 /// The file as it is to become.
@@ -83,14 +92,13 @@ impl Draft {
 }
 
 /// The value that `text` stands for.
-fn understood(old: &Value, names: &[String], text: &str, file: &Path) -> Result<Value, ConfigError> {
+fn understood(old: &Value, names: &[String], text: &str) -> Result<Value, ConfigError> {
     let string = Value::from(text);
     let parsed = yaml::parse_value(text).unwrap_or_else(|_| string.clone());
     let valid = |value: Value| {
         let mut whole = old.clone();
         insert(&mut whole, names, value.clone());
-        let document = yaml::parse(&emit::yaml(&whole)).expect("what we emit is YAML");
-        check(&document, file, &shape()).map(|()| value)
+        fits(&whole).map(|()| value)
     };
     // A number or a word like `true` may be meant as text; a list never is.
     let scalar = !parsed.is_array() && !parsed.is_object();

@@ -130,7 +130,7 @@ fn keys_come_and_go_without_touching_the_rest() {
     let expected = expected.replace("defaultAgent: other   # who plays\n", "") + "new:\n  a:\n    b: 1\n";
     assert_eq!(text, expected);
     let invalid = [(names("models.m.name"), Some(json!("m"))), (names("models.m.provider"), None)];
-    assert!(matches!(apply(home.path(), &invalid), Err(ConfigError::Invalid { .. })));
+    assert!(matches!(apply(home.path(), &invalid), Err(ConfigError::Unfit { .. })));
     assert_eq!(fs::read_to_string(path(home.path())).unwrap(), expected);
 }
 
@@ -160,9 +160,9 @@ fn set_understands_a_text_where_only_a_text_is_valid() {
 #[test]
 fn a_bad_value_changes_nothing() {
     let home = home(FULL);
-    assert!(matches!(set(home.path(), "agents.mine", "[]"), Err(ConfigError::Invalid { .. })));
+    assert!(matches!(set(home.path(), "agents.mine", "[]"), Err(ConfigError::Unfit { .. })));
     assert!(matches!(set(home.path(), "agents..x", "1"), Err(ConfigError::BadKey { .. })));
-    assert!(matches!(set(home.path(), "models.new.name", "x"), Err(ConfigError::Invalid { .. })));
+    assert!(matches!(set(home.path(), "models.new.name", "x"), Err(ConfigError::Unfit { .. })));
     assert_eq!(fs::read_to_string(path(home.path())).unwrap(), FULL);
 }
 

@@ -40,7 +40,7 @@ pub enum ExecError {
         status: &'static str,
     },
     /// The `$START` edge `resume` leads to no role.
-    #[error("thread {thread} cannot be resumed: its workflow's `$START` edge `resume` leads to no role")]
+    #[error("thread {thread} cannot be resumed: its workflow has no `resume` edge from `$START` to a role")]
     NothingToResume {
         /// The thread.
         thread: ThreadId,
@@ -121,6 +121,9 @@ impl ExecError {
             }
             ExecError::NotResumable { thread, .. } => {
                 Some(format!("run its next step with `uwf thread exec {thread}`"))
+            }
+            ExecError::NothingToResume { .. } => {
+                Some("start a new thread; a workflow with that edge can be resumed".to_owned())
             }
             ExecError::EmptyPrompt { .. } => Some("say what to do with -p TEXT".to_owned()),
             ExecError::PromptTooLong { .. } => Some(

@@ -132,6 +132,16 @@ impl StoreError {
             StoreError::Schema(SchemaError::Unsupported { .. }) => {
                 Some("the only format is ocas_ref; for tuples, use an object".into())
             }
+            StoreError::Schema(SchemaError::UnknownKeyword { .. }) => Some(
+                "a schema stands alone: write out what `$ref` refers to, and leave `$schema` and `$id` out"
+                    .into(),
+            ),
+            StoreError::NotFound { .. } | StoreError::UnknownType { exists: false, .. } => {
+                Some("OCAS_HOME names the store; `uwf doctor` tells which it is".into())
+            }
+            StoreError::UnknownType { exists: true, .. } => {
+                Some("a type is the hash of a schema, or a name such as string or StepNode".into())
+            }
             _ => None,
         }
     }
@@ -141,6 +151,9 @@ fn io_hint(kind: io::ErrorKind, path: &Path) -> Option<String> {
     match kind {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(free_space(path)),
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Some(make_writable(path)),
+        io::ErrorKind::NotADirectory | io::ErrorKind::NotFound => {
+            Some("OCAS_HOME names the directory of the store; it must be one that can be made".into())
+        }
         _ => None,
     }
 }

@@ -239,5 +239,6 @@ fn hints_say_what_to_do() {
     };
     insta::assert_snapshot!(hint(std::io::ErrorKind::ReadOnlyFilesystem).unwrap(), @r#"the store must be writable: check the owner and mode of '/s/nodes', or use another store"#);
     insta::assert_snapshot!(hint(std::io::ErrorKind::StorageFull).unwrap(), @r#"free space on the file system of '/s/nodes'; nothing was stored"#);
-    assert_eq!(hint(std::io::ErrorKind::NotFound), None);
+    insta::assert_snapshot!(hint(std::io::ErrorKind::NotADirectory).unwrap(), @r#"OCAS_HOME names the directory of the store; it must be one that can be made"#);
+    assert_eq!(hint(std::io::ErrorKind::Interrupted), None);
 }

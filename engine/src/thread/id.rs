@@ -23,7 +23,7 @@ pub struct ThreadId([u8; 26]);
 
 /// A text that is no thread id.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("`{text}` is not a thread id: expected 26 characters of 0-9 A-Z without I, L, O, U")]
+#[error("`{}` is not a thread id: expected 26 characters of 0-9 A-Z without I, L, O, U", text.escape_debug())]
 pub struct ThreadIdError {
     /// What was given.
     pub text: String,

@@ -130,6 +130,9 @@ impl ThreadError {
             ThreadError::Store(error) => error.hint(),
             ThreadError::Workflow(error) => error.hint(),
             ThreadError::Route(error) => Some(error.hint()),
+            ThreadError::NotAThreadNode { .. } => {
+                Some("`uwf step list THREAD` shows the steps of a thread".to_owned())
+            }
             _ => None,
         }
     }

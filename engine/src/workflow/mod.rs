@@ -149,6 +149,9 @@ impl WorkflowError {
             WorkflowError::NotAWorkflow { title: Some(title), .. } if title.starts_with("uwf-workflow-") => {
                 Some("it needs a newer engine".to_owned())
             }
+            WorkflowError::NotAWorkflow { .. } | WorkflowError::Read { .. } => {
+                Some("`uwf workflow list` shows the workflows that are found from here".to_owned())
+            }
             _ => None,
         }
     }

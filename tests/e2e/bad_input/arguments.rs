@@ -1,0 +1,102 @@
+//! What is typed after `uwf`.
+
+use super::{Case, uwf};
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = threads();
+    cases.extend(starts());
+    cases.extend(steps());
+    cases.extend(others());
+    cases
+}
+
+fn threads() -> Vec<Case> {
+    vec![
+        uwf(&["thread", "exec"], 2, &["<THREAD>"]),
+        uwf(&["thread", "exce", "{idle}"], 2, &["exce", "exec"]),
+        uwf(&["thread", "exec", "nope"], 1, &["`nope` is not a thread id", "26 characters"]),
+        uwf(&["thread", "exec", "{step}"], 1, &["{step}", "is not a thread id"]),
+        uwf(&["thread", "exec", "{unknown}"], 1, &["{unknown}", "hint: "]),
+        uwf(&["thread", "exec", "{idle}", "-c", "0"], 2, &["'0'", "--count"]),
+        uwf(&["thread", "exec", "{idle}", "-c", "many"], 2, &["'many'", "--count"]),
+        uwf(&["thread", "exec", "{idle}", "-c", "2", "--until-end"], 2, &["--count", "--until-end"]),
+        uwf(&["thread", "exec", "{idle}", "--max-steps", "3"], 2, &["--until-end"]),
+        uwf(&["thread", "exec", "{idle}", "--agent", ""], 1, &["`` is not a command", "--agent"]),
+        uwf(&["thread", "exec", "{idle}", "--agent", "a 'b"], 1, &["`a 'b`", "quote"]),
+        uwf(&["thread", "exec", "{idle}", "--agent", "no-such-agent"], 1, &["no-such-agent", "--agent"]),
+        uwf(&["thread", "exec", "{idle}", "--agent", "./none"], 1, &["none", "hint: "]),
+        uwf(&["thread", "exec", "{idle}", "--cwd", "nowhere"], 1, &["nowhere", "hint: "]),
+        uwf(&["thread", "exec", "{idle}", "--cwd", "one.yaml"], 1, &["one.yaml is not a directory"]),
+        uwf(&["thread", "exec", "{idle}", "--timeout", "soon"], 2, &["'soon'", "--timeout"]),
+        uwf(&["thread", "exec", "{ended}"], 1, &["{ended}", "status is end", "uwf thread resume"]),
+        uwf(&["thread", "resume", "{idle}", "-p", "x"], 1, &["{idle}", "idle", "uwf thread exec"]),
+        uwf(&["thread", "resume", "{ended}", "-p", "x"], 1, &["{ended}", "resume"]),
+        uwf(&["thread", "resume", "nope"], 1, &["`nope` is not a thread id"]),
+        uwf(&["thread", "show", "nope"], 1, &["`nope` is not a thread id"]),
+        uwf(&["thread", "show", "{unknown}"], 1, &["{unknown}"]),
+        uwf(&["thread", "show", "01\u{1b}[31m"], 1, &["is not a thread id"]),
+        uwf(&["thread", "show", ""], 1, &["is not a thread id"]),
+        uwf(&["thread", "list", "--status", "odd"], 2, &["'odd'", "--status"]),
+        uwf(&["thread", "list", "--after", "soon"], 2, &["`soon` is not a time", "7d"]),
+        uwf(&["thread", "list", "--before", "2026-13-40"], 2, &["`2026-13-40` is not a time"]),
+        uwf(&["thread", "list", "--take", "-1"], 2, &["-1"]),
+        uwf(&["thread", "list", "--all", "--status", "idle"], 2, &["--all", "--status"]),
+        uwf(&["thread", "read", "{unknown}"], 1, &["{unknown}"]),
+        uwf(&["thread", "read", "{ended}", "--before", "nope"], 1, &["nope", "13 characters"]),
+        uwf(&["thread", "read", "{ended}", "--before", "{node}"], 1, &["{node}", "{ended}"]),
+        uwf(&["thread", "read", "{ended}", "--start"], 2, &["--before"]),
+        uwf(&["thread", "read", "{ended}", "--quota", "much"], 2, &["'much'", "--quota"]),
+    ]
+}
+
+fn starts() -> Vec<Case> {
+    vec![
+        uwf(&["thread", "start"], 2, &["--prompt", "<WORKFLOW>"]),
+        uwf(&["thread", "start", "one.yaml"], 2, &["--prompt"]),
+        uwf(&["thread", "start", "one.yaml", "-p", " "], 1, &["the task is empty"]),
+        uwf(&["thread", "start", "nope", "-p", "x"], 1, &["nope", "hint: "]),
+        uwf(&["thread", "start", "none.yaml", "-p", "x"], 1, &["none.yaml", "hint: "]),
+        uwf(&["thread", "start", "../work", "-p", "x"], 1, &["work"]),
+        uwf(&["thread", "start", "one.yaml", "-p", "x", "--cwd", "nowhere"], 1, &["nowhere"]),
+        uwf(&["thread", "start", "{node}", "-p", "x"], 1, &["{node}"]),
+        uwf(&["thread", "start", "0000000000000", "-p", "x"], 1, &["0000000000000"]),
+        uwf(&["thread", "start", "", "-p", "x"], 1, &["hint: "]),
+        uwf(&["workflow", "add"], 2, &["<FILE>"]),
+        uwf(&["workflow", "add", "none.yaml"], 1, &["none.yaml"]),
+        uwf(&["workflow", "show", "nope"], 1, &["nope", "hint: "]),
+        uwf(&["workflow", "lst"], 2, &["lst", "list"]),
+    ]
+}
+
+fn steps() -> Vec<Case> {
+    vec![
+        uwf(&["step", "show", "nope"], 1, &["nope", "13 characters"]),
+        uwf(&["step", "show", "0000000000000"], 1, &["0000000000000"]),
+        uwf(&["step", "show", "{node}"], 1, &["{node}", "not a step"]),
+        uwf(&["step", "read", "{node}"], 1, &["{node}", "not a step"]),
+        uwf(&["step", "read", "{node}", "--prompt"], 1, &["{node}", "not a step"]),
+        uwf(&["step", "read", "{idle}"], 1, &["{idle}", "13 characters"]),
+        uwf(&["step", "list", "nope"], 1, &["`nope` is not a thread id"]),
+        uwf(&["step", "list", "{unknown}"], 1, &["{unknown}"]),
+    ]
+}
+
+fn others() -> Vec<Case> {
+    vec![
+        uwf(&[], 2, &["Usage: uwf"]),
+        uwf(&["thred", "list"], 2, &["thred", "thread"]),
+        uwf(&["thread"], 2, &["Usage: uwf thread"]),
+        uwf(&["thread", "list", "--format", "xml"], 2, &["xml", "--format"]),
+        uwf(&["thread", "list", "--color", "red"], 2, &["red", "--color"]),
+        uwf(&["thread", "list", "-q", "-v"], 2, &["--quiet", "--verbose"]),
+        uwf(&["thread", "list", "extra"], 2, &["extra"]),
+        uwf(&["log", "show", "yesterday"], 1, &["`yesterday` is neither a day nor a thread id"]),
+        uwf(&["log", "show", "2020-01-01"], 1, &["no lines of 2020-01-01", "there are some of"]),
+        uwf(&["log", "clean"], 2, &["--before"]),
+        uwf(&["log", "clean", "--before", "old"], 2, &["`old` is not a time"]),
+        uwf(&["prompt", "nope"], 2, &["nope"]),
+        uwf(&["skill", "nope"], 2, &["nope"]),
+        uwf(&["completions", "csh"], 2, &["csh"]),
+        uwf(&["man", "--out", "one.yaml"], 1, &["one.yaml", "cannot write pages"]),
+    ]
+}
