@@ -1,8 +1,9 @@
 //! The programs in the guides that `uwf prompt` prints, and on the page of this repository, run as they stand.
 
+use std::fs;
 use std::process::Command;
 
-use crate::site::{Said, Site, UWF, example, search_path};
+use crate::site::{AGENT, Said, Site, UWF, example, search_path};
 
 #[test]
 fn the_agent_in_the_guide_plays_a_role() {
@@ -36,4 +37,88 @@ fn the_agent_in_the_guide_plays_a_role() {
         (3, &"agent.py".into())
     );
     site.verify();
+}
+
+/// Why a block of the page is not run: a line above it says so.
+const NOT_RUN: [&str; 2] = ["<!-- not run: builds -->", "<!-- not run: asks an endpoint -->"];
+
+fn page() -> String {
+    fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap()
+}
+
+/// The blocks of commands on the page that are to be run, and how many are not.
+fn blocks(page: &str) -> (Vec<String>, usize) {
+    let mut parts = page.split("```sh\n");
+    let mut before = parts.next().unwrap();
+    let (mut run, mut others) = (Vec::new(), 0);
+    for part in parts {
+        let (block, after) = part.split_once("```").unwrap();
+        let last = before.trim_end().lines().last().unwrap_or_default();
+        if NOT_RUN.contains(&last) {
+            others += 1;
+        } else {
+            assert!(!last.contains("not run"), "{last} is no reason");
+            run.push(block.to_owned());
+        }
+        before = after;
+    }
+    (run, others)
+}
+
+#[test]
+fn every_command_of_the_page_runs() {
+    let site = Site::new();
+    let (blocks, others) = blocks(&page());
+    assert!(blocks.len() >= 5 && others <= 2, "{} run, {others} not", blocks.len());
+    let mut bash = site.command("bash");
+    bash.args(["-euo", "pipefail", "-c", &blocks.concat()]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    let programs = search_path();
+    let bin = programs.split(':').next().unwrap();
+    bash.env("PATH", &programs).env("UWF_BIN", bin).env("TMPDIR", site.workspace());
+    let said = Said::of(bash.output().unwrap()).ok();
+    // The answer of try.sh, the sum of the example, and the last word of what was read.
+    for words in ["One line under *Unreleased*", "\nended\n6\n", "## Step 5: reviewer → approved"] {
+        assert!(said.out.contains(words), "{words:?} is not in: {}{}", said.out, said.err);
+    }
+    site.verify();
+}
+
+/// The commands in a text's code, inline or in blocks for the shell: the words after `uwf` or `uwf-builtin` up to the
+/// first that is an argument.
+fn named(text: &str) -> Vec<Vec<&str>> {
+    let mut code: Vec<&str> = Vec::new();
+    for (at, part) in text.split("```").enumerate() {
+        match part.strip_prefix("sh\n").filter(|_| at % 2 == 1) {
+            Some(block) => code.extend(block.lines().flat_map(|line| line.split(['(', '"']))),
+            None if at % 2 == 0 => code.extend(part.split('`').skip(1).step_by(2)),
+            None => {}
+        }
+    }
+    let is_name =
+        |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with("--");
+    code.into_iter()
+        .filter(|span| span.starts_with("uwf ") || span.starts_with("uwf-builtin "))
+        .map(|span| span.split_whitespace().take_while(is_name).collect::<Vec<_>>())
+        .filter(|words| words.len() > 1)
+        .collect()
+}
+
+#[test]
+fn every_command_that_is_named_exists() {
+    let site = Site::new();
+    let guides = ["usage", "workflow-authoring", "adapter-developing"];
+    let mut text = page();
+    guides.iter().for_each(|guide| text += &site.uwf(&["prompt", guide]).ok().out);
+    let mut seen = 0;
+    for words in named(&text) {
+        let program = if words[0] == "uwf" { UWF } else { AGENT };
+        // `uwf cas put`, but `uwf-builtin run`, `uwf setup`: what follows is an argument there.
+        let has_verbs = ["workflow", "thread", "step", "cas", "config", "log", "prompt", "var"];
+        let count = if words.get(1).is_some_and(|noun| has_verbs.contains(noun)) { 3 } else { 2 };
+        let args: Vec<&str> = words.iter().skip(1).take(count - 1).copied().chain(["--help"]).collect();
+        let said = Said::of(site.command(program).args(&args).output().unwrap()).ok();
+        assert!(said.out.contains("Usage: "), "{words:?}: {}", said.out);
+        seen += 1;
+    }
+    assert!(seen > 30, "{seen}");
 }
