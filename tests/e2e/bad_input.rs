@@ -195,9 +195,6 @@ impl Ground {
         if !faults.is_empty() {
             faults.push(format!("it said: {}{}", said.out, said.err));
         }
-        if std::env::var_os("UWF_SHOW").is_some() {
-            println!("$ {:?}\n{}", case.args, said.err);
-        }
         faults
     }
 }
