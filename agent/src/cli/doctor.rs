@@ -140,16 +140,8 @@ fn text(report: &Value) -> String {
         let state = if home["writable"] == true { "writable" } else { "not writable" };
         say(home["writable"] == true, format!("{}: {}: {state}", word(&home["name"]), word(&home["path"])));
     }
-    let online = &report["online"];
-    match (online["error"].as_str(), online["models"].as_u64()) {
-        (Some(error), _) => say(false, format!("model: {error}; {}", word(&online["hint"]))),
-        (None, Some(_)) => {
-            say(true, format!("model: the endpoint answers and serves {}", word(&online["model"])))
-        }
-        (None, None) if online["reachable"] == true => {
-            say(true, "model: the endpoint answers; it lists no models".to_owned());
-        }
-        (None, None) => {}
+    if let Some((good, line)) = model(&report["online"]) {
+        say(good, line);
     }
     let config = &report["config"];
     if let Some(error) = config["error"].as_str() {
@@ -168,6 +160,20 @@ fn text(report: &Value) -> String {
         ));
     }
     lines.join("\n") + "\n"
+}
+
+/// What asking the endpoint came to, if it was asked.
+fn model(online: &Value) -> Option<(bool, String)> {
+    let word = |name: &str| online[name].as_str().unwrap_or_default();
+    let (good, what) = match (online["error"].as_str(), online["models"].as_u64()) {
+        (Some(error), _) => (false, format!("{error}; {}", word("hint"))),
+        (None, Some(_)) => (true, format!("the endpoint answers and serves {}", word("model"))),
+        (None, None) if online["reachable"] == true => {
+            (true, "the endpoint answers; it lists no models".to_owned())
+        }
+        (None, None) => return None,
+    };
+    Some((good, format!("model: {what}")))
 }
 
 fn parts(enforced: &Value) -> String {

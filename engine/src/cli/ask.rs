@@ -99,6 +99,7 @@ impl Silence {
         let before = tcgetattr(stdin())?;
         let mut silent = before.clone();
         silent.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        // What was typed ahead of the question is no answer to it.
         tcsetattr(stdin(), OptionalActions::Flush, &silent)?;
         Ok(Silence(before))
     }

@@ -37,7 +37,7 @@ pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, Failur
         let key = key.describe();
         format!("{model} of {provider}, {base_url}\nkey: {key}\nwritten to {}\n", file.display())
     })?;
-    warn_of_rivals(session, &home, &connection);
+    warn_of_rivals(session, &home, &alias);
     session.ui.note("check it with `uwf-builtin doctor --online`");
     Ok(OK)
 }
@@ -81,6 +81,11 @@ impl Connection {
                 session.ask(&format!("Provider ({}, or another name)", known.join(", ")), "openai")?
             }
         };
+        if provider.trim().is_empty() {
+            return Err(
+                Failure::user("the provider's name is empty").with_hint("name one with --provider NAME")
+            );
+        }
         let preset = presets::find(&provider);
         let base_url = base_url(session, typed, &provider, preset)?;
         let model = match &typed.model {
@@ -99,10 +104,15 @@ impl Connection {
         Ok(Connection { provider, base_url, model, key })
     }
 
-    /// The model's name in the file: its own, unless that means a model of another provider there.
+    /// The model's name in the file: its own, unless that means another model there.
     fn alias(&self, old: &Value) -> String {
-        let other = old["models"][&self.model]["provider"].as_str().is_some_and(|name| name != self.provider);
-        if other { format!("{}-{}", self.provider, self.model) } else { self.model.clone() }
+        let there = &old["models"][&self.model];
+        let same = there["provider"] == *self.provider && there["name"] == *self.model;
+        if there.is_object() && !same {
+            format!("{}-{}", self.provider, self.model)
+        } else {
+            self.model.clone()
+        }
     }
 
     fn changes(&self, old: &Value) -> Vec<Change> {
@@ -236,7 +246,7 @@ fn one_line(key: String) -> Result<Key, Failure> {
 }
 
 /// Tells what wins over the file that was just written.
-fn warn_of_rivals(session: &mut Session<'_>, home: &Path, connection: &Connection) {
+fn warn_of_rivals(session: &mut Session<'_>, home: &Path, alias: &str) {
     let mut say = |what: String| session.ui.warn(&format!("{what}, which wins over config.yaml"));
     let builtin = home.join("agents/builtin.yaml");
     let file = config::checked(&builtin, &json!({})).unwrap_or_default();
@@ -251,7 +261,7 @@ fn warn_of_rivals(session: &mut Session<'_>, home: &Path, connection: &Connectio
         }
     }
     let overrides = config::load(home).map(|config| config.model_overrides).unwrap_or_default();
-    if let Some(alias) = overrides.get("agent").filter(|alias| **alias != connection.model) {
-        session.ui.warn(&format!("modelOverrides.agent is {alias}, which wins over defaultModel"));
+    if let Some(other) = overrides.get("agent").filter(|other| *other != alias) {
+        session.ui.warn(&format!("modelOverrides.agent is {other}, which wins over defaultModel"));
     }
 }

@@ -68,6 +68,20 @@ fn a_key_stays_where_it_was_while_it_goes_where_it_went() {
 }
 
 #[test]
+fn an_alias_of_the_file_keeps_its_meaning() {
+    let place = Place::new();
+    let models = "models: { m: { provider: vllm, name: big } }\n";
+    fs::create_dir_all(place.homes().uwf).unwrap();
+    fs::write(config::path(&place.homes().uwf), models).unwrap();
+    for _ in 0..2 {
+        let ran = place.uwf(&["setup", "--provider", "vllm", "--model", "m"]);
+        assert_eq!(ran.json()["defaultModel"], "vllm-m");
+    }
+    let models = config::load(&place.homes().uwf).unwrap().models;
+    assert_eq!((models["m"].name.as_str(), models["vllm-m"].name.as_str()), ("big", "m"));
+}
+
+#[test]
 fn what_wins_over_the_file_is_told() {
     let place = Place::new();
     fs::create_dir_all(place.homes().uwf.join("agents")).unwrap();
@@ -85,6 +99,7 @@ fn bad_input_is_told_and_changes_nothing() {
         (&["--model", "m"][..], 2, "--provider must be given"),
         (&[], 2, "--provider and --model must be given"),
         (&["--provider", "opnai", "--model", "m"], 1, "no such provider: opnai"),
+        (&["--provider", " ", "--model", "m", "--base-url", "http://h/v1"], 1, "provider's name is empty"),
         (&["--provider", "openai", "--model", " "], 1, "the model's name is empty"),
         (&["--provider", "x", "--model", "m", "--base-url", "x.example/v1"], 1, "must start with http"),
         (&["--provider", "x", "--model", "m", "--base-url", "http://a:b@h/v1"], 1, "user name or password"),
