@@ -17,5 +17,7 @@ mod git;
 mod paths;
 #[path = "attacks/records.rs"]
 mod records;
+#[path = "attacks/words.rs"]
+mod words;
 #[path = "attacks/work.rs"]
 mod work;

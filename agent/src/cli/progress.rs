@@ -25,6 +25,8 @@ fn line(event: Event<'_>) -> Option<String> {
         Event::Turn { number, took, calls: 0 } => format!("turn {number}: text ({})", seconds(took)),
         Event::Turn { number, took, calls } => format!("turn {number}: {calls} calls ({})", seconds(took)),
         Event::Tool { title, failed, took } => {
+            // A name may hold line ends, and a line of its own would look like one of ours.
+            let title = title.replace(['\n', '\r'], " ");
             format!("  {} {title} ({})", if failed { "✗" } else { "✓" }, seconds(took))
         }
         Event::Progress(provider::Progress::Retry { attempt, wait, reason }) => {
@@ -48,7 +50,7 @@ mod tests {
         let took = Duration::from_millis(1260);
         let of = |event| line(event).unwrap_or_default();
         assert_eq!(of(Event::Turn { number: 3, took, calls: 2 }), "turn 3: 2 calls (1.3 s)");
-        assert_eq!(of(Event::Tool { title: "read a", failed: true, took }), "  ✗ read a (1.3 s)");
+        assert_eq!(of(Event::Tool { title: "read\na", failed: true, took }), "  ✗ read a (1.3 s)");
         assert_eq!(of(Event::Said(Kind::Correction)), "told the model: correction");
         assert_eq!(line(Event::Progress(provider::Progress::Text("x"))), None);
     }

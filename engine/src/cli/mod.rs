@@ -20,6 +20,7 @@ mod setup;
 mod step;
 mod thread;
 mod ui;
+mod visible;
 mod workflow;
 
 use std::process::ExitCode;

@@ -136,6 +136,7 @@ impl<'a> Process<'a> {
             quiet: global.quiet,
             verbose: global.verbose > 0,
             color,
+            out_is_terminal: terminals.out,
         };
         let Process { env, cwd, stdin, program, clock, stop, listen, .. } = self;
         Session { ui, env, cwd, stdin, terminals, program, clock, stop, listen }

@@ -1,5 +1,7 @@
 //! The two streams a person or a program reads, and the rules of what goes where: the result to `out`, words to `err`.
 //!
+//! What people see of texts that are not ours is freed of what would steer a terminal; what programs read is not.
+//!
 //! A reader that has gone away (`| head`) is no error: it ends the command quietly.
 
 use std::io::{self, Write};
@@ -8,6 +10,7 @@ use serde_json::Value;
 
 use super::args::Format;
 use super::failure::Failure;
+use super::visible::visible;
 use crate::emit;
 
 /// Where a command writes, and how.
@@ -22,6 +25,7 @@ pub struct Ui<'a> {
     pub(super) quiet: bool,
     pub(super) verbose: bool,
     pub(super) color: bool,
+    pub(super) out_is_terminal: bool,
 }
 
 impl Ui<'_> {
@@ -45,15 +49,16 @@ impl Ui<'_> {
         self.print(text)
     }
 
-    /// Prints a text to stdout as it is.
+    /// Prints a text to stdout: as it is, or as a terminal may be given it.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
+        let text = if self.out_is_terminal { visible(text) } else { text.into() };
         self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).map_err(Failure::from_stdout)
     }
 
     /// Tells people something, on a line of its own; nobody's reading is no error.
     pub fn note(&mut self, text: &str) {
         if !self.quiet {
-            writeln!(self.err, "{text}").ok();
+            writeln!(self.err, "{}", visible(text)).ok();
         }
     }
 
@@ -67,7 +72,7 @@ impl Ui<'_> {
     /// Warns; `--quiet` does not silence it, since the result is not what it seems.
     pub fn warn(&mut self, text: &str) {
         let label = self.painted("warning", "33");
-        writeln!(self.err, "{label}: {text}").ok();
+        writeln!(self.err, "{label}: {}", visible(text)).ok();
     }
 
     /// Passes on what an agent writes; its last words are in the error when it fails.
@@ -81,12 +86,12 @@ impl Ui<'_> {
     /// Says what went wrong: `error: …`, its causes, a hint.
     pub fn error(&mut self, failure: &Failure) -> io::Result<()> {
         let label = self.painted("error", "31");
-        writeln!(self.err, "{label}: {}", failure.message())?;
+        writeln!(self.err, "{label}: {}", visible(&failure.message()))?;
         for cause in failure.causes() {
-            writeln!(self.err, "  caused by: {cause}")?;
+            writeln!(self.err, "  caused by: {}", visible(&cause))?;
         }
         if let Some(hint) = failure.hint() {
-            writeln!(self.err, "  hint: {hint}")?;
+            writeln!(self.err, "  hint: {}", visible(hint))?;
         }
         Ok(())
     }

@@ -126,6 +126,19 @@ fn text_tells_each_step_in_words() {
 }
 
 #[test]
+fn what_steers_a_terminal_is_shown_to_people_and_left_to_programs() {
+    let place = Place::new();
+    let steering = "a\x1b]52;c;eA==\x07b";
+    let started = place.uwf(&["thread", "start", "flow", "-p", steering]).json();
+    let args = ["thread", "read", started["thread"].as_str().unwrap(), "--format", "text"];
+    let (seen, piped) = (place.on_terminal(&args).out, place.uwf(&args).out);
+    assert!(seen.contains("a\\u001b]52;c;eA==\\u0007b") && !seen.contains('\x1b'), "{seen}");
+    assert!(piped.contains(steering), "{piped}");
+    let failed = place.uwf(&["thread", "start", "a\x1b[2Jb", "-p", "x"]).err;
+    assert!(failed.contains("a\\u001b[2Jb") && !failed.contains('\x1b'), "{failed}");
+}
+
+#[test]
 fn the_configuration_says_who_plays_and_the_agent_is_told_where_everything_is() {
     let place = Place::new();
     let thread = place.flow_thread();
