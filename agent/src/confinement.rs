@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -148,7 +149,8 @@ impl Confinement {
         env: &Env,
     ) -> Result<Confinement, ConfinementError> {
         let base = PathBuf::from(env.get("TMPDIR").unwrap_or("/tmp".as_ref()));
-        let temporary = tempfile::Builder::new().prefix("uwf-").tempdir_in(&base);
+        let mine_alone = fs::Permissions::from_mode(0o700);
+        let temporary = tempfile::Builder::new().prefix("uwf-").permissions(mine_alone).tempdir_in(&base);
         let temporary = temporary.map_err(|source| ConfinementError::Directory {
             what: "a temporary directory",
             dir: base,

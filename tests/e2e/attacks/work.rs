@@ -21,6 +21,7 @@ fn files_are_listed_linked_and_moved() {
     by_everybody(|who| {
         let commands = [
             ("list", "ls / /tmp /usr /usr/bin > listing && test -s listing"),
+            ("a private TMPDIR", "test $(stat -c %a $TMPDIR) = 700"),
             ("link", "ln a hard && ln -s a soft && cmp hard soft"),
             ("move", "mkdir -p d/e f && echo x > d/e/x && mv d/e/x f/ && mv f d/ && test -f d/f/x"),
             (
