@@ -1,28 +1,32 @@
 //! Git's hooks and configuration: what a command adds to them that would run a program later, outside of any
 //! confinement, is taken back.
 //!
-//! The git directories of the workspace (its own, nested ones, those that a worktree or a submodule refers to) are
-//! found before the first command and again at the end; after each command the known ones are compared with what they
-//! held at the start. Everything but hooks and program-running variables stands: a new remote, a tracked branch. It
+//! The git directories of the workspace (see [`places`]) are found before the first change and again at the end; after
+//! each command the known ones are compared with what they held at the start. Everything but hooks and program-running variables stands: a new remote, a tracked branch. It
 //! never writes outside of the workspace and the git directories that were there at the start.
 
 mod config;
 mod dir;
+mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use ignore::{WalkBuilder, WalkState};
-
 use crate::seen::lock;
 use dir::{Content, Dir};
+use places::Place;
+
+/// Of many things that were undone, as many are told.
+const TOLD: usize = 20;
+/// Bytes of all hooks of a directory that are kept; any more are taken for something that may not be read.
+const HOOKS: usize = 32 << 20;
+/// Stands among the hooks for a directory of hooks that is a symlink, whose files are not looked at.
+const LINK: &str = ".";
 
 /// How deep git follows includes.
 const MAX_INCLUDES: usize = 10;
-/// Stands among the hooks for a directory of hooks that is a symlink, whose files are not looked at.
-const LINK: &str = ".";
 
 /// Watches the git directories of one workspace.
 pub(crate) struct GitGuard {
@@ -30,17 +34,17 @@ pub(crate) struct GitGuard {
     root: PathBuf,
     /// Commands may do as they like.
     allowed: bool,
-    /// From the first command on.
+    /// From the first change on.
     start: Mutex<Option<Start>>,
 }
 
-/// The state before the first command.
+/// The state before the first change.
 struct Start {
     /// Where git looks first: `.git` in a working tree, a directory or a file that names one.
     points: BTreeSet<PathBuf>,
-    /// The git directories these led to.
-    dirs: BTreeSet<PathBuf>,
-    /// Files in the workspace that the configuration includes.
+    /// The git directories these led to, watched even when nothing leads there any more: git may be led there again.
+    places: BTreeSet<Place>,
+    /// Files in the workspace that the configuration includes, whether they are there or not.
     included: BTreeSet<PathBuf>,
     /// What every configuration file held; one that is not here was not there.
     configs: BTreeMap<PathBuf, Content>,
@@ -57,7 +61,7 @@ impl GitGuard {
         Self { root: root.to_owned(), allowed, start: Mutex::default() }
     }
 
-    /// To be called before each command: the first time it notes what there is.
+    /// To be called before each call that may change something: the first time it notes what there is.
     pub(crate) fn begin(&self) {
         if !self.allowed {
             lock(&self.start).get_or_insert_with(|| Start::new(&self.root));
@@ -72,7 +76,7 @@ impl GitGuard {
     /// The same at the end of the run, with the git directories that are new.
     pub(crate) fn end(&self) -> Vec<String> {
         let Some(mut start) = lock(&self.start).take() else { return Vec::new() };
-        start.points.extend(points(&self.root));
+        start.points.extend(places::points(&self.root));
         start.check(&self.root)
     }
 }
@@ -86,44 +90,30 @@ impl Drop for GitGuard {
 
 impl Start {
     fn new(root: &Path) -> Self {
-        let points = points(root);
-        let places: Vec<Place> = points.iter().filter_map(|point| Place::of(point)).collect();
-        let dirs = places.iter().flat_map(|place| [place.own.clone(), place.common.clone()]).collect();
+        let points = places::points(root);
+        let places = places::behind(&points);
         let (included, configs, hooks) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
-        let mut start = Self { points, dirs, included, configs, hooks };
-        for place in &places {
+        let mut start = Self { points, places: places.clone(), included, configs, hooks };
+        for place in places {
             start.hooks.insert(place.hooks(), hooks_in(&place.common));
-            place.configs().into_iter().for_each(|file| start.note(root, file, 0));
-        }
-        start
-    }
-
-    /// Notes a configuration file and those in the workspace that it includes.
-    fn note(&mut self, root: &Path, file: PathBuf, depth: usize) {
-        let content = read(&file);
-        if let Content::File(text, _) = &content {
-            let included: Vec<String> =
-                config::parse(text).unwrap_or_default().iter().filter_map(config::Entry::included).collect();
-            for path in included {
-                let path = file.parent().unwrap_or(root).join(path);
-                let Ok(path) = path.canonicalize() else { continue };
-                if path.starts_with(root) && depth < MAX_INCLUDES && self.included.insert(path.clone()) {
-                    self.note(root, path, depth + 1);
-                }
+            for file in place.configs() {
+                collect_included(root, (&file, 0), &mut start.included);
+                start.configs.insert(file.clone(), read(&file));
             }
         }
-        self.configs.insert(file, content);
+        let files = start.included.iter().map(|file| (file.clone(), read(file)));
+        start.configs.extend(files.collect::<Vec<_>>());
+        start
     }
 
     fn check(&self, root: &Path) -> Vec<String> {
         let mut undone = Vec::new();
-        let places: BTreeSet<Place> = self.points.iter().filter_map(|point| Place::of(point)).collect();
+        let known_dirs: BTreeSet<&PathBuf> = self.places.iter().flat_map(Place::dirs).collect();
+        let known = self.places.iter().filter(|place| place.exists()).cloned();
+        let places: BTreeSet<Place> = known.chain(places::behind(&self.points)).collect();
         let mut files: BTreeSet<PathBuf> = self.included.clone();
         for place in places {
-            if ![&place.own, &place.common]
-                .into_iter()
-                .all(|dir| dir.starts_with(root) || self.dirs.contains(dir))
-            {
+            if !place.dirs().iter().all(|dir| dir.starts_with(root) || known_dirs.contains(dir)) {
                 undone.push(format!(
                     "not undone: a `.git` leads to {} now, outside of the workspace",
                     place.common.display()
@@ -131,10 +121,15 @@ impl Start {
                 continue;
             }
             undone.extend(self.check_hooks(root, &place));
+            place.configs().iter().for_each(|file| collect_included(root, (file, 0), &mut files));
             files.extend(place.configs());
         }
         for file in files {
             undone.extend(self.check_config(root, &file));
+        }
+        if undone.len() > TOLD {
+            let more = undone.split_off(TOLD).len();
+            undone.push(format!("and {more} more"));
         }
         undone
     }
@@ -144,7 +139,10 @@ impl Start {
         let is = read(file);
         let before = if let Content::File(text, _) = was { text.as_slice() } else { &[] };
         let (content, keys) = match (was, &is) {
-            (Content::Other, _) | (_, Content::Other | Content::Missing) => return Vec::new(),
+            (Content::Other | Content::Opaque, _) | (_, Content::Missing) => return Vec::new(),
+            (was, Content::Other | Content::Opaque) => {
+                (was.clone(), vec!["what cannot be looked at".to_owned()])
+            }
             (Content::Missing, Content::File(text, _)) if self.is_moved_config(text) => return Vec::new(),
             (Content::Missing | Content::File(..), Content::File(text, mode)) => {
                 match config::undo(before, text) {
@@ -202,61 +200,20 @@ impl Start {
     }
 }
 
-/// The directories behind one `.git`: its own, and the one it shares with other worktrees (else the same).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    own: PathBuf,
-    common: PathBuf,
-}
-
-impl Place {
-    fn of(point: &Path) -> Option<Self> {
-        let own = match std::fs::metadata(point).ok()? {
-            metadata if metadata.is_dir() => point.canonicalize().ok()?,
-            metadata if metadata.is_file() => refers(point, "gitdir: ")?,
-            _ => return None,
+/// The files in the workspace that a configuration includes, and those that these do. One that is not there, or has
+/// become another by a symlink on the way, counts too: git reads it as soon as it is there.
+fn collect_included(root: &Path, (file, depth): (&Path, usize), found: &mut BTreeSet<PathBuf>) {
+    let Content::File(text, _) = read(file) else { return };
+    for entry in config::parse(&text).unwrap_or_default() {
+        let Some(path) = entry.included().map(|path| file.parent().unwrap_or(root).join(path)) else {
+            continue;
         };
-        let common = refers(&own.join("commondir"), "").unwrap_or_else(|| own.clone());
-        Some(Self { own, common })
+        let missing = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+        let real = path.canonicalize().ok().or_else(missing).filter(|path| path.starts_with(root));
+        if let Some(real) = real.filter(|real| found.insert(real.clone()) && depth < MAX_INCLUDES) {
+            collect_included(root, (&real, depth + 1), found);
+        }
     }
-
-    fn configs(&self) -> [PathBuf; 2] {
-        [self.common.join("config"), self.own.join("config.worktree")]
-    }
-
-    fn hooks(&self) -> PathBuf {
-        self.common.join("hooks")
-    }
-}
-
-/// The directory that the only line of a file names.
-fn refers(file: &Path, prefix: &str) -> Option<PathBuf> {
-    let Content::File(text, _) = read(&file.canonicalize().ok()?) else { return None };
-    let text = String::from_utf8(text).ok()?;
-    let path = file.parent()?.join(text.strip_prefix(prefix)?.trim_end_matches(['\n', '\r']));
-    path.canonicalize().ok().filter(|path| path.is_dir())
-}
-
-/// Every `.git` of the workspace, and the one at its root whether it is there or not. Ignored directories count too.
-fn points(root: &Path) -> BTreeSet<PathBuf> {
-    let found = Mutex::new(BTreeSet::from([root.join(".git")]));
-    let inside = |path: &Path| path.parent().is_some_and(|parent| parent.ends_with(".git"));
-    let walk = WalkBuilder::new(root)
-        .standard_filters(false)
-        .filter_entry(move |entry| entry.depth() == 0 || !inside(entry.path()))
-        .build_parallel();
-    walk.run(|| {
-        Box::new(|entry| {
-            if let Ok(entry) = entry
-                && entry.depth() > 0
-                && entry.file_name() == ".git"
-            {
-                lock(&found).insert(entry.into_path());
-            }
-            WalkState::Continue
-        })
-    });
-    found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// The hooks of a git directory.
@@ -267,7 +224,14 @@ fn hooks_in(common: &Path) -> Hooks {
     }
     let Some(dir) = Dir::open(&path) else { return Hooks::new() };
     let names = dir.names().into_iter().filter(|name| !name.as_encoded_bytes().ends_with(b".sample"));
-    let hooks = names.map(|name| (name.clone(), dir.read(&name)));
+    let mut room = HOOKS;
+    let hooks = names.map(|name| {
+        let content = if room == 0 { Content::Opaque } else { dir.read(&name) };
+        if let Content::File(bytes, _) = &content {
+            room = room.saturating_sub(bytes.len());
+        }
+        (name, content)
+    });
     hooks.filter(|(_, content)| *content != Content::Other).collect()
 }
 

@@ -3,11 +3,13 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::sync::Arc;
 
 use serde_json::json;
 
 use crate::Toolbox;
-use crate::scratch::{Scratch, config, limits};
+use crate::sandbox::{Policy, Sandbox};
+use crate::scratch::{Scratch, config, limits, policy};
 
 /// A workspace that is a git repository.
 fn repository() -> Scratch {
@@ -141,6 +143,41 @@ fn included_files_of_the_workspace_are_watched() {
 }
 
 #[test]
+fn included_files_that_appear_or_are_swapped_are_watched() {
+    let scratch = repository();
+    scratch.put("team/config", "[alias]\n\tours = log\n");
+    git(&scratch, &["config", "--add", "include.path", "../team/config"]);
+    git(&scratch, &["config", "--add", "includeIf.onbranch:x.path", "../later"]);
+    let told = undone(&scratch, "git config -f later core.pager evil");
+    assert_eq!(told, ["undone: core.pager in later"]);
+    let told = undone(
+        &scratch,
+        "cp -r team other; git config -f other/config core.pager x; mv team away; ln -s other team",
+    );
+    // What it held before is unknown under this name.
+    assert_eq!(told, ["undone: alias.ours in other/config", "undone: core.pager in other/config"]);
+}
+
+/// In the repository of a linked worktree, what another worktree shares is led into the workspace.
+#[test]
+fn another_worktree_is_not_led_to_other_settings() {
+    let scratch = repository();
+    git(&scratch, &["-c", "user.name=a", "-c", "user.email=a", "commit", "-qm", "m", "--allow-empty"]);
+    git(&scratch, &["worktree", "add", "-q", "../linked"]);
+    git(&scratch, &["worktree", "add", "-q", "../other"]);
+    let root = scratch.outside().join("linked");
+    let policy = Policy { workspace: root.clone(), ..policy(scratch.outside()) };
+    let sandbox = Arc::new(Sandbox::prepare(policy));
+    let toolbox =
+        Toolbox::open(crate::ToolboxConfig { root, sandbox, ..config(scratch.outside(), limits()) });
+    let command = "git init -q --bare evil; git -C evil config core.fsmonitor evil; \
+                   echo $PWD/evil > $(git rev-parse --git-common-dir)/worktrees/other/commondir";
+    let call = json!({ "command": command }).to_string();
+    let output = toolbox.unwrap().call("run_command", &call, &crate::Cancel::default());
+    assert_eq!(output.facts.undone, ["undone: core.fsmonitor in evil/config"], "{}", output.text);
+}
+
+#[test]
 fn what_is_new_is_found_at_the_end_and_what_was_moved_is_left() {
     let scratch = repository();
     git(&scratch, &["init", "-q", "sub"]);
@@ -183,4 +220,19 @@ fn it_can_be_allowed() {
     assert!(toolbox.call("run_command", call, &crate::Cancel::default()).facts.undone.is_empty());
     toolbox.close();
     assert!(dir.path().join("ws/.git/hooks/update").exists());
+}
+
+/// Neither the memory of the agent nor the answer is filled.
+#[test]
+fn a_flood_of_hooks_is_undone_in_few_words() {
+    let scratch = repository();
+    let told = undone(&scratch, "cd .git/hooks && for n in $(seq 300); do truncate -s 16M h$n; done");
+    // And pre-push, which was not looked at any more and is put back as it was.
+    assert_eq!((told.len(), told.last().unwrap().as_str()), (21, "and 281 more"));
+    assert_eq!(fs::read_dir(scratch.root().join(".git/hooks")).unwrap().count(), 1 + samples(&scratch));
+}
+
+fn samples(scratch: &Scratch) -> usize {
+    let names = fs::read_dir(scratch.root().join(".git/hooks")).unwrap().map(|entry| entry.unwrap().path());
+    names.filter(|path| path.extension().is_some_and(|end| end == "sample")).count()
 }

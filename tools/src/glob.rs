@@ -13,6 +13,7 @@ use serde::Deserialize;
 use crate::limits::{count, thousands};
 use crate::seen::lock;
 use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
+use crate::walk;
 use crate::workspace::{PathError, shown};
 
 #[derive(Deserialize, JsonSchema)]
@@ -88,12 +89,12 @@ struct Search<'a> {
 impl Search<'_> {
     /// Hidden files are found, ignored ones and git's own are not: as `list_dir` shows them.
     fn walk(&self) {
-        let walk = WalkBuilder::new(&self.root)
-            .hidden(false)
-            .require_git(false)
-            .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
-            .build_parallel();
-        walk.run(|| {
+        let mut walk = WalkBuilder::new(&self.root);
+        walk.hidden(false).require_git(false);
+        walk::guard(&mut walk, (self.context.workspace, &self.real), |entry| {
+            entry.depth() == 0 || entry.file_name() != ".git"
+        });
+        walk.build_parallel().run(|| {
             Box::new(|entry| {
                 if self.context.cancel.is_cancelled() {
                     return WalkState::Quit;

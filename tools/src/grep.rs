@@ -17,9 +17,13 @@ use serde::Deserialize;
 
 use crate::seen::lock;
 use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
+use crate::walk;
 use crate::workspace::{PathError, kind};
 use results::Results;
 use sink::Matches;
+
+/// Memory for one file, or for one line where matches are lines. A file that takes more is passed over.
+const MAX_HEAP: usize = 256 << 20;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -142,6 +146,7 @@ impl Search<'_> {
         SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
             .multi_line(self.args.multiline())
+            .heap_limit(Some(MAX_HEAP))
             .before_context(around)
             .after_context(around)
             .build()
@@ -150,8 +155,10 @@ impl Search<'_> {
     /// Searches all files below `real`, with hidden and ignored ones left out as ripgrep does.
     fn walk(&self, real: &Path, globs: Override) {
         let root = self.context.workspace.path().join(real);
-        let walk = WalkBuilder::new(&root).overrides(globs).build_parallel();
-        walk.run(|| {
+        let mut walk = WalkBuilder::new(&root);
+        walk.overrides(globs);
+        walk::guard(&mut walk, (self.context.workspace, real), |_| true);
+        walk.build_parallel().run(|| {
             // Of its own for each thread: what a matcher works with is handed from thread to thread else.
             let (mut searcher, matcher) = (self.searcher(), self.matcher.clone());
             let root = &root;

@@ -131,3 +131,14 @@ fn bytes_that_are_not_utf8_are_searched_and_shown() {
     scratch.put("f", b"caf\xE9 needle\n");
     assert!(scratch.ok("grep", json!({"pattern": "needle"})).contains("caf\u{FFFD} needle"));
 }
+
+/// As long as the disk allows a file to be that takes no room on it.
+#[test]
+fn a_huge_file_does_not_fill_the_memory() {
+    let scratch = Scratch::new();
+    scratch.put("small", "needle\n");
+    scratch.put("huge", "");
+    std::fs::File::options().write(true).open(scratch.root().join("huge")).unwrap().set_len(1 << 40).unwrap();
+    let text = scratch.call("grep", json!({"pattern": "needle", "multiline": true})).text;
+    assert!(text.contains("small"), "{text}");
+}

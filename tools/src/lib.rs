@@ -10,7 +10,7 @@
 //! - `read_file`, `write_file`, `edit_file`, `list_dir`, `grep`, `glob`, `run_command`, `tool_output` — one tool each,
 //!   same shape: `Args`, `run(args, &ToolContext) → ToolOutput`, and the words for the model in the `.md` beside it
 //! - `workspace` — the root as a directory handle: every path is resolved beneath it; `replace` — atomic writes
-//! - `writable` — which paths a role may write
+//! - `writable` — which paths a role may write; `walk` — walks that no ignore file can stop
 //! - `seen` — what this run knows of files, by content hash, and one lock a file; `page` — numbered lines of a stream
 //! - `limits` — the caps, and numbers as they are shown; `nearest` — names for "did you mean"; `line_ends` — CR LF and LF
 //! - `git_guard` — hooks and configuration of git that a command changed, taken back
@@ -51,6 +51,7 @@ mod seen;
 mod tool;
 mod tool_output;
 mod toolbox;
+mod walk;
 mod workspace;
 mod writable;
 mod write_file;

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::limits::{bytes, count};
 use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
+use crate::walk;
 use crate::workspace::{PathError, Workspace, kind, shown};
 
 #[derive(Deserialize, JsonSchema)]
@@ -73,18 +74,15 @@ fn entries(real: &Path, args: &Args, context: &ToolContext) -> (Vec<PathBuf>, u6
     let root = context.workspace.path().join(real);
     let depth = args.depth.unwrap_or(context.limits.list_depth);
     let ignored = args.ignored.unwrap_or(false);
-    let walk = WalkBuilder::new(&root)
-        .standard_filters(!ignored)
-        .hidden(false)
-        .require_git(false)
-        .max_depth(Some(usize::try_from(depth).unwrap_or(usize::MAX)))
-        .filter_entry(|entry| {
-            entry.depth() < 2 || !entry.path().parent().is_some_and(|dir| dir.ends_with(".git"))
-        })
-        .build();
+    let mut walk = WalkBuilder::new(&root);
+    walk.standard_filters(!ignored).hidden(false).require_git(false);
+    walk.max_depth(Some(usize::try_from(depth).unwrap_or(usize::MAX)));
+    walk::guard(&mut walk, (context.workspace, real), |entry| {
+        entry.depth() < 2 || !entry.path().parent().is_some_and(|dir| dir.ends_with(".git"))
+    });
     let mut heap = BinaryHeap::new();
     let mut all = 0;
-    for entry in walk.flatten().filter(|entry| entry.depth() > 0) {
+    for entry in walk.build().flatten().filter(|entry| entry.depth() > 0) {
         if context.cancel.is_cancelled() {
             break;
         }

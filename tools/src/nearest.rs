@@ -6,6 +6,7 @@ use std::path::Path;
 
 use ignore::WalkBuilder;
 
+use crate::walk;
 use crate::workspace::Workspace;
 
 /// Below this, a name is no help (1 is equal).
@@ -27,11 +28,11 @@ pub(crate) fn name<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Op
 pub(crate) fn paths(workspace: &Workspace, wanted: &Path) -> Vec<String> {
     let wanted_name = wanted.file_name().unwrap_or_default().to_string_lossy();
     let wanted_path = wanted.to_string_lossy();
-    let walk = WalkBuilder::new(workspace.path())
-        .hidden(false)
-        .filter_entry(|entry| entry.file_name() != ".git")
-        .build();
+    let mut walk = WalkBuilder::new(workspace.path());
+    walk.hidden(false);
+    walk::guard(&mut walk, (workspace, Path::new("")), |entry| entry.file_name() != ".git");
     let mut scored: Vec<(f64, String)> = walk
+        .build()
         .flatten()
         .skip(1)
         .take(LOOKED_AT)

@@ -1,9 +1,9 @@
 //! One file, replaced whole or not at all.
 //!
 //! The new content goes to a temporary file in the same directory, is synced, and takes the old one's place by a
-//! rename; all of it over the directory's handle, so that no other directory can be meant in between. Two cases are
-//! written in place instead, and say so: a file with several hard links (a rename would part them) and a file whose
-//! owner cannot be kept. What the content is, and whether it may change, is the tools' matter.
+//! rename; all of it over the directory's handle, so that no other directory can be meant in between. Three cases are
+//! written in place instead, and say so: a file with several hard links (a rename would part them), one with an access
+//! list (its mode alone would let in others), and one whose owner cannot be kept. What the content is, and whether it may change, is the tools' matter.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -25,6 +25,8 @@ pub(crate) struct Present {
     pub(crate) content: Vec<u8>,
     stat: Stat,
     links: u64,
+    /// Who may do what is in a list, of which the mode shows no more than the outline.
+    listed: bool,
 }
 
 /// A place to write to: `path` as the model gave it, `real` relative to the root and free of symlinks.
@@ -40,6 +42,8 @@ pub(crate) enum Written {
     Replaced,
     /// In place, because of this many hard links.
     Linked(u64),
+    /// In place, because of an access list.
+    Listed,
     /// In place, because the owner is another user.
     Foreign,
 }
@@ -52,6 +56,7 @@ impl Written {
             Self::Linked(links) => {
                 Some(format!("written in place: the file has {links} hard links, all changed"))
             }
+            Self::Listed => Some("written in place: the file has an access list".to_owned()),
             Self::Foreign => Some("written in place: the file belongs to another user".to_owned()),
         }
     }
@@ -81,17 +86,18 @@ impl Place<'_> {
         let fd = self.workspace.beneath(self.real, flags).map_err(|error| self.failed("open", error))?;
         let file = File::from(fd);
         let links = file.metadata().map_err(|error| self.failed("look at", error))?.nlink();
+        let listed = rustix::fs::fgetxattr(&file, "system.posix_acl_access", &mut [0_u8; 0]).is_ok();
         let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
         file.take(limit).read_to_end(&mut content).map_err(|error| self.failed("read", error))?;
-        Ok(Some(Present { content, stat, links }))
+        Ok(Some(Present { content, stat, links, listed }))
     }
 
     /// Puts `content` in the place of `present`, or of nothing; missing directories above it are made.
     pub(crate) fn store(&self, present: Option<&Present>, content: &[u8]) -> Result<Written, PathError> {
         let dir = self.directory().map_err(|error| self.failed("make the directory of", error))?;
-        if let Some(present) = present.filter(|present| present.links > 1) {
+        if let Some(present) = present.filter(|present| present.links > 1 || present.listed) {
             self.overwrite(&present.stat, content).map_err(|error| self.failed("write", error))?;
-            return Ok(Written::Linked(present.links));
+            return Ok(if present.listed { Written::Listed } else { Written::Linked(present.links) });
         }
         let stat = present.map(|present| &present.stat);
         match self.exchange(&dir, stat, content) {
@@ -153,7 +159,9 @@ impl Place<'_> {
 
     /// Writes into the file itself; it must still be the one that was read.
     fn overwrite(&self, stat: &Stat, content: &[u8]) -> Result<(), io::Error> {
-        let fd = self.workspace.beneath(self.real, OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC)?;
+        // Without waiting: what took its place may be a FIFO that nobody reads.
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = self.workspace.beneath(self.real, flags)?;
         let now = rustix::fs::fstat(&fd)?;
         if (now.st_dev, now.st_ino) != (stat.st_dev, stat.st_ino) {
             return Err(io::Error::other("another file took its place meanwhile"));
@@ -161,6 +169,10 @@ impl Place<'_> {
         let mut file = File::from(fd);
         file.write_all(content)?;
         file.set_len(content.len() as u64)?;
+        if mode_of(&now) != Mode::from_raw_mode(now.st_mode & 0o7777) {
+            // The kernel has done it, but not for root.
+            rustix::fs::fchmod(&file, mode_of(&now))?;
+        }
         file.sync_all()
     }
 
@@ -185,10 +197,14 @@ fn fill(mut file: File, stat: Option<&Stat>, content: &[u8]) -> Result<(), Failu
     file.write_all(content)?;
     if let Some(stat) = stat {
         keep_owner(&file, stat)?;
-        // After the owner, since a change of owner clears the set-user bits.
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(stat.st_mode))?;
+        rustix::fs::fchmod(&file, mode_of(stat))?;
     }
     Ok(file.sync_all()?)
+}
+
+/// The mode of a file less the rights of another user that running it gives: they were given to other content.
+fn mode_of(stat: &Stat) -> Mode {
+    Mode::from_raw_mode(stat.st_mode & 0o1777)
 }
 
 fn keep_owner(file: impl AsFd, stat: &Stat) -> Result<(), Failure> {

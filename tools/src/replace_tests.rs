@@ -43,6 +43,46 @@ fn a_file_with_hard_links_is_written_in_place_and_says_so() {
 }
 
 #[test]
+fn rights_that_a_program_gives_do_not_pass_to_other_content() {
+    let scratch = Scratch::new();
+    let path = scratch.root().join("f");
+    let mode = || fs::metadata(&path).unwrap().mode() & 0o7777;
+    let edit = || scratch.ok("edit_file", json!({"path": "f", "old_string": "o", "new_string": "oo"}));
+    scratch.put("f", "o");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o6755)).unwrap();
+    edit();
+    assert_eq!(mode(), 0o755);
+    scratch.put("f", "o");
+    fs::hard_link(&path, scratch.root().join("other")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o4755)).unwrap();
+    edit();
+    assert_eq!(mode(), 0o755, "in place too");
+}
+
+/// Its mode shows what the list allows at most, to the group too: a new file of that mode would let the group in.
+#[test]
+fn a_file_with_an_access_list_keeps_it() {
+    let scratch = Scratch::new();
+    scratch.put("f", "old");
+    let path = scratch.root().join("f");
+    let name = "system.posix_acl_access";
+    // Version 2; the owner rw, the user 1234 rw, the group nothing, at most rw, others nothing.
+    let entries: [(u16, u16, u32); 5] = [(1, 6, !0), (2, 6, 1234), (4, 0, !0), (0x10, 6, !0), (0x20, 0, !0)];
+    let entry = |(tag, rights, id): (u16, u16, u32)| {
+        [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
+    };
+    let list = [2_u32.to_le_bytes().to_vec(), entries.map(entry).concat()].concat();
+    if rustix::fs::setxattr(&path, name, &list, rustix::fs::XattrFlags::empty()).is_err() {
+        return; // This file system has none.
+    }
+    let text = scratch.ok("edit_file", json!({"path": "f", "old_string": "old", "new_string": "new"}));
+    assert!(text.contains("written in place: the file has an access list"), "{text}");
+    let mut now = vec![0; 100];
+    let length = rustix::fs::getxattr(&path, name, &mut now).unwrap();
+    assert_eq!((&now[..length], scratch.get("f").as_slice()), (&list[..], &b"new"[..]));
+}
+
+#[test]
 fn what_cannot_be_written_leaves_nothing_behind() {
     let scratch = Scratch::new();
     scratch.put("file", "x");

@@ -8,8 +8,10 @@ pub(crate) mod spool;
 mod supervise;
 
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -91,7 +93,6 @@ fn execute(args: &Args, context: &ToolContext) -> Result<ToolOutput, CommandErro
     let timeout = args.timeout_s.map_or(limits.command_timeout, Duration::from_secs);
     let cwd = context.workspace.open_dir(args.cwd.as_deref().unwrap_or("."))?.0;
     // The child's own copy of the handle, so that the directory cannot be swapped on the way.
-    context.git.begin();
     let cwd = (PathBuf::from(format!("/proc/self/fd/{}", cwd.as_raw_fd())), cwd);
     let (child, family) = context.shell.start(&args.command, &cwd.0)?;
     let mut capture = Capture::new(limits.command_bytes, context.shell.spool(limits));
@@ -265,7 +266,7 @@ impl Shell {
             .map_err(CommandError::io("its shell could not be started"))?;
         let shell = supervise::pid(&child).map_err(CommandError::io("it has no pid"))?;
         session.guard.running(shell.as_raw_pid());
-        let family = Family { shell, mark, most: self.sandbox.process_limit() };
+        let family = Family::new(shell, mark, &self.sandbox);
         state.families.push(family.clone());
         Ok((child, family))
     }
@@ -274,10 +275,21 @@ impl Shell {
         processes::adopt_orphans().map_err(CommandError::io("its processes could not be kept track of"))?;
         let temporary = self.sandbox.temporary();
         let mark = temporary.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let path = environment::value(&self.env, "PATH").unwrap_or(OsStr::new("/usr/bin:/bin"));
-        let guard = Guard::start(&mark, temporary, path)
+        let namespace = self.sandbox.ipc_namespace().unwrap_or_default();
+        let guard = Guard::start(&mark, (temporary, &namespace), &self.trusted_path())
             .map_err(CommandError::io("its guard could not be started"))?;
         Ok(Session { guard, mark })
+    }
+
+    /// The PATH of what runs beside the sandbox: without directories where commands may put programs.
+    fn trusted_path(&self) -> OsString {
+        let path = environment::value(&self.env, "PATH").unwrap_or(OsStr::new(""));
+        let is_closed = |dir: &PathBuf| {
+            dir.is_absolute() && dir.canonicalize().is_ok_and(|real| !self.sandbox.may_write(&real))
+        };
+        let dirs = std::env::split_paths(path).filter(is_closed);
+        let dirs = dirs.chain(["/usr/bin", "/bin"].map(PathBuf::from));
+        std::env::join_paths(dirs).unwrap_or_else(|_| "/usr/bin:/bin".into())
     }
 
     /// A command has ended; if something of it lives on, its family is kept for the end of the run.
@@ -294,11 +306,16 @@ impl Shell {
     /// Ends whatever commands left running, removes the temporary directory, and names what was ended.
     pub(crate) fn end(&self) -> Vec<String> {
         let State { session, families, .. } = std::mem::take(&mut *lock(&self.state));
-        let names = processes::end_all(&families, self.grace);
+        let namespace = self.sandbox.ipc_namespace().filter(|_| session.is_some());
+        let names = processes::end_all(&families, namespace.as_deref(), self.grace);
         if let Some(Session { guard, .. }) = session {
             guard.dismiss();
-            // What other users' files keep from being removed is left to the system's own cleaning.
-            let _ = std::fs::remove_dir_all(self.sandbox.temporary());
+            let temporary = self.sandbox.temporary();
+            if fs::remove_dir_all(temporary).is_err() {
+                // What other users' files keep from being removed is left to the system's own cleaning.
+                open_up(temporary);
+                let _ = fs::remove_dir_all(temporary);
+            }
         }
         names
     }
@@ -307,6 +324,17 @@ impl Shell {
 impl Drop for Shell {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Gives the owner back the directories that a command closed to him. Only when nothing runs there any more: links are
+/// not followed, but nobody may make some meanwhile.
+fn open_up(dir: &Path) {
+    let _ = fs::set_permissions(dir, fs::Permissions::from_mode(0o700));
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_up(&entry.path());
+        }
     }
 }
 

@@ -254,6 +254,21 @@ fn a_command_that_cannot_start_says_why() {
     assert!(scratch.refused("run_command", json!({"command": "a\0b"})).contains("not run"));
 }
 
+/// A directory of the workspace in PATH, as people have `node_modules/.bin`: what removes the private directory is not
+/// looked for there, since it is not confined as commands are.
+#[test]
+fn what_runs_beside_the_sandbox_is_not_a_program_of_the_workspace() {
+    let dir = tempfile::tempdir().unwrap();
+    let bin = dir.path().join("ws/bin");
+    fs::create_dir_all(&bin).unwrap();
+    let path = std::env::join_paths([&bin, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
+    let config = crate::scratch::config(dir.path(), limits());
+    let spool = (config.spool_dir, config.outputs);
+    let shell = Shell::new(vec![("PATH".into(), path)], spool, &config.limits, config.sandbox);
+    let trusted = shell.trusted_path().into_string().unwrap();
+    assert!(trusted.starts_with("/usr/bin:") && !trusted.contains("ws"), "{trusted}");
+}
+
 /// Set for the copy of this program that [`nothing_survives_a_killed_agent`] kills.
 const ROLE: &str = "UWF_TOOLS_TEST_AGENT";
 
@@ -277,11 +292,12 @@ fn nothing_survives_a_killed_agent() {
         assert!(Instant::now() < until, "the agent's command does not start");
         thread::sleep(Duration::from_millis(20));
     }
-    assert!(sleeps(7801) && temporary.is_dir());
+    assert!(sleeps(7801) && sleeps(7803) && temporary.is_dir());
     agent.kill().unwrap();
     agent.wait().unwrap();
     is_gone(7801);
     is_gone(7802);
+    is_gone(7803);
     while temporary.exists() {
         assert!(Instant::now() < until, "the temporary directory is left");
         thread::sleep(Duration::from_millis(20));
@@ -297,6 +313,7 @@ fn agent_to_be_killed() {
         toolbox.call("run_command", &json!({"command": command}).to_string(), &Cancel::default()).text
     };
     let temporary = call("(setsid sleep 7801 >/dev/null 2>&1 &); echo $TMPDIR");
+    call("(env -i setsid sleep 7803 >/dev/null 2>&1 &); sleep 0.3");
     println!("ready {}", temporary.lines().next().unwrap());
     call("sleep 7802");
 }

@@ -122,6 +122,9 @@ impl Toolbox {
             return self.unknown(name);
         };
         let Self { workspace, limits, seen, shell, git, .. } = self;
+        if !tool.spec.read_only {
+            git.begin();
+        }
         tool.call(arguments, &ToolContext { workspace, limits, seen, shell, git, cancel })
     }
 

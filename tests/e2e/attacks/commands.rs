@@ -139,6 +139,7 @@ const CONFINED: &[Attack] = &[
     ("a namespace of one's own", "unshare -Ur true", REFUSED),
     ("mount", "mount -t tmpfs none .", "exit code"),
     ("a device", "mknod disk b 254 0", REFUSED),
+    ("the machine's passwords", "cat /etc/shadow", REFUSED),
     ("the kernel's log", "head -c 1 /dev/kmsg", REFUSED),
     ("a disk", "head -c 1 /dev/vda", "exit code"),
     ("enter another namespace", "nsenter -t 1 -m true", "exit code"),

@@ -44,6 +44,16 @@ fn what_never_ends_is_ended_and_what_is_too_much_is_cut() {
                 "ended with it: 2",
             ),
             ("a daemon that holds stdout", "(setsid sh -c 'exec sleep SLEEP' &); echo done", "still running"),
+            (
+                "a daemon without session, parents and mark",
+                "(env -i setsid sh -c 'sleep SLEEP & exec sleep SLEEP' >/dev/null 2>&1 &); sleep 0.3",
+                "still running in the background: 2 processes",
+            ),
+            (
+                "a private directory that cannot be removed",
+                "mkdir -p $TMPDIR/a/b; echo $TMPDIR > where; chmod 0 $TMPDIR/a/b; chmod 500 $TMPDIR/a $TMPDIR; exit 8",
+                "exit code 8",
+            ),
             // At most 1,023 processes, however it ends; the kernel does not hold root to the limit of 200.
             (
                 "a bomb",
@@ -74,5 +84,7 @@ fn what_never_ends_is_ended_and_what_is_too_much_is_cut() {
             assert!(answer.text.len() < 20_000 && answer.seconds < 20.0, "{id}: {}", answer.seconds);
         }
         assert!(!runs(&sleep), "a process outlived the run");
+        let temporary = fs::read_to_string(field.site.workspace().join("where")).unwrap();
+        assert!(!std::path::Path::new(temporary.trim()).exists(), "{temporary}");
     });
 }

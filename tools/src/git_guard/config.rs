@@ -3,6 +3,7 @@
 //! Pure. Read byte by byte as git's own `config.c` does: sections, subsections, quotes, escapes, continued lines. Where
 //! this reader is stricter than git, the caller puts the whole file back: never the other way round.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// One variable of a file.
@@ -60,6 +61,8 @@ impl Entry {
             "core.fsmonitor",
             "core.gitproxy",
             "core.hookspath",
+            // No program, but git would write tracked files there: a .bashrc into a home.
+            "core.worktree",
             "diff.external",
             "help.browser",
             "imap.tunnel",
@@ -82,12 +85,6 @@ impl Entry {
             || NAMES.contains(&format!("{}.{}", self.section, self.name).as_str())
             || ENDS.iter().any(|end| self.name.ends_with(end))
             || (self.section == "submodule" && is_command())
-    }
-
-    /// The same variable with the same value, wherever it stands.
-    fn is_like(&self, other: &Entry) -> bool {
-        let key = |entry: &Entry| (entry.section.clone(), entry.subsection.clone(), entry.name.clone());
-        key(self) == key(other) && self.value == other.value
     }
 
     fn header(&self) -> String {
@@ -117,48 +114,65 @@ pub(crate) fn undo(before: &[u8], after: &[u8]) -> Option<Undone> {
     let Some(is) = parse(after) else {
         return Some(Undone { text: before.to_owned(), keys: vec!["what git cannot read".to_owned()] });
     };
-    let programs = |entries: &[Entry], key: &str| -> Vec<Entry> {
-        entries.iter().filter(|entry| entry.runs_programs() && entry.key() == key).cloned().collect()
-    };
-    let mut keys: Vec<String> =
-        was.iter().chain(&is).filter(|entry| entry.runs_programs()).map(Entry::key).collect();
-    keys.sort();
-    keys.dedup();
-    keys.retain(|key| !alike(&programs(&was, key), &programs(&is, key)));
+    let (programs_before, programs_after) = (programs(&was), programs(&is));
+    let all = programs_before.keys().chain(programs_after.keys());
+    let changed = |key: &&String| programs_before.get(*key) != programs_after.get(*key);
+    let keys: BTreeSet<String> = all.filter(changed).cloned().collect();
     if keys.is_empty() {
         return None;
     }
-    let changed = |entry: &&Entry| entry.runs_programs() && keys.contains(&entry.key());
-    let mut text = after.to_owned();
-    is.iter().filter(changed).rev().for_each(|entry| drop(text.drain(entry.range.clone())));
-    for entry in was.iter().filter(changed) {
-        if text.last().is_some_and(|last| *last != b'\n') {
-            text.push(b'\n');
-        }
-        text.extend_from_slice(entry.header().as_bytes());
-        text.extend_from_slice(before[entry.range.clone()].trim_ascii());
-        text.push(b'\n');
-    }
+    let is_changed = |entry: &&Entry| entry.runs_programs() && keys.contains(&entry.key());
+    let mut text = without(after, is.iter().filter(is_changed));
+    was.iter().filter(is_changed).for_each(|entry| append(&mut text, entry, before));
     // Nothing else had changed, or the result is not what was meant: the very bytes of before.
     let is = parse(&text).unwrap_or_default();
-    let only =
-        |entries: &[Entry]| entries.iter().filter(|entry| entry.runs_programs()).cloned().collect::<Vec<_>>();
-    let same_programs = |key: &String| alike(&programs(&was, key), &programs(&is, key));
-    let meant = only(&was).len() == only(&is).len()
-        && only(&was).iter().map(Entry::key).all(|key| same_programs(&key));
-    if !meant || others(&is) == others(&was) {
+    if programs(&is) != programs_before || others(&is) == others(&was) {
         text = before.to_owned();
     }
-    Some(Undone { text, keys })
+    Some(Undone { text, keys: keys.into_iter().collect() })
 }
+
+/// `text` less some of its variables, in order.
+fn without<'a>(text: &[u8], entries: impl Iterator<Item = &'a Entry>) -> Vec<u8> {
+    let mut left = Vec::with_capacity(text.len());
+    let mut kept = 0;
+    for entry in entries {
+        left.extend_from_slice(&text[kept..entry.range.start]);
+        kept = entry.range.end;
+    }
+    left.extend_from_slice(&text[kept..]);
+    left
+}
+
+/// Puts a variable of another text, under a header of its own, at the end of this one.
+fn append(text: &mut Vec<u8>, entry: &Entry, of: &[u8]) {
+    if text.last().is_some_and(|last| *last != b'\n') {
+        text.push(b'\n');
+    }
+    text.extend_from_slice(entry.header().as_bytes());
+    text.extend_from_slice(of[entry.range.clone()].trim_ascii());
+    text.push(b'\n');
+}
+
+/// What makes git run programs: the values of each variable, in order.
+fn programs(entries: &[Entry]) -> BTreeMap<String, Vec<Setting<'_>>> {
+    let mut programs: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.runs_programs()) {
+        let spelling = (entry.section.as_str(), entry.subsection.as_deref(), entry.name.as_str());
+        programs.entry(entry.key()).or_default().push((spelling, entry.value.as_deref()));
+    }
+    programs
+}
+
+/// A spelling and a value.
+type Setting<'a> = (Spelling<'a>, Option<&'a [u8]>);
+
+/// Section, subsection and name: of two variables that are shown alike, one may have a dot where the other has a part.
+type Spelling<'a> = (&'a str, Option<&'a str>, &'a str);
 
 /// Whether both files make git run the same programs.
 pub(crate) fn run_the_same(one: &[u8], other: &[u8]) -> bool {
     undo(one, other).is_none()
-}
-
-fn alike(one: &[Entry], other: &[Entry]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is_like(other))
 }
 
 /// All that git runs no program for, in order.

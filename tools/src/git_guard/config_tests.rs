@@ -88,6 +88,16 @@ fn only_what_runs_programs_is_taken_back() {
     assert!(undo(b"[a]\nx=1\n", b"[a]\nx=2\n[submodule \"s\"]\nupdate = merge\n").is_none());
 }
 
+/// It takes no longer than to read them, however many there are.
+#[test]
+fn a_flood_of_variables_is_taken_back_at_once() {
+    let mut flood = String::from("[user]\n\tname = me\n[alias]\n");
+    (0..200_000).for_each(|n| flood.push_str(&format!("a{n} = !evil\n")));
+    let (text, keys) = undone("[alias]\n\ta7 = mine\n", &flood);
+    assert_eq!((text.matches("evil").count(), keys.len()), (0, 200_000));
+    assert!(text.contains("name = me") && text.contains("a7 = mine"), "{text}");
+}
+
 #[test]
 fn what_runs_programs_is_known_in_every_spelling() {
     for line in [

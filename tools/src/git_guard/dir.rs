@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
@@ -26,18 +26,32 @@ pub(crate) enum Content {
     File(Vec<u8>, u32),
     /// A symlink and its target.
     Link(OsString),
-    /// A directory, a device, a file too large to be kept.
+    /// A regular file that is too large to be kept, or may not be read. It may be run all the same.
+    Opaque,
+    /// A directory, a device.
     Other,
 }
 
 pub(crate) struct Dir(OwnedFd);
 
 impl Dir {
-    /// Opens an absolute path that holds no symlink; `None` when it is none, or no directory.
+    /// Opens an absolute path that holds no symlink; `None` when it is none, or no directory. One that its owner may
+    /// not list, which keeps git from nothing, becomes one that he may.
     pub(crate) fn open(path: &Path) -> Option<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve).ok().map(Self)
+        let open = |flags| {
+            let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+            let flags = flags | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve)
+        };
+        match open(OFlags::RDONLY) {
+            Err(Errno::ACCESS) => {
+                let this = open(OFlags::PATH).ok()?;
+                let mode = Mode::from_raw_mode(rustix::fs::fstat(&this).ok()?.st_mode) | Mode::RWXU;
+                rustix::fs::chmod(format!("/proc/self/fd/{}", this.as_raw_fd()), mode).ok()?;
+                open(OFlags::RDONLY).ok().map(Self)
+            }
+            opened => opened.ok().map(Self),
+        }
     }
 
     /// The names in it, sorted.
@@ -68,12 +82,18 @@ impl Dir {
             _ => return Ok(Content::Other),
         }
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = File::from(rustix::fs::openat(&self.0, name, flags, Mode::empty())?);
+        let file = match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
+            Err(Errno::ACCESS) => return Ok(Content::Opaque),
+            opened => File::from(opened?),
+        };
         let stat = rustix::fs::fstat(&file)?;
         let mut content = Vec::new();
         file.take(MAX_BYTES + 1).read_to_end(&mut content)?;
-        let fits = content.len() as u64 <= MAX_BYTES && kind(&stat) == FileType::RegularFile;
-        Ok(if fits { Content::File(content, stat.st_mode & 0o7777) } else { Content::Other })
+        Ok(match kind(&stat) {
+            FileType::RegularFile if content.len() as u64 > MAX_BYTES => Content::Opaque,
+            FileType::RegularFile => Content::File(content, stat.st_mode & 0o7777),
+            _ => Content::Other,
+        })
     }
 
     /// Puts `content` under this name, whatever is there, whole or not at all.
@@ -82,7 +102,7 @@ impl Dir {
         let _ = rustix::fs::unlinkat(&self.0, &temporary, AtFlags::empty());
         match content {
             Content::Missing => return self.remove(name),
-            Content::Other => return Ok(()),
+            Content::Opaque | Content::Other => return Ok(()),
             Content::Link(target) => rustix::fs::symlinkat(target.as_bytes(), &self.0, &temporary)?,
             Content::File(bytes, mode) => {
                 let flags =

@@ -6,7 +6,27 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 /// Words of a name, between underscores, that make it a secret's.
-const SECRET_WORDS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "CREDENTIALS", "AUTH"];
+const SECRET_WORDS: &[&str] = &[
+    "KEY",
+    "KEYS",
+    "APIKEY",
+    "TOKEN",
+    "TOKENS",
+    "SECRET",
+    "SECRETS",
+    "PASS",
+    "PASSWD",
+    "PASSWORD",
+    "PASSPHRASE",
+    "PAT",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "AUTH",
+    "COOKIE",
+    // Of programs that run their words together.
+    "PGPASSWORD",
+    "SSHPASS",
+];
 
 /// What the values of keys begin with, and how long they are at least.
 const KEY_BEGINNINGS: &[(&str, usize)] = &[
@@ -44,7 +64,9 @@ pub(crate) fn scrubbed(inherited: &[(OsString, OsString)], hidden: &[String]) ->
     let passed = inherited.iter().filter(|(name, value)| {
         // The shell finds out where it is; what is inherited would be the agent's directory.
         let is_place = name == "PWD" || name == "OLDPWD";
-        !is_place && !names_a_secret(name) && !is_hidden(value, hidden) && !looks_like_a_key(value)
+        let is_proxy = name.to_string_lossy().to_lowercase().ends_with("_proxy");
+        let is_secret = names_a_secret(name) || looks_like_a_key(value) || (has_password(value) && !is_proxy);
+        !is_place && !is_secret && !is_hidden(value, hidden)
     });
     let quiet = QUIET.iter().map(|(name, value)| (name.into(), value.into()));
     passed.filter(|(name, _)| QUIET.iter().all(|(quiet, _)| name != quiet)).cloned().chain(quiet).collect()
@@ -57,7 +79,7 @@ pub(crate) fn value<'a>(env: &'a [(OsString, OsString)], name: &str) -> Option<&
 
 fn names_a_secret(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_uppercase();
-    name.split('_').any(|word| SECRET_WORDS.contains(&word))
+    name == "MYSQL_PWD" || name.split('_').any(|word| SECRET_WORDS.contains(&word))
 }
 
 fn is_hidden(value: &OsStr, hidden: &[String]) -> bool {
@@ -69,6 +91,14 @@ fn looks_like_a_key(value: &OsStr) -> bool {
     let value = value.to_string_lossy();
     let value = value.trim().trim_start_matches("Bearer ");
     KEY_BEGINNINGS.iter().any(|(beginning, least)| value.starts_with(beginning) && value.len() >= *least)
+}
+
+/// `scheme://user:password@host`, as addresses of databases are. (What commands reach by a proxy is no secret to them.)
+fn has_password(value: &OsStr) -> bool {
+    let value = value.to_string_lossy();
+    let authority = value.split_once("://").and_then(|(_, rest)| rest.split('/').next());
+    let user = authority.and_then(|authority| authority.rsplit_once('@'));
+    user.and_then(|(user, _)| user.split_once(':')).is_some_and(|(_, password)| !password.is_empty())
 }
 
 #[cfg(test)]
@@ -90,11 +120,15 @@ mod tests {
             ("github_token", "x"),
             ("SSH_AUTH_SOCK", "/s"),
             ("DB_PASSWORD", "x"),
+            ("DB_PASS", "x"),
+            ("PGPASSWORD", "x"),
+            ("MYSQL_PWD", "x"),
+            ("PASSAGE", "x"),
             ("KEYBOARD", "us"),
             ("AUTHOR", "me"),
             ("PATH", "/bin"),
         ];
-        assert_eq!(names(&given, &[]), ["KEYBOARD", "AUTHOR", "PATH"]);
+        assert_eq!(names(&given, &[]), ["PASSAGE", "KEYBOARD", "AUTHOR", "PATH"]);
     }
 
     #[test]
@@ -104,9 +138,12 @@ mod tests {
             ("B", "Bearer ghp_abcdefghijklmnopqrstuvwxyz0123456789"),
             ("C", "sk-short"),
             ("D", "prefix:hunter2-and-more"),
+            ("DATABASE_URL", "postgres://me:hunter3@db:5432/x"),
+            ("REPOSITORY", "ssh://git@example.org:22/x"),
+            ("https_proxy", "http://me:hunter3@proxy:3128"),
             ("E", "-----BEGIN RSA PRIVATE KEY-----\nxxxx"),
         ];
-        assert_eq!(names(&given, &["hunter2", ""]), ["C"]);
+        assert_eq!(names(&given, &["hunter2", ""]), ["C", "REPOSITORY", "https_proxy"]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What ends the commands when the agent itself is killed.
 //!
-//! A small process of its own session holds the read end of a pipe whose write end the agent alone holds. When the
+//! A small process of its own session, outside of the commands' sandbox, holds the read end of a pipe whose write end the agent alone holds. When the
 //! agent ends, in whatever way, the pipe closes, and the guard kills the group that was running, everything that
-//! carries the run's mark, and removes the private temporary directory. An orderly end writes `done` first.
+//! carries the run's mark or lives in its namespace, and removes the private temporary directory. An orderly end writes `done` first.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use crate::run_command::processes::MARK;
 use crate::sandbox;
 
-/// `$1` is what the marks begin with, `$2` the directory. Each line read is the group that runs now, 0 for none.
+/// `$1` is what the marks begin with, `$2` the directory, `$3` the namespace if there is one. Each line read is the group that runs now, 0 for none.
 const SCRIPT: &str = include_str!("guard.sh");
 
 /// The running guard.
@@ -22,10 +22,17 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Starts the guard over processes whose mark begins with `mark`, and over the directory `temporary`.
-    pub(crate) fn start(mark: &str, temporary: &Path, path: &OsStr) -> io::Result<Self> {
+    /// Starts the guard over processes whose mark begins with `mark` or whose IPC namespace is `namespace` (none when it
+    /// is empty), and over the directory `temporary`. Its programs are those of `path`, which commands must not change.
+    pub(crate) fn start(mark: &str, (temporary, namespace): (&Path, &str), path: &OsStr) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
-        command.arg("-c").arg(SCRIPT).arg("guard").arg(format!("{MARK}={mark}/")).arg(temporary);
+        command
+            .arg("-c")
+            .arg(SCRIPT)
+            .arg("guard")
+            .arg(format!("{MARK}={mark}/"))
+            .arg(temporary)
+            .arg(namespace);
         command.env_clear().env("PATH", path).current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = sandbox::own_session(&mut command).spawn()?;

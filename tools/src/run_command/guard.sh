@@ -9,5 +9,9 @@ for round in 1 2 3; do
     pid=${file#/proc/}
     kill -KILL "${pid%/environ}"
   done
+  [ -n "$3" ] && for link in /proc/[0-9]*/ns/ipc; do
+    pid=${link#/proc/}
+    [ "$(readlink "$link")" = "$3" ] && kill -KILL "${pid%/ns/ipc}"
+  done
 done
-rm -rf -- "$2"
+rm -rf -- "$2" 2>/dev/null || { chmod -R u+rwx -- "$2"; rm -rf -- "$2"; }

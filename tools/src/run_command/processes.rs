@@ -1,8 +1,9 @@
 //! The processes of a command, found in /proc: all of them, also those that left its session.
 //!
 //! The agent is a child subreaper, so whatever a command starts is below it, and what lost its parent is its own
-//! child. Of those, a command's are known by its session or by its mark, a variable in their environment. A process
-//! that leaves the session, loses its parent *and* clears its environment is not found; a PID namespace would.
+//! child. Of those, a command's are known by its session or by its mark, a variable in their environment. What left the
+//! session, lost its parent *and* cleared its environment is known by the sandbox's IPC namespace, which nothing in it
+//! can leave; without a sandbox it is not found.
 //!
 //! It never waits for a process that it was not asked to end: other parts of the program have children too.
 
@@ -12,6 +13,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
+
+use crate::sandbox::Sandbox;
 
 /// The variable that marks a command's processes.
 pub(crate) const MARK: &str = "UWF_COMMAND";
@@ -45,10 +48,20 @@ pub(crate) struct Family {
     /// The value of [`MARK`] in the environment.
     pub(crate) mark: String,
     /// How many processes it may be. The kernel holds others than root to that; root is held to it by being watched.
-    pub(crate) most: u64,
+    most: u64,
+    /// The IPC namespace that the processes of the run are in, if they are in one of their own.
+    namespace: Option<String>,
+    /// When the shell started.
+    since: u64,
 }
 
 impl Family {
+    /// Of a shell that was just started in `sandbox`.
+    pub(crate) fn new(shell: Pid, mark: String, sandbox: &Sandbox) -> Self {
+        let since = Process::read(shell.as_raw_pid()).map_or(0, |shell| shell.start);
+        Self { shell, mark, most: sandbox.process_limit(), namespace: sandbox.ipc_namespace(), since }
+    }
+
     /// Those that live, the shell among them, by pid. Those of the session that were adopted and have ended are
     /// collected on the way.
     pub(crate) fn members(&self) -> Vec<Process> {
@@ -81,6 +94,14 @@ impl Family {
         process.pid == shell
             || (process.session == shell && process.pid != process.session)
             || marked(process.pid, &self.mark)
+            || self.is_stray(process)
+    }
+
+    /// Nothing tells whose it is but that it is of this run and younger than the shell.
+    fn is_stray(&self, process: &Process) -> bool {
+        process.start >= self.since
+            && self.namespace.as_deref().is_some_and(|namespace| process.is_in(namespace))
+            && !marked(process.pid, "")
     }
 
     /// TERM to the shell's group. The shell must not have been waited for yet.
@@ -113,9 +134,16 @@ impl Family {
     }
 }
 
-/// TERM to all of several families, and KILL to what still lives after `grace`. Gives back their names.
-pub(crate) fn end_all(families: &[Family], grace: Duration) -> Vec<String> {
-    let living = || families.iter().flat_map(Family::members).collect::<Vec<_>>();
+/// TERM to all of several families and to whatever else is in `namespace`, and KILL to what still lives after `grace`.
+/// Gives back their names.
+pub(crate) fn end_all(families: &[Family], namespace: Option<&str>, grace: Duration) -> Vec<String> {
+    let living = || {
+        let members = families.iter().flat_map(Family::members);
+        let mut living: Vec<Process> = members.chain(namespace.into_iter().flat_map(inhabitants)).collect();
+        living.sort_by_key(|process| process.pid);
+        living.dedup_by_key(|process| process.pid);
+        living
+    };
     let known = living();
     let names = known.iter().map(|process| format!("{} {}", process.pid, process.name())).collect();
     known.iter().for_each(|process| process.signal(Signal::TERM));
@@ -124,7 +152,27 @@ pub(crate) fn end_all(families: &[Family], grace: Duration) -> Vec<String> {
         thread::sleep(PAUSE);
     }
     families.iter().for_each(|family| family.kill(&known));
+    if let Some(namespace) = namespace {
+        depopulate(namespace);
+    }
     names
+}
+
+/// Those that live in an IPC namespace.
+fn inhabitants(namespace: &str) -> Vec<Process> {
+    table().into_iter().filter(|process| !process.zombie && process.is_in(namespace)).collect()
+}
+
+/// KILL to all in an IPC namespace until nobody is, for 2 s at most.
+fn depopulate(namespace: &str) {
+    let until = Instant::now() + KILLING;
+    let mut left = inhabitants(namespace);
+    while !left.is_empty() && Instant::now() < until {
+        left.iter().for_each(|process| process.signal(Signal::KILL));
+        thread::sleep(PAUSE);
+        left.retain(|process| !process.is_reaped());
+        left.extend(inhabitants(namespace));
+    }
 }
 
 impl Process {
@@ -164,6 +212,11 @@ impl Process {
             Some(pid) => !matches!(rustix::process::waitpid(Some(pid), WaitOptions::NOHANG), Ok(None)),
             None => false,
         }
+    }
+
+    /// Whether it is in this IPC namespace, named as /proc does.
+    fn is_in(&self, namespace: &str) -> bool {
+        fs::read_link(format!("/proc/{}/ns/ipc", self.pid)).is_ok_and(|link| link.as_os_str() == namespace)
     }
 
     fn read(pid: i32) -> Option<Self> {
@@ -213,10 +266,14 @@ fn descends(mut pid: i32, roots: &HashSet<i32>, parents: &HashMap<i32, i32>) -> 
     false
 }
 
+/// Whether its environment bears this mark, or any when that is empty.
 fn marked(pid: i32, mark: &str) -> bool {
     let wanted = format!("{MARK}={mark}");
     let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environ.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+    let mut variables = environ.split(|byte| *byte == 0);
+    variables.any(|variable| {
+        if mark.is_empty() { variable.starts_with(wanted.as_bytes()) } else { variable == wanted.as_bytes() }
+    })
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ use std::thread;
 
 use ::landlock::RulesetCreated;
 use rustix::process::DumpableBehavior;
+use rustix::thread::LinkNameSpaceType;
 
 use self::child::Garment;
 pub(crate) use self::child::own_session;
@@ -117,6 +118,20 @@ impl Sandbox {
             Ok(Some(_)) => self.policy.limits.processes,
             _ => u64::MAX,
         }
+    }
+
+    /// Whether commands may write at `path`, which is absolute and free of symlinks.
+    pub(crate) fn may_write(&self, path: &Path) -> bool {
+        self.reach.may_write(path)
+    }
+
+    /// The IPC namespace that commands are in and cannot leave, named as /proc does; `None` when they have none of their
+    /// own.
+    pub(crate) fn ipc_namespace(&self) -> Option<String> {
+        let garment = self.state.as_ref().ok()?.as_ref()?;
+        let ipc = LinkNameSpaceType::InterProcessCommunication;
+        let (handle, _) = garment.namespaces.iter().find(|(_, kind)| *kind == ipc)?;
+        Some(format!("ipc:[{}]", rustix::fs::fstat(handle).ok()?.st_ino))
     }
 
     /// The private temporary directory.

@@ -9,6 +9,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Access;
+
 use super::policy::Policy;
 use super::worktree;
 
@@ -23,18 +25,51 @@ const SECRETS: &[&str] = &[
     ".config/gh",
     ".config/gcloud",
     ".config/git/credentials",
+    ".config/hub",
+    ".config/glab-cli",
+    ".config/containers/auth.json",
+    ".config/doctl",
+    ".config/op",
+    ".config/rclone",
+    ".config/sops",
+    ".config/pypoetry/auth.toml",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".mozilla",
+    ".thunderbird",
     ".netrc",
     ".npmrc",
     ".pypirc",
     ".git-credentials",
     ".password-store",
     ".local/share/keyrings",
+    ".pgpass",
+    ".my.cnf",
+    ".vault-token",
+    ".terraform.d/credentials.tfrc.json",
+    ".Xauthority",
+    ".gem/credentials",
     ".cargo/credentials",
     ".cargo/credentials.toml",
 ];
 
-/// Secrets that container runtimes hand in.
-const SYSTEM_SECRETS: &[&str] = &["/run/secrets"];
+/// Secrets of the machine, those that container runtimes hand in, and what sessions of people keep.
+const SYSTEM_SECRETS: &[&str] = &[
+    "/run/secrets",
+    "/var/run/secrets",
+    "/run/user",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssl/private",
+    "/etc/krb5.keytab",
+    "/var/lib/docker",
+    "/var/lib/kubelet",
+    "/var/spool/cron",
+];
 
 /// Devices that are streams of nothing or of chance. All others stay closed: to root, disks and memory are devices too,
 /// and terminals show what people type.
@@ -110,18 +145,35 @@ fn existing<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
 /// What must stay closed, whether it exists or not; of symlinks, their targets too.
 fn hidden(policy: &Policy) -> Vec<PathBuf> {
     let mut hidden: Vec<PathBuf> = policy.private.iter().map(|path| real(path)).collect();
-    hidden.extend(SYSTEM_SECRETS.iter().map(PathBuf::from).filter(|path| path.exists()));
+    hidden.extend(secrets_of_machine());
     if let Some(home) = &policy.home {
-        let home = real(home);
-        let cargo = entries(&home.join(".cargo"));
-        let credentials = cargo.into_iter().filter(|path| begins_with(path, "credentials"));
-        hidden.extend(SECRETS.iter().map(|secret| home.join(secret)).chain(credentials));
+        hidden.extend(secrets_of(&real(home)));
+    }
+    if rustix::process::geteuid().is_root() {
+        // Nothing else keeps root from other people's.
+        let others = entries(Path::new("/home")).into_iter().chain([PathBuf::from("/root")]);
+        hidden.extend(others.flat_map(|home| secrets_of(&home)).filter(|path| path.exists()));
     }
     let targets: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
     hidden.extend(targets);
     hidden.sort();
     hidden.dedup();
     hidden
+}
+
+/// Those that would be readable otherwise: where none is, no directory is split up for it.
+fn secrets_of_machine() -> Vec<PathBuf> {
+    let keys = entries(Path::new("/etc/ssh")).into_iter();
+    let keys = keys.filter(|path| begins_with(path, "ssh_host_") && path.extension().is_none());
+    let all = SYSTEM_SECRETS.iter().map(PathBuf::from).chain(keys);
+    all.filter(|path| rustix::fs::access(path, Access::READ_OK).is_ok()).collect()
+}
+
+/// Where the secrets of one home are, or would be.
+fn secrets_of(home: &Path) -> Vec<PathBuf> {
+    let credentials =
+        entries(&home.join(".cargo")).into_iter().filter(|path| begins_with(path, "credentials"));
+    SECRETS.iter().map(|secret| home.join(secret)).chain(credentials).collect()
 }
 
 /// What lies within the workspace and must not: of the secrets, those that exist.

@@ -53,6 +53,17 @@ fn everything_but_secrets_is_readable() {
     assert!(!reads(&reach, Path::new("/dev/sda")) && !reads(&reach, Path::new("/")));
 }
 
+/// Each where it is, and where this user could read it otherwise.
+#[test]
+fn secrets_of_the_machine_are_closed() {
+    let reach = Reach::of_commands(&Tree::new(&[]).policy());
+    for closed in ["/etc/shadow", "/run/user", "/run/secrets", "/etc/sudoers"].map(Path::new) {
+        let is_readable = rustix::fs::access(closed, Access::READ_OK).is_ok();
+        assert!(!is_readable || !reads(&reach, closed), "{}", closed.display());
+    }
+    assert!(reads(&reach, Path::new("/etc/passwd")));
+}
+
 #[test]
 fn private_directories_are_closed_to_commands_and_open_to_the_agent() {
     let tree = Tree::new(&["home/.uwf/config.yaml", "store/nodes.db", "other/x.txt"]);
@@ -118,6 +129,9 @@ fn a_git_file_is_believed_only_when_the_worktree_is_known_to_git() {
     fs::write(own.join("commondir"), "../..\n").unwrap();
     fs::write(tree.at("main/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
     assert_eq!(worktree::git_directories(&tree.at("ws")), [own, tree.at("main/.git")]);
+    fs::create_dir(tree.at("ws/below")).unwrap();
+    std::os::unix::fs::symlink("../.git", tree.at("ws/below/.git")).unwrap();
+    assert!(worktree::git_directories(&tree.at("ws/below")).is_empty(), "it is another's");
     fs::write(tree.at("ws/.git"), format!("gitdir: {}\n", tree.at("home").display())).unwrap();
     assert!(worktree::git_directories(&tree.at("ws")).is_empty());
 }
