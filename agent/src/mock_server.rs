@@ -9,9 +9,10 @@
 //! Apart because it is the one thing here that listens. It listens on 127.0.0.1 only and never prints.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
+use std::error::Error as _;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Frame, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER};
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -101,30 +102,44 @@ impl MockServer {
     }
 }
 
+/// The script wants no reply, but the connection reset.
+#[derive(Debug, Error)]
+#[error("the script resets the connection here")]
+struct Reset;
+
 async fn serve(stream: TcpStream, play: Arc<Play>) {
     let answer = move |request| {
         let play = Arc::clone(&play);
-        async move { Ok::<_, Infallible>(play.answer(request).await) }
+        async move { play.answer(request).await }
     };
+    let twin = stream.as_fd().try_clone_to_owned().map(std::net::TcpStream::from);
+    let served = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)).await;
     // It fails when a script cuts the connection, or the client does: both are meant.
-    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)).await;
+    if served.is_err_and(|error| error.source().is_some_and(|source| source.is::<Reset>()))
+        && let Ok(twin) = twin.and_then(TcpStream::from_std)
+    {
+        // Then the kernel resets what it would else have closed.
+        twin.set_zero_linger().ok();
+    }
 }
 
 impl Play {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, Reset> {
         match (request.method(), request.uri().path()) {
-            (&Method::GET, "/v1/models" | "/models") => whole(200, &wire::models()),
+            (&Method::GET, "/v1/models" | "/models") => Ok(whole(200, &wire::models())),
             (&Method::POST, "/v1/chat/completions" | "/chat/completions") => self.complete(request).await,
-            (method, path) => whole(404, &wire::error(&format!("there is no {method} {path} here"), None)),
+            (method, path) => {
+                Ok(whole(404, &wire::error(&format!("there is no {method} {path} here"), None)))
+            }
         }
     }
 
-    async fn complete(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn complete(&self, request: Request<Incoming>) -> Result<Response<Body>, Reset> {
         let role = request
             .headers()
             .get(ROLE_HEADER)
             .map(|role| String::from_utf8_lossy(role.as_bytes()).into_owned());
-        let refused = |reason: String| whole(400, &wire::error(&reason, None));
+        let refused = |reason: String| Ok(whole(400, &wire::error(&reason, None)));
         let Ok(body) = request.into_body().collect().await else {
             return refused("the body did not arrive".to_owned());
         };
@@ -141,7 +156,7 @@ impl Play {
             return refused(self.script.error(reason).to_string());
         }
         tokio::time::sleep(entry.delay).await;
-        reply(entry, &asked, index)
+        if entry.reset { Err(Reset) } else { Ok(reply(entry, &asked, index)) }
     }
 
     /// The number of this request, from 0.
@@ -158,8 +173,15 @@ impl Play {
 fn reply(entry: &Entry, asked: &wire::Asked, index: usize) -> Response<Body> {
     let sent = Sent::of(entry, asked, index);
     let status = entry.error.as_ref().map_or(200, |error| error.status);
-    let mut response = response(status, sent.media_type, sent.body(entry.drop_after_bytes));
-    if let Some(wait) = entry.error.as_ref().and_then(|error| error.retry_after) {
+    let mut response = response(status, sent.media_type, sent.body(Ending::of(entry)));
+    let Some(error) = &entry.error else { return response };
+    for (name, text) in &error.headers {
+        // Both were checked when the script was read.
+        if let (Ok(name), Ok(text)) = (HeaderName::try_from(name), HeaderValue::try_from(text)) {
+            response.headers_mut().insert(name, text);
+        }
+    }
+    if let Some(wait) = error.retry_after {
         let (name, figure) = match wait.subsec_millis() {
             0 => (RETRY_AFTER, wait.as_secs()),
             _ => (HeaderName::from_static("retry-after-ms"), wait.as_millis().try_into().unwrap_or(u64::MAX)),
@@ -203,17 +225,42 @@ impl Sent {
         Sent { media_type, pieces: vec![Bytes::from(body)], over }
     }
 
-    /// All of it, or what comes before the cut: after `limit` bytes, and before the reply is over in any case.
-    fn body(self, limit: Option<u64>) -> Body {
+    /// All of it, or what comes before the ending: after so many bytes, and before the reply is over in any case.
+    fn body(self, ending: Ending) -> Body {
         let frames = |pieces: Vec<Bytes>| stream::iter(pieces).map(|piece| Ok(Frame::data(piece)));
-        let Some(limit) = limit else { return StreamBody::new(frames(self.pieces).boxed()) };
+        let (Ending::Cut(limit) | Ending::Silence(limit)) = ending else {
+            return StreamBody::new(frames(self.pieces).boxed());
+        };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).min(self.over);
-        let start = Bytes::from(self.pieces.concat()).slice(..limit);
-        let cut = stream::once(async {
+        let start = frames(vec![Bytes::from(self.pieces.concat()).slice(..limit)]);
+        let cut = async {
             tokio::time::sleep(BEFORE_CUT).await;
             Err(io::Error::other("the script cuts the connection here"))
-        });
-        StreamBody::new(frames(vec![start]).chain(cut).boxed())
+        };
+        match ending {
+            Ending::Silence(_) => StreamBody::new(start.chain(stream::pending()).boxed()),
+            _ => StreamBody::new(start.chain(stream::once(cut)).boxed()),
+        }
+    }
+}
+
+/// How a body ends.
+#[derive(Clone, Copy)]
+enum Ending {
+    Whole,
+    /// The connection is closed after this many bytes,
+    Cut(u64),
+    /// or stays open, and nothing more comes.
+    Silence(u64),
+}
+
+impl Ending {
+    fn of(entry: &Entry) -> Ending {
+        match (entry.drop_after_bytes, entry.stall_after_bytes) {
+            (Some(bytes), _) => Ending::Cut(bytes),
+            (None, Some(bytes)) => Ending::Silence(bytes),
+            (None, None) => Ending::Whole,
+        }
     }
 }
 
@@ -227,13 +274,13 @@ fn media_type(body: &str) -> &'static str {
 }
 
 fn whole(status: u16, value: &Value) -> Response<Body> {
-    response(status, JSON, Sent::one(JSON, value.to_string()).body(None))
+    response(status, JSON, Sent::one(JSON, value.to_string()).body(Ending::Whole))
 }
 
 fn response(status: u16, kind: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static(kind));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }
 

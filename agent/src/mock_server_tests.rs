@@ -25,18 +25,24 @@ async fn with_server<T>(text: &str, client: impl AsyncFnOnce(SocketAddr) -> T) -
     answer
 }
 
-fn client(address: SocketAddr, role: &str, stream: bool) -> OpenAi {
+fn config(address: SocketAddr, role: &str, stream: bool) -> OpenAiConfig {
     let retry = RetryPolicy { first_wait: Duration::from_millis(5), ..RetryPolicy::default() };
-    let config = OpenAiConfig {
-        role: role.into(),
-        stream,
-        retry,
-        ..OpenAiConfig::new(format!("http://{address}/v1/"))
-    };
-    OpenAi::new(config).unwrap()
+    OpenAiConfig { role: role.into(), stream, retry, ..OpenAiConfig::new(format!("http://{address}/v1/")) }
+}
+
+fn client(address: SocketAddr, role: &str, stream: bool) -> OpenAi {
+    OpenAi::new(config(address, role, stream)).unwrap()
 }
 
 async fn ask(provider: &mut dyn Provider) -> Result<Completion, ProviderError> {
+    ask_and_hear(provider, &mut Vec::new()).await
+}
+
+/// Asks, and notes why attempts were repeated.
+async fn ask_and_hear(
+    provider: &mut dyn Provider,
+    heard: &mut Vec<String>,
+) -> Result<Completion, ProviderError> {
     let messages = [
         Message::text(Speaker::System, Kind::Opening, "You review."),
         Message::text(Speaker::User, Kind::Opening, "Review the patch"),
@@ -49,7 +55,12 @@ async fn ask(provider: &mut dyn Provider) -> Result<Completion, ProviderError> {
         model: "m",
         sampling: &sampling,
     };
-    provider.complete(request, &mut |_: Progress<'_>| {}).await
+    let mut progress = |progress: Progress<'_>| {
+        if let Progress::Retry { reason, .. } = progress {
+            heard.push(reason.to_owned());
+        }
+    };
+    provider.complete(request, &mut progress).await
 }
 
 const TALK: &str = "
@@ -93,27 +104,46 @@ turns:
     for stream in [true, false] {
         let mut heard = Vec::new();
         let completion = with_server(faults, async |address| {
-            let messages = [Message::text(Speaker::User, Kind::Opening, "hi")];
-            let sampling = Sampling::default();
-            let request = Request {
-                messages: &messages,
-                tools: &[],
-                tool_choice: ToolChoice::Auto,
-                model: "m",
-                sampling: &sampling,
-            };
-            let mut client = client(address, "r", stream);
-            let mut progress = |progress: Progress<'_>| {
-                if let Progress::Retry { reason, .. } = progress {
-                    heard.push(reason.to_owned());
-                }
-            };
-            client.complete(request, &mut progress).await
+            ask_and_hear(&mut client(address, "r", stream), &mut heard).await
         });
         assert_eq!(completion.await.unwrap().content, "Fine.");
         assert_eq!(heard[..2], ["429: busy", "503: scripted error"]);
         assert_eq!(heard.len(), 4, "{heard:?}");
     }
+}
+
+#[tokio::test]
+async fn a_connection_is_reset_or_falls_silent() {
+    let script = "turns: [{reset: true}, {stall_after_bytes: 40, content: half}, {content: whole}]";
+    for stream in [true, false] {
+        let mut heard = Vec::new();
+        let idle = if stream { 100 } else { 20 };
+        let completion = with_server(script, async |address| {
+            let mut config = config(address, "r", stream);
+            config.idle = Duration::from_millis(idle);
+            ask_and_hear(&mut OpenAi::new(config).unwrap(), &mut heard).await
+        });
+        assert_eq!(completion.await.unwrap().content, "whole");
+        assert!(heard[0].contains("reset by peer"), "{heard:?}");
+        assert_eq!(heard[1..], ["nothing arrived for 100ms"]);
+    }
+}
+
+#[tokio::test]
+async fn headers_are_sent_as_they_are() {
+    let date = "Sun, 06 Nov 1994 08:49:37 GMT";
+    let script = format!(
+        "turns: [{{error: {{status: 429, headers: {{Date: '{date}', Retry-After: '{date}'}}}}}}, {{content: a}}]"
+    );
+    with_server(&script, async |address| {
+        let body = "{\"messages\": [{\"role\": \"user\", \"content\": \"hi\"}]}";
+        let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\n";
+        let reply = raw(address, &format!("{head}content-length: {}\r\n\r\n{body}", body.len())).await;
+        for header in ["date", "retry-after"] {
+            assert!(reply.contains(&format!("\r\n{header}: {date}\r\n")), "{reply}");
+        }
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ use crate::budget::Limits;
 use crate::confinement::{FileSandbox, SandboxSettings};
 use crate::narrowing::{Narrowing, NarrowingError, Narrowings};
 use crate::provider::message::Sampling;
-use crate::provider::{EchoReasoning, OpenAiConfig};
+use crate::provider::{EchoReasoning, IDLE, OpenAiConfig, RetryPolicy};
 use crate::secrets::{Secrets, sounds_secret};
 
 /// What was typed for a run; everything optional.
@@ -94,13 +94,17 @@ pub(crate) struct Endpoint {
     pub stream: bool,
     /// Which of the model's reasoning it gets back.
     pub echo_reasoning: EchoReasoning,
+    /// The longest silence of a stream.
+    pub idle: Duration,
+    /// How failures are tried again.
+    pub retry: RetryPolicy,
 }
 
 impl Endpoint {
     /// The same as the provider takes it.
     pub(crate) fn config(&self) -> OpenAiConfig {
-        let Endpoint { base_url, api_key, headers, stream, echo_reasoning } = self.clone();
-        OpenAiConfig { api_key, headers, stream, echo_reasoning, ..OpenAiConfig::new(base_url) }
+        let Endpoint { base_url, api_key, headers, stream, echo_reasoning, idle, retry } = self.clone();
+        OpenAiConfig { api_key, headers, stream, echo_reasoning, idle, retry, ..OpenAiConfig::new(base_url) }
     }
 }
 
@@ -169,6 +173,15 @@ struct FileProvider {
     headers: BTreeMap<String, String>,
     stream: Option<bool>,
     echo_reasoning: EchoReasoning,
+    idle_seconds: Option<u64>,
+    retry: FileRetry,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct FileRetry {
+    tries: Option<u32>,
+    seconds: Option<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -222,7 +235,13 @@ impl Settings {
             ProviderSettings::OpenAi(endpoint) => {
                 // A query may hold a key.
                 let shown = endpoint.base_url.split('?').next();
-                json!({"baseUrl": shown, "stream": endpoint.stream})
+                let (tries, seconds) = (endpoint.retry.tries, endpoint.retry.budget.as_secs());
+                json!({
+                    "baseUrl": shown,
+                    "stream": endpoint.stream,
+                    "idleSeconds": endpoint.idle.as_secs(),
+                    "retry": {"tries": tries, "seconds": seconds},
+                })
             }
         };
         let seconds = self.limits.time.map(|time| time.as_secs());
@@ -261,6 +280,17 @@ fn limits(flags: &Flags, file: &FileBudget) -> Limits {
     }
 }
 
+impl FileRetry {
+    fn policy(self) -> RetryPolicy {
+        let default = RetryPolicy::default();
+        RetryPolicy {
+            tries: self.tries.unwrap_or(default.tries),
+            budget: self.seconds.map_or(default.budget, Duration::from_secs),
+            ..default
+        }
+    }
+}
+
 /// The endpoint and the model's name.
 fn endpoint(
     flags: &Flags,
@@ -288,6 +318,8 @@ fn endpoint(
         headers: if same_host { configured.headers } else { BTreeMap::new() },
         stream: configured.stream.unwrap_or(true),
         echo_reasoning: configured.echo_reasoning,
+        idle: configured.idle_seconds.map_or(IDLE, Duration::from_secs),
+        retry: configured.retry.policy(),
     };
     Ok((ProviderSettings::OpenAi(endpoint), model.ok_or(SettingsError::NoModel)?))
 }
@@ -373,6 +405,7 @@ fn shape() -> Value {
         "baseUrl": text, "apiKey": text, "apiKeyEnv": text, "stream": flag,
         "headers": {"type": "object", "additionalProperties": {"type": "string"}},
         "echoReasoning": {"enum": ["auto", "never", "with-tool-calls", "always"]},
+        "idleSeconds": some, "retry": closed(json!({"tries": some, "seconds": count})),
     });
     let paths = json!({"type": "array", "items": text});
     let sandbox = json!({

@@ -132,3 +132,22 @@ fn no_description_holds_a_key() {
     assert_eq!(settings.secrets().values(), ["of-a-key", "in-header", "in-query"]);
     assert!(!settings.describe().to_string().contains("in-query"));
 }
+
+#[test]
+fn patience_and_retries_are_settings_of_the_provider() {
+    let file = |provider: &str| {
+        Home::new(&[(
+            "agents/builtin.yaml",
+            &format!("provider: {{ baseUrl: https://a.example/v1{provider} }}\nmodel: m\n"),
+        )])
+    };
+    let (endpoint, _) = file("").endpoint(Flags::default(), &[]);
+    assert_eq!((endpoint.idle, endpoint.retry), (IDLE, RetryPolicy::default()));
+    let (endpoint, _) =
+        file(", idleSeconds: 7, retry: { tries: 2, seconds: 0 }").endpoint(Flags::default(), &[]);
+    assert_eq!(endpoint.idle, Duration::from_secs(7));
+    assert_eq!((endpoint.retry.tries, endpoint.retry.budget), (2, Duration::ZERO));
+    for wrong in [", idleSeconds: 0", ", retry: { tries: 0 }", ", retry: { seconds: -1 }"] {
+        assert!(file(wrong).load(Flags::default(), &[]).is_err(), "{wrong}");
+    }
+}

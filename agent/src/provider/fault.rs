@@ -57,14 +57,18 @@ pub(crate) enum Verdict {
     Final,
 }
 
-/// Codes and kinds of errors that waiting does not mend: money, rights, the request itself.
-const PERMANENT: &[&str] = &[
+/// Codes and kinds of errors that waiting does not mend: money,
+const MONEY: &[&str] = &[
     "insufficient_quota",
     "billing_hard_limit_reached",
     "billing_not_active",
     "insufficient_balance",
     "access_terminated",
     "account_deactivated",
+];
+
+/// and rights, or the request itself.
+const PERMANENT: &[&str] = &[
     "invalid_api_key",
     "authentication_error",
     "permission_error",
@@ -113,9 +117,20 @@ impl Complaint {
         self.is_any_of(TOO_LONG_CODES) || TOO_LONG_WORDS.iter().any(|words| message.contains(words))
     }
 
+    /// Whether it refuses a stream, as some models do.
+    pub(crate) fn is_about_streaming(&self) -> bool {
+        let message = self.message.to_lowercase();
+        let mut words = message.split(|c: char| !c.is_alphanumeric());
+        let names_it = words.any(|word| word == "stream" || word == "streaming");
+        names_it
+            && ["support", "not allowed", "not available", "must be false"]
+                .iter()
+                .any(|word| message.contains(word))
+    }
+
     /// Whether money is missing, whatever the status says.
     fn is_about_money(&self) -> bool {
-        self.is_any_of(&PERMANENT[..6])
+        self.is_any_of(MONEY)
     }
 }
 
@@ -135,12 +150,12 @@ impl Fault {
                     Verdict::Final
                 }
             }
-            Fault::InBand { complaint } if !complaint.is_any_of(PERMANENT) && !self.is_too_long() => {
-                Verdict::Retry { asked: None }
+            Fault::InBand { complaint } => {
+                let permanent =
+                    complaint.is_about_money() || complaint.is_any_of(PERMANENT) || self.is_too_long();
+                if permanent { Verdict::Final } else { Verdict::Retry { asked: None } }
             }
-            Fault::InBand { .. } | Fault::Empty | Fault::Malformed { .. } | Fault::Setup { .. } => {
-                Verdict::Final
-            }
+            Fault::Empty | Fault::Malformed { .. } | Fault::Setup { .. } => Verdict::Final,
         }
     }
 

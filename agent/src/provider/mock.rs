@@ -76,6 +76,13 @@ async fn play(
     request: &Request<'_>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Completion, Fault> {
+    if entry.reset {
+        return Err(Fault::Cut { reason: "the connection was reset".to_owned() });
+    }
+    if entry.stall_after_bytes.is_some() {
+        tokio::time::sleep(openai::IDLE).await;
+        return Err(Fault::Cut { reason: format!("nothing arrived for {:?}", openai::IDLE) });
+    }
     if let Some(bytes) = entry.drop_after_bytes {
         return Err(Fault::Cut { reason: format!("the connection ended after {bytes} bytes") });
     }
@@ -159,6 +166,16 @@ mod tests {
         assert_eq!(heard[0], "1: 429: busy, 7s");
         assert!(heard[1].starts_with("2: the connection ended after 3 bytes"), "{heard:?}");
         assert!(begun.elapsed() > Duration::from_secs(7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn connections_are_reset_and_fall_silent() {
+        let script = "turns: [{reset: true}, {stall_after_bytes: 9, content: b}, {error: {status: 503, headers: {retry-after-ms: 250}}}, {content: a}]";
+        let (completions, heard) = run(script, 1).await;
+        assert_eq!(completions[0].as_ref().unwrap().content, "a");
+        assert!(heard[0].starts_with("1: the connection was reset, "), "{heard:?}");
+        assert!(heard[1].starts_with("2: nothing arrived for 120s, "), "{heard:?}");
+        assert_eq!(heard[2], "3: 503: scripted error, 250ms");
     }
 
     #[tokio::test(start_paused = true)]

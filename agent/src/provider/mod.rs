@@ -18,7 +18,8 @@ use message::{Completion, Request};
 use thiserror::Error;
 
 pub(crate) use mock::Mock;
-pub(crate) use openai::{EchoReasoning, OpenAi, OpenAiConfig};
+pub(crate) use openai::{EchoReasoning, IDLE, OpenAi, OpenAiConfig};
+pub(crate) use retry::RetryPolicy;
 pub(crate) use script::{MockPlace, Script};
 
 /// What arrives while a completion is under way, for people and event streams; the completion repeats all of it.
@@ -122,6 +123,9 @@ impl ProviderError {
             }
             ProviderError::Refused { status: 404, .. } => {
                 Some("check the base URL (usually ending in /v1) and the model's name")
+            }
+            ProviderError::Malformed { .. } => {
+                Some("check that the base URL is that of an OpenAI-compatible API (usually ending in /v1)")
             }
             ProviderError::ContextLength { .. } => Some("use a model with a larger window"),
             ProviderError::Script { .. } => Some("mend the script, or the workflow it is meant for"),

@@ -15,8 +15,6 @@ use super::{Progress, ProviderError};
 pub(crate) struct RetryPolicy {
     /// Attempts in all, the first included.
     pub tries: u32,
-    /// Attempts in all while nobody listens there: that rarely changes within a minute.
-    pub connect_tries: u32,
     /// How long after the first failure a new attempt may still begin.
     pub budget: Duration,
     /// The wait after the first failure; it doubles with each further one.
@@ -29,7 +27,6 @@ impl Default for RetryPolicy {
     fn default() -> RetryPolicy {
         RetryPolicy {
             tries: 5,
-            connect_tries: 3,
             budget: Duration::from_secs(180),
             first_wait: Duration::from_millis(500),
             max_wait: Duration::from_secs(30),
@@ -90,11 +87,7 @@ impl<'p> Attempts<'p> {
         self.made += 1;
         let since = *self.failing_since.get_or_insert_with(Instant::now);
         let Verdict::Retry { asked } = fault.verdict() else { return Err(fault.into_error(self.url)) };
-        let nobody = matches!(fault, Fault::Connect { .. });
-        let wait = self
-            .policy
-            .wait(self.made, asked, since.elapsed(), fastrand::f64())
-            .filter(|_| !nobody || self.made < self.policy.connect_tries);
+        let wait = self.policy.wait(self.made, asked, since.elapsed(), fastrand::f64());
         let Some(wait) = wait else { return Err(self.give_up(fault, asked)) };
         progress(Progress::Retry { attempt: self.made, wait, reason: &fault.to_string() });
         tokio::time::sleep(wait).await;

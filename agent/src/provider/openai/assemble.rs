@@ -20,6 +20,8 @@ use crate::secrets::Secrets;
 pub(super) struct Assembly {
     /// The fields of the first event as a whole: `id`, `model` …
     head: Option<Map<String, Value>>,
+    /// The last name of the model: the first event of some has none yet.
+    model: Option<String>,
     /// The reply itself, where it came whole.
     whole: Option<Value>,
     content: String,
@@ -35,33 +37,35 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// Takes the next event in. An error within it is the fault, whatever else it holds.
+    /// Takes the next event, a JSON text, in. An error within it is the fault, whatever else it holds.
     pub(super) fn push(
         &mut self,
-        event: &Value,
+        event: &str,
         secrets: &Secrets,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), Fault> {
-        if complaint::within(event).is_some() {
-            return Err(in_band(event, secrets));
-        }
         let chunk = Chunk::read(event);
-        if let Some(failed) = chunk.choices.iter().find_map(|choice| choice.error.as_ref()) {
-            return Err(in_band(failed, secrets));
+        // Read as a whole is only what may be an error, and what is kept: most events of a stream are neither.
+        let value = || serde_json::from_str::<Value>(event).unwrap_or_default();
+        if chunk.choices.is_empty() || event.contains("\"error\"") {
+            let failed = chunk.choices.iter().find_map(|choice| choice.error.clone());
+            let failed = Some(value()).filter(complaint::is_within).or(failed.filter(complaint::is_error));
+            if let Some(failed) = failed {
+                return Err(Fault::InBand { complaint: complaint::of_value(&secrets.clean_value(failed)) });
+            }
         }
         self.usage = chunk.usage().or(self.usage);
-        let head = self.head.get_or_insert_with(|| event.as_object().cloned().unwrap_or_default());
-        if let Some(Value::String(model)) = event.get("model") {
-            head.insert("model".to_owned(), Value::from(model.as_str()));
-        }
+        self.head.get_or_insert_with(|| value().as_object().cloned().unwrap_or_default());
         // One choice was asked for; chunks without any (filters, usage) are passed over.
         let Some(choice) = chunk.choices.iter().find(|choice| choice.index.unwrap_or(0) == 0) else {
             return Ok(());
         };
         if choice.is_whole() {
-            self.whole = Some(event.clone());
+            self.whole = Some(value());
         }
-        self.take(choice, progress)
+        self.take(choice, progress)?;
+        self.model = chunk.model.or(self.model.take());
+        Ok(())
     }
 
     fn take(&mut self, choice: &Choice, progress: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault> {
@@ -121,6 +125,11 @@ impl Assembly {
         if !self.spoke {
             return Err(Fault::Empty);
         }
+        let silent = [&self.content, &self.reasoning, &self.refusal].into_iter().all(String::is_empty);
+        if silent && self.calls.is_empty() && self.finish_reason.as_deref() == Some("content_filter") {
+            let complaint = Complaint::words("the endpoint's content filter held the whole reply back");
+            return Err(Fault::InBand { complaint: Complaint { code: self.finish_reason, ..complaint } });
+        }
         let content = if self.content.is_empty() { self.refusal } else { self.content };
         let clean = |text: String| secrets.clean(&text).into_owned();
         let mut tool_calls = self.calls.finish(said);
@@ -133,14 +142,14 @@ impl Assembly {
             usage: self.usage,
             raw: Value::Null,
         };
-        let raw = self.whole.unwrap_or_else(|| reply::body(self.head.unwrap_or_default(), &completion));
+        let raw = self.whole.unwrap_or_else(|| {
+            let mut head = self.head.unwrap_or_default();
+            head.extend(self.model.map(|model| ("model".to_owned(), Value::from(model))));
+            reply::body(head, &completion)
+        });
         completion.raw = secrets.clean_value(raw);
         Ok(completion)
     }
-}
-
-fn in_band(value: &Value, secrets: &Secrets) -> Fault {
-    Fault::InBand { complaint: complaint::of_value(&secrets.clean_value(value.clone())) }
 }
 
 #[cfg(test)]

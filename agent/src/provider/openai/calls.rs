@@ -21,6 +21,11 @@ struct Call {
 }
 
 impl Calls {
+    /// Whether none has come.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Takes the calls of a whole reply in: each piece is one.
     pub(super) fn take_whole(&mut self, pieces: &[CallPiece]) {
         pieces.iter().for_each(|piece| self.begin(piece));

@@ -6,6 +6,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::provider::message::TokenUsage;
 
@@ -19,6 +20,8 @@ pub(super) struct Chunk {
     usage: Option<Usage>,
     #[serde(deserialize_with = "lenient")]
     x_groq: Vendor,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) model: Option<String>,
 }
 
 /// Where one vendor puts the usage of a stream.
@@ -44,6 +47,7 @@ pub(super) struct Choice {
     #[serde(deserialize_with = "lenient")]
     usage: Option<Usage>,
     /// An error of this choice alone.
+    #[serde(deserialize_with = "lenient")]
     pub(super) error: Option<Value>,
 }
 
@@ -51,6 +55,7 @@ pub(super) struct Choice {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Said {
+    #[serde(deserialize_with = "lenient")]
     content: Value,
     #[serde(deserialize_with = "lenient")]
     pub(super) reasoning_content: Option<String>,
@@ -80,6 +85,7 @@ pub(super) struct CallPiece {
 pub(super) struct FunctionPiece {
     #[serde(deserialize_with = "lenient")]
     pub(super) name: String,
+    #[serde(deserialize_with = "lenient")]
     arguments: Value,
 }
 
@@ -116,14 +122,15 @@ struct Details {
 
 impl Chunk {
     /// Never fails: what is no object is an empty chunk.
-    pub(super) fn read(value: &Value) -> Chunk {
-        Chunk::deserialize(value).unwrap_or_default()
+    pub(super) fn read(event: &str) -> Chunk {
+        read(event).unwrap_or_default()
     }
 
     /// The tokens, where this chunk counts any.
     pub(super) fn usage(&self) -> Option<TokenUsage> {
-        let of_choices = self.choices.iter().find_map(|choice| choice.usage.as_ref());
-        self.usage.as_ref().or(self.x_groq.usage.as_ref()).or(of_choices).and_then(Usage::tokens)
+        let of_choices = self.choices.iter().map(|choice| &choice.usage);
+        let places = [&self.usage, &self.x_groq.usage].into_iter().chain(of_choices);
+        places.flatten().find_map(Usage::tokens)
     }
 }
 
@@ -199,19 +206,33 @@ fn read_part(part: &Value, texts: &mut (String, String)) {
     }
 }
 
+/// The value of a JSON text; `None` where it is of another type.
+fn read<T: DeserializeOwned>(text: &str) -> Option<T> {
+    if text == "null" {
+        return None;
+    }
+    serde_json::from_str(text).ok().or_else(|| {
+        // Where a key stands twice, the last one counts.
+        let unique = serde_json::from_str::<Value>(text).ok()?.to_string();
+        serde_json::from_str(&unique).ok()
+    })
+}
+
 /// The value, or the default where it is of another type.
 fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<T, D::Error> {
-    Ok(T::deserialize(Value::deserialize(from)?).unwrap_or_default())
+    Ok(read(<&RawValue>::deserialize(from)?.get()).unwrap_or_default())
 }
 
 /// A list without the items that are of another type; one item alone is a list of it.
 fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Vec<T>, D::Error> {
-    let items = match Value::deserialize(from)? {
-        Value::Array(items) => items,
-        Value::Null => Vec::new(),
-        one => vec![one],
+    let raw = <&RawValue>::deserialize(from)?;
+    let items = match raw.get() {
+        "null" => Vec::new(),
+        // What is valid as a whole is valid item by item.
+        items if items.starts_with('[') => serde_json::from_str::<Vec<&RawValue>>(items).unwrap_or_default(),
+        _ => vec![raw],
     };
-    Ok(items.into_iter().filter_map(|item| T::deserialize(item).ok()).collect())
+    Ok(items.into_iter().filter_map(|item| read(item.get())).collect())
 }
 
 /// A count: a whole number, also one written as a fraction or a text.

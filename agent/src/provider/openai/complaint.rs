@@ -17,20 +17,24 @@ pub(crate) fn of_body(body: &str) -> Complaint {
     }
 }
 
-/// The error within a good reply, where there is one.
-pub(super) fn within(reply: &Value) -> Option<Complaint> {
-    let is_error = |error: &Value| match error {
-        Value::Null | Value::Bool(false) => false,
-        Value::String(text) => !text.is_empty(),
-        Value::Object(map) => !map.is_empty(),
-        _ => true,
-    };
+/// Whether a good reply holds an error.
+pub(super) fn is_within(reply: &Value) -> bool {
     let given = reply.get("error").is_some_and(is_error);
     let is_named = reply.get("object").is_some_and(|object| object == "error");
     // Proxies and frameworks complain with a good status and no choices.
     let is_bare = reply.get("choices").is_none()
         && ["detail", "message"].iter().any(|key| reply.get(key).is_some_and(is_error));
-    (given || is_named || is_bare || reply.is_array()).then(|| of_value(reply))
+    given || is_named || is_bare || reply.is_array()
+}
+
+/// Whether the value of a field for errors is one: some fields are there, and empty, in every reply.
+pub(super) fn is_error(error: &Value) -> bool {
+    match error {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+        _ => true,
+    }
 }
 
 /// An error as JSON: `{"error": {…}}`, `{"error": "…"}`, `{"message": …}`, `{"detail": …}`, or a list of one of these.
@@ -140,11 +144,12 @@ mod tests {
             json!({"choices": [], "message": "hello"}),
             json!({"usage": {}}),
         ] {
-            assert_eq!(within(&good), None, "{good}");
+            assert!(!is_within(&good), "{good}");
         }
         for bad in [json!({"error": "x"}), json!({"detail": "x"}), json!({"object": "error", "message": "x"})]
         {
-            assert_eq!(within(&bad).unwrap().message, "x");
+            assert!(is_within(&bad));
+            assert_eq!(of_value(&bad).message, "x");
         }
     }
 }

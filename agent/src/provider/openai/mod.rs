@@ -1,10 +1,11 @@
 //! OpenAI-compatible chat completions, streamed and not.
 //!
 //! Apart because the vendor's field names stop here: `wire` writes them, `chunk` reads them. A call goes
-//! `wire` → `transport` (the only network) → `stream` → `assemble`; `endpoint` and `secrets` keep the key out of
+//! `wire` → `transport` (the only network) → `body` → `stream` → `assemble`; `endpoint` and `secrets` keep the key out of
 //! everything people read. The client library builds requests and reads events; its retries are replaced by ours.
 
 mod assemble;
+mod body;
 mod calls;
 mod chunk;
 pub(crate) mod complaint;
@@ -25,7 +26,7 @@ use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use secrecy::SecretString;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 pub(crate) use endpoint::ROLE_HEADER;
 
@@ -36,6 +37,9 @@ use super::fault::Fault;
 use super::message::{Completion, Request};
 use super::retry::{Attempts, RetryPolicy};
 use super::{Completing, Progress, Provider, ProviderError};
+
+/// The longest silence, unless it is set otherwise.
+pub(crate) const IDLE: Duration = Duration::from_secs(120);
 
 /// A reply that does not stream is silent until it is whole: its patience is that many times longer.
 const WHOLE: u32 = 5;
@@ -52,7 +56,7 @@ pub(crate) struct OpenAiConfig {
     /// Whether to ask for a stream.
     pub stream: bool,
     /// The longest silence of a stream; a reply that does not stream has five times as long.
-    pub idle_timeout: Duration,
+    pub idle: Duration,
     /// The role that runs, told to loopback addresses only.
     pub role: String,
     /// Which of the model's reasoning is sent back to it.
@@ -69,7 +73,7 @@ impl OpenAiConfig {
             api_key: None,
             headers: BTreeMap::new(),
             stream: true,
-            idle_timeout: Duration::from_secs(120),
+            idle: IDLE,
             role: String::new(),
             echo_reasoning: EchoReasoning::Auto,
             retry: RetryPolicy::default(),
@@ -121,7 +125,7 @@ impl OpenAi {
         Ok(OpenAi {
             endpoint,
             http,
-            idle: config.idle_timeout,
+            idle: config.idle,
             retry: config.retry,
             dialect: Dialect { stream: config.stream, stream_usage: true, echo, reasoning_field },
             learns_echo: config.echo_reasoning == EchoReasoning::Auto,
@@ -135,8 +139,9 @@ impl OpenAi {
     ) -> Result<Completion, ProviderError> {
         let (retry, url) = (self.retry.clone(), self.endpoint.shown.clone());
         let mut attempts = Attempts::new(&retry, &url);
-        let mut stream = self.dialect.stream;
+        let mut whole = false;
         loop {
+            let stream = self.dialect.stream && !whole;
             let fault = match self.attempt(request, stream, progress).await {
                 Ok(completion) => return Ok(completion),
                 Err(fault) => fault,
@@ -146,9 +151,9 @@ impl OpenAi {
             {
                 return Ok(completion);
             }
-            if fault == Fault::Empty && stream {
+            if fault == Fault::Empty && !whole {
                 // Some endpoints can say only in one piece what they have to say.
-                stream = false;
+                whole = true;
             } else if !self.learn(&fault) {
                 attempts.failed(fault, progress).await?;
             }
@@ -176,6 +181,10 @@ impl OpenAi {
         let Fault::Status { status: 400 | 422, complaint, .. } = fault else { return false };
         if self.dialect.stream_usage && complaint.message.contains("stream_options") {
             self.dialect.stream_usage = false;
+            return true;
+        }
+        if self.dialect.stream && complaint.is_about_streaming() {
+            self.dialect.stream = false;
             return true;
         }
         let about_reasoning = ["reasoning_content", "`reasoning`", "thinking_blocks"];
@@ -206,7 +215,7 @@ async fn ask(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(Completion, Option<ReasoningField>), Fault> {
     let body = Body::new(request, dialect);
-    let events = client.chat().create_stream_byot::<_, Value>(body).await.map_err(stream::refused)?;
+    let events = client.chat().create_stream_byot::<_, Box<RawValue>>(body).await.map_err(stream::refused)?;
     let secrets = &client.config().secrets;
     let assembly = stream::read(events, secrets, progress).await?;
     let field = assembly.reasoning_field;
@@ -227,8 +236,7 @@ pub(crate) async fn read_body(
             futures_util::stream::iter(pieces.clone().into_iter().map(Ok::<_, std::convert::Infallible>));
         let response = hyper::Response::new(reqwest::Body::wrap_stream(body)).into();
         async move {
-            let events =
-                transport::events(response, Duration::MAX, &crate::secrets::Secrets::default()).await;
+            let events = body::events(response, Duration::MAX, &crate::secrets::Secrets::default()).await;
             events.map_err(|fault| OpenAIError::Boxed(Box::new(fault)))
         }
     });

@@ -5,10 +5,12 @@
 use async_openai::error::OpenAIError;
 use async_openai::types::stream::StreamResponse;
 use futures_util::StreamExt;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::assemble::Assembly;
-use super::transport::{BodyEnd, fault_of};
+use super::body::BodyEnd;
+use super::complaint;
+use super::transport::fault_of;
 use crate::provider::Progress;
 use crate::provider::fault::Fault;
 use crate::secrets::Secrets;
@@ -25,32 +27,40 @@ enum End {
 
 /// Reads to the end. What arrives is told to `progress`; after a fault none of it counts.
 pub(super) async fn read(
-    mut events: StreamResponse<Value>,
+    mut events: StreamResponse<Box<RawValue>>,
     secrets: &Secrets,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Assembly, Fault> {
     let mut assembly = Assembly::default();
-    let mut garbled = false;
+    let mut garbled = None;
     let mut end = End::Done;
     while let Some(event) = events.next().await {
         match event {
-            Ok(event) => match BodyEnd::read(&event) {
+            Ok(event) => match BodyEnd::read(event.get()) {
                 Some(BodyEnd::Clean) => end = End::Body,
                 Some(BodyEnd::Broken(reason)) => end = End::Broken(reason),
-                None => assembly.push(&event, secrets, progress)?,
+                None => assembly.push(event.get(), secrets, progress)?,
             },
-            // The library knows the end mark without blanks only.
-            Err(OpenAIError::JSONDeserialize(_, text)) if text.trim() == "[DONE]" => break,
-            // Half an event before the end of the body, or a damaged one: the end tells.
-            Err(OpenAIError::JSONDeserialize(..)) => garbled |= !assembly.is_finished(),
+            Err(OpenAIError::JSONDeserialize(_, text)) => match text.trim() {
+                // Sent to keep the connection alive.
+                "" => {}
+                // The library knows the end mark without blanks only.
+                "[DONE]" => break,
+                // Half an event before the end of the body, or a damaged one: the end tells.
+                text if !assembly.is_finished() => garbled = Some(complaint::excerpt(&secrets.clean(text))),
+                _ => {}
+            },
             Err(error) => end = End::Broken(error.to_string()),
         }
     }
-    let cut = |reason: &str| Err(Fault::Cut { reason: reason.to_owned() });
-    match end {
-        End::Broken(reason) if !assembly.is_finished() => cut(&reason),
-        End::Body if !assembly.is_finished() => cut("the stream ended before the reply was over"),
-        _ if garbled => cut("an event of the stream is not JSON"),
+    let cut = |reason| Err(Fault::Cut { reason });
+    match (end, garbled) {
+        // Even behind the reason of the end something may be missing: the rest of the calls, or of their arguments.
+        (End::Broken(reason), _) => cut(reason),
+        (End::Body, _) if !assembly.is_finished() => {
+            cut("the stream ended before the reply was over".to_owned())
+        }
+        (_, Some(event)) => cut(format!("an event of the stream is not JSON: {event}")),
         _ => Ok(assembly),
     }
 }

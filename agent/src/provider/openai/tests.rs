@@ -259,7 +259,7 @@ fn nobody_there_is_unreachable() {
         matches!(&error, ProviderError::Unreachable { reason, .. } if reason.contains("refused")),
         "{error}"
     );
-    assert_eq!(retries.len(), 2);
+    assert_eq!(retries.len(), 4);
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn a_server_that_speaks_no_tls_is_unreachable_over_tls() {
 #[test]
 fn silence_ends_an_attempt() {
     let server = Server::new(vec![Reply::Silence(Duration::from_millis(400)), ok(GOOD)]);
-    let config = OpenAiConfig { idle_timeout: Duration::from_millis(100), ..config(server.address) };
+    let config = OpenAiConfig { idle: Duration::from_millis(100), ..config(server.address) };
     let (result, retries) = ask(config);
     assert_eq!(result.unwrap().content, "Hello");
     assert_eq!(retries, ["nothing arrived for 100ms"]);

@@ -1,22 +1,19 @@
-//! One HTTP exchange: a request out, a body of events in. It replaces the client library's own service, and with it
+//! One HTTP exchange: a request out, a body of events (`body`) in. It replaces the client library's own service, and with it
 //! its retries, so that status, headers and body of every reply that is no success are kept.
 //!
 //! Apart because it is the only file that talks to the network. It judges nothing: faults go up as they are.
 
-use std::convert::Infallible;
 use std::error::Error;
 use std::pin::Pin;
 use std::time::{Duration, SystemTime};
 
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
-use bytes::Bytes;
-use futures_util::stream::{self, BoxStream, Stream, StreamExt};
-use hyper::Response as HttpResponse;
+use futures_util::StreamExt;
 use reqwest::{Client, Response};
-use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use super::body::{events, next};
 use super::complaint;
 use super::endpoint::Endpoint;
 use crate::provider::ProviderError;
@@ -28,8 +25,6 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// An error's body is read this far, and no longer than this.
 const ERROR_BODY: usize = 64 * 1024;
 const ERROR_TIME: Duration = Duration::from_secs(10);
-
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What an exchange needs to know.
 #[derive(Clone)]
@@ -91,105 +86,6 @@ impl Exchange {
     }
 }
 
-/// A reply of any kind → one whose body is a stream of events, with [`BodyEnd`] behind the last. A JSON body is one
-/// event; what is neither is a fault.
-pub(super) async fn events(response: Response, idle: Duration, secrets: &Secrets) -> Result<Response, Fault> {
-    let mut body = response.bytes_stream().boxed();
-    let mut start = Vec::new();
-    let first = loop {
-        match next(&mut body, idle).await? {
-            None => return Err(Fault::Cut { reason: "the reply has no body".to_owned() }),
-            Some(bytes) => start.extend_from_slice(&bytes),
-        }
-        // The library's reader of events panics on a byte order mark.
-        if start.starts_with(BYTE_ORDER_MARK) {
-            start.drain(..BYTE_ORDER_MARK.len());
-        }
-        let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
-        if let Some(first) = first.filter(|_| !BYTE_ORDER_MARK.starts_with(&start)) {
-            break *first;
-        }
-    };
-    // The fields of an event stream: `data:`, `event:`, `id:`, `retry:`, and comments.
-    if b":deir".contains(&first) {
-        return Ok(reply_of(with_end(start.into(), body, idle)));
-    }
-    while let Some(bytes) = next(&mut body, idle).await? {
-        start.extend_from_slice(&bytes);
-    }
-    whole(&start, secrets).map(|event| reply_of(stream::iter([Ok(event)])))
-}
-
-/// A body that came whole, as an event.
-fn whole(body: &[u8], secrets: &Secrets) -> Result<Bytes, Fault> {
-    match serde_json::from_slice::<Value>(body) {
-        Ok(value) => Ok(Bytes::from(format!("data: {value}\n\ndata: [DONE]\n\n"))),
-        Err(error) if error.is_eof() => {
-            Err(Fault::Cut { reason: "the reply ends within its JSON".to_owned() })
-        }
-        Err(_) => {
-            let text = String::from_utf8_lossy(body);
-            let start = complaint::excerpt(&secrets.clean(&text));
-            Err(Fault::Malformed { reason: format!("expected JSON or an event stream, got {start}") })
-        }
-    }
-}
-
-/// How the body of a stream ended, told to the reader as a last event: the client library tells neither that a body
-/// ended without `[DONE]` nor why a connection broke.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum BodyEnd {
-    Clean,
-    Broken(String),
-}
-
-const BODY_END: &str = "x-uwf-body-end";
-
-impl BodyEnd {
-    fn event(reason: Option<&str>) -> Bytes {
-        // The blank line ends an event that was cut off, which is then no JSON, or is whole but for its blank line.
-        Bytes::from(format!("\n\ndata: {}\n\n", json!({ BODY_END: reason })))
-    }
-
-    /// The end, if the event is one.
-    pub(super) fn read(event: &Value) -> Option<BodyEnd> {
-        match event.get(BODY_END)? {
-            Value::String(reason) => Some(BodyEnd::Broken(reason.clone())),
-            _ => Some(BodyEnd::Clean),
-        }
-    }
-}
-
-type Body = BoxStream<'static, reqwest::Result<Bytes>>;
-
-async fn next(body: &mut Body, idle: Duration) -> Result<Option<Bytes>, Fault> {
-    match timeout(idle, body.next()).await {
-        Err(_) => Err(silence(idle)),
-        Ok(None) => Ok(None),
-        Ok(Some(bytes)) => bytes.map(Some).map_err(|error| fault_of(&error)),
-    }
-}
-
-fn with_end(
-    start: Bytes,
-    body: Body,
-    idle: Duration,
-) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
-    let rest = stream::unfold(Some(body), move |body| async move {
-        let mut body = body?;
-        match next(&mut body, idle).await {
-            Ok(Some(bytes)) => Some((Ok(bytes), Some(body))),
-            Ok(None) => Some((Ok(BodyEnd::event(None)), None)),
-            Err(fault) => Some((Ok(BodyEnd::event(Some(&fault.to_string()))), None)),
-        }
-    });
-    stream::iter([Ok(start)]).chain(rest)
-}
-
-fn reply_of(body: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) -> Response {
-    Response::from(HttpResponse::new(reqwest::Body::wrap_stream(body)))
-}
-
 /// What an endpoint says with a status that is no success.
 pub(super) async fn refusal(response: Response, secrets: &Secrets) -> Fault {
     let status = response.status().as_u16();
@@ -211,7 +107,7 @@ pub(super) async fn refusal(response: Response, secrets: &Secrets) -> Fault {
     Fault::Status { status, complaint, retry_after }
 }
 
-fn silence(patience: Duration) -> Fault {
+pub(super) fn silence(patience: Duration) -> Fault {
     Fault::Cut { reason: format!("nothing arrived for {patience:?}") }
 }
 

@@ -17,7 +17,7 @@ mod read;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 pub(crate) use expect::Expect;
 
@@ -27,6 +27,7 @@ use super::ProviderError;
 use super::fault::{Complaint, Fault};
 use super::message::{Completion, Request, TokenUsage, ToolCall};
 use super::openai::{complaint, reply};
+use super::retry::asked_wait;
 
 /// A script, read and checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +68,10 @@ pub(crate) struct Entry {
     pub(crate) error: Option<ScriptedError>,
     /// The connection ends after this many bytes of the reply's body.
     pub(crate) drop_after_bytes: Option<u64>,
+    /// The connection falls silent after this many bytes of the reply's body.
+    pub(crate) stall_after_bytes: Option<u64>,
+    /// The connection is reset instead of a reply.
+    pub(crate) reset: bool,
     /// How long the endpoint is silent before it answers.
     pub(crate) delay: Duration,
     /// The reply's body as it is, instead of a completion.
@@ -90,6 +95,8 @@ pub(crate) struct ScriptedError {
     pub(crate) retry_after: Option<Duration>,
     pub(crate) message: String,
     pub(crate) code: Option<String>,
+    /// Further headers of the reply, their names in lower case: `retry-after` as a date, `retry-after-ms` …
+    pub(crate) headers: BTreeMap<String, String>,
 }
 
 /// Where a run stands in its thread: it selects the entries that are meant for it.
@@ -240,9 +247,11 @@ impl ScriptedError {
     pub(crate) fn fault(&self, body: Option<&str>) -> Fault {
         let scripted = || Complaint { code: self.code.clone(), ..Complaint::words(self.message.clone()) };
         let complaint = body.map_or_else(scripted, complaint::of_body);
+        let header = |name: &str| self.headers.get(name).map(String::as_str);
+        let asked = || asked_wait(header, SystemTime::now());
         match self.status {
             200 => Fault::InBand { complaint },
-            status => Fault::Status { status, complaint, retry_after: self.retry_after },
+            status => Fault::Status { status, complaint, retry_after: self.retry_after.or_else(asked) },
         }
     }
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hyper::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use uwf_engine::yaml::{self, Document};
 
@@ -21,11 +22,15 @@ const ENTRY: &[&str] = &[
     "expect",
     "error",
     "drop_after_bytes",
+    "stall_after_bytes",
+    "reset",
     "delay_ms",
     "body",
 ];
+/// What may stand instead of an answer, or end one early.
+const FAULTS: &[&str] = &["reset", "error", "body", "drop_after_bytes", "stall_after_bytes"];
 const CALL: &[&str] = &["id", "name", "arguments"];
-const ERROR: &[&str] = &["status", "retry_after", "message", "code"];
+const ERROR: &[&str] = &["status", "retry_after", "message", "code", "headers"];
 const USAGE: &[&str] = &["input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens"];
 const TOP: &[&str] = &["turns", "roles", "steps", "name", "description"];
 const STEP: &[&str] = &["role", "output", "expect", "usage", "delay_ms"];
@@ -116,17 +121,15 @@ impl<'d> Reader<'d> {
 
     fn entry(&mut self, pointer: &str, value: &'d Value) -> Option<Entry> {
         let map = self.object(pointer, value, ENTRY)?;
+        let bytes = ("a number of bytes", Value::as_u64 as fn(&Value) -> Option<u64>);
         let mut entry = Entry {
             at: label(pointer),
             content: self.text(pointer, map, "content"),
             reasoning: self.text(pointer, map, "reasoning").filter(|text| !text.is_empty()),
             finish_reason: self.text(pointer, map, "finish_reason"),
-            drop_after_bytes: self.get(
-                pointer,
-                map,
-                "drop_after_bytes",
-                ("a number of bytes", Value::as_u64),
-            ),
+            drop_after_bytes: self.get(pointer, map, "drop_after_bytes", bytes),
+            stall_after_bytes: self.get(pointer, map, "stall_after_bytes", bytes),
+            reset: self.get(pointer, map, "reset", ("true or false", Value::as_bool)).unwrap_or_default(),
             body: self.get(pointer, map, "body", ("a text or a mapping", raw_body)),
             ..Entry::default()
         };
@@ -145,16 +148,19 @@ impl<'d> Reader<'d> {
     fn says_something(&mut self, pointer: &str, map: &Map<String, Value>) {
         let has = |key: &&str| map.contains_key(*key);
         let answer = ["content", "tool_calls", "reasoning"].iter().find(|key| has(key));
-        let fault = ["drop_after_bytes", "error", "body"].iter().find(|key| has(key));
-        match (answer, fault) {
-            (None, None) => {
+        let faults: Vec<&str> = FAULTS.iter().copied().filter(|key| has(&key)).collect();
+        match (answer, faults.as_slice()) {
+            (None, []) => {
                 self.problem(
                     pointer,
                     "says nothing: give `content`, `tool_calls`, `error` or `body`".to_owned(),
                 );
             }
-            (Some(answer), Some(fault @ (&"error" | &"body"))) => {
+            (Some(answer), [fault @ ("error" | "body" | "reset"), ..]) => {
                 self.problem(pointer, format!("`{answer}` and `{fault}` exclude each other"));
+            }
+            (_, ["reset", fault, ..] | ["drop_after_bytes", fault @ "stall_after_bytes"]) => {
+                self.problem(pointer, format!("`{}` and `{fault}` exclude each other", faults[0]));
             }
             _ => {}
         }
@@ -193,7 +199,9 @@ impl<'d> Reader<'d> {
         let message = self.text(pointer, map, "message");
         let code = self.text(pointer, map, "code");
         let message = message.unwrap_or_else(|| "scripted error".to_owned());
-        Some(ScriptedError { status: status?, retry_after, message, code })
+        let headers = self.get(pointer, map, "headers", ("a mapping of texts that headers may be", headers));
+        let headers = headers.unwrap_or_default();
+        Some(ScriptedError { status: status?, retry_after, message, code, headers })
     }
 
     fn usage(&mut self, pointer: &str, value: &'d Value) -> TokenUsage {
@@ -325,6 +333,15 @@ fn raw_body(value: &Value) -> Option<String> {
         Value::Object(_) => Some(value.to_string()),
         _ => None,
     }
+}
+
+fn headers(value: &Value) -> Option<BTreeMap<String, String>> {
+    let header = |(name, text): (&String, &Value)| {
+        let text = text.as_str().map(str::to_owned).or_else(|| Some(text.as_number()?.to_string()))?;
+        let name = HeaderName::try_from(name).ok()?;
+        HeaderValue::from_str(&text).ok().map(|_| (name.as_str().to_owned(), text))
+    };
+    value.as_object()?.iter().map(header).collect()
 }
 
 fn seconds(value: &Value) -> Option<Duration> {

@@ -145,6 +145,28 @@ turns:
 }
 
 #[test]
+fn faults_that_exclude_each_other_are_told() {
+    for (entry, words) in [
+        ("{reset: true, content: a}", "`content` and `reset` exclude each other"),
+        ("{reset: true, error: {status: 500}}", "`reset` and `error` exclude each other"),
+        (
+            "{drop_after_bytes: 1, stall_after_bytes: 1, content: a}",
+            "`drop_after_bytes` and `stall_after_bytes`",
+        ),
+        ("{reset: maybe}", "turns[0].reset: expected true or false, got \"maybe\""),
+        (
+            "{error: {status: 429, headers: {'no header': 1}}}",
+            "expected a mapping of texts that headers may be",
+        ),
+        ("{stall_after_bytes: -1, content: a}", "expected a number of bytes, got -1"),
+    ] {
+        let problems = problems(&format!("turns: [{entry}]"));
+        assert!(problems.contains(words), "{problems}");
+    }
+    assert!(Script::parse("s", "turns: [{stall_after_bytes: 1, content: a}, {reset: true}]").is_ok());
+}
+
+#[test]
 fn a_script_is_one_of_three_kinds() {
     assert!(
         problems("turns: []").contains("line 1: turns: expected a list that is not empty, got an empty list")

@@ -1,0 +1,271 @@
+//! The body of a reply, whatever it is and however the network cuts it → a stream of whole events, one a piece, with
+//! [`BodyEnd`] behind the last.
+//!
+//! Apart because endpoints are less exact than the client library's reader of events, which gets its events from here:
+//! that reader panics on a byte order mark, never gets over a byte that is no UTF-8, does not tell how a body ended,
+//! and takes time that grows with the square of what arrives at once. Here lines end, and nothing is understood.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream, Stream, StreamExt};
+use hyper::Response as HttpResponse;
+use reqwest::Response;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::complaint;
+use super::transport::{fault_of, silence};
+use crate::provider::fault::Fault;
+use crate::secrets::Secrets;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The fields of an event; a line without a name is a comment.
+const FIELDS: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b""];
+
+pub(super) type Body = BoxStream<'static, reqwest::Result<Bytes>>;
+
+/// The next piece of a body; `None` at its end. Silence for longer than `idle` is a fault.
+pub(super) async fn next(body: &mut Body, idle: Duration) -> Result<Option<Bytes>, Fault> {
+    match timeout(idle, body.next()).await {
+        Err(_) => Err(silence(idle)),
+        Ok(None) => Ok(None),
+        Ok(Some(bytes)) => bytes.map(Some).map_err(|error| fault_of(&error)),
+    }
+}
+
+/// A reply of any kind → one whose body is a stream of events. A JSON body is one event; what is neither is a fault.
+pub(super) async fn events(response: Response, idle: Duration, secrets: &Secrets) -> Result<Response, Fault> {
+    let mut body = response.bytes_stream().boxed();
+    let mut start = Vec::new();
+    let kind = loop {
+        if start.starts_with(BYTE_ORDER_MARK) {
+            start.drain(..BYTE_ORDER_MARK.len());
+        }
+        if let Some(kind) = Kind::of(&start) {
+            break kind;
+        }
+        let cut = || Fault::Cut { reason: "the reply has no body".to_owned() };
+        start.extend_from_slice(&next(&mut body, idle).await?.ok_or_else(cut)?);
+    };
+    if let Kind::Events = kind {
+        let body = stream::iter([Ok(start.into())]).chain(body).boxed();
+        return Ok(reply_of(whole_events(body, idle)));
+    }
+    while let Some(bytes) = next(&mut body, idle).await? {
+        start.extend_from_slice(&bytes);
+    }
+    whole(&start, secrets).map(|event| reply_of(stream::iter([Ok(event)])))
+}
+
+/// What a body is.
+enum Kind {
+    Events,
+    Whole,
+}
+
+impl Kind {
+    /// As soon as the start of the body tells.
+    fn of(start: &[u8]) -> Option<Kind> {
+        if BYTE_ORDER_MARK.starts_with(start) {
+            return None;
+        }
+        let line = start.trim_ascii_start();
+        let name = line.iter().position(|byte| b":\r\n".contains(byte)).map(|end| &line[..end]);
+        match name {
+            _ if line.is_empty() => None,
+            Some(name) if FIELDS.contains(&name) => Some(Kind::Events),
+            None if FIELDS.iter().any(|field| field.starts_with(line)) => None,
+            _ => Some(Kind::Whole),
+        }
+    }
+}
+
+/// A body that came whole, as an event.
+fn whole(body: &[u8], secrets: &Secrets) -> Result<Bytes, Fault> {
+    match serde_json::from_slice::<Value>(body) {
+        Ok(value) => Ok(Bytes::from(format!("data: {value}\n\ndata: [DONE]\n\n"))),
+        Err(error) if error.is_eof() => {
+            Err(Fault::Cut { reason: "the reply ends within its JSON".to_owned() })
+        }
+        Err(_) => {
+            let text = String::from_utf8_lossy(body);
+            let start = complaint::excerpt(&secrets.clean(&text));
+            Err(Fault::Malformed { reason: format!("expected JSON or an event stream, got {start}") })
+        }
+    }
+}
+
+/// How the body of a stream ended, told to the reader as a last event.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum BodyEnd {
+    Clean,
+    Broken(String),
+}
+
+const BODY_END: &str = "{\"x-uwf-body-end\":";
+
+impl BodyEnd {
+    fn event(reason: Option<&str>) -> String {
+        format!("data: {BODY_END}{}}}\n\n", json!(reason))
+    }
+
+    /// The end, if the event is one.
+    pub(super) fn read(event: &str) -> Option<BodyEnd> {
+        let reason = event.strip_prefix(BODY_END)?.strip_suffix('}')?;
+        Some(serde_json::from_str(reason).map_or(BodyEnd::Clean, BodyEnd::Broken))
+    }
+}
+
+fn reply_of(body: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) -> Response {
+    Response::from(HttpResponse::new(reqwest::Body::wrap_stream(body)))
+}
+
+fn whole_events(body: Body, idle: Duration) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
+    let events = stream::unfold(Some((body, Cutter::default())), move |under_way| async move {
+        let (mut body, mut cutter) = under_way?;
+        Some(match next(&mut body, idle).await {
+            Ok(Some(bytes)) => (cutter.push(&bytes), Some((body, cutter))),
+            Ok(None) => (vec![cutter.finish(None)], None),
+            Err(fault) => (vec![cutter.finish(Some(&fault.to_string()))], None),
+        })
+    });
+    events.flat_map(|events| stream::iter(events.into_iter().map(Ok)))
+}
+
+/// Cuts bytes into events, as text with `\n` at the end of each line.
+#[derive(Default)]
+struct Cutter {
+    /// What came behind the last whole line.
+    held: Vec<u8>,
+    /// The lines of the event that is under way.
+    event: String,
+    /// Whether they are JSON without a field's name: some throw their errors into a stream as they are.
+    bare: bool,
+}
+
+impl Cutter {
+    /// The events that are whole with these bytes.
+    fn push(&mut self, bytes: &[u8]) -> Vec<Bytes> {
+        // What is held has no line end, save for a `\r` at its end whose `\n` may come.
+        let mut from = self.held.len().saturating_sub(1);
+        self.held.extend_from_slice(bytes);
+        let held = std::mem::take(&mut self.held);
+        let (mut events, mut start) = (Vec::new(), 0);
+        while let Some((end, next)) = line_end(&held, from) {
+            events.extend(self.line(&String::from_utf8_lossy(&held[start..end])));
+            (start, from) = (next, next);
+        }
+        self.held = held[start..].to_vec();
+        events
+    }
+
+    /// The event that ends with this line, if one does.
+    fn line(&mut self, line: &str) -> Option<Bytes> {
+        if line.is_empty() {
+            self.bare = false;
+            return (!self.event.is_empty()).then(|| Bytes::from(std::mem::take(&mut self.event) + "\n"));
+        }
+        if !self.bare && line.trim_start().starts_with('{') {
+            self.bare = true;
+            self.event.push('\n');
+        }
+        if self.bare {
+            self.event.push_str("data: ");
+        }
+        self.event.push_str(line);
+        self.event.push('\n');
+        None
+    }
+
+    /// What is left, which is half an event, or whole but for its blank line; and the end, with the reason of a break.
+    fn finish(mut self, reason: Option<&str>) -> Bytes {
+        let held = std::mem::take(&mut self.held);
+        self.line(String::from_utf8_lossy(&held).trim_end_matches('\r'));
+        Bytes::from(format!("{}\n{}", self.event, BodyEnd::event(reason)))
+    }
+}
+
+/// Where the next line ends, and where the one behind it starts. A `\r` at the very end may be half a line end.
+fn line_end(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+    let end = from + bytes[from..].iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
+    match (bytes[end], bytes.get(end + 1)) {
+        (b'\r', None) => None,
+        (b'\r', Some(b'\n')) => Some((end, end + 2)),
+        _ => Some((end, end + 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The events of a body that arrives in these pieces, with its end.
+    fn cut(pieces: &[&[u8]]) -> Vec<String> {
+        let mut cutter = Cutter::default();
+        let mut events: Vec<Bytes> = pieces.iter().flat_map(|piece| cutter.push(piece)).collect();
+        events.push(cutter.finish(None));
+        events.iter().map(|event| String::from_utf8(event.to_vec()).unwrap()).collect()
+    }
+
+    fn kind(start: &str) -> &'static str {
+        match Kind::of(start.as_bytes()) {
+            None => "more",
+            Some(Kind::Events) => "events",
+            Some(Kind::Whole) => "whole",
+        }
+    }
+
+    const END: &str = "\ndata: {\"x-uwf-body-end\":null}\n\n";
+
+    #[test]
+    fn each_event_is_one_piece_whatever_ends_its_lines() {
+        for end in ["\n", "\r\n", "\r"] {
+            let body = format!("data: a{end}data: b{end}{end}: c{end}{end}{end}data: d");
+            let expected = ["data: a\ndata: b\n\n", ": c\n\n", &format!("data: d\n{END}")];
+            assert_eq!(cut(&[body.as_bytes()]), expected, "{end:?}");
+            let bytes: Vec<&[u8]> = body.as_bytes().chunks(1).collect();
+            assert_eq!(cut(&bytes), expected, "{end:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_replaced() {
+        assert_eq!(
+            cut(&[b"data: a\xff\xc3", b"\xa9\n\n"]),
+            ["data: a\u{fffd}é\n\n".to_owned(), END.to_owned()]
+        );
+    }
+
+    #[test]
+    fn json_among_events_becomes_an_event() {
+        let events = cut(&[b"data: 1\n{\n \"a\": 1\n}\n\ndata: 2\n\n"]);
+        assert_eq!(events[..2], ["data: 1\n\ndata: {\ndata:  \"a\": 1\ndata: }\n\n", "data: 2\n\n"]);
+    }
+
+    #[test]
+    fn the_start_tells_what_a_body_is() {
+        for start in ["", " \n", "\u{feff}", "d", "dat", "retr", "event", "\n data"] {
+            assert_eq!(kind(start), "more", "{start:?}");
+        }
+        for start in [":", ": hi", "data:", "data\n", "event: x", "id: 1", "retry: 3\n", "\n\ndata: x"] {
+            assert_eq!(kind(start), "events", "{start:?}");
+        }
+        for start in ["{", "[", "<html>", "error: no such model", "datum: 1", "detail", "x", "dates"] {
+            assert_eq!(kind(start), "whole", "{start:?}");
+        }
+    }
+
+    #[test]
+    fn the_end_is_an_event_of_its_own() {
+        let event = |reason| {
+            let event = BodyEnd::event(reason);
+            BodyEnd::read(event.trim_end().strip_prefix("data: ").unwrap())
+        };
+        assert_eq!(event(None), Some(BodyEnd::Clean));
+        assert_eq!(event(Some("a \"b\"\n")), Some(BodyEnd::Broken("a \"b\"\n".to_owned())));
+        assert_eq!(BodyEnd::read("{\"choices\":[]}"), None);
+    }
+}
