@@ -95,6 +95,7 @@ const TOO_LONG_WORDS: &[&str] = &[
     "context window",
     "context size",
     "maximum context",
+    "input token count",
     "prompt is too long",
     "input is too long",
     "too many tokens",

@@ -183,8 +183,8 @@ impl Cutter {
     /// What is left, which is half an event, or whole but for its blank line; and the end, with the reason of a break.
     fn finish(mut self, reason: Option<&str>) -> Bytes {
         let held = std::mem::take(&mut self.held);
-        self.line(String::from_utf8_lossy(&held).trim_end_matches('\r'));
-        Bytes::from(format!("{}\n{}", self.event, BodyEnd::event(reason)))
+        let whole = self.line(String::from_utf8_lossy(&held).trim_end_matches('\r')).unwrap_or_default();
+        Bytes::from([&whole, self.event.as_bytes(), b"\n", BodyEnd::event(reason).as_bytes()].concat())
     }
 }
 
@@ -242,6 +242,7 @@ mod tests {
     #[test]
     fn json_among_events_becomes_an_event() {
         let events = cut(&[b"data: 1\n{\n \"a\": 1\n}\n\ndata: 2\n\n"]);
+        assert_eq!(cut(&[b"{}\n"]), [format!("\ndata: {{}}\n\n{END}")]);
         assert_eq!(events[..2], ["data: 1\n\ndata: {\ndata:  \"a\": 1\ndata: }\n\n", "data: 2\n\n"]);
     }
 

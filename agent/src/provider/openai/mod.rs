@@ -251,4 +251,6 @@ pub(crate) async fn read_body(
 }
 
 #[cfg(test)]
+mod corpus;
+#[cfg(test)]
 mod tests;

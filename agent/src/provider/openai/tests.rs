@@ -82,7 +82,7 @@ impl Server {
 }
 
 /// Reads a request whole: its head, and as much body as it says.
-fn request(stream: &mut TcpStream) -> String {
+pub(super) fn request(stream: &mut TcpStream) -> String {
     let mut request = Vec::new();
     let mut buffer = [0; 4096];
     loop {
