@@ -21,6 +21,8 @@ mod examples;
 mod failures;
 #[path = "e2e/guides.rs"]
 mod guides;
+#[path = "e2e/faults.rs"]
+mod faults;
 #[path = "e2e/interrupted.rs"]
 mod interrupted;
 #[path = "e2e/run.rs"]

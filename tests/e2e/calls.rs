@@ -1,6 +1,6 @@
 //! The call forms of `uwf-builtin`, as engines use them.
 
-use crate::site::{AGENT, Said, Site, example};
+use crate::site::{AGENT, MockServer, Said, Site, example};
 
 const PLAN: &str = "turns:\n  - content: |\n      ---\n      $status: planned\n      files: [a]\n      plan: p\n      ---\n      Body.\n";
 
@@ -103,18 +103,8 @@ fn the_scenario_files_of_other_implementations_work() {
 
 #[test]
 fn the_mock_server_serves_the_same_script() {
-    use std::io::BufRead;
     let (site, thread, mock) = site();
-    let mut server = site
-        .command(AGENT)
-        .args(["mock-server", &mock])
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut url = String::new();
-    std::io::BufReader::new(server.stdout.take().unwrap()).read_line(&mut url).unwrap();
-    let said = site.agent(&[&thread, "planner", "--base-url", url.trim(), "--model", "m"]);
-    server.kill().unwrap();
-    server.wait().unwrap();
+    let server = MockServer::start(&site, &mock);
+    let said = site.agent(&[&thread, "planner", "--base-url", &server.url, "--model", "m"]);
     assert_eq!(said.ok().reply()["frontmatter"]["plan"], "p");
 }

@@ -2,8 +2,9 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -95,6 +96,31 @@ impl Site {
     /// Every byte below the site, to look for what must not be there.
     pub(crate) fn contains(&self, needle: &str) -> Option<PathBuf> {
         find(self.dir.path(), needle.as_bytes())
+    }
+}
+
+/// A running `uwf-builtin mock-server`; it ends with the test.
+pub(crate) struct MockServer {
+    child: Child,
+    /// The base URL.
+    pub(crate) url: String,
+}
+
+impl MockServer {
+    /// Serves a script of this site.
+    pub(crate) fn start(site: &Site, script: &str) -> MockServer {
+        let mut command = site.command(AGENT);
+        let mut child = command.args(["mock-server", script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        MockServer { child, url: url.trim().to_owned() }
+    }
+}
+
+impl Drop for MockServer {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
     }
 }
 
