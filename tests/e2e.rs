@@ -25,6 +25,8 @@ mod guides;
 mod faults;
 #[path = "e2e/interrupted.rs"]
 mod interrupted;
+#[path = "e2e/requests.rs"]
+mod requests;
 #[path = "e2e/run.rs"]
 mod run;
 #[path = "e2e/sandbox.rs"]

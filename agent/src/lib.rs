@@ -6,6 +6,9 @@ mod confinement;
 mod conversation;
 mod correct;
 mod frontmatter;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod journal;
 mod mock_server;
 mod narrowing;

@@ -83,6 +83,58 @@ fn a_thread_runs_unstreamed() {
     solve(false);
 }
 
+/// Runs one role against the model of that name, which is one of the faults of `fixtures/faults.json`.
+fn review(aimock: &Aimock, model: &str, stream: bool) -> Said {
+    let site = Site::new();
+    let provider = format!("provider: {{ baseUrl: '{}', apiKey: local, stream: {stream} }}\n", aimock.url);
+    site.write("home/.uwf/agents/builtin.yaml", &format!("{provider}model: {model}\n"));
+    let workflow = example("solve-issue/workflow.yaml");
+    site.agent(&["run", &workflow, "--role", "reviewer", "-p", TASK, "--format", "json"])
+}
+
+fn errors(stream: bool) {
+    let Some(aimock) = start() else { return };
+    let said = review(&aimock, "busy", stream).ok();
+    assert_eq!(said.json()["body"], "After all.\n");
+    assert!(said.err.contains("429") && said.err.contains("503"), "{}", said.err);
+    for (model, words) in
+        [("closed", "answered 401: You have no access"), ("small", "longer than the model's context window")]
+    {
+        let said = review(&aimock, model, stream).code(5);
+        assert!(said.json()["errorMessage"].as_str().unwrap().contains(words), "{}", said.err);
+    }
+}
+
+#[test]
+fn errors_streamed() {
+    errors(true);
+}
+
+#[test]
+fn errors_unstreamed() {
+    errors(false);
+}
+
+#[test]
+fn a_stream_that_it_cuts_off_is_asked_for_again() {
+    let Some(aimock) = start() else { return };
+    let said = review(&aimock, "flaky", true).ok();
+    assert_eq!(said.json()["body"], "Whole.\n", "{}", said.err);
+    assert_eq!(said.json()["usage"]["turns"], 1);
+}
+
+#[test]
+fn a_slow_stream_is_waited_for() {
+    let Some(aimock) = start() else { return };
+    for stream in [true, false] {
+        let said = review(&aimock, "slow", stream).ok();
+        assert_eq!(
+            (&said.json()["body"], &said.json()["usage"]["turns"]),
+            (&"In my own time.\n".into(), &2.into())
+        );
+    }
+}
+
 #[test]
 fn one_role_runs_stand_alone() {
     let Some(aimock) = start() else { return };

@@ -3,7 +3,9 @@
 //! Apart so that the loop knows one shape only. A provider holds its own retry policy; it never touches the
 //! workspace, the journal or the store.
 
-mod fault;
+#[cfg(test)]
+mod any_order;
+pub(crate) mod fault;
 pub(crate) mod message;
 mod mock;
 pub(crate) mod openai;

@@ -399,4 +399,40 @@ proptest! {
         prop_assert_eq!(&cut.content, &content);
         prop_assert_eq!(cut, read(vec![body], &[]).unwrap());
     }
+
+    /// Nor on how the endpoint cuts what the model says into events.
+    #[test]
+    fn deltas_of_any_size_give_the_same_completion(
+        reasoning in "\\PC{0,20}",
+        content in "\\PC{0,30}",
+        arguments in proptest::collection::vec("[ -~é漢\n]{1,30}", 0..3),
+        sizes in proptest::collection::vec(1usize..8, 1..20),
+    ) {
+        let mut sizes = sizes.into_iter().cycle();
+        let mut cut = |text: &str| -> Vec<String> {
+            let characters: Vec<char> = text.chars().collect();
+            let (mut pieces, mut rest) = (Vec::new(), &characters[..]);
+            while !rest.is_empty() {
+                let (piece, behind) = rest.split_at(sizes.next().unwrap().min(rest.len()));
+                pieces.push(piece.iter().collect());
+                rest = behind;
+            }
+            pieces
+        };
+        let mut events: Vec<Value> = cut(&reasoning).iter().map(|piece| json!({"reasoning": piece})).collect();
+        events.extend(cut(&content).iter().map(|piece| json!({"content": piece})));
+        for (index, text) in arguments.iter().enumerate() {
+            let call = |id: Value, function: Value| json!({"tool_calls": [{"index": index, "id": id, "function": function}]});
+            events.push(call(json!(format!("id{index}")), json!({"name": "f"})));
+            let pieces = cut(text);
+            events.extend(pieces.iter().map(|piece| call(Value::Null, json!({"arguments": piece}))));
+        }
+        events.push(json!({}));
+        let completion = deltas(&events, json!("stop")).unwrap();
+        prop_assert_eq!(&completion.content, &content);
+        prop_assert_eq!(completion.reasoning.as_deref().unwrap_or_default(), &reasoning);
+        let given = arguments.iter().map(|text| if text.trim().is_empty() { "{}" } else { text.as_str() });
+        let got = completion.tool_calls.iter().map(|call| call.arguments.as_str());
+        prop_assert_eq!(got.collect::<Vec<_>>(), given.collect::<Vec<_>>());
+    }
 }

@@ -19,11 +19,13 @@ mod transport;
 mod wire;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::time::Duration;
 
 use async_openai::Client;
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
+use bytes::Bytes;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -224,30 +226,54 @@ async fn ask(
 
 /// The completion that a body holds, as if an endpoint had sent it in these pieces with a good status.
 pub(crate) async fn read_body(
-    pieces: Vec<bytes::Bytes>,
+    pieces: Vec<Bytes>,
     request: &Request<'_>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Completion, Fault> {
-    let setup = |error: ProviderError| Fault::Setup { reason: error.to_string() };
-    let endpoint = Endpoint::new(&OpenAiConfig::new("http://localhost")).map_err(setup)?;
-    let http = transport::client(&endpoint).map_err(setup)?;
-    let service = tower::service_fn(move |_: HttpRequestFactory| {
-        let body =
-            futures_util::stream::iter(pieces.clone().into_iter().map(Ok::<_, std::convert::Infallible>));
-        let response = hyper::Response::new(reqwest::Body::wrap_stream(body)).into();
-        async move {
-            let events = body::events(response, Duration::MAX, &crate::secrets::Secrets::default()).await;
-            events.map_err(|fault| OpenAIError::Boxed(Box::new(fault)))
-        }
-    });
-    let client = Client::build(http, endpoint).with_http_service(service);
-    let dialect = Dialect {
-        stream: true,
-        stream_usage: true,
-        echo: Echo::Never,
-        reasoning_field: ReasoningField::default(),
-    };
-    Ok(ask(&client, request, dialect, progress).await?.0)
+    let reader = BodyReader::new().map_err(|error| Fault::Setup { reason: error.to_string() })?;
+    reader.read(pieces, request, progress).await
+}
+
+/// A client without a network: bodies go in where replies would come from.
+pub(crate) struct BodyReader {
+    endpoint: Endpoint,
+    http: reqwest::Client,
+}
+
+impl BodyReader {
+    /// Fails only where no HTTP client can be made.
+    pub(crate) fn new() -> Result<BodyReader, ProviderError> {
+        let endpoint = Endpoint::new(&OpenAiConfig::new("http://localhost"))?;
+        let http = transport::client(&endpoint)?;
+        Ok(BodyReader { endpoint, http })
+    }
+
+    /// See [`read_body`].
+    pub(crate) async fn read(
+        &self,
+        pieces: Vec<Bytes>,
+        request: &Request<'_>,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Completion, Fault> {
+        let secrets = self.endpoint.secrets.clone();
+        let service = tower::service_fn(move |_: HttpRequestFactory| {
+            let pieces = pieces.clone().into_iter().map(Ok::<_, Infallible>);
+            let body = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
+            let (response, secrets) = (hyper::Response::new(body).into(), secrets.clone());
+            async move {
+                let events = body::events(response, Duration::MAX, &secrets).await;
+                events.map_err(|fault| OpenAIError::Boxed(Box::new(fault)))
+            }
+        });
+        let client = Client::build(self.http.clone(), self.endpoint.clone()).with_http_service(service);
+        let dialect = Dialect {
+            stream: true,
+            stream_usage: true,
+            echo: Echo::Never,
+            reasoning_field: ReasoningField::default(),
+        };
+        Ok(ask(&client, request, dialect, progress).await?.0)
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,149 @@
+//! Whatever an endpoint does, in any order: a role run ends in a reply, and no request of it breaks the invariant of
+//! conversations, which the loop checks before it sends one (a breach ends a run without a reply).
+
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use uwf_engine::{AdapterOutput, AgentRequest, Env, Hash, Homes, Store, thread, workflow};
+use uwf_tools::sandbox::{Level, Policy, Sandbox};
+
+use crate::role_run::{Site, role_run};
+use crate::settings::{Flags, Settings};
+
+const WORKFLOW: &str = "
+name: w
+description: d
+roles:
+  worker:
+    goal: Work.
+    frontmatter: { type: object, properties: { $status: { const: done } }, required: [$status] }
+graph:
+  $START:
+    new: { role: worker, prompt: Work. }
+  worker:
+    done: { role: $END, prompt: Done. }
+";
+
+/// A home, a store with the workflow, and a workspace.
+struct Place {
+    dir: TempDir,
+    store: Store,
+    workflow: Hash,
+    sandbox: Arc<Sandbox>,
+}
+
+fn clock() -> u64 {
+    1_795_311_855_000
+}
+
+impl Place {
+    fn new() -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("work")).unwrap();
+        let store = Store::open(&root.join("ocas"), clock).unwrap();
+        std::fs::write(root.join("w.yaml"), WORKFLOW).unwrap();
+        let resolved = workflow::resolve(&store, "w.yaml", &root).unwrap();
+        let workflow = resolved.ensure_stored(&store).unwrap();
+        let policy = Policy { level: Level::Off, ..Policy::new(root.join("work"), root.join("work")) };
+        Place { dir, store, workflow, sandbox: Arc::new(Sandbox::prepare(policy)) }
+    }
+
+    /// Plays the script in a thread of its own, on a clock that does not wait.
+    fn run(&self, turns: &[Value]) -> Result<AdapterOutput, String> {
+        let root = self.dir.path().canonicalize().unwrap();
+        let script = root.join("script.json");
+        std::fs::write(&script, json!({ "turns": turns }).to_string()).unwrap();
+        let homes = Homes { uwf: root.join("uwf"), ocas: root.join("ocas") };
+        let workspace = root.join("work");
+        let thread =
+            thread::start(&self.store, &self.workflow, "t", &workspace.display().to_string()).unwrap();
+        let settings = settings(&script, &homes.uwf);
+        let site = Site {
+            store: &self.store,
+            home: &homes.uwf,
+            workspace: &workspace,
+            settings: &settings,
+            sandbox: &self.sandbox,
+            env: Vec::new(),
+            clock,
+        };
+        let request = AgentRequest::new(thread, "worker", Some("Work.".to_owned()), None);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+        let reply = runtime.unwrap().block_on(role_run(&request, &site, &mut |_| {}));
+        reply.map_err(|error| format!("{error}: {:?}", std::error::Error::source(&error)))
+    }
+}
+
+fn settings(script: &Path, home: &Path) -> Settings {
+    let flags = Flags {
+        mock: Some(script.to_owned()),
+        max_turns: Some(8),
+        sandbox: Some(Level::Off),
+        ..Flags::default()
+    };
+    Settings::load(flags, &Env::default(), home).unwrap()
+}
+
+/// Everything that scripts can do, good and bad.
+fn entries() -> Vec<Value> {
+    let call = |id: &str, arguments: &str| json!({"id": id, "name": "list_dir", "arguments": arguments});
+    let calls = |calls: Value| json!({ "tool_calls": calls });
+    let streamed = |events: &str| json!({ "body": events });
+    vec![
+        json!({"content": "---\n$status: done\n---\nFine."}),
+        json!({"content": "It is fine."}),
+        json!({"content": "", "reasoning": "hm"}),
+        json!({"content": " \n"}),
+        json!({"content": "<think>hm</think>"}),
+        json!({"content": "<tool_call>{\"name\": \"list_dir\"}</tool_call>"}),
+        json!({"content": "---\n$status: odd\n---\n", "finish_reason": "length"}),
+        calls(json!([call("a", "{}")])),
+        calls(json!([call("a", "{}"), call("a", "{}"), call("b", "{\"path\": \"x")])),
+        calls(json!([{"name": "no_such_tool", "arguments": {}}])),
+        calls(json!([{"name": "write_file", "arguments": "not JSON"}, {"name": "list_dir"}])),
+        json!({"content": "Let me look.", "tool_calls": [call("", "")]}),
+        json!({"error": {"status": 429, "retry_after": 1}}),
+        json!({"error": {"status": 500}}),
+        json!({"error": {"status": 200, "message": "overloaded"}}),
+        json!({"error": {"status": 401}}),
+        json!({"error": {"status": 400, "code": "context_length_exceeded"}}),
+        json!({"reset": true}),
+        json!({"content": "half", "drop_after_bytes": 3}),
+        json!({"content": "half", "stall_after_bytes": 3}),
+        json!({"content": "late", "delay_ms": 500}),
+        json!({"body": "<html>"}),
+        json!({"body": {"choices": []}}),
+        json!({"body": {"choices": [{"message": {"content": null, "tool_calls": [{"function": {"name": "list_dir"}}]}}]}}),
+        streamed(
+            "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"list_dir\"}}]}}]}\n\ndata: [DONE]\n\n",
+        ),
+        streamed("data: {\"choices\":[{\"delta\":{\"content\":\"---\\n$status: do\"}}]}\n\n"),
+    ]
+}
+
+#[test]
+fn any_order_of_faults_ends_in_a_reply() {
+    let place = Place::new();
+    let script = proptest::collection::vec(proptest::sample::select(entries()), 1..14);
+    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(32) });
+    let outcome = runner.run(&script, |turns| {
+        let reply = place.run(&turns).map_err(TestCaseError::fail)?;
+        let output = &reply.frontmatter;
+        if reply.is_error {
+            prop_assert!(
+                ["answer", "budget", "provider"].iter().any(|phase| output["phase"] == *phase),
+                "{output}"
+            );
+            prop_assert!(reply.error_message.is_some_and(|error| !error.is_empty()));
+        } else {
+            prop_assert_eq!(&output["$status"], "done");
+        }
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failed| panic!("{failed}"));
+}
