@@ -6,7 +6,7 @@ use std::path::Path;
 
 use uwf_engine::Env;
 
-use super::{Endpoint, File, Flags, ProviderSettings, Settings, SettingsError};
+use super::{Endpoint, File, FileProvider, Flags, ProviderSettings, Settings, SettingsError};
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
-    fn endpoint(&self, endpoint: &Endpoint) -> [Origin; 2] {
+    fn endpoint(&self, endpoint: &Endpoint) -> [Origin; 5] {
         let Places { env, file, path, config } = *self;
         let described = if file.provider.is_some() { path } else { config };
         let url = first(&[(env.text("UWF_BASE_URL").is_some(), "UWF_BASE_URL")], described);
@@ -113,7 +113,18 @@ impl Places<'_> {
         [
             Origin { name: "provider.baseUrl", value: endpoint.base_url.clone(), from: url },
             Origin { name: "provider.apiKey", value: set.to_owned(), from: key },
+            self.own("provider.idleSeconds", endpoint.idle.as_secs(), |own| own.idle_seconds.is_some()),
+            self.own("provider.retry.tries", endpoint.retry.tries.into(), |own| own.retry.tries.is_some()),
+            self.own("provider.retry.seconds", endpoint.retry.budget.as_secs(), |own| {
+                own.retry.seconds.is_some()
+            }),
         ]
+    }
+
+    /// A figure that only the provider of the agent's own file can set.
+    fn own(&self, name: &'static str, value: u64, says: fn(&FileProvider) -> bool) -> Origin {
+        let from = first(&[(self.file.provider.as_ref().is_some_and(says), self.path)], "default");
+        Origin { name, value: value.to_string(), from }
     }
 }
 
@@ -126,7 +137,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("agents")).unwrap();
         let file = home.path().join("agents/builtin.yaml");
-        let text = "provider: { baseUrl: https://a.example/v1, apiKey: hush }\nmodel: m\nsandbox: { network: true }\n";
+        let text = "provider: { baseUrl: https://a.example/v1, apiKey: hush, retry: { tries: 2 } }\nmodel: m\nsandbox: { network: true }\n";
         std::fs::write(&file, text).unwrap();
         let env: Env = [("UWF_MODEL", "other")].into_iter().collect();
         let origins = Settings::origins(&env, home.path()).unwrap();
@@ -137,6 +148,8 @@ mod tests {
         let file = file.display().to_string();
         assert_eq!(of("model"), ("other", "UWF_MODEL"));
         assert_eq!(of("provider.apiKey"), ("set", file.as_str()));
+        assert_eq!(of("provider.retry.tries"), ("2", file.as_str()));
+        assert_eq!(of("provider.idleSeconds"), ("120", "default"));
         assert_eq!(of("sandbox.network"), ("true", file.as_str()));
         assert_eq!((of("sandbox.level"), of("budget.turns")), (("strict", "default"), ("60", "default")));
         assert!(!format!("{origins:?}").contains("hush"));

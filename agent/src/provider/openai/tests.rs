@@ -359,6 +359,68 @@ fn what_an_endpoint_refuses_is_left_out_or_added_once() {
 }
 
 #[test]
+fn an_endpoint_that_refuses_to_stream_is_asked_without_from_then_on() {
+    let refusal =
+        "{\"error\":{\"message\":\"Unsupported value: 'stream' does not support true with this model.\"}}";
+    let whole = "{\"choices\":[{\"message\":{\"content\":\"Hello\"}}]}";
+    let server = Server::new(vec![status("400 Bad Request", "", refusal), ok(whole), ok(whole)]);
+    let mut provider = OpenAi::new(config(server.address)).unwrap();
+    let messages = [Message::text(Speaker::User, Kind::Opening, "hi")];
+    for _ in 0..2 {
+        assert_eq!(complete(&mut provider, &messages).unwrap().content, "Hello");
+    }
+    let streamed =
+        server.requests().iter().map(|request| request.contains("\"stream\":true")).collect::<Vec<_>>();
+    assert_eq!(streamed, [true, false, false]);
+    let upstream = "{\"error\":{\"message\":\"upstream_model does not support images\"}}";
+    assert!(matches!(
+        refused(status("400 Bad Request", "", upstream)),
+        ProviderError::Refused { status: 400, .. }
+    ));
+}
+
+/// One completion after another, by the same provider.
+fn complete(provider: &mut OpenAi, messages: &[Message]) -> Result<Completion, ProviderError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let sampling = Sampling::default();
+    let tool_choice = ToolChoice::Auto;
+    let request = Request { messages, tools: &[], tool_choice, model: "m", sampling: &sampling };
+    runtime.block_on(provider.complete(request, &mut |_: Progress<'_>| {}))
+}
+
+#[test]
+fn reasoning_goes_back_once_its_lack_was_refused_and_in_the_field_it_came_in() {
+    let thinks = "{\"choices\":[{\"message\":{\"content\":\"a\",\"reasoning\":\"hm\"}}]}";
+    let refusal = "{\"error\":{\"message\":\"Missing `reasoning` field in the assistant message\"}}";
+    let server =
+        Server::new(vec![ok(thinks), status("400 Bad Request", "", refusal), ok(thinks), ok(thinks)]);
+    let mut provider = OpenAi::new(config(server.address)).unwrap();
+    let mut turn = Message::text(Speaker::Assistant, Kind::Turn, "");
+    turn.reasoning = Some("hm".into());
+    turn.tool_calls = vec![crate::provider::message::ToolCall {
+        id: "a".into(),
+        name: "list_dir".into(),
+        arguments: "{}".into(),
+    }];
+    let mut silent = Message { reasoning: Some(String::new()), ..turn.clone() };
+    silent.tool_calls[0].id = "b".into();
+    let task = Message::text(Speaker::User, Kind::Opening, "hi");
+    let messages = [task, turn, Message::result("a", "x"), silent, Message::result("b", "y")];
+    complete(&mut provider, &messages[..1]).unwrap();
+    complete(&mut provider, &messages).unwrap();
+    complete(&mut provider, &messages).unwrap();
+    let echoes: Vec<usize> =
+        server.requests().iter().map(|request| request.matches("\"reasoning\":\"hm\"").count()).collect();
+    assert_eq!(echoes, [0, 0, 1, 1]);
+    assert!(
+        server
+            .requests()
+            .iter()
+            .all(|request| !request.contains("reasoning_content") && !request.contains("\"reasoning\":\"\""))
+    );
+}
+
+#[test]
 fn a_failed_generation_is_read_where_it_is_a_call() {
     let body = "{\"error\":{\"message\":\"x\",\"code\":\"tool_use_failed\",\"failed_generation\":\"<function=list_dir></function>\"}}";
     let completion = against(vec![status("400 Bad Request", "", body)]).0.unwrap();
