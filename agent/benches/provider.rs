@@ -8,7 +8,11 @@
 #![expect(clippy::print_stdout, reason = "a measurement is there to be printed")]
 
 #[path = "../../tools/benches/tools/turns.rs"]
-#[expect(dead_code, reason = "the benchmark of the tools uses all of it")]
+#[expect(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "the benchmark of the tools uses all of it, and panics as it does"
+)]
 mod turns;
 
 use std::time::Duration;

@@ -148,7 +148,7 @@ impl<'d> Reader<'d> {
     fn says_something(&mut self, pointer: &str, map: &Map<String, Value>) {
         let has = |key: &&str| map.contains_key(*key);
         let answer = ["content", "tool_calls", "reasoning"].iter().find(|key| has(key));
-        let faults: Vec<&str> = FAULTS.iter().copied().filter(|key| has(&key)).collect();
+        let faults: Vec<&str> = FAULTS.iter().copied().filter(|key| has(key)).collect();
         match (answer, faults.as_slice()) {
             (None, []) => {
                 self.problem(
