@@ -112,7 +112,7 @@ fn an_endpoint_that_fails_for_ever_is_given_up() {
     }
     let tomorrow = "  - error: { status: 503, message: closed, retry_after: 86400 }\n".repeat(2);
     for run in against(&tomorrow, "", &[]) {
-        run.failed("provider", "failed 1 times, at last with: 503: closed (it asks to wait 86400 s)", 1);
+        run.failed("provider", "failed once, with: 503: closed (it asks to wait 86400 s)", 1);
     }
 }
 

@@ -77,7 +77,7 @@ pub enum ProviderError {
         message: String,
     },
     /// The endpoint went on failing until the tries or the time were used up.
-    #[error("the endpoint {url} failed {attempts} times, at last with: {last}")]
+    #[error("the endpoint {url} failed {}: {last}", times(*.attempts))]
     Exhausted {
         /// The URL that was asked.
         url: String,
@@ -111,6 +111,10 @@ pub enum ProviderError {
         /// Which entry, and what was expected.
         reason: String,
     },
+}
+
+fn times(attempts: u32) -> String {
+    if attempts == 1 { "once, with".to_owned() } else { format!("{attempts} times, at last with") }
 }
 
 impl ProviderError {
