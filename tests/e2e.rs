@@ -19,10 +19,10 @@ mod calls;
 mod examples;
 #[path = "e2e/failures.rs"]
 mod failures;
-#[path = "e2e/guides.rs"]
-mod guides;
 #[path = "e2e/faults.rs"]
 mod faults;
+#[path = "e2e/guides.rs"]
+mod guides;
 #[path = "e2e/interrupted.rs"]
 mod interrupted;
 #[path = "e2e/requests.rs"]
