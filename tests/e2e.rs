@@ -15,6 +15,8 @@ mod attacks;
 mod bad_input;
 #[path = "e2e/calls.rs"]
 mod calls;
+#[path = "e2e/continued.rs"]
+mod continued;
 #[path = "e2e/examples.rs"]
 mod examples;
 #[path = "e2e/failures.rs"]

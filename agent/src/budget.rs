@@ -6,6 +6,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::provider::message::TokenUsage;
+
 /// What a run may spend; `None` is unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
@@ -32,6 +34,14 @@ pub(crate) struct Spent {
     pub tokens: u64,
     /// Wall time.
     pub time: Duration,
+}
+
+impl Spent {
+    /// One completion more.
+    pub(crate) fn count(&mut self, usage: Option<TokenUsage>) {
+        self.turns += 1;
+        self.tokens += usage.map_or(0, |usage| usage.input_tokens + usage.output_tokens);
+    }
 }
 
 /// One of the limits, with what was spent of it, in its own unit.
@@ -83,6 +93,15 @@ impl Budget {
     /// A budget of which nothing is spent.
     pub(crate) fn new(limits: Limits) -> Budget {
         Budget { limits, warned: [0; 3], graced: false }
+    }
+
+    /// The same budget in another process: it is asked again what it was asked, so that nothing is told twice.
+    pub(crate) fn replayed(limits: Limits, asked: &[Spent]) -> Budget {
+        let mut budget = Budget::new(limits);
+        for spent in asked {
+            budget.next(*spent);
+        }
+        budget
     }
 
     /// Decides on the next turn. Asked once per turn: warnings and the grace turn are given out once.

@@ -84,6 +84,13 @@ impl Conversation {
         self.messages.push(message);
     }
 
+    /// The model has spoken. An empty turn is not repeated to the endpoint, which would refuse it.
+    pub(crate) fn hear(&mut self, message: Message) {
+        if !message.says_nothing() {
+            self.push(message);
+        }
+    }
+
     /// The opening as text, each message under `## <role>`: what the record keeps as the assembled prompt.
     pub(crate) fn assembled(&self) -> String {
         let opening = self.messages.iter().take_while(|message| message.kind == Kind::Opening);
@@ -114,10 +121,7 @@ impl Conversation {
             } else if let Some(call) = open.first() {
                 return Err(broken(format!("comes before the tool call {call:?} was answered")));
             }
-            if message.content.trim().is_empty()
-                && message.tool_calls.is_empty()
-                && message.role != Speaker::Tool
-            {
+            if message.says_nothing() && message.role != Speaker::Tool {
                 return Err(broken("is empty".into()));
             }
             for call in &message.tool_calls {

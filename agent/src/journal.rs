@@ -1,11 +1,16 @@
 //! The journal: an append-only JSONL file of one run, synced before anything in it has an effect.
 //!
 //! What was sent to the model, what came back, which tool started and how it ended: a line each, in order. After a
-//! crash at any instant the file tells how far the run came; the record is made from the same entries. The journal
-//! does not know what a store is.
+//! crash at any instant the file tells how far the run came: `resume` goes on from there, and the record is made from
+//! the same entries. A journal is locked while its run lives, so that no run is continued twice. The journal does not
+//! know what a store is.
 //!
 //! Sync policy: `append` writes, [`Journal::sync`] makes everything written so far durable (fdatasync). The loop syncs
 //! once before each request, before each tool starts, and after the last entry.
+
+mod find;
+mod name;
+mod read;
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,12 +18,18 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use uwf_engine::Hash;
+use uwf_engine::{AdapterOutput, Hash};
+use uwf_tools::Seen;
+use uwf_tools::sandbox::Enforced;
 
+pub(crate) use self::find::{FindError, Journals, PassedOver, Prompt, Wanted};
+pub(crate) use self::name::Name;
+pub(crate) use self::read::Unreadable;
 use crate::provider::message::{Message, TokenUsage, ToolDeclaration};
+use crate::record::Failure;
 
 /// The version of the format; another version is not continued.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// One line of the journal. Times are ms since the epoch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -38,12 +49,29 @@ pub(crate) enum Entry {
         head: Hash,
         /// The edge prompt.
         prompt: String,
+        /// Whether it is engine and agent in one, so that it moves the head itself.
+        stand_alone: bool,
+        /// The directory it works in.
+        workspace: String,
         /// When it started.
         at: u64,
         /// What was set, without keys.
         settings: Value,
+        /// What its commands run under.
+        sandbox: Enforced,
         /// The tools as declared to the model.
         tools: Vec<ToolDeclaration>,
+        /// How many messages open the conversation: before they are all here, nothing has happened.
+        opening: usize,
+    },
+    /// The run was interrupted, and another process goes on with it.
+    Continued {
+        /// When.
+        at: u64,
+        /// What is set from here on.
+        settings: Value,
+        /// What commands run under from here on.
+        sandbox: Enforced,
     },
     /// Something said by our side that is no tool result.
     Said {
@@ -85,6 +113,13 @@ pub(crate) enum Entry {
         /// What the tool did, for the record.
         facts: ToolFacts,
     },
+    /// How the run ended is decided: whatever is recorded from here on is the same, however often it is tried.
+    Ended {
+        /// Why there is no answer; none when the last turn is one.
+        failure: Option<Failure>,
+        /// When.
+        at: u64,
+    },
     /// The last line: the reply, as printed.
     Replied {
         /// The AdapterOutput.
@@ -124,6 +159,9 @@ pub(crate) struct ToolFacts {
     /// What changed in the workspace, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
+    /// What the model knows of a file since then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
 }
 
 /// A file that a tool changed, with its contents: as text, or as a data URL where they are none.
@@ -137,32 +175,91 @@ pub(crate) struct FileChange {
     pub after: String,
 }
 
-/// The open journal of a run.
+impl Entry {
+    /// The raw reply stays on disk.
+    fn forget_raw(&mut self) {
+        if let Entry::Answered { raw, .. } = self {
+            *raw = Value::Null;
+        }
+    }
+
+    /// When it was written.
+    pub(crate) fn at(&self) -> u64 {
+        match self {
+            Entry::Run { at, .. }
+            | Entry::Continued { at, .. }
+            | Entry::Said { at, .. }
+            | Entry::Answered { at, .. }
+            | Entry::Started { at, .. }
+            | Entry::Finished { at, .. }
+            | Entry::Ended { at, .. }
+            | Entry::Replied { at, .. } => *at,
+        }
+    }
+}
+
+/// A stretch of a run that one process made: what held for it, and from when to when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretch<'a> {
+    /// What was set.
+    pub settings: &'a Value,
+    /// What commands ran under.
+    pub sandbox: &'a Enforced,
+    /// Its first entry.
+    pub from: u64,
+    /// Its last entry.
+    pub until: u64,
+}
+
+impl Stretch<'_> {
+    /// How long it was, in ms; 0 when the clock went backwards.
+    pub(crate) fn worked(&self) -> u64 {
+        self.until.saturating_sub(self.from)
+    }
+}
+
+/// The stretches of a run, in order: one, and one more for each time it was continued.
+pub(crate) fn stretches(entries: &[Entry]) -> Vec<Stretch<'_>> {
+    let mut stretches: Vec<Stretch<'_>> = Vec::new();
+    for entry in entries {
+        match entry {
+            Entry::Run { settings, sandbox, at, .. } | Entry::Continued { settings, sandbox, at } => {
+                stretches.push(Stretch { settings, sandbox, from: *at, until: *at });
+            }
+            entry => stretches.iter_mut().last().into_iter().for_each(|last| last.until = entry.at()),
+        }
+    }
+    stretches
+}
+
+/// The open journal of a run; its file is locked as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    session: String,
+    name: Name,
     path: PathBuf,
     file: File,
     entries: Vec<Entry>,
 }
 
 impl Journal {
-    /// Creates `<dir>/<session>.jsonl`, readable by its owner alone.
+    /// Creates the file in `dir`, readable by its owner alone.
     ///
     /// # Errors
-    /// The directory cannot be made or the file exists.
-    pub(crate) fn create(dir: &Path, session: &str) -> io::Result<Journal> {
+    /// The disk's, and when the file is there already.
+    pub(crate) fn create(dir: &Path, name: Name) -> io::Result<Journal> {
         use std::os::unix::fs::OpenOptionsExt;
         std::fs::create_dir_all(dir)?;
-        let path = dir.join(format!("{session}.jsonl"));
+        let path = dir.join(name.to_string());
         let file = File::options().append(true).create_new(true).mode(0o600).open(&path)?;
+        // Until here it is empty, and an empty journal is nobody's to take.
+        file.lock()?;
         File::open(dir)?.sync_all()?;
-        Ok(Journal { session: session.to_owned(), path, file, entries: Vec::new() })
+        Ok(Journal { name, path, file, entries: Vec::new() })
     }
 
     /// The session's id.
     pub(crate) fn session(&self) -> &str {
-        &self.session
+        self.name.session.as_str()
     }
 
     /// Where it is.
@@ -170,9 +267,20 @@ impl Journal {
         &self.path
     }
 
+    /// Where the full outputs of its commands are until they are recorded.
+    pub(crate) fn spool_dir(&self) -> PathBuf {
+        name::spool_dir(&self.path)
+    }
+
     /// What was appended, in order; the raw replies are on disk only.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// The reply, when the run is over.
+    pub(crate) fn reply(&self) -> Option<AdapterOutput> {
+        let Some(Entry::Replied { reply, .. }) = self.entries.last() else { return None };
+        serde_json::from_value(reply.clone()).ok()
     }
 
     /// Writes one line. It is durable after the next [`Journal::sync`].
@@ -183,9 +291,7 @@ impl Journal {
         let mut line = serde_json::to_vec(&entry)?;
         line.push(b'\n');
         self.file.write_all(&line)?;
-        if let Entry::Answered { raw, .. } = &mut entry {
-            *raw = Value::Null;
-        }
+        entry.forget_raw();
         self.entries.push(entry);
         Ok(())
     }
@@ -200,43 +306,5 @@ impl Journal {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::provider::message::{Kind, Speaker};
-
-    #[test]
-    fn lines_read_back_as_they_were_said() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::create(dir.path(), "s1").unwrap();
-        let message = Message::text(Speaker::User, Kind::Opening, "line\nbreak ☂");
-        journal.append(Entry::Said { message: message.clone(), at: 7 }).unwrap();
-        journal.append(Entry::Started { call_id: "a".into(), at: 8 }).unwrap();
-        journal.sync().unwrap();
-        let text = std::fs::read_to_string(journal.path()).unwrap();
-        let entries: Vec<Entry> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert!(matches!(&entries[0], Entry::Said { message: read, at: 7 } if *read == message));
-        assert!(matches!(&entries[1], Entry::Started { call_id, .. } if call_id == "a"));
-        assert_eq!(entries.len(), journal.entries().len());
-    }
-
-    #[test]
-    fn the_raw_reply_is_on_disk_and_not_in_memory() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::create(dir.path(), "s1").unwrap();
-        let message = Message::text(Speaker::Assistant, Kind::Turn, "x");
-        let raw = Value::from("as it came");
-        let (usage, finish_reason) = (None, None);
-        journal
-            .append(Entry::Answered { message, at: 1, duration_ms: 2, usage, finish_reason, raw })
-            .unwrap();
-        assert!(std::fs::read_to_string(journal.path()).unwrap().contains("as it came"));
-        assert!(matches!(&journal.entries()[0], Entry::Answered { raw: Value::Null, .. }));
-    }
-
-    #[test]
-    fn a_second_run_never_writes_into_the_first_ones_file() {
-        let dir = tempfile::tempdir().unwrap();
-        let _first = Journal::create(dir.path(), "s1").unwrap();
-        assert_eq!(Journal::create(dir.path(), "s1").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-    }
-}
+#[path = "journal_tests.rs"]
+pub(crate) mod tests;

@@ -17,6 +17,7 @@ mod provider;
 mod react;
 mod reading;
 mod record;
+mod resume;
 mod role_run;
 mod secrets;
 mod settings;

@@ -3,7 +3,9 @@
 //!
 //! `turns:` and `steps:` are played in order of arrival. `roles:` reads the header `x-uwf-role`; the requests of a
 //! role play its visits one after another, and when they are over its last visit again and again: a server sees
-//! requests, not runs, so it cannot know where a visit ends. A request that is not what its entry expects, or comes
+//! requests, not runs, so it cannot know where a visit ends. By turn instead, `turns:` are chosen by how many turns of
+//! the model a request holds: one that is sent again gets the same answer. `GET /v1/requests` tells how often
+//! each entry was asked for. A request that is not what its entry expects, or comes
 //! after the last one, is answered with 400 and the reason.
 //!
 //! Apart because it is the one thing here that listens. It listens on 127.0.0.1 only and never prints.
@@ -25,7 +27,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use serde_json::Value;
+use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -62,8 +64,12 @@ pub(crate) struct MockServer {
 #[derive(Debug)]
 struct Play {
     script: Script,
+    /// Whether a request's own turns say which entry it gets, rather than its arrival.
+    by_turn: bool,
     /// Requests so far, of each role when the script has roles.
     arrived: Mutex<BTreeMap<Option<String>, usize>>,
+    /// How often each entry was asked for, of each role as above.
+    asked: Mutex<BTreeMap<(Option<String>, usize), usize>>,
 }
 
 impl MockServer {
@@ -71,12 +77,16 @@ impl MockServer {
     ///
     /// # Errors
     /// When the port cannot be had.
-    pub(crate) fn bind(script: Script, port: u16) -> Result<(MockServer, SocketAddr), ListenError> {
+    pub(crate) fn bind(
+        script: Script,
+        port: u16,
+        by_turn: bool,
+    ) -> Result<(MockServer, SocketAddr), ListenError> {
         let failed = |source| ListenError { port, source };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let play = Arc::new(Play { script, arrived: Mutex::default() });
+        let play = Arc::new(Play { script, by_turn, arrived: Mutex::default(), asked: Mutex::default() });
         Ok((MockServer { listener, play }, address))
     }
 
@@ -127,6 +137,7 @@ impl Play {
     async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, Reset> {
         match (request.method(), request.uri().path()) {
             (&Method::GET, "/v1/models" | "/models") => Ok(whole(200, &wire::models())),
+            (&Method::GET, "/v1/requests") => Ok(whole(200, &self.requests())),
             (&Method::POST, "/v1/chat/completions" | "/chat/completions") => self.complete(request).await,
             (method, path) => {
                 Ok(whole(404, &wire::error(&format!("there is no {method} {path} here"), None)))
@@ -147,7 +158,7 @@ impl Play {
             Ok(asked) => asked,
             Err(reason) => return refused(reason),
         };
-        let index = self.arrival(role.clone());
+        let index = self.index(&asked, role.clone());
         let entry = match self.script.arrival(role.as_deref(), index) {
             Ok(entry) => entry,
             Err(error) => return refused(error.to_string()),
@@ -159,11 +170,29 @@ impl Play {
         if entry.reset { Err(Reset) } else { Ok(reply(entry, &asked, index)) }
     }
 
+    /// Which entry this request gets, from 0.
+    fn index(&self, asked: &wire::Asked, role: Option<String>) -> usize {
+        let role = role.filter(|_| self.script.counts_by_role());
+        let arrival = self.arrival(role.clone());
+        let index = if self.by_turn { asked.request().turns() } else { arrival };
+        *self.asked.lock().unwrap_or_else(PoisonError::into_inner).entry((role, index)).or_default() += 1;
+        index
+    }
+
+    /// How often each entry was asked for.
+    fn requests(&self) -> Value {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked
+            .iter()
+            .map(|((role, entry), times)| json!({"role": role, "entry": entry, "times": times}))
+            .collect()
+    }
+
     /// The number of this request, from 0.
     fn arrival(&self, role: Option<String>) -> usize {
         // A number is never half written: a poisoned lock holds a good one.
         let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = arrived.entry(role.filter(|_| self.script.counts_by_role())).or_default();
+        let count = arrived.entry(role).or_default();
         *count += 1;
         *count - 1
     }

@@ -13,7 +13,7 @@ fn script(text: &str) -> Script {
 
 /// Serves the script while `client` runs.
 async fn with_server<T>(text: &str, client: impl AsyncFnOnce(SocketAddr) -> T) -> T {
-    let (server, address) = MockServer::bind(script(text), 0).unwrap();
+    let (server, address) = MockServer::bind(script(text), 0, false).unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let shutdown = async { stopped.await.unwrap_or(()) };
     let (served, answer) = tokio::join!(server.run(shutdown), async {
@@ -240,6 +240,27 @@ async fn any_client_is_answered() {
 fn a_port_that_is_taken_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    let error = MockServer::bind(script("turns: [{content: a}]"), port).unwrap_err();
+    let error = MockServer::bind(script("turns: [{content: a}]"), port, false).unwrap_err();
     assert_eq!(error.to_string(), format!("the mock server cannot listen on 127.0.0.1:{port}"));
+}
+
+#[test]
+fn by_turn_a_request_that_is_sent_again_gets_the_same_answer_and_is_counted() {
+    let play = |by_turn| Play {
+        script: script("turns: [{content: a}, {content: b}]"),
+        by_turn,
+        arrived: Mutex::default(),
+        asked: Mutex::default(),
+    };
+    let (by_arrival, by_turn) = (play(false), play(true));
+    let body = serde_json::to_vec(&json!({"model": "m", "messages": [
+        {"role": "user", "content": "x"}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "y"},
+    ]}))
+    .unwrap();
+    let asked = wire::Asked::read(&body).unwrap();
+    assert_eq!([by_turn.index(&asked, None), by_turn.index(&asked, None)], [1, 1]);
+    assert_eq!([by_arrival.index(&asked, None), by_arrival.index(&asked, None)], [0, 1]);
+    let times = |entry, times| json!({"role": null, "entry": entry, "times": times});
+    assert_eq!(by_turn.requests(), json!([times(1, 2)]));
+    assert_eq!(by_arrival.requests(), json!([times(0, 1), times(1, 1)]));
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::task::JoinError;
 use uwf_engine::{AdapterOutput, Clock};
-use uwf_prompts::{DeadlineView, GraceView, NudgeView, PromptError, missing};
+use uwf_prompts::{DeadlineView, GraceView, INTERRUPTED, NudgeView, PromptError, missing};
 use uwf_tools::{Cancel, ToolOutput, ToolSpec, Toolbox};
 
 use crate::budget::{Budget, Spent, Use, Verdict};
@@ -25,7 +25,7 @@ use crate::provider::message::{
 };
 use crate::provider::{Progress, Provider, ProviderError};
 use crate::reading::{self, Reading};
-use crate::record;
+use crate::record::{self, Failure};
 use crate::secrets::Secrets;
 use crate::signals::{Signal, Signals};
 
@@ -57,6 +57,11 @@ pub(crate) enum Event<'a> {
         failed: bool,
         /// How long it took.
         took: Duration,
+    },
+    /// An interrupted run goes on.
+    Continued {
+        /// How many turns of the model are done.
+        turns: u64,
     },
     /// No edge prompt was given and the moderator has none for this role: the thread's task serves.
     NoEdgePrompt,
@@ -108,6 +113,30 @@ pub enum Stopped {
     Tool(String),
 }
 
+/// A turn of the model that is not acted on to the end.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Heard {
+    /// The calls that are to be run.
+    pub calls: Vec<ToolCall>,
+    /// What it said.
+    pub text: String,
+    /// Whether it thought aloud.
+    pub thought: bool,
+}
+
+/// Where the loop stands between two messages; a new run stands at its default.
+#[derive(Debug, Default)]
+pub(crate) struct Stand {
+    /// Reminders since the last text.
+    pub nudges: usize,
+    /// Corrections given.
+    pub corrections: usize,
+    /// The next turn is granted already, and the model was told what it must know.
+    pub admitted: Option<ToolChoice>,
+    /// The model has spoken, and nothing or not all of it was done.
+    pub heard: Option<Heard>,
+}
+
 /// A run of the loop: what it works with, and how far it is.
 pub(crate) struct React<'a> {
     /// Who completes.
@@ -140,6 +169,19 @@ pub(crate) struct React<'a> {
     pub started: Instant,
     /// What was spent.
     pub spent: Spent,
+    /// Where it stands.
+    pub stand: Stand,
+}
+
+impl Heard {
+    /// What there is to do about a turn of the model.
+    pub(crate) fn of(message: &Message) -> Heard {
+        Heard {
+            calls: message.tool_calls.clone(),
+            text: message.content.clone(),
+            thought: message.reasoning.is_some(),
+        }
+    }
 }
 
 impl React<'_> {
@@ -148,13 +190,8 @@ impl React<'_> {
     /// # Errors
     /// See [`Stopped`]. Whatever happened up to then is in the journal.
     pub(crate) async fn until_text(&mut self) -> Result<String, Stopped> {
-        let mut nudges = 0;
         loop {
-            let tool_choice = self.admit()?;
-            let Some((completion, took)) = self.complete(tool_choice).await? else { continue };
-            let calls = completion.tool_calls.clone();
-            let thought = completion.reasoning.is_some();
-            let text = self.hear(completion, took)?;
+            let Some(Heard { calls, text, thought }) = self.turn().await? else { continue };
             if !calls.is_empty() {
                 for group in groups(&calls, self.toolbox.specs()) {
                     self.act(group).await?;
@@ -162,18 +199,32 @@ impl React<'_> {
                 continue;
             }
             let missing = match reading::read(&text) {
-                Reading::Text(_) => return Ok(text),
+                Reading::Text(_) => {
+                    self.stand.nudges = 0;
+                    return Ok(text);
+                }
                 Reading::Nothing if thought => missing::ONLY_REASONING,
                 Reading::Nothing => missing::EMPTY,
                 Reading::LeakedCall => missing::TOOL_CALL,
             };
-            nudges += 1;
-            if nudges > MAX_NUDGES {
+            self.stand.nudges += 1;
+            let attempt = self.stand.nudges;
+            if attempt > MAX_NUDGES {
                 return Err(Stopped::NoAnswer(missing));
             }
-            let text = uwf_prompts::nudge(&NudgeView { missing, attempt: nudges, of: MAX_NUDGES })?;
+            let text = uwf_prompts::nudge(&NudgeView { missing, attempt, of: MAX_NUDGES })?;
             self.say(Message::text(Speaker::User, Kind::Nudge, text))?;
         }
+    }
+
+    /// The next turn of the model, or the one that an interruption left; none when its time was up.
+    async fn turn(&mut self) -> Result<Option<Heard>, Stopped> {
+        if let Some(heard) = self.stand.heard.take() {
+            return Ok(Some(heard));
+        }
+        let tool_choice = self.admit()?;
+        let Some((completion, took)) = self.complete(tool_choice).await? else { return Ok(None) };
+        self.hear(completion, took).map(Some)
     }
 
     /// Our side says something: into the journal, then into the conversation.
@@ -186,6 +237,19 @@ impl React<'_> {
         self.write(Entry::Said { message: message.clone(), at })?;
         self.conversation.push(message);
         Ok(())
+    }
+
+    /// How the run ended is decided. A failure is durable before it is counted; when it was decided is returned.
+    ///
+    /// # Errors
+    /// [`Stopped::Journal`].
+    pub(crate) fn end(&mut self, failure: Option<&Failure>) -> Result<u64, Stopped> {
+        let at = (self.clock)();
+        self.write(Entry::Ended { failure: failure.cloned(), at })?;
+        if failure.is_some() {
+            self.sync()?;
+        }
+        Ok(at)
     }
 
     /// The run is over: the last line, durable before the reply is printed.
@@ -213,6 +277,9 @@ impl React<'_> {
 
     /// Asks the budget, and tells the model what it must know before its next turn.
     fn admit(&mut self) -> Result<ToolChoice, Stopped> {
+        if let Some(granted) = self.stand.admitted.take() {
+            return Ok(granted);
+        }
         self.spent.time = self.started.elapsed();
         match self.budget.next(self.spent) {
             Verdict::Go => Ok(ToolChoice::Auto),
@@ -242,36 +309,36 @@ impl React<'_> {
         let mut progress = |heard: Progress<'_>| watch(Event::Progress(heard));
         let asked = Instant::now();
         let time_left = self.budget.time_left(self.started.elapsed());
-        let mut completion = tokio::select! {
-            completion = self.provider.complete(request, &mut progress) => completion?,
-            signal = self.signals.next() => return Err(Stopped::Interrupted(signal)),
+        let answered = tokio::select! {
+            completion = self.provider.complete(request, &mut progress) => Ok(completion),
+            signal = self.signals.next() => Err(signal),
             () = passed(time_left) => return Ok(None),
+        };
+        let mut completion = match answered {
+            Ok(completion) => completion?,
+            Err(signal) => return Err(self.interrupted(signal).await),
         };
         if tool_choice == ToolChoice::None {
             completion.tool_calls.clear();
         }
-        self.spent.turns += 1;
-        self.spent.tokens += completion.usage.map_or(0, |usage| usage.input_tokens + usage.output_tokens);
+        self.spent.count(completion.usage);
         let (number, calls, took) = (self.spent.turns, completion.tool_calls.len(), asked.elapsed());
         (self.watch)(Event::Turn { number, took, calls });
         Ok(Some((completion, took)))
     }
 
-    /// The model has spoken: into the journal, then into the conversation. An empty turn is journalled and recorded,
-    /// but not repeated to the endpoint, which would refuse it.
-    fn hear(&mut self, completion: Completion, took: Duration) -> Result<String, Stopped> {
+    /// The model has spoken: into the journal, then into the conversation.
+    fn hear(&mut self, completion: Completion, took: Duration) -> Result<Heard, Stopped> {
         let Completion { content, reasoning, tool_calls, finish_reason, usage, raw } = completion;
         let (thought, text) = reading::without_thought(&content);
         let reasoning = reasoning.or(thought.map(str::to_owned));
-        let text = text.to_owned();
         let message =
-            Message { tool_calls, reasoning, ..Message::text(Speaker::Assistant, Kind::Turn, text.as_str()) };
+            Message { tool_calls, reasoning, ..Message::text(Speaker::Assistant, Kind::Turn, text) };
         let (at, duration_ms) = ((self.clock)(), millis(took));
         self.write(Entry::Answered { message: message.clone(), at, duration_ms, usage, finish_reason, raw })?;
-        if !text.trim().is_empty() || !message.tool_calls.is_empty() {
-            self.conversation.push(message);
-        }
-        Ok(text)
+        let heard = Heard::of(&message);
+        self.conversation.hear(message);
+        Ok(heard)
     }
 
     /// Runs calls side by side. That they start is on disk before any does; they are answered in their order.
@@ -286,13 +353,30 @@ impl React<'_> {
             let failed = output.is_error || output.facts.exit_code.is_some_and(|code| code != 0);
             (self.watch)(Event::Tool { title: &title, failed, took });
             let facts = record::facts(&output);
-            let message = Message::result(&call.id, self.secrets.clean(&output.text));
+            let mut text = self.secrets.clean(&output.text).into_owned();
+            if signal.is_some() && output.facts.cancelled {
+                text = format!("{}\n{INTERRUPTED}", text.trim_end());
+            }
+            let message = Message::result(&call.id, text);
             let (at, duration_ms) = ((self.clock)(), millis(took));
             self.write(Entry::Finished { message: message.clone(), at, duration_ms, facts })?;
             self.conversation.push(message);
         }
         self.sync()?;
-        signal.map_or(Ok(()), |signal| Err(Stopped::Interrupted(signal)))
+        match signal {
+            Some(signal) => Err(self.interrupted(signal).await),
+            None => Ok(()),
+        }
+    }
+
+    /// What still runs ends before we do; a second signal does not wait for it.
+    async fn interrupted(&mut self, signal: Signal) -> Stopped {
+        let toolbox = Arc::clone(&self.toolbox);
+        let closing = tokio::task::spawn_blocking(move || toolbox.close());
+        tokio::select! {
+            _ = closing => Stopped::Interrupted(signal),
+            again = self.signals.next() => Stopped::Interrupted(again),
+        }
     }
 
     /// The tools themselves, on threads of their own so that a signal, or the end of the time, can end them. A second

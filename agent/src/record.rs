@@ -13,10 +13,9 @@ use thiserror::Error;
 use uwf_engine::schema::builtin;
 use uwf_engine::{AdapterOutput, Hash, RoleContext, StepNode, Store, StoreError, ThreadError, Usage, thread};
 use uwf_tools::ToolOutput;
-use uwf_tools::sandbox::Enforced;
 
 use crate::frontmatter::Extracted;
-use crate::journal::{Entry, FileChange, ToolFacts};
+use crate::journal::{Entry, FileChange, Stretch, ToolFacts, stretches};
 use crate::provider::message::{Message, TokenUsage};
 
 /// The name under which steps say who made them.
@@ -37,7 +36,7 @@ pub(crate) enum Phase {
 }
 
 /// A run that gave no valid answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Failure {
     /// Where.
     pub phase: Phase,
@@ -49,18 +48,12 @@ pub(crate) struct Failure {
 pub(crate) struct Finished<'a> {
     /// The session, as the journal is called.
     pub session: &'a str,
-    /// The model's name.
-    pub model: &'a str,
-    /// What was set, without keys.
-    pub settings: &'a Value,
     /// The opening messages as text.
     pub assembled: String,
     /// Everything that was said and done, in order.
     pub entries: &'a [Entry],
     /// The directory it worked in.
     pub workspace: &'a str,
-    /// What commands ran under.
-    pub sandbox: &'a Enforced,
     /// How it ended.
     pub outcome: &'a Result<Extracted, Failure>,
     /// ms since the epoch.
@@ -70,10 +63,13 @@ pub(crate) struct Finished<'a> {
 impl Finished<'_> {
     /// When the run started: the time of its first entry.
     fn started_at(&self) -> u64 {
-        match self.entries.first() {
-            Some(Entry::Run { at, .. } | Entry::Said { at, .. }) => *at,
-            _ => self.completed_at,
-        }
+        self.entries.first().map_or(self.completed_at, Entry::at)
+    }
+
+    /// How long it was worked on, in ms: without the pauses after interruptions, and up to its end.
+    fn worked(&self) -> u64 {
+        let until_the_end = self.entries.split_inclusive(|entry| matches!(entry, Entry::Ended { .. })).next();
+        stretches(until_the_end.unwrap_or_default()).iter().map(Stretch::worked).sum()
     }
 }
 
@@ -155,6 +151,11 @@ pub(crate) fn settle(store: &Store, context: &RoleContext, reply: &AdapterOutput
     if reply.is_error || context.previous_attempts.is_empty() {
         return Ok(());
     }
+    let linked = thread::step_node(store, &reply.step_hash)?.previous_attempts.unwrap_or_default();
+    if !context.previous_attempts.iter().all(|attempt| linked.contains(attempt)) {
+        // A reply that is given again: there were attempts after it, and nothing else names those.
+        return Ok(());
+    }
     Ok(thread::clear_failures(store, &context.thread, &context.role_name)?)
 }
 
@@ -175,6 +176,7 @@ pub(crate) fn facts(output: &ToolOutput) -> ToolFacts {
         spool: output.facts.spool.clone(),
         undone: output.facts.undone.clone(),
         changes: output.facts.changes.iter().map(change).collect(),
+        seen: output.facts.seen.clone(),
     }
 }
 
@@ -215,7 +217,7 @@ fn output(outcome: &Result<Extracted, Failure>) -> (Value, Hash, String) {
 }
 
 fn usage(run: &Finished<'_>) -> Usage {
-    let duration = run.completed_at.saturating_sub(run.started_at()) as f64 / 1000.0;
+    let duration = run.worked() as f64 / 1000.0;
     let mut usage = Usage { turns: 0, input_tokens: 0, output_tokens: 0, duration };
     for entry in run.entries {
         if let Entry::Answered { usage: spent, .. } = entry {
@@ -231,26 +233,39 @@ fn usage(run: &Finished<'_>) -> Usage {
 fn detail(batch: &mut Batch, run: &Finished<'_>) -> Result<Hash, RecordError> {
     let mut messages = Vec::new();
     let mut turns = Vec::new();
+    let recorded = run.entries.iter().any(|entry| matches!(entry, Entry::Replied { .. }));
     for entry in run.entries {
-        let Some(turn) = turn(batch, entry)? else { continue };
+        let Some(turn) = turn(batch, entry, recorded)? else { continue };
         let hash = batch.add(builtin::UWF_TURN, turn);
         messages.push(hash);
         if matches!(entry, Entry::Answered { .. } | Entry::Finished { .. }) {
             turns.push(hash);
         }
     }
+    let stretches = stretches(run.entries);
+    let last = stretches.last();
+    let mut settings = last.map_or_else(|| json!({}), |last| last.settings.clone());
+    if stretches.len() > 1 {
+        // What held before the last interruption, each time.
+        settings["interrupted"] = stretches.iter().rev().skip(1).rev().map(interrupted).collect();
+    }
     let detail = json!({
         "sessionId": run.session,
-        "model": run.model,
-        "duration": run.completed_at.saturating_sub(run.started_at()),
+        "model": settings["model"].as_str().unwrap_or_default(),
+        "duration": run.worked(),
         "turnCount": run.entries.iter().filter(|entry| matches!(entry, Entry::Answered { .. })).count(),
         "turns": turns,
         "messages": messages,
-        "sandbox": run.sandbox,
-        "settings": run.settings,
+        "sandbox": last.map(|last| last.sandbox),
+        "settings": settings,
         "changes": changes(batch, run.entries),
     });
     Ok(batch.add(builtin::UWF_DETAIL, detail))
+}
+
+/// A stretch of the run that was cut off, with what its commands ran under.
+fn interrupted(stretch: &Stretch<'_>) -> Value {
+    json!({"startedAtMs": stretch.from, "lastAtMs": stretch.until, "sandbox": stretch.sandbox})
 }
 
 /// What changed, by path: the content before the first change of a file and after the last.
@@ -270,8 +285,8 @@ fn changes(batch: &mut Batch, entries: &[Entry]) -> Vec<Value> {
     changed.into_iter().map(node).collect()
 }
 
-/// A message as a turn node; nothing for the entries that are no messages.
-fn turn(batch: &mut Batch, entry: &Entry) -> Result<Option<Value>, RecordError> {
+/// A message as a turn node, of a run that was `recorded` before or not; nothing for the entries that are no messages.
+fn turn(batch: &mut Batch, entry: &Entry, recorded: bool) -> Result<Option<Value>, RecordError> {
     let turn = match entry {
         Entry::Said { message, at } => turn_node(message, *at),
         Entry::Answered { message, at, duration_ms, usage, .. } => {
@@ -284,12 +299,18 @@ fn turn(batch: &mut Batch, entry: &Entry) -> Result<Option<Value>, RecordError> 
             let mut turn = turn_node(message, *at);
             turn["durationMs"] = json!(duration_ms);
             turn["exitCode"] = json!(facts.exit_code);
-            if let (Some(spool), Some(call)) = (&facts.spool, &message.tool_call_id) {
-                turn["outputs"] = json!({ call: batch.text(&full_output(spool)?) });
+            if let (Some(spool), Some(call)) = (&facts.spool, &message.tool_call_id)
+                && let Some(output) = full_output(spool, recorded)?
+            {
+                turn["outputs"] = json!({ call: batch.text(&output) });
             }
             turn
         }
-        Entry::Run { .. } | Entry::Started { .. } | Entry::Replied { .. } => return Ok(None),
+        Entry::Run { .. }
+        | Entry::Continued { .. }
+        | Entry::Started { .. }
+        | Entry::Ended { .. }
+        | Entry::Replied { .. } => return Ok(None),
     };
     Ok(Some(turn))
 }
@@ -313,10 +334,15 @@ fn turn_node(message: &Message, at: u64) -> Value {
     })
 }
 
-/// The spooled output as text; bytes that are not UTF-8 become U+FFFD.
-fn full_output(spool: &std::path::Path) -> Result<String, RecordError> {
-    let read = std::fs::read(spool);
-    let bytes = read.map_err(|source| RecordError::Spool { path: spool.display().to_string(), source })?;
-    Ok(String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+/// The spooled output as text; bytes that are not UTF-8 become U+FFFD. It goes once the run is recorded: when that
+/// record was lost, there is none.
+fn full_output(spool: &std::path::Path, recorded: bool) -> Result<Option<String>, RecordError> {
+    let bytes = match std::fs::read(spool) {
+        Err(error) if recorded && error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(|source| RecordError::Spool { path: spool.display().to_string(), source })?,
+    };
+    Ok(Some(
+        String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+    ))
 }

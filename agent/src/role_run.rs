@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -17,16 +17,17 @@ use uwf_prompts::{PromptError, WorkspaceView};
 use uwf_tools::sandbox::Sandbox;
 use uwf_tools::{ToolSpec, Toolbox, ToolboxConfig, ToolboxError};
 
-use crate::budget::{Budget, Spent};
+use crate::budget::Budget;
 use crate::conversation::Conversation;
 use crate::correct;
 use crate::frontmatter::{self, ExtractError, Extracted};
-use crate::journal::{self, Entry, Journal};
+use crate::journal::{self, Entry, Journal, Name};
 use crate::outputs::Recorded;
 use crate::provider::message::ToolDeclaration;
 use crate::provider::{Mock, MockPlace, OpenAi, OpenAiConfig, Provider, ProviderError, Script};
 use crate::react::{Event, React, Stopped};
 use crate::record::{self, Failure, Finished, Phase, RecordError};
+use crate::resume::{Earlier, Stood};
 use crate::settings::{ProviderSettings, Settings, SettingsError};
 use crate::signals::Signals;
 
@@ -42,6 +43,8 @@ pub(crate) struct Site<'a> {
     pub settings: &'a Settings,
     /// What commands run in.
     pub sandbox: &'a Arc<Sandbox>,
+    /// Whether the caller is the engine, too.
+    pub stand_alone: bool,
     /// The environment that commands start from.
     pub env: Vec<(OsString, OsString)>,
     /// ms since the epoch.
@@ -63,14 +66,17 @@ pub enum RunError {
     /// The workspace cannot be opened.
     #[error(transparent)]
     Tools(#[from] ToolboxError),
-    /// The journal cannot be created.
-    #[error("cannot create a journal in {dir}")]
+    /// The journal cannot be created, or not be continued.
+    #[error("cannot write a journal in {dir}")]
     Journal {
         /// The directory.
         dir: String,
         /// The disk's reason.
         source: io::Error,
     },
+    /// An interrupted run cannot go on, since its commands cannot be confined as asked now.
+    #[error("the interrupted run cannot go on: {0}")]
+    Unconfined(String),
     /// The signal handlers cannot be installed.
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
@@ -99,7 +105,7 @@ pub enum RunError {
     },
 }
 
-/// Plays the role and records it.
+/// Plays the role and records it, or goes on with what an `earlier` process began.
 ///
 /// # Errors
 /// See [`RunError`]. A run that merely fails (no valid answer, a budget, the provider) is not an error but a reply
@@ -107,6 +113,7 @@ pub enum RunError {
 pub(crate) async fn role_run(
     request: &AgentRequest,
     site: &Site<'_>,
+    earlier: Option<Earlier>,
     watch: &mut dyn FnMut(Event<'_>),
 ) -> Result<AdapterOutput, RunError> {
     let context = thread::role_context(site.store, request)?; // 2: what this role may see
@@ -114,9 +121,12 @@ pub(crate) async fn role_run(
         watch(Event::NoEdgePrompt);
     }
     let (visit, step) = (context.visit(), context.steps.len());
-    let mut provider = provider(site.settings, MockPlace { role: &context.role_name, visit, step })?;
-    let mut react = open(&context, site, provider.as_mut(), watch)?; // 3: the opening
-    let outcome = play(&mut react, &context, site.sandbox).await; // 4 to 6: loop, answer, correction
+    let answered = earlier.as_ref().map_or(0, |earlier| earlier.stood.spent.turns);
+    let place = MockPlace { role: &context.role_name, visit, step };
+    let mut provider = provider(site.settings, place, answered)?;
+    // 3: the opening, or the journal of an interrupted run
+    let (mut react, ended) = open(&context, (site, earlier), provider.as_mut(), watch)?;
+    let outcome = play(&mut react, &context, (site.sandbox, ended)).await; // 4 to 6: loop, answer, correction
     let outcome = outcome.map_err(|source| RunError::stopped(&context, &react.journal, source))?;
     let reply = record(&context, site, &react, &outcome) // 7: the record
         .map_err(|source| RunError::unrecorded(&context, &react.journal, source))?;
@@ -124,25 +134,71 @@ pub(crate) async fn role_run(
     record::settle(site.store, &context, &reply)
         .map_err(|source| RunError::unrecorded(&context, &react.journal, source))?;
     // The full outputs of commands are in the store by now.
-    std::fs::remove_dir_all(react.journal.path().with_extension("")).ok();
+    std::fs::remove_dir_all(react.journal.spool_dir()).ok();
     Ok(reply)
 }
 
-/// From the opening to the answer, or to the reason why there is none. What still runs then is ended.
+/// Where the journals are.
+pub(crate) fn journals_dir(home: &Path) -> PathBuf {
+    home.join("sessions")
+}
+
+/// How a run ended, and when (ms since the epoch).
+type Decided = (Result<Extracted, Failure>, u64);
+
+/// How a run ended and when, if an earlier process decided it.
+type Ended = Option<(Option<Failure>, u64)>;
+
+/// From the opening to the answer, or to the reason why there is none. What still runs then is ended. What was decided
+/// before an interruption stays decided.
 async fn play(
     react: &mut React<'_>,
     context: &RoleContext,
-    sandbox: &Sandbox,
-) -> Result<Result<Extracted, Failure>, Stopped> {
-    let outcome = match unconfined(react, sandbox) {
+    (sandbox, ended): (&Sandbox, Ended),
+) -> Result<Decided, Stopped> {
+    if let Some((Some(failure), at)) = ended {
+        return Ok((Err(failure), at));
+    }
+    let outcome = match unconfined(&react.tools, sandbox) {
         Some(failure) => Err(failure),
         None => failed(answer(react, context).await)?,
     };
     react.close()?;
-    Ok(outcome)
+    let at = match ended {
+        Some((None, at)) if outcome.is_ok() => at,
+        _ => react.end(outcome.as_ref().err())?,
+    };
+    Ok((outcome, at))
+}
+
+/// The reply of a run that is over, once more; none when it is not over, or its record is gone from the store.
+///
+/// # Errors
+/// The thread or the store cannot be read.
+pub(crate) fn reply_again(
+    store: &Store,
+    request: &AgentRequest,
+    earlier: &Earlier,
+) -> Result<Option<AdapterOutput>, RunError> {
+    let Some(reply) = earlier.reply(store).map_err(ThreadError::from)? else { return Ok(None) };
+    let context = thread::role_context(store, request)?;
+    record::settle(store, &context, &reply)
+        .map_err(|source| RunError::unrecorded(&context, &earlier.journal, source))?;
+    Ok(Some(reply))
 }
 
 impl RunError {
+    /// Whether the run can be continued as it is.
+    pub(crate) fn keeps_the_run(&self) -> bool {
+        match self {
+            RunError::Stopped { source, .. } => {
+                matches!(source.as_ref(), Stopped::Interrupted(_) | Stopped::Journal { .. })
+            }
+            RunError::Unrecorded { .. } => true,
+            _ => false,
+        }
+    }
+
     fn stopped(context: &RoleContext, journal: &Journal, source: Stopped) -> RunError {
         let journal = journal.path().display().to_string();
         RunError::Stopped { role: context.role_name.clone(), journal, source: Box::new(source) }
@@ -161,14 +217,20 @@ impl RunError {
 pub(crate) fn check(settings: &Settings, workflow: &Workflow, role: &str) -> Result<(), RunError> {
     let settings = settings.for_role(workflow, role).map_err(SettingsError::from)?;
     uwf_tools::check_names(settings.tools.as_deref().unwrap_or_default())?;
-    provider(&settings, MockPlace { role, visit: 0, step: 0 })?;
+    provider(&settings, MockPlace { role, visit: 0, step: 0 }, 0)?;
     Ok(())
 }
 
-/// Whoever completes at this place.
-fn provider(settings: &Settings, place: MockPlace<'_>) -> Result<Box<dyn Provider>, ProviderError> {
+/// Whoever completes at this place, after so many completions.
+fn provider(
+    settings: &Settings,
+    place: MockPlace<'_>,
+    answered: u64,
+) -> Result<Box<dyn Provider>, ProviderError> {
     match &settings.provider {
-        ProviderSettings::Mock(script) => Ok(Box::new(Mock::new(Script::load(script)?, place)?)),
+        ProviderSettings::Mock(script) => {
+            Ok(Box::new(Mock::new(Script::load(script)?, place)?.after(answered)))
+        }
         ProviderSettings::OpenAi(endpoint) => {
             let config = OpenAiConfig { role: place.role.to_owned(), ..endpoint.config() };
             Ok(Box::new(OpenAi::new(config)?))
@@ -176,44 +238,70 @@ fn provider(settings: &Settings, place: MockPlace<'_>) -> Result<Box<dyn Provide
     }
 }
 
-/// Opens the workspace, the journal and the conversation; the opening is in the journal before the loop starts.
-fn open<'a>(
-    context: &'a RoleContext,
-    site: &'a Site<'_>,
-    provider: &'a mut dyn Provider,
-    watch: &'a mut dyn FnMut(Event<'_>),
-) -> Result<React<'a>, RunError> {
-    let signals = Signals::install().map_err(RunError::Signals)?;
-    let session = ThreadId::new((site.clock)()).to_string();
-    let sessions = site.home.join("sessions");
-    let toolbox = Toolbox::open(ToolboxConfig {
-        root: site.workspace.to_owned(),
-        allow: site.settings.tools.clone(),
-        writable: site.settings.narrowing.writable.clone(),
-        spool_dir: sessions.join(&session),
-        outputs: Arc::new(Recorded { root: site.store.root().to_owned(), clock: site.clock }),
-        hidden_env: site.settings.secrets().values(),
-        env: site.env.clone(),
-        allow_git_programs: site.settings.sandbox.git_programs,
-        limits: uwf_tools::Limits::default(),
-        sandbox: Arc::clone(site.sandbox),
-    })?;
+/// A run before its first turn, or before its next one.
+struct Opened {
+    toolbox: Toolbox,
+    tools: Vec<ToolDeclaration>,
+    journal: Journal,
+    stood: Stood,
+}
+
+/// A run that nobody has begun.
+fn begin(context: &RoleContext, site: &Site<'_>) -> Result<Opened, RunError> {
+    let sessions = journals_dir(site.home);
+    let name = Name { thread: context.thread, head: context.head, session: ThreadId::new((site.clock)()) };
+    let toolbox = toolbox(site, site.settings.tools.clone(), name.spool_dir(&sessions))?;
     let tools: Vec<ToolDeclaration> = toolbox.specs().iter().map(declare).collect();
     let conversation = converse(context, site, &toolbox)?;
     let failed = |source| RunError::Journal { dir: sessions.display().to_string(), source };
-    let mut journal = Journal::create(&sessions, &session).map_err(failed)?;
-    begin(&mut journal, context, site, &tools).map_err(failed)?;
-    for message in conversation.messages() {
-        let entry = Entry::Said { message: message.clone(), at: (site.clock)() };
-        journal.append(entry).map_err(failed)?;
+    let mut journal = Journal::create(&sessions, name).map_err(failed)?;
+    first_lines(&mut journal, context, site, (&tools, &conversation)).map_err(failed)?;
+    Ok(Opened { toolbox, tools, journal, stood: Stood { conversation, ..Stood::default() } })
+}
+
+/// A run that was begun: its own tools, of which those can be called that are allowed now.
+fn go_on(earlier: Earlier, site: &Site<'_>) -> Result<Opened, RunError> {
+    let tools = earlier.begun().tools.to_vec();
+    if let Some(refusal) = unconfined(&tools, site.sandbox).filter(|_| earlier.stood.ended.is_none()) {
+        return Err(RunError::Unconfined(refusal.error));
     }
-    Ok(React {
+    let mut names: Vec<String> = site.settings.tools.clone().unwrap_or_else(all_tools);
+    names.retain(|name| tools.iter().any(|tool| tool.name == *name));
+    let toolbox = toolbox(site, Some(names), earlier.journal.spool_dir())?;
+    let dir = journals_dir(site.home).display().to_string();
+    let set = (site.settings.describe(), site.sandbox.enforced());
+    let failed = |source| RunError::Journal { dir, source };
+    let (journal, stood) = earlier.go_on(&toolbox, set, site.clock).map_err(failed)?;
+    Ok(Opened { toolbox, tools, journal, stood })
+}
+
+fn all_tools() -> Vec<String> {
+    uwf_tools::specs().into_iter().map(|spec| spec.name.to_owned()).collect()
+}
+
+/// Opens the workspace, the journal and the conversation; the opening is in the journal before the loop starts.
+fn open<'a>(
+    context: &'a RoleContext,
+    (site, earlier): (&'a Site<'_>, Option<Earlier>),
+    provider: &'a mut dyn Provider,
+    watch: &'a mut dyn FnMut(Event<'_>),
+) -> Result<(React<'a>, Ended), RunError> {
+    let signals = Signals::install().map_err(RunError::Signals)?;
+    let Opened { toolbox, tools, journal, stood } = match earlier {
+        Some(earlier) => {
+            watch(Event::Continued { turns: earlier.stood.spent.turns });
+            go_on(earlier, site)?
+        }
+        None => begin(context, site)?,
+    };
+    let now = Instant::now();
+    let react = React {
         provider,
         toolbox: Arc::new(toolbox),
         tools,
-        conversation,
+        conversation: stood.conversation,
         journal,
-        budget: Budget::new(site.settings.limits),
+        budget: Budget::replayed(site.settings.limits, &stood.granted),
         model: &site.settings.model,
         sampling: &site.settings.sampling,
         schema: &context.schema,
@@ -221,8 +309,26 @@ fn open<'a>(
         watch,
         signals,
         clock: site.clock,
-        started: Instant::now(),
-        spent: Spent::default(),
+        started: now.checked_sub(stood.spent.time).unwrap_or(now),
+        spent: stood.spent,
+        stand: stood.stand,
+    };
+    Ok((react, stood.ended))
+}
+
+/// The tools over the workspace.
+fn toolbox(site: &Site<'_>, allow: Option<Vec<String>>, spool_dir: PathBuf) -> Result<Toolbox, ToolboxError> {
+    Toolbox::open(ToolboxConfig {
+        root: site.workspace.to_owned(),
+        allow,
+        writable: site.settings.narrowing.writable.clone(),
+        spool_dir,
+        outputs: Arc::new(Recorded { root: site.store.root().to_owned(), clock: site.clock }),
+        hidden_env: site.settings.secrets().values(),
+        env: site.env.clone(),
+        allow_git_programs: site.settings.sandbox.git_programs,
+        limits: uwf_tools::Limits::default(),
+        sandbox: Arc::clone(site.sandbox),
     })
 }
 
@@ -241,12 +347,12 @@ fn declare(spec: &ToolSpec) -> ToolDeclaration {
     }
 }
 
-/// The journal's first line: which run this is.
-fn begin(
+/// The journal's first lines: which run this is, and how it opens.
+fn first_lines(
     journal: &mut Journal,
     context: &RoleContext,
     site: &Site<'_>,
-    tools: &[ToolDeclaration],
+    (tools, conversation): (&[ToolDeclaration], &Conversation),
 ) -> io::Result<()> {
     journal.append(Entry::Run {
         version: journal::VERSION,
@@ -255,32 +361,40 @@ fn begin(
         role: context.role_name.clone(),
         head: context.head,
         prompt: context.edge_prompt.clone(),
+        stand_alone: site.stand_alone,
+        workspace: site.workspace.display().to_string(),
         at: (site.clock)(),
         settings: site.settings.describe(),
+        sandbox: site.sandbox.enforced().clone(),
         tools: tools.to_vec(),
-    })
+        opening: conversation.messages().len(),
+    })?;
+    for message in conversation.messages() {
+        journal.append(Entry::Said { message: message.clone(), at: (site.clock)() })?;
+    }
+    Ok(())
 }
 
 /// A role that may run commands does not start where they cannot be confined as asked.
-fn unconfined(react: &React<'_>, sandbox: &Sandbox) -> Option<Failure> {
-    let refusal = sandbox.refusal().filter(|_| react.tools.iter().any(|tool| tool.name == "run_command"))?;
+fn unconfined(tools: &[ToolDeclaration], sandbox: &Sandbox) -> Option<Failure> {
+    let refusal = sandbox.refusal().filter(|_| tools.iter().any(|tool| tool.name == "run_command"))?;
     Some(Failure { phase: Phase::Sandbox, error: format!("{refusal}. {}", refusal.hint()) })
 }
 
 /// Loops until a text is an answer; a text that is none is sent back with its errors.
 async fn answer(react: &mut React<'_>, context: &RoleContext) -> Result<Extracted, Stopped> {
-    let mut corrections = 0;
     loop {
         let text = react.until_text().await?;
         let error = match frontmatter::extract(&text, &context.schema, context.role.frontmatter) {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
+        let corrections = react.stand.corrections;
         if corrections == correct::MAX || matches!(error, ExtractError::Schema(_)) {
             return Err(Stopped::Refused { corrections, error, text });
         }
-        corrections += 1;
-        react.say(correct::turn(&error, &context.schema, corrections)?)?;
+        react.stand.corrections += 1;
+        react.say(correct::turn(&error, &context.schema, react.stand.corrections)?)?;
     }
 }
 
@@ -304,7 +418,7 @@ fn record(
     context: &RoleContext,
     site: &Site<'_>,
     react: &React<'_>,
-    outcome: &Result<Extracted, Failure>,
+    (outcome, completed_at): &Decided,
 ) -> Result<AdapterOutput, RecordError> {
     let workspace = site.workspace.display().to_string();
     record::write(
@@ -312,14 +426,11 @@ fn record(
         context,
         &Finished {
             session: react.journal.session(),
-            model: react.model,
-            settings: &site.settings.describe(),
             assembled: react.conversation.assembled(),
             entries: react.journal.entries(),
             workspace: &workspace,
-            sandbox: site.sandbox.enforced(),
             outcome,
-            completed_at: (site.clock)(),
+            completed_at: *completed_at,
         },
     )
 }

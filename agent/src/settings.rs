@@ -4,6 +4,7 @@
 //! Apart from `cli` so that the precedence can be read (and tested) in one place. It reads the two files and nothing
 //! else; keys are held as secrets and appear in no description of the settings.
 
+mod begun;
 mod origins;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ pub(crate) struct Flags {
     pub model: Option<String>,
     /// `--base-url`.
     pub base_url: Option<String>,
+    /// Where an interrupted run was begun, without the query; see `begun`.
+    pub begun_at: Option<String>,
     /// `--mock`.
     pub mock: Option<PathBuf>,
     /// `--max-turns`.
@@ -233,8 +236,7 @@ impl Settings {
         let provider = match &self.provider {
             ProviderSettings::Mock(script) => json!({"mock": script.display().to_string()}),
             ProviderSettings::OpenAi(endpoint) => {
-                // A query may hold a key.
-                let shown = endpoint.base_url.split('?').next();
+                let shown = without_query(&endpoint.base_url);
                 let (tries, seconds) = (endpoint.retry.tries, endpoint.retry.budget.as_secs());
                 json!({
                     "baseUrl": shown,
@@ -244,7 +246,10 @@ impl Settings {
                 })
             }
         };
-        let seconds = self.limits.time.map(|time| time.as_secs());
+        let seconds = self.limits.time.map(|time| match time.subsec_nanos() {
+            0 => json!(time.as_secs()),
+            _ => json!(time.as_secs_f64()),
+        });
         let (turns, tokens) = (self.limits.turns, self.limits.tokens);
         json!({
             "provider": provider,
@@ -291,6 +296,14 @@ impl FileRetry {
     }
 }
 
+/// A query may hold a key.
+fn without_query(base_url: &str) -> String {
+    match base_url.split_once('?') {
+        Some((shown, _)) => format!("{shown}{}", begun::QUERY),
+        None => base_url.to_owned(),
+    }
+}
+
 /// The endpoint and the model's name.
 fn endpoint(
     flags: &Flags,
@@ -307,9 +320,19 @@ fn endpoint(
     };
     let base_url = flags.base_url.clone().or_else(|| env.text("UWF_BASE_URL").map(str::to_owned));
     let configured_url = configured.as_ref().map(|provider| provider.base_url.clone());
-    let base_url = base_url.or_else(|| configured_url.clone()).ok_or(SettingsError::NoModel)?;
+    let is_configured = |url: &String| configured_url.as_deref().map(without_query).as_ref() == Some(url);
+    let begun = flags.begun_at.clone().filter(|url| !is_configured(url));
+    let base_url = base_url.or(begun).or_else(|| configured_url.clone()).ok_or(SettingsError::NoModel)?;
+    if base_url.ends_with(begun::QUERY) {
+        let why = "of the interrupted run had a query, which is not kept: pass --base-url again";
+        return Err(SettingsError::BaseUrl(why.to_owned()));
+    }
     let host = host(&base_url)?;
-    let same_host = configured_url.is_some_and(|url| self::host(&url).is_ok_and(|other| other == host));
+    let is_host = |url: &str| self::host(url).is_ok_and(|other| other == host);
+    let same_host = configured_url.is_some_and(|url| is_host(&url));
+    let elsewhere = || config.providers.values().find(|provider| is_host(&provider.base_url)).map(provided);
+    let configured = if same_host { configured } else { elsewhere() };
+    let same_host = configured.is_some();
     let configured = configured.unwrap_or_default();
     let api_key = key(env, &host, same_host.then_some(&configured))?;
     let endpoint = Endpoint {
@@ -332,14 +355,19 @@ fn from_config(config: &Config, wanted: Option<String>) -> (Option<FileProvider>
     let Some(model) = alias.and_then(|alias| config.models.get(alias)) else {
         return (None, wanted);
     };
-    let provider = config.providers.get(&model.provider).map(|provider| FileProvider {
+    let provider = config.providers.get(&model.provider).map(provided);
+    let raw = wanted.filter(|name| !config.models.contains_key(name));
+    (provider, Some(raw.unwrap_or_else(|| model.name.clone())))
+}
+
+/// A provider of `config.yaml`.
+fn provided(provider: &config::ProviderConfig) -> FileProvider {
+    FileProvider {
         base_url: provider.base_url.clone(),
         api_key: provider.api_key.clone().map(SecretString::from),
         api_key_env: provider.api_key_env.clone(),
         ..FileProvider::default()
-    });
-    let raw = wanted.filter(|name| !config.models.contains_key(name));
-    (provider, Some(raw.unwrap_or_else(|| model.name.clone())))
+    }
 }
 
 /// The key for `host`: what was set for this run, else what is configured for this very host; `OPENAI_API_KEY` goes to

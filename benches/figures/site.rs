@@ -94,7 +94,7 @@ impl Site {
     /// The agent form, without a tool call.
     pub(crate) fn role_run(&self, thread: &str) -> Vec<String> {
         let script = self.dir().join("answer.yaml").display().to_string();
-        [thread, "worker", "--prompt", "Answer.", "--mock", &script].map(str::to_owned).to_vec()
+        [thread, "worker", "--fresh", "--prompt", "Answer.", "--mock", &script].map(str::to_owned).to_vec()
     }
 
     pub(crate) fn mock_agent(&self) -> String {

@@ -41,7 +41,7 @@ fn each_template_uses_exactly_the_names_it_is_given() {
         check::<correction::Placeholder>(),
         check::<correction::Again>(),
     ]);
-    let sentences = ["missing_empty", "missing_only_reasoning", "missing_tool_call"];
+    let sentences = ["interrupted", "missing_empty", "missing_only_reasoning", "missing_tool_call"];
     let known: BTreeSet<String> =
         checked.into_iter().chain(sentences).map(|name| format!("{name}.md")).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");

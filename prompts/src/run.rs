@@ -19,6 +19,9 @@ pub mod missing {
     pub const ONLY_REASONING: &str = include_str!("../templates/missing_only_reasoning.md").trim_ascii_end();
 }
 
+/// A call was under way when the run was interrupted: what is told instead of, or below, its result.
+pub const INTERRUPTED: &str = include_str!("../templates/interrupted.md").trim_ascii_end();
+
 /// A text came that is no answer: what was missing, and what to do.
 pub fn nudge(view: &NudgeView<'_>) -> Result<String, PromptError> {
     render(&Nudge { missing: view.missing.trim(), attempt: view.attempt, of: view.of })

@@ -36,7 +36,17 @@ pub(crate) struct Said {
 
 impl Site {
     pub(crate) fn new() -> Site {
-        let site = Site { dir: tempfile::tempdir().unwrap() };
+        Site::within(tempfile::tempdir().unwrap())
+    }
+
+    /// The same in memory, where a sync costs nothing: for tests that make hundreds of runs and end processes, not
+    /// machines.
+    pub(crate) fn in_memory() -> Site {
+        Site::within(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap())
+    }
+
+    fn within(dir: tempfile::TempDir) -> Site {
+        let site = Site { dir };
         fs::create_dir(site.home()).unwrap();
         fs::create_dir(site.workspace()).unwrap();
         site
@@ -140,6 +150,14 @@ pub(crate) fn find(dir: &Path, needle: &[u8]) -> Option<PathBuf> {
         }
     }
     None
+}
+
+/// The file below `dir` whose name begins so.
+pub(crate) fn named(dir: &Path, name: &str) -> Option<PathBuf> {
+    fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).find_map(|path| match path.is_dir() {
+        true => named(&path, name),
+        false => path.file_name()?.to_str()?.starts_with(name).then_some(path),
+    })
 }
 
 impl Said {

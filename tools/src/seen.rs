@@ -50,6 +50,9 @@ pub struct Seen {
     pub hash: String,
     /// Whether all of it was shown to, or written by, the model.
     pub whole: bool,
+    /// The lines that were shown while not all of them were: first and last, from 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<(u64, u64)>,
 }
 
 /// Lines `first..=last` of a file of `total` lines, as shown.
@@ -121,7 +124,7 @@ impl SeenFiles {
     /// Takes over what an earlier part of the run knew. A hash that is none is left out: the file counts as unseen.
     pub(crate) fn remember(&self, seen: &Seen) {
         if let Ok(digest) = seen.hash.parse() {
-            let entry = Known { whole: seen.whole, ..Known::new(digest) };
+            let entry = Known { whole: seen.whole, ranges: seen.lines.clone(), digest };
             lock(&self.known).insert(PathBuf::from(&seen.path), entry);
         }
     }
@@ -148,7 +151,9 @@ impl Known {
     }
 
     fn seen(&self, path: &Path) -> Seen {
-        Seen { path: path.to_string_lossy().into_owned(), hash: self.digest.to_string(), whole: self.whole }
+        let lines = if self.whole { Vec::new() } else { self.ranges.clone() };
+        let (path, hash) = (path.to_string_lossy().into_owned(), self.digest.to_string());
+        Seen { path, hash, whole: self.whole, lines }
     }
 }
 
@@ -198,5 +203,9 @@ mod tests {
         let later = SeenFiles::default();
         later.remember(&seen);
         assert!(later.is_whole(path, digest));
+        let part = files.shown(path, Digest::of(b"y"), shown(1, 20));
+        later.remember(&part);
+        assert!(!later.is_whole(path, Digest::of(b"y")));
+        assert!(later.shown(path, Digest::of(b"y"), shown(21, 30)).whole, "pages go on adding up");
     }
 }

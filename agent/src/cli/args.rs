@@ -17,6 +17,8 @@ Examples:
   uwf-builtin run review.yaml --role reviewer -p \"Review\" --mock script.yaml
   uwf-builtin --thread 01KAB… --role reviewer --prompt \"Review\"     (how uwf calls it)
 
+A visit that was interrupted goes on where it stopped; one that was finished gives its reply again.
+
 Files: $UWF_HOME (default ~/.uwf) holds agents/builtin.yaml and config.yaml; $OCAS_HOME (default ~/.ocas) the store.
 Environment: UWF_MODEL, UWF_BASE_URL, UWF_API_KEY; OPENAI_API_KEY goes to api.openai.com alone.
   UWF_BUILTIN_ALLOW_SHELL=1 takes what sandbox there is where the strict one cannot be enforced.
@@ -24,6 +26,8 @@ Exit: 0 when a reply was printed; 1 you can mend it; 2 usage; 70 a bug of ours; 
 
 const RUN_AFTER_HELP: &str = "\
 Makes a thread of its own, runs the role once and ends the thread; the thread's id goes to stderr.
+An interrupted run goes on with --continue: what was answered is not asked again, no finished tool call runs twice, and
+options that are not typed again are those it was begun with (but for the sandbox: that is the one asked for now).
 
 Exit: 0 done; 10 suspended (a person must answer); 3 no valid answer; 4 a budget ended; 5 the provider failed;
       6 the sandbox could not be enforced; 1 you can mend it; 2 usage; 70 a bug of ours; 130/143 ended by a signal.
@@ -85,6 +89,9 @@ pub(super) struct AgentArgs {
     /// What the workflow tells the role to do now (else $UWF_EDGE_PROMPT, else what the moderator says)
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) prompt: Option<String>,
+    /// Start over: discard what an interrupted or finished run of this very visit left
+    #[arg(long)]
+    pub(super) fresh: bool,
     /// Print the whole reply, or the step's hash alone
     #[arg(long, value_enum, default_value_t = ReplyForm::Json)]
     pub(super) reply: ReplyForm,
@@ -107,17 +114,31 @@ pub(super) enum ReplyForm {
 #[command(after_long_help = RUN_AFTER_HELP)]
 pub(super) struct RunArgs {
     /// A workflow: a file, a name, or a hash in the store
-    #[arg(value_name = "WORKFLOW")]
-    pub(super) workflow: String,
+    #[arg(value_name = "WORKFLOW", required_unless_present = "continue")]
+    pub(super) workflow: Option<String>,
     /// The role to play
-    #[arg(long, value_name = "ROLE")]
-    pub(super) role: String,
+    #[arg(long, value_name = "ROLE", required_unless_present = "continue")]
+    pub(super) role: Option<String>,
     /// The task
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(super) prompt: String,
+    #[arg(
+        short,
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        required_unless_present = "continue"
+    )]
+    pub(super) prompt: Option<String>,
     /// The directory to work in (default: the current one)
     #[arg(long, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
+    /// Go on with the interrupted run of this thread
+    #[arg(
+        id = "continue",
+        long,
+        value_name = "THREAD",
+        conflicts_with_all = ["workflow", "role", "prompt", "cwd"]
+    )]
+    pub(super) thread: Option<String>,
     /// How to run.
     #[command(flatten)]
     pub(super) run: RunOptions,
@@ -194,6 +215,9 @@ pub(super) struct MockServerArgs {
     /// The port (default: any that is free)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) port: u16,
+    /// Choose the entry by the turns that a request holds, not by its arrival: one sent again gets the same answer
+    #[arg(long)]
+    pub(super) by_turn: bool,
 }
 
 /// `doctor`.
@@ -213,8 +237,9 @@ pub(super) struct DoctorArgs {
 impl AgentArgs {
     /// Whether anything of the agent form was typed.
     pub(super) fn is_given(&self) -> bool {
-        let AgentArgs { thread, role, thread_option, role_option, prompt, reply, run } = self;
+        let AgentArgs { thread, role, thread_option, role_option, prompt, fresh, reply, run } = self;
         [thread, role, thread_option, role_option, prompt].into_iter().any(Option::is_some)
+            || *fresh
             || *reply != ReplyForm::Json
             || run.flags() != Flags::default()
     }
@@ -226,6 +251,7 @@ impl RunOptions {
         Flags {
             model: self.model.clone(),
             base_url: self.base_url.clone(),
+            begun_at: None,
             mock: self.mock.clone(),
             max_turns: self.max_turns,
             max_tokens: self.max_tokens,

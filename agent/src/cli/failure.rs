@@ -31,12 +31,12 @@ impl From<RunError> for Failure {
         let (exit, hint) = match &error {
             RunError::Thread(cause) => (USER, cause.hint()),
             RunError::Provider(cause) => (USER, cause.hint().map(str::to_owned)),
+            RunError::Unconfined(_) => {
+                (USER, Some("nothing is lost; --fresh starts the run over as a new attempt".to_owned()))
+            }
             RunError::Prompt(_) => (BUG, None),
             RunError::Stopped { source, .. } => match source.as_ref() {
-                Stopped::Interrupted(signal) => (
-                    signal.exit_code(),
-                    Some("the head has not moved; the journal tells how far it came".to_owned()),
-                ),
+                Stopped::Interrupted(signal) => (signal.exit_code(), None),
                 Stopped::Journal { .. } => (USER, None),
                 _ => (BUG, None),
             },

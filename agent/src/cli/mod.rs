@@ -2,22 +2,25 @@
 //!
 //! The only place of the crate that prints. stdout carries the result and nothing else; stdin is never read.
 
+mod again;
 mod args;
 mod doctor;
 mod failure;
 mod progress;
 mod run;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
 use serde_json::{Value, json};
 use uwf_engine::cli::{Failure, OK, Process, Session, in_process, pages};
-use uwf_engine::{AgentRequest, ThreadId};
+use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 
 use self::args::{AgentArgs, Cli, Command, MockServerArgs, ReplyForm};
 use self::failure::{unknown_command, usage};
-use self::run::Bench;
+use self::run::{Bench, Run};
+use crate::journal::{Prompt, Wanted};
 use crate::mock_server::MockServer;
 use crate::provider::Script;
 use crate::signals::Signals;
@@ -49,15 +52,42 @@ pub fn main_with(process: Process<'_>) -> u8 {
 /// The agent form: one role of an engine's thread, one line on stdout.
 fn agent(args: &AgentArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
     let request = request(args, session)?;
-    let bench = Bench::open(session, &args.run)?;
-    let workspace = session.directory(None)?;
-    let reply = bench.play(&request, &workspace, session)?;
+    let reply = play(&request, args, session)?;
     let line = match args.reply {
         ReplyForm::Json => reply.to_line(),
         ReplyForm::Hash => format!("{}\n", reply.step_hash),
     };
     session.ui.print(&line)?;
     Ok(OK)
+}
+
+/// Plays the visit, goes on with it, or gives its reply again.
+fn play(
+    request: &AgentRequest,
+    args: &AgentArgs,
+    session: &mut Session<'_>,
+) -> Result<AdapterOutput, Failure> {
+    let bench = Bench::open(session)?;
+    let usual = again::usual_prompt(&bench.store, request)?.unwrap_or_default();
+    let prompt = request.prompt.as_deref().map_or(Prompt::Usual(&usual), Prompt::This);
+    let (thread, role) = (request.thread, Some(request.role.as_str()));
+    let head = thread::head(&bench.store, &thread)?.hash;
+    let wanted = Wanted { thread, head, role, prompt, stand_alone: false };
+    let earlier = if args.fresh { None } else { again::find(&bench, &wanted, session)? };
+    let begun = earlier.as_ref().map(|earlier| again::request(request.thread, earlier));
+    let request = begun.as_ref().unwrap_or(request);
+    if let Some(earlier) = &earlier
+        && let Some(reply) = again::reply(&bench, request, earlier, session)?
+    {
+        return Ok(reply);
+    }
+    let settings = bench.settings(&args.run, earlier.as_ref(), session)?;
+    let workspace = earlier.as_ref().map(|earlier| PathBuf::from(earlier.begun().workspace));
+    let workspace = session.directory(workspace.as_deref())?;
+    let stand_alone = earlier.as_ref().is_some_and(|earlier| earlier.begun().stand_alone);
+    let instead_of = args.fresh.then_some(&wanted);
+    let run = Run { request, workspace: &workspace, settings, earlier, instead_of, stand_alone };
+    bench.play(run, session)
 }
 
 /// Which thread and role are meant, in either form.
@@ -76,7 +106,7 @@ fn request(args: &AgentArgs, session: &Session<'_>) -> Result<AgentRequest, Fail
 /// Serves a script until a signal ends it; the URL is the one line on stdout.
 fn mock_server(args: &MockServerArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
     let script = Script::load(&session.cwd.join(&args.script))?;
-    let (server, address) = MockServer::bind(script, args.port)?;
+    let (server, address) = MockServer::bind(script, args.port, args.by_turn)?;
     session.ui.print(&format!("http://{address}/v1\n"))?;
     let serving = run::runtime()?.block_on(async {
         let mut signals = Signals::install()?;

@@ -22,6 +22,12 @@ pub(super) fn tell(event: Event<'_>, ui: &mut Ui<'_>) {
 
 fn line(event: Event<'_>) -> Option<String> {
     Some(match event {
+        Event::Continued { turns } => {
+            format!(
+                "continues the interrupted run, after {turns} {}",
+                if turns == 1 { "turn" } else { "turns" }
+            )
+        }
         Event::Turn { number, took, calls: 0 } => format!("turn {number}: text ({})", seconds(took)),
         Event::Turn { number, took, calls } => format!("turn {number}: {calls} calls ({})", seconds(took)),
         Event::Tool { title, failed, took } => {

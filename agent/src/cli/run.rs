@@ -1,46 +1,107 @@
 //! What a run needs, gathered once, and the stand-alone form: a thread of its own, one role, the end.
+//! What an interruption left of it is found by `again`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use uwf_engine::cli::{FAILED_STEP, Failure, OK, SUSPENDED, Session};
 use uwf_engine::lock::ThreadLock;
 use uwf_engine::moderator::SUSPEND;
-use uwf_engine::{AdapterOutput, AgentRequest, Hash, Homes, Status, Store, ThreadId, emit, thread, workflow};
+use uwf_engine::{
+    AdapterOutput, AgentRequest, Env, Hash, Homes, Status, Store, ThreadId, emit, thread, workflow,
+};
 
+use super::again;
 use super::args::{RunArgs, RunOptions};
+use super::failure::usage;
 use super::progress;
 use crate::confinement::Confinement;
+use crate::journal::{Journals, Prompt, Wanted};
 use crate::react::Event;
 use crate::record::Phase;
+use crate::resume::Earlier;
 use crate::role_run::{self, Site, role_run};
 use crate::settings::{Settings, SettingsError};
 
-/// Homes, settings and store of a run.
+/// Where a run finds its things.
 pub(super) struct Bench {
     homes: Homes,
-    settings: Settings,
-    store: Store,
+    env: Env,
+    pub(super) store: Store,
+    pub(super) journals: Journals,
+}
+
+/// One run, ready to begin or to go on.
+pub(super) struct Run<'a> {
+    pub(super) request: &'a AgentRequest,
+    pub(super) workspace: &'a Path,
+    pub(super) settings: Settings,
+    /// What an earlier process left of it.
+    pub(super) earlier: Option<Earlier>,
+    /// Journals that it makes worthless.
+    pub(super) instead_of: Option<&'a Wanted<'a>>,
+    /// Whether we are the engine, too.
+    pub(super) stand_alone: bool,
+}
+
+/// The homes, and the environment with what `$UWF_HOME/.env` adds to it.
+fn surroundings(session: &Session<'_>) -> Result<(Homes, Env), Failure> {
+    let homes = session.homes()?;
+    let env = session.env.clone().with_dotenv(&homes.uwf.join(".env"))?;
+    Ok((homes, env))
+}
+
+/// The settings of a run, after those it was begun with.
+fn settings(
+    options: &RunOptions,
+    earlier: Option<&Earlier>,
+    (homes, env): (&Homes, &Env),
+    session: &Session<'_>,
+) -> Result<Settings, Failure> {
+    let mut flags = options.flags();
+    // The journal is read from anywhere.
+    flags.mock = flags.mock.map(|script| session.cwd.join(script));
+    let flags = match earlier {
+        Some(earlier) => flags.or_begun(earlier.settings()),
+        None => flags,
+    };
+    Ok(Settings::load(flags, env, &homes.uwf)?)
 }
 
 impl Bench {
-    /// Reads the settings and opens the store.
-    pub(super) fn open(session: &Session<'_>, options: &RunOptions) -> Result<Bench, Failure> {
-        let homes = session.homes()?;
-        let env = session.env.clone().with_dotenv(&homes.uwf.join(".env"))?;
-        let settings = Settings::load(options.flags(), &env, &homes.uwf)?;
-        let store = Store::open(&homes.ocas, session.clock)?;
-        Ok(Bench { homes, settings, store })
+    /// Opens the store and lists the journals.
+    pub(super) fn open(session: &Session<'_>) -> Result<Bench, Failure> {
+        Bench::at(surroundings(session)?, session)
     }
 
-    /// Plays the role in `workspace`, telling people on stderr how it goes.
-    pub(super) fn play(
+    fn at((homes, env): (Homes, Env), session: &Session<'_>) -> Result<Bench, Failure> {
+        let store = Store::open(&homes.ocas, session.clock)?;
+        let journals = Journals::list(&role_run::journals_dir(&homes.uwf))?;
+        Ok(Bench { homes, env, store, journals })
+    }
+
+    /// The settings of a run, after those it was begun with.
+    pub(super) fn settings(
         &self,
-        request: &AgentRequest,
-        workspace: &Path,
-        session: &mut Session<'_>,
-    ) -> Result<AdapterOutput, Failure> {
-        let settings = self.role_settings(request)?;
+        options: &RunOptions,
+        earlier: Option<&Earlier>,
+        session: &Session<'_>,
+    ) -> Result<Settings, Failure> {
+        settings(options, earlier, (&self.homes, &self.env), session)
+    }
+
+    /// Plays the role, telling people on stderr how it goes.
+    pub(super) fn play(&self, run: Run<'_>, session: &mut Session<'_>) -> Result<AdapterOutput, Failure> {
+        let Run { request, workspace, settings, earlier, instead_of, stand_alone } = run;
+        let settings = self.role_settings(request, &settings)?;
+        if earlier
+            .as_ref()
+            .is_some_and(|earlier| earlier.settings()["sandbox"] != settings.sandbox.describe())
+        {
+            session
+                .ui
+                .warn("the run goes on in the sandbox that is asked for now, not in the one it was begun in");
+        }
         // Before the first thread: what starts later is inside.
         let confinement = Confinement::raise(&settings.sandbox, &self.homes, workspace, &session.env)?;
         let runtime = runtime()?;
@@ -50,21 +111,33 @@ impl Bench {
             workspace,
             settings: &settings,
             sandbox: &confinement.sandbox,
+            stand_alone,
             env: session.env.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             clock: session.clock,
         };
+        let head = |thread: &ThreadId| thread::head(&self.store, thread).ok().map(|head| head.hash);
+        self.journals.sweep(&request.thread, &head);
+        instead_of.map_or(Ok(()), |wanted| self.journals.discard(wanted))?;
         let mut tell = |event: Event<'_>| progress::tell(event, &mut session.ui);
-        let reply = runtime.block_on(role_run(request, &site, &mut tell));
+        let reply = runtime.block_on(role_run(request, &site, earlier, &mut tell));
         // After a second signal a tool may still be running: nobody waits for it.
         runtime.shutdown_background();
-        Ok(reply?)
+        reply.map_err(|error| {
+            let kept = error.keeps_the_run();
+            let failure = Failure::from(error);
+            if !kept {
+                return failure;
+            }
+            let command = again::command(&self.store, request, stand_alone);
+            failure.with_hint(format!("nothing is lost; continue with: {command}"))
+        })
     }
 
     /// The settings with what is taken away from the role.
-    fn role_settings(&self, request: &AgentRequest) -> Result<Settings, Failure> {
+    fn role_settings(&self, request: &AgentRequest, settings: &Settings) -> Result<Settings, Failure> {
         let start = thread::head(&self.store, &request.thread)?.start(&self.store)?;
         let workflow = workflow::get(&self.store, &start.workflow)?;
-        Ok(self.settings.for_role(&workflow, &request.role).map_err(SettingsError::from)?)
+        Ok(settings.for_role(&workflow, &request.role).map_err(SettingsError::from)?)
     }
 }
 
@@ -76,34 +149,94 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 
 /// `uwf-builtin run`.
 pub(super) fn stand_alone(args: &RunArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+    match (&args.thread, &args.workflow, &args.role, &args.prompt) {
+        (Some(thread), ..) => go_on(thread, args, session),
+        (None, Some(workflow), Some(role), Some(prompt)) => {
+            begin(&New { workflow, role, prompt }, args, session)
+        }
+        _ => Err(usage("a run needs WORKFLOW, --role and --prompt, or --continue".to_owned())),
+    }
+}
+
+/// What a new stand-alone run is about.
+struct New<'a> {
+    workflow: &'a str,
+    role: &'a str,
+    prompt: &'a str,
+}
+
+fn begin(new: &New<'_>, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
     let workspace = session.directory(args.cwd.as_deref())?;
-    let bench = Bench::open(session, &args.run)?;
-    let (thread, workflow) = new_thread(&bench, args, (&workspace, session))?;
+    let (homes, env) = surroundings(session)?;
+    let settings = settings(&args.run, None, (&homes, &env), session)?;
+    let bench = Bench::at((homes, env), session)?;
+    let (thread, workflow) = new_thread(&bench, new, &settings, (&workspace, session))?;
     session.ui.note(&format!("thread {thread}"));
     let lock = ThreadLock::acquire(&bench.homes.uwf, &thread, &workflow, bench.store.now())?;
     let from = thread::head(&bench.store, &thread)?.hash;
-    let request = AgentRequest::new(thread, &args.role, Some(args.prompt.clone()), None);
-    let reply = bench.play(&request, &workspace, session)?;
-    let exit = settle(&bench.store, &thread, &from, &reply)?;
+    let request = AgentRequest::new(thread, new.role, Some(new.prompt.to_owned()), None);
+    let (request, workspace) = (&request, workspace.as_path());
+    let run = Run { request, workspace, settings, earlier: None, instead_of: None, stand_alone: true };
+    let reply = bench.play(run, session)?;
+    finish(&bench, (lock, &thread, &from), &reply, session)
+}
+
+/// `uwf-builtin run --continue`: all but what is typed is taken from the journal.
+fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+    let thread: ThreadId = thread.parse()?;
+    let bench = Bench::open(session)?;
+    let workflow = thread::head(&bench.store, &thread)?.start(&bench.store)?.workflow;
+    let lock = ThreadLock::acquire(&bench.homes.uwf, &thread, &workflow, bench.store.now())?;
+    let head = thread::head(&bench.store, &thread)?.hash;
+    let wanted = Wanted { thread, head, role: None, prompt: Prompt::Any, stand_alone: true };
+    let earlier = again::find(&bench, &wanted, session)?.ok_or_else(|| nothing_interrupted(&thread))?;
+    let request = again::request(thread, &earlier);
+    let reply = match again::reply(&bench, &request, &earlier, session)? {
+        Some(reply) => reply,
+        None => {
+            let workspace = session.directory(Some(Path::new(earlier.begun().workspace)))?;
+            let settings = bench.settings(&args.run, Some(&earlier), session)?;
+            let (request, workspace, earlier) = (&request, workspace.as_path(), Some(earlier));
+            let run = Run { request, workspace, settings, earlier, instead_of: None, stand_alone: true };
+            bench.play(run, session)?
+        }
+    };
+    finish(&bench, (lock, &thread, &wanted.head), &reply, session)
+}
+
+fn nothing_interrupted(thread: &ThreadId) -> Failure {
+    let hint = format!("`uwf thread show {thread}` tells where it stands");
+    Failure::user(format!("the thread {thread} has no interrupted run of `uwf-builtin run`")).with_hint(hint)
+}
+
+/// Moves the head, gives the thread back and prints the reply.
+fn finish(
+    bench: &Bench,
+    (lock, thread, from): (ThreadLock, &ThreadId, &Hash),
+    reply: &AdapterOutput,
+    session: &mut Session<'_>,
+) -> Result<u8, Failure> {
+    let exit = settle(&bench.store, thread, from, reply)?;
     drop(lock);
-    print(&reply, session)?;
+    print(reply, session)?;
     Ok(exit)
 }
 
 /// Stores the workflow and starts the thread; nothing is written when the role cannot run.
 fn new_thread(
     bench: &Bench,
-    args: &RunArgs,
-    (workspace, session): (&PathBuf, &Session<'_>),
+    new: &New<'_>,
+    settings: &Settings,
+    (workspace, session): (&Path, &Session<'_>),
 ) -> Result<(ThreadId, Hash), Failure> {
-    let resolved = workflow::resolve(&bench.store, &args.workflow, &session.cwd)?;
+    let resolved = workflow::resolve(&bench.store, new.workflow, &session.cwd)?;
     let content = resolved.workflow(&bench.store)?;
-    thread::role_of(&content, &args.role)?;
-    thread::check_task(&args.prompt)?;
-    role_run::check(&bench.settings, &content, &args.role)?;
+    thread::role_of(&content, new.role)?;
+    thread::check_task(new.prompt)?;
+    role_run::check(settings, &content, new.role)?;
     let workflow = resolved.ensure_stored(&bench.store)?;
     let cwd = workspace.display().to_string();
-    Ok((thread::start(&bench.store, &workflow, &args.prompt, &cwd)?, workflow))
+    Ok((thread::start(&bench.store, &workflow, new.prompt, &cwd)?, workflow))
 }
 
 /// Moves the head as the reply demands; a failed step leaves the thread idle where it was. Gives the exit status.

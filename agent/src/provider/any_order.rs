@@ -71,10 +71,11 @@ impl Place {
             sandbox: &self.sandbox,
             env: Vec::new(),
             clock,
+            stand_alone: false,
         };
         let request = AgentRequest::new(thread, "worker", Some("Work.".to_owned()), None);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
-        let reply = runtime.unwrap().block_on(role_run(&request, &site, &mut |_| {}));
+        let reply = runtime.unwrap().block_on(role_run(&request, &site, None, &mut |_| {}));
         reply.map_err(|error| format!("{error}: {:?}", std::error::Error::source(&error)))
     }
 }

@@ -128,6 +128,11 @@ impl Message {
         }
     }
 
+    /// Whether there is nothing in it that an endpoint would take.
+    pub(crate) fn says_nothing(&self) -> bool {
+        self.content.trim().is_empty() && self.tool_calls.is_empty()
+    }
+
     /// The answer to the tool call `id`.
     pub(crate) fn result(id: &str, content: impl Into<String>) -> Message {
         Message { tool_call_id: Some(id.to_owned()), ..Message::text(Speaker::Tool, Kind::Result, content) }
@@ -180,6 +185,13 @@ pub(crate) struct Request<'a> {
     pub model: &'a str,
     /// How to sample.
     pub sampling: &'a Sampling,
+}
+
+impl Request<'_> {
+    /// How many turns of the model it holds.
+    pub(crate) fn turns(&self) -> usize {
+        self.messages.iter().filter(|message| message.role == Speaker::Assistant).count()
+    }
 }
 
 /// Tokens of one completion; absent where the endpoint does not tell.

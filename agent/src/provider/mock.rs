@@ -35,6 +35,16 @@ impl Mock {
         Ok(Mock { script, entries, next: 0, retry: RetryPolicy::default(), url })
     }
 
+    /// The same, after so many completions were played by an earlier process of the same run.
+    pub(crate) fn after(mut self, completions: u64) -> Mock {
+        let fails = |entry: &Entry| entry.error.is_some() || entry.drop_after_bytes.is_some();
+        for _ in 0..completions {
+            let answer = self.entries[self.next..].iter().position(|entry| !fails(entry));
+            self.next += answer.map_or(0, |answer| answer + 1);
+        }
+        self
+    }
+
     /// The next entry that fits the request, and its index.
     fn take(&mut self, request: &Request<'_>) -> Result<(usize, Entry), ProviderError> {
         let index = self.next;
@@ -166,6 +176,17 @@ mod tests {
         assert_eq!(heard[0], "1: 429: busy, 7s");
         assert!(heard[1].starts_with("2: the connection ended after 3 bytes"), "{heard:?}");
         assert!(begun.elapsed() > Duration::from_secs(7));
+    }
+
+    #[test]
+    fn a_run_that_goes_on_plays_what_comes_after_its_completions() {
+        let script = "turns: [{content: a}, {error: {status: 429}}, {drop_after_bytes: 3}, {content: b}, {content: c}]";
+        let next = |completions| {
+            let script = Script::parse("s.yaml", script).unwrap();
+            let mock = Mock::new(script, MockPlace { role: "r", visit: 0, step: 0 }).unwrap();
+            mock.after(completions).next
+        };
+        assert_eq!([0, 1, 2, 3, 4].map(next), [0, 1, 4, 5, 5]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,0 +1,74 @@
+//! What an earlier process left of a run: found, taken up again, told.
+//!
+//! Apart from `run` because an ordinary run needs nothing of it but one look into a directory.
+
+use uwf_engine::cli::{Failure, Session, USER};
+use uwf_engine::{AdapterOutput, AgentRequest, Status, Store, ThreadId, thread};
+
+use super::run::Bench;
+use crate::journal::{FindError, PassedOver, Wanted};
+use crate::resume::{self, Earlier};
+use crate::role_run;
+
+/// The edge prompt that a visit has when none is given.
+pub(super) fn usual_prompt(store: &Store, request: &AgentRequest) -> Result<Option<String>, Failure> {
+    match &request.prompt {
+        Some(_) => Ok(None),
+        None => Ok(Some(thread::role_context(store, request)?.edge_prompt)),
+    }
+}
+
+/// The run, if it was begun; people are told of journals that cannot be continued.
+pub(super) fn find(
+    bench: &Bench,
+    wanted: &Wanted<'_>,
+    session: &mut Session<'_>,
+) -> Result<Option<Earlier>, Failure> {
+    let mut tell = |passed: PassedOver| session.ui.warn(&format!("{passed}. The run starts over"));
+    Ok(resume::find(&bench.journals, wanted, &mut tell)?)
+}
+
+/// The reply of a run that is over: whoever was to be given it may have died before he made use of it.
+pub(super) fn reply(
+    bench: &Bench,
+    request: &AgentRequest,
+    earlier: &Earlier,
+    session: &mut Session<'_>,
+) -> Result<Option<AdapterOutput>, Failure> {
+    let reply = role_run::reply_again(&bench.store, request, earlier)?;
+    if reply.is_some() {
+        session.ui.note("this visit was finished by an earlier process: its reply is given again");
+    }
+    Ok(reply)
+}
+
+/// The request as the run was begun with.
+pub(super) fn request(thread: ThreadId, earlier: &Earlier) -> AgentRequest {
+    let begun = earlier.begun();
+    AgentRequest::new(thread, begun.role, Some(begun.prompt.to_owned()), None)
+}
+
+/// The command that continues an interrupted run.
+pub(super) fn command(store: &Store, request: &AgentRequest, stand_alone: bool) -> String {
+    let (thread, role) = (&request.thread, &request.role);
+    if stand_alone {
+        return format!("uwf-builtin run --continue {thread}");
+    }
+    let alone = format!("(this role alone: uwf-builtin {thread} {role})");
+    match thread::head(store, thread).map(|head| head.status) {
+        Ok(Status::Idle) => format!("uwf thread exec {thread}  {alone}"),
+        _ => format!("uwf thread resume {thread} -p … with the same words  {alone}"),
+    }
+}
+
+impl From<FindError> for Failure {
+    fn from(error: FindError) -> Failure {
+        let hint = match &error {
+            FindError::Busy { .. } => {
+                Some("wait for it or end it; --fresh plays the role beside it".to_owned())
+            }
+            FindError::Io { .. } => None,
+        };
+        Failure::Said { error: Box::new(error), hint, exit: USER }
+    }
+}

@@ -1,0 +1,282 @@
+//! Which journal belongs to a run, and which belong to no run any more.
+//!
+//! One listing of the directory is all that an ordinary start costs: the names say thread and head, so only a journal
+//! of the very thread and head is opened, and only its first line is read unless it is the one. A journal that another
+//! process holds is never taken, changed or removed. It never starts or decides anything: `resume` does.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+use uwf_engine::{Hash, ThreadId};
+
+use super::read::{self, Unreadable};
+use super::{Entry, Journal, Name, name};
+
+/// How long a held journal is tried again: a process that was just killed holds it for an instant more.
+const HELD: Duration = Duration::from_millis(200);
+
+/// How many journals of other threads a start looks at: what one run leaves behind, and then some.
+const SWEPT: usize = 8;
+
+/// Which edge prompt a run must have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Prompt<'a> {
+    /// Any.
+    Any,
+    /// This one: it was given.
+    This(&'a str),
+    /// This one, since none was given; a run that was interrupted may have another.
+    Usual(&'a str),
+}
+
+/// The run whose journal is looked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its head.
+    pub head: Hash,
+    /// The role; none is any.
+    pub role: Option<&'a str>,
+    /// The edge prompt.
+    pub prompt: Prompt<'a>,
+    /// Only one that was begun stand-alone.
+    pub stand_alone: bool,
+}
+
+/// A journal that is left alone, and why.
+#[derive(Debug, Error)]
+#[error("the journal {} is not continued: {why}", .path.display())]
+pub(crate) struct PassedOver {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub why: Unreadable,
+}
+
+/// Why it cannot be told whether there is a journal to go on with.
+#[derive(Debug, Error)]
+pub enum FindError {
+    /// Another process plays this very visit.
+    #[error("the role {role} of thread {thread} is being played by another process; its journal is {}", .path.display())]
+    Busy {
+        /// The role.
+        role: String,
+        /// The thread.
+        thread: ThreadId,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The disk's reason.
+    #[error("cannot read the journal {}", .path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// The journals of a directory, as it was listed.
+#[derive(Debug)]
+pub(crate) struct Journals {
+    dir: PathBuf,
+    /// In order: the youngest session of a thread and head is the last of them.
+    names: Vec<Name>,
+}
+
+impl Wanted<'_> {
+    /// Whether the first line of a journal may be this run's; the role it names.
+    fn is(&self, first: &Entry) -> Option<String> {
+        let Entry::Run { thread, role, head, prompt, stand_alone, .. } = first else { return None };
+        let same = *thread == self.thread.as_str()
+            && *head == self.head
+            && self.role.is_none_or(|wanted| wanted == role)
+            && !matches!(self.prompt, Prompt::This(wanted) if wanted != prompt)
+            && (*stand_alone || !self.stand_alone);
+        same.then(|| role.clone())
+    }
+
+    /// Whether all of them are.
+    fn are(&self, entries: &[Entry]) -> bool {
+        match (self.prompt, entries.first(), entries.last()) {
+            (Prompt::Usual(wanted), Some(Entry::Run { prompt, .. }), Some(Entry::Replied { .. })) => {
+                wanted == prompt
+            }
+            _ => true,
+        }
+    }
+}
+
+impl Journals {
+    /// Lists `dir`; one that is not there holds none.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(crate) fn list(dir: &Path) -> Result<Journals, FindError> {
+        let failed = |source| FindError::Io { path: dir.to_owned(), source };
+        let entries = match fs::read_dir(dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Journals { dir: dir.to_owned(), names: Vec::new() });
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            names.extend(Name::parse(&entry.map_err(failed)?.file_name().to_string_lossy()));
+        }
+        names.sort_unstable();
+        Ok(Journals { dir: dir.to_owned(), names })
+    }
+
+    /// The youngest journal of the run, locked and without a torn last line. One in which nothing has happened is not
+    /// found; one that cannot be read is left alone, and `tell` hears of it.
+    ///
+    /// # Errors
+    /// See [`FindError`].
+    pub(crate) fn find(
+        &self,
+        wanted: &Wanted<'_>,
+        tell: &mut dyn FnMut(PassedOver),
+    ) -> Result<Option<Journal>, FindError> {
+        for name in self.of(wanted).rev() {
+            let path = self.dir.join(name.to_string());
+            let failed = |source| FindError::Io { path: path.clone(), source };
+            let Some(mut found) = Opened::open(&path).map_err(failed)? else { continue };
+            let role = match read::first(&found.first) {
+                Ok(first) => first.and_then(|first| wanted.is(&first)),
+                Err(why) => {
+                    tell(PassedOver { path, why });
+                    continue;
+                }
+            };
+            let Some(role) = role else { continue };
+            if !taken(&found.file).map_err(failed)? {
+                return Err(FindError::Busy { role, thread: wanted.thread, path });
+            }
+            match found.rest().map_err(failed)? {
+                Ok((entries, _)) if !has_begun(&entries) || !wanted.are(&entries) => {}
+                Ok((entries, length)) => {
+                    found.file.set_len(length as u64).map_err(failed)?;
+                    return Ok(Some(Journal { name: name.clone(), path, file: found.file, entries }));
+                }
+                Err(why) => tell(PassedOver { path, why }),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Removes the journals of the run, finished or not, but none that a process holds.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(crate) fn discard(&self, wanted: &Wanted<'_>) -> Result<(), FindError> {
+        for name in self.of(wanted) {
+            let path = self.dir.join(name.to_string());
+            let failed = |source| FindError::Io { path: path.clone(), source };
+            let Some(mut found) = Opened::open(&path).map_err(failed)? else { continue };
+            let Ok(Some(first)) = read::first(&found.first) else { continue };
+            let Ok((entries, _)) = found.rest().map_err(failed)? else { continue };
+            if wanted.is(&first).is_some() && wanted.are(&entries) {
+                remove(&path).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes journals, with their full outputs, whose head has moved on: all of `thread`, and some of other threads,
+    /// wherever in the list. `head_of` a thread that it does not know is none: such a journal may be another store's
+    /// and stays. What cannot be removed stays, too.
+    pub(crate) fn sweep(&self, thread: &ThreadId, head_of: &dyn Fn(&ThreadId) -> Option<Hash>) {
+        let (own, others): (Vec<&Name>, Vec<&Name>) =
+            self.names.iter().partition(|name| name.thread == *thread);
+        let start = if others.is_empty() { 0 } else { fastrand::usize(..others.len()) };
+        let some = others.iter().cycle().skip(start).take(others.len().min(SWEPT)).copied();
+        let mut heads: Vec<(ThreadId, Option<Hash>)> = Vec::new();
+        for name in own.into_iter().chain(some) {
+            let known = heads.iter().find(|(thread, _)| *thread == name.thread).map(|(_, head)| *head);
+            let head = known.unwrap_or_else(|| {
+                let head = head_of(&name.thread);
+                heads.push((name.thread, head));
+                head
+            });
+            if head.is_some_and(|head| head != name.head) {
+                remove(&self.dir.join(name.to_string())).ok();
+            }
+        }
+    }
+
+    fn of(&self, wanted: &Wanted<'_>) -> impl DoubleEndedIterator<Item = &Name> {
+        let (thread, head) = (wanted.thread, wanted.head);
+        self.names.iter().filter(move |name| name.thread == thread && name.head == head)
+    }
+}
+
+/// A journal of which the first line is read.
+struct Opened {
+    file: File,
+    first: Vec<u8>,
+}
+
+impl Opened {
+    /// None when it is gone by now.
+    fn open(path: &Path) -> io::Result<Option<Opened>> {
+        let file = match File::options().read(true).append(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let mut first = Vec::new();
+        BufReader::new(&file).read_until(b'\n', &mut first)?;
+        Ok(Some(Opened { file, first }))
+    }
+
+    /// Everything, once nobody writes to it any more.
+    fn rest(&mut self) -> io::Result<Result<(Vec<Entry>, usize), Unreadable>> {
+        let mut bytes = Vec::new();
+        io::Seek::rewind(&mut self.file)?;
+        self.file.read_to_end(&mut bytes)?;
+        Ok(read::entries(&bytes))
+    }
+}
+
+/// Whether the opening is complete: before that, nothing was sent and nothing done.
+fn has_begun(entries: &[Entry]) -> bool {
+    let Some(Entry::Run { opening, .. }) = entries.first() else { return false };
+    entries.len() > *opening
+}
+
+/// Takes the lock unless a living process holds it.
+fn taken(file: &File) -> io::Result<bool> {
+    let give_up = Instant::now() + HELD;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() >= give_up => return Ok(false),
+            Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+/// The outputs first: a journal whose removal was cut short is found again. One that is held stays.
+fn remove(path: &Path) -> io::Result<()> {
+    let file = File::open(path)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => return Ok(()),
+        Err(TryLockError::Error(error)) => return Err(error),
+        Ok(()) => {}
+    }
+    match fs::remove_dir_all(name::spool_dir(path)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => fs::remove_file(path),
+    }
+}
+
+#[cfg(test)]
+#[path = "find_tests.rs"]
+mod tests;

@@ -1,0 +1,161 @@
+//! The settings of a run that goes on: what was typed now, else what its journal says.
+//!
+//! The rule. What the run is told and may spend (model, sampling, budget, endpoint or script) is the journal's unless it
+//! is typed again; environment, files and defaults come after the journal, but for `UWF_BASE_URL`, which says where to
+//! go now. What the run may do (sandbox, network, tools, narrowing) is what is asked for now, whatever the journal says:
+//! never weaker than that, and never a tool that its model was not told of. Keys are in no journal: they are looked up
+//! again for the host.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Flags;
+use crate::provider::message::Sampling;
+
+/// Stands where the base URL of a journal had a query, which may hold a key and is not kept.
+pub(super) const QUERY: &str = "?…";
+
+impl Flags {
+    /// The flags with what [`super::Settings::describe`] said of the run when it was begun.
+    pub(crate) fn or_begun(self, settings: &Value) -> Flags {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let (provider, budget) = (&settings["provider"], &settings["budget"]);
+        let sampling: Sampling = serde_json::from_value(settings["sampling"].clone()).unwrap_or_default();
+        let elsewhere = self.base_url.is_some();
+        let mock = self.mock.or_else(|| text(&provider["mock"]).filter(|_| !elsewhere).map(Into::into));
+        let seconds = || Duration::try_from_secs_f64(budget["seconds"].as_f64()?).ok();
+        Flags {
+            model: self.model.or_else(|| text(&settings["model"])),
+            begun_at: text(&provider["baseUrl"]),
+            mock,
+            max_turns: self.max_turns.or_else(|| budget["turns"].as_u64()),
+            max_tokens: self.max_tokens.or_else(|| budget["tokens"].as_u64()),
+            timeout: self.timeout.or_else(seconds),
+            sampling: Sampling {
+                temperature: self.sampling.temperature.or(sampling.temperature),
+                reasoning_effort: self.sampling.reasoning_effort.or(sampling.reasoning_effort),
+            },
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use secrecy::ExposeSecret;
+    use uwf_engine::Env;
+    use uwf_tools::sandbox::Level;
+
+    use super::super::{Endpoint, ProviderSettings, Settings};
+    use super::*;
+
+    const FILE: &str = "\
+provider: { baseUrl: 'https://a.example/v1', apiKey: key-of-a, stream: false }
+model: m
+budget: { turns: 7, seconds: 60 }
+sandbox: { network: true }
+";
+    const CONFIG: &str = "\
+providers: { b: { baseUrl: 'https://b.example/v1', apiKey: key-of-b } }
+models: { big: { provider: b, name: big-1 } }
+";
+
+    fn home(file: &str) -> tempfile::TempDir {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join("agents")).unwrap();
+        std::fs::write(home.path().join("agents/builtin.yaml"), file).unwrap();
+        std::fs::write(home.path().join("config.yaml"), CONFIG).unwrap();
+        home
+    }
+
+    fn load(flags: Flags, env: &[(&str, &str)], home: &Path) -> Settings {
+        Settings::load(flags, &env.iter().copied().collect::<Env>(), home).unwrap()
+    }
+
+    fn endpoint(settings: &Settings) -> (&str, Option<&str>) {
+        let ProviderSettings::OpenAi(Endpoint { base_url, api_key, .. }) = &settings.provider else {
+            panic!("{settings:?}")
+        };
+        (base_url, api_key.as_ref().map(|key| key.expose_secret()))
+    }
+
+    #[test]
+    fn the_journal_comes_after_what_is_typed_and_before_the_files() {
+        let home = home(FILE);
+        let begun = load(Flags { max_turns: Some(3), ..Flags::default() }, &[], home.path()).describe();
+        let changed = FILE.replace("model: m", "model: other").replace("7", "9").replace("60", "61");
+        std::fs::write(home.path().join("agents/builtin.yaml"), changed).unwrap();
+        let on = load(Flags::default().or_begun(&begun), &[("UWF_MODEL", "third")], home.path());
+        assert_eq!((on.model.as_str(), on.limits.turns), ("m", 3));
+        assert_eq!(on.limits.time, Some(Duration::from_secs(60)));
+        assert_eq!(endpoint(&on), ("https://a.example/v1", Some("key-of-a")));
+        let typed = Flags { model: Some("x".into()), max_turns: Some(5), ..Flags::default() };
+        let on = load(typed.or_begun(&begun), &[], home.path());
+        assert_eq!((on.model.as_str(), on.limits.turns), ("x", 5));
+    }
+
+    #[test]
+    fn each_host_gets_its_own_key_and_no_other() {
+        let home = home(FILE);
+        let at =
+            |url: &str| Flags { base_url: Some(url.into()), model: Some("big-1".into()), ..Flags::default() };
+        let begun = load(at("https://b.example/v1"), &[], home.path()).describe();
+        let on = load(Flags::default().or_begun(&begun), &[], home.path());
+        assert_eq!(endpoint(&on), ("https://b.example/v1", Some("key-of-b")));
+        let begun = load(at("https://c.example/v1"), &[], home.path()).describe();
+        let on = load(Flags::default().or_begun(&begun), &[], home.path());
+        assert_eq!(endpoint(&on), ("https://c.example/v1", None));
+        let now = [("UWF_BASE_URL", "https://a.example/v1")];
+        let on = load(Flags::default().or_begun(&begun), &now, home.path());
+        assert_eq!(
+            endpoint(&on),
+            ("https://a.example/v1", Some("key-of-a")),
+            "the environment says where to go now"
+        );
+    }
+
+    #[test]
+    fn a_query_is_not_kept_and_is_asked_for() {
+        let home = home(FILE);
+        let url = "https://a.example/v2?api-version=1&sig=hush-hush";
+        let typed = Flags { base_url: Some(url.into()), ..Flags::default() };
+        let begun = load(typed, &[], home.path()).describe();
+        assert!(!begun.to_string().contains("hush"), "{begun}");
+        let error =
+            Settings::load(Flags::default().or_begun(&begun), &Env::default(), home.path()).unwrap_err();
+        assert!(error.to_string().contains("pass --base-url again"), "{error}");
+        std::fs::write(home.path().join("agents/builtin.yaml"), FILE.replace("https://a.example/v1", url))
+            .unwrap();
+        let on = load(Flags::default().or_begun(&begun), &[], home.path());
+        assert_eq!(endpoint(&on).0, url, "the file has it whole");
+    }
+
+    #[test]
+    fn the_sandbox_is_the_one_asked_for_now() {
+        let home = home(FILE);
+        let off = Flags { sandbox: Some(Level::Off), ..Flags::default() };
+        let begun = load(off, &[], home.path()).describe();
+        std::fs::write(home.path().join("agents/builtin.yaml"), FILE.replace("true", "false")).unwrap();
+        let on = load(Flags::default().or_begun(&begun), &[], home.path());
+        assert_eq!((on.sandbox.level, on.sandbox.network), (Level::Strict, false));
+    }
+
+    #[test]
+    fn a_script_is_played_on_unless_an_endpoint_is_typed() {
+        let home = home(FILE);
+        let mock = Flags {
+            mock: Some("/s.yaml".into()),
+            timeout: Some(Duration::from_millis(1500)),
+            ..Flags::default()
+        };
+        let begun = load(mock, &[], home.path()).describe();
+        let on = load(Flags::default().or_begun(&begun), &[], home.path());
+        assert!(matches!(&on.provider, ProviderSettings::Mock(path) if path == Path::new("/s.yaml")));
+        assert_eq!(on.limits.time, Some(Duration::from_millis(1500)));
+        let typed = Flags { base_url: Some("http://127.0.0.1:1/v1".into()), ..Flags::default() };
+        assert_eq!(endpoint(&load(typed.or_begun(&begun), &[], home.path())).0, "http://127.0.0.1:1/v1");
+    }
+}
