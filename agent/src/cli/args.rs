@@ -24,6 +24,10 @@ Environment: UWF_MODEL, UWF_BASE_URL, UWF_API_KEY; OPENAI_API_KEY goes to api.op
   UWF_BUILTIN_ALLOW_SHELL=1 takes what sandbox there is where the strict one cannot be enforced.
 Exit: 0 when a reply was printed; 1 you can mend it; 2 usage; 70 a bug of ours; 130/143 ended by a signal.";
 
+const RUN_USAGE: &str = "\
+uwf-builtin run [OPTIONS] --role <ROLE> --prompt <TEXT> <WORKFLOW>
+       uwf-builtin run [OPTIONS] --continue <THREAD>";
+
 const RUN_AFTER_HELP: &str = "\
 Makes a thread of its own, runs the role once and ends the thread; the thread's id goes to stderr.
 An interrupted run goes on with --continue: what was answered is not asked again, no finished tool call runs twice, and
@@ -111,7 +115,7 @@ pub(super) enum ReplyForm {
 
 /// `run`.
 #[derive(Debug, Args)]
-#[command(after_long_help = RUN_AFTER_HELP)]
+#[command(after_long_help = RUN_AFTER_HELP, override_usage = RUN_USAGE)]
 pub(super) struct RunArgs {
     /// A workflow: a file, a name, or a hash in the store
     #[arg(value_name = "WORKFLOW", required_unless_present = "continue")]
