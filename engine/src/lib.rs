@@ -52,8 +52,8 @@ pub use exec::{Engine, ExecError, ExecOptions, Observer, StepReport, step_once};
 pub use home::{Env, Homes};
 pub use spawn::protocol::{AdapterOutput, AgentCommand, AgentRequest, EdgePromptSource};
 pub use store::{
-    Expect, Finding, Hash, HashError, Node, Referrer, Store, StoreError, VarChange, Variable, Vars,
-    VerifyReport, Walk, cbor,
+    Batch, Census, Collect, Expect, Finding, GcReport, Hash, HashError, Node, Referrer, ReindexReport, Store,
+    StoreError, TypeCensus, VarChange, Variable, Vars, VerifyReport, Walk, cbor,
 };
 pub use thread::{
     Chain, EarlierStep, Head, HeadKind, RoleContext, StartNode, Status, StepNode, ThreadError, ThreadId,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::hash::Hash;
 use super::vars::Expect;
+use super::verify::Finding;
 use crate::schema::{SchemaError, Violation};
 
 /// Why a store could not do what was asked. Nothing was changed then, unless a variant says otherwise.
@@ -57,6 +58,12 @@ pub enum StoreError {
     Collision {
         /// The hash of both.
         hash: Hash,
+    },
+    /// Nodes that are needed are missing or corrupt, so what they refer to is not known.
+    #[error("the store is damaged: {}", first(findings))]
+    Unsound {
+        /// At least one.
+        findings: Vec<Finding>,
     },
     /// A file operation failed.
     #[error("could not {doing} '{}': {source}", path.display())]
@@ -128,6 +135,11 @@ impl StoreError {
                 "store the same content again to heal it; verify the store to find what else is damaged"
                     .into(),
             ),
+            StoreError::Unsound { .. } => Some(
+                "nothing was removed, since what such nodes refer to would be lost with them: mend the store \
+                 (`uwf cas verify` tells all), or collect all the same with --force"
+                    .into(),
+            ),
             StoreError::Conflict { .. } => Some("read it again, then decide anew".into()),
             StoreError::Schema(SchemaError::Unsupported { .. }) => {
                 Some("the only format is ocas_ref; for tuples, use an object".into())
@@ -184,6 +196,15 @@ fn make_writable(path: &Path) -> String {
 
 fn join(violations: &[Violation]) -> String {
     violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// The first few, and how many more.
+fn first(findings: &[Finding]) -> String {
+    let said: Vec<String> = findings.iter().take(3).map(Finding::to_string).collect();
+    match findings.len().saturating_sub(3) {
+        0 => said.join("; "),
+        more => format!("{}; and {more} more", said.join("; ")),
+    }
 }
 
 fn state(found: &Option<Hash>) -> String {

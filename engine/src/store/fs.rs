@@ -11,26 +11,42 @@
 //! read that finds such a file says "corrupt", and storing the node again heals it. The index is appended to
 //! afterwards and not synced: nothing here depends on it and it can be rebuilt from the nodes.
 //!
+//! **What a collector must not take.** A node that is put again is not written again; its file is given the present
+//! time instead, so that it is as young as a new one. Collecting holds the lock of the directory, and so does whoever
+//! makes an old node young or names one: either comes first, and the other sees it.
+//!
 //! Never interprets a payload.
 
-use std::collections::{BTreeMap, HashSet};
+mod index;
+mod pending;
+
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 
 use super::error::StoreError;
 use super::hash::Hash;
 use super::node::{self, Encoded, Found, Node};
+pub(super) use index::{Index, META};
+pub(super) use pending::Pending;
 
-/// A temp file this old belongs to nobody any more.
-const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
+/// A temp file this old belongs to nobody any more; a node this young may be about to be referred to.
+pub(super) const YOUNG: Duration = Duration::from_secs(3600);
+
+/// A file's time is only moved when it is off by more than this.
+const RECENT: Duration = Duration::from_secs(60);
+
+const TEMP_PREFIX: &str = ".put-";
+const TEMP_SUFFIX: &str = ".tmp";
 
 /// The two directories that hold the nodes of a store.
 #[derive(Clone)]
 pub(super) struct Disk {
     nodes: PathBuf,
-    index: PathBuf,
+    index: Index,
 }
 
 /// One entry of the node directory.
@@ -44,19 +60,36 @@ pub(super) enum Entry {
 impl Disk {
     /// The directories, created if they are missing.
     pub(super) fn open(root: &Path) -> Result<Disk, StoreError> {
-        let disk = Disk { nodes: root.join("nodes"), index: root.join("_index") };
-        for directory in [&disk.nodes, &disk.index] {
+        let disk = Disk { nodes: root.join("nodes"), index: Index::at(root.join("_index")) };
+        for directory in [&disk.nodes, disk.index.directory()] {
             fs::create_dir_all(directory).map_err(io_error("create the directory", directory))?;
         }
         Ok(disk)
     }
 
-    /// Held while a store is filled for the first time, so that of many processes one does the work. Where the file
-    /// system has no locks they all do it, which is as correct.
+    /// The lock of the directory, held alone: while a store is filled for the first time, so that of many processes
+    /// one does the work, and while nodes are collected. Where the file system has no locks, the first is done by all,
+    /// which is as correct, and the second relies on the age of nodes alone.
     pub(super) fn lock(&self) -> Result<File, StoreError> {
-        let directory = File::open(&self.nodes).map_err(io_error("open the directory", &self.nodes))?;
+        let directory = self.directory()?;
         let _unsupported = directory.lock();
         Ok(directory)
+    }
+
+    /// The same lock, held together with others who need nodes to stay for a moment.
+    pub(super) fn hold(&self) -> Result<File, StoreError> {
+        let directory = self.directory()?;
+        let _unsupported = directory.lock_shared();
+        Ok(directory)
+    }
+
+    fn directory(&self) -> Result<File, StoreError> {
+        File::open(&self.nodes).map_err(io_error("open the directory", &self.nodes))
+    }
+
+    /// The index beside the nodes.
+    pub(super) fn index(&self) -> &Index {
+        &self.index
     }
 
     /// Whether there is a file with this name and something in it: one `stat`.
@@ -79,7 +112,8 @@ impl Disk {
         }
     }
 
-    fn read_bytes(&self, hash: &Hash) -> Result<Option<Vec<u8>>, StoreError> {
+    /// The content of a node's file; none if there is no file.
+    pub(super) fn read_bytes(&self, hash: &Hash) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.path(hash);
         match fs::read(&path) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -88,77 +122,63 @@ impl Disk {
         }
     }
 
-    /// Makes sure these nodes are there and durable. Good ones that exist already are left alone; a failure leaves
-    /// whole nodes or none, and no temp files.
-    pub(super) fn write(&self, nodes: &[Encoded], timestamp: u64) -> Result<(), StoreError> {
-        // In the caller's order, so that a crash between two renames never leaves a node without what it refers to.
-        let mut seen = HashSet::new();
-        let mut new = Vec::new();
-        for node in nodes {
-            if seen.insert(node.hash) && !self.holds(node)? {
-                new.push(node);
-            }
-        }
-        if new.is_empty() {
-            return Ok(());
-        }
-        let directory = File::open(&self.nodes).map_err(io_error("open the directory", &self.nodes))?;
-        let mut written = Vec::with_capacity(new.len());
-        for node in &new {
-            written.push((node.hash, self.write_temp(&node.to_bytes(timestamp), new.len() == 1)?));
-        }
-        if written.len() > 1 {
-            rustix::fs::syncfs(&directory).map_err(|error| io_error("sync", &self.nodes)(error.into()))?;
-        }
-        for (hash, temp) in written {
-            let path = self.path(&hash);
-            temp.persist(&path).map_err(|error| io_error("write", &path)(error.error))?;
-        }
-        directory.sync_all().map_err(io_error("sync the directory", &self.nodes))?;
-        self.append_to_index(new.into_iter())
+    /// Nodes to be written together.
+    pub(super) fn pending(&self) -> Pending<'_> {
+        Pending::on(self)
     }
 
-    fn holds(&self, node: &Encoded) -> Result<bool, StoreError> {
+    /// Makes sure these nodes are there and durable. Good ones that exist already are left alone; a failure leaves
+    /// whole nodes or none, and no temp files.
+    pub(super) fn write(&self, nodes: &[Encoded], now: u64) -> Result<(), StoreError> {
+        let mut pending = self.pending();
+        nodes.iter().try_for_each(|node| pending.add(node, now, now))?;
+        pending.commit()
+    }
+
+    fn holds(&self, node: &Encoded, now: u64) -> Result<bool, StoreError> {
         match self.read_bytes(&node.hash)?.map(|bytes| node.compare(&bytes)) {
-            Some(Found::Same) => Ok(true),
+            Some(Found::Same) => self.freshen(&node.hash, now),
             Some(Found::Corrupt) | None => Ok(false),
             Some(Found::Another) => Err(StoreError::Collision { hash: node.hash }),
         }
     }
 
-    /// A file in the same directory, closed, that removes itself unless it is persisted.
-    fn write_temp(&self, bytes: &[u8], sync: bool) -> Result<tempfile::TempPath, StoreError> {
-        let failed = || io_error("write a node to", &self.nodes);
-        let mut temp = tempfile::Builder::new()
-            .prefix(".put-")
-            .suffix(".tmp")
-            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
-            .tempfile_in(&self.nodes)
-            .map_err(failed())?;
-        temp.write_all(bytes).map_err(failed())?;
-        if sync {
-            temp.as_file().sync_data().map_err(failed())?;
+    /// Gives the file of a node the present time, so that it is not collected soon. False if it is gone; a file that
+    /// is not ours to touch stays as old as it is.
+    fn freshen(&self, hash: &Hash, now: u64) -> Result<bool, StoreError> {
+        let path = self.path(hash);
+        let recent = before(now, RECENT);
+        if fs::metadata(&path).and_then(|file| file.modified()).is_ok_and(|modified| modified >= recent) {
+            return Ok(true);
         }
-        Ok(temp.into_temp_path())
+        let _held = self.hold()?;
+        let time = |nanos| Timespec { tv_sec: 0, tv_nsec: nanos };
+        let times = Timestamps { last_access: time(UTIME_OMIT), last_modification: time(UTIME_NOW) };
+        Ok(rustix::fs::utimensat(CWD, &path, &times, AtFlags::empty()) != Err(rustix::io::Errno::NOENT))
     }
 
-    /// One write per index file, so that lines of two programs never mix.
-    fn append_to_index<'n>(&self, nodes: impl Iterator<Item = &'n Encoded>) -> Result<(), StoreError> {
-        let mut lines: BTreeMap<&str, String> = BTreeMap::new();
-        for node in nodes {
-            let line = format!("{}\n", node.hash);
-            if node.hash == node.type_ {
-                lines.entry("_meta").or_default().push_str(&line);
-            }
-            lines.entry(node.type_.as_str()).or_default().push_str(&line);
+    /// The size of a node's file and when it was written or put last; none if there is no file.
+    pub(super) fn size_and_time(&self, hash: &Hash) -> Option<(u64, SystemTime)> {
+        let metadata = fs::metadata(self.path(hash)).ok()?;
+        Some((metadata.len(), metadata.modified().ok()?))
+    }
+
+    /// Removes a node's file; no error if there is none.
+    pub(super) fn remove(&self, hash: &Hash) -> Result<(), StoreError> {
+        remove(&self.path(hash))
+    }
+
+    /// Removes an abandoned temp file and gives its size; none if it is something else.
+    pub(super) fn sweep(&self, stray: &Path, dry_run: bool) -> Result<Option<u64>, StoreError> {
+        let name = stray.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if !name.starts_with(TEMP_PREFIX) || !name.ends_with(TEMP_SUFFIX) {
+            return Ok(None);
         }
-        for (name, lines) in lines {
-            let path = self.index.join(name);
-            let append =
-                || File::options().append(true).create(true).open(&path)?.write_all(lines.as_bytes());
-            append().map_err(io_error("append to", &path))?;
+        let size = fs::metadata(stray).map_or(0, |metadata| metadata.len());
+        if !dry_run {
+            remove(stray)?;
         }
-        Ok(())
+        Ok(Some(size))
     }
 
     /// Every entry of the node directory, one at a time, in no order. Temp files of writers that may still be at work
@@ -168,28 +188,12 @@ impl Disk {
         now: u64,
     ) -> Result<impl Iterator<Item = Result<Entry, StoreError>>, StoreError> {
         let failed = || io_error("read the directory", &self.nodes);
-        let abandoned = UNIX_EPOCH + Duration::from_millis(now).saturating_sub(ABANDONED_AFTER);
+        let abandoned = before(now, YOUNG);
         let entries = fs::read_dir(&self.nodes).map_err(failed())?;
         Ok(entries.filter_map(move |entry| match entry {
             Ok(entry) => classify(&entry, abandoned).map(Ok),
             Err(error) => Some(Err(failed()(error))),
         }))
-    }
-
-    /// The nodes of a type in the order they were put, as the index has them.
-    pub(super) fn indexed(&self, type_: &Hash) -> Result<Vec<Hash>, StoreError> {
-        let path = self.index.join(type_.as_str());
-        let lines = match fs::read_to_string(&path) {
-            Ok(lines) => lines,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(io_error("read", &path)(error)),
-        };
-        let mut seen = HashSet::new();
-        Ok(lines
-            .lines()
-            .filter_map(|line| line.trim().parse().ok())
-            .filter(|hash| seen.insert(*hash))
-            .collect())
     }
 
     fn path(&self, hash: &Hash) -> PathBuf {
@@ -209,7 +213,19 @@ fn classify(entry: &fs::DirEntry, abandoned: SystemTime) -> Option<Entry> {
     modified.is_ok_and(|time| time < abandoned).then(|| Entry::Stray(entry.path()))
 }
 
-fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+/// The moment so long before now.
+pub(super) fn before(now: u64, ago: Duration) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(now).saturating_sub(ago)
+}
+
+fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     move |source| StoreError::Io { doing, path: path.to_owned(), source }
 }
 

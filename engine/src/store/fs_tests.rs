@@ -118,7 +118,7 @@ fn a_target_that_cannot_be_replaced_leaves_no_temp_file() {
     let f = Fixture::new();
     let disk = Disk::open(f.directory.path()).unwrap();
     let node = Encoded::new(TEXT, &json!("x"));
-    let temp = disk.write_temp(b"x", false).unwrap();
+    let temp = disk.write_temp(b"x").unwrap().1;
     fs::create_dir(f.file(&node.hash)).unwrap();
     let before = f.names();
     assert!(temp.persist(f.file(&node.hash)).is_err());

@@ -1,14 +1,17 @@
 //! The store: immutable nodes named by what they contain, and variables that name nodes.
 //!
 //! Reads down like this: `hash` and [`cbor`] say what a node is called; `node` what is in its file; `fs` how it gets
-//! onto the disk; `vars` (and `rows`, its SQL) which names stand for which nodes; `graph` and `verify` follow the edges. [`Store`] joins
-//! them and is all that others see. Opening costs the same for ten nodes and ten million.
+//! onto the disk; `vars` (and `rows`, its SQL) which names stand for which nodes; `graph`, `verify` and `gc` follow the
+//! edges; `batch` and `census` are for many nodes. [`Store`] joins them and is all that others see. Opening costs the same for ten nodes and ten million.
 //!
 //! Never decides what a node means: workflows, threads and steps are types like any other here.
 
+mod batch;
 pub mod cbor;
+mod census;
 mod error;
 mod fs;
+mod gc;
 mod graph;
 mod hash;
 mod node;
@@ -25,8 +28,11 @@ use serde_json::Value;
 use crate::Clock;
 use crate::schema::builtin::{self, META_SCHEMA};
 use crate::schema::{self, Schema, Violation};
+pub use batch::Batch;
+pub use census::{Census, ReindexReport, TypeCensus};
 pub use error::StoreError;
 use fs::{Disk, Entry};
+pub use gc::{Collect, GcReport};
 pub use graph::Walk;
 pub use hash::{Hash, HashError};
 use node::Encoded;
@@ -69,20 +75,14 @@ impl Store {
         Ok(hash)
     }
 
-    /// Stores many nodes at the price of one or two: all are checked, then written, then synced together. A schema may
+    /// Stores many nodes at the price of one or two: all or none, synced together. A schema may
     /// be the type of nodes after it.
     pub fn put_all(&self, nodes: &[(Hash, Value)]) -> Result<Vec<Hash>, StoreError> {
-        let mut batch = HashMap::new();
-        let mut encoded = Vec::with_capacity(nodes.len());
-        for (type_, payload) in nodes {
-            let node = self.encode(type_, payload, &batch)?;
-            if *type_ == META_SCHEMA {
-                batch.insert(node.hash, Arc::new(Schema::new(payload.clone())));
-            }
-            encoded.push(node);
-        }
-        self.disk.write(&encoded, self.now())?;
-        Ok(encoded.iter().map(|node| node.hash).collect())
+        let mut batch = self.batch();
+        let hashes: Vec<Hash> =
+            nodes.iter().map(|(type_, payload)| batch.put(type_, payload)).collect::<Result<_, _>>()?;
+        batch.commit()?;
+        Ok(hashes)
     }
 
     /// Stores a schema; its hash is the type of the nodes that obey it.
@@ -122,7 +122,7 @@ impl Store {
     /// The nodes of this type, in the order they were put. This is what the index says, which can lack the last nodes
     /// before a power cut and still name nodes that were collected.
     pub fn indexed(&self, type_: &Hash) -> Result<Vec<Hash>, StoreError> {
-        self.disk.indexed(type_)
+        self.disk.index().read(type_.as_str())
     }
 
     /// The schema that is this type.
@@ -173,6 +173,11 @@ impl Store {
             return Err(StoreError::Invalid { type_: *type_, violations });
         }
         Ok(Encoded::new(*type_, payload))
+    }
+
+    /// Types may have been collected.
+    fn forget_types(&self) {
+        self.types.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     fn type_(&self, hash: &Hash) -> Result<Arc<Schema>, StoreError> {

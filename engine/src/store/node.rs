@@ -100,6 +100,11 @@ pub(super) fn from_bytes(hash: &Hash, bytes: &[u8]) -> Result<Node, String> {
     }
 }
 
+/// The type and the timestamp of the node in these bytes, if they are a node; its hash is not checked.
+pub(super) fn head(bytes: &[u8]) -> Option<(Hash, u64)> {
+    decode(bytes).ok().map(|node| (node.type_, node.timestamp))
+}
+
 fn decode(bytes: &[u8]) -> Result<Node, String> {
     let Value::Object(mut map) = cbor::decode(bytes).map_err(|error| error.to_string())? else {
         return Err("it is no map".to_owned());

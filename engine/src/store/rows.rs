@@ -127,6 +127,14 @@ pub(super) fn history(connection: &Connection, name: &str) -> rusqlite::Result<V
     query.query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
+/// Every value and schema in a history, and everything that has tags.
+pub(super) fn remembered(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut query = connection.prepare_cached(
+        "SELECT value FROM var_history UNION SELECT schema FROM var_history UNION SELECT target FROM tags",
+    )?;
+    query.query_map([], |row| row.get(0))?.collect()
+}
+
 /// Forgets a name, with its history.
 pub(super) fn remove(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
     transaction.prepare_cached("DELETE FROM vars WHERE name = ?1")?.execute([name]).map(drop)

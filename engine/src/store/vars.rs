@@ -155,8 +155,20 @@ impl Vars {
         past.into_iter().map(|(value, at)| Ok((hash(name, &value)?, at.unsigned_abs()))).collect()
     }
 
+    /// Every row whose name starts so: several of one name stand together, the newest first.
+    pub fn rows(&self, prefix: &str) -> Result<Vec<Variable>, StoreError> {
+        let mut variables = Vec::new();
+        self.each_row(prefix, &mut |row| {
+            variables.push(Variable::try_from(row)?);
+            Ok(())
+        })?;
+        Ok(variables)
+    }
+
     /// Does all of these changes, in order, or none. They are on the disk when this returns.
     pub fn apply(&self, changes: &[VarChange]) -> Result<(), StoreError> {
+        // A node that is there when it is checked is there when it has its name.
+        let _held = self.disk.hold()?;
         changes.iter().try_for_each(|change| self.check(change))?;
         let now = (self.clock)();
         let failed = self.failed("write to");
@@ -172,6 +184,12 @@ impl Vars {
             perform(&transaction, change, now).map_err(&failed)?;
         }
         transaction.commit().map_err(&failed)
+    }
+
+    /// The nodes that are remembered beside the present values: those of histories, their schemas, and those with tags.
+    pub(super) fn remembered(&self) -> Result<Vec<Hash>, StoreError> {
+        let texts = rows::remembered(&self.connection()).map_err(self.failed("read the history from"))?;
+        Ok(texts.iter().filter_map(|text| text.parse().ok()).collect())
     }
 
     /// Every row, names in order and the newest row of each name first.

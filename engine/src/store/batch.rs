@@ -1,0 +1,55 @@
+//! Many nodes at the price of one or two syncs: each is checked and written as it comes, all appear together.
+//!
+//! Apart from [`Store::put_all`] for those who do not have all nodes in memory. Never keeps a payload, but the schemas
+//! that are to be types of the nodes after them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::fs::Pending;
+use super::{Hash, Node, Store, StoreError};
+use crate::schema::Schema;
+use crate::schema::builtin::META_SCHEMA;
+
+/// Nodes that are about to be stored: all by [`Batch::commit`], none if it is dropped.
+pub struct Batch<'s> {
+    store: &'s Store,
+    pending: Pending<'s>,
+    schemas: HashMap<Hash, Arc<Schema>>,
+}
+
+impl Store {
+    /// Begins a batch. A schema in it may be the type of nodes after it.
+    pub fn batch(&self) -> Batch<'_> {
+        Batch { store: self, pending: self.disk.pending(), schemas: HashMap::new() }
+    }
+}
+
+impl Batch<'_> {
+    /// Adds a node, after checking it against its type.
+    pub fn put(&mut self, type_: &Hash, payload: &Value) -> Result<Hash, StoreError> {
+        let now = self.store.now();
+        self.add(type_, payload, now)
+    }
+
+    /// Adds a node that comes from another store and keeps its timestamp, unless it is here already.
+    pub fn put_node(&mut self, node: &Node) -> Result<Hash, StoreError> {
+        self.add(&node.type_, &node.payload, node.timestamp)
+    }
+
+    /// Makes all nodes durable and visible, in the order they were added.
+    pub fn commit(self) -> Result<(), StoreError> {
+        self.pending.commit()
+    }
+
+    fn add(&mut self, type_: &Hash, payload: &Value, timestamp: u64) -> Result<Hash, StoreError> {
+        let node = self.store.encode(type_, payload, &self.schemas)?;
+        if *type_ == META_SCHEMA {
+            self.schemas.insert(node.hash, Arc::new(Schema::new(payload.clone())));
+        }
+        self.pending.add(&node, timestamp, self.store.now())?;
+        Ok(node.hash)
+    }
+}

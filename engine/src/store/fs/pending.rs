@@ -1,0 +1,99 @@
+//! Nodes on their way into a store: written beside the others under names of their own, and then named together.
+//!
+//! Apart from [`super`] because here is the one order of steps that makes a put durable: write, sync, rename, sync the
+//! directory, index. Until [`Pending::commit`] nobody sees anything, and dropping it leaves nothing behind; what is
+//! kept in memory of a node is its name, not its content.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::Write;
+
+use tempfile::TempPath;
+
+use super::index::META;
+use super::{Disk, io_error};
+use crate::store::error::StoreError;
+use crate::store::hash::Hash;
+use crate::store::node::Encoded;
+
+/// See the module.
+pub(in crate::store) struct Pending<'d> {
+    disk: &'d Disk,
+    seen: HashSet<Hash>,
+    new: Vec<New>,
+    /// The only file so far: one file is synced alone, several by one `syncfs`.
+    alone: Option<File>,
+}
+
+struct New {
+    hash: Hash,
+    type_: Hash,
+    file: TempPath,
+}
+
+impl Pending<'_> {
+    pub(super) fn on(disk: &Disk) -> Pending<'_> {
+        Pending { disk, seen: HashSet::new(), new: Vec::new(), alone: None }
+    }
+
+    /// Adds a node unless it is there already, in the store or here. `timestamp` is for a new one, `now` is the time.
+    pub(in crate::store) fn add(
+        &mut self,
+        node: &Encoded,
+        timestamp: u64,
+        now: u64,
+    ) -> Result<(), StoreError> {
+        if !self.seen.insert(node.hash) || self.disk.holds(node, now)? {
+            return Ok(());
+        }
+        let (opened, file) = self.disk.write_temp(&node.to_bytes(timestamp))?;
+        self.alone = self.new.is_empty().then_some(opened);
+        self.new.push(New { hash: node.hash, type_: node.type_, file });
+        Ok(())
+    }
+
+    /// Makes all of them durable, in the order they were added: a crash between two renames never leaves a node
+    /// without what it refers to.
+    pub(in crate::store) fn commit(self) -> Result<(), StoreError> {
+        let Pending { disk, new, alone, .. } = self;
+        if new.is_empty() {
+            return Ok(());
+        }
+        let directory = disk.directory()?;
+        match alone {
+            Some(file) => file.sync_data().map_err(io_error("write a node to", &disk.nodes))?,
+            None => {
+                rustix::fs::syncfs(&directory).map_err(|error| io_error("sync", &disk.nodes)(error.into()))?
+            }
+        }
+        let mut lines: BTreeMap<Hash, Vec<Hash>> = BTreeMap::new();
+        for New { hash, type_, file } in new {
+            let path = disk.path(&hash);
+            file.persist(&path).map_err(|error| io_error("write", &path)(error.error))?;
+            lines.entry(type_).or_default().push(hash);
+        }
+        directory.sync_all().map_err(io_error("sync the directory", &disk.nodes))?;
+        for (type_, hashes) in &lines {
+            if hashes.contains(type_) {
+                disk.index.append(META, &[*type_])?;
+            }
+            disk.index.append(type_.as_str(), hashes)?;
+        }
+        Ok(())
+    }
+}
+
+impl Disk {
+    /// A file in the directory of the nodes that removes itself unless it is persisted.
+    pub(super) fn write_temp(&self, bytes: &[u8]) -> Result<(File, TempPath), StoreError> {
+        let failed = || io_error("write a node to", &self.nodes);
+        let mut temp = tempfile::Builder::new()
+            .prefix(super::TEMP_PREFIX)
+            .suffix(super::TEMP_SUFFIX)
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
+            .tempfile_in(&self.nodes)
+            .map_err(failed())?;
+        temp.write_all(bytes).map_err(failed())?;
+        Ok(temp.into_parts())
+    }
+}
