@@ -16,6 +16,9 @@
 //! | [`spawn`] | one agent process; [`spawn::protocol`] is its command line and its reply as values |
 //! | [`config`], [`home`], [`lock`] | `config.yaml`, `$UWF_HOME` and `.env`, one step at a time |
 //! | [`log`] | what happened, a line an event in `$UWF_HOME/logs` |
+//! | [`legacy`] | state files of the oldest design, taken over once |
+//! | [`transfer`] | a thread as one file, to be taken to another store |
+//! | [`held`] | what collecting the store must leave to the runs that are going on |
 //! | [`exec`] | the step: lock → head → route → agent → check → advance; read this first |
 //! | [`cli`] | the command line of `uwf`: the only part that reads the environment or writes to a stream |
 //!
@@ -35,7 +38,9 @@ pub mod exec;
 pub mod fence;
 #[cfg(test)]
 mod fixture;
+pub mod held;
 pub mod home;
+pub mod legacy;
 pub mod lock;
 pub mod log;
 pub mod moderator;
@@ -45,6 +50,7 @@ pub mod spawn;
 mod store;
 pub mod template;
 pub mod thread;
+pub mod transfer;
 pub mod workflow;
 pub mod yaml;
 

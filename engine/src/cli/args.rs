@@ -9,11 +9,12 @@ mod prompt;
 mod setup;
 mod step;
 mod thread;
+mod var;
 mod workflow;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(super) use self::cas::{Cas, Values};
+pub(super) use self::cas::{Cas, Put, Schema, Values};
 pub(super) use self::config::Config;
 pub(super) use self::doctor::Doctor;
 pub(super) use self::log::Log;
@@ -22,7 +23,8 @@ pub(super) use self::prompt::{Prompt, Skill};
 pub(super) use self::setup::Setup;
 pub(super) use self::step::Step;
 pub(super) use self::thread::{How, StatusWord, Thread, ThreadList};
-pub(super) use self::workflow::Workflow;
+pub(super) use self::var::Var;
+pub(super) use self::workflow::{Language, Workflow};
 
 /// A stateless workflow engine for agents.
 #[derive(Debug, Parser)]
@@ -108,6 +110,9 @@ pub(super) enum Noun {
     /// The content-addressed store underneath
     #[command(subcommand)]
     Cas(Cas),
+    /// Variables: names for nodes of the store
+    #[command(subcommand)]
+    Var(Var),
     /// The configuration in $UWF_HOME/config.yaml
     #[command(subcommand)]
     Config(Config),

@@ -5,11 +5,13 @@ use std::io;
 
 use crate::config::ConfigError;
 use crate::exec::ExecError;
+use crate::held::HeldError;
 use crate::home::HomeError;
 use crate::lock::LockError;
 use crate::spawn::SpawnError;
 use crate::store::StoreError;
 use crate::thread::{ThreadError, ThreadIdError};
+use crate::transfer::TransferError;
 use crate::workflow::WorkflowError;
 
 /// Done.
@@ -152,5 +154,5 @@ macro_rules! without_hint {
     )*};
 }
 
-with_own_hint!(ThreadError, ConfigError, HomeError, StoreError, WorkflowError);
-without_hint!(ThreadIdError, LockError);
+with_own_hint!(ThreadError, ConfigError, HomeError, StoreError, TransferError, WorkflowError);
+without_hint!(HeldError, ThreadIdError, LockError);

@@ -10,6 +10,7 @@ mod config;
 mod doctor;
 mod exec;
 mod failure;
+mod legacy;
 mod log;
 mod narrate;
 pub mod pages;
@@ -19,7 +20,9 @@ mod session;
 mod setup;
 mod step;
 mod thread;
+mod transfer;
 mod ui;
+mod var;
 mod visible;
 mod workflow;
 
@@ -48,11 +51,13 @@ pub fn main_with(process: Process<'_>) -> u8 {
 }
 
 fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, Failure> {
+    legacy::take_over(session)?;
     match noun {
         Noun::Workflow(command) => workflow::run(session, command),
         Noun::Thread(command) => thread::run(session, command),
         Noun::Step(command) => step::run(session, command),
         Noun::Cas(command) => cas::run(session, command),
+        Noun::Var(command) => var::run(session, command),
         Noun::Config(command) => config::run(session, command),
         Noun::Setup(setup) => setup::run(session, &setup),
         Noun::Log(command) => log::run(session, command),

@@ -42,6 +42,23 @@ pub(super) fn duration(ms: u64) -> String {
     }
 }
 
+/// `512 B`, `1.2 KiB`, `3.4 MiB`.
+pub(super) fn bytes(count: u64) -> String {
+    let mut tenths = count.saturating_mul(10);
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if tenths < 10_240 {
+            let small = unit == "B";
+            return if small {
+                format!("{count} B")
+            } else {
+                format!("{}.{} {unit}", tenths / 10, tenths % 10)
+            };
+        }
+        tenths /= 1024;
+    }
+    format!("{}.{} TiB", tenths / 10, tenths % 10)
+}
+
 /// `3 turns, 1200 tokens in, 80 out`.
 pub(super) fn usage(usage: &Usage) -> String {
     let turns = if usage.turns == 1 { "turn" } else { "turns" };
@@ -92,6 +109,12 @@ mod tests {
         assert_eq!(time(u64::MAX), "9999-12-31 23:59:59");
         let texts = [61, 1250, 200_000, 7_500_000].map(duration);
         assert_eq!(texts, ["61 ms", "1.2 s", "3 min 20 s", "2 h 5 min"]);
+    }
+
+    #[test]
+    fn sizes_read_well() {
+        let texts = [0, 1023, 1024, 1_300_000, 5 << 30, 7 << 40].map(bytes);
+        assert_eq!(texts, ["0 B", "1023 B", "1.0 KiB", "1.2 MiB", "5.0 GiB", "7.0 TiB"]);
     }
 
     #[test]

@@ -7,3 +7,5 @@ mod logged;
 mod reference;
 mod setup;
 mod steps;
+mod store;
+mod workflows;

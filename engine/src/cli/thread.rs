@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::args::{Format, StatusWord, Thread, ThreadList};
 use super::failure::{Failure, OK, USAGE};
-use super::{Session, exec, hash, narrate, render};
+use super::{Session, exec, hash, narrate, render, transfer};
 use crate::exec::StepReport;
 use crate::lock;
 use crate::log::{Event, Log};
@@ -33,6 +33,8 @@ pub(super) fn run(session: &mut Session<'_>, command: Thread) -> Result<u8, Fail
         Thread::Resume { thread, prompt, how } => exec::resume(session, &thread, prompt.as_deref(), &how),
         Thread::Show { thread } => show(session, &thread),
         Thread::List(which) => list(session, &which),
+        Thread::Export { thread, output } => transfer::export(session, &thread, output.as_deref()),
+        Thread::Import { file } => transfer::import(session, &file),
         Thread::Read { thread, quota, before, start } => {
             let before = before.as_deref().map(hash).transpose()?;
             read(session, &thread, &narrate::Part { quota, before, with_task: before.is_none() || start })
@@ -137,7 +139,7 @@ fn resume_hint(thread: &ThreadId, status: &Status) -> Option<String> {
 }
 
 /// Who plays next, if anybody does and it can be told.
-fn current_role(store: &Store, workflow: &Workflow, head: &Head) -> Option<String> {
+pub(super) fn current_role(store: &Store, workflow: &Workflow, head: &Head) -> Option<String> {
     let route = (head.status == Status::Idle).then(|| thread::next(store, workflow, head))?;
     match route.ok()?.target {
         Target::Role(role) => Some(role),

@@ -1,15 +1,17 @@
 //! `uwf workflow …`
 
+mod graph;
+
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::args::Workflow;
 use super::failure::{Failure, OK};
-use super::{Session, render};
+use super::{Session, hash, render};
 use crate::emit;
 use crate::schema::builtin;
-use crate::workflow::{self, Origin};
+use crate::workflow::{self, Back, Origin};
 
 pub(super) fn run(session: &mut Session<'_>, command: Workflow) -> Result<u8, Failure> {
     match command {
@@ -17,6 +19,12 @@ pub(super) fn run(session: &mut Session<'_>, command: Workflow) -> Result<u8, Fa
         Workflow::Validate { file } => validate(session, &file),
         Workflow::Show { workflow } => show(session, &workflow),
         Workflow::List => list(session),
+        Workflow::History { name } => history(session, &name),
+        Workflow::Rollback { name, to } => rollback(session, &name, &to),
+        Workflow::Schema => schema(session),
+        Workflow::Graph { workflow, language, thread } => {
+            graph::run(session, workflow.as_deref(), language, thread.as_deref())
+        }
     }
 }
 
@@ -68,5 +76,46 @@ fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
     let rows: Vec<_> =
         listed.iter().map(|row| [row.name.clone(), hash(row.hash), origin(&row.origin)]).collect();
     session.ui.result(&value, || render::table(["NAME", "HASH", "ORIGIN"], &rows))?;
+    Ok(OK)
+}
+
+fn history(session: &mut Session<'_>, name: &str) -> Result<u8, Failure> {
+    let store = session.store()?;
+    let past = workflow::history(&store, name)?;
+    // One that another program has collected has no description any more.
+    let about = |hash| workflow::get(&store, hash).map(|workflow| workflow.description).unwrap_or_default();
+    let entries: Vec<_> = past.iter().enumerate().map(|(n, past)| (n, past, about(&past.hash))).collect();
+    let value: Value = entries
+        .iter()
+        .map(
+            |(n, past, about)| json!({"n": n, "hash": past.hash, "setAt": past.set_at, "description": about}),
+        )
+        .collect();
+    session.ui.result(&value, || {
+        let cells = entries.iter().map(|(n, past, about)| {
+            let about = render::first_line(about, 60);
+            [n.to_string(), past.hash.to_string(), render::time(past.set_at), about]
+        });
+        render::table(["N", "HASH", "SET (UTC)", "DESCRIPTION"], &cells.collect::<Vec<_>>())
+    })?;
+    Ok(OK)
+}
+
+fn rollback(session: &mut Session<'_>, name: &str, to: &str) -> Result<u8, Failure> {
+    let back = match to.parse() {
+        // A hash may be all digits, but then it has thirteen of them.
+        Ok(steps) if to.len() < 13 => Back::Steps(steps),
+        _ => Back::To(hash(to)?),
+    };
+    let (hash, before) = workflow::rollback(&session.store()?, name, back)?;
+    let value = json!({"name": name, "hash": hash, "before": before});
+    session.ui.result(&value, || format!("{name} {hash} (was {before})\n"))?;
+    Ok(OK)
+}
+
+fn schema(session: &mut Session<'_>) -> Result<u8, Failure> {
+    let schema = workflow::schema();
+    let text = serde_json::to_string_pretty(&schema).expect("a JSON value always serialises") + "\n";
+    session.ui.document(|| schema, &text)?;
     Ok(OK)
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::fs::Pending;
+use super::graph::refs_under;
 use super::{Hash, Node, Store, StoreError};
 use crate::schema::Schema;
 use crate::schema::builtin::META_SCHEMA;
@@ -34,9 +35,21 @@ impl Batch<'_> {
         self.add(type_, payload, now)
     }
 
-    /// Adds a node that comes from another store and keeps its timestamp, unless it is here already.
+    /// Adds a node that comes from another store and keeps its timestamp, unless it is here already. All that it refers
+    /// to must be here or have been added.
     pub fn put_node(&mut self, node: &Node) -> Result<Hash, StoreError> {
-        self.add(&node.type_, &node.payload, node.timestamp)
+        let hash = self.add(&node.type_, &node.payload, node.timestamp)?;
+        if node.type_ != META_SCHEMA {
+            let schema = self.schemas.get(&node.type_).cloned();
+            let schema = schema.map_or_else(|| self.store.type_(&node.type_), Ok)?;
+            let there = |hash: &Hash| self.pending.contains(hash) || self.store.has(hash);
+            if let Some(hash) =
+                refs_under(schema.value(), &node.payload).into_iter().find(|hash| !there(hash))
+            {
+                return Err(StoreError::NotFound { hash });
+            }
+        }
+        Ok(hash)
     }
 
     /// Makes all nodes durable and visible, in the order they were added.

@@ -136,9 +136,7 @@ impl StoreError {
                     .into(),
             ),
             StoreError::Unsound { .. } => Some(
-                "nothing was removed, since what such nodes refer to would be lost with them: mend the store \
-                 (`uwf cas verify` tells all), or collect all the same with --force"
-                    .into(),
+                "nothing was changed; `uwf cas verify` tells all that is wrong and who refers to it".into(),
             ),
             StoreError::Conflict { .. } => Some("read it again, then decide anew".into()),
             StoreError::Schema(SchemaError::Unsupported { .. }) => {

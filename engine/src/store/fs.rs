@@ -127,6 +127,18 @@ impl Disk {
         Pending::on(self)
     }
 
+    /// Makes sure that the nodes every store has are there and durable, for one who has the lock: they are never
+    /// collected, so their files need not be made young.
+    pub(super) fn fill(&self, nodes: &[Encoded], now: u64) -> Result<(), StoreError> {
+        let mut lacking = self.pending();
+        for node in nodes {
+            if self.compare(node)? != Some(Found::Same) {
+                lacking.add(node, now, now)?;
+            }
+        }
+        lacking.commit()
+    }
+
     /// Makes sure these nodes are there and durable. Good ones that exist already are left alone; a failure leaves
     /// whole nodes or none, and no temp files.
     pub(super) fn write(&self, nodes: &[Encoded], now: u64) -> Result<(), StoreError> {
@@ -136,11 +148,15 @@ impl Disk {
     }
 
     fn holds(&self, node: &Encoded, now: u64) -> Result<bool, StoreError> {
-        match self.read_bytes(&node.hash)?.map(|bytes| node.compare(&bytes)) {
+        match self.compare(node)? {
             Some(Found::Same) => self.freshen(&node.hash, now),
             Some(Found::Corrupt) | None => Ok(false),
             Some(Found::Another) => Err(StoreError::Collision { hash: node.hash }),
         }
+    }
+
+    fn compare(&self, node: &Encoded) -> Result<Option<Found>, StoreError> {
+        Ok(self.read_bytes(&node.hash)?.map(|bytes| node.compare(&bytes)))
     }
 
     /// Gives the file of a node the present time, so that it is not collected soon. False if it is gone; a file that

@@ -16,7 +16,7 @@
 //! Keeps the hash of each node in memory, never its content. Never removes a file that is neither a node nor an
 //! abandoned temp file.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::SystemTime;
 
 use super::fs::{self, Entry, META};
@@ -80,9 +80,9 @@ impl Store {
     }
 
     /// The nodes that may go, after marking what young ones need; abandoned temp files are swept on the way.
-    fn scan(&self, how: &Collect, marked: &mut Marked<'_>) -> Result<(HashSet<Hash>, GcReport), StoreError> {
+    fn scan(&self, how: &Collect, marked: &mut Marked<'_>) -> Result<(BTreeSet<Hash>, GcReport), StoreError> {
         let mut report = GcReport::default();
-        let (mut young, mut garbage) = (Vec::new(), HashSet::new());
+        let (mut young, mut garbage) = (Vec::new(), BTreeSet::new());
         let limit = young_since(self.now(), how.since);
         for entry in self.disk.entries(self.now())? {
             match entry? {
@@ -106,36 +106,6 @@ impl Store {
         garbage.retain(|hash| !marked.hashes.contains(hash));
         report.kept += all - garbage.len() as u64;
         Ok((garbage, report))
-    }
-
-    /// The nodes in an order in which each comes before those it refers to: the reverse of the order in which a walk
-    /// that goes down first leaves them.
-    fn referrers_first(&self, garbage: &HashSet<Hash>) -> Vec<Hash> {
-        enum Step {
-            Enter(Hash),
-            Leave(Hash),
-        }
-        let (mut seen, mut order) = (HashSet::new(), Vec::with_capacity(garbage.len()));
-        let mut steps = Vec::new();
-        for root in garbage {
-            steps.push(Step::Enter(*root));
-            while let Some(step) = steps.pop() {
-                match step {
-                    Step::Leave(hash) => order.push(hash),
-                    Step::Enter(hash) if seen.insert(hash) => {
-                        steps.push(Step::Leave(hash));
-                        // One that cannot be read refers to nothing that could be told.
-                        let node = self.find(&hash).ok().flatten();
-                        let edges = node.and_then(|node| self.edges(&node).ok()).unwrap_or_default();
-                        let inside = edges.into_iter().filter(|edge| garbage.contains(edge));
-                        steps.extend(inside.filter(|edge| !seen.contains(edge)).map(Step::Enter));
-                    }
-                    Step::Enter(_) => {}
-                }
-            }
-        }
-        order.reverse();
-        order
     }
 
     /// The index forgets nodes that are not there, and types that are not there altogether. Looks at every line, so

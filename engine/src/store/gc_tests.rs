@@ -139,7 +139,7 @@ fn nothing_is_removed_from_a_damaged_store() {
     let error = f.store.gc(&Collect::default()).unwrap_err();
     let expected = format!("the store is damaged: node {middle} is missing (referred to by node {root})");
     assert_eq!(error.to_string(), expected);
-    assert!(error.hint().unwrap().contains("--force") && f.store.has(&leaf) && f.store.has(&lost));
+    assert!(error.hint().unwrap().contains("cas verify") && f.store.has(&leaf) && f.store.has(&lost));
     let forced = f.store.gc(&Collect { force: true, ..Collect::default() }).unwrap();
     assert_eq!(forced.removed, 2);
 }
@@ -188,7 +188,7 @@ proptest! {
     fn referrers_go_first(edges in prop::collection::vec(prop::collection::vec(0..40_usize, 0..4), 1..40)) {
         let f = Fixture::new();
         let nodes = graph(&f, &edges);
-        let garbage: HashSet<Hash> = nodes.iter().copied().collect();
+        let garbage: BTreeSet<Hash> = nodes.iter().copied().collect();
         let order = f.store.referrers_first(&garbage);
         prop_assert_eq!(order.len(), nodes.len());
         let place: BTreeMap<&Hash, usize> = order.iter().enumerate().map(|(at, hash)| (hash, at)).collect();

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::hash::Hash;
 use super::node::Node;
-use super::{Store, StoreError};
+use super::{Finding, Referrer, Store, StoreError};
 
 /// What can be reached from a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub struct Walk {
     pub nodes: Vec<Hash>,
     /// Nodes that are not there, each with the first that refers to it.
     pub missing: Vec<(Hash, Hash)>,
-    /// Nodes that cannot be read, each with the reason; nothing beyond them is known.
-    pub corrupt: Vec<(Hash, String)>,
+    /// Nodes that cannot be read, each with the first that refers to it and the reason; nothing beyond them is known.
+    pub corrupt: Vec<(Hash, Hash, String)>,
 }
 
 impl Store {
@@ -44,7 +44,7 @@ impl Store {
                     continue;
                 }
                 Err(StoreError::Corrupt { hash, why }) => {
-                    walk.corrupt.push((hash, why));
+                    walk.corrupt.push((hash, referred_by, why));
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -57,6 +57,69 @@ impl Store {
             }
         }
         Ok(walk)
+    }
+
+    /// Everything that can be reached from these nodes, each after all that it refers to: what must be copied for them
+    /// to be whole elsewhere, in the order in which it can be stored.
+    ///
+    /// # Errors
+    /// [`StoreError::Unsound`] when something on the way is missing or corrupt.
+    pub fn closure(&self, roots: &[Hash]) -> Result<Vec<Hash>, StoreError> {
+        let (mut nodes, mut findings) = (BTreeSet::new(), Vec::new());
+        for root in roots {
+            if nodes.contains(root) {
+                continue;
+            }
+            let Walk { nodes: reached, missing, corrupt } = self.walk(root)?;
+            nodes.extend(reached);
+            let missing = missing.into_iter();
+            findings.extend(missing.map(|(hash, referrer)| Finding::Missing {
+                hash,
+                referred_by: vec![Referrer::Node(referrer)],
+            }));
+            let corrupt = corrupt.into_iter();
+            findings.extend(corrupt.map(|(hash, referrer, why)| Finding::Corrupt {
+                hash,
+                why,
+                referred_by: vec![Referrer::Node(referrer)],
+            }));
+        }
+        if !findings.is_empty() {
+            return Err(StoreError::Unsound { findings });
+        }
+        let mut order = self.referrers_first(&nodes);
+        order.reverse();
+        Ok(order)
+    }
+
+    /// The nodes in an order in which each comes before those it refers to: the reverse of the order in which a walk
+    /// that goes down first leaves them.
+    pub(super) fn referrers_first(&self, nodes: &BTreeSet<Hash>) -> Vec<Hash> {
+        enum Step {
+            Enter(Hash),
+            Leave(Hash),
+        }
+        let (mut seen, mut order) = (HashSet::new(), Vec::with_capacity(nodes.len()));
+        let mut steps = Vec::new();
+        for root in nodes {
+            steps.push(Step::Enter(*root));
+            while let Some(step) = steps.pop() {
+                match step {
+                    Step::Leave(hash) => order.push(hash),
+                    Step::Enter(hash) if seen.insert(hash) => {
+                        steps.push(Step::Leave(hash));
+                        // One that cannot be read refers to nothing that could be told.
+                        let node = self.find(&hash).ok().flatten();
+                        let edges = node.and_then(|node| self.edges(&node).ok()).unwrap_or_default();
+                        let inside = edges.into_iter().filter(|edge| nodes.contains(edge));
+                        steps.extend(inside.filter(|edge| !seen.contains(edge)).map(Step::Enter));
+                    }
+                    Step::Enter(_) => {}
+                }
+            }
+        }
+        order.reverse();
+        order
     }
 
     /// References, then the type. The references of a node whose type cannot be read are unknown: the type, which is
@@ -74,11 +137,15 @@ impl Store {
     }
 
     fn refs_of(&self, node: &Node) -> Result<Vec<Hash>, StoreError> {
-        let schema = self.type_(&node.type_)?;
-        let mut refs = BTreeSet::new();
-        collect(schema.value(), &node.payload, &mut refs);
-        Ok(refs.into_iter().collect())
+        Ok(refs_under(self.type_(&node.type_)?.value(), &node.payload))
     }
+}
+
+/// The edges that a payload has under its schema, in order.
+pub(super) fn refs_under(schema: &Value, payload: &Value) -> Vec<Hash> {
+    let mut refs = BTreeSet::new();
+    collect(schema, payload, &mut refs);
+    refs.into_iter().collect()
 }
 
 /// Adds the edges that this part of a payload has under this part of its schema.

@@ -89,7 +89,7 @@ fn a_walk_goes_on_past_holes() {
     let walk = f.store.walk(&root).unwrap();
     assert_eq!(walk.nodes, [root, links, META_SCHEMA]);
     assert_eq!(walk.missing, [(Hash::from_static(A), root)]);
-    assert_eq!(walk.corrupt, [(broken, "the file is empty".to_owned())]);
+    assert_eq!(walk.corrupt, [(broken, root, "the file is empty".to_owned())]);
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Store {
         let is_complete = builtin::hashes().all(|hash| disk.is_filled(&hash));
         let filling = if is_complete { None } else { Some(disk.lock()?) };
         if filling.is_some() {
-            disk.write(&bootstrap(), clock())?;
+            disk.fill(&bootstrap(), clock())?;
         }
         let vars = Vars::open(root, disk.clone(), clock)?;
         drop(filling);

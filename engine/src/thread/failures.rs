@@ -34,6 +34,22 @@ pub fn clear_failures(store: &Store, thread: &ThreadId, role: &str) -> Result<()
     Ok(store.vars().apply(&[VarChange::Remove { name: variable(thread, role) }])?)
 }
 
+/// What failed of one role of one thread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failures {
+    /// Where they are listed.
+    pub variable: Variable,
+    /// The steps, oldest first.
+    pub steps: Vec<Hash>,
+}
+
+/// The failed steps of every role of a thread, or of all threads.
+pub fn all_failures(store: &Store, thread: Option<&ThreadId>) -> Result<Vec<Failures>, ThreadError> {
+    let prefix = thread.map_or_else(|| FAILED.to_owned(), |thread| format!("{FAILED}{thread}/"));
+    let with_steps = |variable: Variable| Ok(Failures { steps: listed(store, &variable)?, variable });
+    store.vars().list(&prefix)?.into_iter().map(with_steps).collect()
+}
+
 fn append(store: &Store, name: &str, step: &Hash) -> Result<(), ThreadError> {
     let found = store.vars().get(name)?;
     let mut steps = found.as_ref().map_or(Ok(Vec::new()), |found| listed(store, found))?;

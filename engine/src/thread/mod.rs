@@ -20,7 +20,7 @@ use thiserror::Error;
 
 pub use self::chain::{Chain, chain};
 pub use self::context::{EarlierStep, RoleContext, answer_of, role_context, role_of};
-pub use self::failures::{clear_failures, failed_attempts, record_failure};
+pub use self::failures::{Failures, all_failures, clear_failures, failed_attempts, record_failure};
 pub use self::id::{ThreadId, ThreadIdError};
 pub use self::next::{again, next};
 pub use self::status::Status;
@@ -31,10 +31,10 @@ use crate::store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
 use crate::workflow::WorkflowError;
 
 /// Where thread heads live among the variables.
-const HEADS: &str = "@uwf/thread/";
+pub(crate) const HEADS: &str = "@uwf/thread/";
 
 /// Where the failed visits of threads live among the variables.
-const FAILED: &str = "@uwf/thread-failed/";
+pub(crate) const FAILED: &str = "@uwf/thread-failed/";
 
 /// What can be wrong with a thread.
 #[derive(Debug, Error)]
@@ -207,6 +207,26 @@ pub fn start(store: &Store, workflow: &Hash, prompt: &str, cwd: &str) -> Result<
     Ok(thread)
 }
 
+/// The change that makes a thread of what another record knows: a head that is here, and the tags that are its state.
+/// It fails if there is such a thread already.
+pub(crate) fn adoption(
+    store: &Store,
+    thread: &ThreadId,
+    head: &Hash,
+    tags: BTreeMap<String, String>,
+) -> Result<VarChange, ThreadError> {
+    let schema = store.get(head)?.type_;
+    if ![builtin::START_NODE, builtin::STEP_NODE].contains(&schema) {
+        return Err(ThreadError::NotAThreadNode { hash: *head, type_: schema });
+    }
+    Ok(VarChange::Set { name: variable(thread), schema, value: *head, tags, expect: Expect::Absent })
+}
+
+/// The variable that is a thread's head, as it stands.
+pub(crate) fn variable_of(store: &Store, thread: &ThreadId) -> Result<Option<Variable>, ThreadError> {
+    Ok(store.vars().get(&variable(thread))?)
+}
+
 /// Where a thread stands.
 pub fn head(store: &Store, thread: &ThreadId) -> Result<Head, ThreadError> {
     let variable = store.vars().get(&variable(thread))?.ok_or(ThreadError::Unknown { thread: *thread })?;
@@ -284,7 +304,7 @@ fn decode<T: DeserializeOwned>(hash: &Hash, node: Node) -> Result<T, ThreadError
     serde_json::from_value(node.payload).map_err(|source| ThreadError::Malformed { hash: *hash, source })
 }
 
-fn variable(thread: &ThreadId) -> String {
+pub(crate) fn variable(thread: &ThreadId) -> String {
     format!("{HEADS}{thread}")
 }
 

@@ -50,7 +50,7 @@ fn workflow_name(name: Text, problems: &mut Problems<'_>) -> String {
     name.text
 }
 
-const NAME_HINT: &str = "names are made of letters, digits, `.`, `_` and `-`";
+pub(super) const NAME_HINT: &str = "names are made of letters, digits, `.`, `_` and `-`";
 
 /// Names become parts of variable names, which allow no more than this.
 pub(super) fn is_name(name: &str) -> bool {

@@ -2,12 +2,16 @@
 //!
 //! A workflow file goes through four stages, each a value: text and included files (`include`), what was typed
 //! (`raw`), what it means (`check`), the stored node. Finding one by name (`discover`, `registry`) is apart
-//! from reading it. This module never moves a thread; it only says what the next step would be made of.
+//! from reading it; what a name meant before (`past`), how a workflow looks (`draw`) and what an editor knows of it
+//! (`editor`) are apart, too. This module never moves a thread; it only says what the next step would be made of.
 
 mod answers;
 mod check;
 mod discover;
+mod draw;
+mod editor;
 mod include;
+mod past;
 mod problem;
 mod raw;
 mod registry;
@@ -20,7 +24,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use crate::moderator::{Edge, Graph};
+pub use draw::{Progress, dot, mermaid};
+pub use editor::schema;
+pub use past::{Back, Past, history, rollback};
 pub use problem::Problem;
+pub(crate) use registry::registration;
 pub use registry::{Listed, Origin, Resolved, add, list, resolve};
 
 use crate::schema::builtin::{META_SCHEMA, WORKFLOW};
@@ -115,6 +123,20 @@ pub enum WorkflowError {
         /// The names there are, nearest first.
         known: Vec<String>,
     },
+    /// A text that cannot be registered.
+    #[error("`{name}` is no name of a workflow")]
+    BadName {
+        /// The text.
+        name: String,
+    },
+    /// The history of a name does not go back to what was asked for.
+    #[error("the history of workflow `{name}` does not go back to {wanted}")]
+    NoSuchPast {
+        /// The workflow.
+        name: String,
+        /// A number or a hash.
+        wanted: String,
+    },
     /// The node is something else than a workflow that this engine can run.
     #[error("node {hash} is no workflow: its type is {type_}{}", title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default())]
     NotAWorkflow {
@@ -146,6 +168,10 @@ impl WorkflowError {
                 Some("put one into .workflows/<name>.yaml, or add one: uwf workflow add <file>".to_owned())
             }
             WorkflowError::Unknown { known, .. } => Some(format!("there is: {}", known.join(", "))),
+            WorkflowError::BadName { .. } => Some(check::NAME_HINT.to_owned()),
+            WorkflowError::NoSuchPast { name, .. } => {
+                Some(format!("`uwf workflow history {name}` shows what it was"))
+            }
             WorkflowError::NotAWorkflow { title: Some(title), .. } if title.starts_with("uwf-workflow-") => {
                 Some("it needs a newer engine".to_owned())
             }

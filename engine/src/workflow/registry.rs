@@ -10,7 +10,8 @@ use crate::nearest;
 use crate::schema::builtin::WORKFLOW;
 use crate::store::{Expect, Hash, Store, VarChange};
 
-const PREFIX: &str = "@uwf/registry/";
+/// Where registered workflows live among the variables.
+pub(super) const PREFIX: &str = "@uwf/registry/";
 
 /// Where a reference led.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,6 +98,19 @@ pub fn add(store: &Store, workflow: &CheckedWorkflow) -> Result<Hash, WorkflowEr
     let change = VarChange::Set { name, schema: WORKFLOW, value: hash, tags, expect: Expect::Any };
     store.vars().apply(&[change])?;
     Ok(hash)
+}
+
+/// The change that registers a stored workflow under a name that is free; it fails if the name is taken.
+///
+/// # Errors
+/// When the name cannot be registered, and what [`get`] says of the node.
+pub(crate) fn registration(store: &Store, name: &str, hash: &Hash) -> Result<VarChange, WorkflowError> {
+    if !is_name(name) {
+        return Err(WorkflowError::BadName { name: name.to_owned() });
+    }
+    get(store, hash)?;
+    let name = format!("{PREFIX}{name}");
+    Ok(VarChange::Set { name, schema: WORKFLOW, value: *hash, tags: BTreeMap::new(), expect: Expect::Absent })
 }
 
 /// Finds a workflow: a hash, a file's path, a name beside the work (from `cwd` upward), a registered name, in this

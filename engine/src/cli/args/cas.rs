@@ -14,9 +14,9 @@ pub(in crate::cli) enum Cas {
     },
     /// Store a value, print its hash
     #[command(
-        after_long_help = "Examples:\n  echo '\"a text\"' | uwf cas put --type string -\n  uwf cas put --type schema my-schema.json\n  uwf cas put --jsonl nodes.jsonl"
+        after_long_help = "Examples:\n  echo '\"a text\"' | uwf cas put --type string -\n  uwf cas put --type schema my-schema.json\n  uwf cas put --jsonl nodes.jsonl\n  make-nodes | uwf cas put --jsonl --sync-each - | use-hashes"
     )]
-    Put(Values),
+    Put(Put),
     /// Say whether a node exists: true or false, exit status 0 or 1
     #[command(after_long_help = "Examples:\n  uwf cas has 9GDHFMG6KAC8V && echo there")]
     Has {
@@ -41,6 +41,58 @@ pub(in crate::cli) enum Cas {
     /// Check every node of the store; exit status 1 when something is wrong
     #[command(after_long_help = "Examples:\n  uwf cas verify --format text")]
     Verify,
+    /// Remove the nodes that nothing leads to any more
+    #[command(
+        long_about = "Remove the nodes that nothing leads to any more.\n\n\
+                      What stays: whatever can be reached from a variable, its history, a tag, a failed attempt or the \
+                      journal of a run; and nodes younger than an hour, or than the oldest run that is going on. \
+                      Temp files that killed writers left behind go, too.",
+        after_long_help = "Examples:\n  uwf cas gc --dry-run\n  uwf cas gc"
+    )]
+    Gc {
+        /// Say what would be removed; nothing is
+        #[arg(long)]
+        dry_run: bool,
+        /// Go on though nodes that are needed are missing or corrupt: what only they refer to is lost
+        #[arg(long)]
+        force: bool,
+    },
+    /// Make the index of nodes by type anew
+    #[command(after_long_help = "Examples:\n  uwf cas reindex")]
+    Reindex,
+    /// Count what the store holds, by type
+    #[command(after_long_help = "Examples:\n  uwf cas stats --format text")]
+    Stats,
+    /// The types of nodes
+    #[command(subcommand)]
+    Schema(Schema),
+}
+
+/// `uwf cas schema …`
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum Schema {
+    /// List the schemas of the store
+    #[command(after_long_help = "Examples:\n  uwf cas schema list --format text")]
+    List,
+    /// Print a schema
+    #[command(
+        after_long_help = "Examples:\n  uwf cas schema get StepNode\n  uwf cas schema get @ocas/string"
+    )]
+    Get {
+        /// A hash, a variable (@ocas/string), or its last word (string, schema, StepNode)
+        #[arg(value_name = "HASH|NAME")]
+        name: String,
+    },
+}
+
+/// Values to store.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Put {
+    #[command(flatten)]
+    pub(in crate::cli) values: Values,
+    /// With --jsonl: store each node by itself and print its hash at once, not all of them at the end or none
+    #[arg(long, conflicts_with = "type_")]
+    pub(in crate::cli) sync_each: bool,
 }
 
 /// Values from a file.

@@ -85,6 +85,30 @@ pub(in crate::cli) enum Thread {
         #[arg(long, requires = "before")]
         start: bool,
     },
+    /// Write a thread, with everything it consists of, to a file for another store
+    #[command(
+        long_about = "Write a thread, with everything it consists of, to a file for another store: its steps and their \
+                      records, its failed attempts, its workflow and the types of all of these, as JSON lines.",
+        after_long_help = "Examples:\n  uwf thread export 01K… -o thread.jsonl\n  uwf thread export 01K… | ssh host uwf thread import -"
+    )]
+    Export {
+        /// The thread's id
+        thread: String,
+        /// Write to this file [default: stdout, which is also `-`]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Take in a thread that was exported
+    #[command(
+        long_about = "Take in a thread that was exported. Every node is checked against its hash and its type before \
+                      anything is stored. A thread that is here already at the same head stays as it is; at another \
+                      head it is an error.",
+        after_long_help = "Examples:\n  uwf thread import thread.jsonl\n  uwf thread import - < thread.jsonl"
+    )]
+    Import {
+        /// The file; `-` is stdin
+        file: PathBuf,
+    },
 }
 
 /// How steps are run.

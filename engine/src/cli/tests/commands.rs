@@ -147,7 +147,7 @@ fn bad_nodes_are_refused_and_a_damaged_store_is_told() {
         (&["cas", "put", "--type", "strin", "-"][..], "1", "no such type: strin"),
         (&["cas", "put", "--type", "string", "-"], "1", "does not obey type"),
         (&["cas", "put", "--type", "string", "-"], "\"a\" \"b\"", "does not hold one JSON value"),
-        (&["cas", "put", "--jsonl", "-"], "{}\n", "-:1 is not {\"type\", \"payload\"}"),
+        (&["cas", "put", "--jsonl", "-"], "{}\n", "stdin:1 is not {\"type\", \"payload\"}"),
         (&["cas", "get", "0000000000000"], "", "no node 0000000000000"),
         (&["cas", "get", "zzz"], "", "zzz"),
     ] {

@@ -52,6 +52,11 @@ impl Pending<'_> {
         Ok(())
     }
 
+    /// Whether it was added, be it that it was there already.
+    pub(in crate::store) fn contains(&self, hash: &Hash) -> bool {
+        self.seen.contains(hash)
+    }
+
     /// Makes all of them durable, in the order they were added: a crash between two renames never leaves a node
     /// without what it refers to.
     pub(in crate::store) fn commit(self) -> Result<(), StoreError> {

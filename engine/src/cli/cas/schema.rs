@@ -1,0 +1,58 @@
+//! `uwf cas schema …`: the types of nodes, by hash and by name.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{OWN_TYPES, Session, type_named};
+use crate::cli::args::Schema;
+use crate::cli::failure::{Failure, OK};
+use crate::cli::render;
+use crate::emit;
+use crate::schema::builtin::META_SCHEMA;
+use crate::store::{Hash, Store, StoreError};
+
+pub(super) fn run(session: &mut Session<'_>, command: Schema) -> Result<u8, Failure> {
+    match command {
+        Schema::List => list(session),
+        Schema::Get { name } => get(session, &name),
+    }
+}
+
+fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
+    let store = session.store()?;
+    let names = names(&store)?;
+    let (mut values, mut rows) = (Vec::new(), Vec::new());
+    for hash in store.indexed(&META_SCHEMA)?.into_iter().filter(|hash| store.has(hash)) {
+        let title = title(&store, &hash);
+        let names = names.get(&hash).cloned().unwrap_or_default();
+        rows.push([hash.to_string(), title.clone().unwrap_or_default(), names.join(", ")]);
+        values.push(json!({"hash": hash, "title": title, "names": names}));
+    }
+    session.ui.result(&json!(values), || render::table(["HASH", "TITLE", "NAMES"], &rows))?;
+    Ok(OK)
+}
+
+fn get(session: &mut Session<'_>, name: &str) -> Result<u8, Failure> {
+    let store = session.store()?;
+    let schema = store.schema_of(&type_named(&store, name)?)?;
+    session.ui.result(&schema, || emit::yaml(&schema))?;
+    Ok(OK)
+}
+
+/// What a schema calls itself.
+pub(super) fn title(store: &Store, hash: &Hash) -> Option<String> {
+    Some(store.schema_of(hash).ok()?.get("title")?.as_str()?.to_owned())
+}
+
+/// What a type can be called: the variables that name it, and the engine's own words.
+pub(super) fn names(store: &Store) -> Result<BTreeMap<Hash, Vec<String>>, StoreError> {
+    let mut names: BTreeMap<Hash, Vec<String>> = BTreeMap::new();
+    for variable in store.vars().list("@ocas/")? {
+        names.entry(variable.value).or_default().push(variable.name);
+    }
+    for (name, hash) in OWN_TYPES {
+        names.entry(hash).or_default().push(name.to_owned());
+    }
+    Ok(names)
+}

@@ -1,0 +1,32 @@
+//! Before any command: what the oldest design left in `$UWF_HOME` becomes variables, and people are told.
+
+use super::Session;
+use super::failure::Failure;
+use crate::legacy;
+
+/// Never fails a command for the sake of files that are none of its business: what is wrong with them is a warning.
+pub(super) fn take_over(session: &mut Session<'_>) -> Result<(), Failure> {
+    let Ok(homes) = session.homes() else { return Ok(()) };
+    if !legacy::is_there(&homes.uwf) {
+        return Ok(());
+    }
+    let store = session.store()?;
+    for outcome in legacy::migrate(&store, &homes.uwf) {
+        match outcome {
+            Ok(migrated) => {
+                let (file, taken) = (migrated.file.display(), migrated.taken);
+                let name = migrated.file.file_name().unwrap_or_default().to_string_lossy();
+                let entries = if taken == 1 { "entry" } else { "entries" };
+                session.ui.note(&format!("took over {taken} {entries} of {file}, now {name}.migrated"));
+                for skipped in &migrated.skipped {
+                    session.ui.warn(&format!("passed over in {file}: {skipped}"));
+                }
+            }
+            Err(error) => {
+                let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+                session.ui.warn(&format!("{error}{}", cause.unwrap_or_default()));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! `uwf thread export` and `uwf thread import`: a thread as one file.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::failure::{Failure, OK};
+use super::{Session, thread};
+use crate::transfer::{self, TransferError, Transferred};
+
+pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Path>) -> Result<u8, Failure> {
+    let (thread, store) = (thread::id(thread)?, session.store()?);
+    let Some(file) = output.filter(|file| file.as_os_str() != "-") else {
+        let mut out = BufWriter::new(&mut *session.ui.out);
+        let written = transfer::export(&store, &thread, &mut out);
+        let written =
+            written.and_then(|_| out.flush().map_err(|source| TransferError::Io { doing: "write", source }));
+        return written.map(|()| OK).map_err(|error| match error {
+            TransferError::Io { source, .. } => Failure::from_stdout(source),
+            error => error.into(),
+        });
+    };
+    let path = session.cwd.join(file);
+    let failed = |error| Failure::said(format!("cannot write {}", file.display()), error);
+    // Beside its place, so that a failure leaves what was there.
+    let temp = tempfile::Builder::new()
+        .permissions(PermissionsExt::from_mode(0o666))
+        .tempfile_in(path.parent().unwrap_or(Path::new("/")))
+        .map_err(failed)?;
+    let mut out = BufWriter::new(temp);
+    let done = transfer::export(&store, &thread, &mut out)?;
+    let temp = out.into_inner().map_err(|error| failed(error.into_error()))?;
+    temp.as_file().sync_all().map_err(failed)?;
+    temp.persist(&path).map_err(|error| failed(error.error))?;
+    let value = json!({"thread": thread, "head": done.head, "nodes": done.nodes, "file": file});
+    session.ui.result(&value, || format!("{thread}: {} nodes in {}\n", done.nodes, file.display()))?;
+    Ok(OK)
+}
+
+pub(super) fn import(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {
+    let store = session.store()?;
+    let mut input: Box<dyn BufRead + '_> = if file.as_os_str() == "-" {
+        Box::new(BufReader::new(&mut *session.stdin))
+    } else {
+        let opened = File::open(session.cwd.join(file));
+        Box::new(BufReader::new(
+            opened.map_err(|error| Failure::said(format!("cannot read {}", file.display()), error))?,
+        ))
+    };
+    let Transferred { thread, head, nodes, new } = transfer::import(&store, &mut input)?;
+    drop(input);
+    let value = json!({"thread": thread, "head": head, "nodes": nodes, "imported": new});
+    session.ui.result(&value, || {
+        let what = if new { format!("{nodes} nodes") } else { "it was here already".to_owned() };
+        format!("{thread}: {what}\n")
+    })?;
+    Ok(OK)
+}

@@ -1,0 +1,57 @@
+//! `uwf workflow graph`: the picture, and how far a thread has come in it.
+
+use serde_json::json;
+
+use crate::cli::args::Language;
+use crate::cli::failure::{Failure, OK};
+use crate::cli::{Session, thread as cli_thread};
+use crate::store::Store;
+use crate::thread::{self, Status, ThreadError, ThreadId};
+use crate::workflow::{self, Progress, Workflow};
+
+pub(super) fn run(
+    session: &mut Session<'_>,
+    reference: Option<&str>,
+    language: Language,
+    thread: Option<&str>,
+) -> Result<u8, Failure> {
+    let store = session.store()?;
+    let thread = thread.map(cli_thread::id).transpose()?;
+    let played = thread.map(|thread| progress(&store, &thread)).transpose()?;
+    let (own, progress) = played.unzip();
+    let workflow = match (reference, own) {
+        (None, Some(own)) => own,
+        (reference, _) => {
+            let reference = reference.expect("the command line requires one of the two");
+            workflow::resolve(&store, reference, &session.cwd)?.workflow(&store)?
+        }
+    };
+    let progress = progress.unwrap_or_default();
+    let (name, text) = match language {
+        Language::Mermaid => ("mermaid", workflow::mermaid(&workflow, &progress)),
+        Language::Dot => ("dot", workflow::dot(&workflow, &progress)),
+    };
+    let value = || json!({"name": workflow.name, "language": name, "graph": text});
+    session.ui.document(value, &text)?;
+    Ok(OK)
+}
+
+/// The thread's own workflow, and how far it has come.
+fn progress(store: &Store, thread: &ThreadId) -> Result<(Workflow, Progress), ThreadError> {
+    let head = thread::head(store, thread)?;
+    let chain = thread::chain(store, &head.hash)?;
+    let workflow = workflow::get(store, &chain.start.workflow)?;
+    let failures = thread::all_failures(store, Some(thread))?.into_iter();
+    let current = match &head.status {
+        Status::Suspended { role, .. } => Some(role.clone()),
+        _ => cli_thread::current_role(store, &workflow, &head),
+    };
+    let progress = Progress {
+        done: chain.steps.into_iter().map(|(_, step)| step.role).collect(),
+        current,
+        failed: failures
+            .filter_map(|failed| failed.variable.name.rsplit('/').next().map(str::to_owned))
+            .collect(),
+    };
+    Ok((workflow, if matches!(head.status, Status::Ended { .. }) { progress.ended() } else { progress }))
+}

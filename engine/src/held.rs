@@ -1,0 +1,153 @@
+//! What must not be collected though no reference leads to it: the work that is going on, and what it may come back to.
+//!
+//! Apart from [`crate::store`], which knows neither threads nor runs:
+//! - failed attempts are listed as text, which is no edge of the graph;
+//! - a run that goes on names its nodes when it is over, so everything since the oldest one began is needed;
+//! - a journal in `sessions/` may be continued, and may name nodes: a step that was stored but whose head has not moved.
+//!
+//! Knows one `$UWF_HOME`. Runs of another one on the same store are protected by the age of their nodes alone.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use serde_json::Value;
+
+use crate::lock;
+use crate::store::{Collect, Hash, Store};
+use crate::thread::{self, ThreadError, ThreadId};
+
+/// Why it cannot be told what must stay.
+#[derive(Debug, thiserror::Error)]
+pub enum HeldError {
+    /// A list of failed attempts does not read as one.
+    #[error(transparent)]
+    Thread(#[from] ThreadError),
+    /// A file of `$UWF_HOME` cannot be read.
+    #[error("cannot read {}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// What a collection of `store` must keep for the sake of the threads in it and of the runs of `home`.
+pub fn held(store: &Store, home: &Path) -> Result<Collect, HeldError> {
+    let mut roots: Vec<Hash> =
+        thread::all_failures(store, None)?.into_iter().flat_map(|failures| failures.steps).collect();
+    for journal in files(&home.join("sessions"), "jsonl")? {
+        let read = File::open(&journal).and_then(|file| quoted_hashes(file, &mut roots));
+        match read {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(HeldError::Io { path: journal, source });
+            }
+            _ => {}
+        }
+    }
+    Ok(Collect { roots, since: oldest_run(home)?, ..Collect::default() })
+}
+
+/// When the oldest run began that holds a lock now.
+fn oldest_run(home: &Path) -> Result<Option<u64>, HeldError> {
+    let locks = files(&home.join("running"), "lock")?;
+    let running = locks.into_iter().filter(|path| {
+        let thread = path.file_stem().and_then(|stem| stem.to_str()?.parse::<ThreadId>().ok());
+        thread.is_some_and(|thread| lock::is_running(home, &thread))
+    });
+    Ok(running.map(|lock| begun(&lock)).min())
+}
+
+/// What the marker beside the lock says; else when the lock was made.
+fn begun(lock: &Path) -> u64 {
+    let marker = fs::read(lock.with_extension("json")).unwrap_or_default();
+    let marker: Option<Value> = serde_json::from_slice(&marker).ok();
+    marker.and_then(|marker| marker.get("startedAt")?.as_u64()).unwrap_or_else(|| {
+        let made = fs::metadata(lock).and_then(|metadata| metadata.modified()).unwrap_or(UNIX_EPOCH);
+        made.duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(0))
+    })
+}
+
+/// The files with this extension; none if there is no such directory.
+fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, HeldError> {
+    let failed = |source| HeldError::Io { path: directory.to_owned(), source };
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let paths: Result<Vec<PathBuf>, io::Error> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut paths = paths.map_err(failed)?;
+    paths.retain(|path| path.extension().is_some_and(|found| found == extension));
+    Ok(paths)
+}
+
+/// Adds every JSON string that is a hash, whatever it stands for: one too many keeps a node, one too few loses one.
+fn quoted_hashes(mut file: impl Read, found: &mut Vec<Hash>) -> io::Result<()> {
+    let mut buffer = vec![0; 1 << 16];
+    let mut quoted: Option<String> = None;
+    loop {
+        let n = match file.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(n) => n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        for byte in &buffer[..n] {
+            match (*byte, &mut quoted) {
+                (b'"', text) => {
+                    found.extend(text.as_ref().and_then(|text| text.parse::<Hash>().ok()));
+                    *text = Some(String::with_capacity(13));
+                }
+                (byte, Some(text)) if byte.is_ascii_alphanumeric() && text.len() < 13 => {
+                    text.push(char::from(byte));
+                }
+                (_, text) => *text = None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::fixture::{Place, clock};
+    use crate::lock::ThreadLock;
+
+    #[test]
+    fn failed_attempts_are_needed() {
+        let place = Place::new();
+        let (store, thread) = (place.store(), place.flow_thread());
+        let step = place.step(
+            &thread,
+            None,
+            "writer",
+            &json!({"$status": "error", "error": "no", "phase": "answer"}),
+        );
+        assert_eq!(held(&store, &place.homes().uwf).unwrap(), Collect::default());
+        thread::record_failure(&store, &thread, "writer", &step).unwrap();
+        assert_eq!(held(&store, &place.homes().uwf).unwrap().roots, [step]);
+    }
+
+    #[test]
+    fn a_run_needs_everything_since_it_began_and_a_journal_what_it_names() {
+        let place = Place::new();
+        let (store, home) = (place.store(), place.homes().uwf);
+        let (a, b) = (ThreadId::new(1), ThreadId::new(2));
+        let workflow = store.put_text("w").unwrap();
+        let _newer = ThreadLock::acquire(&home, &a, &workflow, 5000).unwrap();
+        let _older = ThreadLock::acquire(&home, &b, &workflow, 3000).unwrap();
+        fs::write(home.join("running").join(format!("{}.lock", ThreadId::new(3))), "").unwrap();
+        fs::create_dir(home.join("sessions")).unwrap();
+        let line = format!("{{\"reply\":{{\"stepHash\":\"{workflow}\",\"n\":\"0123456789ABCD\"}}}}\n");
+        fs::write(home.join("sessions/x.jsonl"), line).unwrap();
+        let expected = Collect { roots: vec![workflow], since: Some(3000), ..Collect::default() };
+        assert_eq!(held(&store, &home).unwrap(), expected);
+        fs::remove_file(home.join("running").join(format!("{b}.json"))).unwrap();
+        assert!(held(&store, &home).unwrap().since.is_some_and(|since| since == 5000 || since < clock()));
+    }
+}

@@ -1,0 +1,316 @@
+//! A thread as one file, to be taken to another store.
+//!
+//! JSON lines, each whole by itself:
+//!
+//! | line | holds |
+//! |---|---|
+//! | first | `{"format": "uwf-thread", "version": 1, "thread", "head", "nodes": <count>, "variables": <count>}` |
+//! | nodes | `{"node": <hash>, "type", "payload", "timestamp"}`, each after all that it refers to |
+//! | variables | `{"variable", "value", "tags"}`: the thread's head with its state, and its failed attempts |
+//!
+//! Everything that can be reached is in it: steps, answers, records, the workflow, the types of all of these. What is
+//! not: names in the registry, and the thread that this one was begun by. The same thread makes the same bytes.
+//!
+//! Reading keeps one node in memory, checks each against its hash and its type before anything is visible, and changes
+//! nothing if there is a fault anywhere, up to the last line.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Write};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::store::{Batch, Expect, Hash, Node, Store, StoreError, VarChange};
+use crate::thread::{self, ThreadError, ThreadId};
+
+const FORMAT: &str = "uwf-thread";
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    format: String,
+    version: u32,
+    thread: String,
+    head: Hash,
+    nodes: u64,
+    variables: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeLine {
+    node: Hash,
+    #[serde(rename = "type")]
+    type_: Hash,
+    payload: Value,
+    timestamp: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VariableLine {
+    variable: String,
+    value: Hash,
+    tags: BTreeMap<String, String>,
+}
+
+/// What was written or read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transferred {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Where it stands.
+    pub head: Hash,
+    /// Nodes in the file.
+    pub nodes: u64,
+    /// Whether the thread was not there before; always so when it is written.
+    pub new: bool,
+}
+
+/// Why a thread cannot be taken from one store to another. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// The first line is not that of such a file.
+    #[error("this is no thread that was exported: {why}")]
+    NotAnExport {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A later version of the format.
+    #[error("the file is of version {found} of the format; this uwf reads version {VERSION}")]
+    Version {
+        /// What the file says.
+        found: u32,
+    },
+    /// A line that is not what it should be.
+    #[error("line {line} is damaged: {why}")]
+    Damaged {
+        /// From 1.
+        line: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A node that the store does not take.
+    #[error("line {line} holds a node that cannot be stored")]
+    Refused {
+        /// From 1.
+        line: u64,
+        /// Why.
+        source: StoreError,
+    },
+    /// The file ends too early.
+    #[error("the file is not whole: it ends after {lines} lines of {expected}")]
+    Cut {
+        /// Lines found.
+        lines: u64,
+        /// Lines that the first one promises.
+        expected: u64,
+    },
+    /// There is a thread of this id that stands elsewhere.
+    #[error("thread {thread} is here already, at {found}; the file has it at {head}")]
+    Exists {
+        /// The thread.
+        thread: ThreadId,
+        /// Where the file has it.
+        head: Hash,
+        /// Where it is here.
+        found: Hash,
+    },
+    /// The file cannot be read or written.
+    #[error("cannot {doing} the file")]
+    Io {
+        /// The verb.
+        doing: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// The thread cannot be read.
+    #[error(transparent)]
+    Thread(#[from] ThreadError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl TransferError {
+    /// What to do, when that can be said.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            TransferError::NotAnExport { .. } => {
+                Some("`uwf thread export <thread> -o FILE` writes such a file".to_owned())
+            }
+            TransferError::Exists { thread, .. } => Some(format!(
+                "see `uwf thread show {thread}`; one id names one thread, and neither replaces the other"
+            )),
+            TransferError::Refused { source, .. } => source.hint(),
+            TransferError::Thread(error) => error.hint(),
+            TransferError::Store(error) => error.hint(),
+            _ => None,
+        }
+    }
+}
+
+/// Writes a thread as it stands now.
+pub fn export(store: &Store, thread: &ThreadId, out: &mut dyn Write) -> Result<Transferred, TransferError> {
+    let head = thread::variable_of(store, thread)?.ok_or(ThreadError::Unknown { thread: *thread })?;
+    let failures = thread::all_failures(store, Some(thread))?;
+    let mut roots = vec![head.value];
+    let mut variables = vec![VariableLine { variable: head.name, value: head.value, tags: head.tags }];
+    for failed in failures {
+        roots.push(failed.variable.value);
+        roots.extend(failed.steps);
+        let (variable, value, tags) = (failed.variable.name, failed.variable.value, failed.variable.tags);
+        variables.push(VariableLine { variable, value, tags });
+    }
+    let nodes = store.closure(&roots)?;
+    let header = Header {
+        format: FORMAT.to_owned(),
+        version: VERSION,
+        thread: thread.to_string(),
+        head: head.value,
+        nodes: nodes.len() as u64,
+        variables: variables.len() as u64,
+    };
+    let mut line = |value: Value| {
+        writeln!(out, "{value}").map_err(|source| TransferError::Io { doing: "write", source })
+    };
+    line(json(&header))?;
+    for node in &nodes {
+        let Node { type_, payload, timestamp } = store.get(node)?;
+        line(json(&NodeLine { node: *node, type_, payload, timestamp }))?;
+    }
+    variables.iter().try_for_each(|variable| line(json(variable)))?;
+    Ok(Transferred { thread: *thread, head: head.value, nodes: header.nodes, new: true })
+}
+
+/// By way of a value, whose keys are sorted.
+fn json(line: &impl Serialize) -> Value {
+    serde_json::to_value(line).expect("hashes, texts, numbers and values are JSON")
+}
+
+/// Stores a thread that [`export`] wrote. One that is here already, at the same head, stays as it is.
+pub fn import(store: &Store, input: &mut dyn BufRead) -> Result<Transferred, TransferError> {
+    let mut lines = Lines { input, number: 0, text: String::new() };
+    let header = lines.header()?;
+    let not_one = |error: thread::ThreadIdError| TransferError::NotAnExport { why: error.to_string() };
+    let thread: ThreadId = header.thread.parse().map_err(not_one)?;
+    let there = thread::variable_of(store, &thread)?;
+    if let Some(found) = there.as_ref().map(|there| there.value).filter(|found| *found != header.head) {
+        return Err(TransferError::Exists { thread, head: header.head, found });
+    }
+    let mut batch = store.batch();
+    for _ in 0..header.nodes {
+        lines.node(header.expected(), &mut batch)?;
+    }
+    let mut variables: Vec<VariableLine> = Vec::new();
+    for _ in 0..header.variables {
+        variables.push(lines.next(header.expected())?);
+        lines.check_variable(&header, &variables)?;
+    }
+    lines.end(header.expected())?;
+    batch.commit()?;
+    let new = there.is_none();
+    if new {
+        let changes: Result<Vec<VarChange>, TransferError> =
+            variables.into_iter().map(|line| change(store, &thread, line)).collect();
+        store.vars().apply(&changes?)?;
+    }
+    Ok(Transferred { thread, head: header.head, nodes: header.nodes, new })
+}
+
+fn change(store: &Store, thread: &ThreadId, line: VariableLine) -> Result<VarChange, TransferError> {
+    let VariableLine { variable: name, value, tags } = line;
+    if name == thread::variable(thread) {
+        return Ok(thread::adoption(store, thread, &value, tags)?);
+    }
+    let schema = store.get(&value)?.type_;
+    Ok(VarChange::Set { name, schema, value, tags, expect: Expect::Any })
+}
+
+impl Header {
+    /// The number of lines after the first.
+    fn expected(&self) -> u64 {
+        self.nodes.saturating_add(self.variables)
+    }
+}
+
+/// The file, line by line.
+struct Lines<'r> {
+    input: &'r mut dyn BufRead,
+    /// Of the line in `text`, from 1.
+    number: u64,
+    text: String,
+}
+
+impl Lines<'_> {
+    fn header(&mut self) -> Result<Header, TransferError> {
+        let why = |why: String| TransferError::NotAnExport { why };
+        if !self.read()? {
+            return Err(why("it is empty".to_owned()));
+        }
+        let header: Header = serde_json::from_str(&self.text).map_err(|error| why(error.to_string()))?;
+        if header.format != FORMAT {
+            return Err(why(format!("its format is {:?}", header.format)));
+        }
+        if header.version != VERSION {
+            return Err(TransferError::Version { found: header.version });
+        }
+        Ok(header)
+    }
+
+    fn node(&mut self, expected: u64, batch: &mut Batch<'_>) -> Result<(), TransferError> {
+        let NodeLine { node, type_, payload, timestamp } = self.next(expected)?;
+        let stored = batch.put_node(&Node { type_, payload, timestamp });
+        match stored.map_err(|source| TransferError::Refused { line: self.number, source })? {
+            hash if hash == node => Ok(()),
+            hash => Err(self.damaged(format!("node {node} hashes to {hash}"))),
+        }
+    }
+
+    /// The thread's own variables, the head among them, and no others.
+    fn check_variable(&self, header: &Header, variables: &[VariableLine]) -> Result<(), TransferError> {
+        let Some(last) = variables.last() else { return Ok(()) };
+        let is_head = last.variable == format!("{}{}", thread::HEADS, header.thread);
+        let is_failed = last.variable.starts_with(&format!("{}{}/", thread::FAILED, header.thread));
+        match variables.len() {
+            1 if is_head && last.value == header.head => Ok(()),
+            2.. if is_failed => Ok(()),
+            _ => Err(self.damaged(format!("it sets {} to {}", last.variable, last.value))),
+        }
+    }
+
+    fn end(&mut self, expected: u64) -> Result<(), TransferError> {
+        if expected == 0 {
+            return Err(TransferError::NotAnExport { why: "it holds nothing".to_owned() });
+        }
+        while self.read()? {
+            if !self.text.trim().is_empty() {
+                return Err(self.damaged("it is one too many".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    fn next<T: DeserializeOwned>(&mut self, expected: u64) -> Result<T, TransferError> {
+        let lines = self.number - 1;
+        if !self.read()? {
+            return Err(TransferError::Cut { lines, expected });
+        }
+        serde_json::from_str(&self.text).map_err(|error| self.damaged(error.to_string()))
+    }
+
+    fn read(&mut self) -> Result<bool, TransferError> {
+        self.text.clear();
+        self.number += 1;
+        let read = self.input.read_line(&mut self.text);
+        Ok(read.map_err(|source| TransferError::Io { doing: "read", source })? > 0)
+    }
+
+    fn damaged(&self, why: String) -> TransferError {
+        TransferError::Damaged { line: self.number, why }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! There and back, and every way in which a file can be wrong.
+
+use std::sync::OnceLock;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::fixture::Place;
+use crate::thread::{Status, record_failure};
+
+/// A thread with a step, a failed attempt, and a person it waits for.
+fn place() -> (Place, ThreadId) {
+    let place = Place::new();
+    let (store, thread) = (place.store(), place.flow_thread());
+    let start = thread::head(&store, &thread).unwrap().hash;
+    let step = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
+    let error = json!({"$status": "error", "error": "no", "phase": "answer"});
+    let failed = place.step(&thread, Some(step), "checker", &error);
+    record_failure(&store, &thread, "checker", &failed).unwrap();
+    let status = Status::Suspended { role: "checker".into(), message: "Which?".into() };
+    thread::advance(&store, &thread, &start, &step, &status).unwrap();
+    (place, thread)
+}
+
+fn exported(place: &Place, thread: &ThreadId) -> String {
+    let mut out = Vec::new();
+    export(&place.store(), thread, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn read(place: &Place, text: &str) -> Result<Transferred, TransferError> {
+    import(&place.store(), &mut text.as_bytes())
+}
+
+#[test]
+fn a_thread_is_the_same_in_another_store() {
+    let (here, thread) = place();
+    let text = exported(&here, &thread);
+    let there = Place::new();
+    let transferred = read(&there, &text).unwrap();
+    assert!(transferred.new);
+    assert_eq!(transferred.nodes as usize, text.lines().count() - 3);
+    let (a, b) = (here.store(), there.store());
+    let head = thread::head(&b, &thread).unwrap();
+    assert_eq!(thread::head(&a, &thread).unwrap().status, head.status);
+    assert_eq!(thread::chain(&a, &head.hash).unwrap(), thread::chain(&b, &head.hash).unwrap());
+    assert_eq!(
+        thread::failed_attempts(&a, &thread, "checker").unwrap(),
+        thread::failed_attempts(&b, &thread, "checker").unwrap()
+    );
+    b.verify(&mut |finding| panic!("{finding}")).unwrap();
+    assert!(exported(&there, &thread) == text, "the same thread makes the same bytes");
+}
+
+#[test]
+fn importing_again_changes_nothing_and_another_head_is_refused() {
+    let (here, thread) = place();
+    let text = exported(&here, &thread);
+    let there = Place::new();
+    read(&there, &text).unwrap();
+    let before = there.store().vars().rows("").unwrap();
+    assert!(!read(&there, &text).unwrap().new);
+    assert_eq!(there.store().vars().rows("").unwrap(), before);
+
+    let store = there.store();
+    let head = thread::head(&store, &thread).unwrap();
+    let start = head.start_hash();
+    thread::advance(&store, &thread, &head.hash, &start, &Status::Idle).unwrap();
+    let error = read(&there, &text).unwrap_err();
+    assert!(matches!(error, TransferError::Exists { found, .. } if found == start), "{error}");
+    assert!(error.hint().is_some());
+}
+
+/// What is said of this text; nothing may have changed.
+fn refused(text: &str) -> String {
+    let there = Place::new();
+    let (nodes, rows) = (there.store().census().unwrap().nodes, there.store().vars().rows("").unwrap());
+    let error = read(&there, text).unwrap_err();
+    assert_eq!(there.store().census().unwrap().nodes, nodes, "{error}");
+    assert_eq!(there.store().vars().rows("").unwrap(), rows, "{error}");
+    let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    format!("{error}{cause}")
+}
+
+#[test]
+fn a_file_that_is_wrong_anywhere_changes_nothing() {
+    let (here, thread) = place();
+    let text = exported(&here, &thread);
+    let lines: Vec<&str> = text.lines().collect();
+    let joined = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let last = lines.len() - 1;
+
+    assert_eq!(refused(""), "this is no thread that was exported: it is empty");
+    assert!(refused("name: x\n").starts_with("this is no thread that was exported: "));
+    assert!(refused(&text.replacen("\"version\":1", "\"version\":2", 1)).contains("version 2"));
+    let expected = format!("the file is not whole: it ends after {} lines of {last}", last - 1);
+    assert_eq!(refused(&joined(&lines[..last])), expected);
+    let twice = joined(&[&lines[..], &lines[last..]].concat());
+    assert_eq!(refused(&twice), format!("line {} is damaged: it is one too many", last + 2));
+
+    let other_text = refused(&text.replacen("A text, please.", "A text, pleasf.", 1));
+    assert!(other_text.contains("is damaged: node ") && other_text.contains(" hashes to "), "{other_text}");
+    let mut swapped = lines.clone();
+    let step = lines.iter().position(|line| line.contains("\"edgePrompt\":\"")).unwrap();
+    swapped.swap(1, step);
+    assert!(refused(&joined(&swapped)).contains("line 2 holds a node that cannot be stored"));
+    let theft = text.replacen("\"variable\":\"@uwf/thread-failed/", "\"variable\":\"@uwf/registry/", 1);
+    assert!(refused(&theft).contains("it sets @uwf/registry/"));
+    let other = text.replacen(&format!("\"variable\":\"@uwf/thread/{thread}\""), "\"variable\":\"@me/x\"", 1);
+    assert!(refused(&other).contains("it sets @me/x"));
+}
+
+#[test]
+fn a_damaged_thread_is_not_exported() {
+    let (here, thread) = place();
+    let head = thread::head(&here.store(), &thread).unwrap();
+    let output = head.step().unwrap().output;
+    std::fs::remove_file(here.homes().ocas.join(format!("nodes/{output}.bin"))).unwrap();
+    let error = export(&here.store(), &thread, &mut Vec::new()).unwrap_err().to_string();
+    assert!(error.contains(&format!("node {output} is missing")), "{error}");
+    let unknown = export(&here.store(), &ThreadId::new(5), &mut Vec::new()).unwrap_err();
+    assert!(matches!(unknown, TransferError::Thread(ThreadError::Unknown { .. })));
+}
+
+#[test]
+fn every_thread_of_another_implementation_can_be_taken_along() {
+    let (here, there) = (Place::reference(), Place::new());
+    for thread::Listed { thread, .. } in thread::list(&here.store()).unwrap() {
+        assert!(read(&there, &exported(&here, &thread)).unwrap().new);
+        let told = |place: &Place| place.uwf(&["thread", "read", thread.as_str()]).out;
+        assert_eq!(told(&here), told(&there));
+    }
+    there.store().verify(&mut |finding| panic!("{finding}")).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_flipped_byte_never_makes_a_store_that_does_not_verify(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
+        static EXPORTED: OnceLock<String> = OnceLock::new();
+        let text = EXPORTED.get_or_init(|| {
+            let (here, thread) = place();
+            exported(&here, &thread)
+        });
+        let mut bytes = text.clone().into_bytes();
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1 << bit;
+        let there = Place::new();
+        if import(&there.store(), &mut bytes.as_slice()).is_ok() {
+            there.store().verify(&mut |finding| panic!("{finding}")).unwrap();
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! A workflow's graph as a picture in words: Mermaid for pages that render it, DOT for Graphviz.
+//!
+//! Pure, and apart because it knows nothing of what it draws but names: which roles have played, which is next and
+//! which has failed comes in as a [`Progress`].
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::Workflow;
+use crate::moderator::{END, START};
+
+/// How far a thread has come.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Roles that have played, and [`END`] once the thread is there.
+    pub done: BTreeSet<String>,
+    /// Who plays next, or waits for a person.
+    pub current: Option<String>,
+    /// Roles whose last visits failed.
+    pub failed: BTreeSet<String>,
+}
+
+/// How a node is painted.
+#[derive(Clone, Copy, PartialEq)]
+enum Paint {
+    Plain,
+    Done,
+    Current,
+    Failed,
+}
+
+impl Progress {
+    /// The thread has come to its end.
+    pub fn ended(mut self) -> Progress {
+        self.done.insert(END.to_owned());
+        self
+    }
+
+    fn of(&self, name: &str) -> Paint {
+        match () {
+            () if self.failed.contains(name) => Paint::Failed,
+            () if self.current.as_deref() == Some(name) => Paint::Current,
+            () if self.done.contains(name) => Paint::Done,
+            () => Paint::Plain,
+        }
+    }
+}
+
+/// One of the things that an edge connects.
+struct Point<'w> {
+    name: &'w str,
+    paint: Paint,
+}
+
+/// The start, the roles by name, and the ends that edges lead to.
+fn points<'w>(workflow: &'w Workflow, progress: &Progress) -> Vec<Point<'w>> {
+    let targets: BTreeSet<&str> = edges(workflow).map(|(_, _, to)| to).collect();
+    let roles = workflow.roles.keys().map(String::as_str);
+    let ends = targets.into_iter().filter(|target| !workflow.roles.contains_key(*target));
+    let names = std::iter::once(START).chain(roles).chain(ends.filter(|end| *end != START));
+    names.map(|name| Point { name, paint: progress.of(name) }).collect()
+}
+
+/// From, status, to.
+fn edges(workflow: &Workflow) -> impl Iterator<Item = (&str, &str, &str)> {
+    workflow.graph.iter().flat_map(|(from, edges)| {
+        edges.iter().map(move |(status, edge)| (from.as_str(), status.as_str(), edge.role.as_str()))
+    })
+}
+
+/// The graph as a Mermaid flowchart.
+pub fn mermaid(workflow: &Workflow, progress: &Progress) -> String {
+    let points = points(workflow, progress);
+    // Names can be words of the language: nodes are numbered.
+    let id =
+        |name: &str| format!("n{}", points.iter().position(|point| point.name == name).unwrap_or_default());
+    let mut text = "flowchart TD\n".to_owned();
+    for point in &points {
+        let (open, close) = if point.name.starts_with('$') { ("([", "])") } else { ("[", "]") };
+        line(&mut text, &format!("{}{open}\"{}\"{close}", id(point.name), mermaid_text(point.name)));
+    }
+    for (from, status, to) in edges(workflow) {
+        line(&mut text, &format!("{} -->|\"{}\"| {}", id(from), mermaid_text(status), id(to)));
+    }
+    for (paint, class, style) in [
+        (Paint::Done, "done", "fill:#d3f9d8,stroke:#2b8a3e"),
+        (Paint::Current, "current", "fill:#fff3bf,stroke:#e67700,stroke-width:3px"),
+        (Paint::Failed, "failed", "fill:#ffe3e3,stroke:#c92a2a"),
+    ] {
+        let painted: Vec<String> =
+            points.iter().filter(|point| point.paint == paint).map(|point| id(point.name)).collect();
+        if !painted.is_empty() {
+            line(&mut text, &format!("classDef {class} {style}"));
+            line(&mut text, &format!("class {} {class}", painted.join(",")));
+        }
+    }
+    text
+}
+
+/// The graph in Graphviz's language.
+pub fn dot(workflow: &Workflow, progress: &Progress) -> String {
+    let mut text = format!("digraph {} {{\n", dot_text(&workflow.name));
+    line(&mut text, "node [shape=box, style=\"rounded,filled\", fillcolor=white];");
+    for point in points(workflow, progress) {
+        let shape = if point.name.starts_with('$') { "shape=oval" } else { "shape=box" };
+        let style = match point.paint {
+            Paint::Plain => "",
+            Paint::Done => ", fillcolor=\"#d3f9d8\", color=\"#2b8a3e\"",
+            Paint::Current => ", fillcolor=\"#fff3bf\", color=\"#e67700\", penwidth=3",
+            Paint::Failed => ", fillcolor=\"#ffe3e3\", color=\"#c92a2a\"",
+        };
+        line(&mut text, &format!("{} [{shape}{style}];", dot_text(point.name)));
+    }
+    for (from, status, to) in edges(workflow) {
+        let (from, to, status) = (dot_text(from), dot_text(to), dot_text(status));
+        line(&mut text, &format!("{from} -> {to} [label={status}];"));
+    }
+    text + "}\n"
+}
+
+fn line(text: &mut String, content: &str) {
+    writeln!(text, "  {content}").expect("a String takes everything");
+}
+
+/// Within quotes; Mermaid has entities, with `#` for `&`.
+fn mermaid_text(text: &str) -> String {
+    let escape = |character: char| match character {
+        '"' | '#' | '<' | '>' | '&' | '`' => format!("#{};", u32::from(character)),
+        control if control.is_control() => " ".to_owned(),
+        plain => plain.to_string(),
+    };
+    text.chars().map(escape).collect()
+}
+
+fn dot_text(text: &str) -> String {
+    let escape = |character: char| match character {
+        '"' | '\\' => format!("\\{character}"),
+        control if control.is_control() => " ".to_owned(),
+        plain => plain.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escape).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::load;
+    use crate::workflow::tests::files::{Files, fix_bug};
+
+    fn progress() -> Progress {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Progress {
+            done: names(&["finder", "fixer"]),
+            current: Some("reviewer".to_owned()),
+            failed: names(&["fixer"]),
+        }
+    }
+
+    #[test]
+    fn every_role_and_edge_is_drawn_and_progress_is_painted() {
+        let workflow = load(&fix_bug()).unwrap().to_stored();
+        insta::assert_snapshot!("mermaid", mermaid(&workflow, &progress()));
+        insta::assert_snapshot!("dot", dot(&workflow, &progress().ended()));
+        assert!(!mermaid(&workflow, &Progress::default()).contains("class"));
+    }
+
+    #[test]
+    fn a_status_may_be_any_text() {
+        let odd = crate::fixture::FLOW.replace("waits", "'say \"what\\#<b>'");
+        let workflow = load(&Files::new().write("w.yaml", &odd)).unwrap().to_stored();
+        let (mermaid, dot) = (mermaid(&workflow, &Progress::default()), dot(&workflow, &Progress::default()));
+        assert!(mermaid.contains(r#"|"say #34;what\#35;#60;b#62;"|"#), "{mermaid}");
+        assert!(dot.contains(r#"[label="say \"what\\#<b>"]"#), "{dot}");
+    }
+}

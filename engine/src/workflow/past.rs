@@ -1,0 +1,129 @@
+//! What a registered name meant before, and going back to it.
+//!
+//! Apart from the registry because it reads the history of a variable, of which the store keeps the last ten values.
+//! Going back is a step forward: the older workflow becomes the newest entry, and what it replaces stays in the history.
+
+use super::registry::PREFIX;
+use super::{WorkflowError, get};
+use crate::nearest;
+use crate::store::{Expect, Hash, Store, VarChange, Variable};
+
+/// One thing a name meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Past {
+    /// The workflow.
+    pub hash: Hash,
+    /// Since when, in milliseconds since the epoch.
+    pub set_at: u64,
+}
+
+/// Where to go back to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Back {
+    /// So many entries before the present one.
+    Steps(usize),
+    /// This workflow, which the name meant before.
+    To(Hash),
+}
+
+/// What a registered name means and meant, the present first.
+///
+/// # Errors
+/// [`WorkflowError::Unknown`] with the names there are.
+pub fn history(store: &Store, name: &str) -> Result<Vec<Past>, WorkflowError> {
+    let present = registered(store, name)?;
+    let past = store.vars().history(&present.name)?;
+    let mut past: Vec<Past> = past.into_iter().map(|(hash, set_at)| Past { hash, set_at }).collect();
+    // Another program may have set the variable without its history.
+    if past.first().is_none_or(|newest| newest.hash != present.value) {
+        past.insert(0, Past { hash: present.value, set_at: present.updated });
+    }
+    Ok(past)
+}
+
+/// Makes a registered name mean what it meant before. Says what it means now and what it meant until now.
+///
+/// # Errors
+/// [`WorkflowError::NoSuchPast`] when the history does not go back that far, and what [`get`] says of a workflow that is
+/// gone; the name is what it was then.
+pub fn rollback(store: &Store, name: &str, back: Back) -> Result<(Hash, Hash), WorkflowError> {
+    let present = registered(store, name)?;
+    let past = history(store, name)?;
+    let found = match back {
+        Back::Steps(steps) => past.get(steps),
+        Back::To(hash) => past.iter().find(|past| past.hash == hash),
+    };
+    let wanted = || match back {
+        Back::Steps(steps) => format!("entry {steps}"),
+        Back::To(hash) => hash.to_string(),
+    };
+    let none = || WorkflowError::NoSuchPast { name: name.to_owned(), wanted: wanted() };
+    let hash = found.ok_or_else(none)?.hash;
+    get(store, &hash)?;
+    let schema = store.get(&hash)?.type_;
+    let Variable { name, value, tags, .. } = present;
+    store.vars().apply(&[VarChange::Set {
+        name,
+        schema,
+        value: hash,
+        tags,
+        expect: Expect::Value(value),
+    }])?;
+    Ok((hash, value))
+}
+
+fn registered(store: &Store, name: &str) -> Result<Variable, WorkflowError> {
+    if let Some(variable) = store.vars().get(&format!("{PREFIX}{name}"))? {
+        return Ok(variable);
+    }
+    let names =
+        store.vars().list(PREFIX)?.into_iter().map(|variable| variable.name[PREFIX.len()..].to_owned());
+    Err(WorkflowError::Unknown { reference: name.to_owned(), known: nearest::sorted(name, names) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::tests::files::{Files, fix_bug, store};
+    use crate::workflow::{add, load, resolve};
+
+    #[test]
+    fn going_back_is_a_step_forward() {
+        let files = Files::new();
+        let store = store(&files);
+        let text = std::fs::read_to_string(fix_bug()).unwrap();
+        let versions = ["Be kind.", "Be quick.", "Be slow."].map(|goal| {
+            let path = files.write("w.yaml", &text.replace("Be strict.", goal));
+            add(&store, &load(&path).unwrap()).unwrap()
+        });
+        let told = || history(&store, "fix-bug").unwrap().iter().map(|past| past.hash).collect::<Vec<_>>();
+        let [a, b, c] = versions;
+        assert_eq!(told(), [c, b, a]);
+        assert_eq!(rollback(&store, "fix-bug", Back::Steps(1)).unwrap(), (b, c));
+        assert_eq!(told(), [b, c, b, a]);
+        assert_eq!(rollback(&store, "fix-bug", Back::To(a)).unwrap(), (a, b));
+        assert_eq!(resolve(&store, "fix-bug", files.root()).unwrap().hash, Some(a));
+        assert_eq!(rollback(&store, "fix-bug", Back::Steps(0)).unwrap(), (a, a));
+
+        let error = rollback(&store, "fix-bug", Back::Steps(9)).unwrap_err();
+        assert_eq!(error.to_string(), "the history of workflow `fix-bug` does not go back to entry 9");
+        assert!(error.hint().unwrap().contains("uwf workflow history fix-bug"));
+        let never = Hash::from_static("0000000000000");
+        assert!(
+            rollback(&store, "fix-bug", Back::To(never)).unwrap_err().to_string().contains(never.as_str())
+        );
+        assert_eq!(told()[0], a);
+    }
+
+    #[test]
+    fn a_name_that_is_not_registered_has_no_past() {
+        let files = Files::new();
+        let store = store(&files);
+        add(&store, &load(&fix_bug()).unwrap()).unwrap();
+        let error = history(&store, "fixbug").unwrap_err();
+        assert_eq!(
+            (error.to_string().as_str(), error.hint().as_deref()),
+            ("no workflow `fixbug`", Some("there is: fix-bug"))
+        );
+    }
+}
