@@ -1,5 +1,5 @@
 //! The figures we claim, each beside a floor measured in the same run: `cargo bench`.
-//! Those of the tools are in `tools/benches/`: `cargo bench -p uwf-tools`.
+//! Those of the store are in `store.rs`, those of the tools in `tools/benches/`: `cargo bench -p uwf-tools`.
 //!
 //! Not a test: machines are noisy. A figure is the median of many runs; its floor is `/bin/true` started the same way,
 //! plus, where a run must put things on the disk, as many bare `write` + `fdatasync` as the run makes syncs. With

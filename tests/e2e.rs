@@ -37,6 +37,8 @@ mod sandbox;
 mod setup;
 #[path = "e2e/terminal.rs"]
 mod terminal;
+#[path = "e2e/store.rs"]
+mod store;
 #[path = "e2e/thread.rs"]
 mod thread;
 #[path = "e2e/tools.rs"]

@@ -3,12 +3,13 @@
 //! Apart from [`crate::store`], which knows neither threads nor runs:
 //! - failed attempts are listed as text, which is no edge of the graph;
 //! - a run that goes on names its nodes when it is over, so everything since the oldest one began is needed;
-//! - a journal in `sessions/` may be continued, and may name nodes: a step that was stored but whose head has not moved.
+//! - a journal in `sessions/` may be continued while its thread is there, and may name nodes: a step that was stored
+//!   but that the head has not moved to.
 //!
 //! Knows one `$UWF_HOME`. Runs of another one on the same store are protected by the age of their nodes alone.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -39,8 +40,7 @@ pub fn held(store: &Store, home: &Path) -> Result<Collect, HeldError> {
     let mut roots: Vec<Hash> =
         thread::all_failures(store, None)?.into_iter().flat_map(|failures| failures.steps).collect();
     for journal in files(&home.join("sessions"), "jsonl")? {
-        let read = File::open(&journal).and_then(|file| quoted_hashes(file, &mut roots));
-        match read {
+        match named_in(&journal, store, &mut roots) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
                 return Err(HeldError::Io { path: journal, source });
             }
@@ -48,6 +48,19 @@ pub fn held(store: &Store, home: &Path) -> Result<Collect, HeldError> {
         }
     }
     Ok(Collect { roots, since: oldest_run(home)?, ..Collect::default() })
+}
+
+/// What a journal names, unless it is of a thread that is gone, to which nobody can come back.
+fn named_in(journal: &Path, store: &Store, found: &mut Vec<Hash>) -> io::Result<()> {
+    let mut reader = BufReader::new(File::open(journal)?);
+    let mut first = Vec::new();
+    reader.read_until(b'\n', &mut first)?;
+    let entry: Option<Value> = serde_json::from_slice(&first).ok();
+    let thread = entry.and_then(|entry| entry.get("thread")?.as_str()?.parse::<ThreadId>().ok());
+    if thread.is_some_and(|thread| matches!(thread::variable_of(store, &thread), Ok(None))) {
+        return Ok(());
+    }
+    quoted_hashes(first.as_slice().chain(reader), found)
 }
 
 /// When the oldest run began that holds a lock now.
@@ -145,6 +158,18 @@ mod tests {
         fs::create_dir(home.join("sessions")).unwrap();
         let line = format!("{{\"reply\":{{\"stepHash\":\"{workflow}\",\"n\":\"0123456789ABCD\"}}}}\n");
         fs::write(home.join("sessions/x.jsonl"), line).unwrap();
+        let gone = json!({"entry": "run", "thread": ThreadId::new(9), "head": workflow});
+        fs::write(home.join("sessions/y.jsonl"), format!("{gone}\n")).unwrap();
+        let thread = place.flow_thread();
+        let head = thread::head(&store, &thread).unwrap().hash;
+        let there = json!({"entry": "run", "thread": thread, "head": head});
+        fs::write(home.join("sessions/z.jsonl"), there.to_string()).unwrap();
+        let mut needed = held(&store, &home).unwrap().roots;
+        needed.sort();
+        let mut expected = vec![workflow, head];
+        expected.sort();
+        assert_eq!(needed, expected, "those of a thread that is gone are not");
+        fs::remove_file(home.join("sessions/z.jsonl")).unwrap();
         let expected = Collect { roots: vec![workflow], since: Some(3000), ..Collect::default() };
         assert_eq!(held(&store, &home).unwrap(), expected);
         fs::remove_file(home.join("running").join(format!("{b}.json"))).unwrap();

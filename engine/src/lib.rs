@@ -38,6 +38,9 @@ pub mod exec;
 pub mod fence;
 #[cfg(test)]
 mod fixture;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod held;
 pub mod home;
 pub mod legacy;

@@ -195,6 +195,12 @@ impl Store {
     }
 }
 
+/// The node in these bytes, whatever hash they have: what reading a file of that name would make of them.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn node_in(hash: &Hash, bytes: &[u8]) -> Result<Node, String> {
+    node::from_bytes(hash, bytes)
+}
+
 /// The nodes that every store holds.
 fn bootstrap() -> Vec<Encoded> {
     builtin::schemas().values().map(schema_node).collect()

@@ -1,0 +1,6 @@
+//! Workflow files: whatever the text, it is a workflow or every problem has a place.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| uwf_engine::fuzzing::workflow(text));

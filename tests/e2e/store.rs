@@ -1,0 +1,98 @@
+//! The store as programs and people keep it up: collecting, counting, moving threads, in the real binaries.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, SystemTime};
+
+use crate::site::{AGENT, Said, Site, UWF, example};
+use crate::thread::{TASK, assert_solved};
+
+fn nodes(site: &Site) -> Vec<PathBuf> {
+    let entries = fs::read_dir(site.home().join(".ocas/nodes")).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Makes every node two hours old.
+fn age(site: &Site) {
+    let then = SystemTime::now() - Duration::from_secs(7200);
+    for path in nodes(site) {
+        fs::File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
+    }
+}
+
+fn solved(site: &Site) -> String {
+    site.project("solve-issue/project");
+    let thread = site.start(&example("solve-issue/workflow.yaml"), TASK);
+    let agent = format!("{AGENT} --mock {}", example("solve-issue/mock.yaml"));
+    site.uwf(&["thread", "exec", &thread, "--until-end", "--agent", &agent]).ok();
+    thread
+}
+
+#[test]
+fn a_collection_keeps_the_whole_record_of_a_thread_and_nothing_else() {
+    let site = Site::new();
+    let thread = solved(&site);
+    let before = site.uwf(&["thread", "read", &thread]).ok().out;
+    let lost = site.write("lost.json", "\"lost\"");
+    let lost = site.uwf(&["cas", "put", "--type", "string", &lost]).ok().out;
+    assert_eq!(site.uwf(&["cas", "gc"]).ok().json()["removed"], 0, "everything is young");
+    age(&site);
+    let needed = nodes(&site).len() as u64 - 1;
+    let report = site.uwf(&["cas", "gc"]).ok().json();
+    assert_eq!((report["removed"].as_u64(), report["kept"].as_u64()), (Some(1), Some(needed)));
+    site.uwf(&["cas", "has", lost.trim()]).code(1);
+    assert_eq!(site.uwf(&["thread", "read", &thread]).ok().out, before);
+    assert_solved(&site, &thread);
+}
+
+#[test]
+fn a_thread_travels_through_a_pipe_and_reads_the_same() {
+    let (here, there) = (Site::new(), Site::new());
+    let thread = solved(&here);
+    let exported = here.uwf(&["thread", "export", &thread]).ok().out;
+    let mut import = there
+        .command(UWF)
+        .args(["thread", "import", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    import.stdin.take().unwrap().write_all(exported.as_bytes()).unwrap();
+    let said = Said::of(import.wait_with_output().unwrap()).ok().json();
+    assert_eq!((&said["thread"], &said["imported"]), (&thread.as_str().into(), &true.into()));
+    let read = |site: &Site| site.uwf(&["thread", "read", &thread]).ok().out;
+    assert_eq!(read(&here), read(&there));
+    there.verify();
+    let file = there.write("cut.jsonl", &exported[..exported.len() / 2]);
+    Site::new().uwf(&["thread", "import", &file]).fails(1, &["damaged"]);
+}
+
+#[test]
+fn a_collector_killed_at_any_moment_leaves_a_store_that_verifies() {
+    let site = Site::new();
+    solved(&site);
+    // Without its variable the whole thread is garbage: steps, turns, outputs, in chains.
+    fs::remove_dir_all(site.home().join(".ocas/vars")).unwrap();
+    assert!(nodes(&site).len() > 60);
+    age(&site);
+    for pause in (0..).step_by(6) {
+        let mut gc = site
+            .command(UWF)
+            .args(["cas", "gc"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(4 + pause));
+        gc.kill().ok();
+        let whole = gc.wait().unwrap().success();
+        site.verify();
+        if whole {
+            break;
+        }
+    }
+    assert_eq!(nodes(&site).len(), 39, "what every store holds");
+}
