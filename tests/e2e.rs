@@ -35,10 +35,10 @@ mod run;
 mod sandbox;
 #[path = "e2e/setup.rs"]
 mod setup;
-#[path = "e2e/terminal.rs"]
-mod terminal;
 #[path = "e2e/store.rs"]
 mod store;
+#[path = "e2e/terminal.rs"]
+mod terminal;
 #[path = "e2e/thread.rs"]
 mod thread;
 #[path = "e2e/tools.rs"]

@@ -49,6 +49,8 @@ pub(crate) struct Site<'a> {
     pub env: Vec<(OsString, OsString)>,
     /// ms since the epoch.
     pub clock: Clock,
+    /// Called once the run is in its journal: what that makes worthless can go.
+    pub begun: &'a dyn Fn(),
 }
 
 /// Why there is no reply. Whatever happened up to then is in the journal.
@@ -294,6 +296,7 @@ fn open<'a>(
         }
         None => begin(context, site)?,
     };
+    (site.begun)();
     let now = Instant::now();
     let react = React {
         provider,

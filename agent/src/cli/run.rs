@@ -114,10 +114,8 @@ impl Bench {
             stand_alone,
             env: session.env.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             clock: session.clock,
+            begun: &|| self.tidy(&request.thread, instead_of),
         };
-        let head = |thread: &ThreadId| thread::head(&self.store, thread).ok().map(|head| head.hash);
-        self.journals.sweep(&request.thread, &head);
-        instead_of.map_or(Ok(()), |wanted| self.journals.discard(wanted))?;
         let mut tell = |event: Event<'_>| progress::tell(event, &mut session.ui);
         let reply = runtime.block_on(role_run(request, &site, earlier, &mut tell));
         // After a second signal a tool may still be running: nobody waits for it.
@@ -131,6 +129,14 @@ impl Bench {
             let command = again::command(&self.store, request, stand_alone);
             failure.with_hint(format!("nothing is lost; continue with: {command}"))
         })
+    }
+
+    /// Removes the journals that a run makes worthless, and those that nobody needs. What cannot be removed does no harm:
+    /// the youngest journal counts.
+    fn tidy(&self, thread: &ThreadId, instead_of: Option<&Wanted<'_>>) {
+        instead_of.map_or(Ok(()), |wanted| self.journals.discard(wanted)).ok();
+        let head = |thread: &ThreadId| thread::head(&self.store, thread).ok().map(|head| head.hash);
+        self.journals.sweep(thread, &head);
     }
 
     /// The settings with what is taken away from the role.

@@ -72,6 +72,7 @@ impl Place {
             env: Vec::new(),
             clock,
             stand_alone: false,
+            begun: &|| (),
         };
         let request = AgentRequest::new(thread, "worker", Some("Work.".to_owned()), None);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
