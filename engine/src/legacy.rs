@@ -107,7 +107,7 @@ fn take_over(store: &Store, file: PathBuf, kind: Kind) -> Result<Migrated, Legac
             Err(why) => skipped.push(format!("{}: {why}", entry.name)),
         }
     }
-    let taken = apply(store, changes, &mut skipped)?;
+    let taken = apply(store, &changes, &mut skipped)?;
     rename(&file).map_err(|source| LegacyError::Io { doing: "rename", file: file.clone(), source })?;
     Ok(Migrated { file, taken, skipped })
 }
@@ -132,10 +132,12 @@ fn change(store: &Store, kind: Kind, entry: &Entry) -> Result<VarChange, String>
 }
 
 /// Sets what is not set yet. A variable that says the same is no news; one that says something else stays.
-fn apply(store: &Store, changes: Vec<VarChange>, skipped: &mut Vec<String>) -> Result<usize, LegacyError> {
-    for _ in 1..TRIES {
+fn apply(store: &Store, changes: &[VarChange], skipped: &mut Vec<String>) -> Result<usize, LegacyError> {
+    let mut tries = TRIES;
+    loop {
+        tries -= 1;
         let (mut new, mut kept) = (Vec::new(), Vec::new());
-        for change in &changes {
+        for change in changes {
             let VarChange::Set { name, value, .. } = change else { continue };
             match store.vars().get(name)? {
                 None => new.push(change.clone()),
@@ -144,15 +146,15 @@ fn apply(store: &Store, changes: Vec<VarChange>, skipped: &mut Vec<String>) -> R
             }
         }
         match store.vars().apply(&new) {
-            Err(StoreError::Conflict { .. }) => {}
-            Err(error) => return Err(error.into()),
-            Ok(()) => {
+            // Another program takes them over, too.
+            Err(StoreError::Conflict { .. }) if tries > 0 => {}
+            done => {
+                done?;
                 skipped.extend(kept);
                 return Ok(new.len());
             }
         }
     }
-    Ok(0)
 }
 
 /// To a name that is free, so that nothing of an earlier time is lost.
