@@ -15,21 +15,35 @@
 mod floor;
 #[path = "figures/site.rs"]
 mod site;
+#[path = "figures/threads.rs"]
+mod threads;
 
 use std::time::Duration;
 
 use floor::{Syncs, median, sync_time};
 use site::{AGENT, Site, UWF};
+use threads::Threads;
 
 /// How often a program is started for one figure.
 const RUNS: usize = 31;
 
 fn main() {
+    // `cargo bench --bench figures -- threads` measures these alone.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    println!("{:<48} {:>10} {:>10}", "figure", "measured", "allowed");
+    if wanted.is_empty() {
+        single_runs();
+    }
+    many_threads();
+    long_threads();
+}
+
+/// One program, one run, one step.
+fn single_runs() {
     let site = Site::new();
     let floor = median(RUNS, || site.command("/bin/true"));
     let sync = sync_time(&site.dir());
     println!("floor: /bin/true {}, one write + fdatasync {}\n", ms(floor), ms(sync));
-    println!("{:<48} {:>10} {:>10}", "figure", "measured", "allowed");
 
     let start = median(RUNS, || site.agent(&["--version"]));
     claim("uwf-builtin --version", start, floor + Duration::from_millis(3));
@@ -68,6 +82,47 @@ fn main() {
     let open = |site: &Site| median(RUNS, || site.uwf(&["cas", "has", "7VQ43ZSJTEWA7"].map(str::to_owned)));
     let (few, many) = (open(&small), open(&large));
     claim(&format!("a command on 100,000 nodes (on 10: {})", ms(few)), many, few + Duration::from_millis(2));
+}
+
+/// Lists of 10,000 threads, each with a step.
+fn many_threads() {
+    let site = Site::new();
+    let mut threads = Threads::of(&site);
+    (0..10_000).for_each(|n| drop(threads.thread(&format!("task {n}"), 1, 0)));
+    threads.flush();
+    let list = |more: &[&str]| {
+        let args: Vec<String> =
+            ["thread", "list"].iter().chain(more).map(|word| (*word).to_owned()).collect();
+        median(RUNS, || site.uwf(&args))
+    };
+    let allowed = Duration::from_millis;
+    claim("thread list, 10,000 threads", list(&[]), allowed(250));
+    claim("the same, --take 50", list(&["--take", "50"]), allowed(15));
+}
+
+/// What must not depend on how long a thread is, and the list of its steps.
+fn long_threads() {
+    let site = Site::new();
+    let mut threads = Threads::of(&site);
+    let (short, after_short) = threads.thread("short", 10, RUNS);
+    let (long, after_long) = threads.thread("long", 10_000, RUNS);
+    threads.flush();
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let on = |verb: &str, thread: &str| median(RUNS, || site.uwf(&words(&["thread", verb, thread])));
+    let few = on("show", short.as_str());
+    claim(&format!("thread show on 10,000 steps (on 10: {})", ms(few)), on("show", long.as_str()), few * 2);
+    let list = median(RUNS, || site.uwf(&words(&["step", "list", long.as_str()])));
+    claim("step list, 10,000 steps", list, Duration::from_millis(300));
+    let exec = |thread: &str, steps: &[uwf_engine::Hash]| {
+        let mut steps = steps.iter();
+        median(RUNS, || {
+            let agent = format!("sh -c 'echo {}'", steps.next().unwrap());
+            site.uwf(&words(&["thread", "exec", thread, "--agent", &agent]))
+        })
+    };
+    let few = exec(short.as_str(), &after_short);
+    let many = exec(long.as_str(), &after_long);
+    claim(&format!("exec without its agent on 10,000 steps (on 10: {})", ms(few)), many, few * 2);
 }
 
 fn claim(figure: &str, measured: Duration, allowed: Duration) {

@@ -9,12 +9,18 @@ mod site;
 
 #[path = "e2e/aimock.rs"]
 mod aimock;
+#[path = "e2e/ask.rs"]
+mod ask;
 #[path = "e2e/attacks.rs"]
 mod attacks;
+#[path = "e2e/background.rs"]
+mod background;
 #[path = "e2e/bad_input.rs"]
 mod bad_input;
 #[path = "e2e/calls.rs"]
 mod calls;
+#[path = "e2e/concurrency.rs"]
+mod concurrency;
 #[path = "e2e/continued.rs"]
 mod continued;
 #[path = "e2e/examples.rs"]
@@ -27,8 +33,12 @@ mod faults;
 mod guides;
 #[path = "e2e/interrupted.rs"]
 mod interrupted;
+#[path = "e2e/matrix.rs"]
+mod matrix;
 #[path = "e2e/requests.rs"]
 mod requests;
+#[path = "e2e/rounds.rs"]
+mod rounds;
 #[path = "e2e/run.rs"]
 mod run;
 #[path = "e2e/sandbox.rs"]

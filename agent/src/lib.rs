@@ -1,5 +1,6 @@
 //! The ReAct runtime that plays one role of a workflow.
 
+mod ask;
 mod budget;
 pub mod cli;
 mod confinement;

@@ -257,7 +257,15 @@ impl React<'_> {
     /// # Errors
     /// [`Stopped::Journal`].
     pub(crate) fn reply(&mut self, reply: &AdapterOutput) -> Result<(), Stopped> {
-        let entry = Entry::Replied { reply: json!(reply), at: (self.clock)() };
+        self.finish(json!(reply))
+    }
+
+    /// The same with a reply of any shape.
+    ///
+    /// # Errors
+    /// [`Stopped::Journal`].
+    pub(crate) fn finish(&mut self, reply: Value) -> Result<(), Stopped> {
+        let entry = Entry::Replied { reply, at: (self.clock)() };
         self.write(entry)?;
         self.sync()
     }

@@ -224,7 +224,7 @@ pub(crate) fn check(settings: &Settings, workflow: &Workflow, role: &str) -> Res
 }
 
 /// Whoever completes at this place, after so many completions.
-fn provider(
+pub(crate) fn provider(
     settings: &Settings,
     place: MockPlace<'_>,
     answered: u64,
@@ -320,7 +320,11 @@ fn open<'a>(
 }
 
 /// The tools over the workspace.
-fn toolbox(site: &Site<'_>, allow: Option<Vec<String>>, spool_dir: PathBuf) -> Result<Toolbox, ToolboxError> {
+pub(crate) fn toolbox(
+    site: &Site<'_>,
+    allow: Option<Vec<String>>,
+    spool_dir: PathBuf,
+) -> Result<Toolbox, ToolboxError> {
     Toolbox::open(ToolboxConfig {
         root: site.workspace.to_owned(),
         allow,
@@ -342,7 +346,7 @@ fn converse(context: &RoleContext, site: &Site<'_>, toolbox: &Toolbox) -> Result
     Conversation::open(context, &WorkspaceView { root: &root, tools: &names })
 }
 
-fn declare(spec: &ToolSpec) -> ToolDeclaration {
+pub(crate) fn declare(spec: &ToolSpec) -> ToolDeclaration {
     ToolDeclaration {
         name: spec.name.to_owned(),
         description: spec.description.to_owned(),

@@ -57,7 +57,7 @@ impl Site {
         self.dir.path().to_owned()
     }
 
-    fn write(&self, name: &str, text: &str) -> String {
+    pub(crate) fn write(&self, name: &str, text: &str) -> String {
         let path = self.dir().join(name);
         fs::write(&path, text).unwrap();
         path.display().to_string()

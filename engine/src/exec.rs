@@ -1,7 +1,8 @@
 //! One step of one thread: lock → head → route → agent → check the reply → advance.
 //!
-//! The only place that moves a head. It holds the thread's lock from before the agent is spawned, and moves the head by
-//! compare-and-set for the sake of engines that know no lock. Whatever fails, the head stays where it was.
+//! The only place that moves a head. Whoever makes a step holds the thread's lock from before the agent is spawned
+//! ([`hold`]), and the head moves by compare-and-set for the sake of engines that know no lock. Whatever fails, the head
+//! stays where it was.
 
 mod error;
 mod reply;
@@ -94,20 +95,25 @@ pub struct Played {
     pub output: serde_json::Value,
 }
 
+/// Takes the lock of a thread, for as many steps as one likes.
+pub fn hold(engine: &Engine<'_>, thread: &ThreadId) -> Result<ThreadLock, ExecError> {
+    let store = engine.store;
+    let start = thread::head(store, thread)?.start(store)?;
+    Ok(ThreadLock::acquire(&engine.homes.uwf, thread, &start.workflow, store.now())?)
+}
+
 /// Runs the next step of an idle thread. A suspended thread is only reported; an ended or cancelled one is an error.
 pub fn step_once(
     engine: &Engine<'_>,
-    thread: &ThreadId,
+    lock: &ThreadLock,
     options: &ExecOptions,
     observer: &mut dyn Observer,
 ) -> Result<StepReport, ExecError> {
-    let turn = Turn::begin(engine, thread)?;
+    let turn = Turn::begin(engine, lock)?;
     match turn.head.status {
         Status::Idle => {}
         Status::Suspended { .. } => return Ok(turn.report(turn.head.hash, turn.head.status.clone())),
-        Status::Ended { .. } | Status::Cancelled { .. } => {
-            return Err(ExecError::NotActive { thread: *thread, status: turn.head.status.as_str() });
-        }
+        Status::Ended { .. } | Status::Cancelled { .. } => return Err(turn.not_active()),
     }
     let route = thread::next(engine.store, &turn.workflow, &turn.head)?;
     match &route.target {
@@ -126,27 +132,42 @@ pub fn step_once(
 /// what the person has to say, added below the message the thread was left with.
 pub fn resume_once(
     engine: &Engine<'_>,
-    thread: &ThreadId,
+    lock: &ThreadLock,
     text: Option<&str>,
     options: &ExecOptions,
     observer: &mut dyn Observer,
 ) -> Result<StepReport, ExecError> {
-    let turn = Turn::begin(engine, thread)?;
+    let turn = Turn::begin(engine, lock)?;
+    let thread = turn.thread;
     let (role, message) = match &turn.head.status {
         Status::Suspended { role, message } => (role.clone(), message.clone()),
         Status::Ended { .. } => match thread::again(&turn.workflow) {
             Ok(Route { target: Target::Role(role), prompt, .. }) => (role, prompt),
-            _ => return Err(ExecError::NothingToResume { thread: *thread }),
+            _ => return Err(ExecError::NothingToResume { thread }),
         },
-        status => return Err(ExecError::NotResumable { thread: *thread, status: status.as_str() }),
+        status => return Err(ExecError::NotResumable { thread, status: status.as_str() }),
     };
     let last = turn.head.step().map_or(turn.start.cwd.as_str(), |step| step.cwd.as_str());
-    let visit = Visit {
-        role,
-        prompt: joined(&message, text.unwrap_or_default()),
-        cwd: options.cwd.clone().unwrap_or_else(|| PathBuf::from(last)),
-    };
-    turn.play(&visit, options, observer)
+    let prompt = joined(&message, text.unwrap_or_default());
+    turn.play(&Visit::again(role, prompt, last, options), options, observer)
+}
+
+/// Has the last role of an active thread play once more, told `text`; the new step takes the place of the last one,
+/// which stays in the store.
+pub fn poke_once(
+    engine: &Engine<'_>,
+    lock: &ThreadLock,
+    text: &str,
+    options: &ExecOptions,
+    observer: &mut dyn Observer,
+) -> Result<StepReport, ExecError> {
+    let turn = Turn::begin(engine, lock)?;
+    if turn.head.status.is_final() {
+        return Err(turn.not_active());
+    }
+    let step = turn.head.step().ok_or(ExecError::NothingToPoke { thread: turn.thread })?;
+    let visit = Visit::again(step.role.clone(), text.to_owned(), &step.cwd, options);
+    turn.play(&visit.in_place_of(step), options, observer)
 }
 
 /// The message, a blank line, the text; or the one that is there.
@@ -191,18 +212,20 @@ struct Turn<'a> {
     head: Head,
     start: StartNode,
     workflow: Workflow,
-    _lock: ThreadLock,
 }
 
 impl<'a> Turn<'a> {
-    /// The first look finds what the marker is to say (a start never changes); what counts is read under the lock.
-    fn begin(engine: &'a Engine<'a>, thread: &ThreadId) -> Result<Turn<'a>, ExecError> {
-        let store = engine.store;
-        let start = thread::head(store, thread)?.start(store)?;
-        let lock = ThreadLock::acquire(&engine.homes.uwf, thread, &start.workflow, store.now())?;
-        let head = thread::head(store, thread)?;
+    /// Reads where the thread stands; under its lock, so that this holds until the head moves.
+    fn begin(engine: &'a Engine<'a>, lock: &ThreadLock) -> Result<Turn<'a>, ExecError> {
+        let (store, thread) = (engine.store, *lock.thread());
+        let head = thread::head(store, &thread)?;
+        let start = head.start(store)?;
         let workflow = workflow::get(store, &start.workflow).map_err(ThreadError::from)?;
-        Ok(Turn { engine, thread: *thread, head, start, workflow, _lock: lock })
+        Ok(Turn { engine, thread, head, start, workflow })
+    }
+
+    fn not_active(&self) -> ExecError {
+        ExecError::NotActive { thread: self.thread, status: self.head.status.as_str() }
     }
 
     /// Spawns the agent, checks what it did, and moves the head if that was a success.
@@ -224,6 +247,7 @@ impl<'a> Turn<'a> {
                 ..self.report(self.head.hash, self.head.status.clone())
             });
         }
+        let played = visit.placed(self.engine.store, played)?;
         let (hash, step) = (played.hash, played.step.clone());
         let (status, current_role, obstacle) = match (outcome, self.after(&played)) {
             (Outcome::Suspended(message), _) => (Status::Suspended { role: step.role, message }, None, None),

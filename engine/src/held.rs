@@ -68,7 +68,7 @@ fn oldest_run(home: &Path) -> Result<Option<u64>, HeldError> {
     let locks = files(&home.join("running"), "lock")?;
     let running = locks.into_iter().filter(|path| {
         let thread = path.file_stem().and_then(|stem| stem.to_str()?.parse::<ThreadId>().ok());
-        thread.is_some_and(|thread| lock::is_running(home, &thread))
+        thread.is_some_and(|thread| lock::running(home, &thread).is_running())
     });
     Ok(running.map(|lock| begun(&lock)).min())
 }

@@ -14,12 +14,13 @@
 //! | [`workflow`], [`moderator`] | YAML → checked → stored; `graph[role][status]` → where to go, pure |
 //! | [`thread`] | head, status, chain, and what a role may see ([`thread::role_context`]) |
 //! | [`spawn`] | one agent process; [`spawn::protocol`] is its command line and its reply as values |
-//! | [`config`], [`home`], [`lock`] | `config.yaml`, `$UWF_HOME` and `.env`, one step at a time |
+//! | [`config`], [`home`], [`lock`] | `config.yaml`, `$UWF_HOME` and `.env`, one run of a thread at a time |
 //! | [`log`] | what happened, a line an event in `$UWF_HOME/logs` |
 //! | [`legacy`] | state files of the oldest design, taken over once |
 //! | [`transfer`] | a thread as one file, to be taken to another store |
 //! | [`held`] | what collecting the store must leave to the runs that are going on |
 //! | [`exec`] | the step: lock → head → route → agent → check → advance; read this first |
+//! | [`ask`] | a question to the agent of a finished step; changes nothing |
 //! | [`cli`] | the command line of `uwf`: the only part that reads the environment or writes to a stream |
 //!
 //! # Invariants
@@ -31,6 +32,7 @@
 //! 5. Bad input changes nothing: checks come before writes, and writes are whole or not at all.
 //! 6. No output depends on the order in which a map was filled.
 
+pub mod ask;
 pub mod cli;
 pub mod config;
 pub mod emit;
@@ -48,6 +50,7 @@ pub mod lock;
 pub mod log;
 pub mod moderator;
 mod nearest;
+mod parallel;
 pub mod schema;
 pub mod spawn;
 mod store;

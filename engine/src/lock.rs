@@ -1,33 +1,41 @@
-//! One step at a time: the lock on `$UWF_HOME/running/<thread>.lock` and the marker beside it.
+//! One run at a time: the lock on `$UWF_HOME/running/<thread>.lock` and the marker beside it.
 //!
-//! The lock is the truth (the kernel drops it when its holder dies, however it dies); the marker
-//! `running/<thread>.json` only tells people who holds it. The lock is held from before an agent is spawned until its
-//! step is checked and the head has moved.
+//! The lock is the truth: the kernel drops it when its holder dies, however it dies. The marker
+//! `running/<thread>.json` only tells who holds it, and it is believed only while the lock is held and the process it
+//! names is the one that wrote it; so one that was left behind misleads nobody. A lock is held from before an agent is
+//! spawned until the last step of the run is checked and the head has moved.
 
+mod holder;
+mod stop;
+
+use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-use tempfile::NamedTempFile;
 use thiserror::Error;
 
+pub use self::holder::{Holder, session};
+use self::holder::{Marker, process_start};
+pub use self::stop::{StopError, locked_still, stop};
 use crate::store::Hash;
 use crate::thread::ThreadId;
 
 /// How long a taken lock is tried again while nobody says that it is his: a look at the lock holds it for an instant,
 /// and a new holder needs one to write his marker.
-const UNCLAIMED: Duration = Duration::from_millis(200);
+const UNCLAIMED: Duration = Duration::from_secs(1);
 
 /// The right to run steps of one thread; dropping it gives it back.
 #[derive(Debug)]
 pub struct ThreadLock {
-    lock: PathBuf,
-    marker: PathBuf,
-    _file: File,
+    thread: ThreadId,
+    paths: Paths,
+    file: File,
+    /// Another process holds it by now: the files are his.
+    handed_over: bool,
 }
 
 /// Why a thread cannot be locked.
@@ -51,14 +59,34 @@ pub enum LockError {
     },
 }
 
-/// What the marker holds.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Marker {
-    thread: String,
-    workflow: String,
-    pid: u32,
-    started_at: u64,
+impl LockError {
+    /// What to do about it, when that can be said.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            LockError::Busy { thread, .. } => {
+                Some(format!("wait for it, or end it with `uwf thread stop {thread}`"))
+            }
+            LockError::Io { .. } => None,
+        }
+    }
+}
+
+/// The two files of a thread.
+#[derive(Debug)]
+struct Paths {
+    lock: PathBuf,
+    marker: PathBuf,
+}
+
+impl Paths {
+    fn of(home: &Path, thread: &ThreadId) -> Paths {
+        let dir = directory(home);
+        Paths { lock: dir.join(format!("{thread}.lock")), marker: dir.join(format!("{thread}.json")) }
+    }
+}
+
+fn directory(home: &Path) -> PathBuf {
+    home.join("running")
 }
 
 impl ThreadLock {
@@ -69,55 +97,146 @@ impl ThreadLock {
         workflow: &Hash,
         now_ms: u64,
     ) -> Result<ThreadLock, LockError> {
-        let dir = home.join("running");
-        let io = |path: &Path| {
-            let path = path.to_owned();
-            move |source| LockError::Io { path, source }
-        };
-        fs::create_dir_all(&dir).map_err(io(&dir))?;
-        let (lock, marker) = (dir.join(format!("{thread}.lock")), dir.join(format!("{thread}.json")));
-        let file = take(&lock, &marker, thread)?;
-        let held = ThreadLock { lock, marker, _file: file };
-        let content = Marker {
-            thread: thread.to_string(),
+        let lock = ThreadLock::silent(home, thread)?;
+        lock.announce(std::process::id(), (workflow, now_ms), false)?;
+        Ok(lock)
+    }
+
+    /// Takes the lock without a marker, for a change that takes an instant: others wait for it.
+    pub fn silent(home: &Path, thread: &ThreadId) -> Result<ThreadLock, LockError> {
+        let dir = directory(home);
+        fs::create_dir_all(&dir).map_err(io_error(&dir))?;
+        let paths = Paths::of(home, thread);
+        let file = take(&paths, thread)?;
+        Ok(ThreadLock { thread: *thread, paths, file, handed_over: false })
+    }
+
+    /// The lock that the process which started this one holds open as `file`, from now on held here; see
+    /// [`ThreadLock::shared`].
+    pub fn adopt(
+        home: &Path,
+        thread: &ThreadId,
+        file: File,
+        (workflow, now_ms): (&Hash, u64),
+    ) -> Result<ThreadLock, LockError> {
+        let paths = Paths::of(home, thread);
+        // A lock belongs to the open file, not to the process: this asks whether `file` is the one that has it.
+        if !is_at(&file, &paths.lock) || file.try_lock().is_err() {
+            return Err(LockError::Busy { thread: *thread, pid: None });
+        }
+        let lock = ThreadLock { thread: *thread, paths, file, handed_over: false };
+        lock.announce(std::process::id(), (workflow, now_ms), true)?;
+        Ok(lock)
+    }
+
+    /// The open file that is the lock, for a process that is to go on with it.
+    pub fn shared(&self) -> Result<File, LockError> {
+        self.file.try_clone().map_err(io_error(&self.paths.lock))
+    }
+
+    /// Names the process that is about to adopt the lock, so that it can be told and stopped from its first instant.
+    pub fn destine(&self, pid: u32, workflow: &Hash, now_ms: u64) -> Result<(), LockError> {
+        self.announce(pid, (workflow, now_ms), true)
+    }
+
+    /// Leaves the lock to the process it is destined for.
+    pub fn hand_over(mut self) {
+        self.handed_over = true;
+    }
+
+    /// The thread it is for.
+    pub fn thread(&self) -> &ThreadId {
+        &self.thread
+    }
+
+    fn announce(
+        &self,
+        pid: u32,
+        (workflow, now_ms): (&Hash, u64),
+        background: bool,
+    ) -> Result<(), LockError> {
+        let marker = Marker {
+            thread: self.thread.to_string(),
             workflow: workflow.to_string(),
-            pid: std::process::id(),
+            pid,
             started_at: now_ms,
+            process_start: process_start(pid),
+            background,
         };
-        write_marker(&dir, &held.marker, &content).map_err(io(&held.marker))?;
-        Ok(held)
+        marker.write(&self.paths.marker).map_err(io_error(&self.paths.marker))
     }
 }
 
 impl Drop for ThreadLock {
     /// The files go while the lock is still held, so nobody can mistake them for his own.
     fn drop(&mut self) {
-        for file in [&self.marker, &self.lock] {
+        if self.handed_over {
+            return;
+        }
+        for file in [&self.paths.marker, &self.paths.lock] {
             // A leftover does no harm: the next holder replaces both.
             fs::remove_file(file).ok();
         }
     }
 }
 
-/// Whether somebody runs a step of `thread` just now.
-pub fn is_running(home: &Path, thread: &ThreadId) -> bool {
-    let Ok(file) = File::open(home.join("running").join(format!("{thread}.lock"))) else { return false };
-    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+/// Whether steps of a thread run just now.
+#[derive(Debug)]
+pub enum Running {
+    /// Nobody holds its lock.
+    No,
+    /// This process does.
+    By(Holder),
+    /// Somebody does, and has not said who he is; or he is in another pid namespace.
+    Unnamed,
 }
 
-fn take(lock: &Path, marker: &Path, thread: &ThreadId) -> Result<File, LockError> {
-    let io = |source| LockError::Io { path: lock.to_owned(), source };
+impl Running {
+    /// Whether anybody does.
+    pub fn is_running(&self) -> bool {
+        !matches!(self, Running::No)
+    }
+
+    /// Whether it is a background run; none when nothing is known to run.
+    pub fn background(&self) -> Option<bool> {
+        match self {
+            Running::By(holder) => Some(holder.background()),
+            Running::No | Running::Unnamed => None,
+        }
+    }
+}
+
+/// Who runs steps of `thread` just now.
+pub fn running(home: &Path, thread: &ThreadId) -> Running {
+    let paths = Paths::of(home, thread);
+    let held = File::open(&paths.lock)
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)));
+    match held {
+        false => Running::No,
+        true => Holder::of(&paths.marker).map_or(Running::Unnamed, Running::By),
+    }
+}
+
+/// The threads whose steps run just now: one look at the directory, and one at each lock in it.
+pub fn all_running(home: &Path) -> BTreeSet<ThreadId> {
+    let entries = fs::read_dir(directory(home)).into_iter().flatten().flatten();
+    let named = entries.filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".lock")?.parse().ok());
+    named.filter(|thread| running(home, thread).is_running()).collect()
+}
+
+fn take(paths: &Paths, thread: &ThreadId) -> Result<File, LockError> {
+    let io = io_error(&paths.lock);
     let give_up = Instant::now() + UNCLAIMED;
     loop {
-        let file = File::options().create(true).append(true).open(lock).map_err(io)?;
+        let file = File::options().create(true).append(true).open(&paths.lock).map_err(&io)?;
         match file.try_lock() {
             // The holder before us removed the file between our opening and our locking it: ours has no name any more.
-            Ok(()) if !is_at(&file, lock) => continue,
+            Ok(()) if !is_at(&file, &paths.lock) => continue,
             Ok(()) => return Ok(file),
             Err(TryLockError::Error(source)) => return Err(io(source)),
             Err(TryLockError::WouldBlock) => {}
         }
-        let pid = holder(marker);
+        let pid = Holder::of(&paths.marker).map(|holder| holder.pid());
         if pid.is_some() || Instant::now() >= give_up {
             return Err(LockError::Busy { thread: *thread, pid });
         }
@@ -131,87 +250,10 @@ fn is_at(file: &File, path: &Path) -> bool {
     matches!((ours, there), (Ok(ours), Ok(there)) if ours == there)
 }
 
-/// The living process that the marker names.
-fn holder(marker: &Path) -> Option<u32> {
-    let marker: Marker = serde_json::from_slice(&fs::read(marker).ok()?).ok()?;
-    Path::new("/proc").join(marker.pid.to_string()).exists().then_some(marker.pid)
-}
-
-/// By rename, so that a reader never sees half of it.
-fn write_marker(dir: &Path, path: &Path, content: &Marker) -> io::Result<()> {
-    let mut file = NamedTempFile::new_in(dir)?;
-    file.write_all(&serde_json::to_vec(content)?)?;
-    file.persist(path)?;
-    Ok(())
+fn io_error(path: &Path) -> impl Fn(io::Error) -> LockError {
+    let path = path.to_owned();
+    move |source| LockError::Io { path: path.clone(), source }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn acquire(home: &Path, thread: &ThreadId) -> Result<ThreadLock, LockError> {
-        ThreadLock::acquire(home, thread, &"0123456789ABC".parse().unwrap(), 5)
-    }
-
-    #[test]
-    fn a_second_holder_is_told_who_the_first_is() {
-        let home = tempfile::tempdir().unwrap();
-        let thread = ThreadId::new(1);
-        assert!(!is_running(home.path(), &thread));
-        let held = acquire(home.path(), &thread).unwrap();
-        assert!(is_running(home.path(), &thread));
-        let refused = acquire(home.path(), &thread).unwrap_err();
-        let expected = format!("thread {thread} is already running, in process {}", std::process::id());
-        assert_eq!(refused.to_string(), expected);
-        assert!(acquire(home.path(), &ThreadId::new(2)).is_ok());
-        drop(held);
-        assert!(!is_running(home.path(), &thread));
-        assert!(acquire(home.path(), &thread).is_ok());
-    }
-
-    #[test]
-    fn the_marker_names_the_run_and_goes_with_it() {
-        let home = tempfile::tempdir().unwrap();
-        let thread = ThreadId::new(1);
-        let held = acquire(home.path(), &thread).unwrap();
-        let marker = home.path().join(format!("running/{thread}.json"));
-        let content: serde_json::Value = serde_json::from_slice(&fs::read(&marker).unwrap()).unwrap();
-        let expected = serde_json::json!({
-            "thread": thread, "workflow": "0123456789ABC", "pid": std::process::id(), "startedAt": 5,
-        });
-        assert_eq!(content, expected);
-        drop(held);
-        assert_eq!(fs::read_dir(home.path().join("running")).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn leftovers_of_a_killed_process_do_not_stand_in_the_way() {
-        let home = tempfile::tempdir().unwrap();
-        let thread = ThreadId::new(1);
-        let running = home.path().join("running");
-        fs::create_dir_all(&running).unwrap();
-        fs::write(running.join(format!("{thread}.lock")), "").unwrap();
-        let marker = r#"{"thread":"x","workflow":"y","pid":4194305,"startedAt":1}"#;
-        fs::write(running.join(format!("{thread}.json")), marker).unwrap();
-        assert!(!is_running(home.path(), &thread));
-        assert!(acquire(home.path(), &thread).is_ok());
-    }
-
-    #[test]
-    fn many_at_once_never_hold_it_together() {
-        let home = tempfile::tempdir().unwrap();
-        let thread = ThreadId::new(1);
-        let inside = std::sync::atomic::AtomicUsize::new(0);
-        std::thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    for _ in 0..50 {
-                        let Ok(_held) = acquire(home.path(), &thread) else { continue };
-                        assert_eq!(inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0);
-                        inside.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
-                    }
-                });
-            }
-        });
-    }
-}
+mod tests;

@@ -34,6 +34,7 @@ fn each_template_uses_exactly_the_names_it_is_given() {
         check::<run::Nudge<'_>>(),
         check::<run::Deadline<'_>>(),
         check::<run::Grace<'_>>(),
+        check::<run::Question<'_>>(),
         check::<correction::NoFrontmatter>(),
         check::<correction::BadYaml<'_>>(),
         check::<correction::Violations>(),

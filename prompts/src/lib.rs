@@ -10,6 +10,7 @@
 //! | a text that is no answer | [`nudge`] with a sentence of [`missing`] |
 //! | a budget nearly or quite used | [`deadline`], [`grace`] |
 //! | a call that an interruption cut off | [`INTERRUPTED`] |
+//! | a question about work that is over | [`question`] |
 //! | an answer that was refused | [`correction`], after [`copied_placeholder`] for one that copies the skeleton |
 //!
 //! Who may give orders: the person (task) and the workflow's author (role, schema, edge prompt) stand in the text as
@@ -30,7 +31,7 @@ pub use correction::correction;
 pub use environment::PromptError;
 pub use fields::{Field, Form, fields};
 pub use opening::{continuation, opening};
-pub use run::{INTERRUPTED, deadline, grace, missing, nudge};
+pub use run::{INTERRUPTED, deadline, grace, missing, nudge, question};
 pub use skeleton::{copied_placeholder, placeholders};
 pub use system::system;
 pub use views::{

@@ -46,6 +46,17 @@ pub fn grace(view: &GraceView<'_>) -> Result<String, PromptError> {
     render(&Grace { budget: view.budget.trim(), several: forms.len() > 1, examples: examples?.join("\n\n") })
 }
 
+/// A question about work that is over.
+pub fn question(text: &str) -> Result<String, PromptError> {
+    render(&Question { question: text.trim() })
+}
+
+#[derive(Default, Serialize)]
+pub(crate) struct Question<'a> {
+    question: &'a str,
+}
+context!(Question<'_>, "question");
+
 #[derive(Default, Serialize)]
 pub(crate) struct Nudge<'a> {
     missing: &'a str,

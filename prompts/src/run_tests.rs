@@ -25,3 +25,8 @@ fn the_last_turn_shows_every_form() {
     insta::assert_snapshot!("grace_flat", grace(samples::flat()));
     insta::assert_snapshot!("grace_variants", grace(samples::variants()));
 }
+
+#[test]
+fn a_question_comes_with_what_may_be_done_about_it() {
+    insta::assert_snapshot!("question", question("Why so?\n").unwrap());
+}

@@ -16,6 +16,7 @@ Examples:
   uwf-builtin run review.yaml --role reviewer -p \"Review the last commit\"
   uwf-builtin run review.yaml --role reviewer -p \"Review\" --mock script.yaml
   uwf-builtin --thread 01KAB… --role reviewer --prompt \"Review\"     (how uwf calls it)
+  uwf-builtin --mode ask --detail 9GDH… --prompt \"Why?\"             (how `uwf step ask` does)
 
 A visit that was interrupted goes on where it stopped; one that was finished gives its reply again.
 
@@ -96,12 +97,32 @@ pub(super) struct AgentArgs {
     /// Start over: discard what an interrupted or finished run of this very visit left
     #[arg(long)]
     pub(super) fresh: bool,
+    /// Do something about a finished step instead: fork its session, or answer a question from its record (a mock
+    /// script answers as the role `ask`, one visit a question)
+    #[arg(long, value_enum, value_name = "fork|ask", hide_possible_values = true)]
+    #[arg(conflicts_with_all = ["thread", "thread_option", "role_option"])]
+    pub(super) mode: Option<Mode>,
+    /// With --mode: the session
+    #[arg(long, value_name = "SESSION", requires = "mode", required_if_eq("mode", "fork"))]
+    pub(super) session: Option<String>,
+    /// With --mode ask: the step's detail node
+    #[arg(long, value_name = "HASH", requires = "mode", required_if_eq("mode", "ask"))]
+    pub(super) detail: Option<String>,
     /// Print the whole reply, or the step's hash alone
     #[arg(long, value_enum, default_value_t = ReplyForm::Json)]
     pub(super) reply: ReplyForm,
     /// How to run.
     #[command(flatten)]
     pub(super) run: RunOptions,
+}
+
+/// What can be done about a finished step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Mode {
+    /// A copy of its session, for questions.
+    Fork,
+    /// An answer.
+    Ask,
 }
 
 /// What an agent prints.
@@ -241,8 +262,21 @@ pub(super) struct DoctorArgs {
 impl AgentArgs {
     /// Whether anything of the agent form was typed.
     pub(super) fn is_given(&self) -> bool {
-        let AgentArgs { thread, role, thread_option, role_option, prompt, fresh, reply, run } = self;
-        [thread, role, thread_option, role_option, prompt].into_iter().any(Option::is_some)
+        let AgentArgs {
+            thread,
+            role,
+            thread_option,
+            role_option,
+            prompt,
+            mode,
+            session,
+            detail,
+            fresh,
+            reply,
+            run,
+        } = self;
+        [thread, role, thread_option, role_option, prompt, session, detail].into_iter().any(Option::is_some)
+            || mode.is_some()
             || *fresh
             || *reply != ReplyForm::Json
             || run.flags() != Flags::default()

@@ -4,6 +4,7 @@ use clap::CommandFactory;
 use uwf_engine::cli::{BUG, Failure, USAGE, USER};
 
 use super::args::Cli;
+use crate::ask::AskError;
 use crate::confinement::ConfinementError;
 use crate::mock_server::ListenError;
 use crate::provider::ProviderError;
@@ -43,6 +44,24 @@ impl From<RunError> for Failure {
             _ => (USER, None),
         };
         Failure::Said { error: Box::new(error), hint, exit }
+    }
+}
+
+impl From<AskError> for Failure {
+    fn from(error: AskError) -> Failure {
+        let (exit, hint) = match &error {
+            AskError::Stopped(Stopped::Interrupted(signal)) => (signal.exit_code(), None),
+            AskError::Foreign { .. } => (USER, Some("ask the agent that made the step".to_owned())),
+            AskError::UnknownSession { .. } => {
+                (USER, Some("fork the step's session with --mode fork".to_owned()))
+            }
+            AskError::Store(error) => (USER, error.hint()),
+            _ => (USER, None),
+        };
+        match error {
+            AskError::Run(error) => error.into(),
+            error => Failure::Said { error: Box::new(error), hint, exit },
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod again;
 mod args;
+mod ask;
 mod doctor;
 mod failure;
 mod progress;
@@ -37,6 +38,7 @@ pub fn main_with(process: Process<'_>) -> u8 {
             Some(_) if cli.agent.is_given() => Err(usage(
                 "the options of the agent form stand before a command: they come after it".to_owned(),
             )),
+            None if cli.agent.mode.is_some() => ask::inquiry(&cli.agent, session),
             None => agent(&cli.agent, session),
             Some(Command::Run(args)) => run::stand_alone(args, session),
             Some(Command::MockServer(args)) => mock_server(args, session),

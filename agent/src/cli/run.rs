@@ -68,6 +68,15 @@ fn settings(
     Ok(Settings::load(flags, env, &homes.uwf)?)
 }
 
+/// Where and under which settings something runs.
+pub(super) struct Bounds<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) workspace: &'a Path,
+    pub(super) stand_alone: bool,
+    /// See [`Site::begun`].
+    pub(super) begun: &'a dyn Fn(),
+}
+
 impl Bench {
     /// Opens the store and lists the journals.
     pub(super) fn open(session: &Session<'_>) -> Result<Bench, Failure> {
@@ -102,24 +111,10 @@ impl Bench {
                 .ui
                 .warn("the run goes on in the sandbox that is asked for now, not in the one it was begun in");
         }
-        // Before the first thread: what starts later is inside.
-        let confinement = Confinement::raise(&settings.sandbox, &self.homes, workspace, &session.env)?;
-        let runtime = runtime()?;
-        let site = Site {
-            store: &self.store,
-            home: &self.homes.uwf,
-            workspace,
-            settings: &settings,
-            sandbox: &confinement.sandbox,
-            stand_alone,
-            env: session.env.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-            clock: session.clock,
-            begun: &|| self.tidy(&request.thread, instead_of),
-        };
-        let mut tell = |event: Event<'_>| progress::tell(event, &mut session.ui);
-        let reply = runtime.block_on(role_run(request, &site, earlier, &mut tell));
-        // After a second signal a tool may still be running: nobody waits for it.
-        runtime.shutdown_background();
+        let begun = || self.tidy(&request.thread, instead_of);
+        let bounds = Bounds { settings: &settings, workspace, stand_alone, begun: &begun };
+        let reply =
+            self.confined(bounds, session, async |site, tell| role_run(request, site, earlier, tell).await)?;
         reply.map_err(|error| {
             let kept = error.keeps_the_run();
             let failure = Failure::from(error);
@@ -129,6 +124,39 @@ impl Bench {
             let command = again::command(&self.store, request, stand_alone);
             failure.with_hint(format!("nothing is lost; continue with: {command}"))
         })
+    }
+
+    /// Has something run within these bounds, telling people on stderr how it goes.
+    pub(super) fn confined<T>(
+        &self,
+        Bounds { settings, workspace, stand_alone, begun }: Bounds<'_>,
+        session: &mut Session<'_>,
+        run: impl AsyncFnOnce(&Site<'_>, &mut dyn FnMut(Event<'_>)) -> T,
+    ) -> Result<T, Failure> {
+        // Before the first thread: what starts later is inside.
+        let confinement = Confinement::raise(&settings.sandbox, &self.homes, workspace, &session.env)?;
+        let runtime = runtime()?;
+        let site = Site {
+            store: &self.store,
+            home: &self.homes.uwf,
+            workspace,
+            settings,
+            sandbox: &confinement.sandbox,
+            stand_alone,
+            env: session.env.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            clock: session.clock,
+            begun,
+        };
+        let mut tell = |event: Event<'_>| progress::tell(event, &mut session.ui);
+        let done = runtime.block_on(run(&site, &mut tell));
+        // After a second signal a tool may still be running: nobody waits for it.
+        runtime.shutdown_background();
+        Ok(done)
+    }
+
+    /// The store.
+    pub(super) fn store(&self) -> &Store {
+        &self.store
     }
 
     /// Removes the journals that a run makes worthless, and those that nobody needs. What cannot be removed does no harm:

@@ -15,7 +15,7 @@ use super::{Session, exec};
 use crate::config::{self, BUILTIN, Config, ConfigError};
 use crate::home::{Env, Homes, OCAS_HOME, UWF_HOME};
 use crate::store::Store;
-use crate::thread;
+use crate::thread::{self, ThreadError};
 
 pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, Failure> {
     let homes = session.homes()?;
@@ -53,16 +53,20 @@ fn store(session: &Session<'_>, root: &Path) -> Value {
     if !root.exists() {
         return json!({"exists": false, "error": null, "threads": 0, "damaged": []});
     }
-    let threads = Store::open(root, session.clock)
-        .map_err(|error| error.to_string())
-        .and_then(|store| thread::list(&store).map_err(|error| error.to_string()));
-    let (threads, error) = threads.map_or_else(|error| (Vec::new(), Some(error)), |threads| (threads, None));
-    let damaged = threads.iter().filter_map(|listed| {
-        let error = listed.head.as_ref().err()?;
-        Some(json!({"thread": listed.thread, "error": error.to_string()}))
+    let mut threads = 0;
+    let mut damaged = Vec::new();
+    let looked = Store::open(root, session.clock).map_err(ThreadError::from).and_then(|store| {
+        for entry in thread::entries(&store) {
+            let entry = entry?;
+            threads += 1;
+            if let Err(error) = entry.read(&store) {
+                damaged.push(json!({"thread": entry.thread, "error": error.to_string()}));
+            }
+        }
+        Ok(())
     });
-    let damaged: Vec<Value> = damaged.collect();
-    json!({"exists": true, "error": error, "threads": threads.len(), "damaged": damaged})
+    let error = looked.err().map(|error| error.to_string());
+    json!({"exists": true, "error": error, "threads": threads, "damaged": damaged})
 }
 
 /// What `config.yaml` says about who plays and which model is used, by name.

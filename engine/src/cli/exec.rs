@@ -1,34 +1,50 @@
-//! `uwf thread exec` and `uwf thread resume`: one step or many, told as they happen.
+//! `uwf thread exec`, `resume` and `poke`: one step or many, told as they happen.
 
-use std::path::Path;
+mod background;
+
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::args::{Format, How};
+use super::args::{Exec, Format, How};
 use super::failure::{FAILED_STEP, Failure, OK, SUSPENDED};
 use super::thread::{Standing, id};
 use super::ui::Ui;
 use super::{Session, render};
 use crate::config::{self, BUILTIN, Config};
-use crate::exec::{Engine, ExecError, ExecOptions, Observer, StepReport, resume_once, step_once};
+use crate::exec::{
+    Engine, ExecError, ExecOptions, Observer, StepReport, hold, poke_once, resume_once, step_once,
+};
 use crate::home::{Env, Homes};
+use crate::lock::ThreadLock;
+use crate::spawn::Stop;
 use crate::spawn::protocol::AgentCommand;
 use crate::store::Store;
-use crate::thread::{Status, ThreadId};
+use crate::thread::{self, Status, ThreadId};
 
-/// How many steps, and whether the answer is a list.
-pub(super) struct Span {
-    pub(super) limit: u32,
-    pub(super) many: bool,
+pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, Failure> {
+    let thread = id(&what.thread)?;
+    let desk = Desk::open(session, &what.how)?;
+    if what.detached {
+        let lock = background::arrive(&desk, &thread)?;
+        return run(session, &desk, &lock, what);
+    }
+    // Only an idle thread has anything to run; any other is told of at once.
+    if what.background && thread::head(&desk.store, &thread)?.status == Status::Idle {
+        return background::launch(session, &desk, &thread, what);
+    }
+    let lock = hold(&desk.engine(&session.stop), &thread)?;
+    run(session, &desk, &lock, what)
 }
 
-pub(super) fn exec(session: &mut Session<'_>, thread: &str, span: Span, how: &How) -> Result<u8, Failure> {
-    let thread = id(thread)?;
-    let desk = Desk::open(session, how)?;
+/// The steps, one after the other.
+fn run(session: &mut Session<'_>, desk: &Desk, lock: &ThreadLock, what: &Exec) -> Result<u8, Failure> {
+    let limit = if what.until_end { what.max_steps } else { what.count };
+    let many = what.until_end || what.count > 1;
     let mut reports = Vec::new();
     let mut failure = None;
-    for _ in 0..span.limit {
-        match desk.step(session, |engine, options, observer| step_once(engine, &thread, options, observer)) {
+    for _ in 0..limit {
+        match desk.step(session, |engine, options, observer| step_once(engine, lock, options, observer)) {
             Ok(report) => reports.push(report),
             Err(error) => failure = Some(error),
         }
@@ -36,11 +52,11 @@ pub(super) fn exec(session: &mut Session<'_>, thread: &str, span: Span, how: &Ho
             break;
         }
     }
-    let all_ran = reports.len() == span.limit as usize && !reports.last().is_some_and(stops);
-    if span.many && all_ran {
-        session.ui.note(&format!("stopped after {} as asked; the thread is still idle", steps(span.limit)));
+    let all_ran = reports.len() == limit as usize && !reports.last().is_some_and(stops);
+    if many && all_ran {
+        session.ui.note(&format!("stopped after {} as asked; the thread is still idle", steps(limit)));
     }
-    finish(session, &reports, span.many, failure)
+    finish(session, &reports, many, failure)
 }
 
 pub(super) fn resume(
@@ -49,11 +65,34 @@ pub(super) fn resume(
     text: Option<&str>,
     how: &How,
 ) -> Result<u8, Failure> {
+    once(session, thread, how, |engine, lock, options, observer| {
+        resume_once(engine, lock, text, options, observer)
+    })
+}
+
+pub(super) fn poke(session: &mut Session<'_>, thread: &str, text: &str, how: &How) -> Result<u8, Failure> {
+    once(session, thread, how, |engine, lock, options, observer| {
+        poke_once(engine, lock, text, options, observer)
+    })
+}
+
+/// One step of another kind.
+fn once(
+    session: &mut Session<'_>,
+    thread: &str,
+    how: &How,
+    step: impl FnOnce(&Engine<'_>, &ThreadLock, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
+) -> Result<u8, Failure> {
     let thread = id(thread)?;
     let desk = Desk::open(session, how)?;
-    let report = desk
-        .step(session, |engine, options, observer| resume_once(engine, &thread, text, options, observer))?;
+    let lock = hold(&desk.engine(&session.stop), &thread)?;
+    let report = desk.step(session, |engine, options, observer| step(engine, &lock, options, observer))?;
     finish(session, &[report], false, None)
+}
+
+/// Where a background run of this thread writes what it has to say.
+pub(super) fn log_path(home: &Path, thread: &ThreadId) -> PathBuf {
+    home.join("logs/threads").join(format!("{thread}.log"))
 }
 
 fn steps(count: u32) -> String {
@@ -90,18 +129,18 @@ fn finish(
     })
 }
 
-/// What steps need, gathered once for all of them.
-struct Desk {
-    homes: Homes,
-    store: Store,
+/// What agents need, gathered once for all that a command runs.
+pub(super) struct Desk {
+    pub(super) homes: Homes,
+    pub(super) store: Store,
     config: Config,
     env: Env,
     builtin: AgentCommand,
-    options: ExecOptions,
+    pub(super) options: ExecOptions,
 }
 
 impl Desk {
-    fn open(session: &Session<'_>, how: &How) -> Result<Desk, Failure> {
+    pub(super) fn open(session: &Session<'_>, how: &How) -> Result<Desk, Failure> {
         let homes = session.homes()?;
         (session.listen)(&session.stop);
         let config = config::load(&homes.uwf)?;
@@ -124,22 +163,34 @@ impl Desk {
         })
     }
 
+    /// The engine on this desk.
+    pub(super) fn engine<'a>(&'a self, stop: &'a Stop) -> Engine<'a> {
+        Engine {
+            store: &self.store,
+            homes: &self.homes,
+            config: &self.config,
+            env: &self.env,
+            builtin: &self.builtin,
+            stop,
+        }
+    }
+
+    /// Has an agent run, and passes on what it says meanwhile.
+    pub(super) fn run<T>(
+        &self,
+        session: &mut Session<'_>,
+        run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> T,
+    ) -> T {
+        run(&self.engine(&session.stop), &self.options, &mut Watcher { ui: &mut session.ui })
+    }
+
     /// Runs one step and, in text, tells it at once.
     fn step(
         &self,
         session: &mut Session<'_>,
         run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
     ) -> Result<StepReport, Failure> {
-        let engine = Engine {
-            store: &self.store,
-            homes: &self.homes,
-            config: &self.config,
-            env: &self.env,
-            builtin: &self.builtin,
-            stop: &session.stop,
-        };
-        let ran = run(&engine, &self.options, &mut Watcher { ui: &mut session.ui });
-        let report = ran.map_err(|error| unsaid(error, session.ui.quiet))?;
+        let report = self.run(session, run).map_err(|error| unsaid(error, session.ui.quiet))?;
         if session.ui.format == Format::Text {
             session.ui.print(&told(&report))?;
         }

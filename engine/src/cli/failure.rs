@@ -3,11 +3,12 @@
 use std::error::Error;
 use std::io;
 
+use crate::ask::AskError;
 use crate::config::ConfigError;
 use crate::exec::ExecError;
 use crate::held::HeldError;
 use crate::home::HomeError;
-use crate::lock::LockError;
+use crate::lock::{LockError, StopError};
 use crate::spawn::SpawnError;
 use crate::store::StoreError;
 use crate::thread::{ThreadError, ThreadIdError};
@@ -125,10 +126,28 @@ struct Caused {
 impl From<ExecError> for Failure {
     fn from(error: ExecError) -> Failure {
         let exit = match &error {
-            ExecError::Spawn(SpawnError::Stopped { signal }) => u8::try_from(128 + signal).unwrap_or(USER),
+            ExecError::Spawn(error) => exit_of(error),
             _ => USER,
         };
         Failure::Said { hint: error.hint(), error: Box::new(error), exit }
+    }
+}
+
+impl From<AskError> for Failure {
+    fn from(error: AskError) -> Failure {
+        let exit = match &error {
+            AskError::Spawn(error) => exit_of(error),
+            _ => USER,
+        };
+        Failure::Said { hint: error.hint(), error: Box::new(error), exit }
+    }
+}
+
+/// A signal that ended us is told as a shell tells it.
+fn exit_of(error: &SpawnError) -> u8 {
+    match error {
+        SpawnError::Stopped { signal } => u8::try_from(128 + signal).unwrap_or(USER),
+        _ => USER,
     }
 }
 
@@ -155,4 +174,5 @@ macro_rules! without_hint {
 }
 
 with_own_hint!(ThreadError, ConfigError, HomeError, StoreError, TransferError, WorkflowError);
-without_hint!(HeldError, ThreadIdError, LockError);
+with_own_hint!(LockError, StopError);
+without_hint!(HeldError, ThreadIdError);

@@ -1,16 +1,20 @@
 //! `uwf step …`
 
+mod ask;
+mod diff;
+
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::args::Step;
+use super::args::{Format, Step};
 use super::failure::{Failure, OK};
-use super::thread::id;
+use super::thread::{fork_at, id};
 use super::{Session, hash, narrate, render};
 use crate::emit;
+use crate::parallel;
 use crate::store::{Hash, Store};
-use crate::thread::{self, StepNode};
+use crate::thread::{self, Link};
 
 pub(super) fn run(session: &mut Session<'_>, command: Step) -> Result<u8, Failure> {
     match command {
@@ -18,25 +22,33 @@ pub(super) fn run(session: &mut Session<'_>, command: Step) -> Result<u8, Failur
         Step::Show { step } => show(session, &step),
         Step::Read { step, prompt: true, .. } => prompt(session, &step),
         Step::Read { step, quota, .. } => read(session, &step, quota),
+        Step::Fork { step } => fork_at(session, &hash(&step)?),
+        Step::Ask(question) => ask::ask(session, &question),
+        Step::Diff { step } => diff::diff(session, &step),
     }
 }
 
-fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
+/// The chain is walked one node after the other; what its steps refer to is read side by side.
+pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
     let (thread, store) = (id(thread)?, session.store()?);
-    let head = thread::head(&store, &thread)?;
-    let chain = thread::chain(&store, &head.hash)?;
-    let workflow = chain.start.workflow;
+    let head = thread::entry(&store, &thread)?.head;
+    let mut links = Vec::new();
+    let start_hash = thread::links(&store, &head, &mut |link| links.push(link))?;
+    links.reverse();
+    let start = thread::start_node(&store, &start_hash)?;
+    let entries: Result<Vec<Value>, Failure> =
+        parallel::map(&links, |link| entry(&store, link)).into_iter().collect();
+    let entries = entries?;
+    let rows = || -> Vec<_> {
+        links.iter().zip(&entries).enumerate().map(|(at, (link, entry))| cells(at + 1, link, entry)).collect()
+    };
+    let rows = if session.ui.format == Format::Text { rows() } else { Vec::new() };
     let mut steps = vec![json!({
-        "hash": chain.start_hash, "workflow": workflow, "prompt": chain.start.prompt,
-        "timestamp": store.get(&chain.start_hash)?.timestamp,
+        "hash": start_hash, "workflow": start.workflow, "prompt": start.prompt,
+        "timestamp": store.get(&start_hash)?.timestamp,
     })];
-    let mut rows = Vec::new();
-    for (number, (hash, step)) in chain.steps.iter().enumerate() {
-        let entry = entry(&store, hash, step)?;
-        rows.push(cells(number + 1, hash, step, &entry));
-        steps.push(entry);
-    }
-    let value = json!({"thread": thread, "workflow": workflow, "steps": steps});
+    steps.extend(entries);
+    let value = json!({"thread": thread, "workflow": start.workflow, "steps": steps});
     session.ui.result(&value, || {
         let headings = ["#", "STEP", "ROLE", "STATUS", "DURATION", "TOKENS IN", "OUT", "FAILED BEFORE"];
         render::table(headings, &rows)
@@ -45,19 +57,19 @@ fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
 }
 
 /// One step as `step list` prints it; failed attempts are steps too.
-fn entry(store: &Store, hash: &Hash, step: &StepNode) -> Result<Value, Failure> {
+fn entry(store: &Store, Link { hash, step, timestamp }: &Link) -> Result<Value, Failure> {
     let attempts = step.previous_attempts.as_ref().map(|attempts| {
-        let attempts = attempts.iter().map(|hash| entry(store, hash, &thread::step_node(store, hash)?));
+        let attempts = attempts.iter().map(|hash| entry(store, &thread::link(store, hash)?));
         attempts.collect::<Result<Vec<Value>, Failure>>()
     });
     Ok(json!({
         "hash": hash, "role": step.role, "output": store.get(&step.output)?.payload, "detail": step.detail,
-        "agent": step.agent, "timestamp": store.get(hash)?.timestamp, "durationMs": step.duration_ms(),
+        "agent": step.agent, "timestamp": timestamp, "durationMs": step.duration_ms(),
         "usage": step.usage, "previousAttempts": attempts.transpose()?,
     }))
 }
 
-fn cells(number: usize, hash: &Hash, step: &StepNode, entry: &Value) -> [String; 8] {
+fn cells(number: usize, Link { hash, step, .. }: &Link, entry: &Value) -> [String; 8] {
     let tokens =
         |pick: fn(&crate::Usage) -> u64| step.usage.as_ref().map(pick).unwrap_or_default().to_string();
     let failed = step.previous_attempts.as_ref().map_or(0, Vec::len);
@@ -73,7 +85,7 @@ fn cells(number: usize, hash: &Hash, step: &StepNode, entry: &Value) -> [String;
     ]
 }
 
-fn show(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
+pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
     let (hash, store) = (hash(text)?, session.store()?);
     let step = thread::step_node(&store, &hash)?;
     let detail = expanded(&store, &step.detail)?;

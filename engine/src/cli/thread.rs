@@ -1,38 +1,40 @@
-//! `uwf thread start|show|list|read`; running steps is apart, in `exec`.
+//! `uwf thread start|show|read`, and where every other command of the noun is: running steps in `exec`, lists and
+//! changes of state below.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+mod change;
+mod list;
+
+pub(super) use self::change::fork_at;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::args::{Format, StatusWord, Thread, ThreadList};
+use super::args::{Format, Thread};
 use super::failure::{Failure, OK, USAGE};
-use super::{Session, exec, hash, narrate, render, transfer};
+use super::{Session, exec, hash, narrate, render, step, transfer};
 use crate::exec::StepReport;
-use crate::lock;
+use crate::lock::{self, Running};
 use crate::log::{Event, Log};
 use crate::moderator::Target;
 use crate::store::{Hash, Store};
-use crate::thread::{self, Head, Status, ThreadError, ThreadId};
+use crate::thread::{self, Head, Status, ThreadId};
 use crate::workflow::{self, Workflow};
 
 pub(super) fn run(session: &mut Session<'_>, command: Thread) -> Result<u8, Failure> {
     match command {
         Thread::Start { workflow, prompt, cwd } => start(session, &workflow, &prompt, cwd.as_deref()),
-        Thread::Exec { thread, count, until_end, max_steps, how } => {
-            let many = until_end || count > 1;
-            exec::exec(
-                session,
-                &thread,
-                exec::Span { limit: if until_end { max_steps } else { count }, many },
-                &how,
-            )
-        }
+        Thread::Exec(exec) => exec::exec(session, &exec),
         Thread::Resume { thread, prompt, how } => exec::resume(session, &thread, prompt.as_deref(), &how),
+        Thread::Poke { thread, prompt, how } => exec::poke(session, &thread, &prompt, &how),
         Thread::Show { thread } => show(session, &thread),
-        Thread::List(which) => list(session, &which),
+        Thread::List(which) => list::list(session, &which),
+        Thread::Stop { thread } => change::stop(session, &thread),
+        Thread::Cancel { thread } => change::cancel(session, &thread),
+        Thread::Rm { thread, force } => change::remove(session, &thread, force),
+        Thread::Fork { from } => change::fork(session, &from),
+        Thread::Steps { thread } => step::list(session, &thread),
+        Thread::StepDetails { step } => step::show(session, &step),
         Thread::Export { thread, output } => transfer::export(session, &thread, output.as_deref()),
         Thread::Import { file } => transfer::import(session, &file),
         Thread::Read { thread, quota, before, start } => {
@@ -83,6 +85,8 @@ pub(super) struct Standing {
     pub(super) head: Hash,
     pub(super) status: Status,
     pub(super) running: bool,
+    /// Whether what runs does so in the background, when that is known.
+    pub(super) background: Option<bool>,
     pub(super) current_role: Option<String>,
     pub(super) error: Option<String>,
     pub(super) hint: Option<String>,
@@ -109,10 +113,35 @@ impl Standing {
             head: report.head,
             status: report.status.clone(),
             running: false,
+            background: None,
             current_role: report.current_role.clone(),
             error: report.failure.clone(),
             hint,
         }
+    }
+
+    /// As it is stored.
+    pub(super) fn now(
+        store: &Store,
+        (thread, head): (ThreadId, &Head),
+        (hash, workflow): (Hash, &Workflow),
+    ) -> Standing {
+        Standing {
+            thread,
+            workflow: hash,
+            head: head.hash,
+            running: false,
+            background: None,
+            current_role: current_role(store, workflow, head),
+            error: None,
+            hint: resume_hint(&thread, &head.status),
+            status: head.status.clone(),
+        }
+    }
+
+    /// The same with what runs just now.
+    pub(super) fn running(self, running: &Running) -> Standing {
+        Standing { running: running.is_running(), background: running.background(), ..self }
     }
 
     /// The status as people see it: a step that runs just now is no stored state.
@@ -128,7 +157,7 @@ impl Standing {
         json!({
             "workflow": self.workflow, "thread": self.thread, "head": self.head, "status": self.word(),
             "currentRole": self.current_role, "suspendedRole": role, "suspendMessage": message,
-            "done": self.status.is_final(), "background": null, "error": self.error, "hint": self.hint,
+            "done": self.status.is_final(), "background": self.background, "error": self.error, "hint": self.hint,
         })
     }
 }
@@ -152,16 +181,8 @@ fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
     let head = thread::head(&store, &thread)?;
     let start = head.start(&store)?;
     let workflow = workflow::get(&store, &start.workflow)?;
-    let standing = Standing {
-        thread,
-        workflow: start.workflow,
-        head: head.hash,
-        running: lock::is_running(&homes.uwf, &thread),
-        current_role: current_role(&store, &workflow, &head),
-        error: None,
-        hint: resume_hint(&thread, &head.status),
-        status: head.status,
-    };
+    let standing = Standing::now(&store, (thread, &head), (start.workflow, &workflow))
+        .running(&lock::running(&homes.uwf, &thread));
     session.ui.result(&standing.json(), || standing_text(&standing, &workflow.name, &start.prompt))?;
     Ok(OK)
 }
@@ -186,110 +207,6 @@ fn standing_text(standing: &Standing, workflow: &str, task: &str) -> String {
         lines.push(("hint", hint.clone()));
     }
     lines.iter().map(|(name, value)| format!("{name:<10} {value}\n")).collect()
-}
-
-/// One row of `thread list`.
-struct Row {
-    thread: ThreadId,
-    head: Head,
-    workflow: Hash,
-    workflow_name: String,
-    running: bool,
-    current_role: Option<String>,
-}
-
-impl Row {
-    fn word(&self) -> &'static str {
-        if self.running { "running" } else { self.head.status.as_str() }
-    }
-
-    fn json(&self) -> Value {
-        json!({
-            "thread": self.thread, "workflow": self.workflow, "workflowName": self.workflow_name,
-            "head": self.head.hash, "status": self.word(), "currentRole": self.current_role,
-            "startedAt": self.thread.time_ms(),
-        })
-    }
-
-    fn cells(&self) -> [String; 5] {
-        let role = match &self.head.status {
-            Status::Suspended { role, .. } => role.clone(),
-            _ => self.current_role.clone().unwrap_or_default(),
-        };
-        let started = render::time(self.thread.time_ms());
-        [self.thread.to_string(), self.word().to_owned(), self.workflow_name.clone(), role, started]
-    }
-}
-
-fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, Failure> {
-    let (homes, store) = (session.homes()?, session.store()?);
-    let wanted = wanted(which, session.terminals.out && session.ui.format == Format::Text);
-    let after = which.after.as_deref().map(|text| moment(text, store.now())).transpose()?;
-    let before = which.before.as_deref().map(|text| moment(text, store.now())).transpose()?;
-    let mut workflows = HashMap::new();
-    let mut rows = Vec::new();
-    let in_time = |ms: u64| after.is_none_or(|after| ms > after) && before.is_none_or(|before| ms < before);
-    for thread::Listed { thread, head } in thread::list(&store)? {
-        if !in_time(thread.time_ms()) {
-            continue;
-        }
-        let running = lock::is_running(&homes.uwf, &thread);
-        match head {
-            Ok(head) if !wanted.contains(&word(&head.status, running)) => {}
-            Ok(head) => match row(&store, &mut workflows, (thread, head, running)) {
-                Ok(row) => rows.push(row),
-                Err(error) => session.ui.warn(&format!("thread {thread} cannot be read: {error}")),
-            },
-            Err(error) => session.ui.warn(&format!("thread {thread} cannot be read: {error}")),
-        }
-    }
-    let rows: Vec<Row> = rows.into_iter().skip(which.skip).take(which.take.unwrap_or(usize::MAX)).collect();
-    let value = rows.iter().map(Row::json).collect();
-    session.ui.result(&value, || {
-        let cells: Vec<_> = rows.iter().map(Row::cells).collect();
-        render::table(["THREAD", "STATUS", "WORKFLOW", "ROLE", "STARTED (UTC)"], &cells)
-    })?;
-    if rows.is_empty() && session.terminals.out {
-        session.ui.note("no threads; `uwf thread list --all` shows finished ones too");
-    }
-    Ok(OK)
-}
-
-fn word(status: &Status, running: bool) -> StatusWord {
-    match status {
-        _ if running => StatusWord::Running,
-        Status::Idle => StatusWord::Idle,
-        Status::Suspended { .. } => StatusWord::Suspended,
-        Status::Ended { .. } => StatusWord::End,
-        Status::Cancelled { .. } => StatusWord::Cancelled,
-    }
-}
-
-/// The states to show; a person is shown by default what waits for him, too.
-fn wanted(which: &ThreadList, for_a_person: bool) -> Vec<StatusWord> {
-    use StatusWord::{Active, Cancelled, End, Idle, Running, Suspended};
-    match &which.status {
-        _ if which.all => vec![Idle, Running, Suspended, End, Cancelled],
-        typed if typed.is_empty() && for_a_person => vec![Idle, Running, Suspended],
-        typed if typed.is_empty() => vec![Idle, Running],
-        typed if typed.contains(&Active) => [typed.as_slice(), &[Idle, Running]].concat(),
-        typed => typed.clone(),
-    }
-}
-
-/// Threads of one workflow are many: each workflow is read once.
-fn row(
-    store: &Store,
-    workflows: &mut HashMap<Hash, Workflow>,
-    (thread, head, running): (ThreadId, Head, bool),
-) -> Result<Row, ThreadError> {
-    let hash = head.start(store)?.workflow;
-    let workflow = match workflows.entry(hash) {
-        Entry::Occupied(known) => known.into_mut(),
-        Entry::Vacant(place) => place.insert(workflow::get(store, &hash)?),
-    };
-    let current_role = current_role(store, workflow, &head);
-    Ok(Row { thread, workflow: hash, workflow_name: workflow.name.clone(), running, current_role, head })
 }
 
 /// `7d` (so long ago), a day, or a time; as milliseconds since the epoch.

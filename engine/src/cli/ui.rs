@@ -69,6 +69,11 @@ impl Ui<'_> {
         }
     }
 
+    /// Whether people have asked for more.
+    pub(super) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
     /// Warns; `--quiet` does not silence it, since the result is not what it seems.
     pub fn warn(&mut self, text: &str) {
         let label = self.painted("warning", "33");

@@ -7,8 +7,8 @@ use thiserror::Error;
 use super::reply::ReplyFault;
 use crate::config::ConfigError;
 use crate::lock::LockError;
-use crate::spawn::SpawnError;
 use crate::spawn::protocol::ProtocolError;
+use crate::spawn::{PROMPT_MAX, SpawnError};
 use crate::thread::{ThreadError, ThreadId};
 
 /// Why a step could not be made. The head is where it was in every case.
@@ -45,6 +45,18 @@ pub enum ExecError {
         /// The thread.
         thread: ThreadId,
     },
+    /// No role has played yet.
+    #[error("thread {thread} has no step yet")]
+    NothingToPoke {
+        /// The thread.
+        thread: ThreadId,
+    },
+    /// The name of the step's agent stands for no program.
+    #[error("the step was made by `{agent}`, which is no configured agent")]
+    UnknownMaker {
+        /// What the step says.
+        agent: String,
+    },
     /// There is nothing to say to the role.
     #[error("there is no prompt for role `{role}`")]
     EmptyPrompt {
@@ -52,7 +64,7 @@ pub enum ExecError {
         role: String,
     },
     /// The edge prompt is no command line argument any more.
-    #[error("the prompt for role `{role}` is {bytes} bytes long: at most {} fit on a command line", 120 << 10)]
+    #[error("the prompt for role `{role}` is {bytes} bytes long: at most {PROMPT_MAX} fit on a command line")]
     PromptTooLong {
         /// The role.
         role: String,
@@ -77,13 +89,13 @@ pub enum ExecError {
     #[error(transparent)]
     Spawn(#[from] SpawnError),
     /// The agent came to its end without a reply.
-    #[error("the agent `{agent}` gave no reply: it ended with {exit}{}", quoted(stderr))]
+    #[error("the agent `{agent}` gave no reply: it ended with {exit}{stderr}")]
     NoReply {
         /// The program.
         agent: String,
         /// How it exited.
         exit: String,
-        /// The end of its stderr, when we saw that.
+        /// The end of its stderr as a block, when we saw that.
         stderr: String,
         /// What its stdout was instead.
         source: Option<ProtocolError>,
@@ -98,19 +110,11 @@ pub enum ExecError {
     },
 }
 
-/// The agent's last words, as an indented block.
-fn quoted(stderr: &str) -> String {
-    let block: String = stderr.lines().map(|line| format!("\n    {line}")).collect();
-    if block.is_empty() { block } else { format!("; its last words:{block}") }
-}
-
 impl ExecError {
     /// What to do about it, when that can be said.
     pub fn hint(&self) -> Option<String> {
         match self {
-            ExecError::Lock(LockError::Busy { thread, .. }) => {
-                Some(format!("wait for it; `uwf thread show {thread}` tells how it stands"))
-            }
+            ExecError::Lock(error) => error.hint(),
             ExecError::Thread(error) => error.hint(),
             ExecError::Config(error) => error.hint(),
             ExecError::NotActive { thread, status: "end" } => {
@@ -125,6 +129,10 @@ impl ExecError {
             ExecError::NothingToResume { .. } => {
                 Some("start a new thread; a workflow with that edge can be resumed".to_owned())
             }
+            ExecError::NothingToPoke { thread } => {
+                Some(format!("run its first step with `uwf thread exec {thread}`"))
+            }
+            ExecError::UnknownMaker { .. } => Some("name an agent with --agent".to_owned()),
             ExecError::EmptyPrompt { .. } => Some("say what to do with -p TEXT".to_owned()),
             ExecError::PromptTooLong { .. } => Some(
                 "let the step before write long text to a file and name the file in its output".to_owned(),

@@ -10,12 +10,14 @@ use crate::thread::{failed_attempts, head, record_failure};
 
 /// One step of `thread` by that agent, as the library does it.
 fn exec(place: &Place, thread: &ThreadId, agent: &str) -> Result<StepReport, ExecError> {
-    with(place, &options(agent), |engine, options| step_once(engine, thread, options, &mut Deaf))
+    with(place, &options(agent), |engine, options| {
+        step_once(engine, &hold(engine, thread)?, options, &mut Deaf)
+    })
 }
 
 fn resume(place: &Place, thread: &ThreadId, agent: &str, text: &str) -> Result<StepReport, ExecError> {
     with(place, &options(agent), |engine, options| {
-        resume_once(engine, thread, Some(text), options, &mut Deaf)
+        resume_once(engine, &hold(engine, thread)?, Some(text), options, &mut Deaf)
     })
 }
 
@@ -278,4 +280,71 @@ fn another_engine_that_moves_the_head_meanwhile_is_noticed() {
     let expected = format!("the head of thread {thread} has moved: expected {start}, found {theirs}");
     assert_eq!(result.unwrap_err().to_string(), expected);
     assert_eq!(head_of(&place, &thread).0, theirs);
+}
+
+fn poke(place: &Place, thread: &ThreadId, agent: Option<&str>) -> Result<StepReport, ExecError> {
+    let options = agent.map(options).unwrap_or_default();
+    with(place, &options, |engine, options| {
+        poke_once(engine, &hold(engine, thread)?, "- again", options, &mut Deaf)
+    })
+}
+
+#[test]
+fn a_poked_step_takes_the_place_of_the_last_one() {
+    let place = Place::new();
+    let (thread, store) = (place.flow_thread(), place.store());
+    assert!(matches!(poke(&place, &thread, Some("unused")), Err(ExecError::NothingToPoke { .. })));
+    let first = place.step(&thread, None, "writer", &json!({"$status": "again"}));
+    let second = place.step(&thread, Some(first), "writer", &json!({"$status": "checked"}));
+    exec(&place, &thread, &place.agent(&[first.to_string()])).unwrap();
+    exec(&place, &thread, &place.agent(&[second.to_string()])).unwrap();
+    // The agent puts its step behind the head, as ever.
+    let behind = place.step(&thread, Some(second), "writer", &json!({"$status": "again"}));
+    let report = poke(&place, &thread, Some(&place.agent(&[behind.to_string()]))).unwrap();
+    let played = report.played.unwrap();
+    assert_eq!(head_of(&place, &thread), (played.hash, "idle"));
+    assert_eq!((played.step.prev, report.current_role.as_deref()), (Some(first), Some("writer")));
+    let hashes: Vec<Hash> =
+        thread::chain(&store, &played.hash).unwrap().steps.iter().map(|(hash, _)| *hash).collect();
+    assert_eq!(hashes, [first, played.hash]);
+    assert!(store.has(&second), "nothing is lost");
+    assert!(place.calls()[2].ends_with("--role writer --prompt - again"), "{:?}", place.calls());
+}
+
+#[test]
+fn a_poked_step_may_suspend_and_a_failed_one_leaves_the_head() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let first = place.step(&thread, None, "writer", &json!({"$status": "again"}));
+    exec(&place, &thread, &place.agent(&[first.to_string()])).unwrap();
+    let failed = place.step(&thread, Some(first), "writer", &json!({"$status": "error", "error": "no"}));
+    let report = poke(&place, &thread, Some(&place.agent(&[reply(&failed, "writer", Some("no"))]))).unwrap();
+    assert_eq!((report.failure.as_deref(), head_of(&place, &thread)), (Some("no"), (first, "idle")));
+    let asks = json!({"$status": "$SUSPEND", "reason": "Which?"});
+    let asks = place.step(&thread, Some(first), "writer", &asks);
+    let report = poke(&place, &thread, Some(&place.agent(&[asks.to_string()]))).unwrap();
+    assert_eq!(report.status, Status::Suspended { role: "writer".into(), message: "Which?".into() });
+    assert_eq!(report.played.unwrap().step.prev, None);
+}
+
+#[test]
+fn a_step_names_its_agent_and_never_a_command_line() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let store = place.store();
+    let step = place.step(&thread, None, "writer", &json!({"$status": "again"}));
+    let start = head_of(&place, &thread).0;
+    for name in ["touch owned", "/bin/sh", "-c", ""] {
+        let mut node = serde_json::to_value(thread::step_node(&store, &step).unwrap()).unwrap();
+        node["agent"] = json!(name);
+        let step = store.put(&builtin::STEP_NODE, &node).unwrap();
+        let from = head_of(&place, &thread).0;
+        thread::advance(&store, &thread, &from, &step, &Status::Idle).unwrap();
+        let error = poke(&place, &thread, None).unwrap_err();
+        assert!(matches!(&error, ExecError::UnknownMaker { agent } if agent == name), "{error}");
+        thread::advance(&store, &thread, &step, &start, &Status::Idle).unwrap();
+    }
+    thread::advance(&store, &thread, &start, &step, &Status::Idle).unwrap();
+    let error = poke(&place, &thread, None).unwrap_err().to_string();
+    assert_eq!(error, "cannot start the agent `scripted`");
 }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use super::reply::{self, Expected};
 use super::{Engine, ExecError, ExecOptions, Observer, Played, Turn};
 use crate::config::BUILTIN;
+use crate::home::Env;
 use crate::log::{self, Event};
 use crate::moderator::Route;
+use crate::schema::builtin;
 use crate::spawn::protocol::{AgentCommand, AgentRequest, EdgePromptSource, parse_reply};
-use crate::spawn::{self, Finished, Run};
-use crate::thread::{StartNode, role_of};
-
-/// The longest edge prompt: the kernel takes no argument longer than 128 KiB.
-const PROMPT_MAX: usize = 120 << 10;
+use crate::spawn::{self, Finished, PROMPT_MAX, Run};
+use crate::store::Store;
+use crate::thread::{StartNode, StepNode, ThreadError, role_of};
 
 /// What is to be played, where.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(super) struct Visit {
     pub(super) role: String,
     pub(super) prompt: String,
     pub(super) cwd: PathBuf,
+    /// The step that this one is to replace, if it is not to come after the head.
+    instead: Option<StepNode>,
 }
 
 /// What a visit came to.
@@ -47,7 +49,28 @@ impl Visit {
             Some("") => return Err(ExecError::EmptyLocation { role: role.to_owned() }),
             Some(location) => base.join(location),
         };
-        Ok(Visit { role: role.to_owned(), prompt: route.prompt.clone(), cwd })
+        Ok(Visit { role: role.to_owned(), prompt: route.prompt.clone(), cwd, instead: None })
+    }
+
+    /// A role once more, in the directory it worked in.
+    pub(super) fn again(role: String, prompt: String, cwd: &str, options: &ExecOptions) -> Visit {
+        let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from(cwd));
+        Visit { role, prompt, cwd, instead: None }
+    }
+
+    /// The same visit, whose step is to stand where `step` stands.
+    pub(super) fn in_place_of(self, step: &StepNode) -> Visit {
+        Visit { instead: Some(step.clone()), ..self }
+    }
+
+    /// The step where it belongs. An agent puts its step behind the head; one that replaces the head is stored again
+    /// behind what was before it.
+    pub(super) fn placed(&self, store: &Store, played: Played) -> Result<Played, ExecError> {
+        let Some(instead) = &self.instead else { return Ok(played) };
+        let step = StepNode { prev: instead.prev, ..played.step };
+        let payload = serde_json::to_value(&step).expect("a step always serialises");
+        let hash = store.put(&builtin::STEP_NODE, &payload).map_err(ThreadError::from)?;
+        Ok(Played { hash, step, ..played })
     }
 
     /// Runs the agent and checks its step.
@@ -59,7 +82,7 @@ impl Visit {
     ) -> Result<(Played, Outcome), ExecError> {
         let engine = turn.engine;
         let role = role_of(&turn.workflow, &self.role)?;
-        let command = agent(engine, options, &turn.workflow.name, &self.role)?;
+        let command = self.agent(engine, options, &turn.workflow.name)?;
         self.check()?;
         observer.spawning(&self.role, &command, &self.cwd);
         let agent = log::name(&command.program);
@@ -71,7 +94,7 @@ impl Visit {
         let failed = |source| ExecError::NoReply {
             agent: command.program.clone(),
             exit: finished.exit(),
-            stderr: finished.stderr_tail.clone(),
+            stderr: finished.last_words(),
             source,
         };
         if !finished.status.success() {
@@ -112,9 +135,7 @@ impl Visit {
             prompt: Some(self.prompt.clone()),
             prompt_source: EdgePromptSource::Given,
         };
-        let mut env = engine.env.clone();
-        env.set("UWF_HOME", &engine.homes.uwf);
-        env.set("OCAS_HOME", &engine.homes.ocas);
+        let env = engine.agent_env();
         let run = Run {
             command,
             args: request.to_args(),
@@ -126,23 +147,60 @@ impl Visit {
         };
         Ok(spawn::run(&run, &mut |bytes| observer.agent_stderr(bytes))?)
     }
+
+    /// Who plays: the one asked for, else who made the step that is replaced, else the configured one, else the builtin
+    /// one.
+    fn agent(
+        &self,
+        engine: &Engine<'_>,
+        options: &ExecOptions,
+        workflow: &str,
+    ) -> Result<AgentCommand, ExecError> {
+        if let Some(command) = &options.agent {
+            return Ok(engine.located(command));
+        }
+        let configured = engine.config.agent_for(workflow, &self.role)?;
+        match &self.instead {
+            Some(step) => engine.maker(step, configured),
+            None => Ok(engine.located(configured.unwrap_or(engine.builtin))),
+        }
+    }
 }
 
-/// Who plays: the one asked for, else the configured one, else the builtin one, whose bare name means the program that
-/// belongs to this engine.
-fn agent(
-    engine: &Engine<'_>,
-    options: &ExecOptions,
-    workflow: &str,
-    role: &str,
-) -> Result<AgentCommand, ExecError> {
-    let chosen = match &options.agent {
-        Some(command) => Some(command),
-        None => engine.config.agent_for(workflow, role)?,
-    };
-    let mut agent = chosen.unwrap_or(engine.builtin).clone();
-    if agent.program == BUILTIN {
-        agent.program.clone_from(&engine.builtin.program);
+impl Engine<'_> {
+    /// The program that made `step`, as far as its name tells: the one configured for the role if that is it, else an
+    /// alias of that name, else a program of that name in `PATH`. A name is data: it is never taken for a command line.
+    pub fn maker(
+        &self,
+        step: &StepNode,
+        configured: Option<&AgentCommand>,
+    ) -> Result<AgentCommand, ExecError> {
+        let name = step.agent.as_str();
+        let is_it = |command: &&AgentCommand| Path::new(&command.program).file_name() == Some(name.as_ref());
+        if let Some(command) = configured.filter(is_it).or_else(|| self.config.agents.get(name)) {
+            return Ok(self.located(command));
+        }
+        let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if name.is_empty() || name.starts_with('-') || !name.chars().all(is_bare) {
+            return Err(ExecError::UnknownMaker { agent: name.to_owned() });
+        }
+        Ok(self.located(&AgentCommand { program: name.to_owned(), args: Vec::new() }))
     }
-    Ok(agent)
+
+    /// What an agent starts from; where everything is, is made explicit in it.
+    pub(crate) fn agent_env(&self) -> Env {
+        let mut env = self.env.clone();
+        env.set("UWF_HOME", &self.homes.uwf);
+        env.set("OCAS_HOME", &self.homes.ocas);
+        env
+    }
+
+    /// The bare name of the builtin agent means the program that belongs to this engine.
+    pub(crate) fn located(&self, command: &AgentCommand) -> AgentCommand {
+        let mut command = command.clone();
+        if command.program == BUILTIN {
+            command.program.clone_from(&self.builtin.program);
+        }
+        command
+    }
 }

@@ -3,6 +3,7 @@
 //! It knows nothing of threads or replies: command in, bytes and exit status out. One thread of ours does it all: it
 //! waits on the child's pidfd and on its pipes together.
 
+pub mod inquiry;
 pub mod protocol;
 mod watch;
 
@@ -21,6 +22,9 @@ use thiserror::Error;
 use self::protocol::AgentCommand;
 use self::watch::{Watch, Woken};
 use crate::home::Env;
+
+/// The longest text for an agent, in bytes: the kernel takes no argument longer than 128 KiB.
+pub const PROMPT_MAX: usize = 120 << 10;
 
 /// From the first polite signal to the agent's group until it is killed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -78,6 +82,12 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// The end of its stderr as an indented block behind a sentence; nothing when there is none.
+    pub fn last_words(&self) -> String {
+        let block: String = self.stderr_tail.lines().map(|line| format!("\n    {line}")).collect();
+        if block.is_empty() { block } else { format!("; its last words:{block}") }
+    }
+
     /// The exit in words: `exit status 3`, `signal 9`.
     pub fn exit(&self) -> String {
         match (self.status.code(), self.status.signal()) {

@@ -119,6 +119,23 @@ pub(super) fn each(
     Ok(())
 }
 
+/// At most `limit` rows with names from `from` up to and without `below`: names from the last to the first, the newest
+/// row of each first.
+pub(super) fn backwards(
+    connection: &Connection,
+    from: &str,
+    below: &str,
+    limit: usize,
+) -> rusqlite::Result<Vec<Row>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM vars WHERE name >= ?1 AND name < ?2
+         ORDER BY name DESC, updated DESC, created DESC LIMIT ?3"
+    );
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut query = connection.prepare_cached(&sql)?;
+    query.query_map(params![from, below, limit], Row::read)?.collect()
+}
+
 /// The values of a name and when they were set, newest first.
 pub(super) fn history(connection: &Connection, name: &str) -> rusqlite::Result<Vec<(String, i64)>> {
     let mut query = connection.prepare_cached(

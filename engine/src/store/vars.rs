@@ -148,6 +148,18 @@ impl Vars {
         Ok(variables)
     }
 
+    /// At most `limit` variables with names from `from` up to and without `below`, by name, the last one first.
+    pub fn backwards(&self, from: &str, below: &str, limit: usize) -> Result<Vec<Variable>, StoreError> {
+        let found = rows::backwards(&self.connection(), from, below, limit).map_err(self.failed("list"))?;
+        let mut variables: Vec<Variable> = Vec::with_capacity(found.len());
+        for row in found {
+            if variables.last().is_none_or(|last| last.name != row.name) {
+                variables.push(Variable::try_from(row)?);
+            }
+        }
+        Ok(variables)
+    }
+
     /// What the variable was set to, newest first, with the times in milliseconds; at most ten values, the present one
     /// included.
     pub fn history(&self, name: &str) -> Result<Vec<(Hash, u64)>, StoreError> {

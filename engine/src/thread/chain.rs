@@ -1,8 +1,8 @@
 //! The steps of a thread in order, found by walking `prev` from the head back to the start.
 
-use super::{StartNode, StepNode, ThreadError, decode, start_node, step_node};
+use super::{StartNode, StepNode, ThreadError, decode, start_node};
 use crate::schema::builtin;
-use crate::store::{Hash, Store};
+use crate::store::{Hash, Node, Store};
 
 /// A thread's nodes from its start to one head.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,23 +15,55 @@ pub struct Chain {
     pub steps: Vec<(Hash, StepNode)>,
 }
 
-/// Walks back from `head`, a StartNode or a StepNode; one read a node.
-pub fn chain(store: &Store, head: &Hash) -> Result<Chain, ThreadError> {
+/// One step of a chain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// The StepNode's hash.
+    pub hash: Hash,
+    /// The StepNode.
+    pub step: StepNode,
+    /// When the node was put, in milliseconds since the epoch.
+    pub timestamp: u64,
+}
+
+/// Walks back from `head`, a StartNode or a StepNode, and calls `visit` with each step, the youngest first; one read a
+/// node. Gives the hash of the start.
+pub fn links(store: &Store, head: &Hash, visit: &mut dyn FnMut(Link)) -> Result<Hash, ThreadError> {
     let node = store.get(head)?;
     if node.type_ == builtin::START_NODE {
-        return Ok(Chain { start_hash: *head, start: decode(head, node)?, steps: Vec::new() });
+        return Ok(*head);
     }
-    let last = step_node(store, head)?;
-    let start_hash = last.start;
-    let mut steps = Vec::new();
-    let mut next = Some((*head, last));
-    while let Some((hash, step)) = next {
-        if step.start != start_hash {
-            return Err(ThreadError::BrokenChain { hash, expected: start_hash, found: step.start });
+    let mut link = linked(*head, node)?;
+    let start = link.step.start;
+    loop {
+        if link.step.start != start {
+            let found = link.step.start;
+            return Err(ThreadError::BrokenChain { hash: link.hash, expected: start, found });
         }
-        next = step.prev.map(|prev| Ok::<_, ThreadError>((prev, step_node(store, &prev)?))).transpose()?;
-        steps.push((hash, step));
+        let prev = link.step.prev;
+        visit(link);
+        let Some(prev) = prev else { return Ok(start) };
+        link = self::link(store, &prev)?;
     }
+}
+
+/// One step, with the time it was put.
+pub fn link(store: &Store, hash: &Hash) -> Result<Link, ThreadError> {
+    linked(*hash, store.get(hash)?)
+}
+
+fn linked(hash: Hash, node: Node) -> Result<Link, ThreadError> {
+    if node.type_ != builtin::STEP_NODE {
+        return Err(ThreadError::NotAThreadNode { hash, type_: node.type_ });
+    }
+    let timestamp = node.timestamp;
+    Ok(Link { hash, step: decode(&hash, node)?, timestamp })
+}
+
+/// The whole chain behind `head`.
+pub fn chain(store: &Store, head: &Hash) -> Result<Chain, ThreadError> {
+    let mut steps = Vec::new();
+    let start_hash = links(store, head, &mut |link| steps.push((link.hash, link.step)))?;
     steps.reverse();
     Ok(Chain { start_hash, start: start_node(store, &start_hash)?, steps })
 }

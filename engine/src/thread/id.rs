@@ -38,6 +38,14 @@ impl ThreadId {
         ThreadId(text)
     }
 
+    /// The first id that reads as one of the shifted kind; every standard one sorts before it.
+    pub(super) fn first_shifted() -> ThreadId {
+        let ulid = Ulid::from_parts(END_OF_2100_MS, 0);
+        let mut text = [0; 26];
+        ulid.array_to_str(&mut text);
+        ThreadId(text)
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("the alphabet is ASCII")

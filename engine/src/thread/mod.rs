@@ -4,9 +4,12 @@
 //! [`Status`]. Failed visits are listed apart, under `@uwf/thread-failed/<id>/<role>`, so that they never move a head.
 //! Heads move only through [`advance`], by compare-and-set. Nothing here spawns or prints.
 
+mod cancel;
 mod chain;
 mod context;
+mod entry;
 mod failures;
+mod fork;
 mod id;
 mod next;
 mod status;
@@ -18,9 +21,12 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use thiserror::Error;
 
-pub use self::chain::{Chain, chain};
+pub use self::cancel::{cancel, remove};
+pub use self::chain::{Chain, Link, chain, link, links};
 pub use self::context::{EarlierStep, RoleContext, answer_of, role_context, role_of};
+pub use self::entry::{Entries, Entry, entries, entry, head};
 pub use self::failures::{Failures, all_failures, clear_failures, failed_attempts, record_failure};
+pub use self::fork::fork;
 pub use self::id::{ThreadId, ThreadIdError};
 pub use self::next::{again, next};
 pub use self::status::Status;
@@ -33,8 +39,14 @@ use crate::workflow::WorkflowError;
 /// Where thread heads live among the variables.
 pub(crate) const HEADS: &str = "@uwf/thread/";
 
+/// Where a thread that another one started has that one's name, among the variables.
+const PARENTS: &str = "@uwf/parent/";
+
 /// Where the failed visits of threads live among the variables.
 pub(crate) const FAILED: &str = "@uwf/thread-failed/";
+
+/// How often a head that is gone for a moment is waited for.
+const GAPS: usize = 3;
 
 /// What can be wrong with a thread.
 #[derive(Debug, Error)]
@@ -55,6 +67,14 @@ pub enum ThreadError {
         hash: Hash,
         /// Its type.
         type_: Hash,
+    },
+    /// The node that the thread stands at is missing or damaged.
+    #[error("the head of thread {thread} cannot be read")]
+    Headless {
+        /// The thread.
+        thread: ThreadId,
+        /// Why.
+        source: Box<StoreError>,
     },
     /// A node of the right type that does not read as one.
     #[error("{hash} does not read as a node of its type")]
@@ -81,6 +101,12 @@ pub enum ThreadError {
         thread: ThreadId,
         /// What its tags say.
         status: String,
+    },
+    /// There is nothing to give up any more.
+    #[error("thread {thread} has ended already")]
+    Ended {
+        /// The thread.
+        thread: ThreadId,
     },
     /// Another program moved the head in the meantime.
     #[error("the head of thread {thread} has moved: expected {expected}, found {}",
@@ -120,6 +146,10 @@ impl ThreadError {
         match self {
             ThreadError::NoTask => Some("say what is to be done with -p TEXT".to_owned()),
             ThreadError::Unknown { .. } => Some("`uwf thread list --all` shows every thread".to_owned()),
+            ThreadError::Headless { thread, .. } => Some(format!(
+                "`uwf cas verify` tells what is damaged; `uwf thread rm {thread}` takes it off the list"
+            )),
+            ThreadError::Ended { thread } => Some(format!("`uwf thread rm {thread}` takes it off the list")),
             ThreadError::UnknownStatus { .. } => Some("a newer uwf may have written it".to_owned()),
             ThreadError::HeadMoved { thread, .. } => {
                 Some(format!("another program works on it; see `uwf thread show {thread}`"))
@@ -227,34 +257,6 @@ pub(crate) fn variable_of(store: &Store, thread: &ThreadId) -> Result<Option<Var
     Ok(store.vars().get(&variable(thread))?)
 }
 
-/// Where a thread stands.
-pub fn head(store: &Store, thread: &ThreadId) -> Result<Head, ThreadError> {
-    let variable = store.vars().get(&variable(thread))?.ok_or(ThreadError::Unknown { thread: *thread })?;
-    read_head(store, thread, &variable)
-}
-
-/// One thread of [`list`].
-#[derive(Debug)]
-pub struct Listed {
-    /// The thread.
-    pub thread: ThreadId,
-    /// Where it stands, or what is wrong with it.
-    pub head: Result<Head, ThreadError>,
-}
-
-/// Every thread, the youngest first. A damaged one does not hide the others.
-pub fn list(store: &Store) -> Result<Vec<Listed>, ThreadError> {
-    let mut threads: Vec<_> = store
-        .vars()
-        .list(HEADS)?
-        .iter()
-        .filter_map(|variable| Some((variable.name.strip_prefix(HEADS)?.parse::<ThreadId>().ok()?, variable)))
-        .map(|(thread, variable)| Listed { thread, head: read_head(store, &thread, variable) })
-        .collect();
-    threads.sort_by_key(|listed| std::cmp::Reverse((listed.thread.time_ms(), listed.thread)));
-    Ok(threads)
-}
-
 /// Moves the head from `from` to `to` with a new status, or fails with [`ThreadError::HeadMoved`] when it no longer
 /// is at `from`. A thread that comes to its end forgets its failed attempts.
 pub fn advance(
@@ -274,7 +276,16 @@ pub fn advance(
     if status.is_final() {
         changes.push(VarChange::RemovePrefix { prefix: format!("{FAILED}{thread}/") });
     }
-    store.vars().apply(&changes).map_err(|error| match error {
+    // Other engines move a head by removing it and setting it anew; looking for the head waits for the end of such a gap.
+    let gone = |error: &StoreError| matches!(error, StoreError::Conflict { found: None, .. });
+    let mut applied = store.vars().apply(&changes);
+    for _ in 0..GAPS {
+        if !applied.as_ref().is_err_and(gone) || entry(store, thread).is_err() {
+            break;
+        }
+        applied = store.vars().apply(&changes);
+    }
+    applied.map_err(|error| match error {
         StoreError::Conflict { found, .. } => {
             ThreadError::HeadMoved { thread: *thread, expected: *from, found }
         }
@@ -306,19 +317,6 @@ fn decode<T: DeserializeOwned>(hash: &Hash, node: Node) -> Result<T, ThreadError
 
 pub(crate) fn variable(thread: &ThreadId) -> String {
     format!("{HEADS}{thread}")
-}
-
-fn read_head(store: &Store, thread: &ThreadId, variable: &Variable) -> Result<Head, ThreadError> {
-    let hash = variable.value;
-    let node = store.get(&hash)?;
-    let kind = match node.type_ {
-        builtin::START_NODE => HeadKind::Start(decode(&hash, node)?),
-        builtin::STEP_NODE => HeadKind::Step(decode(&hash, node)?),
-        type_ => return Err(ThreadError::NotAThreadNode { hash, type_ }),
-    };
-    let status = Status::from_tags(&variable.tags, variable.updated)
-        .map_err(|status| ThreadError::UnknownStatus { thread: *thread, status })?;
-    Ok(Head { hash, status, kind, updated: variable.updated })
 }
 
 #[cfg(test)]

@@ -3,16 +3,21 @@
 use serde_json::{Value, json};
 
 use super::{Head, HeadKind, ThreadError};
-use crate::moderator::{self, Route};
+use crate::moderator::{self, Route, SUSPEND, Target};
 use crate::store::Store;
 use crate::workflow::Workflow;
 
-/// The route from `head`. Costs one read at most (the last output), however long the chain is.
+/// The route from `head`. Costs one read at most (the last output), however long the chain is. An output that asks a
+/// person leads to them whatever the graph says.
 pub fn next(store: &Store, workflow: &Workflow, head: &Head) -> Result<Route, ThreadError> {
     let (role, output) = match &head.kind {
         HeadKind::Start(_) => (moderator::START, begin("new")),
         HeadKind::Step(step) => (step.role.as_str(), store.get(&step.output)?.payload),
     };
+    if output["$status"] == SUSPEND {
+        let prompt = output["reason"].as_str().unwrap_or_default().to_owned();
+        return Ok(Route { target: Target::Suspend, prompt, location: None });
+    }
     Ok(moderator::route(&workflow.graph, role, &output)?)
 }
 

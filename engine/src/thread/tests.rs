@@ -3,6 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::fixture::Place;
 use crate::spawn::protocol::{AgentRequest, EdgePromptSource};
+use crate::workflow;
 
 fn ask(
     place: &Place,
@@ -164,4 +165,120 @@ fn the_answer_is_the_last_thing_an_assistant_said() {
     assert_eq!(answer(detail(json!({"turns": []}))), None);
     assert_eq!(answer(detail(json!({"turns": ["not a hash"]}))), None);
     assert_eq!(answer(detail(json!({"sessionId": "x"}))), None);
+}
+
+/// Another program's way with a head: the row goes, and comes back a moment later with the same or another value.
+#[test]
+fn a_head_that_is_removed_and_set_again_is_waited_for() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let place = Place::new();
+    let (thread, store) = (place.flow_thread(), place.store());
+    let at = head(&store, &thread).unwrap().hash;
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let other = rusqlite::Connection::open(place.homes().ocas.join("vars/_store.db")).unwrap();
+            other.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+            other.pragma_update(None, "foreign_keys", true).unwrap();
+            let name = variable(&thread);
+            while !over.load(Ordering::SeqCst) {
+                let columns = "name, schema, value, created, updated, tags, labels";
+                let row: Vec<rusqlite::types::Value> = other
+                    .query_row(&format!("SELECT {columns} FROM vars WHERE name = ?1"), [&name], |row| {
+                        (0..7).map(|at| row.get(at)).collect()
+                    })
+                    .unwrap();
+                other.execute("DELETE FROM vars WHERE name = ?1", [&name]).unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(3));
+                let sql = format!("INSERT INTO vars({columns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+                other.execute(&sql, rusqlite::params_from_iter(row)).unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(30));
+            }
+        });
+        let looked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            for _ in 0..30 {
+                assert_eq!(head(&store, &thread).unwrap().hash, at);
+            }
+            for round in 0..10 {
+                let message = round.to_string();
+                let status = Status::Suspended { role: "writer".into(), message };
+                advance(&store, &thread, &at, &at, &status).unwrap();
+            }
+        }));
+        over.store(true, Ordering::SeqCst);
+        looked.unwrap();
+    });
+    remove(&store, &thread).unwrap();
+    assert!(matches!(head(&store, &thread), Err(ThreadError::Unknown { .. })));
+}
+
+#[test]
+fn a_thread_is_given_up_once_and_forgets_its_failures() {
+    let place = Place::new();
+    let (thread, store) = (place.flow_thread(), place.store());
+    let failed = place.step(&thread, None, "writer", &json!({"$status": "error", "error": "a"}));
+    record_failure(&store, &thread, "writer", &failed).unwrap();
+    assert!(cancel(&store, &thread).unwrap());
+    let first = head(&store, &thread).unwrap();
+    assert_eq!(first.status, Status::Cancelled { completed_at: crate::fixture::clock() });
+    assert_eq!(failed_attempts(&store, &thread, "writer").unwrap(), []);
+    assert!(!cancel(&store, &thread).unwrap());
+    assert_eq!(head(&store, &thread).unwrap(), first);
+    let ended = place.flow_thread();
+    advance(&store, &ended, &first.hash, &first.hash, &Status::Ended { completed_at: 1 }).unwrap();
+    let error = cancel(&store, &ended).unwrap_err();
+    assert_eq!(error.to_string(), format!("thread {ended} has ended already"));
+}
+
+#[test]
+fn what_is_forgotten_leaves_its_nodes_and_other_threads() {
+    let place = Place::new();
+    let (thread, other, store) = (place.flow_thread(), place.flow_thread(), place.store());
+    let failed = place.step(&thread, None, "writer", &json!({"$status": "error", "error": "a"}));
+    record_failure(&store, &thread, "writer", &failed).unwrap();
+    record_failure(&store, &other, "writer", &failed).unwrap();
+    remove(&store, &thread).unwrap();
+    assert!(matches!(head(&store, &thread), Err(ThreadError::Unknown { .. })));
+    assert_eq!(failed_attempts(&store, &thread, "writer").unwrap(), []);
+    assert_eq!(failed_attempts(&store, &other, "writer").unwrap(), [failed]);
+    assert!(store.has(&failed) && head(&store, &other).is_ok());
+    assert!(matches!(remove(&store, &thread), Err(ThreadError::Unknown { .. })));
+}
+
+#[test]
+fn a_fork_stands_where_it_was_made_and_asks_what_its_step_asks() {
+    let place = Place::new();
+    let (thread, store) = (place.flow_thread(), place.store());
+    let start = head(&store, &thread).unwrap().hash;
+    let step = place.step(&thread, None, "writer", &json!({"$status": "done"}));
+    let asks = place.step(&thread, None, "writer", &json!({"$status": "$SUSPEND", "reason": "Which?"}));
+    for (node, status) in [
+        (start, Status::Idle),
+        (step, Status::Idle),
+        (asks, Status::Suspended { role: "writer".into(), message: "Which?".into() }),
+    ] {
+        let forked = head(&store, &fork(&store, &node).unwrap()).unwrap();
+        assert_eq!((forked.hash, forked.status), (node, status));
+    }
+    assert_eq!(head(&store, &thread).unwrap().hash, start);
+    let text = store.put_text("x").unwrap();
+    assert!(matches!(fork(&store, &text), Err(ThreadError::NotAThreadNode { .. })));
+    // Other engines leave such a fork idle: then its next step is the question.
+    let idle = Head { status: Status::Idle, ..head(&store, &fork(&store, &asks).unwrap()).unwrap() };
+    let workflow = workflow::get(&store, &idle.start(&store).unwrap().workflow).unwrap();
+    let route = next(&store, &workflow, &idle).unwrap();
+    assert_eq!((route.target, route.prompt.as_str()), (crate::moderator::Target::Suspend, "Which?"));
+}
+
+#[test]
+fn a_thread_whose_head_is_gone_still_has_an_entry() {
+    let place = Place::new();
+    let (thread, store) = (place.flow_thread(), place.store());
+    let start = head(&store, &thread).unwrap().hash;
+    std::fs::remove_file(place.homes().ocas.join(format!("nodes/{start}.bin"))).unwrap();
+    assert_eq!(entry(&store, &thread).unwrap().head, start);
+    assert_eq!(entries(&store).count(), 1);
+    assert!(head(&store, &thread).is_err());
+    remove(&store, &thread).unwrap();
+    assert_eq!(entries(&store).count(), 0);
 }

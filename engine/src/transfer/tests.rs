@@ -126,7 +126,8 @@ fn a_damaged_thread_is_not_exported() {
 #[test]
 fn every_thread_of_another_implementation_can_be_taken_along() {
     let (here, there) = (Place::reference(), Place::new());
-    for thread::Listed { thread, .. } in thread::list(&here.store()).unwrap() {
+    for entry in thread::entries(&here.store()) {
+        let thread = entry.unwrap().thread;
         assert!(read(&there, &exported(&here, &thread)).unwrap().new);
         let told = |place: &Place| place.uwf(&["thread", "read", thread.as_str()]).out;
         assert_eq!(told(&here), told(&there));

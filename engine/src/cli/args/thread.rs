@@ -24,24 +24,13 @@ pub(in crate::cli) enum Thread {
     #[command(
         alias = "step",
         long_about = "Run the next step of a thread: ask the graph who plays, start that agent, check its step, move the head.\n\n\
-                      Exit status: 0 advanced or ended, 10 suspended, 3 a failed step (the head stays), 1 anything else.",
-        after_long_help = "Examples:\n  uwf thread exec 01K…\n  uwf thread exec 01K… -c 3\n  uwf thread exec 01K… --until-end --agent \"my-agent --fast\""
+                      With --background the command returns at once. What the run says goes to \
+                      $UWF_HOME/logs/threads/<thread>.log; `uwf thread show` tells how it stands, `uwf thread stop` ends it.\n\n\
+                      Exit status: 0 advanced, ended or started in the background, 10 suspended, 3 a failed step (the head stays), \
+                      130/143 ended by a signal (the head stays), 1 anything else.",
+        after_long_help = "Examples:\n  uwf thread exec 01K…\n  uwf thread exec 01K… -c 3\n  uwf thread exec 01K… --until-end --agent \"my-agent --fast\"\n  uwf thread exec 01K… --until-end --background"
     )]
-    Exec {
-        /// The thread's id
-        thread: String,
-        /// Run this many steps; stops when the thread ends, waits or a step fails
-        #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-        count: u32,
-        /// Run until the thread ends, waits, or a step fails
-        #[arg(long, conflicts_with = "count")]
-        until_end: bool,
-        /// With --until-end: stop after this many steps
-        #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..), requires = "until_end")]
-        max_steps: u32,
-        #[command(flatten)]
-        how: How,
-    },
+    Exec(Exec),
     /// Take up a suspended thread, or an ended one again
     #[command(
         long_about = "Take up a suspended thread with the role that suspended it, or an ended one by the `resume` edge of `$START`.\n\n\
@@ -54,6 +43,22 @@ pub(in crate::cli) enum Thread {
         /// What the role is told, below the message the thread was left with
         #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
         prompt: Option<String>,
+        #[command(flatten)]
+        how: How,
+    },
+    /// Have the last role play once more, in place of its last step
+    #[command(
+        long_about = "Have the role that played last play once more: told TEXT, in the directory it worked in, by the agent that made \
+                      the step. The new step takes the place of the last one, which stays in the store.\n\n\
+                      Exit status: as for `exec`.",
+        after_long_help = "Examples:\n  uwf thread poke 01K… -p \"You forgot the tests.\"\n  uwf thread poke 01K… -p \"- shorter\" --agent my-agent"
+    )]
+    Poke {
+        /// The thread's id
+        thread: String,
+        /// What the role is told
+        #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+        prompt: String,
         #[command(flatten)]
         how: How,
     },
@@ -85,6 +90,62 @@ pub(in crate::cli) enum Thread {
         #[arg(long, requires = "before")]
         start: bool,
     },
+    /// End a running step; the thread stays active
+    #[command(
+        long_about = "End the run of a thread, in the background or on another terminal: a TERM signal, then wait until it is gone. \
+                      The head stays where it is and the thread stays active.",
+        after_long_help = "Examples:\n  uwf thread stop 01K…"
+    )]
+    Stop {
+        /// The thread's id
+        thread: String,
+    },
+    /// Give a thread up for good
+    #[command(
+        alias = "kill",
+        long_about = "Give a thread up for good: end its run if there is one, set its status to `cancelled`, forget its failed \
+                      attempts. Its steps stay on record.",
+        after_long_help = "Examples:\n  uwf thread cancel 01K…"
+    )]
+    Cancel {
+        /// The thread's id
+        thread: String,
+    },
+    /// Forget a thread
+    #[command(
+        long_about = "Forget a thread: its head, its failed attempts and its background log. Its nodes stay in the store until \
+                      `uwf cas gc`. A thread that is running is not removed unless --force says to stop it first.",
+        after_long_help = "Examples:\n  uwf thread rm 01K…\n  uwf thread rm 01K… --force"
+    )]
+    Rm {
+        /// The thread's id
+        thread: String,
+        /// Stop it first if it is running
+        #[arg(short, long)]
+        force: bool,
+    },
+    /// Begin a new thread from a step (as `uwf step fork`), or from where another thread stands
+    #[command(
+        hide = true,
+        after_long_help = "Examples:\n  uwf thread fork 9GDHFMG6KAC8V\n  uwf thread fork 01K…"
+    )]
+    Fork {
+        /// A step's hash, or a thread's id
+        #[arg(value_name = "STEP|THREAD")]
+        from: String,
+    },
+    /// As `uwf step list`
+    #[command(hide = true)]
+    Steps {
+        /// The thread's id
+        thread: String,
+    },
+    /// As `uwf step show`
+    #[command(hide = true)]
+    StepDetails {
+        /// The step's hash
+        step: String,
+    },
     /// Write a thread, with everything it consists of, to a file for another store
     #[command(
         long_about = "Write a thread, with everything it consists of, to a file for another store: its steps and their \
@@ -111,10 +172,35 @@ pub(in crate::cli) enum Thread {
     },
 }
 
+/// Which steps are run, and where they are seen.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Exec {
+    /// The thread's id
+    pub(in crate::cli) thread: String,
+    /// Run this many steps; stops when the thread ends, waits or a step fails
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(in crate::cli) count: u32,
+    /// Run until the thread ends, waits, or a step fails
+    #[arg(long, conflicts_with = "count")]
+    pub(in crate::cli) until_end: bool,
+    /// With --until-end: stop after this many steps
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..), requires = "until_end")]
+    pub(in crate::cli) max_steps: u32,
+    /// Return at once and let the steps run on their own
+    #[arg(long)]
+    pub(in crate::cli) background: bool,
+    /// This is the process that runs on its own; stdin is the thread's lock
+    #[arg(long, hide = true, conflicts_with = "background")]
+    pub(in crate::cli) detached: bool,
+    #[command(flatten)]
+    pub(in crate::cli) how: How,
+}
+
 /// How steps are run.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct How {
-    /// Who plays: an alias from config.yaml or a command line [default: as configured, else uwf-builtin]
+    /// Who plays: an alias from config.yaml or a command line [default: as configured, else uwf-builtin; for poke and
+    /// ask whoever made the step]
     #[arg(long, value_name = "CMD|ALIAS", allow_hyphen_values = true)]
     pub(in crate::cli) agent: Option<String>,
     /// Work in this directory instead of the thread's own
@@ -164,4 +250,18 @@ pub(in crate::cli) enum StatusWord {
     Cancelled,
     /// Idle or running
     Active,
+}
+
+impl StatusWord {
+    /// The word as it is printed.
+    pub(in crate::cli) fn as_str(self) -> &'static str {
+        match self {
+            StatusWord::Idle => "idle",
+            StatusWord::Running => "running",
+            StatusWord::Suspended => "suspended",
+            StatusWord::End => "end",
+            StatusWord::Cancelled => "cancelled",
+            StatusWord::Active => "active",
+        }
+    }
 }

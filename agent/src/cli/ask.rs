@@ -1,0 +1,37 @@
+//! `--mode fork` and `--mode ask`: what an engine wants of a step that is over.
+
+use uwf_engine::Hash;
+use uwf_engine::cli::{Failure, OK, Session};
+
+use super::args::{AgentArgs, Mode};
+use super::failure::usage;
+use super::run::{Bench, Bounds};
+use crate::ask::{self, Question};
+
+/// A new session id, or an answer; on stdout, and nothing else.
+pub(super) fn inquiry(args: &AgentArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+    let text = match args.mode {
+        Some(Mode::Ask) => answer(args, session)?,
+        _ => ask::fork(&session.homes()?.uwf, args.session.as_deref().unwrap_or_default(), session.clock)?,
+    };
+    session.ui.print(&format!("{text}\n"))?;
+    Ok(OK)
+}
+
+fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, Failure> {
+    let text = args.prompt.clone().filter(|text| !text.trim().is_empty());
+    let text = text.ok_or_else(|| usage("no question is given: --prompt TEXT".to_owned()))?;
+    let detail: Hash = args
+        .detail
+        .as_deref()
+        .unwrap_or_default()
+        .parse()
+        .map_err(|error: uwf_engine::HashError| usage(error.to_string()))?;
+    let question = Question { session: args.session.clone(), text, detail };
+    let bench = Bench::open(session)?;
+    let settings = ask::settings(&bench.settings(&args.run, None, session)?, bench.store(), &detail)?;
+    let workspace = session.directory(None)?;
+    let bounds = Bounds { settings: &settings, workspace: &workspace, stand_alone: true, begun: &|| () };
+    let answer = bench.confined(bounds, session, async |site, tell| ask::ask(&question, site, tell).await)?;
+    Ok(answer?)
+}

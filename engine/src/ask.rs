@@ -1,0 +1,221 @@
+//! A question to the agent of a finished step: step → agent → session → answer.
+//!
+//! Apart from `exec` because nothing of the thread changes: no lock is taken, no node is written, no head moves. The
+//! question goes to a fork of the step's session, so that the session itself stays as the step left it; the fork is
+//! remembered (see [`forks`]), so that a second question can refer to the first.
+
+mod forks;
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use self::forks::Fork;
+use crate::config::ConfigError;
+use crate::exec::{Engine, ExecError, ExecOptions, Observer};
+use crate::spawn::inquiry::Inquiry;
+use crate::spawn::protocol::AgentCommand;
+use crate::spawn::{self, Finished, PROMPT_MAX, Run, SpawnError};
+use crate::store::Hash;
+use crate::thread::{self, StepNode, ThreadError};
+use crate::workflow;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The step it is about.
+    pub step: Hash,
+    /// In words.
+    pub text: &'a str,
+    /// Whether the step's own session is asked, rather than a fork of it.
+    pub no_fork: bool,
+    /// Whether the questions before are to be forgotten.
+    pub fresh: bool,
+}
+
+/// What was answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The session that was asked; none where the step's record names none.
+    pub session: Option<String>,
+    /// In words.
+    pub text: String,
+}
+
+/// Why there is no answer. The thread is as it was in every case.
+#[derive(Debug, Error)]
+pub enum AskError {
+    /// There is nothing to answer.
+    #[error("the question is empty")]
+    NoQuestion,
+    /// The question is no command line argument any more.
+    #[error("the question is {bytes} bytes long: at most {PROMPT_MAX} fit on a command line")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// The step.
+    #[error(transparent)]
+    Thread(#[from] ThreadError),
+    /// Who is to answer.
+    #[error(transparent)]
+    Agent(#[from] ExecError),
+    /// Who is to answer, as configured.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The directory the step worked in is gone.
+    #[error("there is no directory {}, where step {step} worked", path.display())]
+    NoDirectory {
+        /// The step.
+        step: Hash,
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The agent's process.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// The agent cannot, or will not.
+    #[error("the agent `{agent}` {}: it ended with {exit}{stderr}", if *forking { "did not fork the session" } else { "gave no answer" })]
+    Refused {
+        /// The program.
+        agent: String,
+        /// Whether it was to fork rather than to answer.
+        forking: bool,
+        /// How it exited.
+        exit: String,
+        /// The end of its stderr, when we saw that.
+        stderr: String,
+    },
+    /// The fork cannot be remembered.
+    #[error("cannot write {}", path.display())]
+    Cache {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl AskError {
+    /// What to do about it, when that can be said.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            AskError::NoQuestion => Some("say what you want to know with -p TEXT".to_owned()),
+            AskError::TooLong { .. } => Some("write it to a file and name the file".to_owned()),
+            AskError::Thread(error) => error.hint(),
+            AskError::Agent(error) => error.hint(),
+            AskError::Config(error) => error.hint(),
+            AskError::NoDirectory { .. } => Some("ask from another directory with --cwd DIR".to_owned()),
+            AskError::Spawn(SpawnError::Start { .. }) => Some("name an agent with --agent".to_owned()),
+            AskError::Refused { forking: true, .. } => {
+                Some("--no-fork puts the question to the step's own session".to_owned())
+            }
+            AskError::Refused { .. } => Some("--fresh forks the step's session anew".to_owned()),
+            AskError::Spawn(_) | AskError::Cache { .. } => None,
+        }
+    }
+}
+
+/// Asks the agent of `question.step`, or the one in `options`, and waits for its answer.
+pub fn ask(
+    engine: &Engine<'_>,
+    question: &Question<'_>,
+    options: &ExecOptions,
+    observer: &mut dyn Observer,
+) -> Result<Answer, AskError> {
+    check(question.text)?;
+    let step = thread::step_node(engine.store, &question.step)?;
+    let detail = engine.store.get(&step.detail).map_err(ThreadError::from)?.payload;
+    let command = agent(engine, &step, options)?;
+    let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from(&step.cwd));
+    if !cwd.is_dir() {
+        return Err(AskError::NoDirectory { step: question.step, path: cwd });
+    }
+    observer.spawning(&step.role, &command, &cwd);
+    let mut desk = Desk { engine, command: &command, cwd: &cwd, options, observer };
+    let own = detail["sessionId"].as_str().filter(|session| !session.is_empty());
+    let session = match own {
+        Some(own) if !question.no_fork => Some(desk.fork_of(own, question)?),
+        own => own.map(str::to_owned),
+    };
+    let inquiry = Inquiry::Ask { session: session.as_deref(), prompt: question.text, detail: step.detail };
+    let text = desk.said(&inquiry)?;
+    Ok(Answer { session, text })
+}
+
+fn check(text: &str) -> Result<(), AskError> {
+    match text.len() {
+        _ if text.trim().is_empty() => Err(AskError::NoQuestion),
+        bytes if bytes > PROMPT_MAX => Err(AskError::TooLong { bytes }),
+        _ => Ok(()),
+    }
+}
+
+/// The one asked for, else the one that made the step.
+fn agent(engine: &Engine<'_>, step: &StepNode, options: &ExecOptions) -> Result<AgentCommand, AskError> {
+    if let Some(command) = &options.agent {
+        return Ok(engine.located(command));
+    }
+    let start = thread::start_node(engine.store, &step.start)?;
+    let workflow = workflow::get(engine.store, &start.workflow).map_err(ThreadError::from)?;
+    let configured = engine.config.agent_for(&workflow.name, &step.role)?;
+    Ok(engine.maker(step, configured)?)
+}
+
+/// An agent that can be called.
+struct Desk<'a> {
+    engine: &'a Engine<'a>,
+    command: &'a AgentCommand,
+    cwd: &'a Path,
+    options: &'a ExecOptions,
+    observer: &'a mut dyn Observer,
+}
+
+impl Desk<'_> {
+    /// The fork that earlier questions went to, else a new one.
+    fn fork_of(&mut self, session: &str, question: &Question<'_>) -> Result<String, AskError> {
+        let file = forks::path(&self.engine.homes.uwf, &question.step);
+        let known = Fork::read(&file).filter(|fork| fork.is_of(session, self.command) && !question.fresh);
+        if let Some(fork) = known {
+            return Ok(fork.id);
+        }
+        let said = self.said(&Inquiry::Fork { session })?;
+        let id =
+            said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned();
+        let fork = Fork::new(session, self.command, id);
+        fork.write(&file).map_err(|source| AskError::Cache { path: file, source })?;
+        Ok(fork.id)
+    }
+
+    /// What the agent prints, without blank lines around it; nothing is no answer.
+    fn said(&mut self, inquiry: &Inquiry<'_>) -> Result<String, AskError> {
+        let finished = self.run(inquiry)?;
+        let text = String::from_utf8_lossy(&finished.stdout).trim_matches(['\n', '\r']).to_owned();
+        if finished.status.success() && !text.trim().is_empty() {
+            return Ok(text);
+        }
+        Err(AskError::Refused {
+            agent: self.command.program.clone(),
+            forking: matches!(inquiry, Inquiry::Fork { .. }),
+            exit: finished.exit(),
+            stderr: finished.last_words(),
+        })
+    }
+
+    fn run(&mut self, inquiry: &Inquiry<'_>) -> Result<Finished, SpawnError> {
+        let env = self.engine.agent_env();
+        let run = Run {
+            command: self.command,
+            args: inquiry.to_args(),
+            cwd: self.cwd,
+            env: &env,
+            deadline: self.options.deadline,
+            inherit_stderr: self.options.inherit_stderr,
+            stop: self.engine.stop,
+        };
+        spawn::run(&run, &mut |bytes| self.observer.agent_stderr(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests;

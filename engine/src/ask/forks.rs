@@ -1,0 +1,54 @@
+//! The forked sessions that questions went to, one file a step: `$UWF_HOME/cache/forks/<step>.json`.
+//!
+//! A cache in the full sense: whoever deletes it loses the thread of earlier questions and nothing else. A fork counts
+//! for the agent it was made by and the session it was made of; a file that says anything else is no fork.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+
+use crate::spawn::protocol::AgentCommand;
+use crate::store::Hash;
+
+/// A fork that can be asked.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Fork {
+    /// The session it is a fork of.
+    session: String,
+    /// Who made it.
+    agent: AgentCommand,
+    /// What its agent calls it.
+    pub(super) id: String,
+}
+
+/// Where the fork of `step` is remembered; `home` is `$UWF_HOME`.
+pub(super) fn path(home: &Path, step: &Hash) -> PathBuf {
+    home.join("cache/forks").join(format!("{step}.json"))
+}
+
+impl Fork {
+    pub(super) fn new(session: &str, agent: &AgentCommand, id: String) -> Fork {
+        Fork { session: session.to_owned(), agent: agent.clone(), id }
+    }
+
+    pub(super) fn is_of(&self, session: &str, agent: &AgentCommand) -> bool {
+        self.session == session && self.agent == *agent
+    }
+
+    pub(super) fn read(file: &Path) -> Option<Fork> {
+        serde_json::from_slice(&fs::read(file).ok()?).ok()
+    }
+
+    /// By rename, so that a reader never sees half of it.
+    pub(super) fn write(&self, file: &Path) -> io::Result<()> {
+        let dir = file.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(dir)?;
+        let mut temp = NamedTempFile::new_in(dir)?;
+        temp.write_all(&serde_json::to_vec(self)?)?;
+        temp.persist(file)?;
+        Ok(())
+    }
+}

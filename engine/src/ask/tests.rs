@@ -1,0 +1,114 @@
+use std::path::Path;
+
+use serde_json::json;
+
+use super::*;
+use crate::config::Config;
+use crate::fixture::Place;
+use crate::schema::builtin;
+use crate::spawn::Stop;
+
+struct Deaf;
+
+impl Observer for Deaf {
+    fn spawning(&mut self, _: &str, _: &AgentCommand, _: &Path) {}
+    fn agent_stderr(&mut self, _: &[u8]) {}
+}
+
+/// A step whose record names a session, or none.
+fn step(place: &Place, session: Option<&str>) -> Hash {
+    let (store, thread) = (place.store(), place.flow_thread());
+    let step = place.step(&thread, None, "writer", &json!({"$status": "done"}));
+    let mut node = serde_json::to_value(thread::step_node(&store, &step).unwrap()).unwrap();
+    if let Some(session) = session {
+        let schema = store.put_schema(&json!({"type": "object"})).unwrap();
+        node["detail"] = json!(store.put(&schema, &json!({"sessionId": session})).unwrap());
+    }
+    store.put(&builtin::STEP_NODE, &node).unwrap()
+}
+
+/// An agent that says which fork it makes, and repeats what it is asked.
+const AGENT: &str = "\
+case \"$*\" in
+  *'--mode fork'*) n=$(cat \"$D/n\" 2>/dev/null || echo 1); echo $((n+1)) > \"$D/n\"; echo working; echo fork-$n ;;
+  *) echo \"You asked: $*\" ;;
+esac
+";
+
+fn put(place: &Place, question: &Question<'_>, agent: &str) -> Result<Answer, AskError> {
+    let (store, homes, env) = (place.store(), place.homes(), place.env());
+    let builtin = AgentCommand { program: "no-builtin-agent-here".to_owned(), args: vec![] };
+    let command = Config::default().named_agent(agent, Path::new("/")).unwrap();
+    let options = ExecOptions { agent: Some(command), ..ExecOptions::default() };
+    let engine = Engine {
+        store: &store,
+        homes: &homes,
+        config: &Config::default(),
+        env: &env,
+        builtin: &builtin,
+        stop: &Stop::default(),
+    };
+    ask(&engine, question, &options, &mut Deaf)
+}
+
+fn question(step: Hash) -> Question<'static> {
+    Question { step, text: "- why?", no_fork: false, fresh: false }
+}
+
+#[test]
+fn questions_to_a_step_go_to_one_fork_until_it_is_to_be_forgotten() {
+    let place = Place::new();
+    let (first, second) = (step(&place, Some("s1")), step(&place, Some("s2")));
+    let agent = place.script(AGENT);
+    let session = |question: Question<'_>| put(&place, &question, &agent).unwrap().session;
+    assert_eq!(session(question(first)).as_deref(), Some("fork-1"));
+    assert_eq!(session(question(first)).as_deref(), Some("fork-1"));
+    assert_eq!(session(question(second)).as_deref(), Some("fork-2"));
+    assert_eq!(session(Question { no_fork: true, ..question(first) }).as_deref(), Some("s1"));
+    assert_eq!(session(question(first)).as_deref(), Some("fork-1"));
+    assert_eq!(session(Question { fresh: true, ..question(first) }).as_deref(), Some("fork-3"));
+    assert_eq!(session(question(first)).as_deref(), Some("fork-3"));
+    // What is no fork of this session and this agent is not used.
+    let other = place.script(AGENT);
+    assert_eq!(put(&place, &question(first), &other).unwrap().session.as_deref(), Some("fork-1"));
+    std::fs::write(forks::path(&place.homes().uwf, &first), "{}").unwrap();
+    assert_eq!(session(question(first)).as_deref(), Some("fork-4"));
+}
+
+#[test]
+fn the_agent_is_told_the_question_and_where_the_record_is() {
+    let place = Place::new();
+    let step = step(&place, Some("s1"));
+    let detail = thread::step_node(&place.store(), &step).unwrap().detail;
+    let answer = put(&place, &question(step), &place.script(AGENT)).unwrap();
+    let told = format!("You asked: --mode ask --session fork-1 --prompt - why? --detail {detail}");
+    assert_eq!(answer.text, told);
+}
+
+#[test]
+fn a_record_without_a_session_is_asked_about_without_one() {
+    let place = Place::new();
+    let answer = put(&place, &question(step(&place, None)), &place.script(AGENT)).unwrap();
+    assert!(
+        answer.session.is_none() && answer.text.starts_with("You asked: --mode ask --prompt"),
+        "{answer:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_answered_is_an_error() {
+    let place = Place::new();
+    let asked = step(&place, Some("s1"));
+    let error = |agent: &str| put(&place, &question(asked), &place.script(agent)).unwrap_err();
+    let refused = error("echo 'cannot fork' >&2; exit 2\n");
+    assert!(refused.to_string().ends_with(
+        "did not fork the session: it ended with exit status 2; its last words:\n    cannot fork"
+    ));
+    assert!(refused.hint().unwrap().contains("--no-fork"));
+    let silent = error("case \"$*\" in *fork*) echo f ;; *) exit 0 ;; esac\n");
+    assert!(silent.to_string().ends_with("gave no answer: it ended with exit status 0"), "{silent}");
+    let blank = Question { text: " ", ..question(asked) };
+    assert!(matches!(put(&place, &blank, "unused"), Err(AskError::NoQuestion)));
+    let start = thread::step_node(&place.store(), &asked).unwrap().start;
+    assert!(matches!(put(&place, &question(start), "unused"), Err(AskError::Thread(_))));
+}

@@ -1,0 +1,20 @@
+//! `uwf step ask`: a question to the agent of a step.
+
+use serde_json::json;
+
+use crate::ask::{self, Question};
+use crate::cli::args::Ask;
+use crate::cli::exec::Desk;
+use crate::cli::failure::{Failure, OK};
+use crate::cli::{Session, hash};
+
+pub(super) fn ask(session: &mut Session<'_>, what: &Ask) -> Result<u8, Failure> {
+    let Ask { step, prompt, no_fork, fresh, how } = what;
+    let question = Question { step: hash(step)?, text: prompt, no_fork: *no_fork, fresh: *fresh };
+    let desk = Desk::open(session, how)?;
+    let answer =
+        desk.run(session, |engine, options, observer| ask::ask(engine, &question, options, observer))?;
+    let value = || json!({"step": question.step, "session": answer.session, "answer": answer.text});
+    session.ui.document(value, &format!("{}\n", answer.text))?;
+    Ok(OK)
+}

@@ -1,0 +1,111 @@
+//! Who holds a lock: the marker file, and whether the process that it names is still the one that wrote it.
+//!
+//! Apart because a number is no process: pids are used again, also after a reboot. A marker counts only while a process
+//! of that number runs *and* began when the marker says. Nothing here looks at the lock itself.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+
+/// What a marker file holds; the first four fields are the format's, the others are ours.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Marker {
+    pub(super) thread: String,
+    pub(super) workflow: String,
+    pub(super) pid: u32,
+    /// When the lock was taken, in milliseconds since the epoch.
+    pub(super) started_at: u64,
+    /// When the process began, in clock ticks since the machine did; absent in markers of other engines.
+    #[serde(default)]
+    pub(super) process_start: Option<u64>,
+    /// Whether it was started in the background.
+    #[serde(default)]
+    pub(super) background: bool,
+}
+
+impl Marker {
+    /// By rename, so that a reader never sees half of it.
+    pub(super) fn write(&self, path: &Path) -> io::Result<()> {
+        let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+        file.write_all(&serde_json::to_vec(self)?)?;
+        file.persist(path)?;
+        Ok(())
+    }
+}
+
+/// A living process that runs steps of a thread. It stays the same process however long this value is kept.
+#[derive(Debug)]
+pub struct Holder {
+    marker: Marker,
+    process: OwnedFd,
+}
+
+impl Holder {
+    /// The process that the marker at `path` names; none when it is not that process any more.
+    pub(super) fn of(path: &Path) -> Option<Holder> {
+        let marker: Marker = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        let pid = Pid::from_raw(i32::try_from(marker.pid).ok()?)?;
+        // The handle first: whatever has the number after this, what we compare is not younger than what we hold.
+        let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+        let same = marker.process_start.is_some() && process_start(marker.pid) == marker.process_start;
+        same.then_some(Holder { marker, process })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.marker.pid
+    }
+
+    /// Whether it was started in the background.
+    pub fn background(&self) -> bool {
+        self.marker.background
+    }
+
+    /// Asks it to stop; one that is gone already needs no asking.
+    pub(super) fn terminate(&self) -> io::Result<()> {
+        match pidfd_send_signal(&self.process, Signal::TERM) {
+            Err(Errno::SRCH) => Ok(()),
+            result => Ok(result?),
+        }
+    }
+
+    /// Waits until it has ended; false when the time is over first.
+    pub(super) fn wait(&self, timeout: Duration) -> io::Result<bool> {
+        let deadline = std::time::Instant::now() + timeout;
+        loop {
+            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            let left = Timespec::try_from(left).map_err(io::Error::other)?;
+            match poll(&mut [PollFd::from_borrowed_fd(self.process.as_fd(), PollFlags::IN)], Some(&left)) {
+                Err(Errno::INTR) => {}
+                ready => return Ok(ready? > 0),
+            }
+        }
+    }
+}
+
+/// When a process began, in clock ticks since the machine did.
+pub(super) fn process_start(pid: u32) -> Option<u64> {
+    stat(pid, 22)
+}
+
+/// The session a process belongs to.
+pub fn session(pid: u32) -> Option<u64> {
+    stat(pid, 6)
+}
+
+/// A field of `/proc/<pid>/stat`, counted from 1 as the manual does.
+fn stat(pid: u32, field: usize) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the program's name, which may hold anything, also blanks and parentheses.
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_ascii_whitespace().nth(field - 3)?.parse().ok()
+}

@@ -1,0 +1,32 @@
+//! Giving a thread up, and forgetting it. Whether it runs is the caller's to know: see [`crate::lock`].
+
+use super::{FAILED, PARENTS, Status, ThreadError, ThreadId, advance, entry, variable};
+use crate::store::{Store, VarChange};
+
+/// Gives a thread up where it stands; its failed attempts are forgotten. One that was given up before stays as it is:
+/// then the answer is false.
+pub fn cancel(store: &Store, thread: &ThreadId) -> Result<bool, ThreadError> {
+    let entry = entry(store, thread)?;
+    match entry.status()? {
+        Status::Cancelled { .. } => Ok(false),
+        Status::Ended { .. } => Err(ThreadError::Ended { thread: *thread }),
+        Status::Idle | Status::Suspended { .. } => {
+            // A head that is no node can carry no state.
+            entry.read(store)?;
+            let cancelled = Status::Cancelled { completed_at: store.now() };
+            advance(store, thread, &entry.head, &entry.head, &cancelled)?;
+            Ok(true)
+        }
+    }
+}
+
+/// Forgets a thread: its head, its failed attempts, its parent. The nodes stay until somebody collects garbage.
+pub fn remove(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
+    entry(store, thread)?;
+    store.vars().apply(&[
+        VarChange::Remove { name: variable(thread) },
+        VarChange::RemovePrefix { prefix: format!("{FAILED}{thread}/") },
+        VarChange::Remove { name: format!("{PARENTS}{thread}") },
+    ])?;
+    Ok(())
+}

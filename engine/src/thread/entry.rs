@@ -1,0 +1,163 @@
+//! A thread as its variable tells of it: head and status, before any node is read.
+//!
+//! Apart because most questions to many threads at once (which are idle? the fifty youngest?) need no more, and a thread
+//! whose nodes are damaged still has an entry.
+
+use std::collections::VecDeque;
+
+use super::{HEADS, Head, HeadKind, Status, ThreadError, ThreadId, decode, variable};
+use crate::schema::builtin;
+use crate::store::{Hash, Store, Variable};
+
+/// What is known of a thread without reading a node.
+#[derive(Debug)]
+pub struct Entry {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The node it stands at; whether that can be read is another question.
+    pub head: Hash,
+    /// Its stored state, or the word for one that this version does not know.
+    status: Result<Status, String>,
+    /// When the head moved last, in milliseconds since the epoch.
+    pub updated: u64,
+}
+
+impl Entry {
+    fn of(thread: ThreadId, variable: &Variable) -> Entry {
+        let status = Status::from_tags(&variable.tags, variable.updated);
+        Entry { thread, head: variable.value, status, updated: variable.updated }
+    }
+
+    /// Its stored state.
+    pub fn status(&self) -> Result<&Status, ThreadError> {
+        let unknown =
+            |status: &String| ThreadError::UnknownStatus { thread: self.thread, status: status.clone() };
+        self.status.as_ref().map_err(unknown)
+    }
+
+    /// The head with its node; one read.
+    pub fn read(&self, store: &Store) -> Result<Head, ThreadError> {
+        let hash = self.head;
+        let node = store
+            .get(&hash)
+            .map_err(|error| ThreadError::Headless { thread: self.thread, source: Box::new(error) })?;
+        let kind = match node.type_ {
+            builtin::START_NODE => HeadKind::Start(decode(&hash, node)?),
+            builtin::STEP_NODE => HeadKind::Step(decode(&hash, node)?),
+            type_ => return Err(ThreadError::NotAThreadNode { hash, type_ }),
+        };
+        Ok(Head { hash, status: self.status()?.clone(), kind, updated: self.updated })
+    }
+}
+
+/// The entry of one thread.
+pub fn entry(store: &Store, thread: &ThreadId) -> Result<Entry, ThreadError> {
+    let variable = store.vars().get(&variable(thread))?.ok_or(ThreadError::Unknown { thread: *thread })?;
+    Ok(Entry::of(*thread, &variable))
+}
+
+/// Where a thread stands.
+pub fn head(store: &Store, thread: &ThreadId) -> Result<Head, ThreadError> {
+    entry(store, thread)?.read(store)
+}
+
+/// Every thread, the youngest first; what nobody asks for is not read.
+pub fn entries(store: &Store) -> Entries<'_> {
+    let of = |from: String, below: String| Kind { from, below, read: VecDeque::new(), chunk: FIRST_CHUNK };
+    let border = format!("{HEADS}{}", ThreadId::first_shifted());
+    let end = format!("{HEADS}{}", char::MAX);
+    Entries { store, kinds: [of(HEADS.to_owned(), border.clone()), of(border, end)] }
+}
+
+/// How many entries are read first; later reads are larger.
+const FIRST_CHUNK: usize = 64;
+
+/// How many entries are read with one query at most.
+const LARGEST_CHUNK: usize = 8192;
+
+/// The threads of a store from the youngest on; see [`entries`].
+///
+/// The ids of each kind sort by time, as their variables do, and those of the shifted kind all come after the standard
+/// ones: so this merges two lists that are read from their ends.
+pub struct Entries<'a> {
+    store: &'a Store,
+    kinds: [Kind; 2],
+}
+
+/// The ids of one kind, as far as they are read.
+struct Kind {
+    from: String,
+    /// What is not read yet sorts before this.
+    below: String,
+    read: VecDeque<Entry>,
+    /// How many are read next; 0 when there are no more.
+    chunk: usize,
+}
+
+impl Kind {
+    fn fill(&mut self, store: &Store) -> Result<(), ThreadError> {
+        while self.read.is_empty() && self.chunk > 0 {
+            let variables = store.vars().backwards(&self.from, &self.below, self.chunk)?;
+            self.chunk = if variables.is_empty() { 0 } else { (self.chunk * 4).min(LARGEST_CHUNK) };
+            if let Some(last) = variables.last() {
+                self.below.clone_from(&last.name);
+            }
+            let id = |variable: &Variable| variable.name.strip_prefix(HEADS)?.parse::<ThreadId>().ok();
+            let known = variables.iter().filter_map(|variable| Some(Entry::of(id(variable)?, variable)));
+            self.read.extend(known);
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Result<Entry, ThreadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        for kind in &mut self.kinds {
+            if let Err(error) = kind.fill(self.store) {
+                self.kinds.iter_mut().for_each(|kind| kind.chunk = 0);
+                return Some(Err(error));
+            }
+        }
+        let age = |kind: &Kind| kind.read.front().map(|entry| (entry.thread.time_ms(), entry.thread));
+        let [standard, shifted] = &mut self.kinds;
+        let younger = if age(standard) >= age(shifted) { standard } else { shifted };
+        younger.read.pop_front().map(Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::fixture::Place;
+    use crate::store::{Expect, VarChange};
+
+    #[test]
+    fn both_kinds_of_ids_are_listed_by_age() {
+        let place = Place::new();
+        let store = place.store();
+        let head = super::head(&store, &place.flow_thread()).unwrap().hash;
+        let now = crate::fixture::clock();
+        // A shifted id reads as a standard one four times as late.
+        let mut ids: Vec<ThreadId> =
+            (0..700).map(|n| ThreadId::new(if n % 3 == 0 { (now - n) * 4 } else { now - n })).collect();
+        ids.sort_by_key(|id| (id.time_ms(), *id));
+        ids.dedup();
+        let set = |id: &ThreadId| VarChange::Set {
+            name: variable(id),
+            schema: builtin::START_NODE,
+            value: head,
+            tags: BTreeMap::new(),
+            expect: Expect::Any,
+        };
+        store.vars().apply(&ids.iter().map(set).collect::<Vec<_>>()).unwrap();
+        let listed: Vec<ThreadId> = entries(&store).map(|entry| entry.unwrap().thread).collect();
+        let ages: Vec<u64> = listed.iter().map(ThreadId::time_ms).collect();
+        assert!(ages.is_sorted_by(|one, next| one >= next));
+        assert_eq!((listed.len(), ids.len()), (701, 700));
+        assert!(ids.iter().all(|id| listed.contains(id)));
+    }
+}
