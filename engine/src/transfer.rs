@@ -206,9 +206,9 @@ pub fn import(store: &Store, input: &mut dyn BufRead) -> Result<Transferred, Tra
     let mut variables: Vec<VariableLine> = Vec::new();
     for _ in 0..header.variables {
         variables.push(lines.next(header.expected())?);
-        lines.check_variable(&header, &variables)?;
+        lines.check_variable(&thread, &header.head, &variables)?;
     }
-    lines.end(header.expected())?;
+    lines.end()?;
     batch.commit()?;
     let new = there.is_none();
     if new {
@@ -256,6 +256,9 @@ impl Lines<'_> {
         if header.version != VERSION {
             return Err(TransferError::Version { found: header.version });
         }
+        if header.variables == 0 {
+            return Err(why("it tells no thread's head".to_owned()));
+        }
         Ok(header)
     }
 
@@ -269,21 +272,23 @@ impl Lines<'_> {
     }
 
     /// The thread's own variables, the head among them, and no others.
-    fn check_variable(&self, header: &Header, variables: &[VariableLine]) -> Result<(), TransferError> {
+    fn check_variable(
+        &self,
+        thread: &ThreadId,
+        head: &Hash,
+        variables: &[VariableLine],
+    ) -> Result<(), TransferError> {
         let Some(last) = variables.last() else { return Ok(()) };
-        let is_head = last.variable == format!("{}{}", thread::HEADS, header.thread);
-        let is_failed = last.variable.starts_with(&format!("{}{}/", thread::FAILED, header.thread));
+        let is_head = last.variable == thread::variable(thread) && last.value == *head;
+        let is_failed = last.variable.starts_with(&format!("{}{thread}/", thread::FAILED));
         match variables.len() {
-            1 if is_head && last.value == header.head => Ok(()),
+            1 if is_head => Ok(()),
             2.. if is_failed => Ok(()),
             _ => Err(self.damaged(format!("it sets {} to {}", last.variable, last.value))),
         }
     }
 
-    fn end(&mut self, expected: u64) -> Result<(), TransferError> {
-        if expected == 0 {
-            return Err(TransferError::NotAnExport { why: "it holds nothing".to_owned() });
-        }
+    fn end(&mut self) -> Result<(), TransferError> {
         while self.read()? {
             if !self.text.trim().is_empty() {
                 return Err(self.damaged("it is one too many".to_owned()));

@@ -37,7 +37,7 @@ use crate::store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
 use crate::workflow::WorkflowError;
 
 /// Where thread heads live among the variables.
-pub(crate) const HEADS: &str = "@uwf/thread/";
+const HEADS: &str = "@uwf/thread/";
 
 /// Where a thread that another one started has that one's name, among the variables.
 const PARENTS: &str = "@uwf/parent/";

@@ -94,6 +94,8 @@ fn a_file_that_is_wrong_anywhere_changes_nothing() {
     assert_eq!(refused(""), "this is no thread that was exported: it is empty");
     assert!(refused("name: x\n").starts_with("this is no thread that was exported: "));
     assert!(refused(&text.replacen("\"version\":1", "\"version\":2", 1)).contains("version 2"));
+    let headless = text.replacen("\"variables\":2", "\"variables\":0", 1);
+    assert_eq!(refused(&headless), "this is no thread that was exported: it tells no thread's head");
     let expected = format!("the file is not whole: it ends after {} lines of {last}", last - 1);
     assert_eq!(refused(&joined(&lines[..last])), expected);
     let twice = joined(&[&lines[..], &lines[last..]].concat());
