@@ -85,8 +85,8 @@ pub enum FindError {
 #[derive(Debug)]
 pub(crate) struct Journals {
     dir: PathBuf,
-    /// In order: the youngest session of a thread and head is the last of them.
-    names: Vec<Name>,
+    /// Every file's name; those that matter are read when they do.
+    files: Vec<String>,
 }
 
 impl Wanted<'_> {
@@ -122,16 +122,15 @@ impl Journals {
         let entries = match fs::read_dir(dir) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Journals { dir: dir.to_owned(), names: Vec::new() });
+                return Ok(Journals { dir: dir.to_owned(), files: Vec::new() });
             }
             Err(error) => return Err(failed(error)),
         };
-        let mut names = Vec::new();
+        let mut files = Vec::new();
         for entry in entries {
-            names.extend(Name::parse(&entry.map_err(failed)?.file_name().to_string_lossy()));
+            files.extend(entry.map_err(failed)?.file_name().into_string().ok());
         }
-        names.sort_unstable();
-        Ok(Journals { dir: dir.to_owned(), names })
+        Ok(Journals { dir: dir.to_owned(), files })
     }
 
     /// The youngest journal of the run, locked and without a torn last line. One in which nothing has happened is not
@@ -144,7 +143,7 @@ impl Journals {
         wanted: &Wanted<'_>,
         tell: &mut dyn FnMut(PassedOver),
     ) -> Result<Option<Journal>, FindError> {
-        for name in self.of(wanted).rev() {
+        for name in self.of(wanted).into_iter().rev() {
             let path = self.dir.join(name.to_string());
             let failed = |source| FindError::Io { path: path.clone(), source };
             let Some(mut found) = Opened::open(&path).map_err(failed)? else { continue };
@@ -193,12 +192,14 @@ impl Journals {
     /// wherever in the list. `head_of` a thread that it does not know is none: such a journal may be another store's
     /// and stays. What cannot be removed stays, too.
     pub(crate) fn sweep(&self, thread: &ThreadId, head_of: &dyn Fn(&ThreadId) -> Option<Hash>) {
-        let (own, others): (Vec<&Name>, Vec<&Name>) =
-            self.names.iter().partition(|name| name.thread == *thread);
+        let (own, others): (Vec<&String>, Vec<&String>) =
+            self.files.iter().partition(|file| file.starts_with(thread.as_str()));
         let start = if others.is_empty() { 0 } else { fastrand::usize(..others.len()) };
-        let some = others.iter().cycle().skip(start).take(others.len().min(SWEPT)).copied();
+        let others = others.iter().cycle().skip(start).take(others.len()).copied();
+        let some = others.filter_map(|file| Name::parse(file)).take(SWEPT);
+        let own = own.into_iter().filter_map(|file| Name::parse(file));
         let mut heads: Vec<(ThreadId, Option<Hash>)> = Vec::new();
-        for name in own.into_iter().chain(some) {
+        for name in own.chain(some) {
             let known = heads.iter().find(|(thread, _)| *thread == name.thread).map(|(_, head)| *head);
             let head = known.unwrap_or_else(|| {
                 let head = head_of(&name.thread);
@@ -211,9 +212,13 @@ impl Journals {
         }
     }
 
-    fn of(&self, wanted: &Wanted<'_>) -> impl DoubleEndedIterator<Item = &Name> {
-        let (thread, head) = (wanted.thread, wanted.head);
-        self.names.iter().filter(move |name| name.thread == thread && name.head == head)
+    /// Those of the thread and head, the youngest last.
+    fn of(&self, wanted: &Wanted<'_>) -> Vec<Name> {
+        let start = format!("{}.{}.", wanted.thread, wanted.head);
+        let own = self.files.iter().filter(|file| file.starts_with(&start));
+        let mut names: Vec<Name> = own.filter_map(|file| Name::parse(file)).collect();
+        names.sort_unstable();
+        names
     }
 }
 
