@@ -17,15 +17,21 @@ mod floor;
 mod site;
 #[path = "figures/threads.rs"]
 mod threads;
+#[path = "figures/turns.rs"]
+mod turns;
 
 use std::time::Duration;
 
 use floor::{Syncs, median, sync_time};
 use site::{AGENT, Site, UWF};
 use threads::Threads;
+use turns::Turns;
 
 /// How often a program is started for one figure.
 const RUNS: usize = 31;
+
+/// Syncs of a turn with a tool call.
+const SYNCS: u32 = 3;
 
 fn main() {
     // `cargo bench --bench figures -- threads` measures these alone.
@@ -70,13 +76,9 @@ fn single_runs() {
     );
 
     let peak = site.peak_memory_of_20_tool_calls();
-    println!(
-        "{:<48} {:>7.1} MiB {:>5} MiB {:>10}",
-        "peak memory, 20 tool calls",
-        peak as f64 / 1024.0,
-        20,
-        verdict(peak < 20 * 1024)
-    );
+    memory("peak memory, 20 tool calls", peak, 20);
+
+    turns(&site, sync);
 
     let (small, large) = (Site::with_nodes(10), Site::with_nodes(100_000));
     let open = |site: &Site| median(RUNS, || site.uwf(&["cas", "has", "7VQ43ZSJTEWA7"].map(str::to_owned)));
@@ -123,6 +125,26 @@ fn long_threads() {
     let few = exec(short.as_str(), &after_short);
     let many = exec(long.as_str(), &after_long);
     claim(&format!("exec without its agent on 10,000 steps (on 10: {})", ms(few)), many, few * 2);
+}
+
+/// Our side of a turn: 2 ms beside its syncs (the reply and the start of the tool, the result, and once more before the
+/// request), and no more after many turns.
+fn turns(site: &Site, sync: Duration) {
+    for count in [20, 100, 1000] {
+        let turns = Turns::of(site, count);
+        let mean = turns.mean(0..turns.len());
+        claim(&format!("a turn of {count}, our side"), mean, sync * SYNCS + Duration::from_millis(2));
+        if count == 1000 {
+            let (first, last) = (turns.median(0..100), turns.median(900..turns.len()));
+            claim(&format!("the last hundred turns (the first: {})", ms(first)), last, first.mul_f64(1.5));
+            memory("peak memory, 1,000 turns", turns.peak, 40);
+        }
+    }
+}
+
+fn memory(figure: &str, peak: u64, allowed: u64) {
+    let measured = peak as f64 / 1024.0;
+    println!("{figure:<48} {measured:>7.1} MiB {allowed:>5} MiB {:>10}", verdict(peak < allowed * 1024));
 }
 
 fn claim(figure: &str, measured: Duration, allowed: Duration) {

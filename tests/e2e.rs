@@ -4,6 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
+#[path = "e2e/endpoint.rs"]
+mod endpoint;
 #[path = "e2e/site.rs"]
 mod site;
 
@@ -23,8 +25,12 @@ mod calls;
 mod concurrency;
 #[path = "e2e/continued.rs"]
 mod continued;
+#[path = "e2e/events.rs"]
+mod events;
 #[path = "e2e/examples.rs"]
 mod examples;
+#[path = "e2e/extract.rs"]
+mod extract;
 #[path = "e2e/failures.rs"]
 mod failures;
 #[path = "e2e/faults.rs"]
@@ -33,6 +39,8 @@ mod faults;
 mod guides;
 #[path = "e2e/interrupted.rs"]
 mod interrupted;
+#[path = "e2e/long.rs"]
+mod long;
 #[path = "e2e/matrix.rs"]
 mod matrix;
 #[path = "e2e/requests.rs"]
@@ -53,3 +61,5 @@ mod terminal;
 mod thread;
 #[path = "e2e/tools.rs"]
 mod tools;
+#[path = "e2e/trace.rs"]
+mod trace;

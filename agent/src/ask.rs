@@ -18,10 +18,9 @@ use thiserror::Error;
 use uwf_engine::{Clock, Hash, Store, StoreError, ThreadId};
 use uwf_tools::Toolbox;
 
-use crate::budget::{Budget, Spent};
-use crate::conversation::Conversation;
 use crate::journal::{self, Entry, Journal, Name};
 use crate::narrowing::Narrowing;
+use crate::outputs::Recorded;
 use crate::provider::message::{Kind, Message, Speaker, ToolCall, ToolDeclaration};
 use crate::provider::{MockPlace, Provider};
 use crate::react::{Event, React, Stand, Stopped};
@@ -121,19 +120,18 @@ pub(crate) async fn ask(
 ) -> Result<String, AskError> {
     let record = site.store.get(&question.detail)?.payload;
     let place = Place::find(question, &record, site.home)?;
-    let mut conversation = Conversation::default();
-    for message in recorded(site.store, &question.detail, &record)? {
-        conversation.push(message);
-    }
+    let mut before = recorded(site.store, &question.detail, &record)?;
     let earlier = place.earlier()?;
     let visit = earlier.len();
-    earlier.into_iter().flatten().for_each(|message| conversation.push(message));
+    before.extend(earlier.into_iter().flatten());
     let mock = MockPlace { role: ROLE, visit, step: visit };
-    let mut provider = role_run::provider(site.settings, mock, 0).map_err(RunError::from)?;
+    let provider = role_run::provider(site.settings, (mock, 0), site.trace);
+    let mut provider = provider.map_err(RunError::from)?;
     let journal = place.journal(question, site)?;
-    let toolbox = role_run::toolbox(site, site.settings.tools.clone(), journal.spool_dir());
+    let outputs = role_run::recorded(site);
+    let toolbox = role_run::toolbox(site, site.settings.tools.clone(), (journal.spool_dir(), &outputs));
     let toolbox = toolbox.map_err(RunError::from)?;
-    let parts = Parts { conversation, journal, toolbox };
+    let parts = Parts { before, journal, toolbox, outputs };
     let mut react = react(parts, site, provider.as_mut(), watch)?;
     let text = uwf_prompts::question(&question.text).map_err(Stopped::from)?;
     react.say(Message::text(Speaker::User, Kind::Opening, text))?;
@@ -146,9 +144,11 @@ pub(crate) async fn ask(
 
 /// What a run of the loop is made of, beside its surroundings.
 struct Parts {
-    conversation: Conversation,
+    /// What was said before the question.
+    before: Vec<Message>,
     journal: Journal,
     toolbox: Toolbox,
+    outputs: Arc<Recorded>,
 }
 
 fn react<'a>(
@@ -157,14 +157,17 @@ fn react<'a>(
     provider: &'a mut dyn Provider,
     watch: &'a mut dyn FnMut(Event<'_>),
 ) -> Result<React<'a>, AskError> {
-    let Parts { conversation, journal, toolbox } = parts;
+    let Parts { before, journal, toolbox, outputs } = parts;
+    let tools: Vec<ToolDeclaration> = toolbox.specs().iter().map(role_run::declare).collect();
+    let mut entries = journal.entries().to_vec();
+    entries.extend(before.into_iter().map(|message| Entry::Said { message, at: (site.clock)() }));
     Ok(React {
         provider,
-        tools: toolbox.specs().iter().map(role_run::declare).collect(),
+        course: role_run::course(site, &tools, &entries),
+        tools,
         toolbox: Arc::new(toolbox),
-        conversation,
         journal,
-        budget: Budget::new(site.settings.limits),
+        outputs,
         model: &site.settings.model,
         sampling: &site.settings.sampling,
         schema: &Value::Null,
@@ -173,7 +176,6 @@ fn react<'a>(
         signals: Signals::install().map_err(RunError::Signals)?,
         clock: site.clock,
         started: Instant::now(),
-        spent: Spent::default(),
         stand: Stand::default(),
     })
 }
@@ -264,8 +266,8 @@ fn complete(journal: File) -> io::Result<Option<Vec<Message>>> {
                 said.push(message);
             }
             Ok(Entry::Replied { .. }) => return Ok(Some(said.into_iter().filter(is_something).collect())),
-            Ok(Entry::Run { .. } | Entry::Continued { .. } | Entry::Started { .. } | Entry::Ended { .. }) => {
-            }
+            // What was left out for want of room is said again.
+            Ok(_) => {}
             // A line that was cut off, or another version's.
             Err(_) => break,
         }

@@ -1,11 +1,13 @@
-//! How much a run may spend: turns, tokens, wall time. A pure state machine, asked before every turn.
+//! How much a run may spend: turns, tokens, wall time, money. A pure state machine, asked before every turn.
 //!
 //! Apart so that the loop holds no counters. It reads no clock: elapsed time comes in. Each limit warns at 80 % and
-//! at 95 %; once a limit is reached there is one grace turn (no tools, the answer now), and then the run stops.
+//! at 95 %; once a limit is reached there is one grace turn (no tools, the answer now), and then the run stops. A run
+//! that goes in circles ends the same way.
 
 use std::fmt;
 use std::time::Duration;
 
+use crate::prices::{Prices, Usd};
 use crate::provider::message::TokenUsage;
 
 /// What a run may spend; `None` is unlimited.
@@ -17,11 +19,13 @@ pub(crate) struct Limits {
     pub tokens: Option<u64>,
     /// Wall time from the start of the run.
     pub time: Option<Duration>,
+    /// What the endpoint charges, where the model's prices are known.
+    pub usd: Option<Usd>,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { turns: 60, tokens: None, time: Some(Duration::from_secs(3600)) }
+        Limits { turns: 60, tokens: None, time: Some(Duration::from_secs(3600)), usd: None }
     }
 }
 
@@ -34,44 +38,122 @@ pub(crate) struct Spent {
     pub tokens: u64,
     /// Wall time.
     pub time: Duration,
+    /// Money; nothing where no prices are known.
+    pub usd: Usd,
 }
 
 impl Spent {
-    /// One completion more.
-    pub(crate) fn count(&mut self, usage: Option<TokenUsage>) {
+    /// One more completion.
+    pub(crate) fn turn(&mut self, usage: Option<TokenUsage>, prices: Option<&Prices>) {
+        let usage = usage.unwrap_or_default();
         self.turns += 1;
-        self.tokens += usage.map_or(0, |usage| usage.input_tokens + usage.output_tokens);
+        self.tokens += usage.input_tokens + usage.output_tokens;
+        self.usd += prices.map(|prices| prices.of(usage)).unwrap_or_default();
     }
 }
 
-/// One of the limits, with what was spent of it, in its own unit.
+/// What a limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Completions.
+    Turns,
+    /// Input and output tokens.
+    Tokens,
+    /// Wall time.
+    Seconds,
+    /// Money; amounts are billionths of a dollar.
+    Usd,
+}
+
+impl Unit {
+    /// The word for it: `turns`, `tokens`, `seconds` or `usd`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Unit::Turns => "turns",
+            Unit::Tokens => "tokens",
+            Unit::Seconds => "seconds",
+            Unit::Usd => "usd",
+        }
+    }
+}
+
+/// One of the limits, with what was spent of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// `turns`, `tokens` or `seconds`.
-    pub unit: &'static str,
+    /// What is counted.
+    pub unit: Unit,
     /// Spent.
     pub used: u64,
     /// Allowed.
     pub total: u64,
 }
 
+impl Use {
+    /// An amount of this unit in words, without the unit's name where it is money.
+    pub(crate) fn amount(&self, amount: u64) -> String {
+        match self.unit {
+            Unit::Usd => Usd::of_billionths(amount).to_string(),
+            _ => amount.to_string(),
+        }
+    }
+
+    /// The whole of it in words: `60 turns`, `$0.5000`.
+    pub(crate) fn whole(&self) -> String {
+        match self.unit {
+            Unit::Usd => self.amount(self.total),
+            unit => format!("{} {}", self.total, unit.as_str()),
+        }
+    }
+
+    /// How much of it is spent, in percent.
+    pub(crate) fn percent(&self) -> u64 {
+        self.used.saturating_mul(100).checked_div(self.total).unwrap_or(100)
+    }
+}
+
 impl fmt::Display for Use {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} {}", self.used, self.total, self.unit)
+        write!(f, "{} of {}", self.amount(self.used), self.whole())
+    }
+}
+
+/// What ended a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// A limit is reached.
+    Limit(Use),
+    /// The model called the same tool again and again with the same arguments and the same result.
+    Circle {
+        /// The tool.
+        tool: String,
+        /// How often.
+        times: usize,
+    },
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ended::Limit(use_) => write!(f, "the budget is used up: {use_}"),
+            Ended::Circle { tool, times } => write!(
+                f,
+                "the run went in circles: {tool} came {times} times with the same arguments and the same result"
+            ),
+        }
     }
 }
 
 /// What may happen next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// A turn like any other.
     Go,
     /// A turn, but the model is told first that this limit is near.
     Warn(Use),
     /// The last turn: no tools, the answer now.
-    Grace(Use),
-    /// Nothing more: this limit ended the run.
-    Stop(Use),
+    Grace(Ended),
+    /// Nothing more: this ended the run.
+    Stop(Ended),
 }
 
 /// The state of a run's budget.
@@ -79,8 +161,9 @@ pub(crate) enum Verdict {
 pub(crate) struct Budget {
     limits: Limits,
     /// Per limit, the highest mark (in percent) that was warned of.
-    warned: [u64; 3],
+    warned: [u64; 4],
     graced: bool,
+    circle: Option<Ended>,
 }
 
 /// How long the grace turn may take.
@@ -92,35 +175,42 @@ const MARKS: [u64; 2] = [80, 95];
 impl Budget {
     /// A budget of which nothing is spent.
     pub(crate) fn new(limits: Limits) -> Budget {
-        Budget { limits, warned: [0; 3], graced: false }
+        Budget { limits, warned: [0; 4], graced: false, circle: None }
     }
 
-    /// The same budget in another process: it is asked again what it was asked, so that nothing is told twice.
-    pub(crate) fn replayed(limits: Limits, asked: &[Spent]) -> Budget {
-        let mut budget = Budget::new(limits);
-        for spent in asked {
-            budget.next(*spent);
-        }
-        budget
-    }
-
-    /// Decides on the next turn. Asked once per turn: warnings and the grace turn are given out once.
-    pub(crate) fn next(&mut self, spent: Spent) -> Verdict {
+    /// Decides on the next turn. A warning, or the grace turn, is due until [`Budget::told`] says that it was given.
+    pub(crate) fn next(&self, spent: Spent) -> Verdict {
         let uses = self.uses(spent);
-        if let Some(ended) = uses.into_iter().flatten().find(|u| u.used >= u.total) {
-            let verdict = if self.graced { Verdict::Stop(ended) } else { Verdict::Grace(ended) };
-            self.graced = true;
-            return verdict;
+        let reached = uses.into_iter().flatten().find(|u| u.used >= u.total).map(Ended::Limit);
+        if let Some(ended) = self.circle.clone().or(reached) {
+            return if self.graced { Verdict::Stop(ended) } else { Verdict::Grace(ended) };
         }
-        for (use_, warned) in uses.into_iter().zip(&mut self.warned) {
-            let Some(use_) = use_ else { continue };
-            let reached = MARKS.into_iter().rfind(|mark| use_.used * 100 >= use_.total * mark);
-            if let Some(mark) = reached.filter(|mark| *mark > *warned) {
-                *warned = mark;
-                return Verdict::Warn(use_);
-            }
+        match self.passed(spent) {
+            Some((use_, ..)) => Verdict::Warn(use_),
+            None => Verdict::Go,
         }
-        Verdict::Go
+    }
+
+    /// The run goes in circles: the next turn is the grace turn.
+    pub(crate) fn circle(&mut self, tool: &str, times: usize) {
+        self.circle = Some(Ended::Circle { tool: tool.to_owned(), times });
+    }
+
+    /// The model was told of the limit that is near, or of its last turn.
+    pub(crate) fn told(&mut self, spent: Spent, last_turn: bool) {
+        self.graced |= last_turn;
+        if let Some((_, limit, mark)) = self.passed(spent) {
+            self.warned[limit] = mark;
+        }
+    }
+
+    /// The first limit that has passed a mark of which the model was not told: which, and the mark.
+    fn passed(&self, spent: Spent) -> Option<(Use, usize, u64)> {
+        let uses = self.uses(spent).into_iter().enumerate();
+        uses.filter_map(|(limit, use_)| Some((limit, use_?))).find_map(|(limit, use_)| {
+            let mark = MARKS.into_iter().rfind(|mark| use_.percent() >= *mark)?;
+            (mark > self.warned[limit]).then_some((use_, limit, mark))
+        })
     }
 
     /// How long a turn may take that begins when `elapsed` has passed; `None` is for ever. The grace turn has a time of
@@ -132,15 +222,14 @@ impl Budget {
         }
     }
 
-    fn uses(&self, spent: Spent) -> [Option<Use>; 3] {
+    fn uses(&self, spent: Spent) -> [Option<Use>; 4] {
+        let Limits { turns, tokens, time, usd } = self.limits;
+        let of = |unit, used, total: Option<u64>| total.map(|total| Use { unit, used, total });
         [
-            Some(Use { unit: "turns", used: spent.turns, total: self.limits.turns }),
-            self.limits.tokens.map(|total| Use { unit: "tokens", used: spent.tokens, total }),
-            self.limits.time.map(|total| Use {
-                unit: "seconds",
-                used: spent.time.as_secs(),
-                total: total.as_secs(),
-            }),
+            of(Unit::Turns, spent.turns, Some(turns)),
+            of(Unit::Tokens, spent.tokens, tokens),
+            of(Unit::Seconds, spent.time.as_secs(), time.map(|time| time.as_secs())),
+            of(Unit::Usd, spent.usd.billionths(), usd.map(Usd::billionths)),
         ]
     }
 }
@@ -149,20 +238,33 @@ impl Budget {
 mod tests {
     use super::*;
 
+    fn limits(turns: u64, time: Option<Duration>) -> Limits {
+        Limits { turns, tokens: None, time, usd: None }
+    }
+
+    /// Asks, and tells the model what it must be told.
+    fn admit(budget: &mut Budget, spent: Spent) -> Verdict {
+        let verdict = budget.next(spent);
+        if matches!(verdict, Verdict::Warn(_) | Verdict::Grace(_)) {
+            budget.told(spent, matches!(verdict, Verdict::Grace(_)));
+        }
+        verdict
+    }
+
     fn turns(n: u64) -> Spent {
         Spent { turns: n, ..Spent::default() }
     }
 
     #[test]
     fn warns_twice_graces_once_then_stops() {
-        let mut budget = Budget::new(Limits { turns: 20, tokens: None, time: None });
-        let verdicts: Vec<Verdict> = (0..=21).map(|n| budget.next(turns(n))).collect();
-        let at = |n| Use { unit: "turns", used: n, total: 20 };
+        let mut budget = Budget::new(limits(20, None));
+        let verdicts: Vec<Verdict> = (0..=21).map(|n| admit(&mut budget, turns(n))).collect();
+        let at = |used| Use { unit: Unit::Turns, used, total: 20 };
         for (n, verdict) in verdicts.iter().enumerate() {
             let expected = match n {
                 16 | 19 => Verdict::Warn(at(n as u64)),
-                20 => Verdict::Grace(at(20)),
-                21 => Verdict::Stop(at(21)),
+                20 => Verdict::Grace(Ended::Limit(at(20))),
+                21 => Verdict::Stop(Ended::Limit(at(21))),
                 _ => Verdict::Go,
             };
             assert_eq!(*verdict, expected, "before turn {n}");
@@ -171,39 +273,75 @@ mod tests {
 
     #[test]
     fn the_limit_that_ended_is_named() {
-        let mut budget = Budget::new(Limits { turns: 60, tokens: Some(1000), time: None });
+        let mut budget = Budget::new(Limits { tokens: Some(1000), ..limits(60, None) });
         let spent = Spent { turns: 3, tokens: 1200, ..Spent::default() };
-        assert_eq!(budget.next(spent), Verdict::Grace(Use { unit: "tokens", used: 1200, total: 1000 }));
-        let Verdict::Stop(ended) = budget.next(spent) else { panic!("one grace turn only") };
-        assert_eq!(ended.to_string(), "1200 of 1000 tokens");
+        let ended = Ended::Limit(Use { unit: Unit::Tokens, used: 1200, total: 1000 });
+        assert_eq!(admit(&mut budget, spent), Verdict::Grace(ended));
+        let Verdict::Stop(ended) = admit(&mut budget, spent) else { panic!("one grace turn only") };
+        assert_eq!(ended.to_string(), "the budget is used up: 1200 of 1000 tokens");
     }
 
     #[test]
     fn time_counts_in_seconds() {
         let limit = Some(Duration::from_secs(10));
-        let mut budget = Budget::new(Limits { turns: 60, tokens: None, time: limit });
+        let mut budget = Budget::new(limits(60, limit));
         let at = |ms| Spent { time: Duration::from_millis(ms), ..Spent::default() };
-        assert_eq!(budget.next(at(7_999)), Verdict::Go);
-        assert!(matches!(budget.next(at(8_000)), Verdict::Warn(_)));
-        assert_eq!(budget.next(at(8_500)), Verdict::Go);
-        assert!(matches!(budget.next(at(10_000)), Verdict::Grace(_)));
+        assert_eq!(admit(&mut budget, at(7_999)), Verdict::Go);
+        assert!(matches!(admit(&mut budget, at(8_000)), Verdict::Warn(_)));
+        assert_eq!(admit(&mut budget, at(8_500)), Verdict::Go);
+        assert!(matches!(admit(&mut budget, at(10_000)), Verdict::Grace(_)));
     }
 
     #[test]
     fn no_turn_outlives_the_time_and_the_grace_turn_has_its_own() {
-        let mut budget = Budget::new(Limits { turns: 60, tokens: None, time: Some(Duration::from_secs(10)) });
+        let mut budget = Budget::new(limits(60, Some(Duration::from_secs(10))));
         assert_eq!(budget.time_left(Duration::from_secs(4)), Some(Duration::from_secs(6)));
         assert_eq!(budget.time_left(Duration::from_secs(40)), Some(Duration::ZERO));
-        budget.next(Spent { time: Duration::from_secs(10), ..Spent::default() });
+        admit(&mut budget, Spent { time: Duration::from_secs(10), ..Spent::default() });
         assert_eq!(budget.time_left(Duration::from_secs(10)), Some(GRACE));
-        let unlimited = Budget::new(Limits { turns: 60, tokens: None, time: None });
+        let unlimited = Budget::new(limits(60, None));
         assert_eq!(unlimited.time_left(Duration::from_secs(4)), None);
     }
 
     #[test]
     fn a_budget_of_no_turns_still_gives_the_grace_turn() {
-        let mut budget = Budget::new(Limits { turns: 0, tokens: None, time: None });
-        assert!(matches!(budget.next(turns(0)), Verdict::Grace(_)));
-        assert!(matches!(budget.next(turns(1)), Verdict::Stop(_)));
+        let mut budget = Budget::new(limits(0, None));
+        assert!(matches!(admit(&mut budget, turns(0)), Verdict::Grace(_)));
+        assert!(matches!(admit(&mut budget, turns(1)), Verdict::Stop(_)));
+    }
+
+    #[test]
+    fn money_is_a_limit_where_prices_are_known() {
+        let prices = Prices { input: 10.0, output: 10.0, cached_input: None };
+        let mut budget = Budget::new(Limits { usd: Some(Usd::dollars(1.0)), ..limits(60, None) });
+        let mut spent = Spent::default();
+        let usage = Some(TokenUsage { input_tokens: 40_000, output_tokens: 1_000, ..TokenUsage::default() });
+        spent.turn(usage, None);
+        assert_eq!(spent.usd, Usd::default());
+        spent.turn(usage, Some(&prices));
+        assert_eq!(admit(&mut budget, spent), Verdict::Go);
+        spent.turn(usage, Some(&prices));
+        let Verdict::Warn(near) = admit(&mut budget, spent) else { panic!("82 % are spent") };
+        assert_eq!((near.to_string(), near.unit.as_str()), ("$0.8200 of $1.00".to_owned(), "usd"));
+        spent.turn(usage, Some(&prices));
+        assert!(matches!(admit(&mut budget, spent), Verdict::Grace(_)));
+    }
+
+    #[test]
+    fn a_circle_ends_a_run_like_a_limit_and_is_named() {
+        let mut budget = Budget::new(limits(1, None));
+        budget.circle("grep", 5);
+        assert!(matches!(admit(&mut budget, turns(0)), Verdict::Grace(Ended::Circle { .. })));
+        let Verdict::Stop(ended) = admit(&mut budget, turns(1)) else { panic!("one grace turn only") };
+        assert!(ended.to_string().contains("in circles: grep came 5 times"), "{ended}");
+    }
+
+    #[test]
+    fn what_was_told_before_is_not_told_again() {
+        let mut budget = Budget::new(limits(20, None));
+        budget.told(turns(16), false);
+        assert_eq!(admit(&mut budget, turns(17)), Verdict::Go);
+        budget.told(turns(20), true);
+        assert!(matches!(admit(&mut budget, turns(20)), Verdict::Stop(_)));
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Apart so that nothing else builds message lists. The system message and all that was said stay byte-identical
 //! across turns, and across visits of the same role, so that a prompt cache matches; nothing volatile (time, pid) is
-//! in it. Pure: it reads no store and writes no journal.
+//! in it. When the model's window is nearly full, room is made here, in the requests: the journal and the record keep
+//! everything. Pure: it reads no store and writes no journal.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 use uwf_engine::{EarlierStep, RoleContext, emit, fence};
@@ -12,16 +13,31 @@ use uwf_prompts::{
     ContinuationView, OpeningView, PromptError, RoleView, StepView, SystemView, WorkspaceView,
 };
 
+use crate::journal::Mark;
 use crate::provider::message::{Kind, Message, Speaker};
+use crate::window;
 
-/// A conversation with the model.
+/// A conversation with the model, as the next request will send it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conversation {
     messages: Vec<Message>,
+    order: Order,
+}
+
+/// What the invariant needs to know of all that was said, kept as it grows: looking at every message before every
+/// request would make long runs quadratic.
+#[derive(Clone, Debug, Default)]
+struct Order {
+    /// The calls that are not answered yet.
+    open: Vec<String>,
+    /// The ids of all calls.
+    seen: BTreeSet<String>,
+    /// The first message that broke the rule.
+    broken: Option<BrokenInvariant>,
 }
 
 /// A request that no endpoint would take: a bug of ours, found before it is sent.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("message {index} of the conversation ({role}) {problem}")]
 pub struct BrokenInvariant {
     /// Which message, from 0.
@@ -79,9 +95,40 @@ impl Conversation {
         &self.messages
     }
 
-    /// Adds a message at the end; nothing is ever changed or removed.
+    /// Adds a message at the end. What belongs to another conversation (an extraction) is not added.
     pub(crate) fn push(&mut self, message: Message) {
-        self.messages.push(message);
+        if message.kind != Kind::Extract {
+            self.order.next(self.messages.len(), &message);
+            self.messages.push(message);
+        }
+    }
+
+    /// Puts marks in the place of old tool results; gives the bytes that this frees. Nothing else changes, so requests
+    /// keep what stands before the first of them in common.
+    pub(crate) fn leave_out(&mut self, marks: &[Mark]) -> u64 {
+        let marks: BTreeMap<&str, &str> =
+            marks.iter().map(|mark| (mark.call_id.as_str(), mark.text.as_str())).collect();
+        let mut freed = 0;
+        for message in &mut self.messages {
+            let Some(mark) = message.tool_call_id.as_deref().and_then(|id| marks.get(id)) else { continue };
+            freed += message.content.len().saturating_sub(mark.len()) as u64;
+            message.content = (*mark).to_owned();
+        }
+        freed
+    }
+
+    /// Puts `summary` in the place of all that was said between the opening and the last `kept` messages before the
+    /// model was asked for it; gives the bytes that this frees.
+    pub(crate) fn sum_up(&mut self, summary: Message, kept: usize) -> u64 {
+        let before: u64 = self.messages.iter().map(window::bytes).sum();
+        let mut all = std::mem::take(self).messages;
+        let asked = all.iter().rev().take_while(|message| message.kind == Kind::Summary).count();
+        all.truncate(all.len() - asked);
+        let opening = all.iter().take_while(|message| message.kind == Kind::Opening).count();
+        let tail = all.split_off(all.len().saturating_sub(kept).max(opening));
+        all.truncate(opening);
+        all.into_iter().chain([summary]).chain(tail).for_each(|message| self.push(message));
+        before.saturating_sub(self.messages.iter().map(window::bytes).sum())
     }
 
     /// The model has spoken. An empty turn is not repeated to the endpoint, which would refuse it.
@@ -105,43 +152,54 @@ impl Conversation {
     /// # Errors
     /// The first message that breaks the rule.
     pub(crate) fn check(&self) -> Result<(), BrokenInvariant> {
-        let mut open: Vec<&str> = Vec::new();
-        let mut seen = BTreeSet::new();
-        for (index, message) in self.messages.iter().enumerate() {
-            let broken = |problem: String| BrokenInvariant { index, role: message.role.as_str(), problem };
-            if (message.role == Speaker::System) != (index == 0) {
-                return Err(broken(
-                    "is a system message elsewhere than at the start, or none stands there".into(),
-                ));
-            }
-            if message.role == Speaker::Tool {
-                let id = message.tool_call_id.as_deref().unwrap_or_default();
-                let at = open.iter().position(|call| *call == id);
-                open.remove(at.ok_or_else(|| broken(format!("answers the call {id:?}, which is not open")))?);
-            } else if let Some(call) = open.first() {
-                return Err(broken(format!("comes before the tool call {call:?} was answered")));
-            }
-            if message.says_nothing() && message.role != Speaker::Tool {
-                return Err(broken("is empty".into()));
-            }
-            for call in &message.tool_calls {
-                if !seen.insert(call.id.as_str()) {
-                    return Err(broken(format!("repeats the call id {:?}", call.id)));
-                }
-                open.push(&call.id);
-            }
+        if let Some(broken) = &self.order.broken {
+            return Err(broken.clone());
         }
-        self.check_end(&open)
-    }
-
-    fn check_end(&self, open: &[&str]) -> Result<(), BrokenInvariant> {
         let last = self.messages.last().map_or(Speaker::System, |message| message.role);
-        let problem = match (open.first(), last) {
+        let problem = match (self.order.open.first(), last) {
             (Some(call), _) => format!("leaves the tool call {call:?} unanswered"),
             (None, Speaker::User | Speaker::Tool) => return Ok(()),
             (None, _) => "is the last one: there is nothing for the model to answer".to_owned(),
         };
         Err(BrokenInvariant { index: self.messages.len().saturating_sub(1), role: last.as_str(), problem })
+    }
+}
+
+impl Order {
+    /// Takes note of a message; the first that breaks the rule is remembered.
+    fn next(&mut self, index: usize, message: &Message) {
+        let problem = self.problem(index, message);
+        if self.broken.is_none() {
+            self.broken =
+                problem.map(|problem| BrokenInvariant { index, role: message.role.as_str(), problem });
+        }
+    }
+
+    fn problem(&mut self, index: usize, message: &Message) -> Option<String> {
+        if (message.role == Speaker::System) != (index == 0) {
+            return Some("is a system message elsewhere than at the start, or none stands there".into());
+        }
+        if message.role == Speaker::Tool {
+            let id = message.tool_call_id.as_deref().unwrap_or_default();
+            let Some(at) = self.open.iter().position(|call| call == id) else {
+                return Some(format!("answers the call {id:?}, which is not open"));
+            };
+            self.open.remove(at);
+            return None;
+        }
+        if let Some(call) = self.open.first() {
+            return Some(format!("comes before the tool call {call:?} was answered"));
+        }
+        if message.says_nothing() {
+            return Some("is empty".into());
+        }
+        for call in &message.tool_calls {
+            if !self.seen.insert(call.id.clone()) {
+                return Some(format!("repeats the call id {:?}", call.id));
+            }
+            self.open.push(call.id.clone());
+        }
+        None
     }
 }
 
@@ -204,7 +262,9 @@ mod tests {
             Message::text(Speaker::User, Kind::Opening, "task"),
         ];
         all.extend(messages);
-        Conversation { messages: all }
+        let mut conversation = Conversation::default();
+        all.into_iter().for_each(|message| conversation.push(message));
+        conversation
     }
 
     fn turn(calls: &[&str]) -> Message {
@@ -247,5 +307,43 @@ mod tests {
     fn the_assembled_prompt_is_the_opening_alone() {
         let text = conversation(vec![turn(&["a"]), Message::result("a", "x")]).assembled();
         assert_eq!(text, "## system\n\nrules\n\n## user\n\ntask");
+    }
+
+    #[test]
+    fn marks_take_the_place_of_results_and_nothing_else_changes() {
+        let long = |id: &str| Message::result(id, "y".repeat(1000));
+        let mut said = conversation(vec![turn(&["a", "b"]), long("a"), long("b"), turn(&["c"]), long("c")]);
+        let before = said.messages().to_vec();
+        let mark = Mark { call_id: "b".into(), text: "[result]".into() };
+        assert_eq!(said.leave_out(&[mark]), 992);
+        for (index, (was, is)) in before.iter().zip(said.messages()).enumerate() {
+            assert_eq!(was == is, index != 4, "message {index}");
+        }
+        assert_eq!(said.messages()[4].content, "[result]");
+        assert_eq!(said.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_summary_takes_the_place_of_the_middle() {
+        let result = |id: &str| Message::result(id, "y".repeat(500));
+        let mut said = conversation(vec![turn(&["a"]), result("a"), turn(&["b"]), result("b")]);
+        for (role, text) in [(Speaker::User, "sum up"), (Speaker::Assistant, "I read a.")] {
+            said.push(Message::text(role, Kind::Summary, text));
+        }
+        let freed = said.sum_up(Message::text(Speaker::User, Kind::Recap, "summary: I read a."), 2);
+        let texts: Vec<&str> =
+            said.messages().iter().map(|message| &message.content[..1.min(message.content.len())]).collect();
+        assert_eq!(texts, ["r", "t", "s", "", "y"]);
+        assert!(freed > 500, "{freed}");
+        assert_eq!(said.check(), Ok(()));
+        said.push(turn(&["a"]));
+        assert!(said.check().is_err(), "its call is open");
+    }
+
+    #[test]
+    fn an_extraction_is_no_part_of_it() {
+        let mut said = conversation(vec![]);
+        said.push(Message::text(Speaker::User, Kind::Extract, "x"));
+        assert_eq!(said.messages().len(), 2);
     }
 }

@@ -19,9 +19,8 @@ pub(crate) const MAX: usize = 2;
 pub(crate) fn turn(error: &ExtractError, schema: &Value, attempt: usize) -> Result<Message, PromptError> {
     let violations;
     let view = match error {
-        ExtractError::NoFrontmatter(_) | ExtractError::NotMapping { .. } | ExtractError::Schema(_) => {
-            CorrectionView::NoFrontmatter { schema }
-        }
+        ExtractError::NoFrontmatter(_) | ExtractError::Schema(_) => CorrectionView::NoFrontmatter { schema },
+        ExtractError::NotMapping { got } => CorrectionView::NotMapping { got, schema },
         ExtractError::Yaml { line, column, message, yaml } => {
             CorrectionView::BadYaml { line: *line, column: *column, message, yaml, schema }
         }

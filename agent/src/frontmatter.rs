@@ -84,6 +84,22 @@ pub(crate) fn extract(text: &str, role_schema: &Value, schema_hash: Hash) -> Res
     Ok(Extracted { output, schema: schema_hash, body: split.body.to_owned() })
 }
 
+/// Judges fields that were taken from `text` by other means; the body is what stands behind its frontmatter, else all
+/// of it.
+///
+/// # Errors
+/// As [`extract`], from [`ExtractError::Invalid`] on.
+pub(crate) fn judge(
+    fields: Map<String, Value>,
+    text: &str,
+    (role_schema, schema_hash): (&Value, Hash),
+) -> Result<Extracted, ExtractError> {
+    let (output, schema) = candidate(fields, role_schema, schema_hash)?;
+    let text = fence::normalized(text);
+    let body = fence::split(&text).map_or(text.trim(), |split| split.body).to_owned();
+    Ok(Extracted { output, schema, body })
+}
+
 fn mapping(yaml: &str) -> Result<Map<String, Value>, ExtractError> {
     let value = yaml::parse_value(yaml).map_err(|error| ExtractError::Yaml {
         line: error.line,

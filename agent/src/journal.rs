@@ -113,6 +113,22 @@ pub(crate) enum Entry {
         /// What the tool did, for the record.
         facts: ToolFacts,
     },
+    /// Old results are left out of the requests from here on.
+    LeftOut {
+        /// What stands in the place of each.
+        marks: Vec<Mark>,
+        /// When.
+        at: u64,
+    },
+    /// What was said up to here is replaced by a summary in the requests from here on.
+    SummedUp {
+        /// The summary, as it is sent.
+        message: Message,
+        /// How many messages before the question for the summary stay.
+        kept: usize,
+        /// When.
+        at: u64,
+    },
     /// How the run ended is decided: whatever is recorded from here on is the same, however often it is tried.
     Ended {
         /// Why there is no answer; none when the last turn is one.
@@ -127,6 +143,16 @@ pub(crate) enum Entry {
         /// When.
         at: u64,
     },
+}
+
+/// What is sent in the place of a tool result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Mark {
+    /// The call it answered.
+    pub call_id: String,
+    /// The text, which names the node that holds the result.
+    pub text: String,
 }
 
 /// What is kept of a tool's work beside the text for the model.
@@ -192,6 +218,8 @@ impl Entry {
             | Entry::Answered { at, .. }
             | Entry::Started { at, .. }
             | Entry::Finished { at, .. }
+            | Entry::LeftOut { at, .. }
+            | Entry::SummedUp { at, .. }
             | Entry::Ended { at, .. }
             | Entry::Replied { at, .. } => *at,
         }

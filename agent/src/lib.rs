@@ -6,6 +6,10 @@ pub mod cli;
 mod confinement;
 mod conversation;
 mod correct;
+mod course;
+mod doom;
+mod events;
+mod extract;
 mod frontmatter;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -13,7 +17,10 @@ pub mod fuzzing;
 mod journal;
 mod mock_server;
 mod narrowing;
+#[cfg(feature = "otel")]
+mod otel;
 mod outputs;
+mod prices;
 mod provider;
 mod react;
 mod reading;
@@ -23,3 +30,5 @@ mod role_run;
 mod secrets;
 mod settings;
 mod signals;
+mod trace;
+mod window;

@@ -1,7 +1,7 @@
 //! The names of full outputs: those of the nodes they will be in the record, and the nodes of earlier runs.
 //!
 //! Apart because the tools know no store. Only text nodes are found: a model can name what a transcript mentioned to
-//! it, and a hash cannot be guessed. It writes nothing.
+//! it, and a hash cannot be guessed. What is left out of a long conversation is kept by the same names.
 
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
@@ -18,6 +18,17 @@ pub(crate) struct Recorded {
     pub root: PathBuf,
     /// ms since the epoch.
     pub clock: Clock,
+}
+
+impl Recorded {
+    /// Keeps texts, durably, so that they are found by these names.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) fn keep<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Result<Vec<Hash>, StoreError> {
+        let nodes: Vec<(Hash, Value)> = texts.map(|text| (builtin::TEXT, Value::from(text))).collect();
+        Store::open(&self.root, self.clock)?.put_all(&nodes)
+    }
 }
 
 impl Outputs for Recorded {
@@ -57,5 +68,7 @@ mod tests {
         assert_eq!(found, text);
         assert!(recorded.find(builtin::UWF_TURN.as_str()).unwrap().is_none(), "a schema is no output");
         assert!(recorded.find("../x").unwrap().is_none());
+        let kept = recorded.keep(["one", "two"].into_iter()).unwrap();
+        assert!(kept.iter().all(|name| recorded.find(name.as_str()).unwrap().is_some()));
     }
 }

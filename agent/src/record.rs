@@ -16,7 +16,8 @@ use uwf_tools::ToolOutput;
 
 use crate::frontmatter::Extracted;
 use crate::journal::{Entry, FileChange, Stretch, ToolFacts, stretches};
-use crate::provider::message::{Message, TokenUsage};
+use crate::prices::Usd;
+use crate::provider::message::{Kind, Message, Speaker, TokenUsage};
 
 /// The name under which steps say who made them.
 pub(crate) const AGENT: &str = "uwf-builtin";
@@ -50,6 +51,10 @@ pub(crate) struct Finished<'a> {
     pub session: &'a str,
     /// The opening messages as text.
     pub assembled: String,
+    /// What the turns cost, where prices are known.
+    pub cost: Option<Usd>,
+    /// The trace that the run is a part of.
+    pub trace: Option<&'a str>,
     /// Everything that was said and done, in order.
     pub entries: &'a [Entry],
     /// The directory it worked in.
@@ -258,6 +263,8 @@ fn detail(batch: &mut Batch, run: &Finished<'_>) -> Result<Hash, RecordError> {
         "messages": messages,
         "sandbox": last.map(|last| last.sandbox),
         "settings": settings,
+        "cost": run.cost,
+        "trace": run.trace,
         "changes": changes(batch, run.entries),
     });
     Ok(batch.add(builtin::UWF_DETAIL, detail))
@@ -306,6 +313,14 @@ fn turn(batch: &mut Batch, entry: &Entry, recorded: bool) -> Result<Option<Value
             }
             turn
         }
+        Entry::LeftOut { marks, at } => {
+            let marks: BTreeMap<&str, &str> =
+                marks.iter().map(|mark| (mark.call_id.as_str(), mark.text.as_str())).collect();
+            shorter("left-out", &json!(marks), *at)
+        }
+        Entry::SummedUp { message, kept, at } => {
+            shorter("summed-up", &json!({"summary": message.content, "kept": kept}), *at)
+        }
         Entry::Run { .. }
         | Entry::Continued { .. }
         | Entry::Started { .. }
@@ -313,6 +328,15 @@ fn turn(batch: &mut Batch, entry: &Entry, recorded: bool) -> Result<Option<Value
         | Entry::Replied { .. } => return Ok(None),
     };
     Ok(Some(turn))
+}
+
+/// How the requests became shorter at this point; the content is JSON. `left-out`: call id → what is sent in the place
+/// of its result. `summed-up`: the summary as it is sent, and how many messages before the question for it were kept.
+fn shorter(kind: &str, how: &Value, at: u64) -> Value {
+    let message = Message::text(Speaker::User, Kind::Summary, how.to_string());
+    let mut node = turn_node(&message, at);
+    node["kind"] = json!(kind);
+    node
 }
 
 fn turn_node(message: &Message, at: u64) -> Value {

@@ -6,7 +6,6 @@
 //! nothing; [`Earlier::go_on`] writes the first new lines.
 
 use std::io;
-use std::time::Duration;
 
 use serde_json::Value;
 use uwf_engine::{AdapterOutput, Clock, Store, StoreError};
@@ -14,8 +13,6 @@ use uwf_prompts::INTERRUPTED;
 use uwf_tools::sandbox::Enforced;
 use uwf_tools::{Seen, Toolbox};
 
-use crate::budget::Spent;
-use crate::conversation::Conversation;
 use crate::journal::{
     Entry, FindError, Journal, Journals, PassedOver, ToolFacts, Unreadable, Wanted, stretches,
 };
@@ -35,14 +32,10 @@ pub(crate) struct Earlier {
 /// Where a run stood when its journal ends.
 #[derive(Debug, Default)]
 pub(crate) struct Stood {
-    /// What was said.
-    pub conversation: Conversation,
-    /// Where the loop stood.
+    /// Where the loop stood; how far it had come is the [`Course`](crate::course::Course)'s to tell.
     pub stand: Stand,
-    /// What was spent; time is what its processes worked, without the pauses between them.
-    pub spent: Spent,
-    /// What was spent each time that a turn was granted.
-    pub granted: Vec<Spent>,
+    /// Completions so far.
+    pub turns: u64,
     /// What was seen of files, oldest first.
     pub seen: Vec<Seen>,
     /// How it ended and when, if that was decided; no failure is an answer.
@@ -133,8 +126,7 @@ impl Earlier {
             let message = Message::result(&call, INTERRUPTED);
             let facts = ToolFacts { is_error: true, cancelled: true, ..ToolFacts::default() };
             let at = clock();
-            journal.append(Entry::Finished { message: message.clone(), at, duration_ms: 0, facts })?;
-            stood.conversation.push(message);
+            journal.append(Entry::Finished { message, at, duration_ms: 0, facts })?;
         }
         stood.seen.iter().for_each(|seen| toolbox.remember(seen));
         Ok((journal, stood))
@@ -151,9 +143,7 @@ fn replay(entries: &[Entry]) -> Result<Stood, Unreadable> {
     for (index, entry) in entries.iter().enumerate() {
         replay.take(entry).map_err(|what| Unreadable::Order(format!("line {}: {what}", index + 1)))?;
     }
-    let (worked, called) = (replay.worked(replay.last), replay.called);
-    let mut stood = replay.stood;
-    stood.spent.time = worked;
+    let (called, mut stood) = (replay.called, replay.stood);
     // What is left of the turn are the calls that had not even started.
     let started = &stood.started;
     if let Some(heard) = &mut stood.stand.heard {
@@ -169,59 +159,52 @@ struct Replay {
     stood: Stood,
     /// Whether the last turn of the model asked for tools.
     called: bool,
-    /// Time worked before the present process's part, in ms; where that part began, and its last entry.
-    before: u64,
-    from: u64,
-    last: u64,
+    /// Whether anything was said.
+    begun: bool,
 }
 
 impl Replay {
     /// `Err` says what does not fit.
     fn take(&mut self, entry: &Entry) -> Result<(), &'static str> {
         match entry {
-            Entry::Run { at, .. } | Entry::Continued { at, .. } => {
-                self.before += self.last.saturating_sub(self.from);
-                self.from = *at;
-            }
-            Entry::Said { message, at } => self.said(message, *at)?,
-            Entry::Answered { message, at, duration_ms, usage, .. } => {
+            Entry::Said { message, .. } => self.said(message)?,
+            Entry::Answered { message, .. } => {
                 self.settled()?;
-                if self.stood.stand.admitted.take().is_none() {
-                    self.grant(at.saturating_sub(*duration_ms));
+                self.stood.turns += 1;
+                // A summary and an extraction are no turns to act on.
+                if message.kind == Kind::Turn {
+                    self.stood.stand.admitted = None;
+                    self.called = !message.tool_calls.is_empty();
+                    self.stood.stand.heard = Some(Heard::of(message));
                 }
-                self.stood.spent.count(*usage);
-                self.called = !message.tool_calls.is_empty();
-                self.stood.stand.heard = Some(Heard::of(message));
-                self.stood.conversation.hear(message.clone());
             }
             Entry::Started { call_id, .. } => self.stood.started.push(call_id.clone()),
             Entry::Finished { message, facts, .. } => self.finished(message, facts)?,
             Entry::Ended { failure, at } => self.stood.ended = Some((failure.clone(), *at)),
-            Entry::Replied { .. } => {}
+            Entry::Run { .. }
+            | Entry::Continued { .. }
+            | Entry::LeftOut { .. }
+            | Entry::SummedUp { .. }
+            | Entry::Replied { .. } => {}
         }
-        self.last = entry.at();
         Ok(())
     }
 
-    fn said(&mut self, message: &Message, at: u64) -> Result<(), &'static str> {
+    fn said(&mut self, message: &Message) -> Result<(), &'static str> {
         self.settled()?;
         let stand = &mut self.stood.stand;
         match message.kind {
-            Kind::Nudge => (stand.nudges, stand.heard) = (stand.nudges + 1, None),
-            Kind::Correction => {
-                (stand.nudges, stand.corrections, stand.heard) = (0, stand.corrections + 1, None);
-            }
-            Kind::Warning | Kind::Grace => {
-                let choice = if message.kind == Kind::Grace { ToolChoice::None } else { ToolChoice::Auto };
-                stand.admitted = Some(choice);
-                self.grant(at);
-            }
+            Kind::Nudge | Kind::Correction => stand.heard = None,
+            Kind::Warning => stand.admitted = Some(ToolChoice::Auto),
+            Kind::Grace => stand.admitted = Some(ToolChoice::None),
+            // It has a system message of its own.
+            Kind::Extract => return Ok(()),
             _ => {}
         }
-        if (message.role == Speaker::System) != self.stood.conversation.messages().is_empty() {
+        let begun = std::mem::replace(&mut self.begun, true);
+        if (message.role == Speaker::System) == begun {
             return Err("the system message is not the first");
         }
-        self.stood.conversation.push(message.clone());
         Ok(())
     }
 
@@ -233,7 +216,6 @@ impl Replay {
         calls.remove(at);
         self.stood.started.retain(|started| started != id);
         self.stood.seen.extend(facts.seen.clone());
-        self.stood.conversation.push(message.clone());
         Ok(())
     }
 
@@ -241,15 +223,6 @@ impl Replay {
     fn settled(&self) -> Result<(), &'static str> {
         let open = self.stood.stand.heard.as_ref().is_some_and(|heard| !heard.calls.is_empty());
         if open { Err("a call is left unanswered") } else { Ok(()) }
-    }
-
-    fn grant(&mut self, at: u64) {
-        let time = self.worked(at);
-        self.stood.granted.push(Spent { time, ..self.stood.spent });
-    }
-
-    fn worked(&self, at: u64) -> Duration {
-        Duration::from_millis(self.before + at.saturating_sub(self.from))
     }
 }
 

@@ -1,8 +1,12 @@
 use serde_json::json;
 
 use super::*;
+use std::time::Duration;
+
 use crate::budget::{Budget, Limits, Verdict};
+use crate::course::Course;
 use crate::provider::message::{TokenUsage, ToolCall};
+use crate::window::Window;
 
 fn said(kind: Kind, at: u64) -> Entry {
     let role = if at == 0 { Speaker::System } else { Speaker::User };
@@ -26,11 +30,21 @@ fn finished(id: &str, at: u64) -> Entry {
     Entry::Finished { message: Message::result(id, "found"), at, duration_ms: 1, facts }
 }
 
+fn opened(entries: Vec<Entry>) -> Vec<Entry> {
+    [said(Kind::Opening, 0), said(Kind::Opening, 1)].into_iter().chain(entries).collect()
+}
+
 /// What comes after an opening.
 fn after(entries: Vec<Entry>) -> Result<Stood, Unreadable> {
-    let mut all = vec![said(Kind::Opening, 0), said(Kind::Opening, 1)];
-    all.extend(entries);
-    replay(&all)
+    replay(&opened(entries))
+}
+
+/// How far a run of at most five turns has come.
+fn course(entries: Vec<Entry>) -> Course {
+    let limits = Limits { turns: 5, tokens: None, time: None, usd: None };
+    let mut course = Course::new(Budget::new(limits), Window::new(128_000, 0), None);
+    opened(entries).iter().for_each(|entry| course.apply(entry));
+    course
 }
 
 fn left(stood: &Stood) -> Vec<&str> {
@@ -47,14 +61,15 @@ fn finished_calls_are_done_started_ones_are_cut_off_and_the_rest_is_to_be_run() 
     ])
     .unwrap();
     assert_eq!((stood.started.as_slice(), left(&stood)), (&["b".to_owned()][..], vec!["c", "d"]));
-    assert_eq!((stood.spent.turns, stood.spent.tokens), (1, 15));
+    assert_eq!(stood.turns, 1);
     let stood = after(vec![answered("", &["a"], 10), started("a", 11)]).unwrap();
     assert!(
         stood.stand.heard.is_none(),
         "the one call that was cut off is answered, and then it is the model's turn"
     );
-    let stood = after(vec![answered("", &["a"], 10), started("a", 11), finished("a", 12)]).unwrap();
-    assert!(stood.stand.heard.is_none() && stood.conversation.check().is_ok());
+    let all = vec![answered("", &["a"], 10), started("a", 11), finished("a", 12)];
+    assert!(course(all.clone()).conversation.check().is_ok());
+    assert!(after(all).unwrap().stand.heard.is_none());
 }
 
 #[test]
@@ -70,8 +85,24 @@ fn a_text_that_nobody_has_looked_at_is_looked_at() {
 }
 
 #[test]
+fn a_summary_and_an_extraction_are_no_turns_to_act_on() {
+    let of = |kind, at| {
+        let Entry::Answered { message, duration_ms, usage, finish_reason, raw, .. } = answered("x", &[], at)
+        else {
+            unreachable!()
+        };
+        Entry::Answered { message: Message { kind, ..message }, at, duration_ms, usage, finish_reason, raw }
+    };
+    let stood = after(vec![said(Kind::Warning, 9), said(Kind::Summary, 10), of(Kind::Summary, 11)]).unwrap();
+    assert!(stood.stand.heard.is_none() && stood.stand.admitted == Some(ToolChoice::Auto));
+    let stood =
+        after(vec![answered("No.", &[], 10), said(Kind::Extract, 11), of(Kind::Extract, 12)]).unwrap();
+    assert_eq!((stood.stand.heard.unwrap().text.as_str(), stood.turns), ("No.", 2));
+}
+
+#[test]
 fn reminders_and_corrections_go_on_counting() {
-    let stood = after(vec![
+    let course = course(vec![
         answered("", &[], 10),
         said(Kind::Nudge, 11),
         answered("No.", &[], 12),
@@ -80,45 +111,42 @@ fn reminders_and_corrections_go_on_counting() {
         said(Kind::Nudge, 15),
         answered("", &[], 16),
         said(Kind::Nudge, 17),
-    ])
-    .unwrap();
-    assert_eq!((stood.stand.nudges, stood.stand.corrections, stood.spent.turns), (2, 1, 4));
-    assert!(stood.conversation.check().is_ok(), "empty turns are not repeated");
+    ]);
+    assert_eq!((course.nudges, course.corrections, course.spent.turns), (2, 1, 4));
+    assert!(course.conversation.check().is_ok(), "empty turns are not repeated");
 }
 
 #[test]
 fn warnings_are_not_given_twice_and_a_grace_turn_that_was_promised_is_had() {
-    let limits = Limits { turns: 5, tokens: None, time: None };
     let turns = |n: u64| (1..=n).map(|n| answered("", &[], n * 10)).collect::<Vec<_>>();
+    let next = |entries: &[Entry]| {
+        let course = course(entries.to_vec());
+        course.budget.next(course.spent)
+    };
+    let admitted = |entries: &[Entry]| after(entries.to_vec()).unwrap().stand.admitted;
     let mut entries = turns(4);
-    let stood = after(entries.clone()).unwrap();
-    assert!(matches!(Budget::replayed(limits, &stood.granted).next(stood.spent), Verdict::Warn(_)));
+    assert!(matches!(next(&entries), Verdict::Warn(_)));
     entries.push(said(Kind::Warning, 45));
-    let stood = after(entries.clone()).unwrap();
-    assert_eq!(stood.stand.admitted, Some(ToolChoice::Auto));
-    assert_eq!(Budget::replayed(limits, &stood.granted).next(stood.spent), Verdict::Go);
+    assert_eq!((admitted(&entries), next(&entries)), (Some(ToolChoice::Auto), Verdict::Go));
     entries.push(answered("", &[], 50));
-    assert!(after(entries.clone()).unwrap().stand.admitted.is_none());
+    assert!(admitted(&entries).is_none());
     entries.push(said(Kind::Grace, 51));
-    let stood = after(entries.clone()).unwrap();
-    assert_eq!(stood.stand.admitted, Some(ToolChoice::None), "it is granted, and nothing is told again");
-    assert!(matches!(Budget::replayed(limits, &stood.granted).next(stood.spent), Verdict::Stop(_)));
+    assert_eq!(admitted(&entries), Some(ToolChoice::None), "it is granted, and nothing is told again");
+    assert!(matches!(next(&entries), Verdict::Stop(_)));
 }
 
 #[test]
 fn time_goes_on_where_it_stopped() {
     let sandbox = crate::journal::tests::enforced();
     let continued = |at| Entry::Continued { at, settings: json!({}), sandbox: sandbox.clone() };
-    let stood = after(vec![
+    let course = course(vec![
         answered("", &["a"], 100),
         started("a", 110),
         continued(100_000),
         finished("a", 100_020),
         answered("", &[], 100_050),
-    ])
-    .unwrap();
-    assert_eq!(stood.spent.time, Duration::from_millis(110 + 50));
-    assert_eq!(stood.granted.iter().map(|spent| spent.time.as_millis()).collect::<Vec<_>>(), [99, 159]);
+    ]);
+    assert_eq!(course.spent.time, Duration::from_millis(110 + 50));
 }
 
 #[test]

@@ -20,6 +20,8 @@ use uwf_tools::{ToolSpec, Toolbox, ToolboxConfig, ToolboxError};
 use crate::budget::Budget;
 use crate::conversation::Conversation;
 use crate::correct;
+use crate::course::Course;
+use crate::extract::Extractor;
 use crate::frontmatter::{self, ExtractError, Extracted};
 use crate::journal::{self, Entry, Journal, Name};
 use crate::outputs::Recorded;
@@ -28,8 +30,10 @@ use crate::provider::{Mock, MockPlace, OpenAi, OpenAiConfig, Provider, ProviderE
 use crate::react::{Event, React, Stopped};
 use crate::record::{self, Failure, Finished, Phase, RecordError};
 use crate::resume::{Earlier, Stood};
-use crate::settings::{ProviderSettings, Settings, SettingsError};
+use crate::settings::{Endpoint, ProviderSettings, Settings, SettingsError};
 use crate::signals::Signals;
+use crate::trace::Trace;
+use crate::window::Window;
 
 /// Where a run takes place.
 pub(crate) struct Site<'a> {
@@ -47,6 +51,8 @@ pub(crate) struct Site<'a> {
     pub stand_alone: bool,
     /// The environment that commands start from.
     pub env: Vec<(OsString, OsString)>,
+    /// The trace that the run is a part of.
+    pub trace: Option<&'a Trace>,
     /// ms since the epoch.
     pub clock: Clock,
     /// Called once the run is in its journal: what that makes worthless can go.
@@ -123,21 +129,58 @@ pub(crate) async fn role_run(
         watch(Event::NoEdgePrompt);
     }
     let (visit, step) = (context.visit(), context.steps.len());
-    let answered = earlier.as_ref().map_or(0, |earlier| earlier.stood.spent.turns);
+    let answered = earlier.as_ref().map_or(0, |earlier| earlier.stood.turns);
     let place = MockPlace { role: &context.role_name, visit, step };
-    let mut provider = provider(site.settings, place, answered)?;
+    let mut provider = provider(site.settings, (place, answered), site.trace)?;
+    let mut extractor = extractor(site, &context.role_name)?;
     // 3: the opening, or the journal of an interrupted run
     let (mut react, ended) = open(&context, (site, earlier), provider.as_mut(), watch)?;
-    let outcome = play(&mut react, &context, (site.sandbox, ended)).await; // 4 to 6: loop, answer, correction
-    let outcome = outcome.map_err(|source| RunError::stopped(&context, &react.journal, source))?;
+    started(&mut react, &context, site.trace);
+    // 4 to 6: loop, answer, correction
+    let outcome = play(&mut react, &context, (site.sandbox, extractor.as_mut(), ended)).await;
+    let outcome = outcome.map_err(|source| {
+        cut_off(&mut react, &source);
+        RunError::stopped(&context, &react.journal, source)
+    })?;
     let reply = record(&context, site, &react, &outcome) // 7: the record
         .map_err(|source| RunError::unrecorded(&context, &react.journal, source))?;
     react.reply(&reply).map_err(|source| RunError::stopped(&context, &react.journal, source))?;
     record::settle(site.store, &context, &reply)
         .map_err(|source| RunError::unrecorded(&context, &react.journal, source))?;
+    finished(&mut react, &reply);
     // The full outputs of commands are in the store by now.
     std::fs::remove_dir_all(react.journal.spool_dir()).ok();
     Ok(reply)
+}
+
+/// Tells that the run begins.
+fn started(react: &mut React<'_>, context: &RoleContext, trace: Option<&Trace>) {
+    let (session, thread) = (react.journal.session(), context.thread.to_string());
+    let (role, model, trace) = (context.role_name.as_str(), react.model, trace.map(Trace::id));
+    (react.watch)(Event::RunStarted { session, thread: &thread, role, model, trace });
+}
+
+/// Tells how it ended.
+fn finished(react: &mut React<'_>, reply: &AdapterOutput) {
+    let word = |field: &str| reply.frontmatter[field].as_str();
+    let (turns, tokens, cost) = react.course.sums();
+    (react.watch)(Event::RunFinished {
+        step: Some(reply.step_hash.as_str()),
+        status: word("$status").unwrap_or_default(),
+        phase: word("phase").filter(|_| reply.is_error),
+        error: reply.error_message.as_deref(),
+        turns,
+        tokens,
+        cost,
+    });
+}
+
+/// Tells that it was cut off: no step is recorded.
+fn cut_off(react: &mut React<'_>, stopped: &Stopped) {
+    let phase = matches!(stopped, Stopped::Interrupted(_)).then_some("cancelled");
+    let (error, (turns, tokens, cost)) = (stopped.to_string(), react.course.sums());
+    let (status, error) = ("error", Some(error.as_str()));
+    (react.watch)(Event::RunFinished { step: None, status, phase, error, turns, tokens, cost });
 }
 
 /// Where the journals are.
@@ -156,14 +199,14 @@ type Ended = Option<(Option<Failure>, u64)>;
 async fn play(
     react: &mut React<'_>,
     context: &RoleContext,
-    (sandbox, ended): (&Sandbox, Ended),
+    (sandbox, extractor, ended): (&Sandbox, Option<&mut Extractor>, Ended),
 ) -> Result<Decided, Stopped> {
     if let Some((Some(failure), at)) = ended {
         return Ok((Err(failure), at));
     }
     let outcome = match unconfined(&react.tools, sandbox) {
         Some(failure) => Err(failure),
-        None => failed(answer(react, context).await)?,
+        None => failed(answer(react, context, extractor).await)?,
     };
     react.close()?;
     let at = match ended {
@@ -219,31 +262,50 @@ impl RunError {
 pub(crate) fn check(settings: &Settings, workflow: &Workflow, role: &str) -> Result<(), RunError> {
     let settings = settings.for_role(workflow, role).map_err(SettingsError::from)?;
     uwf_tools::check_names(settings.tools.as_deref().unwrap_or_default())?;
-    provider(&settings, MockPlace { role, visit: 0, step: 0 }, 0)?;
+    provider(&settings, (MockPlace { role, visit: 0, step: 0 }, 0), None)?;
     Ok(())
 }
 
 /// Whoever completes at this place, after so many completions.
 pub(crate) fn provider(
     settings: &Settings,
-    place: MockPlace<'_>,
-    answered: u64,
+    (place, answered): (MockPlace<'_>, u64),
+    trace: Option<&Trace>,
 ) -> Result<Box<dyn Provider>, ProviderError> {
     match &settings.provider {
         ProviderSettings::Mock(script) => {
             Ok(Box::new(Mock::new(Script::load(script)?, place)?.after(answered)))
         }
-        ProviderSettings::OpenAi(endpoint) => {
-            let config = OpenAiConfig { role: place.role.to_owned(), ..endpoint.config() };
-            Ok(Box::new(OpenAi::new(config)?))
+        ProviderSettings::OpenAi(endpoint) => client(endpoint, place.role, trace),
+    }
+}
+
+/// A client of the endpoint; a trace is told to it, unless its own headers say otherwise.
+fn client(
+    endpoint: &Endpoint,
+    role: &str,
+    trace: Option<&Trace>,
+) -> Result<Box<dyn Provider>, ProviderError> {
+    let mut config = OpenAiConfig { role: role.to_owned(), ..endpoint.config() };
+    for (name, value) in trace.into_iter().flat_map(Trace::headers) {
+        if !config.headers.keys().any(|header| header.eq_ignore_ascii_case(&name)) {
+            config.headers.insert(name, value);
         }
     }
+    Ok(Box::new(OpenAi::new(config)?))
+}
+
+/// Who is asked for the fields of an answer that is none.
+fn extractor(site: &Site<'_>, role: &str) -> Result<Option<Extractor>, ProviderError> {
+    let Some((endpoint, model)) = &site.settings.extract else { return Ok(None) };
+    Ok(Some(Extractor { provider: client(endpoint, role, site.trace)?, model: model.clone() }))
 }
 
 /// A run before its first turn, or before its next one.
 struct Opened {
     toolbox: Toolbox,
     tools: Vec<ToolDeclaration>,
+    outputs: Arc<Recorded>,
     journal: Journal,
     stood: Stood,
 }
@@ -252,13 +314,14 @@ struct Opened {
 fn begin(context: &RoleContext, site: &Site<'_>) -> Result<Opened, RunError> {
     let sessions = journals_dir(site.home);
     let name = Name { thread: context.thread, head: context.head, session: ThreadId::new((site.clock)()) };
-    let toolbox = toolbox(site, site.settings.tools.clone(), name.spool_dir(&sessions))?;
+    let outputs = recorded(site);
+    let toolbox = toolbox(site, site.settings.tools.clone(), (name.spool_dir(&sessions), &outputs))?;
     let tools: Vec<ToolDeclaration> = toolbox.specs().iter().map(declare).collect();
     let conversation = converse(context, site, &toolbox)?;
     let failed = |source| RunError::Journal { dir: sessions.display().to_string(), source };
     let mut journal = Journal::create(&sessions, name).map_err(failed)?;
     first_lines(&mut journal, context, site, (&tools, &conversation)).map_err(failed)?;
-    Ok(Opened { toolbox, tools, journal, stood: Stood { conversation, ..Stood::default() } })
+    Ok(Opened { toolbox, tools, outputs, journal, stood: Stood::default() })
 }
 
 /// A run that was begun: its own tools, of which those can be called that are allowed now.
@@ -269,12 +332,13 @@ fn go_on(earlier: Earlier, site: &Site<'_>) -> Result<Opened, RunError> {
     }
     let mut names: Vec<String> = site.settings.tools.clone().unwrap_or_else(all_tools);
     names.retain(|name| tools.iter().any(|tool| tool.name == *name));
-    let toolbox = toolbox(site, Some(names), earlier.journal.spool_dir())?;
+    let outputs = recorded(site);
+    let toolbox = toolbox(site, Some(names), (earlier.journal.spool_dir(), &outputs))?;
     let dir = journals_dir(site.home).display().to_string();
     let set = (site.settings.describe(), site.sandbox.enforced());
     let failed = |source| RunError::Journal { dir, source };
     let (journal, stood) = earlier.go_on(&toolbox, set, site.clock).map_err(failed)?;
-    Ok(Opened { toolbox, tools, journal, stood })
+    Ok(Opened { toolbox, tools, outputs, journal, stood })
 }
 
 fn all_tools() -> Vec<String> {
@@ -289,22 +353,24 @@ fn open<'a>(
     watch: &'a mut dyn FnMut(Event<'_>),
 ) -> Result<(React<'a>, Ended), RunError> {
     let signals = Signals::install().map_err(RunError::Signals)?;
-    let Opened { toolbox, tools, journal, stood } = match earlier {
+    let Opened { toolbox, tools, outputs, journal, stood } = match earlier {
         Some(earlier) => {
-            watch(Event::Continued { turns: earlier.stood.spent.turns });
+            watch(Event::Continued { turns: earlier.stood.turns });
             go_on(earlier, site)?
         }
         None => begin(context, site)?,
     };
     (site.begun)();
+    let course = course(site, &tools, journal.entries());
     let now = Instant::now();
     let react = React {
         provider,
         toolbox: Arc::new(toolbox),
         tools,
-        conversation: stood.conversation,
+        started: now.checked_sub(course.spent.time).unwrap_or(now),
+        course,
         journal,
-        budget: Budget::replayed(site.settings.limits, &stood.granted),
+        outputs,
         model: &site.settings.model,
         sampling: &site.settings.sampling,
         schema: &context.schema,
@@ -312,8 +378,6 @@ fn open<'a>(
         watch,
         signals,
         clock: site.clock,
-        started: now.checked_sub(stood.spent.time).unwrap_or(now),
-        spent: stood.spent,
         stand: stood.stand,
     };
     Ok((react, stood.ended))
@@ -323,20 +387,34 @@ fn open<'a>(
 pub(crate) fn toolbox(
     site: &Site<'_>,
     allow: Option<Vec<String>>,
-    spool_dir: PathBuf,
+    (spool_dir, outputs): (PathBuf, &Arc<Recorded>),
 ) -> Result<Toolbox, ToolboxError> {
     Toolbox::open(ToolboxConfig {
         root: site.workspace.to_owned(),
         allow,
         writable: site.settings.narrowing.writable.clone(),
         spool_dir,
-        outputs: Arc::new(Recorded { root: site.store.root().to_owned(), clock: site.clock }),
+        outputs: outputs.clone(),
         hidden_env: site.settings.secrets().values(),
         env: site.env.clone(),
         allow_git_programs: site.settings.sandbox.git_programs,
         limits: uwf_tools::Limits::default(),
         sandbox: Arc::clone(site.sandbox),
     })
+}
+
+pub(crate) fn recorded(site: &Site<'_>) -> Arc<Recorded> {
+    Arc::new(Recorded { root: site.store.root().to_owned(), clock: site.clock })
+}
+
+/// How far a run has come of which this happened.
+pub(crate) fn course(site: &Site<'_>, tools: &[ToolDeclaration], entries: &[Entry]) -> Course {
+    let text = |tool: &ToolDeclaration| tool.description.len() + tool.parameters.to_string().len();
+    let declared = tools.iter().map(text).sum();
+    let Settings { limits, context_window, prices, .. } = site.settings;
+    let mut course = Course::new(Budget::new(*limits), Window::new(*context_window, declared), *prices);
+    entries.iter().for_each(|entry| course.apply(entry));
+    course
 }
 
 /// The rules, the earlier visits and the task, as this role is told them.
@@ -389,19 +467,39 @@ fn unconfined(tools: &[ToolDeclaration], sandbox: &Sandbox) -> Option<Failure> {
 }
 
 /// Loops until a text is an answer; a text that is none is sent back with its errors.
-async fn answer(react: &mut React<'_>, context: &RoleContext) -> Result<Extracted, Stopped> {
+async fn answer(
+    react: &mut React<'_>,
+    context: &RoleContext,
+    mut extractor: Option<&mut Extractor>,
+) -> Result<Extracted, Stopped> {
     loop {
         let text = react.until_text().await?;
+        let corrections = react.course.corrections;
         let error = match frontmatter::extract(&text, &context.schema, context.role.frontmatter) {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        let corrections = react.stand.corrections;
-        if corrections == correct::MAX || matches!(error, ExtractError::Schema(_)) {
+        let unusable = matches!(error, ExtractError::Schema(_));
+        if corrections == correct::MAX || unusable {
+            let extractor = extractor.take().filter(|_| !unusable);
+            if let Some(answer) = last_resort(react, context, (extractor, &text)).await? {
+                return Ok(answer);
+            }
             return Err(Stopped::Refused { corrections, error, text });
         }
-        react.stand.corrections += 1;
-        react.say(correct::turn(&error, &context.schema, react.stand.corrections)?)?;
+        react.say(correct::turn(&error, &context.schema, corrections + 1)?)?;
+    }
+}
+
+/// What another model makes of the last text, where one is configured.
+async fn last_resort(
+    react: &mut React<'_>,
+    context: &RoleContext,
+    (extractor, text): (Option<&mut Extractor>, &str),
+) -> Result<Option<Extracted>, Stopped> {
+    match extractor {
+        Some(extractor) => extractor.extract(react, text, (&context.schema, context.role.frontmatter)).await,
+        None => Ok(None),
     }
 }
 
@@ -433,7 +531,9 @@ fn record(
         context,
         &Finished {
             session: react.journal.session(),
-            assembled: react.conversation.assembled(),
+            assembled: react.course.conversation.assembled(),
+            cost: react.course.sums().2,
+            trace: site.trace.map(Trace::id),
             entries: react.journal.entries(),
             workspace: &workspace,
             outcome,

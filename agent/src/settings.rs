@@ -5,6 +5,7 @@
 //! else; keys are held as secrets and appear in no description of the settings.
 
 mod begun;
+mod extract;
 mod origins;
 
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
-use uwf_engine::config::{self, Config, ConfigError};
+use uwf_engine::config::{self, Config, ConfigError, ProviderConfig};
 use uwf_engine::{Env, Workflow};
 
 use uwf_tools::sandbox::Level;
@@ -23,6 +24,7 @@ use uwf_tools::sandbox::Level;
 use crate::budget::Limits;
 use crate::confinement::{FileSandbox, SandboxSettings};
 use crate::narrowing::{Narrowing, NarrowingError, Narrowings};
+use crate::prices::{Prices, Usd};
 use crate::provider::message::Sampling;
 use crate::provider::{EchoReasoning, IDLE, OpenAiConfig, RetryPolicy};
 use crate::secrets::{Secrets, sounds_secret};
@@ -44,6 +46,8 @@ pub(crate) struct Flags {
     pub max_tokens: Option<u64>,
     /// `--timeout`.
     pub timeout: Option<Duration>,
+    /// `--max-cost`.
+    pub max_cost: Option<f64>,
     /// `--tools`.
     pub tools: Option<Vec<String>>,
     /// `--sandbox`.
@@ -61,10 +65,16 @@ pub(crate) struct Settings {
     pub provider: ProviderSettings,
     /// The model's name as the endpoint knows it.
     pub model: String,
+    /// Who is asked for the fields of an answer that is none.
+    pub extract: Option<(Endpoint, String)>,
     /// How to sample.
     pub sampling: Sampling,
     /// What may be spent.
     pub limits: Limits,
+    /// What the model costs, where that is configured.
+    pub prices: Option<Prices>,
+    /// The model's window, in tokens.
+    pub context_window: u64,
     /// The tools to offer; `None` is all.
     pub tools: Option<Vec<String>>,
     /// What is taken away from single roles.
@@ -133,6 +143,17 @@ pub enum SettingsError {
     /// Nothing says which model.
     #[error("no model is configured: nothing says which endpoint and model to use")]
     NoModel,
+    /// `modelOverrides.extract` of `config.yaml` names no model of it.
+    #[error("config.yaml: modelOverrides.extract: there is no model {0}, or it has no provider")]
+    NoExtractModel(String),
+    /// A limit in money for a model whose price nobody knows.
+    #[error("a limit of {limit} is set, and there is no price for the model {model}")]
+    NoPrice {
+        /// The limit.
+        limit: Usd,
+        /// The model, as the endpoint knows it.
+        model: String,
+    },
     /// A base URL that cannot be used; it is not shown where it may hold a password.
     #[error("the base URL {0}")]
     BaseUrl(String),
@@ -149,6 +170,10 @@ impl SettingsError {
                 "connect one with `uwf setup`, pass --base-url and --model, \
                  or use --mock FILE to run without a model",
             ),
+            SettingsError::NoPrice { .. } => Some(
+                "write it into $UWF_HOME/agents/builtin.yaml, in USD per million tokens: \
+                 prices: { MODEL: { input: 0.25, output: 2, cachedInput: 0.025 } }",
+            ),
             SettingsError::BaseUrl(_) => Some("a base URL looks like https://api.openai.com/v1"),
             SettingsError::NoKey(_) => Some("set the variable, or change apiKeyEnv"),
             _ => None,
@@ -162,6 +187,8 @@ impl SettingsError {
 struct File {
     provider: Option<FileProvider>,
     model: Option<String>,
+    context_window: Option<u64>,
+    prices: BTreeMap<String, Prices>,
     budget: FileBudget,
     roles: BTreeMap<String, Value>,
     sandbox: FileSandbox,
@@ -193,7 +220,11 @@ struct FileBudget {
     turns: Option<u64>,
     tokens: Option<u64>,
     seconds: Option<u64>,
+    usd: Option<f64>,
 }
+
+/// The window of a model of which nothing is said, in tokens.
+const CONTEXT_WINDOW: u64 = 128_000;
 
 impl Settings {
     /// Puts the settings together. `home` is `$UWF_HOME`.
@@ -205,18 +236,40 @@ impl Settings {
         let mut file = File::load(&path)?;
         let roles = Narrowings::read(std::mem::take(&mut file.roles))?;
         let limits = limits(&flags, &file.budget);
+        let context_window = file.context_window.unwrap_or(CONTEXT_WINDOW);
+        let prices = std::mem::take(&mut file.prices);
         let user = env.get("HOME").map(Path::new);
         let sandbox = SandboxSettings::new(flags.sandbox, flags.allow_network, &file.sandbox, user).map_err(
             |message| SettingsError::Invalid { path: path.display().to_string(), line: None, message },
         )?;
-        let (provider, model) = match flags.mock {
+        let (provider, model, extract) = match flags.mock {
             Some(script) => {
-                (ProviderSettings::Mock(script), flags.model.unwrap_or_else(|| "mock".to_owned()))
+                (ProviderSettings::Mock(script), flags.model.unwrap_or_else(|| "mock".to_owned()), None)
             }
-            None => endpoint(&flags, file, env, home)?,
+            None => {
+                let config = config::load(home)?;
+                let (endpoint, model) = endpoint(&flags, file, env, &config)?;
+                let extract = extract::endpoint(&config, env, &endpoint)?;
+                (ProviderSettings::OpenAi(endpoint), model, extract)
+            }
         };
-        let (sampling, tools, narrowing) = (flags.sampling, flags.tools, Narrowing::default());
-        Ok(Settings { provider, model, sampling, limits, tools, roles, narrowing, sandbox })
+        let prices = prices.get(&model).copied();
+        if let (Some(limit), None) = (limits.usd, prices) {
+            return Err(SettingsError::NoPrice { limit, model });
+        }
+        Ok(Settings {
+            provider,
+            model,
+            extract,
+            sampling: flags.sampling,
+            limits,
+            prices,
+            context_window,
+            tools: flags.tools,
+            roles,
+            narrowing: Narrowing::default(),
+            sandbox,
+        })
     }
 
     /// The settings with what is taken away from `role`.
@@ -250,12 +303,15 @@ impl Settings {
             0 => json!(time.as_secs()),
             _ => json!(time.as_secs_f64()),
         });
-        let (turns, tokens) = (self.limits.turns, self.limits.tokens);
+        let Limits { turns, tokens, usd, .. } = self.limits;
         json!({
             "provider": provider,
             "model": self.model,
+            "extract": self.extract.as_ref().map(|(_, model)| model),
             "sampling": self.sampling,
-            "budget": {"turns": turns, "tokens": tokens, "seconds": seconds},
+            "contextWindow": self.context_window,
+            "prices": self.prices,
+            "budget": {"turns": turns, "tokens": tokens, "seconds": seconds, "usd": usd},
             "tools": self.tools,
             "role": self.narrowing,
             "sandbox": self.sandbox.describe(),
@@ -265,7 +321,12 @@ impl Settings {
     /// What must never be shown, recorded or handed to a command.
     pub(crate) fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::default();
-        if let ProviderSettings::OpenAi(Endpoint { base_url, api_key, headers, .. }) = &self.provider {
+        let main = match &self.provider {
+            ProviderSettings::OpenAi(endpoint) => Some(endpoint),
+            ProviderSettings::Mock(_) => None,
+        };
+        let extract = self.extract.as_ref().map(|(endpoint, _)| endpoint);
+        for Endpoint { base_url, api_key, headers, .. } in main.into_iter().chain(extract) {
             api_key.iter().for_each(|key| secrets.add(key.expose_secret()));
             headers.iter().filter(|(name, _)| sounds_secret(name)).for_each(|(_, value)| secrets.add(value));
             let url = reqwest::Url::parse(base_url).ok();
@@ -282,6 +343,7 @@ fn limits(flags: &Flags, file: &FileBudget) -> Limits {
         turns: flags.max_turns.or(file.turns).unwrap_or(default.turns),
         tokens: flags.max_tokens.or(file.tokens),
         time: flags.timeout.or(file.seconds.map(Duration::from_secs)).or(default.time),
+        usd: flags.max_cost.or(file.usd).map(Usd::dollars),
     }
 }
 
@@ -309,14 +371,13 @@ fn endpoint(
     flags: &Flags,
     file: File,
     env: &Env,
-    home: &Path,
-) -> Result<(ProviderSettings, String), SettingsError> {
-    let config = config::load(home)?;
+    config: &Config,
+) -> Result<(Endpoint, String), SettingsError> {
     let wanted = flags.model.clone().or_else(|| env.text("UWF_MODEL").map(str::to_owned));
     let File { provider, model: file_model, .. } = file;
     let (configured, model) = match provider {
         Some(provider) => (Some(provider), wanted.or(file_model)),
-        None => from_config(&config, wanted.or(file_model)),
+        None => from_config(config, wanted.or(file_model)),
     };
     let base_url = flags.base_url.clone().or_else(|| env.text("UWF_BASE_URL").map(str::to_owned));
     let configured_url = configured.as_ref().map(|provider| provider.base_url.clone());
@@ -344,7 +405,7 @@ fn endpoint(
         idle: configured.idle_seconds.map_or(IDLE, Duration::from_secs),
         retry: configured.retry.policy(),
     };
-    Ok((ProviderSettings::OpenAi(endpoint), model.ok_or(SettingsError::NoModel)?))
+    Ok((endpoint, model.ok_or(SettingsError::NoModel)?))
 }
 
 /// `config.yaml`'s models: the wanted one if it is an alias there, else the one for agents, else the default. A name
@@ -361,7 +422,7 @@ fn from_config(config: &Config, wanted: Option<String>) -> (Option<FileProvider>
 }
 
 /// A provider of `config.yaml`.
-fn provided(provider: &config::ProviderConfig) -> FileProvider {
+fn provided(provider: &ProviderConfig) -> FileProvider {
     FileProvider {
         base_url: provider.base_url.clone(),
         api_key: provider.api_key.clone().map(SecretString::from),
@@ -381,6 +442,16 @@ fn key(
     if let Some(key) = env.text("UWF_API_KEY") {
         return Ok(Some(secret(key)));
     }
+    configured_key(env, host, configured)
+}
+
+/// The key that is configured for this very host; `OPENAI_API_KEY` is OpenAI's.
+fn configured_key(
+    env: &Env,
+    host: &str,
+    configured: Option<&FileProvider>,
+) -> Result<Option<SecretString>, SettingsError> {
+    let secret = |text: &str| SecretString::from(text.trim().to_owned());
     if let Some(key) = configured.and_then(|provider| provider.api_key.as_ref()) {
         return Ok(Some(secret(key.expose_secret())));
     }
@@ -435,6 +506,11 @@ fn shape() -> Value {
         "echoReasoning": {"enum": ["auto", "never", "with-tool-calls", "always"]},
         "idleSeconds": some, "retry": closed(json!({"tries": some, "seconds": count})),
     });
+    let amount = json!({"type": "number", "minimum": 0});
+    let prices = json!({
+        "type": "object", "required": ["input", "output"], "additionalProperties": false,
+        "properties": {"input": amount, "output": amount, "cachedInput": amount},
+    });
     let paths = json!({"type": "array", "items": text});
     let sandbox = json!({
         "level": {"enum": ["strict", "best-effort", "off"]}, "network": flag, "writable": paths, "readable": paths,
@@ -443,7 +519,9 @@ fn shape() -> Value {
     record(json!({
         "provider": {"type": "object", "required": ["baseUrl"], "properties": provider},
         "model": text,
-        "budget": record(json!({"turns": count, "tokens": count, "seconds": count})),
+        "contextWindow": {"type": "integer", "minimum": 1000},
+        "prices": {"type": "object", "additionalProperties": prices},
+        "budget": record(json!({"turns": count, "tokens": count, "seconds": count, "usd": amount})),
         "sandbox": closed(sandbox),
         "roles": {"type": "object", "additionalProperties": {"type": "object"}},
     }))

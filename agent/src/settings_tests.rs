@@ -151,3 +151,42 @@ fn patience_and_retries_are_settings_of_the_provider() {
         assert!(file(wrong).load(Flags::default(), &[]).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn prices_and_the_window_are_read_and_a_limit_in_money_needs_a_price() {
+    let home = Home::new(&[(
+        "agents/builtin.yaml",
+        "model: m\nprovider: { baseUrl: http://h/v1 }\ncontextWindow: 32000\nprices: { m: { input: 1, output: 2.5, cachedInput: 0.1 } }\nbudget: { usd: 0.5 }\n",
+    )]);
+    let settings = home.load(Flags::default(), &[]).unwrap();
+    assert_eq!(settings.context_window, 32_000);
+    assert_eq!(settings.prices.unwrap().cached_input, Some(0.1));
+    assert_eq!(settings.limits.usd, Some(Usd::dollars(0.5)));
+    let flags = Flags { model: Some("other".into()), max_cost: Some(2.0), ..Flags::default() };
+    let error = home.load(flags, &[]).unwrap_err();
+    assert_eq!(error.to_string(), "a limit of $2.00 is set, and there is no price for the model other");
+    let wrong = Home::new(&[("agents/builtin.yaml", "prices: { m: { input: -1, output: cheap } }\n")]);
+    let error = wrong.load(Flags::default(), &[]).unwrap_err().to_string();
+    assert!(error.contains("prices.m.input") && error.contains("prices.m.output"), "{error}");
+}
+
+#[test]
+fn the_extract_model_has_its_own_endpoint_and_key() {
+    let config = format!("{CONFIG}modelOverrides: {{ extract: small }}\n");
+    let home = Home::new(&[("agents/builtin.yaml", BUILTIN), ("config.yaml", &config)]);
+    let of =
+        |env: &[(&str, &str)]| home.load(Flags::default(), env).map(|settings| settings.extract.unwrap());
+    let (endpoint, model) = of(&[("B_KEY", "of-b"), ("UWF_API_KEY", "of-this-run")]).unwrap();
+    assert_eq!((endpoint.base_url.as_str(), model.as_str()), ("https://b.example/v1", "small-1"));
+    assert_eq!(key(&endpoint), Some("of-b"), "the run's own key is not for another host");
+    assert!(matches!(of(&[]), Err(SettingsError::NoKey(_))));
+    let settings = home.load(Flags::default(), &[("B_KEY", "of-b-long")]).unwrap();
+    assert_eq!(settings.secrets().clean("of-b-long"), "***");
+    let mock = Flags { mock: Some("s.yaml".into()), ..Flags::default() };
+    assert!(home.load(mock, &[]).unwrap().extract.is_none(), "a scripted run asks nobody");
+    let missing = format!("{CONFIG}modelOverrides: {{ extract: smal }}\n");
+    let home = Home::new(&[("agents/builtin.yaml", BUILTIN), ("config.yaml", &missing)]);
+    assert!(home.load(Flags::default(), &[]).unwrap_err().to_string().contains("no model smal"));
+    let off = Home::new(&[("agents/builtin.yaml", BUILTIN), ("config.yaml", CONFIG)]);
+    assert!(off.load(Flags::default(), &[]).unwrap().extract.is_none());
+}

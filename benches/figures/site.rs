@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 pub(crate) const UWF: &str = env!("CARGO_BIN_EXE_uwf");
 pub(crate) const AGENT: &str = env!("CARGO_BIN_EXE_uwf-builtin");
@@ -34,9 +35,14 @@ impl Site {
         let site = Site { dir: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
         fs::create_dir(site.dir().join("work")).unwrap();
         site.write("w.yaml", WORKFLOW);
+        site.write("work/notes.txt", "a line of a file that is read again and again\n");
         site.write("answer.yaml", &format!("turns:\n{ANSWER}"));
-        let call = "  - tool_calls: [{ name: grep, arguments: { pattern: worker } }]\n";
-        site.write("calls.yaml", &format!("turns:\n{}{ANSWER}", call.repeat(20)));
+        // None like another: a run in circles is ended.
+        let call = |n| {
+            format!("  - tool_calls: [{{ name: grep, arguments: {{ pattern: worker, context: {n} }} }}]\n")
+        };
+        let calls: String = (0..20).map(call).collect();
+        site.write("calls.yaml", &format!("turns:\n{calls}{ANSWER}"));
         site
     }
 
@@ -107,12 +113,18 @@ impl Site {
         let thread = self.thread();
         let args = [thread.as_str(), "worker", "--prompt", "Answer.", "--mock", &script];
         let mut child = self.agent(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        self.peak_memory(&mut child, Duration::ZERO)
+    }
+
+    /// The largest resident set of a process until it ends, in KiB; looked at so often.
+    pub(crate) fn peak_memory(&self, child: &mut Child, every: Duration) -> u64 {
         let status = format!("/proc/{}/status", child.id());
         let mut peak = 0;
         while child.try_wait().unwrap().is_none() {
             let text = fs::read_to_string(&status).unwrap_or_default();
             let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
             peak = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(peak);
+            std::thread::sleep(every);
         }
         peak
     }

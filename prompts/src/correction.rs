@@ -19,7 +19,9 @@ const GOT: usize = 300;
 /// `attempt` counts from 1 to `of`.
 pub fn correction(view: &CorrectionView<'_>, attempt: usize, of: usize) -> Result<String, PromptError> {
     let (schema, status) = match *view {
-        CorrectionView::NoFrontmatter { schema } | CorrectionView::BadYaml { schema, .. } => (schema, None),
+        CorrectionView::NoFrontmatter { schema }
+        | CorrectionView::NotMapping { schema, .. }
+        | CorrectionView::BadYaml { schema, .. } => (schema, None),
         CorrectionView::Violations { schema, status, .. }
         | CorrectionView::Placeholder { schema, status, .. } => (schema, status),
     };
@@ -31,6 +33,12 @@ pub fn correction(view: &CorrectionView<'_>, attempt: usize, of: usize) -> Resul
 #[derive(Default, Serialize)]
 pub(crate) struct NoFrontmatter {}
 context!(NoFrontmatter, "correction_no_frontmatter");
+
+#[derive(Default, Serialize)]
+pub(crate) struct NotMapping<'a> {
+    got: &'a str,
+}
+context!(NotMapping<'_>, "correction_not_mapping");
 
 #[derive(Default, Serialize)]
 pub(crate) struct BadYaml<'a> {
@@ -78,6 +86,7 @@ context!(Again, "correction_again");
 fn render_errors(view: &CorrectionView<'_>) -> Result<String, PromptError> {
     match *view {
         CorrectionView::NoFrontmatter { .. } => render(&NoFrontmatter {}),
+        CorrectionView::NotMapping { got, .. } => render(&NotMapping { got }),
         CorrectionView::BadYaml { line, column, message, yaml, .. } => {
             render(&BadYaml { line, column, message, excerpt: excerpt(yaml, line) })
         }

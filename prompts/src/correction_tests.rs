@@ -9,6 +9,16 @@ fn no_frontmatter() {
 }
 
 #[test]
+fn what_is_no_mapping_is_told_what_it_is() {
+    let view = CorrectionView::NotMapping { got: "a list", schema: &samples::flat() };
+    let text = correction(&view, 1, 2).unwrap();
+    assert!(text.starts_with(
+        "Your answer was refused: what stands between the `---` lines is a list, expected fields"
+    ));
+    assert!(text.contains("<example>\n---\n$status:"), "{text}");
+}
+
+#[test]
 fn bad_yaml_shows_the_line() {
     let schema = samples::variants();
     let bad = |line| CorrectionView::BadYaml {

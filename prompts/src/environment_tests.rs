@@ -1,5 +1,5 @@
 use super::*;
-use crate::{correction, opening, run, system};
+use crate::{correction, extraction, opening, run, system};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -35,12 +35,19 @@ fn each_template_uses_exactly_the_names_it_is_given() {
         check::<run::Deadline<'_>>(),
         check::<run::Grace<'_>>(),
         check::<run::Question<'_>>(),
+        check::<run::Repeated<'_>>(),
+        check::<run::LeftOut<'_>>(),
+        check::<run::Summarise>(),
+        check::<run::Summary<'_>>(),
         check::<correction::NoFrontmatter>(),
+        check::<correction::NotMapping<'_>>(),
         check::<correction::BadYaml<'_>>(),
         check::<correction::Violations>(),
         check::<correction::Violation<'_>>(),
         check::<correction::Placeholder>(),
         check::<correction::Again>(),
+        check::<extraction::Extraction>(),
+        check::<extraction::ExtractionOf>(),
     ]);
     let sentences = ["interrupted", "missing_empty", "missing_only_reasoning", "missing_tool_call"];
     let known: BTreeSet<String> =

@@ -11,6 +11,9 @@
 //! | a budget nearly or quite used | [`deadline`], [`grace`] |
 //! | a call that an interruption cut off | [`INTERRUPTED`] |
 //! | a question about work that is over | [`question`] |
+//! | the same call again and again | [`repeated`] |
+//! | a conversation that grows too long | [`left_out`]; when that is not enough, [`summarise`] and then [`summary`] |
+//! | an answer that is none, told to another model | [`extraction`], [`extraction_of`] |
 //! | an answer that was refused | [`correction`], after [`copied_placeholder`] for one that copies the skeleton |
 //!
 //! Who may give orders: the person (task) and the workflow's author (role, schema, edge prompt) stand in the text as
@@ -18,6 +21,7 @@
 
 mod correction;
 mod environment;
+mod extraction;
 mod fields;
 mod opening;
 mod quote;
@@ -29,14 +33,17 @@ mod views;
 
 pub use correction::correction;
 pub use environment::PromptError;
+pub use extraction::{extraction, extraction_of};
 pub use fields::{Field, Form, fields};
 pub use opening::{continuation, opening};
-pub use run::{INTERRUPTED, deadline, grace, missing, nudge, question};
+pub use run::{
+    INTERRUPTED, deadline, grace, left_out, missing, nudge, question, repeated, summarise, summary,
+};
 pub use skeleton::{copied_placeholder, placeholders};
 pub use system::system;
 pub use views::{
-    ContinuationView, CorrectionView, DeadlineView, GraceView, NudgeView, OpeningView, RoleView, StepView,
-    SystemView, ViolationView, WorkspaceView,
+    ContinuationView, CorrectionView, DeadlineView, GraceView, LeftOutView, NudgeView, OpeningView,
+    RepeatedView, RoleView, StepView, SystemView, ViolationView, WorkspaceView,
 };
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use crate::environment::{PromptError, context, render};
 use crate::fields::fields;
 use crate::system::example;
-use crate::views::{DeadlineView, GraceView, NudgeView};
+use crate::views::{DeadlineView, GraceView, LeftOutView, NudgeView, RepeatedView};
 use serde::Serialize;
 
 /// What can be missing from a text that is no answer: whole sentences for [`NudgeView::missing`].
@@ -29,13 +29,30 @@ pub fn nudge(view: &NudgeView<'_>) -> Result<String, PromptError> {
 
 /// A budget runs out: how much is left, and to come to an end; from 95 % on, to answer now.
 pub fn deadline(view: &DeadlineView<'_>) -> Result<String, PromptError> {
-    render(&Deadline {
-        used: view.used,
-        total: view.total,
-        left: view.total.saturating_sub(view.used),
-        unit: view.unit,
-        last: u128::from(view.used) * 100 >= u128::from(view.total) * 95,
-    })
+    let DeadlineView { used, total, left, last } = *view;
+    render(&Deadline { used, total, left, last })
+}
+
+/// The same call came again and again with the same result: to do something else.
+pub fn repeated(view: &RepeatedView<'_>) -> Result<String, PromptError> {
+    let RepeatedView { tool, times, ends_at } = *view;
+    render(&Repeated { tool, times, ends_at })
+}
+
+/// What stands in the place of an old tool result.
+pub fn left_out(view: &LeftOutView<'_>) -> Result<String, PromptError> {
+    let LeftOutView { hash, lines, readable } = *view;
+    render(&LeftOut { hash, lines, readable })
+}
+
+/// The conversation grows too long: the model is to sum up its work.
+pub fn summarise() -> Result<String, PromptError> {
+    render(&Summarise {})
+}
+
+/// What stands in the place of what was summed up.
+pub fn summary(text: &str) -> Result<String, PromptError> {
+    render(&Summary { text: text.trim() })
 }
 
 /// The budget has run out: one turn without tools, which must be the final answer.
@@ -67,13 +84,38 @@ context!(Nudge<'_>, "nudge");
 
 #[derive(Default, Serialize)]
 pub(crate) struct Deadline<'a> {
-    used: u64,
-    total: u64,
-    left: u64,
-    unit: &'a str,
+    used: &'a str,
+    total: &'a str,
+    left: &'a str,
     last: bool,
 }
 context!(Deadline<'_>, "deadline");
+
+#[derive(Default, Serialize)]
+pub(crate) struct Repeated<'a> {
+    tool: &'a str,
+    times: usize,
+    ends_at: usize,
+}
+context!(Repeated<'_>, "repeated");
+
+#[derive(Default, Serialize)]
+pub(crate) struct LeftOut<'a> {
+    hash: &'a str,
+    lines: usize,
+    readable: bool,
+}
+context!(LeftOut<'_>, "left_out");
+
+#[derive(Default, Serialize)]
+pub(crate) struct Summarise {}
+context!(Summarise, "summarise");
+
+#[derive(Default, Serialize)]
+pub(crate) struct Summary<'a> {
+    text: &'a str,
+}
+context!(Summary<'_>, "summary");
 
 #[derive(Default, Serialize)]
 pub(crate) struct Grace<'a> {

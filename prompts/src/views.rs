@@ -97,12 +97,36 @@ pub struct NudgeView<'a> {
 /// A budget that runs out; see [`deadline`](crate::deadline).
 #[derive(Clone, Copy, Debug)]
 pub struct DeadlineView<'a> {
-    /// How much is used, in `unit`s.
-    pub used: u64,
-    /// The whole budget, in `unit`s.
-    pub total: u64,
-    /// `turns`, `tokens`, `seconds` …, in the plural.
-    pub unit: &'a str,
+    /// How much is used: `48`, `$0.40`.
+    pub used: &'a str,
+    /// The whole budget, with its unit: `60 turns`, `$0.50`.
+    pub total: &'a str,
+    /// How much is left: `12`, `$0.10`.
+    pub left: &'a str,
+    /// Whether it is so near its end that the answer is due.
+    pub last: bool,
+}
+
+/// The same call again and again; see [`repeated`](crate::repeated).
+#[derive(Clone, Copy, Debug)]
+pub struct RepeatedView<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// How often the same came.
+    pub times: usize,
+    /// How often it may come before the run ends.
+    pub ends_at: usize,
+}
+
+/// A tool result that is left out of the conversation; see [`left_out`](crate::left_out).
+#[derive(Clone, Copy, Debug)]
+pub struct LeftOutView<'a> {
+    /// The name under which it can be read again.
+    pub hash: &'a str,
+    /// How many lines it has.
+    pub lines: usize,
+    /// Whether there is a tool to read it with.
+    pub readable: bool,
 }
 
 /// A budget that has run out; see [`grace`](crate::grace).
@@ -123,7 +147,14 @@ pub enum CorrectionView<'a> {
         /// The JSON Schema of the role's frontmatter.
         schema: &'a Value,
     },
-    /// The text between the `---` lines is no YAML mapping.
+    /// There is YAML between the `---` lines, but no fields.
+    NotMapping {
+        /// What it is instead: `a list`, `a single value`, `empty`.
+        got: &'a str,
+        /// The JSON Schema of the role's frontmatter.
+        schema: &'a Value,
+    },
+    /// The text between the `---` lines is no YAML.
     BadYaml {
         /// Line in `yaml`, from 1.
         line: usize,

@@ -69,8 +69,8 @@ fn reply(turn: usize) -> String {
             };
             format!(
                 r#"{{"content": "Look {turn}.", "reasoning_content": "hm", "tool_calls": [{}, {}]}}"#,
-                call(0, r#"{\"path\": \".\"}"#),
-                call(1, r#"{\"path\": "#)
+                call(0, &format!(r#"{{\"depth\": {turn}}}"#)),
+                call(1, &format!(r#"{{\"path\": {turn}"#))
             )
         }
     };

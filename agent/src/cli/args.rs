@@ -23,6 +23,10 @@ A visit that was interrupted goes on where it stopped; one that was finished giv
 Files: $UWF_HOME (default ~/.uwf) holds agents/builtin.yaml and config.yaml; $OCAS_HOME (default ~/.ocas) the store.
 Environment: UWF_MODEL, UWF_BASE_URL, UWF_API_KEY; OPENAI_API_KEY goes to api.openai.com alone.
   UWF_BUILTIN_ALLOW_SHELL=1 takes what sandbox there is where the strict one cannot be enforced.
+  TRACEPARENT (W3C Trace Context) is handed on to the endpoint and to commands.
+Events (--events), each with `event` and `at` (ms since the epoch): run.started, turn.started,
+  message.delta, retry, turn.finished, tool.started, tool.finished, budget.warning, message.sent,
+  context.shrunk, run.finished.
 Exit: 0 when a reply was printed; 1 you can mend it; 2 usage; 70 a bug of ours; 130/143 ended by a signal.";
 
 const RUN_USAGE: &str = "\
@@ -190,6 +194,9 @@ pub(super) struct RunOptions {
     /// Wall time at most, such as 90s or 20m (default 1h)
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(super) timeout: Option<Duration>,
+    /// What the model may cost at most, in USD; needs its prices in agents/builtin.yaml (default: no limit)
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub(super) max_cost: Option<f64>,
     /// Offer these tools alone
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(super) tools: Option<Vec<String>>,
@@ -199,12 +206,25 @@ pub(super) struct RunOptions {
     /// Let commands use the network
     #[arg(long)]
     pub(super) allow_network: bool,
+    /// Add what happens to this file, one JSON object a line; - is stderr
+    #[arg(long, value_name = "FILE")]
+    pub(super) events: Option<PathBuf>,
     /// Sampling temperature (default: the endpoint's)
     #[arg(long, value_name = "0..2")]
     pub(super) temperature: Option<f64>,
     /// Reasoning effort, such as low or high (default: the endpoint's)
     #[arg(long, value_name = "EFFORT")]
     pub(super) reasoning_effort: Option<String>,
+}
+
+/// An amount of money: not less than nothing.
+fn dollars(text: &str) -> Result<f64, String> {
+    let amount: f64 = text.trim_start_matches('$').parse().map_err(|_| "expected an amount such as 0.50")?;
+    if amount.is_finite() && amount >= 0.0 {
+        Ok(amount)
+    } else {
+        Err("expected an amount of 0 or more".into())
+    }
 }
 
 /// How much of the sandbox must be there.
@@ -279,6 +299,7 @@ impl AgentArgs {
             || mode.is_some()
             || *fresh
             || *reply != ReplyForm::Json
+            || run.events.is_some()
             || run.flags() != Flags::default()
     }
 }
@@ -294,12 +315,14 @@ impl RunOptions {
             max_turns: self.max_turns,
             max_tokens: self.max_tokens,
             timeout: self.timeout,
+            max_cost: self.max_cost,
             tools: self.tools.clone(),
             sandbox: self.sandbox.map(SandboxLevel::level),
             allow_network: self.allow_network,
             sampling: Sampling {
                 temperature: self.temperature,
                 reasoning_effort: self.reasoning_effort.clone(),
+                json_object: false,
             },
         }
     }

@@ -4,6 +4,7 @@ use uwf_engine::Hash;
 use uwf_engine::cli::{Failure, OK, Session};
 
 use super::args::{AgentArgs, Mode};
+use super::events::EventLog;
 use super::failure::usage;
 use super::run::{Bench, Bounds};
 use crate::ask::{self, Question};
@@ -31,7 +32,9 @@ fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, Failure
     let bench = Bench::open(session)?;
     let settings = ask::settings(&bench.settings(&args.run, None, session)?, bench.store(), &detail)?;
     let workspace = session.directory(None)?;
-    let bounds = Bounds { settings: &settings, workspace: &workspace, stand_alone: true, begun: &|| () };
+    let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
+    let bounds =
+        Bounds { settings: &settings, workspace: &workspace, stand_alone: true, begun: &|| (), events };
     let answer = bench.confined(bounds, session, async |site, tell| ask::ask(&question, site, tell).await)?;
     Ok(answer?)
 }

@@ -5,10 +5,14 @@
 mod again;
 mod args;
 mod ask;
+mod audience;
 mod doctor;
+mod events;
 mod failure;
 mod progress;
 mod run;
+#[cfg(feature = "otel")]
+mod traces;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,6 +23,7 @@ use uwf_engine::cli::{Failure, OK, Process, Session, in_process, pages};
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 
 use self::args::{AgentArgs, Cli, Command, MockServerArgs, ReplyForm};
+use self::events::EventLog;
 use self::failure::{unknown_command, usage};
 use self::run::{Bench, Run};
 use crate::journal::{Prompt, Wanted};
@@ -84,11 +89,12 @@ fn play(
         return Ok(reply);
     }
     let settings = bench.settings(&args.run, earlier.as_ref(), session)?;
+    let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
     let workspace = earlier.as_ref().map(|earlier| PathBuf::from(earlier.begun().workspace));
     let workspace = session.directory(workspace.as_deref())?;
     let stand_alone = earlier.as_ref().is_some_and(|earlier| earlier.begun().stand_alone);
     let instead_of = args.fresh.then_some(&wanted);
-    let run = Run { request, workspace: &workspace, settings, earlier, instead_of, stand_alone };
+    let run = Run { request, workspace: &workspace, settings, earlier, instead_of, stand_alone, events };
     bench.play(run, session)
 }
 

@@ -1,6 +1,7 @@
 //! What a run needs, gathered once, and the stand-alone form: a thread of its own, one role, the end.
 //! What an interruption left of it is found by `again`.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -13,8 +14,11 @@ use uwf_engine::{
 
 use super::again;
 use super::args::{RunArgs, RunOptions};
+use super::audience::Audience;
+use super::events::EventLog;
 use super::failure::usage;
-use super::progress;
+#[cfg(feature = "otel")]
+use super::traces::Traces;
 use crate::confinement::Confinement;
 use crate::journal::{Journals, Prompt, Wanted};
 use crate::react::Event;
@@ -22,6 +26,7 @@ use crate::record::Phase;
 use crate::resume::Earlier;
 use crate::role_run::{self, Site, role_run};
 use crate::settings::{Settings, SettingsError};
+use crate::trace::{self, Trace};
 
 /// Where a run finds its things.
 pub(super) struct Bench {
@@ -42,6 +47,8 @@ pub(super) struct Run<'a> {
     pub(super) instead_of: Option<&'a Wanted<'a>>,
     /// Whether we are the engine, too.
     pub(super) stand_alone: bool,
+    /// `--events`.
+    pub(super) events: EventLog,
 }
 
 /// The homes, and the environment with what `$UWF_HOME/.env` adds to it.
@@ -75,6 +82,8 @@ pub(super) struct Bounds<'a> {
     pub(super) stand_alone: bool,
     /// See [`Site::begun`].
     pub(super) begun: &'a dyn Fn(),
+    /// `--events`.
+    pub(super) events: EventLog,
 }
 
 impl Bench {
@@ -101,18 +110,15 @@ impl Bench {
 
     /// Plays the role, telling people on stderr how it goes.
     pub(super) fn play(&self, run: Run<'_>, session: &mut Session<'_>) -> Result<AdapterOutput, Failure> {
-        let Run { request, workspace, settings, earlier, instead_of, stand_alone } = run;
+        let Run { request, workspace, settings, earlier, instead_of, stand_alone, events } = run;
         let settings = self.role_settings(request, &settings)?;
-        if earlier
-            .as_ref()
-            .is_some_and(|earlier| earlier.settings()["sandbox"] != settings.sandbox.describe())
-        {
-            session
-                .ui
-                .warn("the run goes on in the sandbox that is asked for now, not in the one it was begun in");
+        let begun_in = earlier.as_ref().map(|earlier| &earlier.settings()["sandbox"]);
+        if begun_in.is_some_and(|begun_in| *begun_in != settings.sandbox.describe()) {
+            let text = "the run goes on in the sandbox that is asked for now, not in the one it was begun in";
+            session.ui.warn(text);
         }
         let begun = || self.tidy(&request.thread, instead_of);
-        let bounds = Bounds { settings: &settings, workspace, stand_alone, begun: &begun };
+        let bounds = Bounds { settings: &settings, workspace, stand_alone, begun: &begun, events };
         let reply =
             self.confined(bounds, session, async |site, tell| role_run(request, site, earlier, tell).await)?;
         reply.map_err(|error| {
@@ -129,13 +135,20 @@ impl Bench {
     /// Has something run within these bounds, telling people on stderr how it goes.
     pub(super) fn confined<T>(
         &self,
-        Bounds { settings, workspace, stand_alone, begun }: Bounds<'_>,
+        Bounds { settings, workspace, stand_alone, begun, events }: Bounds<'_>,
         session: &mut Session<'_>,
         run: impl AsyncFnOnce(&Site<'_>, &mut dyn FnMut(Event<'_>)) -> T,
     ) -> Result<T, Failure> {
+        let mut audience = Audience::new(events, session.terminals.err);
         // Before the first thread: what starts later is inside.
         let confinement = Confinement::raise(&settings.sandbox, &self.homes, workspace, &session.env)?;
         let runtime = runtime()?;
+        #[cfg(not(feature = "otel"))]
+        let trace = Trace::of(&session.env, fastrand::u64(1..));
+        #[cfg(feature = "otel")]
+        let (trace, traces) = Traces::begin(&session.env, &settings.provider, session.clock);
+        #[cfg(feature = "otel")]
+        audience.add(traces);
         let site = Site {
             store: &self.store,
             home: &self.homes.uwf,
@@ -143,12 +156,15 @@ impl Bench {
             settings,
             sandbox: &confinement.sandbox,
             stand_alone,
-            env: session.env.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            env: of_commands(&session.env, trace.as_ref()),
+            trace: trace.as_ref(),
             clock: session.clock,
             begun,
         };
-        let mut tell = |event: Event<'_>| progress::tell(event, &mut session.ui);
+        let mut tell = |event: Event<'_>| audience.tell(&event, &mut session.ui);
         let done = runtime.block_on(run(&site, &mut tell));
+        #[cfg(feature = "otel")]
+        audience.end(&runtime, &mut session.ui);
         // After a second signal a tool may still be running: nobody waits for it.
         runtime.shutdown_background();
         Ok(done)
@@ -173,6 +189,13 @@ impl Bench {
         let workflow = workflow::get(&self.store, &start.workflow)?;
         Ok(settings.for_role(&workflow, &request.role).map_err(SettingsError::from)?)
     }
+}
+
+/// The environment that commands start from: ours, and the place in the trace that they are called from.
+fn of_commands(env: &Env, trace: Option<&Trace>) -> Vec<(OsString, OsString)> {
+    let mut env = env.clone();
+    trace.into_iter().for_each(|trace| env.set(trace::VARIABLE, trace.traceparent()));
+    env.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// One thread: the model is the only thing worth waiting for.
@@ -203,6 +226,7 @@ fn begin(new: &New<'_>, args: &RunArgs, session: &mut Session<'_>) -> Result<u8,
     let workspace = session.directory(args.cwd.as_deref())?;
     let (homes, env) = surroundings(session)?;
     let settings = settings(&args.run, None, (&homes, &env), session)?;
+    let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
     let bench = Bench::at((homes, env), session)?;
     let (thread, workflow) = new_thread(&bench, new, &settings, (&workspace, session))?;
     session.ui.note(&format!("thread {thread}"));
@@ -210,7 +234,8 @@ fn begin(new: &New<'_>, args: &RunArgs, session: &mut Session<'_>) -> Result<u8,
     let from = thread::head(&bench.store, &thread)?.hash;
     let request = AgentRequest::new(thread, new.role, Some(new.prompt.to_owned()), None);
     let (request, workspace) = (&request, workspace.as_path());
-    let run = Run { request, workspace, settings, earlier: None, instead_of: None, stand_alone: true };
+    let run =
+        Run { request, workspace, settings, earlier: None, instead_of: None, stand_alone: true, events };
     let reply = bench.play(run, session)?;
     finish(&bench, (lock, &thread, &from), &reply, session)
 }
@@ -231,7 +256,9 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
             let workspace = session.directory(Some(Path::new(earlier.begun().workspace)))?;
             let settings = bench.settings(&args.run, Some(&earlier), session)?;
             let (request, workspace, earlier) = (&request, workspace.as_path(), Some(earlier));
-            let run = Run { request, workspace, settings, earlier, instead_of: None, stand_alone: true };
+            let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
+            let run =
+                Run { request, workspace, settings, earlier, instead_of: None, stand_alone: true, events };
             bench.play(run, session)?
         }
     };

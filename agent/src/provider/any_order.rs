@@ -71,6 +71,7 @@ impl Place {
             sandbox: &self.sandbox,
             env: Vec::new(),
             clock,
+            trace: None,
             stand_alone: false,
             begun: &|| (),
         };

@@ -3,8 +3,6 @@
 //! Apart because loop, journal, record and every provider share them; no field name of any vendor appears here
 //! (those live in `openai` alone), and nothing here does I/O.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -52,6 +50,14 @@ pub(crate) enum Kind {
     Grace,
     /// An answer was not valid: the exact errors.
     Correction,
+    /// The same call came again and again.
+    Repeated,
+    /// The conversation grew too long: the model is asked to sum up its work, and does.
+    Summary,
+    /// What the model summed up, in the place of all that.
+    Recap,
+    /// No answer was valid: another model is asked for its fields. No part of the conversation.
+    Extract,
 }
 
 impl Kind {
@@ -65,6 +71,10 @@ impl Kind {
             Kind::Warning => "warning",
             Kind::Grace => "grace",
             Kind::Correction => "correction",
+            Kind::Repeated => "repeated",
+            Kind::Summary => "summary",
+            Kind::Recap => "recap",
+            Kind::Extract => "extract",
         }
     }
 }
@@ -82,16 +92,19 @@ pub(crate) struct ToolCall {
 
 /// Gives each call that has no id, or one that is taken, an id that is nowhere else in the conversation `said`.
 pub(crate) fn make_ids_unique(calls: &mut [ToolCall], said: &[Message]) {
-    let earlier = said.iter().flat_map(|message| &message.tool_calls).map(|call| call.id.clone());
-    let mut taken: BTreeSet<String> = earlier.collect();
-    let mut number = taken.len();
-    for call in calls {
-        while call.id.is_empty() || taken.contains(&call.id) {
+    let mut number: usize = said.iter().map(|message| message.tool_calls.len()).sum();
+    let is_taken = |id: &str, before: &[ToolCall]| {
+        let earlier = said.iter().flat_map(|message| &message.tool_calls);
+        earlier.chain(before).any(|other| other.id == id)
+    };
+    for index in 0..calls.len() {
+        let (before, rest) = calls.split_at_mut(index);
+        let call = &mut rest[0];
+        while call.id.is_empty() || is_taken(&call.id, before) {
             // Nine alphanumeric characters: the strictest rule among endpoints.
             call.id = format!("call{number:05}");
             number += 1;
         }
-        taken.insert(call.id.clone());
     }
 }
 
@@ -170,6 +183,9 @@ pub(crate) struct Sampling {
     /// `low`, `medium`, `high`, or what the endpoint knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<String>,
+    /// The reply must be one JSON object.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub json_object: bool,
 }
 
 /// One call of the model: everything said so far, and what it may do.

@@ -32,9 +32,11 @@ impl Flags {
             max_turns: self.max_turns.or_else(|| budget["turns"].as_u64()),
             max_tokens: self.max_tokens.or_else(|| budget["tokens"].as_u64()),
             timeout: self.timeout.or_else(seconds),
+            max_cost: self.max_cost.or_else(|| budget["usd"].as_f64()),
             sampling: Sampling {
                 temperature: self.sampling.temperature.or(sampling.temperature),
                 reasoning_effort: self.sampling.reasoning_effort.or(sampling.reasoning_effort),
+                json_object: false,
             },
             ..self
         }

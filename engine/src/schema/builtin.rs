@@ -28,7 +28,7 @@ pub const SUSPEND_OUTPUT: Hash = Hash::from_static("E7A9HKZVD39BK");
 /// One message of an agent's conversation. `turns` of [`UWF_DETAIL`] are such nodes.
 pub const UWF_TURN: Hash = Hash::from_static("CGJT0HM6W8JPN");
 /// How a step came about: the conversation, what it cost, what it changed.
-pub const UWF_DETAIL: Hash = Hash::from_static("1BQBN1CG1SZ1X");
+pub const UWF_DETAIL: Hash = Hash::from_static("63302CVY7AJ00");
 
 /// The engine's own schemas. No variable names them.
 const ENGINE: [Hash; 7] =

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::provider::message::{Message, Request, Speaker, ToolCall, ToolChoice, ToolDeclaration};
@@ -47,6 +48,8 @@ pub(super) struct Body<'r> {
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Value>,
     messages: Vec<WireMessage<'r>>,
@@ -60,6 +63,11 @@ pub(super) struct Body<'r> {
 #[derive(Serialize)]
 struct StreamOptions {
     include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct ResponseFormat {
+    r#type: &'static str,
 }
 
 #[derive(Serialize)]
@@ -100,6 +108,7 @@ impl<'r> Body<'r> {
             model: request.model,
             temperature: request.sampling.temperature,
             reasoning_effort: request.sampling.reasoning_effort.as_deref(),
+            response_format: request.sampling.json_object.then_some(ResponseFormat { r#type: "json_object" }),
             tools: request.tools.iter().map(tool).collect(),
             messages: request.messages.iter().map(|one| message(one, dialect)).collect(),
             tool_choice: (!request.tools.is_empty()).then_some(choice),
@@ -152,10 +161,9 @@ fn call(call: &ToolCall) -> WireCall<'_> {
 /// Arguments go back as they came. What is no JSON object goes back inside one: endpoints whose templates parse the
 /// arguments refuse the whole conversation otherwise, and the tool message beside it says what was wrong.
 fn arguments(text: &str) -> Cow<'_, str> {
-    match serde_json::from_str::<serde_json::Map<String, Value>>(text) {
-        Ok(_) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(json!({ "invalid_json": text }).to_string()),
-    }
+    // Every call of a run passes here in every request: nothing is built of what is only checked.
+    let is_object = text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok();
+    if is_object { Cow::Borrowed(text) } else { Cow::Owned(json!({ "invalid_json": text }).to_string()) }
 }
 
 #[cfg(test)]

@@ -36,7 +36,8 @@ fn body(
     tool_choice: ToolChoice,
     dialect: Dialect,
 ) -> String {
-    let sampling = Sampling { temperature: Some(0.5), reasoning_effort: Some("low".into()) };
+    let sampling =
+        Sampling { temperature: Some(0.5), reasoning_effort: Some("low".into()), ..Sampling::default() };
     let request = Request { messages, tools, tool_choice, model: "m", sampling: &sampling };
     serde_json::to_string_pretty(&Body::new(&request, dialect)).unwrap()
 }

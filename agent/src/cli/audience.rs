@@ -1,0 +1,53 @@
+//! Everybody who listens to a run: the event stream, the person at the terminal, and the collector of spans.
+//!
+//! Apart so that a run tells of itself once. It hands on and decides nothing.
+
+use uwf_engine::cli::Ui;
+
+use super::events::EventLog;
+use super::progress::Show;
+#[cfg(feature = "otel")]
+use super::traces::Traces;
+use crate::react::Event;
+
+/// Who listens.
+pub(super) struct Audience {
+    events: EventLog,
+    /// Nobody where the events take stderr.
+    show: Option<Show>,
+    #[cfg(feature = "otel")]
+    traces: Option<Traces>,
+}
+
+impl Audience {
+    /// The event stream, and people, who may have a terminal.
+    pub(super) fn new(events: EventLog, terminal: bool) -> Audience {
+        let show = (!events.is_stderr()).then(|| Show::new(terminal));
+        Audience {
+            events,
+            show,
+            #[cfg(feature = "otel")]
+            traces: None,
+        }
+    }
+
+    /// A collector of spans, too.
+    #[cfg(feature = "otel")]
+    pub(super) fn add(&mut self, traces: Option<Traces>) {
+        self.traces = traces;
+    }
+
+    /// What happens.
+    pub(super) fn tell(&mut self, event: &Event<'_>, ui: &mut Ui<'_>) {
+        #[cfg(feature = "otel")]
+        self.traces.iter_mut().for_each(|traces| traces.tell(event));
+        self.events.tell(event, ui);
+        self.show.iter_mut().for_each(|show| show.tell(event, ui));
+    }
+
+    /// The run is over.
+    #[cfg(feature = "otel")]
+    pub(super) fn end(self, runtime: &tokio::runtime::Runtime, ui: &mut Ui<'_>) {
+        self.traces.into_iter().for_each(|traces| traces.send(runtime, ui));
+    }
+}

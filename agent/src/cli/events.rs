@@ -1,0 +1,70 @@
+//! Where `--events` goes: a file, opened before the sandbox closes, or stderr.
+//!
+//! Apart because a run must survive it: what cannot be written is told once, and then no more is written.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use uwf_engine::Clock;
+use uwf_engine::cli::{Failure, Ui};
+
+use crate::events::Events;
+use crate::react::Event;
+
+/// The lines of one run, on their way.
+pub(super) struct EventLog {
+    events: Events,
+    to: Option<To>,
+    clock: Clock,
+}
+
+enum To {
+    Stderr,
+    File(File, PathBuf),
+}
+
+impl EventLog {
+    /// Opens what was typed, `-` for stderr; lines are added at the end of a file.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub(super) fn open(typed: Option<&Path>, cwd: &Path, clock: Clock) -> Result<EventLog, Failure> {
+        let to = match typed {
+            None => None,
+            Some(path) if path.as_os_str() == "-" => Some(To::Stderr),
+            Some(path) => {
+                let path = cwd.join(path);
+                let file = File::options().append(true).create(true).open(&path);
+                let failed =
+                    |error| Failure::said(format!("cannot write events to {}", path.display()), error);
+                Some(To::File(file.map_err(failed)?, path.clone()))
+            }
+        };
+        Ok(EventLog { events: Events::default(), to, clock })
+    }
+
+    /// Whether stderr is taken by the lines.
+    pub(super) fn is_stderr(&self) -> bool {
+        matches!(self.to, Some(To::Stderr))
+    }
+
+    /// One event: one write, so that lines of runs that share a file do not mix.
+    pub(super) fn tell(&mut self, event: &Event<'_>, ui: &mut Ui<'_>) {
+        let Some(to) = &mut self.to else { return };
+        let Some(line) = self.events.line(event, (self.clock)()) else { return };
+        let written = match to {
+            To::Stderr => ui.err.write_all(line.as_bytes()).and_then(|()| ui.err.flush()),
+            To::File(file, _) => file.write_all(line.as_bytes()),
+        };
+        if let Err(error) = written {
+            self.give_up(&error, ui);
+        }
+    }
+
+    fn give_up(&mut self, error: &io::Error, ui: &mut Ui<'_>) {
+        if let Some(To::File(_, path)) = self.to.take() {
+            ui.warn(&format!("no more events are written to {}: {error}", path.display()));
+        }
+    }
+}

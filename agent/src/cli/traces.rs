@@ -1,0 +1,60 @@
+//! Where the spans of a run go: to the collector that the environment names, once, at the end.
+//!
+//! Apart because it is behind the feature `otel`. A collector that cannot be reached is told of and changes nothing.
+
+use uwf_engine::cli::Ui;
+use uwf_engine::{Clock, Env};
+
+use crate::otel::{self, Spans};
+use crate::react::Event;
+use crate::settings::ProviderSettings;
+use crate::trace::Trace;
+
+/// The spans of one run, on their way.
+pub(super) struct Traces {
+    spans: Spans,
+    url: String,
+    service: String,
+    clock: Clock,
+}
+
+impl Traces {
+    /// Nothing unless the environment names a collector (`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, else
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT`). A run that is part of no trace begins one then, which commands and the endpoint
+    /// are told like any other.
+    pub(super) fn begin(
+        env: &Env,
+        provider: &ProviderSettings,
+        clock: Clock,
+    ) -> (Option<Trace>, Option<Traces>) {
+        let next_id = || fastrand::u64(1..);
+        let given = Trace::of(env, next_id());
+        let base = |base: &str| format!("{}/v1/traces", base.trim_end_matches('/'));
+        let url = env.text("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").map(str::to_owned);
+        let url = url.or_else(|| env.text("OTEL_EXPORTER_OTLP_ENDPOINT").map(base));
+        let Some(url) = url else { return (given, None) };
+        let trace = given.unwrap_or_else(|| Trace::new(fastrand::u128(1..), next_id()));
+        let provider = match provider {
+            ProviderSettings::Mock(_) => "mock",
+            ProviderSettings::OpenAi(_) => "openai",
+        };
+        let service = env.text("OTEL_SERVICE_NAME").unwrap_or("uwf-builtin").to_owned();
+        let spans = Spans::new(trace.clone(), provider, next_id, clock());
+        let traces = Traces { spans, url, service, clock };
+        let sampled = trace.is_sampled().then_some(traces);
+        (Some(trace), sampled)
+    }
+
+    /// What happens.
+    pub(super) fn tell(&mut self, event: &Event<'_>) {
+        self.spans.tell(event, (self.clock)());
+    }
+
+    /// The run is over.
+    pub(super) fn send(self, runtime: &tokio::runtime::Runtime, ui: &mut Ui<'_>) {
+        let sent = runtime.block_on(otel::export(&self.url, &self.spans.body(&self.service)));
+        if let Err(why) = sent {
+            ui.warn(&format!("the spans of the run did not reach the collector: {why}"));
+        }
+    }
+}

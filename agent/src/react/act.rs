@@ -1,0 +1,130 @@
+//! Running what the model asked for: in order, side by side where nothing can be changed, each on disk before and
+//! after.
+//!
+//! Apart from the turns of the model; what a tool does is `uwf-tools`' business.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::try_join_all;
+use tokio::task::JoinError;
+use uwf_prompts::INTERRUPTED;
+use uwf_tools::{Cancel, ToolOutput, ToolSpec};
+
+use super::listen::{Waited, wait};
+use super::{Event, React, Stopped, millis};
+use crate::journal::Entry;
+use crate::provider::message::{Message, ToolCall};
+use crate::record;
+use crate::signals::Signal;
+
+/// How many calls run side by side at most.
+const MAX_SIDE_BY_SIDE: usize = 8;
+
+/// What the tools of a group gave, in the order of the calls.
+type Outputs = Vec<(ToolOutput, Duration)>;
+
+impl React<'_> {
+    /// Runs the calls of a turn.
+    pub(super) async fn act(&mut self, calls: &[ToolCall]) -> Result<(), Stopped> {
+        let toolbox = Arc::clone(&self.toolbox);
+        for group in groups(calls, toolbox.specs()) {
+            self.act_together(group).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs calls side by side. That they start is on disk before any does; they are answered in their order.
+    async fn act_together(&mut self, calls: &[ToolCall]) -> Result<(), Stopped> {
+        for call in calls {
+            let arguments = self.secrets.clean(&call.arguments);
+            (self.watch)(Event::ToolStarted { call, arguments: &arguments });
+            self.write(Entry::Started { call_id: call.id.clone(), at: (self.clock)() })?;
+        }
+        self.sync()?;
+        let (outputs, signal) = self.call(calls).await?;
+        for (call, (output, took)) in calls.iter().zip(outputs) {
+            self.answer(call, &output, (took, signal.is_some()))?;
+        }
+        self.sync()?;
+        match signal {
+            Some(signal) => Err(self.interrupted(signal).await),
+            None => Ok(()),
+        }
+    }
+
+    /// A tool has run, or was cut off by a signal: into the journal and the conversation.
+    fn answer(
+        &mut self,
+        call: &ToolCall,
+        output: &ToolOutput,
+        (took, signalled): (Duration, bool),
+    ) -> Result<(), Stopped> {
+        let title = self.secrets.clean(&output.title);
+        let exit_code = output.facts.exit_code;
+        let failed = output.is_error || exit_code.is_some_and(|code| code != 0);
+        (self.watch)(Event::Tool { call, title: &title, failed, exit_code, took });
+        let facts = record::facts(output);
+        let mut text = self.secrets.clean(&output.text).into_owned();
+        if signalled && output.facts.cancelled {
+            text = format!("{}\n{INTERRUPTED}", text.trim_end());
+        }
+        let message = Message::result(&call.id, text);
+        let (at, duration_ms) = ((self.clock)(), millis(took));
+        self.write(Entry::Finished { message, at, duration_ms, facts })
+    }
+
+    /// The tools themselves, on threads of their own so that a signal, or the end of the time, can end them. A second
+    /// signal does not wait for what they have to say.
+    async fn call(&mut self, calls: &[ToolCall]) -> Result<(Outputs, Option<Signal>), Stopped> {
+        let cancel = Cancel::default();
+        let mut running = Box::pin(try_join_all(calls.iter().map(|call| {
+            let (toolbox, call, token) = (Arc::clone(&self.toolbox), call.clone(), cancel.clone());
+            tokio::task::spawn_blocking(move || {
+                let begun = Instant::now();
+                let output = toolbox.call(&call.name, &call.arguments, &token);
+                (output, begun.elapsed())
+            })
+        })));
+        let panicked = |panic: JoinError| Stopped::Tool(panic.to_string());
+        let time_left = self.course.budget.time_left(self.started.elapsed());
+        let watch = &mut *self.watch;
+        let waited = wait(&mut running, &mut self.signals, time_left, || watch(Event::Tick)).await;
+        let signal = match waited {
+            Waited::Done(outputs) => return Ok((outputs.map_err(panicked)?, None)),
+            Waited::Signal(signal) => Some(signal),
+            Waited::TimeUp => None,
+        };
+        cancel.cancel();
+        tokio::select! {
+            outputs = running => Ok((outputs.map_err(panicked)?, signal)),
+            again = self.signals.next() => Err(Stopped::Interrupted(again)),
+        }
+    }
+}
+
+/// The calls of a turn, in order, as groups that may run side by side: reading tools that follow each other together,
+/// anything else alone.
+fn groups<'a>(calls: &'a [ToolCall], tools: &[ToolSpec]) -> Vec<&'a [ToolCall]> {
+    let reads = |call: &ToolCall| tools.iter().any(|tool| tool.read_only && tool.name == call.name);
+    let alike = calls.chunk_by(|one, next| reads(one) && reads(next));
+    alike.flat_map(|group| group.chunks(MAX_SIDE_BY_SIDE)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_reading_calls_that_follow_each_other_run_side_by_side() {
+        let names = "grep glob write_file write_file nonsense read_file run_command grep";
+        let call = |name: &str| ToolCall { id: String::new(), name: name.into(), arguments: "{}".into() };
+        let calls: Vec<ToolCall> = names.split(' ').map(call).collect();
+        let sizes = |calls: &[ToolCall]| -> Vec<usize> {
+            groups(calls, &uwf_tools::specs()).iter().map(|group| group.len()).collect()
+        };
+        assert_eq!(sizes(&calls), [2, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(sizes(&vec![call("grep"); 19]), [8, 8, 3]);
+        assert!(sizes(&[]).is_empty());
+    }
+}

@@ -1,0 +1,83 @@
+//! Making room when the model's window is nearly full: old results are left out first, and only when that is not
+//! enough the model sums up its work.
+//!
+//! Apart because a run seldom needs it. What is left out is in the store before it is; how full the window is, and
+//! what is old, says `window`. Between two such points each request begins with the bytes of the one before.
+
+use uwf_prompts::LeftOutView;
+
+use super::{Event, React, Stopped};
+use crate::journal::{Entry, Mark};
+use crate::provider::ProviderError;
+use crate::provider::message::{Kind, Message, Speaker, ToolChoice};
+use crate::window;
+
+impl React<'_> {
+    /// Makes room, where there is need of it.
+    ///
+    /// # Errors
+    /// As [`React::until_text`].
+    pub(super) async fn make_room(&mut self) -> Result<(), Stopped> {
+        let window = self.course.window;
+        // A question for a summary that an interruption left behind is asked again.
+        if self.course.conversation.messages().last().is_some_and(|last| last.kind == Kind::Summary) {
+            return self.sum_up().await;
+        }
+        if !window.is_full() {
+            return Ok(());
+        }
+        let old = window::old_results(self.course.conversation.messages(), window.kept());
+        if window.is_batch(window::freed(&old)) {
+            self.leave_out(window.kept())?;
+        }
+        if self.course.window.is_full() { self.sum_up().await } else { Ok(()) }
+    }
+
+    /// The endpoint says that the conversation is too long: leaves out more than usual. Whether there was anything.
+    pub(super) fn shrink(&mut self) -> Result<bool, Stopped> {
+        self.course.window.refused();
+        self.leave_out(self.course.window.kept_in_need())
+    }
+
+    /// Leaves out the results before the last `kept` bytes. Whether there were any.
+    fn leave_out(&mut self, kept: u64) -> Result<bool, Stopped> {
+        let old = window::old_results(self.course.conversation.messages(), kept);
+        if old.is_empty() {
+            return Ok(false);
+        }
+        let hashes = self.outputs.keep(old.iter().map(|message| message.content.as_str()));
+        let readable = self.tools.iter().any(|tool| tool.name == "tool_output");
+        let mut marks = Vec::new();
+        for (message, hash) in old.iter().zip(hashes.map_err(Stopped::Keep)?) {
+            let lines = message.content.lines().count();
+            let text = uwf_prompts::left_out(&LeftOutView { hash: hash.as_str(), lines, readable })?;
+            marks.push(Mark { call_id: message.tool_call_id.clone().unwrap_or_default(), text });
+        }
+        (self.watch)(Event::LeftOut { results: marks.len() });
+        self.write(Entry::LeftOut { marks, at: (self.clock)() })?;
+        Ok(true)
+    }
+
+    /// Lets the model sum up what stands between the opening and the last messages, and goes on from that. Half as
+    /// much as else stays, since it can hardly be made shorter and the next summary is to be far away.
+    async fn sum_up(&mut self) -> Result<(), Stopped> {
+        let messages = self.course.conversation.messages();
+        let asked = messages.iter().rev().take_while(|message| message.kind == Kind::Summary).count();
+        let messages = &messages[..messages.len() - asked];
+        let opening = messages.iter().take_while(|message| message.kind == Kind::Opening).count();
+        let kept = window::tail(messages, self.course.window.kept() / 2);
+        let middle: u64 = messages[opening..messages.len() - kept].iter().map(window::bytes).sum();
+        if asked == 0 && !self.course.window.is_batch(middle) {
+            return Ok(());
+        }
+        self.say(Message::text(Speaker::User, Kind::Summary, uwf_prompts::summarise()?))?;
+        let text = match self.ask(Kind::Summary, ToolChoice::None).await {
+            Ok(answer) => answer.map(|answer| answer.text).unwrap_or_default(),
+            Err(Stopped::Provider(ProviderError::ContextLength { .. })) => String::new(),
+            Err(stopped) => return Err(stopped),
+        };
+        let text = if text.trim().is_empty() { "(none was written)".to_owned() } else { text };
+        let message = Message::text(Speaker::User, Kind::Recap, uwf_prompts::summary(&text)?);
+        self.write(Entry::SummedUp { message, kept, at: (self.clock)() })
+    }
+}
