@@ -37,7 +37,10 @@ impl Mock {
 
     /// The same, after so many completions were played by an earlier process of the same run.
     pub(crate) fn after(mut self, completions: u64) -> Mock {
-        let fails = |entry: &Entry| entry.error.is_some() || entry.drop_after_bytes.is_some();
+        let fails = |entry: &Entry| {
+            let cut = entry.drop_after_bytes.or(entry.stall_after_bytes);
+            entry.error.is_some() || entry.reset || cut.is_some()
+        };
         for _ in 0..completions {
             let answer = self.entries[self.next..].iter().position(|entry| !fails(entry));
             self.next += answer.map_or(0, |answer| answer + 1);
@@ -180,7 +183,8 @@ mod tests {
 
     #[test]
     fn a_run_that_goes_on_plays_what_comes_after_its_completions() {
-        let script = "turns: [{content: a}, {error: {status: 429}}, {drop_after_bytes: 3}, {content: b}, {content: c}]";
+        let script =
+            "turns: [{content: a}, {error: {status: 429}}, {reset: true}, {content: b}, {content: c}]";
         let next = |completions| {
             let script = Script::parse("s.yaml", script).unwrap();
             let mock = Mock::new(script, MockPlace { role: "r", visit: 0, step: 0 }).unwrap();
