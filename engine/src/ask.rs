@@ -2,7 +2,7 @@
 //!
 //! Apart from `exec` because nothing of the thread changes: no lock is taken, no node is written, no head moves. The
 //! question goes to a fork of the step's session, so that the session itself stays as the step left it; the fork is
-//! remembered (see [`forks`]), so that a second question can refer to the first.
+//! remembered (see `forks`), so that a second question can refer to the first.
 
 mod forks;
 

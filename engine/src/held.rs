@@ -1,6 +1,6 @@
 //! What must not be collected though no reference leads to it: the work that is going on, and what it may come back to.
 //!
-//! Apart from [`crate::store`], which knows neither threads nor runs:
+//! Apart from `store`, which knows neither threads nor runs:
 //! - failed attempts are listed as text, which is no edge of the graph;
 //! - a run that goes on names its nodes when it is over, so everything since the oldest one began is needed;
 //! - a journal in `sessions/` may be continued while its thread is there, and may name nodes: a step that was stored

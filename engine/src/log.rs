@@ -72,14 +72,14 @@ pub enum Event<'a> {
         role: &'a str,
         /// The failed StepNode.
         step: &'a Hash,
-        /// Why, see [`line`].
+        /// Why, see [`line()`].
         error: String,
     },
     /// There is no step; the head stays.
     Error {
         /// The role that was to play.
         role: &'a str,
-        /// Why, see [`line`].
+        /// Why, see [`line()`].
         error: String,
     },
     /// The head moved.
