@@ -120,10 +120,17 @@ fn a_terminal_shows_a_status_the_tools_and_the_words() {
         return;
     }
     let quoted: Vec<String> = args(&site, &[]).iter().map(|arg| format!("'{arg}'")).collect();
-    let command = format!("{AGENT} {} > out", quoted.join(" "));
-    let output = site.command("script").args(["-qec", &command, "/dev/null"]).output().unwrap();
-    let screen = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{screen}");
+    let command = format!("{AGENT} {}", quoted.join(" "));
+    let screen = |command: &str| {
+        let output = site.command("script").args(["-qec", command, "/dev/null"]).output().unwrap();
+        let screen = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{screen}");
+        screen
+    };
+    let both = screen(&command.replace("'json'", "'text'"));
+    assert_eq!(both.matches("Fine.").count(), 1, "what was read is not shown again: {both}");
+    let screen = screen(&format!("{command} > out"));
+    assert!(std::fs::read_to_string(site.workspace().join("out")).unwrap().contains("Fine."));
     for part in ["\x1b[2K\x1b[?7lturn 1 · thinking", "I look first.", "  ✓ list .", "  ✗ run", "Fine."] {
         assert!(screen.contains(part), "{part:?} is not in {screen:?}");
     }

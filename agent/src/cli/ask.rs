@@ -35,6 +35,7 @@ fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, Failure
     let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
     let bounds =
         Bounds { settings: &settings, workspace: &workspace, stand_alone: true, begun: &|| (), events };
-    let answer = bench.confined(bounds, session, async |site, tell| ask::ask(&question, site, tell).await)?;
+    let (answer, _) =
+        bench.confined(bounds, session, async |site, tell| ask::ask(&question, site, tell).await)?;
     Ok(answer?)
 }

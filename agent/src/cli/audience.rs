@@ -37,6 +37,11 @@ impl Audience {
         self.traces = traces;
     }
 
+    /// Whether a person has read on the terminal what the model said last.
+    pub(super) fn has_read(&self) -> bool {
+        self.show.as_ref().is_some_and(Show::spoke)
+    }
+
     /// What happens.
     pub(super) fn tell(&mut self, event: &Event<'_>, ui: &mut Ui<'_>) {
         #[cfg(feature = "otel")]

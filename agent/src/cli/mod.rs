@@ -95,7 +95,7 @@ fn play(
     let stand_alone = earlier.as_ref().is_some_and(|earlier| earlier.begun().stand_alone);
     let instead_of = args.fresh.then_some(&wanted);
     let run = Run { request, workspace: &workspace, settings, earlier, instead_of, stand_alone, events };
-    bench.play(run, session)
+    Ok(bench.play(run, session)?.0)
 }
 
 /// Which thread and role are meant, in either form.

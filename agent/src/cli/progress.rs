@@ -30,13 +30,20 @@ pub(super) struct Show {
     status: bool,
     /// The model's words end in the middle of a line.
     speaking: bool,
+    /// The turn had words, and they are on the screen.
+    spoke: bool,
 }
 
 impl Show {
     /// A run that begins now.
     pub(super) fn new(terminal: bool) -> Show {
         let (doing, begun) = (String::new(), Instant::now());
-        Show { terminal, begun, turn: 0, doing, tokens: 0, status: false, speaking: false }
+        Show { terminal, begun, turn: 0, doing, tokens: 0, status: false, speaking: false, spoke: false }
+    }
+
+    /// Whether what the model said last is on the screen.
+    pub(super) fn spoke(&self) -> bool {
+        self.spoke
     }
 
     /// One event.
@@ -60,7 +67,7 @@ impl Show {
     fn screen(&mut self, event: &Event<'_>) -> String {
         match event {
             Event::TurnStarted { number } => {
-                (self.turn, self.doing) = (*number, "thinking".to_owned());
+                (self.turn, self.doing, self.spoke) = (*number, "thinking".to_owned(), false);
                 self.status_line()
             }
             Event::Progress(provider::Progress::Text(text)) => self.words(text),
@@ -95,7 +102,7 @@ impl Show {
 
     fn words(&mut self, text: &str) -> String {
         let begin = self.clear();
-        self.speaking = !text.ends_with('\n');
+        (self.speaking, self.spoke) = (!text.ends_with('\n'), true);
         begin + &shown(text)
     }
 

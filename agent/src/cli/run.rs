@@ -108,8 +108,12 @@ impl Bench {
         settings(options, earlier, (&self.homes, &self.env), session)
     }
 
-    /// Plays the role, telling people on stderr how it goes.
-    pub(super) fn play(&self, run: Run<'_>, session: &mut Session<'_>) -> Result<AdapterOutput, Failure> {
+    /// Plays the role, telling people on stderr how it goes; whether the answer is on the screen.
+    pub(super) fn play(
+        &self,
+        run: Run<'_>,
+        session: &mut Session<'_>,
+    ) -> Result<(AdapterOutput, bool), Failure> {
         let Run { request, workspace, settings, earlier, instead_of, stand_alone, events } = run;
         let settings = self.role_settings(request, &settings)?;
         let begun_in = earlier.as_ref().map(|earlier| &earlier.settings()["sandbox"]);
@@ -119,9 +123,9 @@ impl Bench {
         }
         let begun = || self.tidy(&request.thread, instead_of);
         let bounds = Bounds { settings: &settings, workspace, stand_alone, begun: &begun, events };
-        let reply =
+        let (reply, read) =
             self.confined(bounds, session, async |site, tell| role_run(request, site, earlier, tell).await)?;
-        reply.map_err(|error| {
+        reply.map(|reply| (reply, read)).map_err(|error| {
             let kept = error.keeps_the_run();
             let failure = Failure::from(error);
             if !kept {
@@ -132,13 +136,14 @@ impl Bench {
         })
     }
 
-    /// Has something run within these bounds, telling people on stderr how it goes.
+    /// Has something run within these bounds, telling people on stderr how it goes; whether the model's last words are
+    /// on the screen.
     pub(super) fn confined<T>(
         &self,
         Bounds { settings, workspace, stand_alone, begun, events }: Bounds<'_>,
         session: &mut Session<'_>,
         run: impl AsyncFnOnce(&Site<'_>, &mut dyn FnMut(Event<'_>)) -> T,
-    ) -> Result<T, Failure> {
+    ) -> Result<(T, bool), Failure> {
         let mut audience = Audience::new(events, session.terminals.err);
         // Before the first thread: what starts later is inside.
         let confinement = Confinement::raise(&settings.sandbox, &self.homes, workspace, &session.env)?;
@@ -163,11 +168,12 @@ impl Bench {
         };
         let mut tell = |event: Event<'_>| audience.tell(&event, &mut session.ui);
         let done = runtime.block_on(run(&site, &mut tell));
+        let read = audience.has_read() && !session.ui.is_quiet();
         #[cfg(feature = "otel")]
         audience.end(&runtime, &mut session.ui);
         // After a second signal a tool may still be running: nobody waits for it.
         runtime.shutdown_background();
-        Ok(done)
+        Ok((done, read))
     }
 
     /// The store.
@@ -237,7 +243,7 @@ fn begin(new: &New<'_>, args: &RunArgs, session: &mut Session<'_>) -> Result<u8,
     let run =
         Run { request, workspace, settings, earlier: None, instead_of: None, stand_alone: true, events };
     let reply = bench.play(run, session)?;
-    finish(&bench, (lock, &thread, &from), &reply, session)
+    finish(&bench, (lock, &thread, &from), reply, session)
 }
 
 /// `uwf-builtin run --continue`: all but what is typed is taken from the journal.
@@ -251,7 +257,7 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
     let earlier = again::find(&bench, &wanted, session)?.ok_or_else(|| nothing_interrupted(&thread))?;
     let request = again::request(thread, &earlier);
     let reply = match again::reply(&bench, &request, &earlier, session)? {
-        Some(reply) => reply,
+        Some(reply) => (reply, false),
         None => {
             let workspace = session.directory(Some(Path::new(earlier.begun().workspace)))?;
             let settings = bench.settings(&args.run, Some(&earlier), session)?;
@@ -262,7 +268,7 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
             bench.play(run, session)?
         }
     };
-    finish(&bench, (lock, &thread, &wanted.head), &reply, session)
+    finish(&bench, (lock, &thread, &wanted.head), reply, session)
 }
 
 fn nothing_interrupted(thread: &ThreadId) -> Failure {
@@ -274,12 +280,12 @@ fn nothing_interrupted(thread: &ThreadId) -> Failure {
 fn finish(
     bench: &Bench,
     (lock, thread, from): (ThreadLock, &ThreadId, &Hash),
-    reply: &AdapterOutput,
+    (reply, read): (AdapterOutput, bool),
     session: &mut Session<'_>,
 ) -> Result<u8, Failure> {
-    let exit = settle(&bench.store, thread, from, reply)?;
+    let exit = settle(&bench.store, thread, from, &reply)?;
     drop(lock);
-    print(reply, session)?;
+    print(&reply, read, session)?;
     Ok(exit)
 }
 
@@ -322,14 +328,16 @@ fn settle(store: &Store, thread: &ThreadId, from: &Hash, reply: &AdapterOutput) 
 }
 
 /// The reply for programs, the answer for people; what went wrong goes to stderr.
-fn print(reply: &AdapterOutput, session: &mut Session<'_>) -> Result<(), Failure> {
+/// An answer that was `read` on this very terminal is not shown twice.
+fn print(reply: &AdapterOutput, read: bool, session: &mut Session<'_>) -> Result<(), Failure> {
     if let Some(error) = &reply.error_message {
         let step = reply.step_hash;
         let failed = Failure::user(format!("the step of the role {} failed: {error}", reply.role));
         session.ui.error(&failed.with_hint(format!("the attempt is on record: uwf step read {step}"))).ok();
     }
+    let read = read && session.terminals.out;
     session.ui.result(&json!(reply), || {
-        if reply.is_error { String::new() } else { answer(&reply.frontmatter, &reply.body) }
+        if reply.is_error || read { String::new() } else { answer(&reply.frontmatter, &reply.body) }
     })
 }
 

@@ -74,6 +74,11 @@ impl Ui<'_> {
         self.verbose
     }
 
+    /// Whether people have asked for errors alone.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// Warns; `--quiet` does not silence it, since the result is not what it seems.
     pub fn warn(&mut self, text: &str) {
         let label = self.painted("warning", "33");
