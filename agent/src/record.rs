@@ -3,6 +3,7 @@
 //! Apart because this is the only place that knows the shapes of those nodes. It writes them in one batch (one sync)
 //! and notes or clears failed attempts; it never moves the head.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
@@ -18,6 +19,7 @@ use crate::frontmatter::Extracted;
 use crate::journal::{Entry, FileChange, Stretch, ToolFacts, stretches};
 use crate::prices::Usd;
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage};
+use crate::secrets::Secrets;
 
 /// The name under which steps say who made them.
 pub(crate) const AGENT: &str = "uwf-builtin";
@@ -165,11 +167,13 @@ pub(crate) fn settle(store: &Store, context: &RoleContext, reply: &AdapterOutput
 }
 
 /// What the journal keeps of a tool's work.
-pub(crate) fn facts(output: &ToolOutput) -> ToolFacts {
+///
+/// A file that holds a secret is kept with that blotted out.
+pub(crate) fn facts(output: &ToolOutput, secrets: &Secrets) -> ToolFacts {
     let change = |change: &uwf_tools::Change| FileChange {
         path: change.path.clone(),
-        before: change.before.as_deref().map(content),
-        after: content(&change.after),
+        before: change.before.as_deref().map(|bytes| content(bytes, secrets)),
+        after: content(&change.after, secrets),
     };
     ToolFacts {
         is_error: output.is_error,
@@ -179,14 +183,18 @@ pub(crate) fn facts(output: &ToolOutput) -> ToolFacts {
         cancelled: output.facts.cancelled,
         output_bytes: output.facts.output_bytes,
         spool: output.facts.spool.clone(),
-        undone: output.facts.undone.clone(),
+        undone: output.facts.undone.iter().map(|what| secrets.clean(what).into_owned()).collect(),
         changes: output.facts.changes.iter().map(change).collect(),
         seen: output.facts.seen.clone(),
     }
 }
 
 /// A file's content as text: what is not UTF-8 as a data URL (RFC 2397), so that no byte is lost.
-fn content(bytes: &[u8]) -> String {
+fn content(bytes: &[u8], secrets: &Secrets) -> String {
+    let lossy = String::from_utf8_lossy(bytes);
+    if let Cow::Owned(clean) = secrets.clean(&lossy) {
+        return clean;
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => format!("data:application/octet-stream;base64,{}", STANDARD.encode(bytes)),

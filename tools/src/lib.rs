@@ -14,6 +14,7 @@
 //! - `seen` — what this run knows of files, by content hash, and one lock a file; `page` — numbered lines of a stream
 //! - `limits` — the caps, and numbers as they are shown; `nearest` — names for "did you mean"; `line_ends` — CR LF and LF
 //! - `git_guard` — hooks and configuration of git that a command changed, taken back
+//! - `blot` — secrets taken out of what commands print, before anything is cut or kept
 //! - [`sandbox`] — what commands, and the agent itself, may reach: policy in, enforced by the kernel, reported
 //!
 //! # Invariants
@@ -31,6 +32,7 @@
 compile_error!("uwf-tools needs Linux: it confines paths with openat2 and finds processes in /proc");
 
 mod arguments;
+mod blot;
 mod edit_file;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -59,6 +61,7 @@ mod write_file;
 #[cfg(test)]
 mod scratch;
 
+pub use blot::{Blot, blotted};
 pub use limits::Limits;
 pub use seen::Seen;
 pub use tool::{Cancel, Change, Facts, ToolOutput, ToolSpec};

@@ -95,7 +95,7 @@ fn execute(args: &Args, context: &ToolContext) -> Result<ToolOutput, CommandErro
     // The child's own copy of the handle, so that the directory cannot be swapped on the way.
     let cwd = (PathBuf::from(format!("/proc/self/fd/{}", cwd.as_raw_fd())), cwd);
     let (child, family) = context.shell.start(&args.command, &cwd.0)?;
-    let mut capture = Capture::new(limits.command_bytes, context.shell.spool(limits));
+    let mut capture = context.shell.capture(limits);
     let ended = Supervised::new(child, &family, limits, &mut capture)
         .and_then(|supervised| supervised.run(timeout, context.cancel));
     context.shell.ended(&family, ended.as_ref().map_or(true, Ended::lives_on));
@@ -197,6 +197,7 @@ fn others(ended: &Ended) -> String {
 pub(crate) struct Shell {
     program: PathBuf,
     env: Vec<(OsString, OsString)>,
+    hidden: Arc<[String]>,
     spool_dir: PathBuf,
     outputs: Arc<dyn Outputs>,
     grace: Duration,
@@ -220,19 +221,31 @@ struct Session {
 }
 
 impl Shell {
-    /// Nothing is started yet. `env` is what commands inherit, free of secrets.
+    /// Nothing is started yet. `env` is what commands inherit, free of secrets; what is `hidden` is taken out of what they
+    /// print.
     pub(crate) fn new(
         env: Vec<(OsString, OsString)>,
+        hidden: Arc<[String]>,
         (spool_dir, outputs): (PathBuf, Arc<dyn Outputs>),
         limits: &Limits,
         sandbox: Arc<Sandbox>,
     ) -> Self {
         let program = find_bash(&env).unwrap_or_else(|| PathBuf::from("/bin/sh"));
-        Self { program, env, spool_dir, outputs, grace: limits.grace, sandbox, state: Mutex::default() }
+        Self {
+            program,
+            env,
+            hidden,
+            spool_dir,
+            outputs,
+            grace: limits.grace,
+            sandbox,
+            state: Mutex::default(),
+        }
     }
 
-    fn spool(&self, limits: &Limits) -> Spool {
-        Spool::new(self.spool_dir.clone(), limits.spool_bytes, Arc::clone(&self.outputs))
+    fn capture(&self, limits: &Limits) -> Capture {
+        let spool = Spool::new(self.spool_dir.clone(), limits.spool_bytes, Arc::clone(&self.outputs));
+        Capture::new(limits.command_bytes, spool).without(&self.hidden)
     }
 
     /// Where the full outputs of this run are.

@@ -264,7 +264,7 @@ fn what_runs_beside_the_sandbox_is_not_a_program_of_the_workspace() {
     let path = std::env::join_paths([&bin, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
     let config = crate::scratch::config(dir.path(), limits());
     let spool = (config.spool_dir, config.outputs);
-    let shell = Shell::new(vec![("PATH".into(), path)], spool, &config.limits, config.sandbox);
+    let shell = Shell::new(vec![("PATH".into(), path)], [].into(), spool, &config.limits, config.sandbox);
     let trusted = shell.trusted_path().into_string().unwrap();
     assert!(trusted.starts_with("/usr/bin:") && !trusted.contains("ws"), "{trusted}");
 }

@@ -106,7 +106,7 @@ impl Toolbox {
         let specs = tools.iter().map(|tool| tool.spec.clone()).collect();
         let ToolboxConfig { spool_dir, outputs, env, hidden_env, limits, sandbox, .. } = config;
         let env = environment::scrubbed(&env, &hidden_env);
-        let shell = Shell::new(env, (spool_dir, outputs), &limits, sandbox);
+        let shell = Shell::new(env, hidden_env.into(), (spool_dir, outputs), &limits, sandbox);
         Ok(Self { tools, specs, workspace, seen: SeenFiles::default(), shell, git, limits })
     }
 

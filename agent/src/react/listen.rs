@@ -11,7 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use super::{Event, Stopped};
 use crate::provider::message::{Completion, Request};
 use crate::provider::{Progress, Provider};
-use crate::secrets::{Secrets, Stream};
+use crate::secrets::Secrets;
 use crate::signals::{Signal, Signals};
 
 /// How often people are told that time passes.
@@ -64,6 +64,13 @@ pub(crate) struct Listener<'a> {
     pub(super) time_left: Option<Duration>,
 }
 
+/// Nothing is no piece.
+fn tell_some(piece: &str, tell: &dyn Fn(&str)) {
+    if !piece.is_empty() {
+        tell(piece);
+    }
+}
+
 impl Listener<'_> {
     /// The completion; none when its time is up.
     pub(crate) async fn complete(
@@ -74,22 +81,23 @@ impl Listener<'_> {
         // Both the provider and the clock tell of the same wait, one after the other.
         let watch = RefCell::new(self.watch);
         let tell = |event: Event<'_>| (watch.borrow_mut())(event);
-        let (mut text, mut reasoning) = (Stream::new(self.secrets), Stream::new(self.secrets));
+        let tell_text = |piece: &str| tell_some(piece, &|piece| tell(Event::Progress(Progress::Text(piece))));
+        let tell_reasoning =
+            |piece: &str| tell_some(piece, &|piece| tell(Event::Progress(Progress::Reasoning(piece))));
+        let (mut text, mut reasoning) = (self.secrets.blot(), self.secrets.blot());
         let mut hear = |heard: Progress<'_>| match heard {
-            Progress::Text(piece) => text.pass(piece, |piece| tell(Event::Progress(Progress::Text(piece)))),
-            Progress::Reasoning(piece) => {
-                reasoning.pass(piece, |piece| tell(Event::Progress(Progress::Reasoning(piece))));
-            }
+            Progress::Text(piece) => tell_text(&text.pass(piece)),
+            Progress::Reasoning(piece) => tell_reasoning(&reasoning.pass(piece)),
             retry @ Progress::Retry { .. } => {
-                text.discard();
-                reasoning.discard();
+                // The reply begins anew.
+                (text.end(), reasoning.end());
                 tell(Event::Progress(retry));
             }
         };
         let completing = provider.complete(request, &mut hear);
         let waited = wait(completing, self.signals, self.time_left, || tell(Event::Tick)).await;
-        reasoning.end(|piece| tell(Event::Progress(Progress::Reasoning(piece))));
-        text.end(|piece| tell(Event::Progress(Progress::Text(piece))));
+        tell_reasoning(&reasoning.end());
+        tell_text(&text.end());
         match waited {
             Waited::Done(completion) => Ok(Some(completion?)),
             Waited::Signal(signal) => Err(Stopped::Interrupted(signal)),

@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
+use crate::blot::Blot;
 use crate::limits::{bytes, count};
 use crate::run_command::spool::{Kept, Output, Spool};
 
@@ -60,8 +62,16 @@ impl Capture {
         let side = if stream == Stream::Out { &mut self.out } else { &mut self.err };
         let (text, invalid) = side.decoder.decode(chunk);
         self.invalid += invalid;
+        let text = side.blot.pass(text);
         side.push(self.turn, &text);
         self.keep(&text);
+    }
+
+    /// Takes these secrets out of all that comes.
+    pub(crate) fn without(mut self, secrets: &Arc<[String]>) -> Self {
+        self.out.blot = Blot::new(Arc::clone(secrets));
+        self.err.blot = Blot::new(Arc::clone(secrets));
+        self
     }
 
     /// What is not UTF-8 takes more room as text: that is what is shown and kept, and what the budget is for.
@@ -81,9 +91,13 @@ impl Capture {
             let side = if stream == Stream::Out { &mut self.out } else { &mut self.err };
             let left = side.decoder.left();
             self.invalid += left as u64;
+            let mut last = side.blot.end();
             if left > 0 {
-                side.push(self.turn, "\u{FFFD}");
-                self.keep("\u{FFFD}");
+                last.push('\u{FFFD}');
+            }
+            if !last.is_empty() {
+                side.push(self.turn, &last);
+                self.keep(&last);
             }
         }
         let (out, err) = self.budgets();
@@ -136,6 +150,7 @@ struct Side {
     total: u64,
     newlines: u64,
     decoder: Decoder,
+    blot: Blot,
 }
 
 impl Side {
@@ -149,6 +164,7 @@ impl Side {
             total: 0,
             newlines: 0,
             decoder: Decoder::default(),
+            blot: Blot::default(),
         }
     }
 

@@ -129,6 +129,20 @@ fn a_spool_that_cannot_be_made_loses_no_more_than_itself() {
     assert!(captured.output.is_none());
 }
 
+#[test]
+fn a_secret_is_in_nothing_that_is_shown_or_kept() {
+    let (_dir, capture) = capture(20);
+    let mut capture = capture.without(&["the-key-0123".to_owned()].into());
+    for piece in ["12345678901the-k", "ey-0123 ", &"x".repeat(90), "the-key-0123"] {
+        capture.push(Stream::Out, piece.as_bytes());
+    }
+    let captured = capture.finish();
+    assert!(captured.text.starts_with("12345678901***") || captured.text.starts_with("1234567890"));
+    assert!(!captured.text.contains("the-k") && captured.text.ends_with("***"), "{}", captured.text);
+    let kept = fs::read_to_string(captured.output.unwrap().path).unwrap();
+    assert!(kept.starts_with("12345678901*** xx") && kept.ends_with("x***"), "{kept}");
+}
+
 /// What the marks say was left out: lines, and the least and the most bytes that they can mean.
 fn omitted(text: &str) -> (u64, (u64, u64)) {
     let (mut lines, mut least, mut most) = (0, 0, 0);

@@ -1,0 +1,86 @@
+//! Secrets blotted out of text that arrives in pieces.
+//!
+//! Apart because it must come before anything is cut, kept or shown: half a key is a secret too. It knows nothing of
+//! where the text comes from.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// What stands in a secret's place.
+const BLOT: &str = "***";
+
+/// `text` with each of `secrets` replaced by `***`.
+pub fn blotted<'t>(text: &'t str, secrets: impl IntoIterator<Item = impl AsRef<str>>) -> Cow<'t, str> {
+    secrets.into_iter().fold(Cow::Borrowed(text), |text, secret| {
+        let secret = secret.as_ref();
+        if text.contains(secret) { Cow::Owned(text.replace(secret, BLOT)) } else { text }
+    })
+}
+
+/// One text in pieces: the end of what came is held back as long as it may be the beginning of a secret.
+#[derive(Clone, Debug, Default)]
+pub struct Blot {
+    secrets: Arc<[String]>,
+    held: String,
+}
+
+impl Blot {
+    /// Nothing has come yet. The secrets are not empty.
+    pub fn new(secrets: Arc<[String]>) -> Blot {
+        Blot { secrets, held: String::new() }
+    }
+
+    /// One more piece; gives what is safe.
+    pub fn pass<'t>(&mut self, piece: impl Into<Cow<'t, str>>) -> Cow<'t, str> {
+        let piece = piece.into();
+        if self.secrets.is_empty() {
+            return piece;
+        }
+        let whole =
+            if self.held.is_empty() { piece } else { Cow::Owned(std::mem::take(&mut self.held) + &piece) };
+        let mut cleaned = blotted(&whole, self.secrets.iter()).into_owned();
+        let safe = cleaned.len() - self.begun_by(&cleaned);
+        self.held = cleaned.split_off(safe);
+        Cow::Owned(cleaned)
+    }
+
+    /// Nothing more comes: what was held back was none.
+    pub fn end(&mut self) -> String {
+        std::mem::take(&mut self.held)
+    }
+
+    /// How many bytes at the end of the text are the beginning of a secret.
+    fn begun_by(&self, text: &str) -> usize {
+        let begun = |secret: &String| {
+            let lengths = (1..secret.len()).rev().filter(|length| secret.is_char_boundary(*length));
+            lengths.into_iter().find(|length| text.ends_with(&secret[..*length])).unwrap_or(0)
+        };
+        self.secrets.iter().map(begun).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_in_pieces_is_removed_and_nothing_else_is_lost() {
+        let secrets = ["sk-12345".to_owned()];
+        for pieces in [
+            vec!["the key sk-12", "345 and more"],
+            vec!["s", "k", "-", "1", "2", "3", "4", "5"],
+            vec!["sk-1 sk-sk-12345", "s"],
+            vec!["ask-1", "2346"],
+        ] {
+            let mut blot = Blot::new(Arc::new(secrets.clone()));
+            let mut heard: String = pieces.iter().map(|piece| blot.pass(*piece)).collect();
+            heard += &blot.end();
+            assert_eq!(heard, blotted(&pieces.concat(), &secrets), "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn without_secrets_nothing_is_copied() {
+        assert!(matches!(Blot::default().pass("any"), Cow::Borrowed("any")));
+    }
+}
