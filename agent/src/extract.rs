@@ -34,13 +34,6 @@ impl Extractor {
         text: &str,
         (schema, hash): (&Value, uwf_engine::Hash),
     ) -> Result<Option<Extracted>, Stopped> {
-        let judged = |reply: &str| {
-            fields(reply).and_then(|fields| frontmatter::judge(fields, text, (schema, hash)).ok())
-        };
-        // An interrupted run may have been told already.
-        if let Some(reply) = told(react.journal.entries()) {
-            return Ok(judged(reply));
-        }
         let rules = uwf_prompts::extraction(schema)?;
         let asked = uwf_prompts::extraction_of(text)?;
         let messages = [(Speaker::System, rules), (Speaker::User, asked)]
@@ -65,16 +58,26 @@ impl Extractor {
             Err(stopped) => return Err(stopped),
         };
         let answer = react.hear(Kind::Extract, completion, begun.elapsed())?;
-        Ok(judged(&answer.text))
+        Ok(judged(&answer.text, text, (schema, hash)))
     }
 }
 
-/// What the other model said, if it was asked.
-fn told(entries: &[Entry]) -> Option<&str> {
+/// What came of it, if the other model was asked already.
+pub(crate) fn told(
+    entries: &[Entry],
+    text: &str,
+    schema: (&Value, uwf_engine::Hash),
+) -> Option<Option<Extracted>> {
     entries.iter().rev().find_map(|entry| match entry {
-        Entry::Answered { message, .. } if message.kind == Kind::Extract => Some(message.content.as_str()),
+        Entry::Answered { message, .. } if message.kind == Kind::Extract => {
+            Some(judged(&message.content, text, schema))
+        }
         _ => None,
     })
+}
+
+fn judged(reply: &str, text: &str, schema: (&Value, uwf_engine::Hash)) -> Option<Extracted> {
+    fields(reply).and_then(|fields| frontmatter::judge(fields, text, schema).ok())
 }
 
 /// The object in a reply: bare, or in a code fence where an endpoint knows no JSON mode.

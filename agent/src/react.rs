@@ -236,6 +236,10 @@ impl React<'_> {
     /// [`Stopped::Journal`].
     pub(crate) fn close(&mut self) -> Result<(), Stopped> {
         let undone = self.toolbox.close().undone;
+        self.tell_undone(&undone)
+    }
+
+    fn tell_undone(&mut self, undone: &[String]) -> Result<(), Stopped> {
         if undone.is_empty() {
             return Ok(());
         }
@@ -325,7 +329,12 @@ impl React<'_> {
         let toolbox = Arc::clone(&self.toolbox);
         let closing = tokio::task::spawn_blocking(move || toolbox.close());
         tokio::select! {
-            _ = closing => Stopped::Interrupted(signal),
+            closed = closing => {
+                // Where it cannot be told any more, the signal is the reason all the same.
+                let undone = closed.map(|closed| closed.undone).unwrap_or_default();
+                self.tell_undone(&undone).and_then(|()| self.sync()).ok();
+                Stopped::Interrupted(signal)
+            }
             again = self.signals.next() => Stopped::Interrupted(again),
         }
     }

@@ -21,7 +21,7 @@ use crate::budget::Budget;
 use crate::conversation::Conversation;
 use crate::correct;
 use crate::course::Course;
-use crate::extract::Extractor;
+use crate::extract::{self, Extractor};
 use crate::frontmatter::{self, ExtractError, Extracted};
 use crate::journal::{self, Entry, Journal, Name};
 use crate::outputs::Recorded;
@@ -204,7 +204,9 @@ async fn play(
     if let Some((Some(failure), at)) = ended {
         return Ok((Err(failure), at));
     }
-    let outcome = match unconfined(&react.tools, sandbox) {
+    // What is decided needs no sandbox any more.
+    let refused = unconfined(&react.tools, sandbox).filter(|_| ended.is_none());
+    let outcome = match refused {
         Some(failure) => Err(failure),
         None => failed(answer(react, context, extractor).await)?,
     };
@@ -237,7 +239,10 @@ impl RunError {
     pub(crate) fn keeps_the_run(&self) -> bool {
         match self {
             RunError::Stopped { source, .. } => {
-                matches!(source.as_ref(), Stopped::Interrupted(_) | Stopped::Journal { .. })
+                matches!(
+                    source.as_ref(),
+                    Stopped::Interrupted(_) | Stopped::Journal { .. } | Stopped::Keep(_)
+                )
             }
             RunError::Unrecorded { .. } => true,
             _ => false,
@@ -497,8 +502,13 @@ async fn last_resort(
     context: &RoleContext,
     (extractor, text): (Option<&mut Extractor>, &str),
 ) -> Result<Option<Extracted>, Stopped> {
+    let schema = (&context.schema, context.role.frontmatter);
+    // An interrupted run may have been told already, by a model that is not configured any more.
+    if let Some(told) = extract::told(react.journal.entries(), text, schema) {
+        return Ok(told);
+    }
     match extractor {
-        Some(extractor) => extractor.extract(react, text, (&context.schema, context.role.frontmatter)).await,
+        Some(extractor) => extractor.extract(react, text, schema).await,
         None => Ok(None),
     }
 }

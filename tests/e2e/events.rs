@@ -113,6 +113,21 @@ fn a_reader_that_goes_away_does_not_end_the_run() {
 }
 
 #[test]
+fn a_reader_that_stops_reading_does_not_end_the_run_either() {
+    let site = Site::new();
+    let pipe = site.write("pipe", "");
+    std::fs::remove_file(&pipe).unwrap();
+    assert!(site.command("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = std::fs::File::options().read(true).write(true).open(&pipe).unwrap();
+    let long = SCRIPT.replace("Fine.", &format!("Fine. {}", "long ".repeat(60_000)));
+    let args = args(&site, &["--events", &pipe]);
+    site.write("m.yaml", &long);
+    let said = site.agent(&args.iter().map(String::as_str).collect::<Vec<_>>()).ok();
+    assert!(said.err.contains("its reader has stopped reading"), "{}", said.err);
+    drop(reader);
+}
+
+#[test]
 fn a_terminal_shows_a_status_the_tools_and_the_words() {
     let site = Site::new();
     if site.command("script").arg("--version").output().is_err() {

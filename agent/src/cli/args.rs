@@ -168,6 +168,9 @@ pub(super) struct RunArgs {
         conflicts_with_all = ["workflow", "role", "prompt", "cwd"]
     )]
     pub(super) thread: Option<String>,
+    /// With --continue: begin its task anew instead, and discard what the interrupted run left
+    #[arg(long, requires = "continue")]
+    pub(super) fresh: bool,
     /// How to run.
     #[command(flatten)]
     pub(super) run: RunOptions,

@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::OFlags;
 use uwf_engine::Clock;
 use uwf_engine::cli::{Failure, Ui};
 
@@ -35,7 +37,7 @@ impl EventLog {
             Some(path) if path.as_os_str() == "-" => Some(To::Stderr),
             Some(path) => {
                 let path = cwd.join(path);
-                let file = File::options().append(true).create(true).open(&path);
+                let file = File::options().append(true).create(true).open(&path).and_then(never_waiting);
                 let failed =
                     |error| Failure::said(format!("cannot write events to {}", path.display()), error);
                 Some(To::File(file.map_err(failed)?, path.clone()))
@@ -55,7 +57,7 @@ impl EventLog {
         let Some(line) = self.events.line(event, (self.clock)()) else { return };
         let written = match to {
             To::Stderr => ui.err.write_all(line.as_bytes()).and_then(|()| ui.err.flush()),
-            To::File(file, _) => file.write_all(line.as_bytes()),
+            To::File(file, _) => write_patiently(file, line.as_bytes()),
         };
         if let Err(error) = written {
             self.give_up(&error, ui);
@@ -67,4 +69,33 @@ impl EventLog {
             ui.warn(&format!("no more events are written to {}: {error}", path.display()));
         }
     }
+}
+
+/// A pipe whose reader stops reading must not stop the run; a file makes nobody wait.
+fn never_waiting(file: File) -> io::Result<File> {
+    let flags = rustix::fs::fcntl_getfl(&file)?;
+    rustix::fs::fcntl_setfl(&file, flags | OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+/// How long a full pipe is waited for.
+const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// Writes it all, or fails when the reader takes nothing for a second.
+fn write_patiently(file: &mut File, mut rest: &[u8]) -> io::Result<()> {
+    while !rest.is_empty() {
+        match file.write(rest) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => rest = &rest[count..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let mut wait = [PollFd::new(file, PollFlags::OUT)];
+                if rustix::event::poll(&mut wait, Some(&PATIENCE))? == 0 {
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "its reader has stopped reading"));
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }

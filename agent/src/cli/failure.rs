@@ -27,19 +27,21 @@ pub(super) fn usage(message: String) -> Failure {
     Failure::Said { error: message.into(), hint: Some("see uwf-builtin --help".to_owned()), exit: USAGE }
 }
 
+/// Exit status: the sandbox that was asked for cannot be enforced.
+pub(super) const UNCONFINED: u8 = 6;
+
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         let (exit, hint) = match &error {
             RunError::Thread(cause) => (USER, cause.hint()),
             RunError::Provider(cause) => (USER, cause.hint().map(str::to_owned)),
             RunError::Unconfined(_) => {
-                (USER, Some("nothing is lost; --fresh starts the run over as a new attempt".to_owned()))
+                (UNCONFINED, Some("nothing is lost; --fresh starts the run over as a new attempt".to_owned()))
             }
             RunError::Prompt(_) => (BUG, None),
             RunError::Stopped { source, .. } => match source.as_ref() {
                 Stopped::Interrupted(signal) => (signal.exit_code(), None),
-                Stopped::Journal { .. } => (USER, None),
-                _ => (BUG, None),
+                stopped => (exit_of(stopped), None),
             },
             _ => (USER, None),
         };
@@ -47,10 +49,19 @@ impl From<RunError> for Failure {
     }
 }
 
+/// Whether a person can do something about it.
+fn exit_of(stopped: &Stopped) -> u8 {
+    match stopped {
+        Stopped::Prompt(_) | Stopped::Invariant(_) | Stopped::Tool(_) => BUG,
+        _ => USER,
+    }
+}
+
 impl From<AskError> for Failure {
     fn from(error: AskError) -> Failure {
         let (exit, hint) = match &error {
             AskError::Stopped(Stopped::Interrupted(signal)) => (signal.exit_code(), None),
+            AskError::Stopped(stopped) => (exit_of(stopped), None),
             AskError::Foreign { .. } => (USER, Some("ask the agent that made the step".to_owned())),
             AskError::UnknownSession { .. } => {
                 (USER, Some("fork the step's session with --mode fork".to_owned()))

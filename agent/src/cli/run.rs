@@ -16,7 +16,7 @@ use super::again;
 use super::args::{RunArgs, RunOptions};
 use super::audience::Audience;
 use super::events::EventLog;
-use super::failure::usage;
+use super::failure::{UNCONFINED, usage};
 #[cfg(feature = "otel")]
 use super::traces::Traces;
 use crate::confinement::Confinement;
@@ -256,15 +256,18 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
     let wanted = Wanted { thread, head, role: None, prompt: Prompt::Any, stand_alone: true };
     let earlier = again::find(&bench, &wanted, session)?.ok_or_else(|| nothing_interrupted(&thread))?;
     let request = again::request(thread, &earlier);
-    let reply = match again::reply(&bench, &request, &earlier, session)? {
+    let finished = if args.fresh { None } else { again::reply(&bench, &request, &earlier, session)? };
+    let reply = match finished {
         Some(reply) => (reply, false),
         None => {
             let workspace = session.directory(Some(Path::new(earlier.begun().workspace)))?;
             let settings = bench.settings(&args.run, Some(&earlier), session)?;
-            let (request, workspace, earlier) = (&request, workspace.as_path(), Some(earlier));
+            let (request, workspace) = (&request, workspace.as_path());
+            // Its journal is free again before it is discarded.
+            let earlier = Some(earlier).filter(|_| !args.fresh);
+            let instead_of = args.fresh.then_some(&wanted);
             let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
-            let run =
-                Run { request, workspace, settings, earlier, instead_of: None, stand_alone: true, events };
+            let run = Run { request, workspace, settings, earlier, instead_of, stand_alone: true, events };
             bench.play(run, session)?
         }
     };
@@ -315,7 +318,7 @@ fn settle(store: &Store, thread: &ThreadId, from: &Hash, reply: &AdapterOutput) 
             Phase::Answer => FAILED_STEP,
             Phase::Budget => 4,
             Phase::Provider => 5,
-            Phase::Sandbox => 6,
+            Phase::Sandbox => UNCONFINED,
         });
     }
     let (status, exit) = if word("$status") == SUSPEND {

@@ -157,6 +157,23 @@ fn a_stand_alone_run_is_continued_by_the_command_that_it_names() {
 }
 
 #[test]
+fn an_interrupted_stand_alone_run_can_be_begun_anew() {
+    let site = Site::in_memory();
+    let script = play(&[command("echo x >> log; touch began; [ -e go ] || sleep 1000").as_str(), ANSWER]);
+    let endpoint = Endpoint::serve(&site, &script, &["--by-turn"]);
+    let (child, thread) = stand_alone(&site, &endpoint);
+    signal("-INT", &child);
+    Said::of(child.wait_with_output().unwrap()).code(130);
+    fs::write(site.workspace().join("go"), "").unwrap();
+    site.agent(&["run", "--fresh", "--role", "worker"]).fails(2, &["--continue"]);
+    site.agent(&["run", "--continue", &thread, "--fresh"]).ok();
+    assert_eq!(fs::read_to_string(site.workspace().join("log")).unwrap(), "x\nx\n", "it ran once more");
+    assert_eq!(site.uwf(&["thread", "show", &thread]).ok().json()["status"], "end");
+    let journals = fs::read_dir(site.home().join(".uwf/sessions")).unwrap();
+    assert_eq!(journals.count(), 1, "the interrupted run's is gone");
+}
+
+#[test]
 fn a_stand_alone_run_that_was_killed_loses_nothing() {
     let site = Site::in_memory();
     let script = play(&[command("echo once >> log; touch began; sleep 1000").as_str(), ANSWER]);
