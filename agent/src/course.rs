@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::budget::{Budget, Spent};
 use crate::conversation::Conversation;
-use crate::doom::Doom;
+use crate::doom::{Alarm, Doom};
 use crate::journal::Entry;
 use crate::prices::{Prices, Usd};
 use crate::provider::message::{Kind, Message};
@@ -106,6 +106,13 @@ impl Course {
         }
     }
 
+    /// A run that is stuck has only its grace turn left.
+    pub(crate) fn end_circle(&mut self) {
+        if let Some(Alarm::Stuck { tool, times }) = self.doom.alarm() {
+            self.budget.circle(tool, *times);
+        }
+    }
+
     fn said(&mut self, message: &Message) {
         match message.kind {
             Kind::Extract => return,
@@ -114,7 +121,10 @@ impl Course {
             Kind::Correction => (self.corrections, self.nudges) = (self.corrections + 1, 0),
             Kind::Repeated => self.doom.answered(),
             Kind::Warning => self.budget.told(self.spent, false),
-            Kind::Grace => self.budget.told(self.spent, true),
+            Kind::Grace => {
+                self.end_circle();
+                self.budget.told(self.spent, true);
+            }
             _ => {}
         }
         self.window.said(message);
@@ -136,8 +146,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::budget::{Limits, Verdict};
-    use crate::doom::Alarm;
+    use crate::budget::{Ended, Limits, Verdict};
     use crate::provider::message::{Speaker, TokenUsage, ToolCall};
 
     fn course() -> Course {
@@ -188,6 +197,15 @@ mod tests {
         course.apply(&said(Kind::Grace));
         let spent = Spent { turns: 10, ..course.spent };
         assert!(matches!(course.budget.next(spent), Verdict::Stop(_)));
+    }
+
+    #[test]
+    fn a_circle_is_still_one_after_its_grace_turn_was_interrupted() {
+        let mut course = course();
+        ["a", "b", "c", "d", "e"].iter().flat_map(|id| round(id)).for_each(|entry| course.apply(&entry));
+        course.apply(&said(Kind::Grace));
+        course.apply(&answered(Message::text(Speaker::Assistant, Kind::Turn, "I do not know.")));
+        assert!(matches!(course.budget.next(course.spent), Verdict::Stop(Ended::Circle { .. })));
     }
 
     #[test]

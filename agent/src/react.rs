@@ -244,7 +244,7 @@ impl React<'_> {
             return Ok(());
         }
         let text = format!("at the end of the run, git: {}", undone.join("; "));
-        self.say(Message::text(Speaker::User, Kind::Warning, text))
+        self.say(Message::text(Speaker::User, Kind::Closing, text))
     }
 
     /// Asks the budget, and tells the model what it must know before its next turn.
@@ -252,13 +252,10 @@ impl React<'_> {
         if let Some(granted) = self.stand.admitted.take() {
             return Ok(granted);
         }
-        match self.course.doom.alarm().cloned() {
-            Some(Alarm::Stuck { tool, times }) => self.course.budget.circle(&tool, times),
-            Some(Alarm::Repeated { tool, times }) => {
-                let view = RepeatedView { tool: &tool, times, ends_at: doom::ENDED };
-                self.say(Message::text(Speaker::User, Kind::Repeated, uwf_prompts::repeated(&view)?))?;
-            }
-            None => {}
+        self.course.end_circle();
+        if let Some(Alarm::Repeated { tool, times }) = self.course.doom.alarm().cloned() {
+            let view = RepeatedView { tool: &tool, times, ends_at: doom::ENDED };
+            self.say(Message::text(Speaker::User, Kind::Repeated, uwf_prompts::repeated(&view)?))?;
         }
         self.course.spent.time = self.started.elapsed();
         match self.course.budget.next(self.course.spent) {

@@ -80,8 +80,14 @@ fn a_text_that_nobody_has_looked_at_is_looked_at() {
         let stood = after(vec![answered("Fine.", &[], 10), said(kind, 11)]).unwrap();
         assert!(stood.stand.heard.is_none());
     }
-    let stood = after(vec![answered("Fine.", &[], 10), said(Kind::Warning, 11)]).unwrap();
-    assert!(stood.stand.heard.is_some(), "what git had to be told at the end is no answer to it");
+    let closed = vec![answered("Fine.", &[], 10), said(Kind::Closing, 11)];
+    let stand = after(closed.clone()).unwrap().stand;
+    assert!(stand.heard.is_some(), "what was taken back at the end is no answer to it");
+    assert!(stand.admitted.is_none(), "nor does it grant another turn");
+    let mut near = (1..=3).map(|n| answered("", &[], n)).collect::<Vec<_>>();
+    near.extend(closed);
+    let course = course(near);
+    assert!(matches!(course.budget.next(course.spent), Verdict::Warn(_)), "nor does it tell of a budget");
 }
 
 #[test]

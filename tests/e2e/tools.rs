@@ -85,7 +85,7 @@ fn what_a_command_did_to_git_is_undone_told_and_recorded() {
     let detail = site.uwf(&["cas", "get", said.json()["detailHash"].as_str().unwrap()]).ok().json();
     let last = detail["payload"]["messages"].as_array().unwrap().last().unwrap().clone();
     let last = site.uwf(&["cas", "get", last.as_str().unwrap()]).ok().json()["payload"].clone();
-    assert_eq!(last["kind"], "warning");
+    assert_eq!(last["kind"], "closing");
     assert_eq!(last["content"], "at the end of the run, git: undone: alias.a in new/.git/config");
 }
 

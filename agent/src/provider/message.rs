@@ -56,6 +56,8 @@ pub(crate) enum Kind {
     Summary,
     /// What the model summed up, in the place of all that.
     Recap,
+    /// The run is over: what had to be taken back at its end.
+    Closing,
     /// No answer was valid: another model is asked for its fields. No part of the conversation.
     Extract,
 }
@@ -74,6 +76,7 @@ impl Kind {
             Kind::Repeated => "repeated",
             Kind::Summary => "summary",
             Kind::Recap => "recap",
+            Kind::Closing => "closing",
             Kind::Extract => "extract",
         }
     }
