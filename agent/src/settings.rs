@@ -48,6 +48,8 @@ pub(crate) struct Flags {
     pub timeout: Option<Duration>,
     /// `--max-cost`.
     pub max_cost: Option<f64>,
+    /// Whether an interrupted run has its budget already: a limit that is not here is none, whatever the file says.
+    pub budget_begun: bool,
     /// `--tools`.
     pub tools: Option<Vec<String>>,
     /// `--sandbox`.
@@ -339,10 +341,14 @@ impl Settings {
 
 fn limits(flags: &Flags, file: &FileBudget) -> Limits {
     let default = Limits::default();
+    let file = if flags.budget_begun { &FileBudget::default() } else { file };
     Limits {
         turns: flags.max_turns.or(file.turns).unwrap_or(default.turns),
         tokens: flags.max_tokens.or(file.tokens),
-        time: flags.timeout.or(file.seconds.map(Duration::from_secs)).or(default.time),
+        time: flags
+            .timeout
+            .or(file.seconds.map(Duration::from_secs))
+            .or(default.time.filter(|_| !flags.budget_begun)),
         usd: flags.max_cost.or(file.usd).map(Usd::dollars),
     }
 }

@@ -319,6 +319,7 @@ impl RunOptions {
             max_tokens: self.max_tokens,
             timeout: self.timeout,
             max_cost: self.max_cost,
+            budget_begun: false,
             tools: self.tools.clone(),
             sandbox: self.sandbox.map(SandboxLevel::level),
             allow_network: self.allow_network,

@@ -33,6 +33,7 @@ impl Flags {
             max_tokens: self.max_tokens.or_else(|| budget["tokens"].as_u64()),
             timeout: self.timeout.or_else(seconds),
             max_cost: self.max_cost.or_else(|| budget["usd"].as_f64()),
+            budget_begun: budget.is_object(),
             sampling: Sampling {
                 temperature: self.sampling.temperature.or(sampling.temperature),
                 reasoning_effort: self.sampling.reasoning_effort.or(sampling.reasoning_effort),
@@ -97,6 +98,22 @@ models: { big: { provider: b, name: big-1 } }
         let typed = Flags { model: Some("x".into()), max_turns: Some(5), ..Flags::default() };
         let on = load(typed.or_begun(&begun), &[], home.path());
         assert_eq!((on.model.as_str(), on.limits.turns), ("x", 5));
+    }
+
+    #[test]
+    fn what_was_unlimited_stays_so() {
+        let home = home(FILE);
+        let begun = load(Flags::default(), &[], home.path()).describe();
+        let limited = FILE
+            .replace("turns: 7", "turns: 7, tokens: 100, usd: 1")
+            .replace("model: m", "prices: { m: { input: 1, output: 1 } }\nmodel: m");
+        std::fs::write(home.path().join("agents/builtin.yaml"), limited).unwrap();
+        let on = load(Flags::default().or_begun(&begun), &[], home.path());
+        assert_eq!((on.limits.tokens, on.limits.usd), (None, None));
+        let typed = Flags { max_tokens: Some(5), ..Flags::default() };
+        assert_eq!(load(typed.or_begun(&begun), &[], home.path()).limits.tokens, Some(5));
+        let on = load(Flags::default().or_begun(&Value::Null), &[], home.path());
+        assert_eq!(on.limits.tokens, Some(100), "a journal that says nothing of a budget");
     }
 
     #[test]
