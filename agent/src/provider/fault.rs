@@ -43,6 +43,9 @@ pub(crate) enum Fault {
     /// A whole reply that is no completion.
     #[error("{reason}")]
     Malformed { reason: String },
+    /// A reply that is no stream and longer than any completion is.
+    #[error("the reply is longer than {limit} bytes")]
+    Oversized { limit: usize },
     /// The request could not even be made.
     #[error("{reason}")]
     Setup { reason: String },
@@ -156,7 +159,9 @@ impl Fault {
                     complaint.is_about_money() || complaint.is_any_of(PERMANENT) || self.is_too_long();
                 if permanent { Verdict::Final } else { Verdict::Retry { asked: None } }
             }
-            Fault::Empty | Fault::Malformed { .. } | Fault::Setup { .. } => Verdict::Final,
+            Fault::Empty | Fault::Malformed { .. } | Fault::Oversized { .. } | Fault::Setup { .. } => {
+                Verdict::Final
+            }
         }
     }
 
@@ -190,7 +195,9 @@ impl Fault {
             Fault::InBand { complaint } => {
                 ProviderError::Refused { url, status: 200, message: complaint.message }
             }
-            Fault::Empty => ProviderError::Malformed { url, reason: Fault::Empty.to_string() },
+            Fault::Empty | Fault::Oversized { .. } => {
+                ProviderError::Malformed { url, reason: self.to_string() }
+            }
             Fault::Cut { reason } | Fault::Malformed { reason } => ProviderError::Malformed { url, reason },
             Fault::Setup { reason } => ProviderError::Setup(reason),
         }

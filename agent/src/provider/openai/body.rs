@@ -25,6 +25,9 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The fields of an event; a line without a name is a comment.
 const FIELDS: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b""];
 
+/// So many bytes of a body that is no stream are read: far more than any completion has.
+const WHOLE_LIMIT: usize = 64 << 20;
+
 pub(super) type Body = BoxStream<'static, reqwest::Result<Bytes>>;
 
 /// The next piece of a body; `None` at its end. Silence for longer than `idle` is a fault.
@@ -48,16 +51,25 @@ pub(super) async fn events(response: Response, idle: Duration, secrets: &Secrets
             break kind;
         }
         let cut = || Fault::Cut { reason: "the reply has no body".to_owned() };
-        start.extend_from_slice(&next(&mut body, idle).await?.ok_or_else(cut)?);
+        take(&mut start, &next(&mut body, idle).await?.ok_or_else(cut)?, WHOLE_LIMIT)?;
     };
     if let Kind::Events = kind {
         let body = stream::iter([Ok(start.into())]).chain(body).boxed();
         return Ok(reply_of(whole_events(body, idle)));
     }
     while let Some(bytes) = next(&mut body, idle).await? {
-        start.extend_from_slice(&bytes);
+        take(&mut start, &bytes, WHOLE_LIMIT)?;
     }
     whole(&start, secrets).map(|event| reply_of(stream::iter([Ok(event)])))
+}
+
+/// One more piece of a body that is read whole.
+fn take(body: &mut Vec<u8>, piece: &[u8], limit: usize) -> Result<(), Fault> {
+    if body.len() + piece.len() > limit {
+        return Err(Fault::Oversized { limit });
+    }
+    body.extend_from_slice(piece);
+    Ok(())
 }
 
 /// What a body is.
@@ -158,7 +170,8 @@ impl Cutter {
             events.extend(self.line(&String::from_utf8_lossy(&held[start..end])));
             (start, from) = (next, next);
         }
-        self.held = held[start..].to_vec();
+        // A line that comes in many pieces is not copied with each.
+        self.held = if start == 0 { held } else { held[start..].to_vec() };
         events
     }
 
@@ -229,6 +242,23 @@ mod tests {
             let bytes: Vec<&[u8]> = body.as_bytes().chunks(1).collect();
             assert_eq!(cut(&bytes), expected, "{end:?}");
         }
+    }
+
+    #[test]
+    fn a_line_in_many_pieces_is_copied_once() {
+        let mut cutter = Cutter::default();
+        cutter.held.reserve(1 << 20);
+        let place = cutter.held.as_ptr();
+        assert!((0..1000).all(|_| cutter.push(b"data: x").is_empty()));
+        assert_eq!((cutter.held.as_ptr(), cutter.held.len()), (place, 7000), "it stays where it is");
+    }
+
+    #[test]
+    fn a_body_that_is_no_stream_has_a_limit() {
+        let mut body = Vec::new();
+        assert_eq!(take(&mut body, b"{ \"a\"", 8), Ok(()));
+        assert_eq!(take(&mut body, b": 10", 8), Err(Fault::Oversized { limit: 8 }));
+        assert_eq!(Fault::Oversized { limit: 8 }.to_string(), "the reply is longer than 8 bytes");
     }
 
     #[test]
