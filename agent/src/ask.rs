@@ -6,6 +6,7 @@
 //! A fork is a directory, `$UWF_HOME/cache/asks/<session>`: whose fork it is, and a journal for each question that was
 //! put to it, so that the next question can refer to the answers before. The step's own session remembers nothing.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,8 @@ use thiserror::Error;
 use uwf_engine::{Clock, Hash, Store, StoreError, ThreadId};
 use uwf_tools::Toolbox;
 
-use crate::journal::{self, Entry, Journal, Name};
+use crate::conversation::Conversation;
+use crate::journal::{self, Entry, Journal, Mark, Name};
 use crate::narrowing::Narrowing;
 use crate::outputs::Recorded;
 use crate::provider::message::{Kind, Message, Speaker, ToolCall, ToolDeclaration};
@@ -253,6 +255,11 @@ fn fork_of(dir: &Path) -> Option<String> {
     Some(fork.forked_from)
 }
 
+/// A message as what was said before the question: it opens the conversation, and counts for nothing else.
+fn before(message: Message) -> Message {
+    Message { kind: Kind::Opening, ..message }
+}
+
 /// What was said for a question, if it came to its answer.
 fn complete(journal: File) -> io::Result<Option<Vec<Message>>> {
     let mut said = Vec::new();
@@ -265,7 +272,9 @@ fn complete(journal: File) -> io::Result<Option<Vec<Message>>> {
             ) => {
                 said.push(message);
             }
-            Ok(Entry::Replied { .. }) => return Ok(Some(said.into_iter().filter(is_something).collect())),
+            Ok(Entry::Replied { .. }) => {
+                return Ok(Some(said.into_iter().filter(is_something).map(before).collect()));
+            }
             // What was left out for want of room is said again.
             Ok(_) => {}
             // A line that was cut off, or another version's.
@@ -275,11 +284,11 @@ fn complete(journal: File) -> io::Result<Option<Vec<Message>>> {
     Ok(None)
 }
 
-/// The messages of a record as they were sent; what was said before counts as the opening.
+/// The messages of a record as its last request sent them; what was said before counts as the opening.
 fn recorded(store: &Store, detail: &Hash, record: &Value) -> Result<Vec<Message>, AskError> {
     let foreign = |why: String| AskError::Foreign { detail: *detail, why };
     let turns = record["messages"].as_array().ok_or_else(|| foreign("it keeps no messages".to_owned()))?;
-    let mut messages = Vec::with_capacity(turns.len());
+    let mut conversation = Conversation::default();
     for turn in turns {
         let hash: Hash = turn
             .as_str()
@@ -287,10 +296,9 @@ fn recorded(store: &Store, detail: &Hash, record: &Value) -> Result<Vec<Message>
             .ok_or_else(|| foreign(format!("{turn} is no message")))?;
         let turn: Turn = serde_json::from_value(store.get(&hash)?.payload)
             .map_err(|error| foreign(format!("{hash} is no message: {error}")))?;
-        messages.push(turn.message());
+        turn.go_on(&mut conversation);
     }
-    messages.retain(is_something);
-    Ok(messages)
+    Ok(conversation.messages().iter().cloned().map(before).collect())
 }
 
 /// Empty turns are on record, but no endpoint takes them back.
@@ -303,6 +311,7 @@ fn is_something(message: &Message) -> bool {
 #[serde(rename_all = "camelCase")]
 struct Turn {
     role: Speaker,
+    kind: Option<Value>,
     content: String,
     tool_calls: Option<Vec<Call>>,
     call_id: Option<String>,
@@ -316,12 +325,39 @@ struct Call {
     args: String,
 }
 
+/// How the requests became shorter, in the content of a node of the kind `summed-up`.
+#[derive(Deserialize)]
+struct SummedUp {
+    summary: String,
+    kept: usize,
+}
+
 impl Turn {
-    fn message(self) -> Message {
+    /// What the conversation was after it. A node of another kind than messages have tells how requests became shorter;
+    /// one that cannot be read is passed over, since it is nothing that was said.
+    fn go_on(self, conversation: &mut Conversation) {
+        let kind = self.kind.clone().unwrap_or_else(|| json!(Kind::Opening));
+        if let Ok(kind) = serde_json::from_value(kind.clone()) {
+            let message = self.message(kind);
+            if is_something(&message) {
+                conversation.push(message);
+            }
+        } else if kind == "left-out" {
+            let marks: BTreeMap<String, String> = serde_json::from_str(&self.content).unwrap_or_default();
+            let mark = |(call_id, text)| Mark { call_id, text };
+            conversation.leave_out(&marks.into_iter().map(mark).collect::<Vec<_>>());
+        } else if kind == "summed-up"
+            && let Ok(SummedUp { summary, kept }) = serde_json::from_str(&self.content)
+        {
+            conversation.sum_up(Message::text(Speaker::User, Kind::Recap, summary), kept);
+        }
+    }
+
+    fn message(self, kind: Kind) -> Message {
         let call = |call: Call| ToolCall { id: call.id, name: call.name, arguments: call.args };
         Message {
             role: self.role,
-            kind: Kind::Opening,
+            kind,
             content: self.content,
             tool_calls: self.tool_calls.unwrap_or_default().into_iter().map(call).collect(),
             tool_call_id: self.call_id,
@@ -333,4 +369,83 @@ impl Turn {
 fn failed(path: &Path) -> impl Fn(io::Error) -> AskError {
     let path = path.display().to_string();
     move |source| AskError::Io { path: path.clone(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, Write};
+
+    use super::*;
+
+    fn turn(role: &str, kind: &str, content: &str) -> Turn {
+        serde_json::from_value(json!({"role": role, "kind": kind, "content": content})).unwrap()
+    }
+
+    fn calls(id: &str) -> Turn {
+        let calls = json!([{"id": id, "name": "grep", "args": "{}"}]);
+        let turn = json!({"role": "assistant", "kind": "turn", "content": "", "toolCalls": calls});
+        serde_json::from_value(turn).unwrap()
+    }
+
+    fn result(id: &str, content: &str) -> Turn {
+        Turn { call_id: Some(id.to_owned()), ..turn("tool", "result", content) }
+    }
+
+    fn after(turns: Vec<Turn>) -> Conversation {
+        let mut conversation = Conversation::default();
+        let opening = [turn("system", "opening", "rules"), turn("user", "opening", "task")];
+        opening.into_iter().chain(turns).for_each(|turn| turn.go_on(&mut conversation));
+        conversation
+    }
+
+    fn texts(conversation: &Conversation) -> Vec<&str> {
+        conversation.messages().iter().map(|message| message.content.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_no_part_of_the_conversation_is_not_sent() {
+        let said = after(vec![
+            turn("assistant", "turn", "No."),
+            turn("system", "extract", "fields"),
+            turn("user", "extract", "No."),
+            turn("assistant", "extract", "{}"),
+            turn("user", "unheard-of", "{}"),
+            turn("user", "closing", "undone"),
+        ]);
+        assert_eq!(texts(&said), ["rules", "task", "No.", "undone"]);
+        assert_eq!(said.check(), Ok(()));
+    }
+
+    #[test]
+    fn what_was_left_out_and_summed_up_stays_so() {
+        let said = after(vec![
+            turn("assistant", "turn", "I look."),
+            calls("a"),
+            result("a", "long"),
+            turn("user", "left-out", "{\"a\":\"[result]\"}"),
+        ]);
+        assert_eq!(texts(&said), ["rules", "task", "I look.", "", "[result]"]);
+        let said = after(vec![
+            turn("assistant", "turn", "I look."),
+            calls("a"),
+            result("a", "long"),
+            turn("user", "summary", "sum up"),
+            turn("assistant", "summary", "I looked."),
+            turn("user", "summed-up", "{\"summary\":\"recap\",\"kept\":2}"),
+        ]);
+        assert_eq!(texts(&said), ["rules", "task", "recap", "", "long"]);
+        assert_eq!(said.check(), Ok(()));
+    }
+
+    #[test]
+    fn earlier_questions_count_for_nothing() {
+        let message = Message::text(Speaker::User, Kind::Grace, "Answer now.");
+        let mut journal = tempfile::tempfile().unwrap();
+        for entry in [Entry::Said { message, at: 0 }, Entry::Replied { reply: Value::Null, at: 0 }] {
+            writeln!(journal, "{}", json!(entry)).unwrap();
+        }
+        journal.rewind().unwrap();
+        let said = complete(journal).unwrap().unwrap();
+        assert_eq!(said, [Message::text(Speaker::User, Kind::Opening, "Answer now.")]);
+    }
 }
