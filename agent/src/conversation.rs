@@ -118,12 +118,16 @@ impl Conversation {
     }
 
     /// Puts `summary` in the place of all that was said between the opening and the last `kept` messages before the
-    /// model was asked for it; gives the bytes that this frees.
+    /// model was asked for it; gives the bytes that this frees. An empty one is none: the question alone goes.
     pub(crate) fn sum_up(&mut self, summary: Message, kept: usize) -> u64 {
         let before: u64 = self.messages.iter().map(window::bytes).sum();
         let mut all = std::mem::take(self).messages;
         let asked = all.iter().rev().take_while(|message| message.kind == Kind::Summary).count();
         all.truncate(all.len() - asked);
+        if summary.says_nothing() {
+            all.into_iter().for_each(|message| self.push(message));
+            return before.saturating_sub(self.messages.iter().map(window::bytes).sum());
+        }
         let opening = all.iter().take_while(|message| message.kind == Kind::Opening).count();
         let tail = all.split_off(all.len().saturating_sub(kept).max(opening));
         all.truncate(opening);
@@ -338,6 +342,16 @@ mod tests {
         assert_eq!(said.check(), Ok(()));
         said.push(turn(&["a"]));
         assert!(said.check().is_err(), "its call is open");
+    }
+
+    #[test]
+    fn where_no_summary_was_written_the_question_goes_and_all_else_stays() {
+        let mut said = conversation(vec![turn(&["a"]), Message::result("a", "y")]);
+        let before = said.messages().to_vec();
+        said.push(Message::text(Speaker::User, Kind::Summary, "sum up"));
+        assert!(said.sum_up(Message::text(Speaker::User, Kind::Recap, ""), 0) > 6);
+        assert_eq!(said.messages(), before);
+        assert_eq!(said.check(), Ok(()));
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(crate) struct Course {
     /// What the model costs.
     pub prices: Option<Prices>,
     worked: Worked,
+    /// How long the conversation was, in tokens, when the model was asked to sum it up and did not.
+    unsummed: Option<u64>,
 }
 
 /// Time worked, as the entries tell it: the pauses between the processes of a run do not count. In ms.
@@ -70,6 +72,7 @@ impl Course {
             corrections: 0,
             prices,
             worked: Worked::default(),
+            unsummed: None,
         }
     }
 
@@ -94,9 +97,13 @@ impl Course {
                 self.conversation.hear(message.clone());
             }
             Entry::Finished { message, .. } => self.finished(message),
-            Entry::LeftOut { marks, .. } => self.window.left_out(self.conversation.leave_out(marks)),
+            Entry::LeftOut { marks, .. } => {
+                self.window.left_out(self.conversation.leave_out(marks));
+                self.unsummed = None;
+            }
             Entry::SummedUp { message, kept, .. } => {
                 self.window.left_out(self.conversation.sum_up(message.clone(), *kept));
+                self.unsummed = message.says_nothing().then(|| self.window.estimate());
             }
             Entry::Run { .. }
             | Entry::Continued { .. }
@@ -104,6 +111,11 @@ impl Course {
             | Entry::Ended { .. }
             | Entry::Replied { .. } => {}
         }
+    }
+
+    /// Whether there is hope for a summary: a model that wrote none is not asked at every turn.
+    pub(crate) fn may_sum_up(&self) -> bool {
+        self.unsummed.is_none_or(|then| self.window.has_grown(then))
     }
 
     /// A run that is stuck has only its grace turn left.
@@ -197,6 +209,25 @@ mod tests {
         course.apply(&said(Kind::Grace));
         let spent = Spent { turns: 10, ..course.spent };
         assert!(matches!(course.budget.next(spent), Verdict::Stop(_)));
+    }
+
+    #[test]
+    fn a_model_that_wrote_no_summary_is_asked_again_when_more_was_said() {
+        let mut course = course();
+        let summed_up = |text: &str| {
+            let message = Message::text(Speaker::User, Kind::Recap, text);
+            Entry::SummedUp { message, kept: 2, at: 0 }
+        };
+        round("a").iter().for_each(|entry| course.apply(entry));
+        course.apply(&said(Kind::Summary));
+        course.apply(&summed_up(""));
+        assert_eq!((course.conversation.messages().len(), course.may_sum_up()), (2, false));
+        let long = Message::text(Speaker::User, Kind::Warning, "x".repeat(500));
+        course.apply(&Entry::Said { message: long, at: 0 });
+        assert!(course.may_sum_up());
+        course.apply(&summed_up(""));
+        course.apply(&Entry::LeftOut { marks: Vec::new(), at: 0 });
+        assert!(course.may_sum_up(), "and when there is room for it");
     }
 
     #[test]

@@ -122,7 +122,7 @@ pub(crate) enum Entry {
     },
     /// What was said up to here is replaced by a summary in the requests from here on.
     SummedUp {
-        /// The summary, as it is sent.
+        /// The summary, as it is sent; empty where none was written: all stays, and the question for it goes.
         message: Message,
         /// How many messages before the question for the summary stay.
         kept: usize,

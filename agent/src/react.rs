@@ -185,9 +185,10 @@ impl React<'_> {
         if let Some(heard) = self.stand.heard.take() {
             return Ok(Some(heard));
         }
+        self.sum_up_at_last().await?;
         let tool_choice = self.admit()?;
         self.make_room().await?;
-        self.turn(tool_choice).await
+        self.turn(Kind::Turn, tool_choice).await
     }
 
     /// Our side says something: into the journal, then into the conversation.
@@ -277,12 +278,12 @@ impl React<'_> {
 
     /// One turn of the model; none when its time is up. A conversation that the endpoint finds too long is made shorter
     /// once.
-    async fn turn(&mut self, tool_choice: ToolChoice) -> Result<Option<Heard>, Stopped> {
-        let too_long = match self.ask(Kind::Turn, tool_choice).await {
+    async fn turn(&mut self, kind: Kind, tool_choice: ToolChoice) -> Result<Option<Heard>, Stopped> {
+        let too_long = match self.ask(kind, tool_choice).await {
             Err(Stopped::Provider(error @ ProviderError::ContextLength { .. })) => error,
             answer => return answer,
         };
-        if self.shrink()? { self.ask(Kind::Turn, tool_choice).await } else { Err(too_long.into()) }
+        if self.shrink()? { self.ask(kind, tool_choice).await } else { Err(too_long.into()) }
     }
 
     /// Asks the model. The request is checked, and everything in it is on disk, before it is sent.

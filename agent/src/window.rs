@@ -90,6 +90,11 @@ impl Window {
         self.kept() / 4
     }
 
+    /// Whether by now as much was said as room is made for at a time, since there were `then` tokens.
+    pub(crate) fn has_grown(&self, then: u64) -> bool {
+        self.estimate().saturating_sub(then) >= self.size / BATCH
+    }
+
     /// Whether leaving out so many bytes is worth a new prefix.
     pub(crate) fn is_batch(&self, bytes: u64) -> bool {
         bytes / BYTES >= self.size / BATCH

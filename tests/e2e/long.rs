@@ -175,6 +175,30 @@ fn words_that_cannot_be_left_out_are_summed_up() {
 }
 
 #[test]
+fn a_model_that_writes_no_summary_loses_nothing() {
+    let site = Site::new();
+    let long = "a long consideration ".repeat(200);
+    let endpoint = Endpoint::new(move |n, asked| {
+        let mut turn = call(n, "list_dir", &json!({"path": ".", "depth": 1 + n % 7}));
+        turn["choices"][0]["message"]["content"] = json!(format!("turn {n}: {long}"));
+        match asked.messages().contains("Write a summary of your work") {
+            true => (200, call(n, "list_dir", &json!({"path": "."}))),
+            false if n < 14 => (200, turn),
+            false => (200, approved()),
+        }
+    });
+    let reply = against(&site, &endpoint, "contextWindow: 16000\n").ok().json();
+    let record = record(&site, &reply);
+    let times = kinds(&record, "summed-up");
+    assert!((1..=3).contains(&times), "it is not asked at every turn: {times}");
+    let asked = endpoint.asked();
+    let last = asked.last().unwrap().messages();
+    assert!(last.contains("turn 0: a long"), "what was done stays");
+    assert!(!last.contains("Write a summary of your work"), "the question goes");
+    site.verify();
+}
+
+#[test]
 fn an_endpoint_whose_window_is_smaller_than_was_said_is_asked_once_more() {
     let site = Site::new();
     files(&site, 8);

@@ -19,10 +19,6 @@ impl React<'_> {
     /// As [`React::until_text`].
     pub(super) async fn make_room(&mut self) -> Result<(), Stopped> {
         let window = self.course.window;
-        // A question for a summary that an interruption left behind is asked again.
-        if self.course.conversation.messages().last().is_some_and(|last| last.kind == Kind::Summary) {
-            return self.sum_up().await;
-        }
         if !window.is_full() {
             return Ok(());
         }
@@ -30,7 +26,14 @@ impl React<'_> {
         if window.is_batch(window::freed(&old)) {
             self.leave_out(window.kept())?;
         }
-        if self.course.window.is_full() { self.sum_up().await } else { Ok(()) }
+        if self.course.window.is_full() && self.course.may_sum_up() { self.sum_up().await } else { Ok(()) }
+    }
+
+    /// Asks again for a summary that an interruption left without one. Before anything else is said: the question is
+    /// known by its place at the end.
+    pub(super) async fn sum_up_at_last(&mut self) -> Result<(), Stopped> {
+        let last = self.course.conversation.messages().last();
+        if last.is_some_and(|last| last.kind == Kind::Summary) { self.sum_up().await } else { Ok(()) }
     }
 
     /// The endpoint says that the conversation is too long: leaves out more than usual. Whether there was anything.
@@ -59,11 +62,13 @@ impl React<'_> {
     }
 
     /// Lets the model sum up what stands between the opening and the last messages, and goes on from that. Half as
-    /// much as else stays, since it can hardly be made shorter and the next summary is to be far away.
+    /// much as else stays, since it can hardly be made shorter and the next summary is to be far away. A model that
+    /// writes none loses nothing: the question is taken back, and all stays.
     async fn sum_up(&mut self) -> Result<(), Stopped> {
         let messages = self.course.conversation.messages();
         let asked = messages.iter().rev().take_while(|message| message.kind == Kind::Summary).count();
         let messages = &messages[..messages.len() - asked];
+        let all = messages.len();
         let opening = messages.iter().take_while(|message| message.kind == Kind::Opening).count();
         let kept = window::tail(messages, self.course.window.kept() / 2);
         let middle: u64 = messages[opening..messages.len() - kept].iter().map(window::bytes).sum();
@@ -71,13 +76,16 @@ impl React<'_> {
             return Ok(());
         }
         self.say(Message::text(Speaker::User, Kind::Summary, uwf_prompts::summarise()?))?;
-        let text = match self.ask(Kind::Summary, ToolChoice::None).await {
+        let text = match self.turn(Kind::Summary, ToolChoice::None).await {
             Ok(answer) => answer.map(|answer| answer.text).unwrap_or_default(),
             Err(Stopped::Provider(ProviderError::ContextLength { .. })) => String::new(),
             Err(stopped) => return Err(stopped),
         };
-        let text = if text.trim().is_empty() { "(none was written)".to_owned() } else { text };
-        let message = Message::text(Speaker::User, Kind::Recap, uwf_prompts::summary(&text)?);
+        let (summary, kept) = match text.trim() {
+            "" => (String::new(), all),
+            _ => (uwf_prompts::summary(&text)?, kept),
+        };
+        let message = Message::text(Speaker::User, Kind::Recap, summary);
         self.write(Entry::SummedUp { message, kept, at: (self.clock)() })
     }
 }
