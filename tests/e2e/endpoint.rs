@@ -50,16 +50,16 @@ impl Endpoint {
                 let mut stream = stream.unwrap();
                 let request = read(&mut stream);
                 let number = kept.lock().unwrap().len();
+                kept.lock().unwrap().push(request.clone());
                 let (status, body) = answer(number, &request);
-                kept.lock().unwrap().push(request);
                 let body = body.to_string();
                 let head = "content-type: application/json\r\nconnection: close";
-                write!(
+                // Whoever asked may have been killed since; the next one is to be answered.
+                let _ = write!(
                     stream,
                     "HTTP/1.1 {status} x\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}",
                     body.len()
-                )
-                .unwrap();
+                );
             }
         });
         Endpoint { url, asked }
