@@ -269,3 +269,15 @@ fn there_are_many_of_them() {
     let count: usize = tables.iter().map(Vec::len).sum();
     assert!(count >= 150, "{count}");
 }
+
+#[test]
+fn a_directory_that_is_gone_is_no_workspace() {
+    let site = Site::new();
+    let gone = site.workspace().join("gone");
+    for program in [UWF, AGENT] {
+        std::fs::create_dir(&gone).unwrap();
+        let command = format!("cd {0} && rmdir {0} && exec {program} doctor", gone.display());
+        let said = Said::of(site.command("sh").args(["-c", &command]).output().unwrap());
+        said.fails(1, &["error: the current directory cannot be used", "hint: change into a directory"]);
+    }
+}

@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::args::{Color, Format, Global};
-use super::failure::{BUG, Failure, OK, USAGE};
+use super::failure::{BUG, Failure, OK, USAGE, USER};
 use super::ui::Ui;
 use crate::Clock;
 use crate::home::{Env, Homes};
@@ -54,11 +54,24 @@ pub struct Process<'a> {
 /// Runs a command line in the real process. A panic ends in the exit status for our own bugs; its message is on stderr
 /// by then.
 pub fn in_process(run: impl FnOnce(Process<'_>) -> u8) -> ExitCode {
+    let cwd = match std::env::current_dir() {
+        Ok(cwd) => cwd,
+        Err(error) => {
+            // Nothing may be read or written relative to a place that is not there.
+            let hint = "change into a directory that exists";
+            writeln!(
+                io::stderr(),
+                "error: the current directory cannot be used\n  caused by: {error}\n  hint: {hint}"
+            )
+            .ok();
+            return ExitCode::from(USER);
+        }
+    };
     let process = || {
         run(Process {
             args: std::env::args_os().collect(),
             env: std::env::vars_os().collect(),
-            cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+            cwd,
             stdin: &mut io::stdin(),
             out: &mut io::stdout().lock(),
             err: &mut io::stderr(),
