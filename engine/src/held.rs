@@ -3,8 +3,8 @@
 //! Apart from `store`, which knows neither threads nor runs:
 //! - failed attempts are listed as text, which is no edge of the graph;
 //! - a run that goes on names its nodes when it is over, so everything since the oldest one began is needed;
-//! - a journal in `sessions/` may be continued while its thread is there, and may name nodes: a step that was stored
-//!   but that the head has not moved to.
+//! - a journal of a run or of a question may be continued while its thread is there, and may name nodes: a step that
+//!   was stored but that the head has not moved to, a result that was left out of the requests.
 //!
 //! Knows one `$UWF_HOME`. Runs of another one on the same store are protected by the age of their nodes alone.
 
@@ -39,7 +39,9 @@ pub enum HeldError {
 pub fn held(store: &Store, home: &Path) -> Result<Collect, HeldError> {
     let mut roots: Vec<Hash> =
         thread::all_failures(store, None)?.into_iter().flat_map(|failures| failures.steps).collect();
-    for journal in files(&home.join("sessions"), "jsonl")? {
+    let mut journals = files(&home.join("sessions"), "jsonl")?;
+    journals.extend(files(&home.join("cache/asks"), "jsonl")?);
+    for journal in journals {
         match named_in(&journal, store, &mut roots) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
                 return Err(HeldError::Io { path: journal, source });
@@ -60,7 +62,7 @@ fn named_in(journal: &Path, store: &Store, found: &mut Vec<Hash>) -> io::Result<
     if thread.is_some_and(|thread| matches!(thread::variable_of(store, &thread), Ok(None))) {
         return Ok(());
     }
-    quoted_hashes(first.as_slice().chain(reader), found)
+    hashes_in(first.as_slice().chain(reader), found)
 }
 
 /// When the oldest run began that holds a lock now.
@@ -83,44 +85,43 @@ fn begun(lock: &Path) -> u64 {
     })
 }
 
-/// The files with this extension; none if there is no such directory.
+/// The files with this extension in a directory and those below it; none if there is no such directory.
 fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, HeldError> {
     let failed = |source| HeldError::Io { path: directory.to_owned(), source };
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(failed)?,
     };
-    let paths: Result<Vec<PathBuf>, io::Error> =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect();
-    let mut paths = paths.map_err(failed)?;
-    paths.retain(|path| path.extension().is_some_and(|found| found == extension));
-    Ok(paths)
-}
-
-/// Adds every JSON string that is a hash, whatever it stands for: one too many keeps a node, one too few loses one.
-fn quoted_hashes(mut file: impl Read, found: &mut Vec<Hash>) -> io::Result<()> {
-    let mut buffer = vec![0; 1 << 16];
-    let mut quoted: Option<String> = None;
-    loop {
-        let n = match file.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(n) => n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        for byte in &buffer[..n] {
-            match (*byte, &mut quoted) {
-                (b'"', text) => {
-                    found.extend(text.as_ref().and_then(|text| text.parse::<Hash>().ok()));
-                    *text = Some(String::with_capacity(13));
-                }
-                (byte, Some(text)) if byte.is_ascii_alphanumeric() && text.len() < 13 => {
-                    text.push(char::from(byte));
-                }
-                (_, text) => *text = None,
-            }
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        if entry.file_type().map_err(failed)?.is_dir() {
+            found.extend(files(&entry.path(), extension)?);
+        } else if entry.path().extension().is_some_and(|found| found == extension) {
+            found.push(entry.path());
         }
     }
+    Ok(found)
+}
+
+/// Adds every word that is a hash, whatever it stands for and whatever is around it, since an agent names nodes in the
+/// midst of a text: one too many keeps a node, one too few loses one.
+fn hashes_in(file: impl Read, found: &mut Vec<Hash>) -> io::Result<()> {
+    let mut word = String::with_capacity(Hash::LENGTH + 1);
+    let mut end = |word: &mut String| {
+        found.extend(word.parse::<Hash>());
+        word.clear();
+    };
+    for byte in BufReader::with_capacity(1 << 16, file).bytes() {
+        match byte? {
+            byte if !Hash::is_character(byte) => end(&mut word),
+            // One more than a hash has shows that it is none.
+            byte if word.len() <= Hash::LENGTH => word.push(char::from(byte)),
+            _ => {}
+        }
+    }
+    end(&mut word);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -144,6 +145,28 @@ mod tests {
         assert_eq!(held(&store, &place.homes().uwf).unwrap(), Collect::default());
         thread::record_failure(&store, &thread, "writer", &step).unwrap();
         assert_eq!(held(&store, &place.homes().uwf).unwrap().roots, [step]);
+    }
+
+    #[test]
+    fn a_hash_in_the_midst_of_a_text_is_found_and_a_part_of_a_longer_word_is_not() {
+        let mut found = Vec::new();
+        let text = "[result 0000000000001, 3 lines]\\n0000000000002 0123456789ABCD 0000000000003".as_bytes();
+        let (first, last) = text.split_at(14);
+        hashes_in(first.chain(last), &mut found).unwrap();
+        let found: Vec<&str> = found.iter().map(Hash::as_str).collect();
+        assert_eq!(found, ["0000000000001", "0000000000002", "0000000000003"]);
+    }
+
+    #[test]
+    fn a_journal_of_a_question_needs_what_it_names() {
+        let place = Place::new();
+        let (store, home) = (place.store(), place.homes().uwf);
+        let result = store.put_text("result").unwrap();
+        let asks = home.join("cache/asks/session");
+        fs::create_dir_all(&asks).unwrap();
+        let line = json!({"entry": "left-out", "marks": [{"text": format!("[result {result}, 1 line]")}]});
+        fs::write(asks.join("1.jsonl"), format!("{line}\n")).unwrap();
+        assert_eq!(held(&store, &home).unwrap().roots, [result]);
     }
 
     #[test]

@@ -33,6 +33,14 @@ pub struct HashError {
 }
 
 impl Hash {
+    /// How many characters each has.
+    pub const LENGTH: usize = 13;
+
+    /// Whether a hash may have this character in it.
+    pub const fn is_character(byte: u8) -> bool {
+        matches!(byte, b'0'..=b'9' | b'A'..=b'H' | b'J' | b'K' | b'M' | b'N' | b'P'..=b'T' | b'V'..=b'Z')
+    }
+
     /// The hash of a node of this type with this payload.
     pub fn of(type_: &Hash, payload: &Value) -> Hash {
         Hash::of_encoded(Some(type_), &cbor::encode(payload))
@@ -106,14 +114,13 @@ impl Hash {
     }
 
     const fn parse(text: &[u8]) -> Option<Hash> {
-        if text.len() != 13 {
+        if text.len() != Hash::LENGTH {
             return None;
         }
-        let mut characters = [0; 13];
+        let mut characters = [0; Hash::LENGTH];
         let mut i = 0;
-        while i < 13 {
-            if !matches!(text[i], b'0'..=b'9' | b'A'..=b'H' | b'J' | b'K' | b'M' | b'N' | b'P'..=b'T' | b'V'..=b'Z')
-            {
+        while i < Hash::LENGTH {
+            if !Hash::is_character(text[i]) {
                 return None;
             }
             characters[i] = text[i];
