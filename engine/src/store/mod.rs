@@ -37,6 +37,7 @@ pub use graph::Walk;
 pub use hash::{Hash, HashError};
 use node::Encoded;
 pub use node::Node;
+pub(crate) use vars::check_name;
 pub use vars::{Expect, VarChange, Variable, Vars};
 pub use verify::{Finding, Referrer, VerifyReport};
 

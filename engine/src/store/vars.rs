@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use serde_json::Value;
 
 use super::error::StoreError;
 use super::fs::Disk;
@@ -136,12 +137,13 @@ impl Vars {
         rows::newest(&self.connection(), name).map_err(&failed)?.map(Variable::try_from).transpose()
     }
 
-    /// The variables whose names start so, by name.
+    /// The variables whose names start so, by name. A damaged row spoils no other: one that names no node is left out,
+    /// and tags that do not read as such are told as a status that nobody knows. [`Vars::get`] says what is wrong.
     pub fn list(&self, prefix: &str) -> Result<Vec<Variable>, StoreError> {
         let mut variables: Vec<Variable> = Vec::new();
         self.each_row(prefix, &mut |row| {
             if variables.last().is_none_or(|last| last.name != row.name) {
-                variables.push(Variable::try_from(row)?);
+                variables.extend(Variable::carried(row));
             }
             Ok(())
         })?;
@@ -154,7 +156,7 @@ impl Vars {
         let mut variables: Vec<Variable> = Vec::with_capacity(found.len());
         for row in found {
             if variables.last().is_none_or(|last| last.name != row.name) {
-                variables.push(Variable::try_from(row)?);
+                variables.extend(Variable::carried(row));
             }
         }
         Ok(variables)
@@ -171,7 +173,7 @@ impl Vars {
     pub fn rows(&self, prefix: &str) -> Result<Vec<Variable>, StoreError> {
         let mut variables = Vec::new();
         self.each_row(prefix, &mut |row| {
-            variables.push(Variable::try_from(row)?);
+            variables.extend(Variable::carried(row));
             Ok(())
         })?;
         Ok(variables)
@@ -267,6 +269,31 @@ impl Vars {
     }
 }
 
+impl Variable {
+    /// As much of a row as can be told; see [`Vars::list`].
+    fn carried(row: Row) -> Option<Variable> {
+        Some(Variable {
+            schema: row.schema.parse().ok()?,
+            value: row.value.parse().ok()?,
+            created: row.created.unsigned_abs(),
+            updated: row.updated.unsigned_abs(),
+            labels: serde_json::from_str(&row.labels).unwrap_or_default(),
+            tags: tags(&row.tags).unwrap_or_else(|_| BTreeMap::from([("status".to_owned(), row.tags)])),
+            name: row.name,
+        })
+    }
+}
+
+/// Other programs may write numbers and truth values, which are taken as the text they are written with.
+fn tags(text: &str) -> serde_json::Result<BTreeMap<String, String>> {
+    let tags: BTreeMap<String, Value> = serde_json::from_str(text)?;
+    let text = |value: Value| match value {
+        Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
+        other => serde_json::from_value(other),
+    };
+    tags.into_iter().map(|(name, value)| Ok((name, text(value)?))).collect()
+}
+
 impl TryFrom<Row> for Variable {
     type Error = StoreError;
 
@@ -280,7 +307,7 @@ impl TryFrom<Row> for Variable {
             value: hash(&row.name, &row.value)?,
             created: row.created.unsigned_abs(),
             updated: row.updated.unsigned_abs(),
-            tags: serde_json::from_str(&row.tags).map_err(|error| damaged("tags", error))?,
+            tags: tags(&row.tags).map_err(|error| damaged("tags", error))?,
             labels: serde_json::from_str(&row.labels).map_err(|error| damaged("labels", error))?,
             name: row.name,
         })
@@ -317,7 +344,7 @@ fn perform(transaction: &Transaction<'_>, change: &VarChange, now: u64) -> rusql
     }
 }
 
-fn check_name(name: &str) -> Result<(), StoreError> {
+pub(crate) fn check_name(name: &str) -> Result<(), StoreError> {
     let is_scope = |scope: &str| {
         scope.starts_with(|c: char| c.is_ascii_alphabetic())
             && scope.chars().all(|c| c.is_ascii_alphanumeric())

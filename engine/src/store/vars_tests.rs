@@ -227,6 +227,40 @@ fn a_row_that_makes_no_sense_is_named() {
 }
 
 #[test]
+fn a_damaged_row_spoils_no_other() {
+    let f = Fixture::new();
+    let node = text(&f.store, "x");
+    let names = ["@t/broken", "@t/good", "@t/list", "@t/number", "@t/valueless"];
+    f.store.vars().apply(&names.map(|name| set_to(name, node, Expect::Any))).unwrap();
+    let connection = other(&f);
+    let damage = |name: &str, column: &str, bad: &str| {
+        connection.execute(&format!("UPDATE vars SET {column} = ?1 WHERE name = ?2"), [bad, name]).unwrap();
+    };
+    damage("@t/broken", "tags", "{");
+    damage("@t/list", "tags", r#"{"completedAt":[5]}"#);
+    damage("@t/number", "tags", r#"{"completedAt":5,"sure":true}"#);
+    damage("@t/valueless", "value", "nonsense");
+    let told = |variables: Vec<Variable>| -> Vec<(String, String)> {
+        let tags = |tags| serde_json::to_string(&tags).unwrap();
+        variables.into_iter().map(|variable| (variable.name, tags(variable.tags))).collect()
+    };
+    let listed = told(f.store.vars().list("@t/").unwrap());
+    let expected = [
+        ("@t/broken", r#"{"status":"{"}"#),
+        ("@t/good", "{}"),
+        ("@t/list", r#"{"status":"{\"completedAt\":[5]}"}"#),
+        ("@t/number", r#"{"completedAt":"5","sure":"true"}"#),
+    ];
+    assert_eq!(listed, expected.map(|(name, tags)| (name.to_owned(), tags.to_owned())));
+    assert_eq!(told(f.store.vars().rows("@t/").unwrap()), listed);
+    let mut backwards = told(f.store.vars().backwards("@t/", "@u", 9).unwrap());
+    backwards.reverse();
+    assert_eq!(backwards, listed);
+    assert_eq!(f.store.vars().get("@t/number").unwrap().unwrap().tags["completedAt"], "5");
+    assert!(matches!(f.store.vars().get("@t/list"), Err(StoreError::DamagedVariable { .. })));
+}
+
+#[test]
 fn a_head_that_another_program_is_moving_is_found() {
     let f = Fixture::new();
     let name = "@uwf/thread/06H001PNXXPGZ8DNTP4JWJVFJC";
