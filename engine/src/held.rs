@@ -16,13 +16,14 @@ use std::time::UNIX_EPOCH;
 use serde_json::Value;
 
 use crate::lock;
-use crate::store::{Collect, Hash, Store};
-use crate::thread::{self, ThreadError, ThreadId};
+use crate::schema::Violation;
+use crate::store::{Collect, Finding, Hash, Referrer, Store, StoreError};
+use crate::thread::{self, Failures, ThreadError, ThreadId};
 
 /// Why it cannot be told what must stay.
 #[derive(Debug, thiserror::Error)]
 pub enum HeldError {
-    /// A list of failed attempts does not read as one.
+    /// The lists of failed attempts cannot be looked for.
     #[error(transparent)]
     Thread(#[from] ThreadError),
     /// A file of `$UWF_HOME` cannot be read.
@@ -37,8 +38,21 @@ pub enum HeldError {
 
 /// What a collection of `store` must keep for the sake of the threads in it and of the runs of `home`.
 pub fn held(store: &Store, home: &Path) -> Result<Collect, HeldError> {
-    let mut roots: Vec<Hash> =
-        thread::all_failures(store, None)?.into_iter().flat_map(|failures| failures.steps).collect();
+    let (mut roots, mut findings) = (Vec::new(), Vec::new());
+    for Failures { variable, steps } in thread::all_failures(store, None)? {
+        match steps {
+            Ok(steps) => roots.extend(steps),
+            Err(ThreadError::Malformed { hash, source }) => findings.push(Finding::Invalid {
+                hash,
+                type_: variable.schema,
+                violations: vec![Violation::whole(format!("it is no list of failed attempts: {source}"))],
+                referred_by: vec![Referrer::Variable(variable.name)],
+            }),
+            // Whoever collects finds that by itself.
+            Err(ThreadError::Store(StoreError::NotFound { .. } | StoreError::Corrupt { .. })) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     let mut journals = files(&home.join("sessions"), "jsonl")?;
     journals.extend(files(&home.join("cache/asks"), "jsonl")?);
     for journal in journals {
@@ -49,7 +63,7 @@ pub fn held(store: &Store, home: &Path) -> Result<Collect, HeldError> {
             _ => {}
         }
     }
-    Ok(Collect { roots, since: oldest_run(home)?, ..Collect::default() })
+    Ok(Collect { roots, findings, since: oldest_run(home)?, ..Collect::default() })
 }
 
 /// What a journal names, unless it is of a thread that is gone, to which nobody can come back.
@@ -131,6 +145,7 @@ mod tests {
     use super::*;
     use crate::fixture::{Place, clock};
     use crate::lock::ThreadLock;
+    use crate::store::{Expect, VarChange};
 
     #[test]
     fn failed_attempts_are_needed() {
@@ -167,6 +182,23 @@ mod tests {
         let line = json!({"entry": "left-out", "marks": [{"text": format!("[result {result}, 1 line]")}]});
         fs::write(asks.join("1.jsonl"), format!("{line}\n")).unwrap();
         assert_eq!(held(&store, &home).unwrap().roots, [result]);
+    }
+
+    #[test]
+    fn a_list_of_failed_attempts_that_is_none_is_a_finding() {
+        let place = Place::new();
+        let (store, thread) = (place.store(), place.flow_thread());
+        let head = thread::head(&store, &thread).unwrap().hash;
+        let name = format!("{}{thread}/writer", thread::FAILED);
+        let (schema, tags) = (crate::schema::builtin::START_NODE, Default::default());
+        let change = VarChange::Set { name: name.clone(), schema, value: head, tags, expect: Expect::Any };
+        store.vars().apply(&[change]).unwrap();
+        let found = held(&store, &place.homes().uwf).unwrap();
+        assert!(found.findings[0].to_string().contains("it is no list of failed attempts"), "{found:?}");
+        let refused = store.gc(&found).unwrap_err().to_string();
+        assert!(refused.contains(&name) && refused.contains(head.as_str()), "{refused}");
+        store.gc(&Collect { force: true, ..found }).unwrap();
+        assert!(place.uwf(&["thread", "export", thread.as_str()]).out.contains("uwf-thread"));
     }
 
     #[test]

@@ -21,8 +21,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::store::{Batch, Expect, Hash, Node, Store, StoreError, VarChange};
-use crate::thread::{self, ThreadError, ThreadId};
+use crate::schema::builtin;
+use crate::store::{Batch, Expect, Hash, Node, Store, StoreError, VarChange, check_name};
+use crate::thread::{self, Status, ThreadError, ThreadId};
 
 const FORMAT: &str = "uwf-thread";
 const VERSION: u32 = 1;
@@ -158,8 +159,10 @@ pub fn export(store: &Store, thread: &ThreadId, out: &mut dyn Write) -> Result<T
     let mut roots = vec![head.value];
     let mut variables = vec![VariableLine { variable: head.name, value: head.value, tags: head.tags }];
     for failed in failures {
+        // A list that cannot be read can only stay where it is.
+        let Ok(steps) = failed.steps else { continue };
         roots.push(failed.variable.value);
-        roots.extend(failed.steps);
+        roots.extend(steps);
         let (variable, value, tags) = (failed.variable.name, failed.variable.value, failed.variable.tags);
         variables.push(VariableLine { variable, value, tags });
     }
@@ -207,6 +210,8 @@ pub fn import(store: &Store, input: &mut dyn BufRead) -> Result<Transferred, Tra
     for _ in 0..header.variables {
         variables.push(lines.next(header.expected())?);
         lines.check_variable(&thread, &header.head, &variables)?;
+        let checked = variables.last().map_or(Ok(()), |line| check(&batch, &thread, line));
+        checked.map_err(|error| lines.damaged(error.to_string()))?;
     }
     lines.end()?;
     batch.commit()?;
@@ -217,6 +222,27 @@ pub fn import(store: &Store, input: &mut dyn BufRead) -> Result<Transferred, Tra
         store.vars().apply(&changes?)?;
     }
     Ok(Transferred { thread, head: header.head, nodes: header.nodes, new })
+}
+
+/// Whether what a variable names is in the file and is what it must be: later nothing else asks that.
+fn check(batch: &Batch<'_>, thread: &ThreadId, line: &VariableLine) -> Result<(), ThreadError> {
+    let VariableLine { variable, value, tags } = line;
+    check_name(variable)?;
+    let node = batch.get(value)?;
+    if *variable == thread::variable(thread) {
+        let unknown = |status| ThreadError::UnknownStatus { thread: *thread, status };
+        Status::from_tags(tags, 0).map_err(unknown)?;
+        return of_type(value, &node, &[builtin::START_NODE, builtin::STEP_NODE]);
+    }
+    let is_step = |step: &Hash| of_type(step, &batch.get(step)?, &[builtin::STEP_NODE]);
+    thread::steps_in(value, &node)?.iter().try_for_each(is_step)
+}
+
+fn of_type(hash: &Hash, node: &Node, types: &[Hash]) -> Result<(), ThreadError> {
+    match types.contains(&node.type_) {
+        true => Ok(()),
+        false => Err(ThreadError::NotAThreadNode { hash: *hash, type_: node.type_ }),
+    }
 }
 
 fn change(store: &Store, thread: &ThreadId, line: VariableLine) -> Result<VarChange, TransferError> {

@@ -52,6 +52,11 @@ impl Batch<'_> {
         Ok(hash)
     }
 
+    /// A node that was added.
+    pub fn get(&self, hash: &Hash) -> Result<Node, StoreError> {
+        self.pending.get(hash)?.ok_or(StoreError::NotFound { hash: *hash })
+    }
+
     /// Makes all nodes durable and visible, in the order they were added.
     pub fn commit(self) -> Result<(), StoreError> {
         self.pending.commit()

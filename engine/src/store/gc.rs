@@ -24,12 +24,14 @@ use super::{Finding, Hash, Referrer, Store, StoreError};
 use crate::schema::builtin;
 
 /// What is kept beside what the variables lead to, and how it is gone about.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Collect {
     /// Nodes that are needed though no variable leads to them; those that do not exist are passed over.
     pub roots: Vec<Hash>,
     /// Everything put since this moment is needed, in milliseconds since the epoch: when the oldest run began.
     pub since: Option<u64>,
+    /// What is known to be wrong with needed nodes, so that not all of the roots could be told.
+    pub findings: Vec<Finding>,
     /// Says what would be done and changes nothing.
     pub dry_run: bool,
     /// Goes on though reachable nodes are missing or corrupt.
@@ -55,7 +57,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Unsound`] when a reachable node is missing or corrupt; nothing was removed then.
     pub fn gc(&self, how: &Collect) -> Result<GcReport, StoreError> {
-        let mut marked = Marked { store: self, hashes: HashSet::new(), findings: Vec::new() };
+        let mut marked = Marked { store: self, hashes: HashSet::new(), findings: how.findings.clone() };
         marked.all_roots(how)?;
         let lock = if how.dry_run { None } else { Some(self.disk.lock()?) };
         marked.all_roots(how)?;

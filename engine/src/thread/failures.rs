@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{FAILED, ThreadError, ThreadId};
 use crate::schema::builtin;
-use crate::store::{Expect, Hash, Store, StoreError, VarChange, Variable};
+use crate::store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
 
 /// How often an append is tried again when another program appends at the same time.
 const TRIES: usize = 5;
@@ -35,19 +35,19 @@ pub fn clear_failures(store: &Store, thread: &ThreadId, role: &str) -> Result<()
 }
 
 /// What failed of one role of one thread.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Failures {
     /// Where they are listed.
     pub variable: Variable,
-    /// The steps, oldest first.
-    pub steps: Vec<Hash>,
+    /// The steps, oldest first; or why the list cannot be read, which is for the caller to judge.
+    pub steps: Result<Vec<Hash>, ThreadError>,
 }
 
 /// The failed steps of every role of a thread, or of all threads.
 pub fn all_failures(store: &Store, thread: Option<&ThreadId>) -> Result<Vec<Failures>, ThreadError> {
     let prefix = thread.map_or_else(|| FAILED.to_owned(), |thread| format!("{FAILED}{thread}/"));
-    let with_steps = |variable: Variable| Ok(Failures { steps: listed(store, &variable)?, variable });
-    store.vars().list(&prefix)?.into_iter().map(with_steps).collect()
+    let with_steps = |variable: Variable| Failures { steps: listed(store, &variable), variable };
+    Ok(store.vars().list(&prefix)?.into_iter().map(with_steps).collect())
 }
 
 fn append(store: &Store, name: &str, step: &Hash) -> Result<(), ThreadError> {
@@ -66,10 +66,13 @@ fn append(store: &Store, name: &str, step: &Hash) -> Result<(), ThreadError> {
 }
 
 fn listed(store: &Store, variable: &Variable) -> Result<Vec<Hash>, ThreadError> {
-    let hash = variable.value;
-    let node = store.get(&hash)?;
+    steps_in(&variable.value, &store.get(&variable.value)?)
+}
+
+/// The steps that a list names.
+pub(crate) fn steps_in(list: &Hash, node: &Node) -> Result<Vec<Hash>, ThreadError> {
     let text = node.payload.as_str().unwrap_or_default();
-    serde_json::from_str(text).map_err(|source| ThreadError::Malformed { hash, source })
+    serde_json::from_str(text).map_err(|source| ThreadError::Malformed { hash: *list, source })
 }
 
 fn variable(thread: &ThreadId, role: &str) -> String {

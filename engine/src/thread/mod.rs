@@ -25,6 +25,7 @@ pub use self::cancel::{cancel, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
 pub use self::context::{EarlierStep, RoleContext, answer_of, role_context, role_of};
 pub use self::entry::{Entries, Entry, entries, entry, head};
+pub(crate) use self::failures::steps_in;
 pub use self::failures::{Failures, all_failures, clear_failures, failed_attempts, record_failure};
 pub use self::fork::fork;
 pub use self::id::{ThreadId, ThreadIdError};

@@ -59,7 +59,7 @@ impl Status {
 
     /// Reads the tags of a head; the error is the status word nobody knows. `updated` stands in for an absent time of
     /// completion.
-    pub(super) fn from_tags(tags: &BTreeMap<String, String>, updated: u64) -> Result<Status, String> {
+    pub(crate) fn from_tags(tags: &BTreeMap<String, String>, updated: u64) -> Result<Status, String> {
         let text = |name: &str| tags.get(name).cloned().unwrap_or_default();
         let completed_at = text("completedAt").parse().unwrap_or(updated);
         match tags.get("status").map_or("idle", String::as_str) {

@@ -111,6 +111,14 @@ fn a_file_that_is_wrong_anywhere_changes_nothing() {
     assert!(refused(&theft).contains("it sets @uwf/registry/"));
     let other = text.replacen(&format!("\"variable\":\"@uwf/thread/{thread}\""), "\"variable\":\"@me/x\"", 1);
     assert!(refused(&other).contains("it sets @me/x"));
+    assert!(refused(&text.replacen("\"suspended\"", "\"frozen\"", 1)).contains("the status `frozen`"));
+    assert!(refused(&text.replacen("/checker\"", "/a role\"", 1)).contains("is not a variable name"));
+    let list = thread::all_failures(&here.store(), Some(&thread)).unwrap().remove(0);
+    let line = |value: &Hash| lines[last].replacen(list.variable.value.as_str(), value.as_str(), 1);
+    let pointing_at = |value: &Hash| refused(&joined(&[&lines[..last], &[line(value).as_str()]].concat()));
+    let head = thread::head(&here.store(), &thread).unwrap();
+    assert!(pointing_at(&head.hash).contains("does not read as a node of its type"));
+    assert!(pointing_at(&Hash::from_static("0000000000001")).contains("no node 0000000000001"));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::index::META;
 use super::{Disk, io_error};
 use crate::store::error::StoreError;
 use crate::store::hash::Hash;
-use crate::store::node::Encoded;
+use crate::store::node::{self, Encoded, Node};
 
 /// See the module.
 pub(in crate::store) struct Pending<'d> {
@@ -55,6 +55,17 @@ impl Pending<'_> {
     /// Whether it was added, be it that it was there already.
     pub(in crate::store) fn contains(&self, hash: &Hash) -> bool {
         self.seen.contains(hash)
+    }
+
+    /// A node that was added, be it that it was there already.
+    pub(in crate::store) fn get(&self, hash: &Hash) -> Result<Option<Node>, StoreError> {
+        if !self.seen.contains(hash) {
+            return Ok(None);
+        }
+        let Some(new) = self.new.iter().find(|new| new.hash == *hash) else { return self.disk.read(hash) };
+        let bytes = std::fs::read(&new.file).map_err(io_error("read", &new.file))?;
+        let node = node::from_bytes(hash, &bytes);
+        node.map(Some).map_err(|why| StoreError::Corrupt { hash: *hash, why })
     }
 
     /// Makes all of them durable, in the order they were added: a crash between two renames never leaves a node
