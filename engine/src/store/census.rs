@@ -45,6 +45,15 @@ pub struct ReindexReport {
     pub unreadable: u64,
 }
 
+/// The nodes as they were when the directory was read.
+#[derive(Default)]
+struct Scan {
+    types: BTreeMap<Hash, Vec<(u64, Hash)>>,
+    /// All, those that cannot be read included.
+    seen: HashSet<Hash>,
+    unreadable: u64,
+}
+
 impl Store {
     /// Counts the nodes. Reads every file, but does not check what is in it.
     pub fn census(&self) -> Result<Census, StoreError> {
@@ -67,25 +76,38 @@ impl Store {
     /// that are right stay where they are, so that other programs may write at the same time.
     pub fn reindex(&self) -> Result<ReindexReport, StoreError> {
         let _lock = self.disk.lock()?;
-        let mut report = ReindexReport::default();
-        let mut types: BTreeMap<Hash, Vec<(u64, Hash)>> = BTreeMap::new();
-        self.each_type(&mut |hash, _, head| match head {
-            Some((type_, timestamp)) => types.entry(type_).or_default().push((timestamp, hash)),
-            None => report.unreadable += 1,
+        self.mend(self.scan_types()?)
+    }
+
+    fn scan_types(&self) -> Result<Scan, StoreError> {
+        let mut scan = Scan::default();
+        self.each_type(&mut |hash, _, head| {
+            scan.seen.insert(hash);
+            match head {
+                Some((type_, timestamp)) => scan.types.entry(type_).or_default().push((timestamp, hash)),
+                None => scan.unreadable += 1,
+            }
         })?;
+        Ok(scan)
+    }
+
+    fn mend(&self, Scan { types, seen, unreadable }: Scan) -> Result<ReindexReport, StoreError> {
+        let mut report = ReindexReport { unreadable, ..ReindexReport::default() };
         let own = types.iter().filter(|(type_, nodes)| nodes.iter().any(|(_, hash)| hash == *type_));
         let own: Vec<(u64, Hash)> = own.map(|(type_, _)| (0, *type_)).collect();
         report.types = types.len() as u64;
         report.nodes = types.values().map(|nodes| nodes.len() as u64).sum();
+        // What was put since then: its line is right, and nobody would add it again.
+        let new = |hash: &Hash| !seen.contains(hash) && self.disk.exists(hash);
         for name in self.disk.index().names()? {
-            match name.parse::<Hash>() {
-                Ok(type_) if !types.contains_key(&type_) => self.disk.index().remove(&name)?,
-                _ => {}
+            let gone = name.parse::<Hash>().is_ok_and(|type_| !types.contains_key(&type_));
+            if gone && !self.disk.index().read(&name)?.iter().any(new) {
+                self.disk.index().remove(&name)?;
             }
         }
-        self.mend_index(META, own, &mut report)?;
+        self.mend_index(META, own, &new, &mut report)?;
         for (type_, nodes) in types {
-            self.mend_index(type_.as_str(), nodes, &mut report)?;
+            self.mend_index(type_.as_str(), nodes, &new, &mut report)?;
         }
         Ok(report)
     }
@@ -94,13 +116,17 @@ impl Store {
         &self,
         name: &str,
         mut nodes: Vec<(u64, Hash)>,
+        new: &dyn Fn(&Hash) -> bool,
         report: &mut ReindexReport,
     ) -> Result<(), StoreError> {
         let index = self.disk.index();
-        let mut wanted: HashSet<Hash> = nodes.iter().map(|(_, hash)| *hash).collect();
-        // The second line of a node is not wanted any more.
-        report.struck += index.strike(name, &mut |hash| wanted.remove(hash))?;
-        nodes.retain(|(_, hash)| wanted.contains(hash));
+        let wanted: HashSet<Hash> = nodes.iter().map(|(_, hash)| *hash).collect();
+        let mut seen = HashSet::new();
+        report.struck += index.strike(name, &mut |hash| {
+            // The second line of a node is not wanted any more.
+            (wanted.contains(hash) || new(hash)) && seen.insert(*hash)
+        })?;
+        nodes.retain(|(_, hash)| !seen.contains(hash));
         nodes.sort();
         let missing: Vec<Hash> = nodes.into_iter().map(|(_, hash)| hash).collect();
         report.added += missing.len() as u64;

@@ -47,3 +47,17 @@ fn the_index_of_a_store_can_be_made_from_its_nodes() {
     assert!(!f.directory.path().join("_index/0000000000000").exists());
     assert_eq!(f.store.put(&TEXT, &json!("c")).unwrap(), f.store.indexed(&TEXT).unwrap()[2]);
 }
+
+#[test]
+fn what_is_put_while_the_index_is_mended_stays_in_it() {
+    let f = Fixture::new();
+    let other = f.store.put_schema(&json!({"type": "integer"})).unwrap();
+    let old = f.store.put_text("old").unwrap();
+    let scan = f.store.scan_types().unwrap();
+    let (text, number) = (f.store.put_text("new").unwrap(), f.store.put(&other, &json!(1)).unwrap());
+    write_index(&f, TEXT.as_str(), &format!("{old}\n{text}\n{text}\n"));
+    let report = f.store.mend(scan).unwrap();
+    assert_eq!((report.added, report.struck), (0, 1), "a repeat is struck all the same");
+    assert_eq!(f.store.indexed(&TEXT).unwrap(), [old, text]);
+    assert_eq!(f.store.indexed(&other).unwrap(), [number]);
+}
