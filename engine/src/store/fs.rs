@@ -168,9 +168,7 @@ impl Disk {
             return Ok(true);
         }
         let _held = self.hold()?;
-        let time = |nanos| Timespec { tv_sec: 0, tv_nsec: nanos };
-        let times = Timestamps { last_access: time(UTIME_OMIT), last_modification: time(UTIME_NOW) };
-        Ok(rustix::fs::utimensat(CWD, &path, &times, AtFlags::empty()) != Err(rustix::io::Errno::NOENT))
+        Ok(!touch(&path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound))
     }
 
     /// The size of a node's file and when it was written or put last; none if there is no file.
@@ -227,6 +225,13 @@ fn classify(entry: &fs::DirEntry, abandoned: SystemTime) -> Option<Entry> {
     }
     let modified = entry.metadata().and_then(|metadata| metadata.modified());
     modified.is_ok_and(|time| time < abandoned).then(|| Entry::Stray(entry.path()))
+}
+
+/// Gives a file the present time.
+fn touch(path: &Path) -> io::Result<()> {
+    let time = |nanos| Timespec { tv_sec: 0, tv_nsec: nanos };
+    let times = Timestamps { last_access: time(UTIME_OMIT), last_modification: time(UTIME_NOW) };
+    Ok(rustix::fs::utimensat(CWD, path, &times, AtFlags::empty())?)
 }
 
 /// The moment so long before now.

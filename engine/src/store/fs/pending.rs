@@ -11,7 +11,7 @@ use std::io::Write;
 use tempfile::TempPath;
 
 use super::index::META;
-use super::{Disk, io_error};
+use super::{Disk, YOUNG, io_error, touch};
 use crate::store::error::StoreError;
 use crate::store::hash::Hash;
 use crate::store::node::{self, Encoded, Node};
@@ -23,6 +23,8 @@ pub(in crate::store) struct Pending<'d> {
     new: Vec<New>,
     /// The only file so far: one file is synced alone, several by one `syncfs`.
     alone: Option<File>,
+    /// When the files were made young last, in milliseconds since the epoch.
+    fresh: u64,
 }
 
 struct New {
@@ -33,7 +35,7 @@ struct New {
 
 impl Pending<'_> {
     pub(super) fn on(disk: &Disk) -> Pending<'_> {
-        Pending { disk, seen: HashSet::new(), new: Vec::new(), alone: None }
+        Pending { disk, seen: HashSet::new(), new: Vec::new(), alone: None, fresh: 0 }
     }
 
     /// Adds a node unless it is there already, in the store or here. `timestamp` is for a new one, `now` is the time.
@@ -46,9 +48,19 @@ impl Pending<'_> {
         if !self.seen.insert(node.hash) || self.disk.holds(node, now)? {
             return Ok(());
         }
+        self.freshen(now)?;
         let (opened, file) = self.disk.write_temp(&node.to_bytes(timestamp))?;
         self.alone = self.new.is_empty().then_some(opened);
         self.new.push(New { hash: node.hash, type_: node.type_, file });
+        Ok(())
+    }
+
+    /// Keeps the files of one who takes long from being swept as those of a killed one.
+    fn freshen(&mut self, now: u64) -> Result<(), StoreError> {
+        if self.new.is_empty() || now.saturating_sub(self.fresh) > YOUNG.as_millis() as u64 / 4 {
+            self.new.iter().try_for_each(|new| touch(&new.file).map_err(io_error("write", &new.file)))?;
+            self.fresh = now;
+        }
         Ok(())
     }
 
