@@ -23,6 +23,10 @@ pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, Failur
     let connection = Connection::gather(session, typed, &old)?;
     let changes = connection.changes(&old);
     let comments_lost = config::apply(&home, &changes)?;
+    if connection.loses_key(&old) {
+        let name = &connection.provider;
+        session.ui.warn(&format!("the key stored for {name} is no longer in config.yaml"));
+    }
     let file = config::path(&home);
     if comments_lost {
         session.ui.warn(&format!("{} was written anew, without its comments", file.display()));
@@ -87,7 +91,10 @@ impl Connection {
             );
         }
         let preset = presets::find(&provider);
-        let base_url = base_url(session, typed, &provider, preset)?;
+        let before = &old["providers"][&provider];
+        let there = before["baseUrl"].as_str();
+        let default = there.or(preset.map(|preset| preset.base_url));
+        let base_url = base_url(session, typed, &provider, default)?;
         let model = match &typed.model {
             Some(model) => model.clone(),
             None => session.ask("Model", preset.map_or("", |preset| preset.model))?,
@@ -95,13 +102,19 @@ impl Connection {
         if model.trim().is_empty() {
             return Err(Failure::user("the model's name is empty").with_hint("name one with --model MODEL"));
         }
-        let before = &old["providers"][&provider];
         let has_key = ["apiKey", "apiKeyEnv"].iter().any(|name| before[name].is_string());
-        let key = match has_key && before["baseUrl"] == *base_url && typed.says_no_key() {
+        let goes_there = there.is_some_and(|there| bare(there) == base_url);
+        let key = match has_key && goes_there && typed.says_no_key() {
             true => Key::Kept,
             false => key(session, typed, preset)?,
         };
         Ok(Connection { provider, base_url, model, key })
+    }
+
+    /// Whether a key in the file goes without another one taking its place there.
+    fn loses_key(&self, old: &Value) -> bool {
+        let stays = matches!(self.key, Key::Kept | Key::Here(_));
+        !stays && old["providers"][&self.provider]["apiKey"].is_string()
     }
 
     /// The model's name in the file: its own, unless that means another model there.
@@ -156,13 +169,18 @@ fn require(session: &Session<'_>, typed: &Setup) -> Result<(), Failure> {
     Err(Failure::Said { error: error.into(), hint: Some(hint.to_owned()), exit: USAGE })
 }
 
+/// A URL as it is compared and written.
+fn bare(url: &str) -> &str {
+    url.trim_end_matches('/')
+}
+
+/// `default` is what the file says of that provider, else what we know of it.
 fn base_url(
     session: &mut Session<'_>,
     typed: &Setup,
     provider: &str,
-    preset: Option<&Preset>,
+    default: Option<&str>,
 ) -> Result<String, Failure> {
-    let default = preset.map(|preset| preset.base_url);
     let url = match (&typed.base_url, default) {
         (Some(url), _) => url.clone(),
         (None, Some(default)) => default.to_owned(),
@@ -175,7 +193,7 @@ fn base_url(
         () if authority.is_empty() => "must start with http:// or https:// and name a host",
         () if url.chars().any(|c| c.is_whitespace() || c.is_control()) => "must not hold blanks",
         () if authority.contains('@') => "must not hold a user name or password",
-        () => return Ok(url.trim_end_matches('/').to_owned()),
+        () => return Ok(bare(&url).to_owned()),
     };
     // It is not shown: it may hold a password.
     Err(Failure::user(format!("the base URL {why}")).with_hint("such as https://api.openai.com/v1"))

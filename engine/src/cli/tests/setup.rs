@@ -68,6 +68,23 @@ fn a_key_stays_where_it_was_while_it_goes_where_it_went() {
 }
 
 #[test]
+fn a_provider_of_the_file_keeps_its_url_and_its_key() {
+    let place = Place::new();
+    fs::create_dir_all(place.homes().uwf).unwrap();
+    let old = "providers:\n  mine:\n    baseUrl: http://h/v1/\n    apiKey: sk-m\n  openai:\n    baseUrl: http://proxy/v1\n";
+    fs::write(config::path(&place.homes().uwf), old).unwrap();
+    for url in [&[][..], &["--base-url", "http://h/v1"], &["--base-url", "http://h/v1/"]] {
+        let ran = place.uwf(&[&["setup", "--provider", "mine", "--model", "m"], url].concat());
+        assert_eq!((ran.exit, &ran.json()["apiKey"]), (0, &json!("as it was")), "{ran:?}");
+        assert_eq!(ran.json()["baseUrl"], "http://h/v1");
+    }
+    let ran = place.uwf(&["setup", "--provider", "openai", "--model", "m"]);
+    assert_eq!(ran.json()["baseUrl"], "http://proxy/v1");
+    let ran = place.uwf(&["setup", "--provider", "mine", "--model", "m", "--base-url", "http://other/v1"]);
+    assert!(ran.err.contains("warning: the key stored for mine is no longer"), "{}", ran.err);
+}
+
+#[test]
 fn an_alias_of_the_file_keeps_its_meaning() {
     let place = Place::new();
     let models = "models: { m: { provider: vllm, name: big } }\n";
