@@ -1,5 +1,6 @@
 //! State files of the oldest design, taken over once: `threads.yaml`, `workflows.yaml` or `registry.yaml`, and
-//! `history.jsonl` in `$UWF_HOME`. What they name becomes variables; then each is renamed to `*.migrated`.
+//! `history.jsonl` in `$UWF_HOME`. What they name becomes variables; then each is renamed to `*.migrated`. One of which
+//! nothing can be used is left as it is: it belongs to another program, or to another store than this one.
 //!
 //! No two programs wrote them alike, so they are read leniently:
 //! - a file of names is a mapping `name: <hash>` or `name: {head | hash | …: <hash>, status, …}`, or a list of mappings
@@ -11,6 +12,7 @@
 
 mod entry;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -73,6 +75,14 @@ pub enum LegacyError {
         /// What is wrong with it.
         why: String,
     },
+    /// Nothing in it means anything in this store.
+    #[error("{} is left as it is: none of its entries can be used with this store ({first})", file.display())]
+    Foreign {
+        /// The file.
+        file: PathBuf,
+        /// The first entry, and what is wrong with it.
+        first: String,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -100,12 +110,17 @@ fn take_over(store: &Store, file: PathBuf, kind: Kind) -> Result<Migrated, Legac
             entry::named(&value).map_err(malformed)?
         }
     };
-    let mut changes = Vec::new();
+    // By variable: of two lines of one thread the last one is what became of it.
+    let mut changes = BTreeMap::new();
     for entry in entries {
         match change(store, kind, &entry) {
-            Ok(change) => changes.push(change),
+            Ok(change) => drop(changes.insert(variable(&change).to_owned(), change)),
             Err(why) => skipped.push(format!("{}: {why}", entry.name)),
         }
+    }
+    let changes: Vec<VarChange> = changes.into_values().collect();
+    if let (true, Some(first)) = (changes.is_empty(), skipped.first()) {
+        return Err(LegacyError::Foreign { first: first.clone(), file });
     }
     let taken = apply(store, &changes, &mut skipped)?;
     rename(&file).map_err(|source| LegacyError::Io { doing: "rename", file: file.clone(), source })?;
@@ -129,6 +144,12 @@ fn change(store: &Store, kind: Kind, entry: &Entry) -> Result<VarChange, String>
         status => status,
     };
     thread::adoption(store, &thread, &hash, status.to_tags()).map_err(|error| error.to_string())
+}
+
+fn variable(change: &VarChange) -> &str {
+    let (VarChange::Set { name, .. } | VarChange::Remove { name } | VarChange::RemovePrefix { prefix: name }) =
+        change;
+    name
 }
 
 /// Sets what is not set yet. A variable that says the same is no news; one that says something else stays.

@@ -1,16 +1,35 @@
 //! Before any command: what the oldest design left in `$UWF_HOME` becomes variables, and people are told.
 
 use super::Session;
-use super::failure::Failure;
+use super::args::Noun;
 use crate::legacy;
 
+/// Whether a command may find something to take over: those that only tell or look change nothing.
+pub(super) fn concerns(noun: &Noun) -> bool {
+    !matches!(
+        noun,
+        Noun::Doctor(_)
+            | Noun::Completions(_)
+            | Noun::Man(_)
+            | Noun::Prompt(_)
+            | Noun::Skill(_)
+            | Noun::Log(_)
+    )
+}
+
 /// Never fails a command for the sake of files that are none of its business: what is wrong with them is a warning.
-pub(super) fn take_over(session: &mut Session<'_>) -> Result<(), Failure> {
-    let Ok(homes) = session.homes() else { return Ok(()) };
+pub(super) fn take_over(session: &mut Session<'_>) {
+    let Ok(homes) = session.homes() else { return };
     if !legacy::is_there(&homes.uwf) {
-        return Ok(());
+        return;
     }
-    let store = session.store()?;
+    let store = match session.store() {
+        Ok(store) => store,
+        Err(failure) => {
+            let (home, why) = (homes.uwf.display(), failure.message());
+            return session.ui.warn(&format!("the old files in {home} are not taken over: {why}"));
+        }
+    };
     for outcome in legacy::migrate(&store, &homes.uwf) {
         match outcome {
             Ok(migrated) => {
@@ -28,5 +47,4 @@ pub(super) fn take_over(session: &mut Session<'_>) -> Result<(), Failure> {
             }
         }
     }
-    Ok(())
 }

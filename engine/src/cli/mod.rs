@@ -51,7 +51,9 @@ pub fn main_with(process: Process<'_>) -> u8 {
 }
 
 fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, Failure> {
-    legacy::take_over(session)?;
+    if legacy::concerns(&noun) {
+        legacy::take_over(session);
+    }
     match noun {
         Noun::Workflow(command) => workflow::run(session, command),
         Noun::Thread(command) => thread::run(session, command),
