@@ -46,6 +46,7 @@ pub mod fuzzing;
 pub mod held;
 pub mod home;
 pub mod legacy;
+mod link;
 pub mod lock;
 pub mod log;
 pub mod moderator;

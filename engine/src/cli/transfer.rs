@@ -1,14 +1,16 @@
 //! `uwf thread export` and `uwf thread import`: a thread as one file.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::json;
+use tempfile::NamedTempFile;
 
 use super::failure::{Failure, OK};
 use super::{Session, thread};
+use crate::link;
 use crate::transfer::{self, TransferError, Transferred};
 
 pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Path>) -> Result<u8, Failure> {
@@ -25,19 +27,34 @@ pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Pa
     };
     let path = session.cwd.join(file);
     let failed = |error| Failure::said(format!("cannot write {}", file.display()), error);
-    // Beside its place, so that a failure leaves what was there.
-    let temp = tempfile::Builder::new()
-        .permissions(PermissionsExt::from_mode(0o666))
-        .tempfile_in(path.parent().unwrap_or(Path::new("/")))
-        .map_err(failed)?;
-    let mut out = BufWriter::new(temp);
-    let done = transfer::export(&store, &thread, &mut out)?;
-    let temp = out.into_inner().map_err(|error| failed(error.into_error()))?;
-    temp.as_file().sync_all().map_err(failed)?;
-    temp.persist(&path).map_err(|error| failed(error.error))?;
+    let done = match fs::metadata(&path) {
+        // A pipe or a device is written into: it is somebody's.
+        Ok(there) if !there.is_file() => {
+            let mut out = BufWriter::new(File::options().write(true).open(&path).map_err(failed)?);
+            let done = transfer::export(&store, &thread, &mut out)?;
+            out.flush().map_err(failed)?;
+            done
+        }
+        _ => {
+            let target = link::target(&path);
+            let mut out = BufWriter::new(beside(&target).map_err(failed)?);
+            let done = transfer::export(&store, &thread, &mut out)?;
+            let temp = out.into_inner().map_err(|error| failed(error.into_error()))?;
+            temp.as_file().sync_all().map_err(failed)?;
+            temp.persist(&target).map_err(|error| failed(error.error))?;
+            done
+        }
+    };
     let value = json!({"thread": thread, "head": done.head, "nodes": done.nodes, "file": file});
     session.ui.result(&value, || format!("{thread}: {} nodes in {}\n", done.nodes, file.display()))?;
     Ok(OK)
+}
+
+/// A file to take the place of `target`, so that a failure leaves what was there.
+fn beside(target: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .permissions(PermissionsExt::from_mode(0o666))
+        .tempfile_in(target.parent().unwrap_or(Path::new("/")))
 }
 
 pub(super) fn import(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {

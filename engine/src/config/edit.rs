@@ -13,6 +13,7 @@ use tempfile::NamedTempFile;
 
 use super::{ConfigError, keys, path, problems, read, shape};
 use crate::emit;
+use crate::link;
 use crate::yaml::{self, Document};
 
 /// What [`set`] did.
@@ -197,7 +198,7 @@ fn added(
 /// Readable for its owner only, since it may hold keys; by rename, so that it is the old file or the new one.
 fn write(file: &Path, text: &str) -> io::Result<()> {
     // A link (a dotfiles repository, say) stays one: its target is replaced.
-    let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let target = link::target(file);
     let dir = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
     fs::create_dir_all(dir)?;
     let mut new = NamedTempFile::new_in(dir)?;

@@ -202,6 +202,26 @@ fn a_name_with_several_rows_shows_them_all() {
 }
 
 #[test]
+fn an_export_follows_links_and_writes_into_what_is_no_file() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let at = |name: &str| place.project().join(name);
+    std::os::unix::fs::symlink("real.jsonl", at("link")).unwrap();
+    std::os::unix::fs::symlink("/dev/null", at("null")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+    let text = place.uwf(&["thread", "export", thread.as_str()]).out;
+    let pipe = at("pipe");
+    let reader = std::thread::spawn(move || std::fs::read_to_string(pipe).unwrap());
+    for name in ["link", "null", "pipe"] {
+        let ran = place.uwf(&["thread", "export", thread.as_str(), "-o", name]);
+        assert_eq!(ran.exit, 0, "{name}: {ran:?}");
+    }
+    assert!(at("link").is_symlink() && at("null").is_symlink());
+    assert_eq!(std::fs::read_to_string(at("real.jsonl")).unwrap(), text);
+    assert_eq!(reader.join().unwrap(), text);
+}
+
+#[test]
 fn a_thread_is_taken_to_another_store_and_goes_on_there() {
     let (here, there) = (Place::new(), Place::new());
     let thread = here.flow_thread();

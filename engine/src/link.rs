@@ -1,0 +1,38 @@
+//! Where a path leads, whether or not there is anything yet: what is replaced by rename must be the file, not a link to
+//! it. Apart because `canonicalize` knows no answer for a link to what is still to be made. Never writes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// As many as the kernel follows.
+const LINKS_MAX: usize = 40;
+
+/// The path behind all links of its last part; the path itself where they lead in a circle.
+pub(crate) fn target(path: &Path) -> PathBuf {
+    let mut at = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        match fs::read_link(&at) {
+            Ok(next) => at = at.parent().unwrap_or(Path::new("/")).join(next),
+            Err(_) => return at,
+        }
+    }
+    path.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_lead_to_what_is_there_or_is_to_be() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        symlink("two", at("one")).unwrap();
+        symlink(at("three"), at("two")).unwrap();
+        assert_eq!((target(&at("one")), target(&at("none"))), (at("three"), at("none")));
+        symlink("round", at("round")).unwrap();
+        assert_eq!(target(&at("round")), at("round"));
+    }
+}
