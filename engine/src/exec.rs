@@ -80,6 +80,8 @@ pub struct StepReport {
     pub played: Option<Played>,
     /// Why the step counts as failed: the head has stayed.
     pub failure: Option<String>,
+    /// Whether that failed step was to take the place of the head.
+    pub poked: bool,
     /// What stands in the way of the next step, if that is known by now.
     pub obstacle: Option<String>,
 }
@@ -240,10 +242,12 @@ impl<'a> Turn<'a> {
         let (played, outcome) = ran?;
         if let Outcome::Failed(message) = outcome {
             let idle = self.head.status == Status::Idle;
+            let next = || thread::next(self.engine.store, &self.workflow, &self.head).ok().and_then(player);
             return Ok(StepReport {
-                current_role: idle.then(|| visit.role.clone()),
+                current_role: idle.then(next).flatten(),
                 played: Some(played),
                 failure: Some(message),
+                poked: visit.replaces(),
                 ..self.report(self.head.hash, self.head.status.clone())
             });
         }
@@ -299,6 +303,7 @@ impl<'a> Turn<'a> {
             current_role: None,
             played: None,
             failure: None,
+            poked: false,
             obstacle: None,
         }
     }

@@ -95,13 +95,16 @@ pub(super) struct Standing {
 impl Standing {
     /// After a step.
     pub(super) fn after(report: &StepReport) -> Standing {
-        let verb = if report.status == Status::Idle { "exec" } else { "resume" };
-        let failed = report.played.as_ref().map(|played| {
-            format!(
-                "the failed step is {}; try again with `uwf thread {verb} {}`",
-                played.hash, report.thread
-            )
-        });
+        let thread = &report.thread;
+        let again = match (report.poked, &report.status) {
+            (true, _) => format!("poke {thread} -p TEXT"),
+            (false, Status::Idle) => format!("exec {thread}"),
+            (false, _) => format!("resume {thread}"),
+        };
+        let failed = report
+            .played
+            .as_ref()
+            .map(|played| format!("the failed step is {}; try again with `uwf thread {again}`", played.hash));
         let hint = match (&report.failure, &report.obstacle) {
             (Some(_), _) => failed,
             (None, Some(obstacle)) => Some(format!("the next step has no way to go: {obstacle}")),

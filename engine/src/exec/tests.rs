@@ -334,7 +334,7 @@ fn a_step_names_its_agent_and_never_a_command_line() {
     let store = place.store();
     let step = place.step(&thread, None, "writer", &json!({"$status": "again"}));
     let start = head_of(&place, &thread).0;
-    for name in ["touch owned", "/bin/sh", "-c", ""] {
+    for name in ["touch owned", "/bin/sh", "-c", "", "true", "scripted"] {
         let mut node = serde_json::to_value(thread::step_node(&store, &step).unwrap()).unwrap();
         node["agent"] = json!(name);
         let step = store.put(&builtin::STEP_NODE, &node).unwrap();
@@ -345,6 +345,34 @@ fn a_step_names_its_agent_and_never_a_command_line() {
         thread::advance(&store, &thread, &step, &start, &Status::Idle).unwrap();
     }
     thread::advance(&store, &thread, &start, &step, &Status::Idle).unwrap();
-    let error = poke(&place, &thread, None).unwrap_err().to_string();
-    assert_eq!(error, "cannot start the agent `scripted`");
+    let behind = place.step(&thread, Some(step), "writer", &json!({"$status": "checked"}));
+    configure(&place, &place.agent(&[behind.to_string()]));
+    assert_eq!(
+        place.uwf(&["thread", "poke", thread.as_str(), "-p", "again"]).exit,
+        0,
+        "by the configured one"
+    );
+}
+
+/// Makes that command line the default agent.
+fn configure(place: &Place, agent: &str) {
+    let (program, file) = agent.split_once(' ').unwrap();
+    place.uwf(&["config", "set", "agents.mine.command", program]);
+    place.uwf(&["config", "set", "agents.mine.args", &format!("[{file}]")]);
+    place.uwf(&["config", "set", "defaultAgent", "mine"]);
+}
+
+#[test]
+fn after_a_failed_poke_the_next_role_is_the_one_after_the_head() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let first = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
+    exec(&place, &thread, &place.agent(&[first.to_string()])).unwrap();
+    let failed = place.step(&thread, Some(first), "writer", &json!({"$status": "error", "error": "no"}));
+    let agent = place.agent(&[reply(&failed, "writer", Some("no"))]);
+    let ran = place.uwf(&["thread", "poke", thread.as_str(), "-p", "again", "--agent", &agent]);
+    let value = ran.json();
+    assert_eq!((&value["head"], &value["currentRole"]), (&json!(first), &json!("checker")));
+    let hint = value["hint"].as_str().unwrap();
+    assert!(hint.ends_with(&format!("`uwf thread poke {thread} -p TEXT`")), "{hint}");
 }

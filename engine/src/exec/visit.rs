@@ -63,6 +63,11 @@ impl Visit {
         Visit { instead: Some(step.clone()), ..self }
     }
 
+    /// Whether its step is to take another one's place.
+    pub(super) fn replaces(&self) -> bool {
+        self.instead.is_some()
+    }
+
     /// The step where it belongs. An agent puts its step behind the head; one that replaces the head is stored again
     /// behind what was before it.
     pub(super) fn placed(&self, store: &Store, played: Played) -> Result<Played, ExecError> {
@@ -169,7 +174,8 @@ impl Visit {
 
 impl Engine<'_> {
     /// The program that made `step`, as far as its name tells: the one configured for the role if that is it, else an
-    /// alias of that name, else a program of that name in `PATH`. A name is data: it is never taken for a command line.
+    /// alias of that name, else the builtin agent if that is it; else the one configured for the role. A name is data
+    /// that may come with a thread from elsewhere: it never chooses a program that nobody here has configured.
     pub fn maker(
         &self,
         step: &StepNode,
@@ -180,11 +186,11 @@ impl Engine<'_> {
         if let Some(command) = configured.filter(is_it).or_else(|| self.config.agents.get(name)) {
             return Ok(self.located(command));
         }
-        let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-        if name.is_empty() || name.starts_with('-') || !name.chars().all(is_bare) {
-            return Err(ExecError::UnknownMaker { agent: name.to_owned() });
+        match configured {
+            _ if name == BUILTIN => Ok(self.located(self.builtin)),
+            Some(command) => Ok(self.located(command)),
+            None => Err(ExecError::UnknownMaker { agent: name.to_owned() }),
         }
-        Ok(self.located(&AgentCommand { program: name.to_owned(), args: Vec::new() }))
     }
 
     /// What an agent starts from; where everything is, is made explicit in it.
