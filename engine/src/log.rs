@@ -2,8 +2,8 @@
 //!
 //! The record of a thread is its nodes; this only tells when what was tried, and nothing reads it back but `uwf log`.
 //! So a line that cannot be written is left out and never fails a step, and nothing that may be secret is in one: no
-//! prompts, no arguments of agents, none of their output. Each line is one write to a file opened for appending: those
-//! of several processes do not mix.
+//! prompts, no arguments of agents, and of what they say only the reason that a failed step gives: its first line, cut
+//! at 300 characters. Each line is one write to a file opened for appending: those of several processes do not mix.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
@@ -249,6 +249,7 @@ mod tests {
     #[test]
     fn what_an_agent_said_is_not_in_a_line() {
         assert_eq!(line("it ended with signal 9; its last words:\n    sk-1"), "it ended with signal 9");
+        assert_eq!(line(&format!("{}\nsk-1", "é".repeat(301))), "é".repeat(300));
         assert_eq!(name("/opt/agents/mine"), "mine");
     }
 }

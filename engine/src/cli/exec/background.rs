@@ -42,10 +42,12 @@ pub(super) fn launch(
     let start = head.start(store)?;
     let workflow = workflow::get(store, &start.workflow)?;
     let log = log_path(&desk.homes.uwf, &thread);
+    // What earlier runs said is not about this one.
+    let said = fs::metadata(&log).map_or(0, |log| log.len());
     let mut child = start_detached(session, desk, &lock, (what, &log))?;
     let pid = child.id();
     lock.destine(pid, &start.workflow, store.now())?;
-    wait_until_settled(&mut child, &log)?;
+    wait_until_settled(&mut child, || last_words(&log, said))?;
     lock.hand_over();
     let standing = Standing {
         running: true,
@@ -108,7 +110,7 @@ fn arguments(session: &Session<'_>, desk: &Desk, what: &Exec) -> Vec<OsString> {
 }
 
 /// Until the new process has a session of its own: then it no longer matters what becomes of ours.
-fn wait_until_settled(child: &mut Child, log: &Path) -> Result<(), Failure> {
+fn wait_until_settled(child: &mut Child, last_words: impl Fn() -> String) -> Result<(), Failure> {
     let begun = Instant::now();
     while session_of(child.id()) != Some(u64::from(child.id())) {
         let ended =
@@ -116,22 +118,24 @@ fn wait_until_settled(child: &mut Child, log: &Path) -> Result<(), Failure> {
         if let Some(status) = ended {
             return Err(Failure::user(format!(
                 "the background run ended at once, with {status}{}",
-                last_words(log)
+                last_words()
             )));
         }
         if begun.elapsed() > SETTLING {
             child.kill().ok();
             child.wait().ok();
-            return Err(Failure::user(format!("the background run does not settle{}", last_words(log))));
+            return Err(Failure::user(format!("the background run does not settle{}", last_words())));
         }
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(())
 }
 
-/// The end of the log, as an indented block.
-fn last_words(log: &Path) -> String {
-    let text = fs::read_to_string(log).unwrap_or_default();
+/// The end of the log, of what is behind the first `from` bytes, as an indented block.
+fn last_words(log: &Path, from: u64) -> String {
+    let bytes = fs::read(log).unwrap_or_default();
+    let new = usize::try_from(from).ok().and_then(|from| bytes.get(from..)).unwrap_or_default();
+    let text = String::from_utf8_lossy(new);
     let lines: Vec<&str> = text.lines().collect();
     let lines = &lines[lines.len().saturating_sub(LAST_WORDS)..];
     let block: String = lines.iter().map(|line| format!("\n    {line}")).collect();
@@ -157,4 +161,17 @@ pub(super) fn arrive(desk: &Desk, thread: &ThreadId) -> Result<ThreadLock, Failu
     let start = thread::head(&desk.store, thread)?.start(&desk.store)?;
     let now = desk.store.now();
     Ok(ThreadLock::adopt(&desk.homes.uwf, thread, File::from(file), (&start.workflow, now))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_words_are_those_of_this_run() {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        fs::write(log.path(), "before\nnow\n").unwrap();
+        assert_eq!(last_words(log.path(), 7), "; its last words:\n    now");
+        assert_eq!((last_words(log.path(), 11), last_words(log.path(), 99)), (String::new(), String::new()));
+    }
 }
