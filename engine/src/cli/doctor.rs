@@ -5,7 +5,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -14,18 +14,30 @@ use super::failure::{Failure, OK, USER};
 use super::{Session, exec};
 use crate::config::{self, BUILTIN, Config, ConfigError};
 use crate::home::{Env, Homes, OCAS_HOME, UWF_HOME};
+use crate::spawn::protocol::AgentCommand;
+use crate::spawn::{self, Run, SpawnError, Stop};
 use crate::store::Store;
 use crate::thread::{self, ThreadError};
 
+/// How long the builtin agent may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The same when it asks the model.
+const PATIENCE_ONLINE: Duration = Duration::from_secs(60);
+
 pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, Failure> {
     let homes = session.homes()?;
-    let env = session.env.clone().with_dotenv(&homes.uwf.join(".env"))?;
+    let with_dotenv = session.env.clone().with_dotenv(&homes.uwf.join(".env"));
+    let dotenv_error = with_dotenv.as_ref().err().map(ToString::to_string);
+    let env = with_dotenv.unwrap_or_else(|_| session.env.clone());
     let config = config::load(&homes.uwf);
-    let patient = Patient { env: &env, homes: &homes, cwd: &session.cwd };
+    let patience = if args.online { PATIENCE_ONLINE } else { PATIENCE };
+    let patient = Patient { env: &env, homes: &homes, cwd: &session.cwd, patience, stop: &session.stop };
     let builtin = exec::builtin(session.program.as_deref()).program;
     let mut report = json!({
         "homes": [home(&env, &UWF_HOME, &homes.uwf), home(&env, &OCAS_HOME, &homes.ocas)],
         "store": store(session, &homes.ocas),
+        "dotenv": {"file": homes.uwf.join(".env"), "error": dotenv_error},
         "config": configuration(&homes, &config),
         "agents": patient.agents(&config.unwrap_or_default(), &builtin),
     });
@@ -95,6 +107,9 @@ struct Patient<'a> {
     env: &'a Env,
     homes: &'a Homes,
     cwd: &'a Path,
+    /// How long it is waited for an answer.
+    patience: Duration,
+    stop: &'a Stop,
 }
 
 impl Patient<'_> {
@@ -122,14 +137,25 @@ impl Patient<'_> {
 
     /// What the builtin agent has to say, and whether all is well with it. One that is not there says nothing.
     fn ask(&self, builtin: &str, format: Format, online: bool) -> (String, bool) {
-        let format = if format == Format::Text { "text" } else { "json" };
-        let mut command = Command::new(builtin);
-        command.args(["doctor", "--format", format]).args(online.then_some("--online"));
-        command.env_clear().envs(self.env.iter()).current_dir(self.cwd).stdin(Stdio::null());
-        command.env(UWF_HOME[0], &self.homes.uwf).env(OCAS_HOME[0], &self.homes.ocas);
-        match command.output() {
+        let is_text = format == Format::Text;
+        let words = ["doctor", "--format", if is_text { "text" } else { "json" }];
+        let mut env = self.env.clone();
+        env.set(UWF_HOME[0], &self.homes.uwf);
+        env.set(OCAS_HOME[0], &self.homes.ocas);
+        let run = Run {
+            command: &AgentCommand { program: builtin.to_owned(), args: Vec::new() },
+            args: words.into_iter().chain(online.then_some("--online")).map(Into::into).collect(),
+            cwd: self.cwd,
+            env: &env,
+            deadline: Some(self.patience),
+            inherit_stderr: false,
+            stop: self.stop,
+        };
+        match spawn::run(&run, &mut |_| ()) {
             Ok(said) => (String::from_utf8_lossy(&said.stdout).into_owned(), said.status.success()),
-            Err(_) => (String::new(), true),
+            Err(SpawnError::Start { .. }) => (String::new(), true),
+            Err(error) if is_text => (format!("✗ {error}\n"), false),
+            Err(error) => (json!({"error": error.to_string()}).to_string(), false),
         }
     }
 }
@@ -143,6 +169,7 @@ fn is_well(report: &Value) -> bool {
     items(&report["homes"]).all(|home| home["writable"] == true)
         && store["error"].is_null()
         && items(&store["damaged"]).next().is_none()
+        && report["dotenv"]["error"].is_null()
         && report["config"]["error"].is_null()
         && items(&report["agents"]).all(|agent| !agent["found"].is_null())
 }
@@ -165,6 +192,9 @@ fn text(report: &Value) -> String {
     for thread in items(&store["damaged"]) {
         say(false, format!("thread {}: {}", word(&thread["thread"]), word(&thread["error"])));
     }
+    if let Some(error) = report["dotenv"]["error"].as_str() {
+        say(false, format!(".env: {error}"));
+    }
     let config = &report["config"];
     let state = if config["found"] == true { "found" } else { "not there" };
     match config["error"].as_str() {
@@ -186,4 +216,23 @@ fn text(report: &Value) -> String {
 /// The builtin agent's words, below ours.
 fn second(opinion: &str) -> String {
     if opinion.is_empty() { String::new() } else { format!("\n{BUILTIN} doctor:\n{opinion}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Place;
+
+    #[test]
+    fn an_agent_that_does_not_answer_is_a_finding() {
+        let (place, stop) = (Place::new(), Stop::default());
+        std::fs::write(place.project().join("doctor"), "sleep 60\n").unwrap();
+        let (env, homes, cwd) = (place.env(), place.homes(), place.project());
+        let patience = Duration::from_millis(100);
+        let patient = Patient { env: &env, homes: &homes, cwd: &cwd, patience, stop: &stop };
+        let (text, agrees) = patient.ask("sh", Format::Text, false);
+        assert!(!agrees && text.contains("took longer than 100ms"), "{text}");
+        assert!(patient.ask("sh", Format::Json, false).0.starts_with("{\"error\""));
+        assert_eq!(patient.ask("no-such-agent", Format::Json, false), (String::new(), true));
+    }
 }

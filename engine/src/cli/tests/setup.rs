@@ -150,6 +150,8 @@ fn the_doctor_looks_at_everything_a_step_needs() {
         "{text}"
     );
     fs::write(config::path(&place.homes().uwf), "agents: 5\n").unwrap();
+    fs::write(place.homes().uwf.join(".env"), "sk words\n").unwrap();
     let text = place.uwf(&["doctor", "--format", "text"]).out;
+    assert!(text.contains("✗ .env: ") && !text.contains("sk words"), "{text}");
     assert!(text.contains("✗ config: ") && text.contains("config.yaml:1:9: `agents`"), "{text}");
 }
