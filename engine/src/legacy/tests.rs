@@ -109,8 +109,14 @@ fn what_cannot_be_used_is_passed_over_and_nothing_is_overwritten() {
     assert_eq!(reports[0].as_ref().unwrap().taken, 0);
     assert!(place.homes().uwf.join("threads.yaml.2.migrated").exists(), "the earlier one stays");
     let left: Vec<String> = reports[1..].iter().map(|left| left.as_ref().unwrap_err().to_string()).collect();
-    assert!(left[0].contains("workflows.yaml is left") && left[0].contains("entry 3: it has no id"), "{left:?}");
-    assert!(left[1].contains("history.jsonl is left") && left[1].contains("line 1: it has no id"), "{left:?}");
+    assert!(
+        left[0].contains("workflows.yaml is left") && left[0].contains("entry 3: it has no id"),
+        "{left:?}"
+    );
+    assert!(
+        left[1].contains("history.jsonl is left") && left[1].contains("line 1: it has no id"),
+        "{left:?}"
+    );
     assert!(place.homes().uwf.join("workflows.yaml").exists(), "nothing of it was used");
 }
 
