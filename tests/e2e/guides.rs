@@ -32,10 +32,7 @@ fn the_agent_in_the_guide_plays_a_role() {
         assert_eq!(said.json()["currentRole"], "a");
     }
     let steps = site.uwf(&["step", "list", &thread]).ok().json();
-    assert_eq!(
-        (steps["steps"].as_array().unwrap().len(), &steps["steps"][2]["agent"]),
-        (3, &"agent.py".into())
-    );
+    assert_eq!((steps["steps"].as_array().unwrap().len(), &steps["steps"][2]["agent"]), (3, &"mine".into()));
     site.verify();
 }
 

@@ -194,14 +194,15 @@ pub(super) fn step(store: &Store, hash: &Hash, quota: Option<usize>) -> Result<S
 
 /// The conversation of a step, one section a message; empty for records of another shape.
 fn turns(store: &Store, detail: &Hash) -> Result<Vec<String>, Failure> {
-    let detail = store.get(detail)?.payload;
+    let turns = messages(store, &store.get(detail)?.payload)?;
+    Ok(turns.iter().enumerate().map(|(at, turn)| turn_section(at + 1, turn)).collect())
+}
+
+/// The messages that a record keeps, whichever key it has for them.
+pub(super) fn messages(store: &Store, detail: &Value) -> Result<Vec<Value>, Failure> {
     let list = if detail["messages"].is_array() { &detail["messages"] } else { &detail["turns"] };
-    let mut sections = Vec::new();
-    for (at, turn) in list.as_array().into_iter().flatten().enumerate() {
-        let Some(hash) = turn.as_str().and_then(|text| text.parse().ok()) else { continue };
-        sections.push(turn_section(at + 1, &store.get(&hash)?.payload));
-    }
-    Ok(sections)
+    let hashes = list.as_array().into_iter().flatten().filter_map(|turn| turn.as_str()?.parse().ok());
+    hashes.map(|hash| Ok(store.get(&hash)?.payload)).collect()
 }
 
 fn turn_section(number: usize, turn: &Value) -> String {

@@ -1,19 +1,15 @@
-//! `uwf step diff`: what a step changed in the workspace, as its record tells.
-//!
-//! A patch that `git apply` takes, as far as the changed files are text.
+//! `uwf step diff`: what a step's editing tools changed in the workspace, as its record tells.
+
+mod patch;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use similar::TextDiff;
 
 use crate::cli::failure::Failure;
 use crate::cli::failure::OK;
-use crate::cli::{Session, hash};
+use crate::cli::{Session, hash, narrate};
 use crate::store::{Hash, Store};
 use crate::thread;
-
-/// How the record keeps what is no text.
-const NO_TEXT: &str = "data:application/octet-stream;base64,";
 
 /// One changed file of a record.
 #[derive(Deserialize)]
@@ -45,28 +41,25 @@ pub(super) fn diff(session: &mut Session<'_>, text: &str) -> Result<u8, Failure>
     if files.is_empty() {
         session.ui.note("the step changed no file");
     }
+    if ran_commands(&store, &detail)? {
+        session.ui.note("changes made by commands are not part of it");
+    }
     Ok(OK)
 }
 
 fn file_diff(store: &Store, change: &Change) -> Result<String, Failure> {
-    let content = |node: Option<Hash>| -> Result<String, Failure> {
-        let Some(node) = node else { return Ok(String::new()) };
-        Ok(store.get(&node)?.payload.as_str().unwrap_or_default().to_owned())
+    let content = |node: Option<Hash>| -> Result<Option<String>, Failure> {
+        let text = |node| Ok(store.get(&node)?.payload.as_str().unwrap_or_default().to_owned());
+        node.map(text).transpose()
     };
-    let (before, after) = (content(change.before)?, content(change.after)?);
-    let side = |letter: char, there: bool| match there {
-        true => named(&format!("{letter}/{}", change.path)),
-        false => "/dev/null".to_owned(),
-    };
-    let (old, new) = (side('a', change.before.is_some()), side('b', change.after.is_some()));
-    if [&before, &after].iter().any(|content| content.starts_with(NO_TEXT)) {
-        return Ok(format!("Binary files {old} and {new} differ\n"));
-    }
-    Ok(TextDiff::from_lines(&before, &after).unified_diff().header(&old, &new).to_string())
+    Ok(patch::of(&change.path, content(change.before)?.as_deref(), content(change.after)?.as_deref()))
 }
 
-/// A name that would break the line is quoted as git does it.
-fn named(path: &str) -> String {
-    let plain = path.chars().all(|c| !c.is_control() && c != '"' && c != '\\');
-    if plain { path.to_owned() } else { format!("\"{}\"", path.escape_debug()) }
+/// Whether the step ran commands: what these changed, no record tells.
+fn ran_commands(store: &Store, detail: &Value) -> Result<bool, Failure> {
+    let runs = |turn: &Value| {
+        let mut calls = turn["toolCalls"].as_array().into_iter().flatten();
+        !turn["exitCode"].is_null() || calls.any(|call| call["name"] == "run_command")
+    };
+    Ok(narrate::messages(store, detail)?.iter().any(runs))
 }
