@@ -90,7 +90,8 @@ impl Listener<'_> {
             Progress::Reasoning(piece) => tell_reasoning(&reasoning.pass(piece)),
             retry @ Progress::Retry { .. } => {
                 // The reply begins anew.
-                (text.end(), reasoning.end());
+                text.end();
+                reasoning.end();
                 tell(Event::Progress(retry));
             }
         };
