@@ -16,7 +16,7 @@ use uwf_engine::{AdapterOutput, Hash, RoleContext, StepNode, Store, StoreError, 
 use uwf_tools::ToolOutput;
 
 use crate::frontmatter::Extracted;
-use crate::journal::{Entry, FileChange, Stretch, ToolFacts, stretches};
+use crate::journal::{Entry, FileChange, Mark, Stretch, ToolFacts, stretches};
 use crate::prices::Usd;
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage};
 use crate::secrets::Secrets;
@@ -247,8 +247,15 @@ fn detail(batch: &mut Batch, run: &Finished<'_>) -> Result<Hash, RecordError> {
     let mut messages = Vec::new();
     let mut turns = Vec::new();
     let recorded = run.entries.iter().any(|entry| matches!(entry, Entry::Replied { .. }));
+    let mut results = BTreeMap::new();
     for entry in run.entries {
-        let Some(turn) = turn(batch, entry, recorded)? else { continue };
+        if let Entry::Finished { message, .. } = entry {
+            results.insert(message.tool_call_id.as_deref().unwrap_or_default(), message.content.as_str());
+        }
+        let Some(mut turn) = turn(batch, entry, recorded)? else { continue };
+        if let Entry::LeftOut { marks, .. } = entry {
+            turn["outputs"] = left_out(batch, marks, &results);
+        }
         let hash = batch.add(builtin::UWF_TURN, turn);
         messages.push(hash);
         if matches!(entry, Entry::Answered { .. } | Entry::Finished { .. }) {
@@ -336,6 +343,12 @@ fn turn(batch: &mut Batch, entry: &Entry, recorded: bool) -> Result<Option<Value
         | Entry::Replied { .. } => return Ok(None),
     };
     Ok(Some(turn))
+}
+
+/// What was left out, by call id: the marks name these nodes in words, which are no references.
+fn left_out(batch: &mut Batch, marks: &[Mark], results: &BTreeMap<&str, &str>) -> Value {
+    let whole = |mark: &Mark| Some((mark.call_id.clone(), json!(batch.text(results.get(&*mark.call_id)?))));
+    Value::Object(marks.iter().filter_map(whole).collect())
 }
 
 /// How the requests became shorter at this point; the content is JSON. `left-out`: call id → what is sent in the place

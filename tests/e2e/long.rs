@@ -76,12 +76,13 @@ fn between_two_maskings_each_request_begins_with_the_one_before() {
         let whole = |turn: &&Value| turn["content"].as_str().unwrap().contains(&format!("file {n}: word"));
         assert_eq!(record.iter().filter(whole).count(), 1);
     }
-    let marks = record.iter().find(|turn| turn["kind"] == "left-out").unwrap()["content"].clone();
-    let marks: Value = serde_json::from_str(marks.as_str().unwrap()).unwrap();
+    let left_out = record.iter().find(|turn| turn["kind"] == "left-out").unwrap();
+    let marks: Value = serde_json::from_str(left_out["content"].as_str().unwrap()).unwrap();
     let mark = marks["call00000"].as_str().unwrap();
     let hash = mark.strip_prefix("[result ").unwrap().split(',').next().unwrap();
     let kept = site.uwf(&["cas", "get", hash]).ok().json()["payload"].clone();
     assert!(kept.as_str().unwrap().contains("file 0: word"), "{kept}");
+    assert_eq!(left_out["outputs"]["call00000"], hash, "a reference, so that it is not collected");
     site.verify();
 }
 
