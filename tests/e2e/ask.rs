@@ -131,12 +131,15 @@ fn the_protocol_by_hand() {
 
 #[test]
 fn a_step_shows_what_it_changed() {
-    let (site, _, step) = solved();
+    let (site, solved, step) = solved();
     let shown = site.uwf(&["step", "diff", &step]).ok();
-    assert_eq!(shown.err, "changes made by commands are not part of it\n");
+    assert_eq!(shown.err, "");
     let patch = shown.out;
     assert!(patch.starts_with("diff --git a/add.sh b/add.sh\n--- a/add.sh\n+++ b/add.sh\n@@ "), "{patch}");
     assert!(patch.contains("\n-for n in \"$1\" \"$2\"; do\n+for n in \"$1\" \"$2\" \"$3\"; do\n"), "{patch}");
+    let steps = site.uwf(&["step", "list", &solved]).ok().json();
+    let tested = site.uwf(&["step", "diff", steps["steps"][4]["hash"].as_str().unwrap()]).ok();
+    assert_eq!(tested.err, "changes made by commands are not part of it\n");
     let value = site.uwf(&["step", "diff", &step, "--format", "json"]).ok().json();
     assert_eq!(
         (&value["step"], &value["changes"][0]["path"]),
