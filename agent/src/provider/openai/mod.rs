@@ -34,7 +34,7 @@ pub(crate) use endpoint::ROLE_HEADER;
 
 use self::endpoint::Endpoint;
 use self::transport::Exchange;
-use self::wire::{Body, Dialect, Echo, ReasoningField};
+use self::wire::{Body, Dialect, Echo, ReasoningField, Written};
 use super::fault::Fault;
 use super::message::{Completion, Request};
 use super::retry::{Attempts, RetryPolicy};
@@ -106,6 +106,8 @@ pub(crate) struct OpenAi {
     idle: Duration,
     retry: RetryPolicy,
     dialect: Dialect,
+    /// What was sent last.
+    written: Written,
     /// Whether the echo of reasoning may still be learnt from a refusal.
     learns_echo: bool,
 }
@@ -130,6 +132,7 @@ impl OpenAi {
             idle: config.idle,
             retry: config.retry,
             dialect: Dialect { stream: config.stream, stream_usage: true, echo, reasoning_field },
+            written: Written::default(),
             learns_echo: config.echo_reasoning == EchoReasoning::Auto,
         })
     }
@@ -173,7 +176,7 @@ impl OpenAi {
         let exchange = Exchange { client: self.http.clone(), secrets, patience };
         let dialect = Dialect { stream, ..self.dialect };
         let client = Client::build(self.http.clone(), self.endpoint.clone()).with_http_service(exchange);
-        let (completion, field) = ask(&client, request, dialect, progress).await?;
+        let (completion, field) = ask(&client, request, (dialect, &mut self.written), progress).await?;
         self.dialect.reasoning_field = field.unwrap_or(self.dialect.reasoning_field);
         Ok(completion)
     }
@@ -213,10 +216,10 @@ impl Provider for OpenAi {
 async fn ask(
     client: &Client<Endpoint>,
     request: &Request<'_>,
-    dialect: Dialect,
+    (dialect, written): (Dialect, &mut Written),
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(Completion, Option<ReasoningField>), Fault> {
-    let body = Body::new(request, dialect);
+    let body = Body::new(request, dialect, written.of(request.messages, dialect));
     let events = client.chat().create_stream_byot::<_, Box<RawValue>>(body).await.map_err(stream::refused)?;
     let secrets = &client.config().secrets;
     let assembly = stream::read(events, secrets, progress).await?;
@@ -272,7 +275,7 @@ impl BodyReader {
             echo: Echo::Never,
             reasoning_field: ReasoningField::default(),
         };
-        Ok(ask(&client, request, dialect, progress).await?.0)
+        Ok(ask(&client, request, (dialect, &mut Written::default()), progress).await?.0)
     }
 }
 

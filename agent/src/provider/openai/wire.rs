@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::provider::message::{Message, Request, Speaker, ToolCall, ToolChoice, ToolDeclaration};
@@ -40,7 +41,7 @@ pub(super) enum ReasoningField {
     Reasoning,
 }
 
-/// The body, borrowing the request.
+/// The body, borrowing the request and its messages.
 #[derive(Serialize)]
 pub(super) struct Body<'r> {
     model: &'r str,
@@ -52,7 +53,7 @@ pub(super) struct Body<'r> {
     response_format: Option<ResponseFormat>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Value>,
-    messages: Vec<WireMessage<'r>>,
+    messages: &'r [Box<RawValue>],
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<&'static str>,
     stream: bool,
@@ -98,7 +99,8 @@ struct WireFunction<'r> {
 }
 
 impl<'r> Body<'r> {
-    pub(super) fn new(request: &Request<'r>, dialect: Dialect) -> Body<'r> {
+    /// `messages` are the request's, written.
+    pub(super) fn new(request: &Request<'r>, dialect: Dialect, messages: &'r [Box<RawValue>]) -> Body<'r> {
         let choice = match request.tool_choice {
             ToolChoice::Auto => "auto",
             ToolChoice::None => "none",
@@ -110,11 +112,37 @@ impl<'r> Body<'r> {
             reasoning_effort: request.sampling.reasoning_effort.as_deref(),
             response_format: request.sampling.json_object.then_some(ResponseFormat { r#type: "json_object" }),
             tools: request.tools.iter().map(tool).collect(),
-            messages: request.messages.iter().map(|one| message(one, dialect)).collect(),
+            messages,
             tool_choice: (!request.tools.is_empty()).then_some(choice),
             stream: dialect.stream,
             stream_options: streamed_usage.then_some(StreamOptions { include_usage: true }),
         }
+    }
+}
+
+/// The messages of the last request, written. A long conversation differs from the last one at its end alone, and is
+/// compared much faster than it is written.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    said: Vec<Message>,
+    json: Vec<Box<RawValue>>,
+    dialect: Option<Dialect>,
+}
+
+impl Written {
+    /// These messages, written.
+    pub(super) fn of(&mut self, messages: &[Message], dialect: Dialect) -> &[Box<RawValue>] {
+        let alike = self.said.iter().zip(messages).take_while(|(was, is)| was == is).count();
+        let kept = if self.dialect == Some(dialect) { alike } else { 0 };
+        self.dialect = Some(dialect);
+        self.said.truncate(kept);
+        self.json.truncate(kept);
+        for one in &messages[kept..] {
+            let json = serde_json::value::to_raw_value(&message(one, dialect));
+            self.json.push(json.expect("texts are always JSON"));
+            self.said.push(one.clone());
+        }
+        &self.json
     }
 }
 

@@ -39,7 +39,9 @@ fn body(
     let sampling =
         Sampling { temperature: Some(0.5), reasoning_effort: Some("low".into()), ..Sampling::default() };
     let request = Request { messages, tools, tool_choice, model: "m", sampling: &sampling };
-    serde_json::to_string_pretty(&Body::new(&request, dialect)).unwrap()
+    let mut written = Written::default();
+    let body = Body::new(&request, dialect, written.of(messages, dialect));
+    serde_json::to_string_pretty(&body).unwrap()
 }
 
 fn tools() -> [ToolDeclaration; 2] {
@@ -65,7 +67,8 @@ fn only_what_is_set_is_sent() {
         model: "m",
         sampling: &sampling,
     };
-    let body = Body::new(&request, Dialect { stream: false, ..PLAIN });
+    let (dialect, mut written) = (Dialect { stream: false, ..PLAIN }, Written::default());
+    let body = Body::new(&request, dialect, written.of(&messages, dialect));
     let text = serde_json::to_string(&body).unwrap();
     assert_eq!(text, r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":false}"#);
 }
@@ -78,6 +81,27 @@ fn two_requests_of_a_run_begin_alike() {
     let common = earlier.bytes().zip(later.bytes()).take_while(|(a, b)| a == b).count();
     assert!(common > earlier.find("no JSON").unwrap(), "all of the earlier messages are a common prefix");
     assert!(later.contains(r#""tool_choice": "none""#) && later.contains(r#""list_dir""#));
+}
+
+#[test]
+fn what_was_written_is_what_would_be_written() {
+    let mut messages = conversation();
+    let mut written = Written::default();
+    let other = Dialect { echo: Echo::Always, ..PLAIN };
+    let mut check = |messages: &[Message], dialect| {
+        let fresh =
+            Written::default().of(messages, dialect).iter().map(ToString::to_string).collect::<Vec<_>>();
+        let kept = written.of(messages, dialect).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(kept, fresh);
+    };
+    check(&messages[..3], PLAIN);
+    check(&messages, PLAIN);
+    messages[4].content = "[left out]".into();
+    check(&messages, PLAIN);
+    check(&messages, other);
+    messages.remove(2);
+    check(&messages, other);
+    check(&messages[..1], other);
 }
 
 #[test]
