@@ -19,6 +19,7 @@
 
 mod index;
 mod pending;
+mod removal;
 
 use std::fs::{self, File};
 use std::io;
@@ -175,11 +176,6 @@ impl Disk {
     pub(super) fn size_and_time(&self, hash: &Hash) -> Option<(u64, SystemTime)> {
         let metadata = fs::metadata(self.path(hash)).ok()?;
         Some((metadata.len(), metadata.modified().ok()?))
-    }
-
-    /// Removes a node's file; no error if there is none.
-    pub(super) fn remove(&self, hash: &Hash) -> Result<(), StoreError> {
-        remove(&self.path(hash))
     }
 
     /// Removes an abandoned temp file and gives its size; none if it is something else.

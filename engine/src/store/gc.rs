@@ -67,17 +67,15 @@ impl Store {
         let (garbage, mut report) = self.scan(how, &mut marked)?;
         report.removed = garbage.len() as u64;
         let order = self.referrers_first(&garbage);
-        for hash in &order {
-            report.bytes += self.disk.size_and_time(hash).map_or(0, |(size, _)| size);
-            if lock.is_some() {
-                self.disk.remove(hash)?;
-            }
-        }
-        if let Some(directory) = lock {
-            self.forget_types();
-            directory.sync_all().map_err(fs::io_error("sync the directory", &self.root))?;
-            self.strike_from_index(&marked.hashes)?;
-        }
+        let size = |hash| self.disk.size_and_time(hash).map_or(0, |(size, _)| size);
+        let Some(directory) = lock else {
+            report.bytes += order.iter().map(size).sum::<u64>();
+            return Ok(report);
+        };
+        report.bytes += self.disk.remove_in_order(&order)?;
+        self.forget_types();
+        directory.sync_all().map_err(fs::io_error("sync the directory", &self.root))?;
+        self.strike_from_index(&marked.hashes)?;
         Ok(report)
     }
 
