@@ -8,12 +8,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 
 use super::hash::Hash;
 
 /// How long a writer waits for another before it gives up.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// From so many bytes on, the log of the database is long. The first program of several reads it when it opens.
+const LONG_LOG: u64 = 256 << 10;
 
 /// How many values of a variable's past are kept.
 const HISTORY: i64 = 10;
@@ -54,7 +58,16 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     enter_wal(&connection)?;
+    // What was committed is in the log, synced. Moving it into the database and removing the log when the last program
+    // closes costs three syncs and more: only the one that finds the log long pays that.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !has_long_log(path))?;
     Ok(connection)
+}
+
+fn has_long_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|log| log.len() >= LONG_LOG)
 }
 
 /// Switching a new database to WAL can fail with "busy" at once when two programs do it: SQLite does not wait there.

@@ -79,6 +79,31 @@ fn every_connection_is_set_up_alike() {
 }
 
 #[test]
+fn the_log_outlives_a_program_and_stays_short() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("vars/_store.db-wal");
+    let mut cleared = 0;
+    for round in 0..60 {
+        let store = Store::open(directory.path(), clock).unwrap();
+        let node = text(&store, &format!("round {round}"));
+        store.vars().apply(&[set_to("@me/x", node, Expect::Any)]).unwrap();
+        drop(store);
+        let length = std::fs::metadata(&log).map_or(0, |log| log.len());
+        assert!(length < 320 << 10, "{length} bytes after {round} rounds");
+        cleared += u32::from(length == 0);
+    }
+    assert!((1..20).contains(&cleared), "the log was cleared {cleared} times");
+    let other = Connection::open(directory.path().join("vars/_store.db")).unwrap();
+    let value: String =
+        other.query_row("SELECT value FROM vars WHERE name = '@me/x'", [], |row| row.get(0)).unwrap();
+    assert_eq!(
+        value,
+        Hash::of(&builtin::TEXT, &json!("round 59")).as_str(),
+        "another program finds what was committed"
+    );
+}
+
+#[test]
 fn a_variable_is_what_it_was_set_to() {
     let f = Fixture::new();
     let vars = f.store.vars();
