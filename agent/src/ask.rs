@@ -303,7 +303,7 @@ fn recorded(store: &Store, detail: &Hash, record: &Value) -> Result<Vec<Message>
 
 /// Empty turns are on record, but no endpoint takes them back.
 fn is_something(message: &Message) -> bool {
-    message.role == Speaker::Tool || !message.content.trim().is_empty() || !message.tool_calls.is_empty()
+    message.role == Speaker::Tool || !message.says_nothing()
 }
 
 /// A turn node, as far as a conversation needs it.

@@ -24,7 +24,7 @@ use crate::budget::{Unit, Use};
 use crate::prices::Usd;
 use crate::provider::Progress;
 use crate::provider::message::{Kind, TokenUsage};
-use crate::react::Event;
+use crate::react::{Event, millis};
 
 /// One line.
 #[derive(Debug, Serialize)]
@@ -173,10 +173,6 @@ fn warning(turn: u64, near: Use) -> What<'static> {
     };
     let (used, total) = (amount(near.used), amount(near.total));
     What::BudgetWarning { turn, unit: near.unit.as_str(), used, total, percent: near.percent() }
-}
-
-fn millis(duration: std::time::Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

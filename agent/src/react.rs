@@ -387,6 +387,7 @@ fn deadline(near: Use) -> Result<String, PromptError> {
     uwf_prompts::deadline(&DeadlineView { used: &used, total: &near.whole(), left: &left, last })
 }
 
-fn millis(duration: Duration) -> u64 {
+/// As journals and events tell durations.
+pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -2,11 +2,11 @@
 //!
 //! Apart from `run` because an ordinary run needs nothing of it but one look into a directory.
 
-use uwf_engine::cli::{Failure, Session, USER};
+use uwf_engine::cli::{Failure, Session};
 use uwf_engine::{AdapterOutput, AgentRequest, Status, Store, ThreadId, thread};
 
 use super::run::Bench;
-use crate::journal::{FindError, PassedOver, Wanted};
+use crate::journal::{PassedOver, Wanted};
 use crate::resume::{self, Earlier};
 use crate::role_run;
 
@@ -58,17 +58,5 @@ pub(super) fn command(store: &Store, request: &AgentRequest, stand_alone: bool) 
     match thread::head(store, thread).map(|head| head.status) {
         Ok(Status::Idle) => format!("uwf thread exec {thread}  {alone}"),
         _ => format!("uwf thread resume {thread} -p … with the same words  {alone}"),
-    }
-}
-
-impl From<FindError> for Failure {
-    fn from(error: FindError) -> Failure {
-        let hint = match &error {
-            FindError::Busy { .. } => {
-                Some("wait for it or end it; --fresh plays the role beside it".to_owned())
-            }
-            FindError::Io { .. } => None,
-        };
-        Failure::Said { error: Box::new(error), hint, exit: USER }
     }
 }

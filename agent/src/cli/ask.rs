@@ -30,7 +30,7 @@ fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, Failure
         .map_err(|error: uwf_engine::HashError| usage(error.to_string()))?;
     let question = Question { session: args.session.clone(), text, detail };
     let bench = Bench::open(session)?;
-    let settings = ask::settings(&bench.settings(&args.run, None, session)?, bench.store(), &detail)?;
+    let settings = ask::settings(&bench.settings(&args.run, None, session)?, &bench.store, &detail)?;
     let workspace = session.directory(None)?;
     let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
     let bounds =

@@ -6,6 +6,7 @@ use uwf_engine::cli::{BUG, Failure, USAGE, USER};
 use super::args::Cli;
 use crate::ask::AskError;
 use crate::confinement::ConfinementError;
+use crate::journal::FindError;
 use crate::mock_server::ListenError;
 use crate::provider::ProviderError;
 use crate::react::Stopped;
@@ -73,6 +74,18 @@ impl From<AskError> for Failure {
             AskError::Run(error) => error.into(),
             error => Failure::Said { error: Box::new(error), hint, exit },
         }
+    }
+}
+
+impl From<FindError> for Failure {
+    fn from(error: FindError) -> Failure {
+        let hint = match &error {
+            FindError::Busy { .. } => {
+                Some("wait for it or end it; --fresh plays the role beside it".to_owned())
+            }
+            FindError::Io { .. } => None,
+        };
+        Failure::Said { error: Box::new(error), hint, exit: USER }
     }
 }
 

@@ -176,11 +176,6 @@ impl Bench {
         Ok((done, read))
     }
 
-    /// The store.
-    pub(super) fn store(&self) -> &Store {
-        &self.store
-    }
-
     /// Removes the journals that a run makes worthless, and those that nobody needs. What cannot be removed does no harm:
     /// the youngest journal counts.
     fn tidy(&self, thread: &ThreadId, instead_of: Option<&Wanted<'_>>) {

@@ -107,10 +107,12 @@ impl Field {
         self.site.home().parent().unwrap().to_owned()
     }
 
-    /// The placeholders of a table filled in: `{dir}`, and the addresses of the servers.
+    /// The placeholders of a table filled in: `{dir}`, `{workspace}`, and the addresses of the servers.
     pub(super) fn fill(&self, text: &str) -> String {
         let dir = self.dir().display().to_string();
         let tcp6 = self.tcp6.as_ref().map_or("9", |server| &server.address);
+        let workspace = self.site.workspace().display().to_string();
+        let text = text.replace("{workspace}", &workspace);
         let filled = text.replace("{dir}", &dir).replace("{tcp}", &self.tcp.address).replace("{tcp6}", tcp6);
         let filled = filled.replace("{udp}", &self.udp.address).replace("{unix}", &self.unix.address);
         filled.replace("{abstract}", &self.named.address)

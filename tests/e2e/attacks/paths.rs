@@ -19,7 +19,7 @@ const ATTACKS: &[(&str, &str, &str)] = &[
     ("x/../../outside/secret", OUTSIDE, OUTSIDE),
     ("./.././outside//secret", OUTSIDE, OUTSIDE),
     ("{dir}/outside/secret", OUTSIDE, OUTSIDE),
-    ("{dir}/work/../outside/secret", OUTSIDE, OUTSIDE),
+    ("{workspace}/../outside/secret", OUTSIDE, OUTSIDE),
     ("{dir}/work-2/file", OUTSIDE, OUTSIDE),
     ("../work-2/file", OUTSIDE, OUTSIDE),
     ("/etc/passwd", OUTSIDE, OUTSIDE),
