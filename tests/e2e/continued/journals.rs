@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
-use super::{ANSWER, Work, command, journals, of_kind, play, script, wait_for};
+use super::{ANSWER, Work, command, journals, lines, of_kind, play, script, wait_for};
 use crate::site::Said;
 
 const PROSE: &str = "{ content: I would rather not. }";
@@ -254,4 +255,25 @@ fn the_full_output_of_an_earlier_command_is_still_there() {
     let shown = of_kind(&lines, "finished").last().unwrap()["message"]["content"].as_str().unwrap();
     assert!(shown.starts_with("3000\t3000\n") || shown.contains("3000"), "{shown}");
     assert!(shown.contains("3001") && !shown.contains("there is no output"), "{shown}");
+}
+
+#[test]
+fn what_cannot_be_recorded_is_recorded_by_the_next_run() {
+    let work = Work::new(&play(&[&command("touch began; until [ -e go ]; do sleep 0.02; done"), ANSWER]));
+    let (nodes, away) = (work.site.home().join(".ocas/nodes"), work.site.home().join(".ocas/away"));
+    let events = work.site.write("events.jsonl", "");
+    let mut agent = work.agent();
+    agent.args(["--events", &events]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = agent.spawn().unwrap();
+    wait_for(|| work.site.workspace().join("began").exists());
+    fs::rename(&nodes, &away).unwrap();
+    fs::write(work.site.workspace().join("go"), "").unwrap();
+    Said::of(child.wait_with_output().unwrap())
+        .fails(1, &["the run of worker is over but not recorded; its journal is", ".jsonl"]);
+    let last = lines(&events.into()).pop().unwrap();
+    assert_eq!((&last["event"], &last["status"]), (&"run.finished".into(), &"error".into()), "{last}");
+    fs::rename(&away, &nodes).unwrap();
+    assert_eq!(work.run().ok().reply()["frontmatter"]["files"], 1);
+    assert_eq!(work.asked().values().copied().collect::<Vec<_>>(), [1, 1], "nothing is asked again");
+    work.site.verify();
 }

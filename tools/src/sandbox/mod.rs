@@ -72,7 +72,7 @@ impl Sandbox {
         // Side by side: the one waits for a process, the other opens files.
         let (mut tried, own) = thread::scope(|scope| {
             let tried = scope.spawn(|| parts.try_on(&policy));
-            let own = landlock::for_agent(&Reach::of_agent(&policy), &policy.temporary);
+            let own = landlock::for_agent(&reach.of_agent(&policy), &policy.temporary);
             (tried.join().unwrap_or_else(|_| Err(panicked())), own.map_err(landlock::to_io))
         });
         if policy.level == Level::BestEffort {

@@ -97,7 +97,8 @@ impl Reach {
         let mut reach = Reach { hidden, exposed, narrowed: policy.within.is_some(), ..Reach::default() };
         reach.devices = DEVICES.iter().map(PathBuf::from).filter(|path| path.exists()).collect();
         let devices = PathBuf::from("/dev");
-        let closed: Vec<&Path> = reach.hidden.iter().chain([&devices]).map(PathBuf::as_path).collect();
+        let mut closed: Vec<&Path> = reach.hidden.iter().chain([&devices]).map(PathBuf::as_path).collect();
+        closed.sort();
         beside(Path::new("/"), &closed, &mut reach.readable);
         reach.readable.extend(existing(policy.readable.iter().chain([&policy.workspace])));
         reach.writable = existing([&policy.temporary]);
@@ -108,9 +109,12 @@ impl Reach {
         reach
     }
 
-    /// What the agent itself may reach: what its commands may, and its own directories.
-    pub(crate) fn of_agent(policy: &Policy) -> Reach {
-        let mut reach = Reach::of_commands(&Policy { within: None, ..policy.clone() });
+    /// What the agent itself may reach: what its commands may without being narrowed, and its own directories.
+    pub(crate) fn of_agent(&self, policy: &Policy) -> Reach {
+        let mut reach = self.clone();
+        if policy.within.is_some() {
+            reach.writable.extend(of_workspace(&Policy { within: None, ..policy.clone() }));
+        }
         reach.writable.extend(existing(&policy.private));
         reach
     }
@@ -154,7 +158,8 @@ fn hidden(policy: &Policy) -> Vec<PathBuf> {
         let others = entries(Path::new("/home")).into_iter().chain([PathBuf::from("/root")]);
         hidden.extend(others.flat_map(|home| secrets_of(&home)).filter(|path| path.exists()));
     }
-    let targets: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    // Most are not there, and to be told so costs less than to look at each part of their paths.
+    let targets = existing(hidden.iter().filter(|path| path.exists()));
     hidden.extend(targets);
     hidden.sort();
     hidden.dedup();
@@ -180,8 +185,8 @@ fn secrets_of(home: &Path) -> Vec<PathBuf> {
 fn exposed(policy: &Policy, hidden: &[PathBuf]) -> Option<PathBuf> {
     let workspace = real(&policy.workspace);
     let home = policy.home.iter().map(|path| real(path));
-    let existing = hidden.iter().filter(|path| path.exists()).cloned();
-    home.chain(existing).find(|path| path.starts_with(&workspace))
+    let secrets = hidden.iter().filter(|path| path.starts_with(&workspace) && path.exists()).cloned();
+    home.filter(|path| path.starts_with(&workspace)).chain(secrets).next()
 }
 
 /// The tree at `path`, without what is hidden in it (if that exists: what appears later stays open).
@@ -197,15 +202,16 @@ fn open(path: &Path, hidden: &[PathBuf], out: &mut Vec<PathBuf>) {
     }
 }
 
-/// All below `dir` but what is `closed`, as few paths as possible. Symlinks are left out: their targets have paths too.
+/// All below `dir` but what is `closed` (sorted), as few paths as possible. Symlinks are left out: their targets have
+/// paths too.
 fn beside(dir: &Path, closed: &[&Path], out: &mut Vec<PathBuf>) {
     for path in entries(dir) {
-        if closed.contains(&path.as_path()) {
-            continue;
-        }
-        match closed.iter().any(|closed| closed.starts_with(&path)) {
-            true => beside(&path, closed, out),
-            false => out.push(path),
+        // What lies below a path comes right behind it.
+        let rest = &closed[closed.partition_point(|closed| *closed < path.as_path())..];
+        match rest.first() {
+            Some(closed) if *closed == path => {}
+            Some(closed) if closed.starts_with(&path) => beside(&path, rest, out),
+            _ => out.push(path),
         }
     }
 }

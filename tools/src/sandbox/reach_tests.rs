@@ -73,7 +73,7 @@ fn private_directories_are_closed_to_commands_and_open_to_the_agent() {
         !reads(&commands, &tree.at("home/.uwf/config.yaml")) && !reads(&commands, &tree.at("store/nodes.db"))
     );
     assert!(reads(&commands, &tree.at("other/x.txt")));
-    let agent = Reach::of_agent(&policy);
+    let agent = commands.of_agent(&policy);
     assert!(agent.may_write(&tree.at("store/nodes.db")) && !agent.may_write(&tree.at("other")));
 }
 
@@ -147,5 +147,5 @@ fn of_a_narrowed_workspace_only_what_is_named_is_writable_to_commands() {
     for closed in ["ws/b.md", "ws/new.md", "other/x.txt"] {
         assert!(!commands.may_write(&tree.at(closed)) && reads(&commands, &tree.at(closed)), "{closed}");
     }
-    assert!(Reach::of_agent(&policy).may_write(&tree.at("ws/b.md")));
+    assert!(commands.of_agent(&policy).may_write(&tree.at("ws/b.md")));
 }

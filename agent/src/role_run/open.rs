@@ -1,0 +1,232 @@
+//! Station 3: a run is opened, be it one that nobody has begun or one that was interrupted. Who completes, the tools over
+//! the workspace, the journal and its first lines.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use uwf_engine::{RoleContext, ThreadId};
+use uwf_prompts::{PromptError, WorkspaceView};
+use uwf_tools::sandbox::Sandbox;
+use uwf_tools::{ToolSpec, Toolbox, ToolboxConfig, ToolboxError};
+
+use super::{RunError, Site, journals_dir};
+use crate::budget::Budget;
+use crate::conversation::Conversation;
+use crate::course::Course;
+use crate::extract::Extractor;
+use crate::journal::{self, Entry, Journal, Name};
+use crate::outputs::Recorded;
+use crate::provider::message::ToolDeclaration;
+use crate::provider::{Mock, MockPlace, OpenAi, OpenAiConfig, Provider, ProviderError, Script};
+use crate::react::{Event, React};
+use crate::record::{Failure, Phase};
+use crate::resume::{Earlier, Stood};
+use crate::settings::{Endpoint, ProviderSettings, Settings};
+use crate::signals::Signals;
+use crate::trace::Trace;
+use crate::window::Window;
+
+/// How a run ended and when, if an earlier process decided it.
+pub(super) type Ended = Option<(Option<Failure>, u64)>;
+
+/// Opens the workspace, the journal and the conversation; the opening is in the journal before the loop starts.
+pub(super) fn open<'a>(
+    context: &'a RoleContext,
+    (site, earlier): (&'a Site<'_>, Option<Earlier>),
+    provider: &'a mut dyn Provider,
+    watch: &'a mut dyn FnMut(Event<'_>),
+) -> Result<(React<'a>, Ended), RunError> {
+    let signals = Signals::install().map_err(RunError::Signals)?;
+    let Opened { toolbox, tools, outputs, journal, stood } = match earlier {
+        Some(earlier) => {
+            watch(Event::Continued { turns: earlier.stood.turns });
+            go_on(earlier, site)?
+        }
+        None => begin(context, site)?,
+    };
+    (site.begun)();
+    let course = course(site, &tools, journal.entries());
+    let now = Instant::now();
+    let react = React {
+        provider,
+        toolbox: Arc::new(toolbox),
+        tools,
+        started: now.checked_sub(course.spent.time).unwrap_or(now),
+        course,
+        journal,
+        outputs,
+        model: &site.settings.model,
+        sampling: &site.settings.sampling,
+        schema: &context.schema,
+        secrets: site.settings.secrets(),
+        watch,
+        signals,
+        clock: site.clock,
+        stand: stood.stand,
+    };
+    Ok((react, stood.ended))
+}
+
+/// A run before its first turn, or before its next one.
+struct Opened {
+    toolbox: Toolbox,
+    tools: Vec<ToolDeclaration>,
+    outputs: Arc<Recorded>,
+    journal: Journal,
+    stood: Stood,
+}
+
+/// A run that nobody has begun.
+fn begin(context: &RoleContext, site: &Site<'_>) -> Result<Opened, RunError> {
+    let sessions = journals_dir(site.home);
+    let name = Name { thread: context.thread, head: context.head, session: ThreadId::new((site.clock)()) };
+    let outputs = recorded(site);
+    let toolbox = toolbox(site, site.settings.tools.clone(), (name.spool_dir(&sessions), &outputs))?;
+    let tools: Vec<ToolDeclaration> = toolbox.specs().iter().map(declare).collect();
+    let conversation = converse(context, site, &toolbox)?;
+    let failed = |source| RunError::Journal { dir: sessions.display().to_string(), source };
+    let mut journal = Journal::create(&sessions, name).map_err(failed)?;
+    first_lines(&mut journal, context, site, (&tools, &conversation)).map_err(failed)?;
+    Ok(Opened { toolbox, tools, outputs, journal, stood: Stood::default() })
+}
+
+/// A run that was begun: its own tools, of which those can be called that are allowed now.
+fn go_on(earlier: Earlier, site: &Site<'_>) -> Result<Opened, RunError> {
+    let tools = earlier.begun().tools.to_vec();
+    if let Some(refusal) = unconfined(&tools, site.sandbox).filter(|_| earlier.stood.ended.is_none()) {
+        return Err(RunError::Unconfined(refusal.error));
+    }
+    let mut names: Vec<String> = site.settings.tools.clone().unwrap_or_else(all_tools);
+    names.retain(|name| tools.iter().any(|tool| tool.name == *name));
+    let outputs = recorded(site);
+    let toolbox = toolbox(site, Some(names), (earlier.journal.spool_dir(), &outputs))?;
+    let dir = journals_dir(site.home).display().to_string();
+    let set = (site.settings.describe(), site.sandbox.enforced());
+    let failed = |source| RunError::Journal { dir, source };
+    let (journal, stood) = earlier.go_on(&toolbox, set, site.clock).map_err(failed)?;
+    Ok(Opened { toolbox, tools, outputs, journal, stood })
+}
+
+fn all_tools() -> Vec<String> {
+    uwf_tools::specs().into_iter().map(|spec| spec.name.to_owned()).collect()
+}
+
+/// The tools over the workspace.
+pub(crate) fn toolbox(
+    site: &Site<'_>,
+    allow: Option<Vec<String>>,
+    (spool_dir, outputs): (PathBuf, &Arc<Recorded>),
+) -> Result<Toolbox, ToolboxError> {
+    Toolbox::open(ToolboxConfig {
+        root: site.workspace.to_owned(),
+        allow,
+        writable: site.settings.narrowing.writable.clone(),
+        spool_dir,
+        outputs: outputs.clone(),
+        hidden_env: site.settings.secrets().values(),
+        env: site.env.clone(),
+        allow_git_programs: site.settings.sandbox.git_programs,
+        limits: uwf_tools::Limits::default(),
+        sandbox: Arc::clone(site.sandbox),
+    })
+}
+
+pub(crate) fn recorded(site: &Site<'_>) -> Arc<Recorded> {
+    Arc::new(Recorded { root: site.store.root().to_owned(), clock: site.clock })
+}
+
+/// How far a run has come of which this happened.
+pub(crate) fn course(site: &Site<'_>, tools: &[ToolDeclaration], entries: &[Entry]) -> Course {
+    let text = |tool: &ToolDeclaration| tool.description.len() + tool.parameters.to_string().len();
+    let declared = tools.iter().map(text).sum();
+    let Settings { limits, context_window, prices, .. } = site.settings;
+    let mut course = Course::new(Budget::new(*limits), Window::new(*context_window, declared), *prices);
+    entries.iter().for_each(|entry| course.apply(entry));
+    course
+}
+
+/// The rules, the earlier visits and the task, as this role is told them.
+fn converse(context: &RoleContext, site: &Site<'_>, toolbox: &Toolbox) -> Result<Conversation, PromptError> {
+    let names: Vec<&str> = toolbox.specs().iter().map(|spec| spec.name).collect();
+    let root = site.workspace.display().to_string();
+    Conversation::open(context, &WorkspaceView { root: &root, tools: &names })
+}
+
+pub(crate) fn declare(spec: &ToolSpec) -> ToolDeclaration {
+    ToolDeclaration {
+        name: spec.name.to_owned(),
+        description: spec.description.to_owned(),
+        parameters: spec.parameters.clone(),
+    }
+}
+
+/// The journal's first lines: which run this is, and how it opens.
+fn first_lines(
+    journal: &mut Journal,
+    context: &RoleContext,
+    site: &Site<'_>,
+    (tools, conversation): (&[ToolDeclaration], &Conversation),
+) -> io::Result<()> {
+    journal.append(Entry::Run {
+        version: journal::VERSION,
+        session: journal.session().to_owned(),
+        thread: context.thread.to_string(),
+        role: context.role_name.clone(),
+        head: context.head,
+        prompt: context.edge_prompt.clone(),
+        stand_alone: site.stand_alone,
+        workspace: site.workspace.display().to_string(),
+        at: (site.clock)(),
+        settings: site.settings.describe(),
+        sandbox: site.sandbox.enforced().clone(),
+        tools: tools.to_vec(),
+        opening: conversation.messages().len(),
+    })?;
+    for message in conversation.messages() {
+        journal.append(Entry::Said { message: message.clone(), at: (site.clock)() })?;
+    }
+    Ok(())
+}
+
+/// A role that may run commands does not start where they cannot be confined as asked.
+pub(super) fn unconfined(tools: &[ToolDeclaration], sandbox: &Sandbox) -> Option<Failure> {
+    let refusal = sandbox.refusal().filter(|_| tools.iter().any(|tool| tool.name == "run_command"))?;
+    Some(Failure { phase: Phase::Sandbox, error: format!("{refusal}. {}", refusal.hint()) })
+}
+
+/// Whoever completes at this place, after so many completions.
+pub(crate) fn provider(
+    settings: &Settings,
+    (place, answered): (MockPlace<'_>, u64),
+    trace: Option<&Trace>,
+) -> Result<Box<dyn Provider>, ProviderError> {
+    match &settings.provider {
+        ProviderSettings::Mock(script) => {
+            Ok(Box::new(Mock::new(Script::load(script)?, place)?.after(answered)))
+        }
+        ProviderSettings::OpenAi(endpoint) => client(endpoint, place.role, trace),
+    }
+}
+
+/// A client of the endpoint; a trace is told to it, unless its own headers say otherwise.
+fn client(
+    endpoint: &Endpoint,
+    role: &str,
+    trace: Option<&Trace>,
+) -> Result<Box<dyn Provider>, ProviderError> {
+    let mut config = OpenAiConfig { role: role.to_owned(), ..endpoint.config() };
+    for (name, value) in trace.into_iter().flat_map(Trace::headers) {
+        if !config.headers.keys().any(|header| header.eq_ignore_ascii_case(&name)) {
+            config.headers.insert(name, value);
+        }
+    }
+    Ok(Box::new(OpenAi::new(config)?))
+}
+
+/// Who is asked for the fields of an answer that is none.
+pub(super) fn extractor(site: &Site<'_>, role: &str) -> Result<Option<Extractor>, ProviderError> {
+    let Some((endpoint, model)) = &site.settings.extract else { return Ok(None) };
+    Ok(Some(Extractor { provider: client(endpoint, role, site.trace)?, model: model.clone() }))
+}
