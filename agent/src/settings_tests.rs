@@ -1,6 +1,7 @@
 //! The precedence of flags, environment and files, and where a key may go.
 
 use super::*;
+use crate::provider::{IDLE, RetryPolicy};
 
 struct Home(tempfile::TempDir);
 

@@ -6,7 +6,8 @@
 use uwf_engine::Env;
 use uwf_engine::config::Config;
 
-use super::{Endpoint, SettingsError, configured_key, host, provided};
+use super::SettingsError;
+use super::endpoint::{Endpoint, configured_key, host, provided};
 
 /// The endpoint and the model's name, where one is named. `run` is the endpoint of the run.
 pub(super) fn endpoint(

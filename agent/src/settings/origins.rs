@@ -6,7 +6,8 @@ use std::path::Path;
 
 use uwf_engine::Env;
 
-use super::{Endpoint, File, FileProvider, Flags, ProviderSettings, Settings, SettingsError};
+use super::file::{File, FileProvider};
+use super::{Endpoint, Flags, ProviderSettings, Settings, SettingsError};
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]

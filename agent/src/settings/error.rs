@@ -1,0 +1,67 @@
+//! What can be wrong with the settings of a run, for people.
+
+use thiserror::Error;
+use uwf_engine::config::ConfigError;
+
+use crate::narrowing::NarrowingError;
+use crate::prices::Usd;
+
+/// What is wrong with the settings. No variant carries a key.
+#[derive(Debug, Error)]
+pub enum SettingsError {
+    /// A file is not what it should be.
+    #[error("{path}{}: {message}", .line.map(|line| format!(":{line}")).unwrap_or_default())]
+    Invalid {
+        /// The file.
+        path: String,
+        /// The line, where it is known.
+        line: Option<usize>,
+        /// What is wrong.
+        message: String,
+    },
+    /// `config.yaml`.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// `roles:` of `agents/builtin.yaml`.
+    #[error("agents/builtin.yaml: {0}")]
+    Roles(#[from] NarrowingError),
+    /// Nothing says which model.
+    #[error("no model is configured: nothing says which endpoint and model to use")]
+    NoModel,
+    /// `modelOverrides.extract` of `config.yaml` names no model of it.
+    #[error("config.yaml: modelOverrides.extract: there is no model {0}, or it has no provider")]
+    NoExtractModel(String),
+    /// A limit in money for a model whose price nobody knows.
+    #[error("a limit of {limit} is set, and there is no price for the model {model}")]
+    NoPrice {
+        /// The limit.
+        limit: Usd,
+        /// The model, as the endpoint knows it.
+        model: String,
+    },
+    /// A base URL that cannot be used; it is not shown where it may hold a password.
+    #[error("the base URL {0}")]
+    BaseUrl(String),
+    /// A variable that was named as the key's place is not set.
+    #[error("the API key variable {0} is not set")]
+    NoKey(String),
+}
+
+impl SettingsError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            SettingsError::NoModel => Some(
+                "connect one with `uwf setup`, pass --base-url and --model, \
+                 or use --mock FILE to run without a model",
+            ),
+            SettingsError::NoPrice { .. } => Some(
+                "write it into $UWF_HOME/agents/builtin.yaml, in USD per million tokens: \
+                 prices: { MODEL: { input: 0.25, output: 2, cachedInput: 0.025 } }",
+            ),
+            SettingsError::BaseUrl(_) => Some("a base URL looks like https://api.openai.com/v1"),
+            SettingsError::NoKey(_) => Some("set the variable, or change apiKeyEnv"),
+            _ => None,
+        }
+    }
+}
