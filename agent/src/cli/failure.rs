@@ -67,6 +67,7 @@ impl From<AskError> for Failure {
             AskError::UnknownSession { .. } => {
                 (USER, Some("fork the step's session with --mode fork".to_owned()))
             }
+            AskError::Busy { .. } => (USER, Some("wait for its answer, or ask another fork".to_owned())),
             AskError::Store(error) => (USER, error.hint()),
             _ => (USER, None),
         };

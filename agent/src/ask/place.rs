@@ -1,0 +1,232 @@
+//! The forks of sessions, and where the questions to them are journalled.
+//!
+//! A fork is a directory, `$UWF_HOME/cache/asks/<session>`: whose fork it is, and a journal for each question that was
+//! put to it, so that the next question can refer to the answers before. The step's own session remembers nothing. One
+//! process at a time asks a fork: it holds the lock of `fork.json`. Forks that nobody asked for long are forgotten.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uwf_engine::{Clock, ThreadId};
+
+use super::recorded::{before, is_something};
+use super::{AskError, Question, ROLE};
+use crate::journal::{self, Entry, Journal, Name};
+use crate::provider::message::{Message, ToolDeclaration};
+use crate::role_run::Site;
+
+/// The file that says whose fork a directory is.
+const FORK: &str = "fork.json";
+
+/// Whose fork a session is.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Fork {
+    forked_from: String,
+}
+
+/// A fork that nobody asked for so long is forgotten when the next one is made.
+const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Makes a fork of `session` and gives its id. The step's record holds all that was said, so nothing is copied.
+///
+/// # Errors
+/// [`AskError::Io`].
+pub(crate) fn fork(home: &Path, session: &str, clock: Clock) -> Result<String, AskError> {
+    let now = clock();
+    sweep(&forks(home), UNIX_EPOCH + Duration::from_millis(now).saturating_sub(FORGOTTEN));
+    let id = ThreadId::new(now).to_string();
+    let dir = forks(home).join(&id);
+    let fork = json!(Fork { forked_from: session.to_owned() }).to_string();
+    fs::create_dir_all(&dir).and_then(|()| fs::write(dir.join(FORK), fork)).map_err(failed(&dir))?;
+    Ok(id)
+}
+
+/// Removes what nobody changed since `then`, which is when the last question was put; also what a killed process left.
+fn sweep(forks: &Path, then: SystemTime) {
+    for dir in fs::read_dir(forks).into_iter().flatten().flatten() {
+        let is_old = dir.metadata().and_then(|dir| dir.modified()).is_ok_and(|modified| modified < then);
+        // Who is asking now began with a file in it.
+        if is_old {
+            fs::remove_dir_all(dir.path()).ok();
+        }
+    }
+}
+
+fn forks(home: &Path) -> PathBuf {
+    home.join("cache/asks")
+}
+
+#[expect(dead_code, reason = "both are there to be dropped")]
+enum Held {
+    Passing(tempfile::TempDir),
+    Locked(File),
+}
+
+/// Where a question is journalled.
+pub(super) struct Place {
+    dir: PathBuf,
+    /// Until the end: a directory that is removed then, or the lock of one that stays.
+    _held: Held,
+}
+
+impl Place {
+    /// The directory of the session, which must be one of the step's.
+    pub(super) fn find(question: &Question, record: &Value, home: &Path) -> Result<Place, AskError> {
+        let own = record["sessionId"].as_str();
+        let forks = forks(home);
+        match question.session.as_deref() {
+            session if session.is_none() || session == own => {
+                let passing = fs::create_dir_all(&forks).and_then(|()| tempfile::tempdir_in(&forks));
+                let passing = passing.map_err(failed(&forks))?;
+                Ok(Place { dir: passing.path().to_owned(), _held: Held::Passing(passing) })
+            }
+            Some(session)
+                if session.parse::<ThreadId>().is_ok() && fork_of(&forks.join(session)).as_deref() == own =>
+            {
+                Place::lock(forks.join(session), session)
+            }
+            session => Err(AskError::UnknownSession { session: session.unwrap_or_default().to_owned() }),
+        }
+    }
+
+    /// The directory of a fork, which nobody else is asking.
+    fn lock(dir: PathBuf, session: &str) -> Result<Place, AskError> {
+        let file = File::open(dir.join(FORK)).map_err(failed(&dir))?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(AskError::Busy { session: session.to_owned() }),
+            // Where the file system has no locks, two that ask at once do not know of each other.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(Place { dir, _held: Held::Locked(file) }),
+        }
+    }
+
+    /// The questions that were answered before, each with all that was said for it.
+    pub(super) fn earlier(&self) -> Result<Vec<Vec<Message>>, AskError> {
+        let files = fs::read_dir(&self.dir).map_err(failed(&self.dir))?.flatten().map(|entry| entry.path());
+        let mut files: Vec<PathBuf> =
+            files.filter(|file| file.extension().is_some_and(|end| end == "jsonl")).collect();
+        // The name ends with the time.
+        files.sort();
+        let mut answered = Vec::new();
+        for path in files {
+            let said = File::open(&path).and_then(complete).map_err(failed(&path))?;
+            answered.extend(said);
+        }
+        Ok(answered)
+    }
+
+    /// The journal of a new question, opened with what it is.
+    pub(super) fn journal(&self, question: &Question, site: &Site<'_>) -> Result<Journal, AskError> {
+        let session = ThreadId::new((site.clock)());
+        let fork = question.session.as_ref().and_then(|session| session.parse().ok());
+        let name = Name { thread: fork.unwrap_or(session), head: question.detail, session };
+        let mut journal = Journal::create(&self.dir, name).map_err(failed(&self.dir))?;
+        let entry = Entry::Run {
+            version: journal::VERSION,
+            session: session.to_string(),
+            thread: String::new(),
+            role: ROLE.to_owned(),
+            head: question.detail,
+            prompt: question.text.clone(),
+            stand_alone: true,
+            workspace: site.workspace.display().to_string(),
+            at: (site.clock)(),
+            settings: site.settings.describe(),
+            sandbox: site.sandbox.enforced().clone(),
+            tools: Vec::<ToolDeclaration>::new(),
+            opening: 1,
+        };
+        journal.append(entry).map_err(failed(&self.dir))?;
+        Ok(journal)
+    }
+}
+
+fn fork_of(dir: &Path) -> Option<String> {
+    let fork: Fork = serde_json::from_slice(&fs::read(dir.join(FORK)).ok()?).ok()?;
+    Some(fork.forked_from)
+}
+
+/// What was said for a question, if it came to its answer.
+fn complete(journal: File) -> io::Result<Option<Vec<Message>>> {
+    let mut said = Vec::new();
+    for line in BufReader::new(journal).lines() {
+        match serde_json::from_str(&line?) {
+            Ok(
+                Entry::Said { message, .. }
+                | Entry::Answered { message, .. }
+                | Entry::Finished { message, .. },
+            ) => {
+                said.push(message);
+            }
+            Ok(Entry::Replied { .. }) => {
+                return Ok(Some(said.into_iter().filter(is_something).map(before).collect()));
+            }
+            // What was left out for want of room is said again.
+            Ok(_) => {}
+            // A line that was cut off, or another version's.
+            Err(_) => break,
+        }
+    }
+    Ok(None)
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> AskError {
+    let path = path.display().to_string();
+    move |source| AskError::Io { path: path.clone(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, Write};
+
+    use super::*;
+    use crate::provider::message::{Kind, Speaker};
+
+    fn now() -> u64 {
+        SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64
+    }
+
+    fn question(session: &str) -> Question {
+        let detail = uwf_engine::schema::builtin::TEXT;
+        Question { session: Some(session.to_owned()), text: "Why?".to_owned(), detail }
+    }
+
+    #[test]
+    fn a_fork_is_asked_by_one_at_a_time() {
+        let (home, record) = (tempfile::tempdir().unwrap(), json!({"sessionId": "own"}));
+        let session = fork(home.path(), "own", || 1_000).unwrap();
+        let find = || Place::find(&question(&session), &record, home.path());
+        let place = find().unwrap();
+        assert!(matches!(find(), Err(AskError::Busy { session: busy }) if busy == session));
+        drop(place);
+        assert!(find().is_ok());
+    }
+
+    #[test]
+    fn what_nobody_asked_for_long_is_forgotten() {
+        let home = tempfile::tempdir().unwrap();
+        let young = fork(home.path(), "own", now).unwrap();
+        let old = fork(home.path(), "own", now).unwrap();
+        let at = |session: &str| forks(home.path()).join(session);
+        let then = SystemTime::now() - FORGOTTEN - Duration::from_secs(60);
+        File::open(at(&old)).unwrap().set_modified(then).unwrap();
+        fork(home.path(), "own", now).unwrap();
+        assert_eq!((at(&young).exists(), at(&old).exists()), (true, false));
+    }
+
+    #[test]
+    fn earlier_questions_count_for_nothing() {
+        let message = Message::text(Speaker::User, Kind::Grace, "Answer now.");
+        let mut journal = tempfile::tempfile().unwrap();
+        for entry in [Entry::Said { message, at: 0 }, Entry::Replied { reply: Value::Null, at: 0 }] {
+            writeln!(journal, "{}", json!(entry)).unwrap();
+        }
+        journal.rewind().unwrap();
+        let said = complete(journal).unwrap().unwrap();
+        assert_eq!(said, [Message::text(Speaker::User, Kind::Opening, "Answer now.")]);
+    }
+}
