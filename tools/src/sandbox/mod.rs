@@ -30,8 +30,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::{self, JoinHandle};
 
 use ::landlock::RulesetCreated;
 use rustix::process::DumpableBehavior;
@@ -49,52 +49,67 @@ use crate::seen::lock;
 /// that can signal the agent can end what watches over it.
 const STRICT_LANDLOCK: u32 = 6;
 
+/// A garment that a process could put on.
+type Tried = Result<Arc<Garment>, SandboxError>;
+
 /// The sandbox of a run, ready for its commands.
 pub struct Sandbox {
     policy: Policy,
     reach: Reach,
     enforced: Enforced,
-    state: Result<Option<Arc<Garment>>, SandboxError>,
+    /// What commands put on, or why none runs; see [`Sandbox::state`].
+    state: OnceLock<Result<Option<Arc<Garment>>, SandboxError>>,
+    /// A garment that is being tried on.
+    trial: Mutex<Option<JoinHandle<Tried>>>,
     /// What the agent itself will be closed in by, until it is.
     own: Mutex<Option<io::Result<RulesetCreated>>>,
 }
 
 impl Sandbox {
     /// Makes the sandbox ready, and tries it on a process that does nothing. That it cannot be enforced is no error here:
-    /// then [`Sandbox::refusal`] says why no command will run.
+    /// then [`Sandbox::refusal`] says why no command will run. Where nothing can be given up, that is found out while the
+    /// caller goes on; whoever asks waits for it.
     pub fn prepare(policy: Policy) -> Sandbox {
         if policy.level == Level::Off {
             let (enforced, reach) = (Enforced::nothing(Level::Off), Reach::default());
-            return Sandbox { policy, reach, enforced, state: Ok(None), own: Mutex::default() };
+            let (state, trial) = (Ok(None).into(), Mutex::default());
+            return Sandbox { policy, reach, enforced, state, trial, own: Mutex::default() };
         }
         let reach = Reach::of_commands(&policy);
         let mut parts = Parts::find(&policy, &reach);
-        // Side by side: the one waits for a process, the other opens files.
-        let (mut tried, own) = thread::scope(|scope| {
-            let tried = scope.spawn(|| parts.try_on(&policy));
-            let own = landlock::for_agent(&reach.of_agent(&policy), &policy.temporary);
-            (tried.join().unwrap_or_else(|_| Err(panicked())), own.map_err(landlock::to_io))
-        });
+        let mut garment = parts.garment(&policy);
         if policy.level == Level::BestEffort {
+            let mut tried = garment.and_then(try_on);
             while tried.is_err() && parts.give_up_one() {
-                tried = parts.try_on(&policy);
+                tried = parts.garment(&policy).and_then(try_on);
             }
+            garment = tried;
         }
         let mut enforced = parts.enforced(&policy);
         if let Some(inside) = &reach.exposed {
             enforced.missing.push(format!("{} lies within the workspace and is open", inside.display()));
         }
-        let state = match (policy.level, &reach.exposed) {
-            (Level::Strict, Some(inside)) => {
-                let workspace = policy.workspace.clone();
-                Err(SandboxError::Workspace { workspace, inside: inside.clone() })
+        let (state, mut trial) = (OnceLock::new(), None);
+        match (policy.level, &reach.exposed, garment) {
+            (Level::Strict, Some(inside), _) => {
+                let (workspace, inside) = (policy.workspace.clone(), inside.clone());
+                state.set(Err(SandboxError::Workspace { workspace, inside })).ok();
             }
-            (Level::Strict, None) if !enforced.missing.is_empty() => {
-                Err(SandboxError::Missing { missing: enforced.missing.clone() })
+            (Level::Strict, None, _) if !enforced.missing.is_empty() => {
+                state.set(Err(SandboxError::Missing { missing: enforced.missing.clone() })).ok();
             }
-            _ => tried.map(Some),
-        };
-        Sandbox { policy, reach, enforced, state, own: Mutex::new(Some(own)) }
+            (Level::Strict, None, Ok(garment)) => trial = Some(thread::spawn(|| try_on(garment))),
+            (_, _, tried) => drop(state.set(tried.map(Some))),
+        }
+        let own = landlock::for_agent(&reach.of_agent(&policy), &policy.temporary).map_err(landlock::to_io);
+        Sandbox { policy, reach, enforced, state, trial: Mutex::new(trial), own: Mutex::new(Some(own)) }
+    }
+
+    fn state(&self) -> &Result<Option<Arc<Garment>>, SandboxError> {
+        self.state.get_or_init(|| {
+            let trial = lock(&self.trial).take().map(JoinHandle::join);
+            trial.unwrap_or_else(|| Ok(Err(panicked()))).unwrap_or_else(|_| Err(panicked())).map(Some)
+        })
     }
 
     /// What commands run under.
@@ -104,7 +119,7 @@ impl Sandbox {
 
     /// Why commands do not run at all.
     pub fn refusal(&self) -> Option<&SandboxError> {
-        self.state.as_ref().err()
+        self.state().as_ref().err()
     }
 
     /// What was asked for.
@@ -114,7 +129,7 @@ impl Sandbox {
 
     /// How many processes a command may be; no limit without a sandbox.
     pub(crate) fn process_limit(&self) -> u64 {
-        match &self.state {
+        match self.state() {
             Ok(Some(_)) => self.policy.limits.processes,
             _ => u64::MAX,
         }
@@ -128,7 +143,7 @@ impl Sandbox {
     /// The IPC namespace that commands are in and cannot leave, named as /proc does; `None` when they have none of their
     /// own.
     pub(crate) fn ipc_namespace(&self) -> Option<String> {
-        let garment = self.state.as_ref().ok()?.as_ref()?;
+        let garment = self.state().as_ref().ok()?.as_ref()?;
         let ipc = LinkNameSpaceType::InterProcessCommunication;
         let (handle, _) = garment.namespaces.iter().find(|(_, kind)| *kind == ipc)?;
         Some(format!("ipc:[{}]", rustix::fs::fstat(handle).ok()?.st_ino))
@@ -142,7 +157,7 @@ impl Sandbox {
     /// Makes `command` run in a session of its own and in the sandbox.
     pub(crate) fn clothe<'a>(&self, command: &'a mut Command) -> Result<&'a mut Command, &SandboxError> {
         let command = own_session(command);
-        Ok(match self.state.as_ref()? {
+        Ok(match self.state().as_ref()? {
             Some(garment) => child::confine(command, Arc::clone(garment)),
             None => command,
         })
@@ -150,7 +165,7 @@ impl Sandbox {
 
     /// What a model should know about a command that failed with this output: empty when the sandbox has no part in it.
     pub(crate) fn advice(&self, output: &str) -> String {
-        match &self.state {
+        match self.state() {
             Ok(Some(_)) => advice::of(output, &self.reach, &self.enforced),
             _ => String::new(),
         }
@@ -166,7 +181,8 @@ impl fmt::Debug for Sandbox {
 /// Closes in the calling thread and whatever it starts from now on: it reaches what its commands reach, and the private
 /// directories. Its memory and environment are closed to other processes of the same user. Nothing happens at level off.
 ///
-/// To be called while the program has one thread, after [`Sandbox::prepare`]. Gives whether Landlock is on.
+/// To be called before the program starts a thread of its own, after [`Sandbox::prepare`], whose trial may still be on.
+/// Gives whether Landlock is on.
 ///
 /// # Errors
 /// Under the strict level, when the kernel does not do it.
@@ -217,12 +233,12 @@ impl Parts {
         Parts { landlock, seccomp, namespaces }
     }
 
-    /// Makes a garment of the parts, and starts a process in it.
-    fn try_on(&mut self, policy: &Policy) -> Result<Arc<Garment>, SandboxError> {
+    /// What a process puts on.
+    fn garment(&self, policy: &Policy) -> Tried {
         let copy = |fd: &OwnedFd| fd.try_clone().map_err(SandboxError::setup("a handle"));
         let without_sockets = !policy.network && self.namespaces.is_err();
         let namespaces = self.namespaces.iter().flat_map(|namespaces| &namespaces.handles);
-        let garment = Arc::new(Garment {
+        Ok(Arc::new(Garment {
             limits: policy.limits,
             namespaces: namespaces.map(|(fd, kind)| Ok((copy(fd)?, *kind))).collect::<Result<_, _>>()?,
             ruleset: self.landlock.as_ref().ok().map(|(_, fd)| copy(fd)).transpose()?,
@@ -230,16 +246,7 @@ impl Parts {
                 Ok(()) => seccomp::programs(without_sockets).unwrap_or_default(),
                 Err(_) => Vec::new(),
             },
-        });
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", ":"]).env_clear().current_dir("/");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let failed = SandboxError::setup("a process in it could not be started");
-        match child::confine(&mut command, Arc::clone(&garment)).status() {
-            Ok(status) if status.success() => Ok(garment),
-            Ok(status) => Err(failed(io::Error::other(format!("it ended with {status}")))),
-            Err(error) => Err(failed(error)),
-        }
+        }))
     }
 
     /// Does without the part that most often cannot be put on. `false` when there is none left.
@@ -278,6 +285,19 @@ impl Parts {
         let landlock = self.landlock.as_ref().ok().map(|(version, _)| *version);
         let mounts = self.namespaces.as_ref().is_ok_and(|namespaces| namespaces.mounts);
         Enforced { level: policy.level, landlock, seccomp: self.seccomp.is_ok(), mounts, network, missing }
+    }
+}
+
+/// Starts a process in a garment.
+fn try_on(garment: Arc<Garment>) -> Tried {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", ":"]).env_clear().current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let failed = SandboxError::setup("a process in it could not be started");
+    match child::confine(&mut command, Arc::clone(&garment)).status() {
+        Ok(status) if status.success() => Ok(garment),
+        Ok(status) => Err(failed(io::Error::other(format!("it ended with {status}")))),
+        Err(error) => Err(failed(error)),
     }
 }
 
