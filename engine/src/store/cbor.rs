@@ -1,16 +1,21 @@
 //! Canonical CBOR of JSON values: the bytes that a hash is taken over.
 //!
 //! Encoding is ours because no crate has this mix: integral numbers as integers, every other number as a 64-bit
-//! float, map keys ordered by their encoded bytes. Decoding is ciborium's, narrowed to what JSON can hold.
+//! float, map keys ordered by their encoded bytes. The items are read by minicbor, and of them only those that JSON has
+//! room for.
 //! Never knows about nodes or hashes.
 
-use std::fmt;
-
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use minicbor::Decoder;
+use minicbor::data::Type;
+use minicbor::decode::Error;
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 /// The largest integer that every implementation agrees on; beyond it a number is a float.
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
+
+/// How deep values are read: deeper than any node may be, and far less than a stack holds.
+const MAX_NESTING: usize = 256;
 
 /// Bytes that are no CBOR, or CBOR that JSON has no room for: tags, byte strings, keys that are not strings, NaN,
 /// infinities, the same key twice, bytes after the end.
@@ -30,22 +35,88 @@ pub fn encode(value: &Value) -> Vec<u8> {
 
 /// The value of exactly these bytes. Accepts encodings that [`encode`] would not choose (long heads, any key order).
 pub fn decode(bytes: &[u8]) -> Result<Value, CborError> {
-    let mut rest = bytes;
-    let JsonOnly(value) =
-        ciborium::from_reader(&mut rest).map_err(|error| CborError { why: describe(&error) })?;
-    if !rest.is_empty() {
-        return Err(CborError { why: format!("{} bytes after the end", rest.len()) });
+    let mut decoder = Decoder::new(bytes);
+    let value = read_value(&mut decoder, MAX_NESTING)?;
+    match bytes.len() - decoder.position() {
+        0 => Ok(value),
+        more => Err(refused(format!("{more} bytes after the end"))),
     }
-    Ok(value)
 }
 
-fn describe<T: fmt::Debug>(error: &ciborium::de::Error<T>) -> String {
-    use ciborium::de::Error;
-    match error {
-        Error::Io(_) => "it ends in the middle of a value".to_owned(),
-        Error::Syntax(offset) => format!("no valid item at byte {offset}"),
-        Error::Semantic(_, why) => why.clone(),
-        Error::RecursionLimitExceeded => "it is nested too deeply".to_owned(),
+fn refused(why: impl Into<String>) -> CborError {
+    CborError { why: why.into() }
+}
+
+impl From<Error> for CborError {
+    fn from(error: Error) -> CborError {
+        match error.is_end_of_input() {
+            true => refused("it ends in the middle of a value"),
+            false => refused(error.to_string()),
+        }
+    }
+}
+
+fn read_value(decoder: &mut Decoder<'_>, nesting: usize) -> Result<Value, CborError> {
+    let at = decoder.position();
+    match decoder.datatype()? {
+        Type::Null => decoder.null().map(|()| Value::Null).map_err(CborError::from),
+        Type::Bool => Ok(decoder.bool()?.into()),
+        Type::U8 | Type::U16 | Type::U32 | Type::U64 => Ok(decoder.u64()?.into()),
+        Type::I8 | Type::I16 | Type::I32 | Type::I64 => Ok(decoder.i64()?.into()),
+        Type::F16 | Type::F32 | Type::F64 => {
+            let number = decoder.f64()?;
+            let value = Number::from_f64(number).map(Value::Number);
+            value.ok_or_else(|| refused(format!("{number} is no JSON number")))
+        }
+        Type::String | Type::StringIndef => Ok(read_text(decoder)?.into()),
+        _ if nesting == 0 => Err(refused("it is nested too deeply")),
+        Type::Array | Type::ArrayIndef => read_array(decoder, nesting - 1),
+        Type::Map | Type::MapIndef => read_map(decoder, nesting - 1),
+        type_ => Err(refused(format!("{type_} at byte {at} is nothing JSON can hold"))),
+    }
+}
+
+fn read_text(decoder: &mut Decoder<'_>) -> Result<String, CborError> {
+    match decoder.datatype()? {
+        Type::StringIndef => Ok(decoder.str_iter()?.collect::<Result<_, _>>()?),
+        _ => Ok(decoder.str()?.to_owned()),
+    }
+}
+
+fn read_array(decoder: &mut Decoder<'_>, nesting: usize) -> Result<Value, CborError> {
+    let (mut left, mut items) = (decoder.array()?, Vec::new());
+    while goes_on(decoder, &mut left)? {
+        items.push(read_value(decoder, nesting)?);
+    }
+    Ok(Value::Array(items))
+}
+
+fn read_map(decoder: &mut Decoder<'_>, nesting: usize) -> Result<Value, CborError> {
+    let (mut left, mut map) = (decoder.map()?, Map::new());
+    while goes_on(decoder, &mut left)? {
+        match map.entry(read_text(decoder)?) {
+            Entry::Vacant(entry) => entry.insert(read_value(decoder, nesting)?),
+            Entry::Occupied(entry) => {
+                return Err(refused(format!("the key {:?} stands twice in one map", entry.key())));
+            }
+        };
+    }
+    Ok(Value::Object(map))
+}
+
+/// Whether an array or a map has one more; `left` is how many, where its head said that.
+fn goes_on(decoder: &mut Decoder<'_>, left: &mut Option<u64>) -> Result<bool, CborError> {
+    match left {
+        Some(0) => Ok(false),
+        Some(count) => {
+            *count -= 1;
+            Ok(true)
+        }
+        None if decoder.datatype()? == Type::Break => {
+            decoder.skip()?;
+            Ok(false)
+        }
+        None => Ok(true),
     }
 }
 
@@ -108,75 +179,6 @@ pub(super) fn write_head(out: &mut Vec<u8>, major: u8, n: u64) {
     } else {
         out.push(major | 27);
         out.extend_from_slice(&n.to_be_bytes());
-    }
-}
-
-/// A JSON value read without the leniencies of `Value`'s own reader, which makes NaN `null` and lets a repeated
-/// key win silently.
-struct JsonOnly(Value);
-
-impl<'de> Deserialize<'de> for JsonOnly {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonOnly, D::Error> {
-        deserializer.deserialize_any(JsonVisitor).map(JsonOnly)
-    }
-}
-
-struct JsonVisitor;
-
-impl<'de> Visitor<'de> for JsonVisitor {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("something JSON can hold")
-    }
-
-    fn visit_none<E: de::Error>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value)
-            .map(Value::Number)
-            .ok_or_else(|| E::custom(format!("{value} is no JSON number")))
-    }
-
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
-    }
-
-    fn visit_string<E: de::Error>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(JsonOnly(item)) = access.next_element()? {
-            items.push(item);
-        }
-        Ok(Value::Array(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some((key, JsonOnly(value))) = access.next_entry::<String, JsonOnly>()? {
-            if map.contains_key(&key) {
-                return Err(de::Error::custom(format!("the key {key:?} stands twice in one map")));
-            }
-            map.insert(key, value);
-        }
-        Ok(Value::Object(map))
     }
 }
 

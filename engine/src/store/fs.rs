@@ -24,9 +24,11 @@ mod removal;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use rustix::buffer::spare_capacity;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, openat};
 
 use super::error::StoreError;
 use super::hash::Hash;
@@ -47,6 +49,8 @@ const TEMP_SUFFIX: &str = ".tmp";
 #[derive(Clone)]
 pub(super) struct Disk {
     nodes: PathBuf,
+    /// The same, open: a file in it is found without walking down its path again.
+    open: Arc<File>,
     index: Index,
 }
 
@@ -61,11 +65,12 @@ pub(super) enum Entry {
 impl Disk {
     /// The directories, created if they are missing.
     pub(super) fn open(root: &Path) -> Result<Disk, StoreError> {
-        let disk = Disk { nodes: root.join("nodes"), index: Index::at(root.join("_index")) };
-        for directory in [&disk.nodes, disk.index.directory()] {
+        let (nodes, index) = (root.join("nodes"), Index::at(root.join("_index")));
+        for directory in [&nodes, index.directory()] {
             fs::create_dir_all(directory).map_err(io_error("create the directory", directory))?;
         }
-        Ok(disk)
+        let open = File::open(&nodes).map_err(io_error("open the directory", &nodes))?;
+        Ok(Disk { nodes, open: Arc::new(open), index })
     }
 
     /// The lock of the directory, held alone: while a store is filled for the first time, so that of many processes
@@ -115,11 +120,19 @@ impl Disk {
 
     /// The content of a node's file; none if there is no file.
     pub(super) fn read_bytes(&self, hash: &Hash) -> Result<Option<Vec<u8>>, StoreError> {
-        let path = self.path(hash);
-        match fs::read(&path) {
+        let read = || -> io::Result<Vec<u8>> {
+            let file = openat(&*self.open, file_name(hash), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+            // To ask for the size of each takes longer than to find the end of one that is larger than most.
+            let mut bytes = Vec::with_capacity(1024);
+            while rustix::io::read(&file, spare_capacity(&mut bytes))? > 0 {
+                bytes.reserve(1);
+            }
+            Ok(bytes)
+        };
+        match read() {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(io_error("read", &path)(error)),
+            Err(error) => Err(io_error("read", &self.path(hash))(error)),
         }
     }
 
@@ -207,11 +220,12 @@ impl Disk {
     }
 
     fn path(&self, hash: &Hash) -> PathBuf {
-        let mut name = String::with_capacity(17);
-        name.push_str(hash.as_str());
-        name.push_str(".bin");
-        self.nodes.join(name)
+        self.nodes.join(file_name(hash))
     }
+}
+
+fn file_name(hash: &Hash) -> String {
+    format!("{hash}.bin")
 }
 
 fn classify(entry: &fs::DirEntry, abandoned: SystemTime) -> Option<Entry> {

@@ -36,15 +36,16 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// By the places of [`COLUMNS`]: to look for names in each of many rows takes a good part of reading them.
     fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
         Ok(Row {
-            name: row.get("name")?,
-            schema: row.get("schema")?,
-            value: row.get("value")?,
-            created: row.get("created")?,
-            updated: row.get("updated")?,
-            tags: row.get("tags")?,
-            labels: row.get("labels")?,
+            name: row.get(0)?,
+            schema: row.get(1)?,
+            value: row.get(2)?,
+            created: row.get(3)?,
+            updated: row.get(4)?,
+            tags: row.get(5)?,
+            labels: row.get(6)?,
         })
     }
 }
