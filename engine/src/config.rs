@@ -191,26 +191,31 @@ fn anchor(agent: &mut AgentCommand, base: &Path) {
 
 /// The file's value as it is, checked; an empty object when there is no file.
 pub fn value(home: &Path) -> Result<Value, ConfigError> {
-    Ok(read(&path(home), &shape())?.1.value)
+    read(&path(home), &shape())
 }
 
 /// The value of any settings file, checked against a schema of its shape, without keys that have no value; an empty
 /// object when there is no file. The problems are told with their place and without values, which may be secrets.
 pub fn checked(file: &Path, shape: &Value) -> Result<Value, ConfigError> {
-    let mut value = read(file, shape)?.1.value;
+    let mut value = read(file, shape)?;
     prune(&mut value);
     Ok(value)
 }
 
-/// The file's text and its checked document.
-fn read(file: &Path, shape: &Value) -> Result<(String, Document), ConfigError> {
-    let text = match std::fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(source) => return Err(ConfigError::Io { verb: "read", file: file.to_owned(), source }),
-    };
-    let document = parse(&text, file, shape)?;
-    Ok((text, document))
+/// The file's checked value. That there is no file is told without checking anything: most runs have none of one kind.
+fn read(file: &Path, shape: &Value) -> Result<Value, ConfigError> {
+    match text(file)? {
+        Some(text) => Ok(parse(&text, file, shape)?.value),
+        None => Ok(json!({})),
+    }
+}
+
+fn text(file: &Path) -> Result<Option<String>, ConfigError> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ConfigError::Io { verb: "read", file: file.to_owned(), source }),
+    }
 }
 
 /// A text without any content is an empty mapping, not null.

@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 
-use super::{ConfigError, keys, path, problems, read, shape};
+use super::{ConfigError, keys, parse, path, problems, read, shape, text};
 use crate::emit;
 use crate::link;
 use crate::yaml::{self, Document};
@@ -32,12 +32,12 @@ pub type Change = (Vec<String>, Option<Value>);
 /// that is valid. Nothing is written when the result would not be a valid configuration.
 pub fn set(home: &Path, key: &str, text: &str) -> Result<Edited, ConfigError> {
     let file = path(home);
-    let (_, document) = read(&file, &shape())?;
+    let whole = read(&file, &shape())?;
     if key.split('.').any(str::is_empty) {
         return Err(ConfigError::BadKey { key: key.to_owned() });
     }
-    let names = keys::resolve(&document.value, key);
-    let value = understood(&document.value, &names, text)?;
+    let names = keys::resolve(&whole, key);
+    let value = understood(&whole, &names, text)?;
     let comments_lost = apply(home, &[(names, Some(value.clone()))])?;
     Ok(Edited { value, comments_lost })
 }
@@ -46,7 +46,8 @@ pub fn set(home: &Path, key: &str, text: &str) -> Result<Edited, ConfigError> {
 /// Tells whether comments were lost.
 pub fn apply(home: &Path, changes: &[Change]) -> Result<bool, ConfigError> {
     let file = path(home);
-    let (old, document) = read(&file, &shape())?;
+    let old = text(&file)?.unwrap_or_default();
+    let document = parse(&old, &file, &shape())?;
     let mut draft = Draft { text: old.clone(), document, comments_lost: false };
     for (names, value) in changes {
         draft.change(names, value.as_ref());
