@@ -36,9 +36,10 @@ fn main() {
     let nodes = if std::env::args().any(|arg| arg == "--million") { 1_000_000 } else { 100_000 };
     println!("{:<48} {:>12} {:>12} {:>12}", "figure", "measured", "floor", "allowed");
     let site = Site::new();
+    // First: some file systems (ext4 without a journal) make files much more slowly for minutes after many were removed.
+    let graph = together(&site, nodes);
     workflow_add(&site);
     synced_one_by_one();
-    let graph = together(&site, nodes);
     let floor = median(RUNS, || site.command("/bin/true"));
     let get = median(RUNS, || site.uwf(&["cas", "get", graph.leaf()].map(str::to_owned)));
     line(&format!("open and get, {nodes} nodes"), get, floor, Duration::from_millis(10));
@@ -80,14 +81,15 @@ fn synced_one_by_one() {
     line(&format!("cas put --jsonl --sync-each, {SYNCED} nodes"), took, floor, floor * 13 / 10);
 }
 
-/// `cas put --jsonl`: at least 20,000 nodes a second.
+/// `cas put --jsonl`: at least 20,000 nodes a second, or 1.3 times as long as bare files where these alone are slower.
 fn together(site: &Site, nodes: usize) -> Graph {
     let graph = Graph::of(site, nodes);
     let took = timed(&mut put(site, &[], graph.file()));
     let floor = nodes::bare(&site.dir().join("bare"), nodes, false);
-    let allowed = Duration::from_micros(50) * u32::try_from(nodes).unwrap();
+    let allowed = (Duration::from_micros(50) * u32::try_from(nodes).unwrap()).max(floor * 13 / 10);
     line(&format!("cas put --jsonl, {nodes} nodes"), took, floor, allowed);
-    println!("{:<48} {:>10.0}/s", "", nodes as f64 / took.as_secs_f64());
+    let rate = |took: Duration| format!("{:.0}/s", nodes as f64 / took.as_secs_f64());
+    println!("{:<48} {:>12} {:>12}", "", rate(took), rate(floor));
     graph
 }
 
