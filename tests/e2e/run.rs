@@ -1,24 +1,28 @@
 //! The stand-alone form: one role, one command, a scripted model.
 
-use std::process::Command;
+use std::fs;
+use std::path::Path;
 
 use crate::site::{Site, example};
 
 /// A copy of this repository's own files, as a fresh checkout would have them.
 fn copy_of_this_repository(site: &Site) {
-    let files = Command::new("git")
-        .args(["ls-files", "-z"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .expect("git lists our files");
-    for name in String::from_utf8(files.stdout).unwrap().split_terminator('\0') {
-        let text = std::fs::read(format!("{}/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap_or_default();
-        let to = site.workspace().join(name);
-        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
-        std::fs::write(to, text).unwrap();
-    }
+    copy(Path::new(env!("CARGO_MANIFEST_DIR")), &site.workspace());
     site.command("git").args(["init", "-q"]).status().unwrap();
     site.command("git").args(["add", "-A"]).status().unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let (path, name) = (entry.path(), entry.file_name());
+        let to = to.join(&name);
+        if path.is_dir() && ![".git", "target", "node_modules"].iter().any(|left_out| name == *left_out) {
+            fs::create_dir_all(&to).unwrap();
+            copy(&path, &to);
+        } else if path.is_file() {
+            fs::copy(&path, to).unwrap();
+        }
+    }
 }
 
 #[test]
