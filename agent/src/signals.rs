@@ -1,9 +1,11 @@
-//! SIGINT and SIGTERM as values that the loop can wait for: an interruption is an orderly stop, not a crash.
+//! SIGINT, SIGTERM and SIGHUP as values that the loop can wait for: an interruption is an orderly stop, not a crash.
 
 use std::fmt;
+use std::future::pending;
 use std::io;
 
 use tokio::signal::unix::{self, SignalKind};
+use uwf_engine::cli::ignores_hangups;
 
 /// A signal that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +14,8 @@ pub enum Signal {
     Interrupt,
     /// What service managers and `kill` send.
     Terminate,
+    /// The terminal is gone, and nobody said `nohup`.
+    HangUp,
 }
 
 impl Signal {
@@ -20,6 +24,7 @@ impl Signal {
         match self {
             Signal::Interrupt => 130,
             Signal::Terminate => 143,
+            Signal::HangUp => 129,
         }
     }
 }
@@ -29,6 +34,7 @@ impl fmt::Display for Signal {
         f.write_str(match self {
             Signal::Interrupt => "SIGINT",
             Signal::Terminate => "SIGTERM",
+            Signal::HangUp => "SIGHUP",
         })
     }
 }
@@ -37,10 +43,12 @@ impl fmt::Display for Signal {
 pub(crate) struct Signals {
     interrupt: unix::Signal,
     terminate: unix::Signal,
+    /// None where it is ignored.
+    hang_up: Option<unix::Signal>,
 }
 
 impl Signals {
-    /// Takes both signals over from the default action, which is to die at once.
+    /// Takes the signals over from the default action, which is to die at once.
     ///
     /// # Errors
     /// The system's, when the handlers cannot be installed.
@@ -48,14 +56,22 @@ impl Signals {
         Ok(Signals {
             interrupt: unix::signal(SignalKind::interrupt())?,
             terminate: unix::signal(SignalKind::terminate())?,
+            hang_up: (!ignores_hangups()).then(|| unix::signal(SignalKind::hangup())).transpose()?,
         })
     }
 
     /// The next signal, whenever it comes.
     pub(crate) async fn next(&mut self) -> Signal {
+        let hang_up = async {
+            match &mut self.hang_up {
+                Some(signal) => signal.recv().await,
+                None => pending().await,
+            }
+        };
         tokio::select! {
             _ = self.interrupt.recv() => Signal::Interrupt,
             _ = self.terminate.recv() => Signal::Terminate,
+            _ = hang_up => Signal::HangUp,
         }
     }
 }

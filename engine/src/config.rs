@@ -322,6 +322,27 @@ impl Config {
         }
     }
 
+    /// Every name in it that stands for nothing; what each is met with when it is used.
+    pub fn unknown_names(&self) -> Vec<String> {
+        let roles = self.agent_overrides.iter().flat_map(|(workflow, roles)| {
+            roles.iter().map(move |(role, alias)| (format!("agentOverrides.{workflow}.{role}"), alias))
+        });
+        let agents = self.default_agent.iter().map(|alias| ("defaultAgent".to_owned(), alias)).chain(roles);
+        let agents =
+            agents.filter_map(|(key, alias)| self.agent(alias, &key).err().map(|error| error.to_string()));
+        let purposes =
+            self.model_overrides.iter().map(|(purpose, alias)| (format!("modelOverrides.{purpose}"), alias));
+        let models =
+            self.default_model.iter().map(|alias| ("defaultModel".to_owned(), alias)).chain(purposes);
+        let models = models.filter(|(_, alias)| !self.models.contains_key(*alias));
+        let models = models.map(|(key, alias)| format!("no such model: `{alias}` ({key} names it)"));
+        let providers = self.models.iter().filter(|(_, model)| !self.providers.contains_key(&model.provider));
+        let providers = providers.map(|(alias, model)| {
+            format!("no such provider: `{}` (models.{alias}.provider names it)", model.provider)
+        });
+        agents.chain(models).chain(providers).collect()
+    }
+
     /// What `--agent` means: an alias, else a command line with the shell's quoting, its program seen from `cwd`.
     pub fn named_agent(&self, text: &str, cwd: &Path) -> Result<AgentCommand, ConfigError> {
         if let Some(command) = self.agents.get(text) {

@@ -97,11 +97,19 @@ fn the_doctor_tells_what_it_found() {
     let report = site.agent(&["doctor", "--format", "json"]).ok().json();
     assert_eq!(report["sandbox"]["strict"], true);
     assert_eq!(report["sandbox"]["enforceable"]["network"], "namespace");
-    assert!(report["config"]["error"].as_str().unwrap().contains("no model"), "{report}");
+    let config = &report["config"];
+    assert_eq!(
+        (&config["connected"], &config["error"]),
+        (&false.into(), &serde_json::Value::Null),
+        "that is no fault"
+    );
     assert!(!site.home().join(".ocas").exists(), "it changes nothing");
     let text = site.agent(&["doctor", "--format", "text"]).ok().out;
     assert!(text.contains("✓ sandbox: strict can be enforced (Landlock "), "{text}");
     let home = site.home().display().to_string();
     let text = site.agent(&["doctor", "--cwd", &home, "--format", "text"]).code(1).out;
     assert!(text.contains("✗ sandbox: the workspace") && text.contains("--sandbox best-effort"), "{text}");
+    site.write("home/.uwf/agents/builtin.yaml", "budget: { turns: many }\n");
+    let text = site.agent(&["doctor", "--format", "text"]).code(1).out;
+    assert!(text.contains("✗ config: ") && text.contains("builtin.yaml:1:18: `budget.turns`"), "{text}");
 }

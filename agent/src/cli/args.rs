@@ -27,7 +27,7 @@ Environment: UWF_MODEL, UWF_BASE_URL, UWF_API_KEY; OPENAI_API_KEY goes to api.op
 Events (--events), each with `event` and `at` (ms since the epoch): run.started, turn.started,
   message.delta, retry, turn.finished, tool.started, tool.finished, budget.warning, message.sent,
   context.shrunk, run.finished.
-Exit: 0 when a reply was printed; 1 you can mend it; 2 usage; 70 a bug of ours; 130/143 ended by a signal.";
+Exit: 0 when a reply was printed; 1 you can mend it; 2 usage; 70 a bug of ours; 129/130/143 ended by a signal.";
 
 const RUN_USAGE: &str = "\
 uwf-builtin run [OPTIONS] --role <ROLE> --prompt <TEXT> <WORKFLOW>
@@ -39,7 +39,7 @@ An interrupted run goes on with --continue: what was answered is not asked again
 options that are not typed again are those it was begun with (but for the sandbox: that is the one asked for now).
 
 Exit: 0 done; 10 suspended (a person must answer); 3 no valid answer; 4 a budget ended; 5 the provider failed;
-      6 the sandbox could not be enforced; 1 you can mend it; 2 usage; 70 a bug of ours; 130/143 ended by a signal.
+      6 the sandbox could not be enforced; 1 you can mend it; 2 usage; 70 a bug of ours; 129/130/143 ended by a signal.
 
 Example:
   uwf-builtin run solve-issue --role developer -p \"Mend the parser\" --cwd ~/src/parser";
@@ -189,13 +189,13 @@ pub(super) struct RunOptions {
     #[arg(long, value_name = "FILE")]
     pub(super) mock: Option<PathBuf>,
     /// Completions at most (default 60)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) max_turns: Option<u64>,
     /// Input and output tokens at most (default: no limit)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) max_tokens: Option<u64>,
     /// Wall time at most, such as 90s or 20m (default 1h)
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = uwf_engine::cli::some_time)]
     pub(super) timeout: Option<Duration>,
     /// What the model may cost at most, in USD; needs its prices in agents/builtin.yaml (default: no limit)
     #[arg(long, value_name = "USD", value_parser = dollars)]
@@ -213,7 +213,7 @@ pub(super) struct RunOptions {
     #[arg(long, value_name = "FILE")]
     pub(super) events: Option<PathBuf>,
     /// Sampling temperature (default: the endpoint's)
-    #[arg(long, value_name = "0..2")]
+    #[arg(long, value_name = "0..2", value_parser = temperature)]
     pub(super) temperature: Option<f64>,
     /// Reasoning effort, such as low or high (default: the endpoint's)
     #[arg(long, value_name = "EFFORT")]
@@ -228,6 +228,12 @@ fn dollars(text: &str) -> Result<f64, String> {
     } else {
         Err("expected an amount of 0 or more".into())
     }
+}
+
+/// What endpoints take.
+fn temperature(text: &str) -> Result<f64, &'static str> {
+    let number = text.parse().map_err(|_| "expected a number from 0 to 2")?;
+    if (0.0..=2.0).contains(&number) { Ok(number) } else { Err("expected a number from 0 to 2") }
 }
 
 /// How much of the sandbox must be there.

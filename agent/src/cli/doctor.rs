@@ -10,7 +10,7 @@ use uwf_tools::sandbox::{Enforced, Level};
 use super::args::DoctorArgs;
 use crate::confinement::{Confinement, SandboxSettings};
 use crate::provider::OpenAi;
-use crate::settings::{Flags, ProviderSettings, Settings};
+use crate::settings::{Flags, ProviderSettings, Settings, SettingsError};
 
 /// Looks, and tells what it found.
 pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
@@ -32,6 +32,7 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
     let well = report["sandbox"]["strict"] == true
         && report["online"]["error"].is_null()
         && report["store"]["error"].is_null()
+        && report["config"]["error"].is_null()
         && report["homes"].as_array().into_iter().flatten().all(|home| home["writable"] == true);
     Ok(if well { OK } else { USER })
 }
@@ -67,7 +68,10 @@ fn config(env: &Env, homes: &Homes) -> Value {
         .map(|origin| json!({"name": origin.name, "value": origin.value, "from": origin.from}))
         .collect();
     let hint = error.as_ref().and_then(|error| error.hint());
-    json!({"files": files, "values": values, "error": error.as_ref().map(ToString::to_string), "hint": hint})
+    // Who has no model yet can run scripts: that is no fault.
+    let connected = !matches!(error, Some(SettingsError::NoModel));
+    let error = error.as_ref().filter(|_| connected).map(ToString::to_string);
+    json!({"files": files, "values": values, "connected": connected, "error": error, "hint": hint})
 }
 
 fn store(root: &Path, session: &Session<'_>) -> Value {
@@ -146,6 +150,8 @@ fn text(report: &Value) -> String {
     let config = &report["config"];
     if let Some(error) = config["error"].as_str() {
         say(false, format!("config: {error}; {}", word(&config["hint"])));
+    } else if config["connected"] == false {
+        lines.push(format!("  no model is configured: {}", word(&config["hint"])));
     }
     for file in config["files"].as_array().into_iter().flatten() {
         let state = if file["found"] == true { "found" } else { "not there" };

@@ -12,6 +12,8 @@ mod thread;
 mod var;
 mod workflow;
 
+use std::time::Duration;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(super) use self::cas::{Cas, Put, Schema, Values};
@@ -72,6 +74,15 @@ pub struct Global {
     #[arg(long, global = true, value_enum, value_name = "auto|always|never", default_value_t = Color::Auto)]
     #[arg(hide_possible_values = true, hide_default_value = true)]
     pub color: Color,
+}
+
+/// A time limit: `90s`, `20m`, and more than nothing.
+///
+/// # Errors
+/// What is wrong with it, for people.
+pub fn some_time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if time.is_zero() { Err("expected more than no time".to_owned()) } else { Ok(time) }
 }
 
 /// How a result is printed.

@@ -64,7 +64,18 @@ fn set(session: &mut Session<'_>, key: &str, text: &str) -> Result<u8, Failure> 
     if edited.comments_lost {
         session.ui.warn(&format!("{} was written anew, without its comments", config::path(&home).display()));
     }
+    if let Some(known) = edited.unread {
+        let known = known.join(", ");
+        session.ui.warn(&format!(
+            "nothing here reads `{key}`, which other programs may; what is read there: {known}"
+        ));
+    }
     let value = masked(&edited.value, key);
+    if value != edited.value {
+        let text =
+            "the secret may stay in your shell's history; `apiKeyEnv` names a variable that holds it instead";
+        session.ui.warn(text);
+    }
     let line = format!("{key}: {}", emit::yaml(&value));
     session.ui.result(&json!({"key": key, "value": value}), || line)?;
     Ok(OK)

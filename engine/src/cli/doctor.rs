@@ -98,6 +98,7 @@ fn configuration(homes: &Homes, config: &Result<Config, ConfigError>) -> Value {
     let error = config.as_ref().err();
     json!({
         "file": file, "found": file.is_file(), "values": values.unwrap_or_default(),
+        "unknown": said.map(Config::unknown_names).unwrap_or_default(),
         "error": error.map(ToString::to_string), "hint": error.and_then(ConfigError::hint),
     })
 }
@@ -171,6 +172,7 @@ fn is_well(report: &Value) -> bool {
         && items(&store["damaged"]).next().is_none()
         && report["dotenv"]["error"].is_null()
         && report["config"]["error"].is_null()
+        && items(&report["config"]["unknown"]).next().is_none()
         && items(&report["agents"]).all(|agent| !agent["found"].is_null())
 }
 
@@ -201,6 +203,7 @@ fn text(report: &Value) -> String {
         Some(error) => say(false, format!("config: {error}")),
         None => say(true, format!("config: {}: {state}", word(&config["file"]))),
     }
+    items(&config["unknown"]).for_each(|problem| say(false, format!("config: {}", word(problem))));
     for agent in items(&report["agents"]) {
         let found = agent["found"].as_str();
         let state = found.map_or_else(|| format!("no program {}", word(&agent["program"])), str::to_owned);

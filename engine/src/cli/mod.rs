@@ -31,9 +31,9 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use self::args::{Cli, Noun};
-pub use self::args::{Color, Completions, Format, Global, Man};
+pub use self::args::{Color, Completions, Format, Global, Man, some_time};
 pub use self::failure::{BUG, FAILED_STEP, Failure, OK, SUSPENDED, USAGE, USER};
-pub use self::session::{Process, Session, Terminals, in_process};
+pub use self::session::{Process, Session, Terminals, ignores_hangups, in_process};
 pub use self::ui::Ui;
 use crate::store::Hash;
 

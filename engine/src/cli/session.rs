@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::args::{Color, Format, Global};
 use super::failure::{BUG, Failure, OK, USAGE, USER};
@@ -87,8 +87,18 @@ pub fn in_process(run: impl FnOnce(Process<'_>) -> u8) -> ExitCode {
     ExitCode::from(catch_unwind(AssertUnwindSafe(process)).unwrap_or(BUG))
 }
 
+/// Whether whoever started us has SIGHUP ignored, as `nohup` does: then the end of a terminal is not ours. An ignored
+/// signal is inherited, and a handler would undo that.
+pub fn ignores_hangups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) != 0)
+}
+
 fn listen(stop: &Stop) {
-    for signal in [SIGINT, SIGTERM] {
+    let hangup = (!ignores_hangups()).then_some(SIGHUP);
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
         // Without a handler the signal ends us at once, and the agent's own wish to die with us ends the agent.
         signal_hook::flag::register_usize(signal, stop.cell(), signal.unsigned_abs() as usize).ok();
     }

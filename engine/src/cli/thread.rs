@@ -99,7 +99,7 @@ impl Standing {
         let again = match (report.poked, &report.status) {
             (true, _) => format!("poke {thread} -p TEXT"),
             (false, Status::Idle) => format!("exec {thread}"),
-            (false, _) => format!("resume {thread}"),
+            (false, _) => format!("resume {thread} -p TEXT"),
         };
         let failed = report
             .played
@@ -157,11 +157,13 @@ impl Standing {
             Status::Suspended { role, message } => (Some(role), Some(message)),
             _ => (None, None),
         };
-        json!({
+        let mut value = json!({
             "workflow": self.workflow, "thread": self.thread, "head": self.head, "status": self.word(),
             "currentRole": self.current_role, "suspendedRole": role, "suspendMessage": message,
-            "done": self.status.is_final(), "background": self.background, "error": self.error, "hint": self.hint,
-        })
+            "done": self.status.is_final(), "background": self.background, "error": self.error,
+        });
+        self.hint.iter().for_each(|hint| value["hint"] = json!(hint));
+        value
     }
 }
 

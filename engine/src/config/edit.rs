@@ -23,6 +23,8 @@ pub struct Edited {
     pub value: Value,
     /// Whether comments went: the file had to be written anew.
     pub comments_lost: bool,
+    /// For a key that no program here reads: what is read in its place, the nearest first.
+    pub unread: Option<Vec<String>>,
 }
 
 /// A change of one value: the names that lead to it, and what it is to be; `None` takes it away.
@@ -38,8 +40,9 @@ pub fn set(home: &Path, key: &str, text: &str) -> Result<Edited, ConfigError> {
     }
     let names = keys::resolve(&whole, key);
     let value = understood(&whole, &names, text)?;
+    let unread = keys::unread(&shape(), &names);
     let comments_lost = apply(home, &[(names, Some(value.clone()))])?;
-    Ok(Edited { value, comments_lost })
+    Ok(Edited { value, comments_lost, unread })
 }
 
 /// Makes all of these changes in `$UWF_HOME/config.yaml`, or none when the result would not be a valid configuration.

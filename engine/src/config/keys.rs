@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::nearest;
+
 /// What stands for a secret.
 const MASK: &str = "***";
 
@@ -33,6 +35,25 @@ pub(super) fn resolve(value: &Value, key: &str) -> Vec<String> {
     }
 }
 
+/// Of names that lead to no place in `shape`: the keys that are in theirs, the nearest first.
+pub(super) fn unread(shape: &Value, names: &[String]) -> Option<Vec<String>> {
+    let mut place = shape;
+    for (depth, name) in names.iter().enumerate() {
+        let known = place["properties"].as_object();
+        let open = place.get("additionalProperties");
+        match known.and_then(|known| known.get(name)).or(open) {
+            Some(below) => place = below,
+            // A text or a list has nothing below it, which is told as a mistake when it is written.
+            None => {
+                let before = names[..depth].iter().fold(String::new(), |before, name| before + name + ".");
+                let known = nearest::sorted(name, known.into_iter().flat_map(|known| known.keys()));
+                return Some(known.into_iter().map(|name| before.clone() + &name).collect());
+            }
+        }
+    }
+    None
+}
+
 /// The value at `key` with everything secret in it replaced by `***`; the empty key is the whole file.
 pub fn masked(value: &Value, key: &str) -> Value {
     let last = key.rsplit('.').next().unwrap_or(key);
@@ -57,6 +78,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_key_that_nobody_reads_names_those_that_are_read() {
+        let shape = crate::config::shape();
+        let unread = |key: &str| super::unread(&shape, &resolve(&Value::Null, key));
+        for key in ["defaultAgent", "agents.mine.command", "agentOverrides.flow.role", "providers.a.apiKey"] {
+            assert_eq!(unread(key), None, "{key}");
+        }
+        assert_eq!(unread("defaultagent").unwrap()[0], "defaultAgent");
+        assert_eq!(unread("agents.mine.comand").unwrap(), ["agents.mine.command", "agents.mine.args"]);
+    }
 
     #[test]
     fn keys_reach_into_names_with_dots_and_lists() {

@@ -100,10 +100,28 @@ fn mistakes_are_shown_with_their_place_and_without_values() {
 }
 
 #[test]
+fn every_name_that_stands_for_nothing_is_told() {
+    let home = home(
+        "defaultAgent: minee\nagents: { mine: { command: m } }\nagentOverrides: { flow: { a: mine, b: uwf-builtin, c: other } }\n\
+         models: { small: { provider: nowhere, name: s } }\ndefaultModel: big\nmodelOverrides: { extract: small, agent: huge }\n",
+    );
+    assert_eq!(
+        load(home.path()).unwrap().unknown_names(),
+        [
+            "no such agent: `minee` (defaultAgent names it)",
+            "no such agent: `other` (agentOverrides.flow.c names it)",
+            "no such model: `big` (defaultModel names it)",
+            "no such model: `huge` (modelOverrides.agent names it)",
+            "no such provider: `nowhere` (models.small.provider names it)",
+        ]
+    );
+}
+
+#[test]
 fn set_keeps_comments_and_layout_where_it_can() {
     let home = home(FULL);
     let edited = set(home.path(), "defaultAgent", "mine").unwrap();
-    assert_eq!(edited, Edited { value: json!("mine"), comments_lost: false });
+    assert_eq!(edited, Edited { value: json!("mine"), comments_lost: false, unread: None });
     set(home.path(), "defaultLevel", "3").unwrap();
     let text = fs::read_to_string(path(home.path())).unwrap();
     assert_eq!(text, FULL.replace("other   # who plays", "mine   # who plays") + "defaultLevel: 3\n");
@@ -142,7 +160,7 @@ fn set_writes_anew_where_it_must() {
     assert_eq!(load(home.path()).unwrap().models.len(), 2);
     assert_eq!(value(home.path()).unwrap()["theirs"], json!([1, 2]));
     let again = set(home.path(), "agents.mine.args", "[a, '-b']").unwrap();
-    assert_eq!(again, Edited { value: json!(["a", "-b"]), comments_lost: false });
+    assert_eq!(again, Edited { value: json!(["a", "-b"]), comments_lost: false, unread: None });
 }
 
 #[test]

@@ -45,6 +45,8 @@ fn texts() -> Vec<Case> {
     vec![
         uwf(VALIDATE, 1, &["cannot read", "w.yaml"]),
         uwf(&["workflow", "validate", "."], 1, &["."]),
+        uwf(&["workflow", "graph", "w.yaml", "--thread", "{idle}"], 1, &["the workflow one, not w", "leave"])
+            .file("work/w.yaml", graph!("done: { role: $END, prompt: End. }")),
         uwf(VALIDATE, 1, &["w.yaml", "UTF-8"]).bytes("work/w.yaml", b"\xff\xfe\x00"),
         bad("", &["w.yaml:1:1"]),
         bad("# nothing\n", &["w.yaml:"]),

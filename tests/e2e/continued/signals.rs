@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM, wherever a run waits: the journal is kept, no step is written, and the command that is named
+//! SIGINT, SIGTERM and SIGHUP, wherever a run waits: the journal is kept, no step is written, and the command that is named
 //! continues it.
 
 use std::fs;
@@ -75,6 +75,22 @@ fn while_a_tool_runs() {
         "it tells of the parts"
     );
     work.site.verify();
+}
+
+#[test]
+fn the_end_of_a_terminal_is_one_unless_it_is_ignored() {
+    let work = Work::new(&play(&[&command("touch began; until [ -e go ]; do sleep 0.02; done"), ANSWER]));
+    let began = work.site.workspace().join("began");
+    let said = end(&work, "-HUP", || began.exists()).code(129);
+    names_the_command(&work, &said);
+    fs::remove_file(&began).unwrap();
+    let mut nohup = work.site.command("sh");
+    nohup.args(["-c", "trap '' HUP; exec \"$@\"", "sh", AGENT, "--fresh"]).args(work.args());
+    let child = nohup.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for(|| began.exists());
+    signal("-HUP", &child);
+    fs::write(work.site.workspace().join("go"), "").unwrap();
+    assert_eq!(Said::of(child.wait_with_output().unwrap()).ok().reply()["frontmatter"]["files"], 1);
 }
 
 #[test]

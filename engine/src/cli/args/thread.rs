@@ -27,7 +27,7 @@ pub(in crate::cli) enum Thread {
                       With --background the command returns at once. What the run says goes to \
                       $UWF_HOME/logs/threads/<thread>.log; `uwf thread show` tells how it stands, `uwf thread stop` ends it.\n\n\
                       Exit status: 0 advanced, ended or started in the background, 10 suspended, 3 a failed step (the head stays), \
-                      130/143 ended by a signal (the head stays), 1 anything else.",
+                      129/130/143 ended by a signal (the head stays), 1 anything else.",
         after_long_help = "Examples:\n  uwf thread exec 01K…\n  uwf thread exec 01K… -c 3\n  uwf thread exec 01K… --until-end --agent \"my-agent --fast\"\n  uwf thread exec 01K… --until-end --background"
     )]
     Exec(Exec),
@@ -207,7 +207,7 @@ pub(in crate::cli) struct How {
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) cwd: Option<PathBuf>,
     /// End an agent that takes longer (90s, 20m, 1h) [default: no limit]
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::cli::args::some_time)]
     pub(in crate::cli) timeout: Option<std::time::Duration>,
 }
 

@@ -144,7 +144,10 @@ fn the_doctor_looks_at_everything_a_step_needs() {
     assert_eq!((report.exit, &value["store"]["threads"]), (1, &json!(1)));
     assert_eq!(value["homes"][0]["from"], "$UWF_HOME");
     assert_eq!(value["agents"][1], json!({"name": "gone", "program": "no-such-program", "found": null}));
+    let set = place.uwf(&["config", "set", "defaultAgent", "mine2"]);
+    assert_eq!((set.exit, set.err.as_str()), (0, ""));
     let text = place.uwf(&["doctor", "--format", "text"]).out;
+    assert!(text.contains("✗ config: no such agent: `mine2` (defaultAgent names it)"), "{text}");
     assert!(
         text.contains("✓ agent mine: /") && text.contains("✗ agent gone: no program no-such-program"),
         "{text}"
@@ -154,4 +157,19 @@ fn the_doctor_looks_at_everything_a_step_needs() {
     let text = place.uwf(&["doctor", "--format", "text"]).out;
     assert!(text.contains("✗ .env: ") && !text.contains("sk words"), "{text}");
     assert!(text.contains("✗ config: ") && text.contains("config.yaml:1:9: `agents`"), "{text}");
+}
+
+#[test]
+fn setting_what_nobody_reads_or_everybody_sees_is_told() {
+    let place = Place::new();
+    let set = place.uwf(&["config", "set", "defaultagent", "mine"]);
+    assert_eq!(set.exit, 0, "other programs keep theirs in the same file");
+    assert!(
+        set.err.contains("nothing here reads `defaultagent`") && set.err.contains("defaultAgent, "),
+        "{}",
+        set.err
+    );
+    place.uwf(&["config", "set", "providers.p", "{ baseUrl: 'http://h/v1' }"]);
+    let set = place.uwf(&["config", "set", "providers.p.apiKey", "sk-hush"]);
+    assert!(set.err.contains("shell's history") && !set.err.contains("hush"), "{}", set.err);
 }

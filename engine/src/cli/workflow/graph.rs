@@ -19,12 +19,19 @@ pub(super) fn run(
     let thread = thread.map(cli_thread::id).transpose()?;
     let played = thread.map(|thread| progress(&store, &thread)).transpose()?;
     let (own, progress) = played.unzip();
-    let workflow = match (reference, own) {
-        (None, Some(own)) => own,
-        (reference, _) => {
-            let reference = reference.expect("the command line requires one of the two");
-            workflow::resolve(&store, reference, &session.cwd)?.workflow(&store)?
+    let named =
+        reference.map(|reference| workflow::resolve(&store, reference, &session.cwd)?.workflow(&store));
+    let workflow = match (named.transpose()?, own) {
+        // Another version of it may be looked at.
+        (Some(named), Some(own)) if named.name != own.name => {
+            return Err(Failure::user(format!(
+                "the thread runs the workflow {}, not {}",
+                own.name, named.name
+            ))
+            .with_hint("leave the workflow out to see the thread's own"));
         }
+        (Some(workflow), _) | (None, Some(workflow)) => workflow,
+        (None, None) => unreachable!("the command line requires one of the two"),
     };
     let progress = progress.unwrap_or_default();
     let (name, text) = match language {
