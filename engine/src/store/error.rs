@@ -6,6 +6,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rusqlite::ffi;
+
 use super::hash::Hash;
 use super::vars::Expect;
 use super::verify::Finding;
@@ -130,7 +132,7 @@ impl StoreError {
     pub fn hint(&self) -> Option<String> {
         match self {
             StoreError::Io { source, path, .. } => io_hint(source.kind(), path),
-            StoreError::Database { source, path, .. } => database_hint(source.sqlite_error_code()?, path),
+            StoreError::Database { source, path, .. } => database_hint(source.sqlite_error()?, path),
             StoreError::Corrupt { .. } => Some(
                 "store the same content again to heal it; verify the store to find what else is damaged"
                     .into(),
@@ -169,10 +171,11 @@ fn io_hint(kind: io::ErrorKind, path: &Path) -> Option<String> {
 }
 
 /// Reading needs a writable directory, too: SQLite keeps its locks in a file beside the database.
-fn database_hint(code: rusqlite::ErrorCode, path: &Path) -> Option<String> {
+fn database_hint(error: &ffi::Error, path: &Path) -> Option<String> {
     use rusqlite::ErrorCode;
-    match code {
+    match error.code {
         ErrorCode::DiskFull => Some(free_space(path)),
+        _ if error.extended_code == ffi::SQLITE_IOERR_SHMSIZE => Some(free_space(path)),
         ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
             Some(make_writable(path))
         }

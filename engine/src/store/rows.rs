@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
+use std::{fs, io};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
@@ -50,8 +51,33 @@ impl Row {
     }
 }
 
-/// The busy timeout comes first: setting the journal mode already needs a lock.
+/// The database, to be read and written; where it cannot be, as it is.
 pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    use rusqlite::ErrorCode::{CannotOpen, DiskFull, PermissionDenied, ReadOnly, SystemIoFailure};
+    open(path).or_else(|error| match error.sqlite_error_code() {
+        Some(CannotOpen | DiskFull | PermissionDenied | ReadOnly | SystemIoFailure) => {
+            as_it_is(path).map_err(|_| error)
+        }
+        _ => Err(error),
+    })
+}
+
+/// The database without locks and without a log, to be read alone: on a file system that is read-only or full it cannot
+/// have either. Only where nothing is in a log, which may hold what came last.
+fn as_it_is(path: &Path) -> rusqlite::Result<Connection> {
+    let refused = || rusqlite::Error::InvalidPath(path.to_owned());
+    if !path.is_file() || log(path).is_ok_and(|log| log.is_file() && log.len() > 0) {
+        return Err(refused());
+    }
+    let name = path.to_str().ok_or_else(refused)?;
+    let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)
+}
+
+/// The busy timeout comes first: setting the journal mode already needs a lock.
+fn open(path: &Path) -> rusqlite::Result<Connection> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -66,9 +92,14 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn has_long_log(path: &Path) -> bool {
+    log(path).is_ok_and(|log| log.len() >= LONG_LOG)
+}
+
+/// The file of the log.
+fn log(path: &Path) -> io::Result<fs::Metadata> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    std::fs::metadata(log).is_ok_and(|log| log.len() >= LONG_LOG)
+    fs::metadata(log)
 }
 
 /// Switching a new database to WAL can fail with "busy" at once when two programs do it: SQLite does not wait there.

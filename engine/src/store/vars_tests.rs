@@ -79,6 +79,22 @@ fn every_connection_is_set_up_alike() {
 }
 
 #[test]
+fn where_nothing_can_be_written_it_is_read_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let [database, log] = ["vars/_store.db", "vars/_store.db-wal"].map(|name| directory.path().join(name));
+    drop(Store::open(directory.path(), clock).unwrap());
+    // Clears the log and removes it.
+    drop(Connection::open(&database).map(|other| other.execute_batch("SELECT count(*) FROM vars")));
+    // Where a log cannot be made.
+    std::fs::create_dir(&log).unwrap();
+    let store = Store::open(directory.path(), clock).unwrap();
+    assert!(store.vars().get("@ocas/string").unwrap().is_some());
+    let alias = (builtin::META_SCHEMA, builtin::TEXT);
+    let error = store.vars().apply(&[set_to("@me/x", alias, Expect::Any)]).unwrap_err();
+    assert!(error.hint().unwrap().contains("must be writable"), "{error}");
+}
+
+#[test]
 fn the_log_outlives_a_program_and_stays_short() {
     let directory = tempfile::tempdir().unwrap();
     let log = directory.path().join("vars/_store.db-wal");
