@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::yaml;
 
+/// A longer key must be marked as one (`? key`): YAML looks no further than 1024 characters for the colon.
+const LONGEST_KEY: usize = 1000;
+
 /// `value` as one YAML document in block style, ending in a line end.
 pub fn yaml(value: &Value) -> String {
     let mut text = String::new();
@@ -20,8 +23,7 @@ fn block(value: &Value, indent: usize, out: &mut String) {
         Value::Object(fields) if !fields.is_empty() => {
             for (name, value) in fields {
                 line(indent, out);
-                out.push_str(&quoted_unless_plain(name));
-                out.push(':');
+                key(&quoted_unless_plain(name), indent, out);
                 block(value, indent + 2, out);
             }
         }
@@ -40,6 +42,17 @@ fn block(value: &Value, indent: usize, out: &mut String) {
     if !out.ends_with('\n') {
         out.push('\n');
     }
+}
+
+fn key(name: &str, indent: usize, out: &mut String) {
+    if name.len() > LONGEST_KEY {
+        out.push_str("? ");
+        out.push_str(name);
+        line(indent, out);
+    } else {
+        out.push_str(name);
+    }
+    out.push(':');
 }
 
 fn line(indent: usize, out: &mut String) {
@@ -113,6 +126,19 @@ mod tests {
         insta::assert_snapshot!(yaml(&value));
         assert_eq!(yaml(&json!("plain")), "plain\n");
         assert_eq!(yaml(&json!({})), "{}\n");
+    }
+
+    #[test]
+    fn a_key_may_be_long() {
+        for name in ["k".repeat(3000), "\u{7f}\"".repeat(400)] {
+            for inner in
+                [json!(1), json!("a\nb\n"), json!({"x": [1, {"y": null}]}), json!([]), json!([[1], 2])]
+            {
+                let value = json!({"a": {&name: inner}, "z": [{&name: inner, "b": 2}]});
+                let text = yaml(&value);
+                assert_eq!(parse_value(&text).as_ref(), Ok(&value), "{text}");
+            }
+        }
     }
 
     fn any_value() -> impl Strategy<Value = Value> {
