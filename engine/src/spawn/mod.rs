@@ -10,12 +10,13 @@ mod watch;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 use thiserror::Error;
 
@@ -109,6 +110,14 @@ pub enum SpawnError {
         /// Why.
         source: io::Error,
     },
+    /// It could not be started where it was to work.
+    #[error("the directory {} cannot be entered, where the agent was to work", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// It took too long and was ended.
     #[error("the agent `{program}` was ended: it took longer than {}", humantime::format_duration(*deadline))]
     Deadline {
@@ -140,7 +149,10 @@ pub fn run(run: &Run<'_>, stderr: &mut dyn FnMut(&[u8])) -> Result<Finished, Spa
     }
     let program = || run.command.program.clone();
     let started = Instant::now();
-    let mut child = start(run).map_err(|source| SpawnError::Start { program: program(), source })?;
+    let mut child = start(run).map_err(|source| match access(run.cwd, Access::EXEC_OK) {
+        Ok(()) => SpawnError::Start { program: program(), source },
+        Err(error) => SpawnError::Directory { path: run.cwd.to_owned(), source: error.into() },
+    })?;
     let mut watch = match Watch::new(&mut child) {
         Ok(watch) => watch,
         Err(source) => {

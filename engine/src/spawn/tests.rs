@@ -4,6 +4,15 @@ use super::*;
 
 /// Runs a shell script as an agent.
 fn sh(script: &str, deadline: Option<Duration>, stop: &Stop) -> (Result<Finished, SpawnError>, String) {
+    sh_in(Path::new("/"), script, deadline, stop)
+}
+
+fn sh_in(
+    cwd: &Path,
+    script: &str,
+    deadline: Option<Duration>,
+    stop: &Stop,
+) -> (Result<Finished, SpawnError>, String) {
     let command =
         AgentCommand { program: "sh".into(), args: vec!["-c".into(), script.into(), "agent".into()] };
     let env: Env = [("PATH", "/usr/bin:/bin"), ("GIVEN", "yes")].into_iter().collect();
@@ -12,7 +21,7 @@ fn sh(script: &str, deadline: Option<Duration>, stop: &Stop) -> (Result<Finished
         &Run {
             command: &command,
             args: vec!["--flag".into(), "- value".into()],
-            cwd: Path::new("/"),
+            cwd,
             env: &env,
             deadline,
             inherit_stderr: false,
@@ -33,6 +42,15 @@ fn an_agent_gets_arguments_directory_and_exactly_the_environment_given() {
     let (finished, _) = quick(r#"echo "$1|$2|$PWD|$GIVEN|${HOME-unset}"; cat"#);
     assert_eq!(finished.stdout, b"--flag|- value|/|yes|unset\n");
     assert!(finished.status.success());
+}
+
+#[test]
+fn a_directory_that_cannot_be_entered_is_not_the_agents_fault() {
+    let closed = tempfile::NamedTempFile::new().unwrap();
+    let (result, _) = sh_in(closed.path(), "exit 0", None, &Stop::default());
+    let error = result.unwrap_err().to_string();
+    let name = closed.path().display().to_string();
+    assert_eq!(error, format!("the directory {name} cannot be entered, where the agent was to work"));
 }
 
 #[test]

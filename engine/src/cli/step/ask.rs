@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::ask::{self, Question};
+use crate::ask::{self, AskError, Question};
 use crate::cli::args::Ask;
 use crate::cli::exec::Desk;
 use crate::cli::failure::{Failure, OK};
@@ -13,8 +13,19 @@ pub(super) fn ask(session: &mut Session<'_>, what: &Ask) -> Result<u8, Failure> 
     let question = Question { step: hash(step)?, text: prompt, no_fork: *no_fork, fresh: *fresh };
     let desk = Desk::open(session, how)?;
     let answer =
-        desk.run(session, |engine, options, observer| ask::ask(engine, &question, options, observer))?;
+        desk.run(session, |engine, options, observer| ask::ask(engine, &question, options, observer));
+    let answer = answer.map_err(|error| unsaid(error, session.ui.quiet))?;
     let value = || json!({"step": question.step, "session": answer.session, "answer": answer.text});
     session.ui.document(value, &format!("{}\n", answer.text))?;
     Ok(OK)
+}
+
+/// The error without the agent's last words, where these were passed on already.
+fn unsaid(error: AskError, quiet: bool) -> AskError {
+    match error {
+        AskError::Refused { agent, forking, exit, .. } if !quiet => {
+            AskError::Refused { agent, forking, exit, stderr: String::new() }
+        }
+        other => other,
+    }
 }
