@@ -275,7 +275,12 @@ impl Lines<'_> {
         if !self.read()? {
             return Err(why("it is empty".to_owned()));
         }
-        let header: Header = serde_json::from_str(&self.text).map_err(|error| why(error.to_string()))?;
+        let header: Header = serde_json::from_str(&self.text).map_err(|error| {
+            why(match error.is_data() {
+                true => format!("its first line is not `{{\"format\": {FORMAT:?}, …}}`"),
+                false => format!("its first line is no JSON: {error}"),
+            })
+        })?;
         if header.format != FORMAT {
             return Err(why(format!("its format is {:?}", header.format)));
         }

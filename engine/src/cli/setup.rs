@@ -250,8 +250,9 @@ fn variable(session: &mut Session<'_>, name: &str) -> Result<Key, Failure> {
 
 fn from_file(session: &mut Session<'_>, file: &Path) -> Result<Key, Failure> {
     let text = session.read(file)?;
+    let name = if file.as_os_str() == "-" { "stdin".to_owned() } else { file.display().to_string() };
     one_line(text.trim().to_owned()).map_err(|error| {
-        Failure::user(format!("{} holds no key: {}", file.display(), error.message()))
+        Failure::user(format!("{name} holds no key: {}", error.message()))
             .with_hint("it must hold the key and nothing else")
     })
 }

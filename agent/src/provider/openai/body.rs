@@ -28,6 +28,9 @@ const FIELDS: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b""];
 /// So many bytes of a body that is no stream are read: far more than any completion has.
 const WHOLE_LIMIT: usize = 64 << 20;
 
+/// So many bytes of a stream are read: a hundred thousand tokens take a tenth of it, with all that is around each.
+const STREAM_LIMIT: usize = 256 << 20;
+
 pub(super) type Body = BoxStream<'static, reqwest::Result<Bytes>>;
 
 /// The next piece of a body; `None` at its end. Silence for longer than `idle` is a fault.
@@ -55,7 +58,7 @@ pub(super) async fn events(response: Response, idle: Duration, secrets: &Secrets
     };
     if let Kind::Events = kind {
         let body = stream::iter([Ok(start.into())]).chain(body).boxed();
-        return Ok(reply_of(whole_events(body, idle)));
+        return Ok(reply_of(whole_events(body, idle, STREAM_LIMIT)));
     }
     while let Some(bytes) = next(&mut body, idle).await? {
         take(&mut start, &bytes, WHOLE_LIMIT)?;
@@ -135,11 +138,19 @@ fn reply_of(body: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static
     Response::from(HttpResponse::new(reqwest::Body::wrap_stream(body)))
 }
 
-fn whole_events(body: Body, idle: Duration) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
-    let events = stream::unfold(Some((body, Cutter::default())), move |under_way| async move {
-        let (mut body, mut cutter) = under_way?;
-        Some(match next(&mut body, idle).await {
-            Ok(Some(bytes)) => (cutter.push(&bytes), Some((body, cutter))),
+fn whole_events(
+    body: Body,
+    idle: Duration,
+    limit: usize,
+) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
+    let events = stream::unfold(Some((body, Cutter::default(), limit)), move |under_way| async move {
+        let (mut body, mut cutter, left) = under_way?;
+        let piece = match next(&mut body, idle).await {
+            Ok(Some(bytes)) if bytes.len() > left => Err(Fault::Oversized { limit }),
+            piece => piece,
+        };
+        Some(match piece {
+            Ok(Some(bytes)) => (cutter.push(&bytes), Some((body, cutter, left - bytes.len()))),
             Ok(None) => (vec![cutter.finish(None)], None),
             Err(fault) => (vec![cutter.finish(Some(&fault.to_string()))], None),
         })
@@ -259,6 +270,16 @@ mod tests {
         assert_eq!(take(&mut body, b"{ \"a\"", 8), Ok(()));
         assert_eq!(take(&mut body, b": 10", 8), Err(Fault::Oversized { limit: 8 }));
         assert_eq!(Fault::Oversized { limit: 8 }.to_string(), "the reply is longer than 8 bytes");
+    }
+
+    #[tokio::test]
+    async fn so_has_a_stream() {
+        let pieces = std::iter::repeat_n("data: x\n\n", 3).map(|piece| Ok(Bytes::from(piece)));
+        let events = whole_events(stream::iter(pieces).boxed(), Duration::from_secs(1), 20);
+        let events: Vec<Bytes> = events.map(Result::unwrap).collect().await;
+        let end = "data: {\"x-uwf-body-end\":\"the reply is longer than 20 bytes\"}\n\n";
+        assert_eq!(events[..2], ["data: x\n\n", "data: x\n\n"]);
+        assert_eq!((events.len(), events[2].trim_ascii_start()), (3, end.as_bytes()));
     }
 
     #[test]

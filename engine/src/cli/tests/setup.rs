@@ -122,7 +122,7 @@ fn bad_input_is_told_and_changes_nothing() {
         (&["--provider", "x", "--model", "m", "--base-url", "http://a:b@h/v1"], 1, "user name or password"),
         (&["--provider", "openai", "--model", "m", "--api-key-env", "sk-12-3"], 1, "must name a variable"),
         (&["--provider", "openai", "--model", "m", "--api-key-file", "none"], 1, "cannot read none"),
-        (&["--provider", "openai", "--model", "m", "--api-key-file", "-"], 1, "- holds no key"),
+        (&["--provider", "openai", "--model", "m", "--api-key-file", "-"], 1, "stdin holds no key"),
     ];
     for (args, exit, words) in bad {
         let ran = place.uwf(&[&["setup"], args].concat());
