@@ -81,6 +81,8 @@ pub enum AskError {
         agent: String,
         /// Whether it was to fork rather than to answer.
         forking: bool,
+        /// Whether it was asked in a fork of an earlier question.
+        remembered: bool,
         /// How it exited.
         exit: String,
         /// The end of its stderr, when we saw that.
@@ -105,13 +107,17 @@ impl AskError {
             AskError::Thread(error) => error.hint(),
             AskError::Agent(error) => error.hint(),
             AskError::Config(error) => error.hint(),
-            AskError::NoDirectory { .. } => Some("ask from another directory with --cwd DIR".to_owned()),
+            AskError::NoDirectory { .. } | AskError::Spawn(SpawnError::Directory { .. }) => {
+                Some("ask from another directory with --cwd DIR".to_owned())
+            }
             AskError::Spawn(SpawnError::Start { .. }) => Some("name an agent with --agent".to_owned()),
             AskError::Refused { forking: true, .. } => {
                 Some("--no-fork puts the question to the step's own session".to_owned())
             }
-            AskError::Refused { .. } => Some("--fresh forks the step's session anew".to_owned()),
-            AskError::Spawn(_) | AskError::Cache { .. } => None,
+            AskError::Refused { remembered: true, .. } => {
+                Some("--fresh forks the step's session anew".to_owned())
+            }
+            AskError::Refused { .. } | AskError::Spawn(_) | AskError::Cache { .. } => None,
         }
     }
 }
@@ -134,12 +140,17 @@ pub fn ask(
     observer.spawning(&step.role, &command, &cwd);
     let mut desk = Desk { engine, command: &command, cwd: &cwd, options, observer };
     let own = detail["sessionId"].as_str().filter(|session| !session.is_empty());
-    let session = match own {
-        Some(own) if !question.no_fork => Some(desk.fork_of(own, question)?),
-        own => own.map(str::to_owned),
+    let (session, remembered) = match own {
+        Some(own) if !question.no_fork => desk.fork_of(own, question).map(|(id, known)| (Some(id), known))?,
+        own => (own.map(str::to_owned), false),
     };
     let inquiry = Inquiry::Ask { session: session.as_deref(), prompt: question.text, detail: step.detail };
-    let text = desk.said(&inquiry)?;
+    let text = desk.said(&inquiry).map_err(|error| match error {
+        AskError::Refused { agent, forking, exit, stderr, .. } => {
+            AskError::Refused { agent, forking, remembered, exit, stderr }
+        }
+        other => other,
+    })?;
     Ok(Answer { session, text })
 }
 
@@ -172,19 +183,19 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// The fork that earlier questions went to, else a new one.
-    fn fork_of(&mut self, session: &str, question: &Question<'_>) -> Result<String, AskError> {
+    /// The fork that earlier questions went to, else a new one; and whether it is an earlier one.
+    fn fork_of(&mut self, session: &str, question: &Question<'_>) -> Result<(String, bool), AskError> {
         let file = forks::path(&self.engine.homes.uwf, &question.step);
         let known = Fork::read(&file).filter(|fork| fork.is_of(session, self.command) && !question.fresh);
         if let Some(fork) = known {
-            return Ok(fork.id);
+            return Ok((fork.id, true));
         }
         let said = self.said(&Inquiry::Fork { session })?;
         let id =
             said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned();
         let fork = Fork::new(session, self.command, id);
         fork.write(&file).map_err(|source| AskError::Cache { path: file, source })?;
-        Ok(fork.id)
+        Ok((fork.id, false))
     }
 
     /// What the agent prints, without blank lines around it; nothing is no answer.
@@ -197,6 +208,7 @@ impl Desk<'_> {
         Err(AskError::Refused {
             agent: self.command.program.clone(),
             forking: matches!(inquiry, Inquiry::Fork { .. }),
+            remembered: false,
             exit: finished.exit(),
             stderr: finished.last_words(),
         })

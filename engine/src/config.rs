@@ -119,6 +119,12 @@ pub enum ConfigError {
         /// What was given.
         key: String,
     },
+    /// What is to be set would stand below a value that has no keys.
+    #[error("`{key}` is a single value or a list: nothing can be set below it")]
+    NoMapping {
+        /// Its key.
+        key: String,
+    },
     /// An alias that is not defined.
     #[error("no such agent: `{alias}`{}", named_by.as_ref().map(|by| format!(" ({by} names it)")).unwrap_or_default())]
     UnknownAgent {
@@ -157,6 +163,9 @@ impl ConfigError {
             }
             ConfigError::Unfit { .. } => {
                 Some("nothing was written; set what belongs together at once".to_owned())
+            }
+            ConfigError::NoMapping { key } => {
+                Some(format!("set it as a whole: `uwf config set {key} VALUE`"))
             }
             ConfigError::BadKey { .. } | ConfigError::Invalid { .. } => None,
         }

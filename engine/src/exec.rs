@@ -241,6 +241,8 @@ impl<'a> Turn<'a> {
         self.log(Event::of_visit(&visit.role, &ran));
         let (played, outcome) = ran?;
         if let Outcome::Failed(message) = outcome {
+            // An agent may have listed it itself.
+            thread::record_failure(self.engine.store, &self.thread, &visit.role, &played.hash)?;
             let idle = self.head.status == Status::Idle;
             let next = || thread::next(self.engine.store, &self.workflow, &self.head).ok().and_then(player);
             return Ok(StepReport {
@@ -259,6 +261,8 @@ impl<'a> Turn<'a> {
             (_, Ok(route)) => (self.settled(&route, Some(&step)), player(route), None),
         };
         self.advance(&hash, &status)?;
+        // What stays for now is listed until the next success.
+        thread::clear_failures(self.engine.store, &self.thread, &visit.role).ok();
         Ok(StepReport { current_role, obstacle, played: Some(played), ..self.report(hash, status) })
     }
 

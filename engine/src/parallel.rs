@@ -1,6 +1,6 @@
 //! Reading many nodes at once: independent work over all cores, answers in the order of the questions.
 //!
-//! Apart because reading is what long lists wait for, and because nothing else in the engine needs a second thread.
+//! Apart because reading is what long lists wait for.
 
 use std::num::NonZero;
 use std::thread::{available_parallelism, scope};

@@ -13,10 +13,14 @@ fn copy_of_this_repository(site: &Site) {
 }
 
 fn copy(from: &Path, to: &Path) {
+    let left_out = [".git", "target", "node_modules", "corpus", "artifacts"];
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let (path, name) = (entry.path(), entry.file_name());
         let to = to.join(&name);
-        if path.is_dir() && ![".git", "target", "node_modules"].iter().any(|left_out| name == *left_out) {
+        // Of a linked worktree `.git` is a file.
+        if left_out.iter().any(|left_out| name == *left_out) {
+            continue;
+        } else if path.is_dir() {
             fs::create_dir_all(&to).unwrap();
             copy(&path, &to);
         } else if path.is_file() {

@@ -47,11 +47,14 @@ pub(crate) fn fork(home: &Path, session: &str, clock: Clock) -> Result<String, A
 }
 
 /// Removes what nobody changed since `then`, which is when the last question was put; also what a killed process left.
+/// Not what somebody is asking just now.
 fn sweep(forks: &Path, then: SystemTime) {
     for dir in fs::read_dir(forks).into_iter().flatten().flatten() {
         let is_old = dir.metadata().and_then(|dir| dir.modified()).is_ok_and(|modified| modified < then);
-        // Who is asking now began with a file in it.
-        if is_old {
+        let fork = File::open(dir.path().join(FORK));
+        let is_asked =
+            fork.as_ref().is_ok_and(|fork| matches!(fork.try_lock(), Err(TryLockError::WouldBlock)));
+        if is_old && !is_asked {
             fs::remove_dir_all(dir.path()).ok();
         }
     }

@@ -75,7 +75,8 @@ fn config(env: &Env, homes: &Homes) -> Value {
 }
 
 fn store(root: &Path, session: &Session<'_>) -> Value {
-    let exists = root.exists();
+    // To open a directory that is no store yet would make it one.
+    let exists = root.join("nodes").is_dir();
     let error = exists.then(|| Store::open(root, session.clock).err()).flatten();
     json!({"path": root, "exists": exists, "error": error.map(|error| error.to_string())})
 }
@@ -117,8 +118,8 @@ fn nearest(model: &str, mut models: Vec<String>) -> String {
 /// A directory that does not exist yet is made where it is to be.
 fn home(name: &str, path: &Path) -> Value {
     let there = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);
-    let writable = rustix::fs::access(there, rustix::fs::Access::WRITE_OK).is_ok();
-    json!({"name": name, "path": path, "exists": path.exists(), "writable": writable})
+    let writable = there.is_dir() && rustix::fs::access(there, rustix::fs::Access::WRITE_OK).is_ok();
+    json!({"name": name, "path": path, "exists": path.exists(), "directory": there.is_dir(), "writable": writable})
 }
 
 fn text(report: &Value) -> String {
@@ -141,7 +142,11 @@ fn text(report: &Value) -> String {
     };
     say(store["error"].is_null(), format!("store: {}: {state}", word(&store["path"])));
     for home in report["homes"].as_array().into_iter().flatten() {
-        let state = if home["writable"] == true { "writable" } else { "not writable" };
+        let state = match (home["directory"] == true, home["writable"] == true) {
+            (false, _) => "no directory",
+            (true, false) => "not writable",
+            (true, true) => "writable",
+        };
         say(home["writable"] == true, format!("{}: {}: {state}", word(&home["name"]), word(&home["path"])));
     }
     if let Some((good, line)) = model(&report["online"]) {

@@ -1,17 +1,22 @@
 //! The forked sessions that questions went to, one file a step: `$UWF_HOME/cache/forks/<step>.json`.
 //!
 //! A cache in the full sense: whoever deletes it loses the thread of earlier questions and nothing else. A fork counts
-//! for the agent it was made by and the session it was made of; a file that says anything else is no fork.
+//! for the agent it was made by and the session it was made of, and for four weeks: agents forget theirs, too. A file
+//! that says anything else is no fork.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use crate::spawn::protocol::AgentCommand;
 use crate::store::Hash;
+
+/// How long a fork counts. `uwf-builtin` forgets one that nobody asked for thirty days.
+const REMEMBERED: Duration = Duration::from_secs(28 * 24 * 3600);
 
 /// A fork that can be asked.
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,6 +44,10 @@ impl Fork {
     }
 
     pub(super) fn read(file: &Path) -> Option<Fork> {
+        let age = fs::metadata(file).and_then(|file| file.modified()).ok()?.elapsed().unwrap_or_default();
+        if age > REMEMBERED {
+            return None;
+        }
         serde_json::from_slice(&fs::read(file).ok()?).ok()
     }
 

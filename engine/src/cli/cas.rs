@@ -11,7 +11,7 @@ use super::failure::{Failure, OK, USER};
 use super::{Session, hash};
 use crate::emit;
 use crate::schema::builtin;
-use crate::store::{Hash, Store};
+use crate::store::{Hash, Store, StoreError};
 
 /// The engine's own types by name; those of the store have variables.
 const OWN_TYPES: [(&str, Hash); 8] = [
@@ -81,7 +81,10 @@ fn type_named(store: &Store, name: &str) -> Result<Hash, Failure> {
     let variable = if name.starts_with('@') { name.to_owned() } else { format!("@ocas/{name}") };
     let found = match own {
         Some(hash) => Some(hash),
-        None => store.vars().get(&variable).ok().flatten().map(|variable| variable.value),
+        None => match store.vars().get(&variable) {
+            Err(StoreError::BadName { .. }) => None,
+            found => found?.map(|variable| variable.value),
+        },
     };
     found.ok_or_else(|| {
         let names: Vec<&str> = OWN_TYPES.iter().map(|(own, _)| *own).collect();

@@ -55,14 +55,15 @@ pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, Failur
 /// A directory, and which variable says so. One that does not exist yet is made where it is to be.
 fn home(env: &Env, names: &[&'static str], path: &Path) -> Value {
     let there = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);
-    let writable = rustix::fs::access(there, rustix::fs::Access::WRITE_OK).is_ok();
+    let writable = there.is_dir() && rustix::fs::access(there, rustix::fs::Access::WRITE_OK).is_ok();
     let from = env.first(names).map_or("default".to_owned(), |name| format!("${name}"));
-    json!({"name": names[0], "path": path, "from": from, "exists": path.exists(), "writable": writable})
+    json!({"name": names[0], "path": path, "from": from, "exists": path.exists(), "directory": there.is_dir(), "writable": writable})
 }
 
 /// Whether the store opens, and whether every thread's head is there.
 fn store(session: &Session<'_>, root: &Path) -> Value {
-    if !root.exists() {
+    // To open a directory that is no store yet would make it one.
+    if !root.join("nodes").is_dir() {
         return json!({"exists": false, "error": null, "threads": 0, "damaged": []});
     }
     let mut threads = 0;
@@ -181,7 +182,11 @@ fn text(report: &Value) -> String {
     let mut lines = Vec::new();
     let mut say = |good: bool, text: String| lines.push(format!("{} {text}", if good { "✓" } else { "✗" }));
     for home in items(&report["homes"]) {
-        let state = if home["writable"] == true { "writable" } else { "not writable" };
+        let state = match (home["directory"] == true, home["writable"] == true) {
+            (false, _) => "no directory",
+            (true, false) => "not writable",
+            (true, true) => "writable",
+        };
         let (name, path, from) = (word(&home["name"]), word(&home["path"]), word(&home["from"]));
         say(home["writable"] == true, format!("{name}: {path}: {state} ({from})"));
     }

@@ -37,7 +37,7 @@ pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failur
     links.reverse();
     let start = thread::start_node(&store, &start_hash)?;
     let entries: Result<Vec<Value>, Failure> =
-        parallel::map(&links, |link| entry(&store, link)).into_iter().collect();
+        parallel::map(&links, |link| with_attempts(&store, link)).into_iter().collect();
     let entries = entries?;
     let rows = || -> Vec<_> {
         links.iter().zip(&entries).enumerate().map(|(at, (link, entry))| cells(at + 1, link, entry)).collect()
@@ -56,16 +56,22 @@ pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failur
     Ok(OK)
 }
 
-/// One step as `step list` prints it; failed attempts are steps too.
-fn entry(store: &Store, Link { hash, step, timestamp }: &Link) -> Result<Value, Failure> {
-    let attempts = step.previous_attempts.as_ref().map(|attempts| {
+/// One step as `step list` prints it, with the attempts before it: those are steps, too, whose own attempts stay hashes
+/// (each may list all before it).
+fn with_attempts(store: &Store, link: &Link) -> Result<Value, Failure> {
+    let mut listed = entry(store, link)?;
+    if let Some(attempts) = &link.step.previous_attempts {
         let attempts = attempts.iter().map(|hash| entry(store, &thread::link(store, hash)?));
-        attempts.collect::<Result<Vec<Value>, Failure>>()
-    });
+        listed["previousAttempts"] = attempts.collect::<Result<_, Failure>>()?;
+    }
+    Ok(listed)
+}
+
+fn entry(store: &Store, Link { hash, step, timestamp }: &Link) -> Result<Value, Failure> {
     Ok(json!({
         "hash": hash, "role": step.role, "output": store.get(&step.output)?.payload, "detail": step.detail,
         "agent": step.agent, "timestamp": timestamp, "durationMs": step.duration_ms(),
-        "usage": step.usage, "previousAttempts": attempts.transpose()?,
+        "usage": step.usage, "previousAttempts": step.previous_attempts,
     }))
 }
 

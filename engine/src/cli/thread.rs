@@ -157,13 +157,11 @@ impl Standing {
             Status::Suspended { role, message } => (Some(role), Some(message)),
             _ => (None, None),
         };
-        let mut value = json!({
+        json!({
             "workflow": self.workflow, "thread": self.thread, "head": self.head, "status": self.word(),
             "currentRole": self.current_role, "suspendedRole": role, "suspendMessage": message,
-            "done": self.status.is_final(), "background": self.background, "error": self.error,
-        });
-        self.hint.iter().for_each(|hint| value["hint"] = json!(hint));
-        value
+            "done": self.status.is_final(), "background": self.background, "error": self.error, "hint": self.hint,
+        })
     }
 }
 

@@ -39,6 +39,7 @@ pub fn set(home: &Path, key: &str, text: &str) -> Result<Edited, ConfigError> {
         return Err(ConfigError::BadKey { key: key.to_owned() });
     }
     let names = keys::resolve(&whole, key);
+    keys::check_way(&whole, &names)?;
     let value = understood(&whole, &names, text)?;
     let unread = keys::unread(&shape(), &names);
     let comments_lost = apply(home, &[(names, Some(value.clone()))])?;

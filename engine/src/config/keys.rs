@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::ConfigError;
 use crate::nearest;
 
 /// What stands for a secret.
@@ -17,6 +18,19 @@ pub fn lookup<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
         Value::Array(items) => items.get(name.parse::<usize>().ok()?),
         value => value.get(name),
     })
+}
+
+/// Whether a value can be set there: names lead through mappings alone, and what is not there yet becomes one.
+pub(super) fn check_way(value: &Value, names: &[String]) -> Result<(), ConfigError> {
+    let mut place = Some(value);
+    for (depth, name) in names.iter().enumerate() {
+        place = match place {
+            None | Some(Value::Null) => return Ok(()),
+            Some(Value::Object(fields)) => fields.get(name),
+            Some(_) => return Err(ConfigError::NoMapping { key: names[..depth].join(".") }),
+        };
+    }
+    Ok(())
 }
 
 /// The names a dotted key consists of, as far as they exist longest first, beyond that one a dot.

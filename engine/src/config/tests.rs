@@ -176,6 +176,17 @@ fn set_understands_a_text_where_only_a_text_is_valid() {
 }
 
 #[test]
+fn nothing_is_set_below_a_list_or_a_single_value() {
+    let home = home("theirs: [1, 2]\nname: x\n");
+    for key in ["theirs.0", "name.first"] {
+        let error = set(home.path(), key, "x").unwrap_err();
+        assert!(error.to_string().contains("nothing can be set below it"), "{error}");
+    }
+    assert_eq!(fs::read_to_string(path(home.path())).unwrap(), "theirs: [1, 2]\nname: x\n");
+    set(home.path(), "theirs", "[3]").unwrap();
+}
+
+#[test]
 fn a_bad_value_changes_nothing() {
     let home = home(FULL);
     assert!(matches!(set(home.path(), "agents.mine", "[]"), Err(ConfigError::Unfit { .. })));

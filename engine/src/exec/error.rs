@@ -140,6 +140,9 @@ impl ExecError {
             ExecError::EmptyLocation { .. } => Some(
                 "the output of the step before must give the names used in the edge's `location`".to_owned(),
             ),
+            ExecError::Spawn(SpawnError::Directory { .. }) => {
+                Some("make it one that you may enter, or run the step elsewhere with --cwd DIR".to_owned())
+            }
             ExecError::NoDirectory { .. } => {
                 Some("create it, or run the step elsewhere with --cwd DIR".to_owned())
             }

@@ -153,31 +153,44 @@ pub fn run(run: &Run<'_>, stderr: &mut dyn FnMut(&[u8])) -> Result<Finished, Spa
         Ok(()) => SpawnError::Start { program: program(), source },
         Err(error) => SpawnError::Directory { path: run.cwd.to_owned(), source: error.into() },
     })?;
-    let mut watch = match Watch::new(&mut child) {
-        Ok(watch) => watch,
-        Err(source) => {
-            signal_group(&child, Signal::KILL);
-            return Err(SpawnError::Wait { program: program(), source });
-        }
-    };
-    let until = run.deadline.map(|deadline| started + deadline);
-    let wait = |source| SpawnError::Wait { program: program(), source };
-    match watch.until_exit(until, || run.stop.signal(), stderr).map_err(wait)? {
-        Woken::Exited => {}
+    // A limit beyond what the clock can tell is none.
+    let until = run.deadline.and_then(|deadline| started.checked_add(deadline));
+    let (woken, mut watch) = waited_for(&mut child, until, run.stop, stderr).map_err(|source| {
+        // Nobody would end it any more.
+        signal_group(&child, Signal::KILL);
+        SpawnError::Wait { program: program(), source }
+    })?;
+    match woken {
         Woken::Late => {
-            end(&child, &mut watch, Signal::TERM, stderr).map_err(wait)?;
             let deadline = run.deadline.unwrap_or_default();
-            return Err(SpawnError::Deadline { program: program(), deadline });
+            Err(SpawnError::Deadline { program: program(), deadline })
         }
-        Woken::Signal(signal) => {
-            let forwarded = Signal::from_named_raw(signal).unwrap_or(Signal::TERM);
-            end(&child, &mut watch, forwarded, stderr).map_err(wait)?;
-            return Err(SpawnError::Stopped { signal });
+        Woken::Signal(signal) => Err(SpawnError::Stopped { signal }),
+        Woken::Exited => {
+            let status = child.wait().map_err(|source| SpawnError::Wait { program: program(), source })?;
+            Ok(Finished { stdout: watch.stdout(), status, stderr_tail: watch.stderr_tail() })
         }
     }
-    watch.drain(Instant::now() + DRAIN, stderr).map_err(wait)?;
-    let status = child.wait().map_err(wait)?;
-    Ok(Finished { stdout: watch.stdout(), status, stderr_tail: watch.stderr_tail() })
+}
+
+/// Waits until the agent is over, be it that it had to be ended, and tells why it is; with what it has said.
+fn waited_for(
+    child: &mut Child,
+    until: Option<Instant>,
+    stop: &Stop,
+    stderr: &mut dyn FnMut(&[u8]),
+) -> io::Result<(Woken, Watch)> {
+    let mut watch = Watch::new(child)?;
+    let woken = watch.until_exit(until, || stop.signal(), stderr)?;
+    match woken {
+        Woken::Exited => watch.drain(Instant::now() + DRAIN, stderr)?,
+        Woken::Late => end(child, &mut watch, Signal::TERM, stderr)?,
+        Woken::Signal(signal) => {
+            let forwarded = Signal::from_named_raw(signal).unwrap_or(Signal::TERM);
+            end(child, &mut watch, forwarded, stderr)?;
+        }
+    }
+    Ok((woken, watch))
 }
 
 /// Ends the whole group: `first`, then a grace, then the kill; reaps the agent.

@@ -170,7 +170,8 @@ fn io_hint(kind: io::ErrorKind, path: &Path) -> Option<String> {
     }
 }
 
-/// Reading needs a writable directory, too: SQLite keeps its locks in a file beside the database.
+/// Writing, and reading while something is in its log, needs a writable directory: SQLite keeps its locks in a file beside
+/// the database.
 fn database_hint(error: &ffi::Error, path: &Path) -> Option<String> {
     use rusqlite::ErrorCode;
     match error.code {

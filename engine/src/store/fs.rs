@@ -29,6 +29,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, openat};
+use rustix::io::retry_on_intr;
 
 use super::error::StoreError;
 use super::hash::Hash;
@@ -121,10 +122,11 @@ impl Disk {
     /// The content of a node's file; none if there is no file.
     pub(super) fn read_bytes(&self, hash: &Hash) -> Result<Option<Vec<u8>>, StoreError> {
         let read = || -> io::Result<Vec<u8>> {
-            let file = openat(&*self.open, file_name(hash), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+            let (name, flags) = (file_name(hash), OFlags::RDONLY | OFlags::CLOEXEC);
+            let file = retry_on_intr(|| openat(&*self.open, &name, flags, Mode::empty()))?;
             // To ask for the size of each takes longer than to find the end of one that is larger than most.
             let mut bytes = Vec::with_capacity(1024);
-            while rustix::io::read(&file, spare_capacity(&mut bytes))? > 0 {
+            while retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut bytes)))? > 0 {
                 bytes.reserve(1);
             }
             Ok(bytes)

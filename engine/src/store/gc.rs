@@ -137,7 +137,6 @@ struct Marked<'s> {
 
 impl Marked<'_> {
     fn all_roots(&mut self, how: &Collect) -> Result<(), StoreError> {
-        builtin::hashes().try_for_each(|hash| self.reach(hash, None))?;
         let mut named = Vec::new();
         self.store.vars.each_row("", &mut |row| {
             named.extend(row.value.parse().ok().map(|value| (value, row.name.clone())));
@@ -148,7 +147,9 @@ impl Marked<'_> {
             self.reach(hash, Some(Referrer::Variable(name)))?;
         }
         let remembered = self.store.vars.remembered()?;
-        remembered.iter().chain(&how.roots).try_for_each(|hash| self.reach(*hash, None))
+        remembered.iter().chain(&how.roots).try_for_each(|hash| self.reach(*hash, None))?;
+        // Last: one that is damaged is a finding when a node that is needed is of this type.
+        builtin::hashes().try_for_each(|hash| self.reach(hash, None))
     }
 
     /// Marks everything that can be reached from here. With a referrer the nodes on the way must be there.

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use super::*;
-use crate::schema::builtin::TEXT;
+use crate::schema::builtin::{self, TEXT};
 use crate::store::tests::{Fixture, NOW, clock};
 use crate::store::{Expect, VarChange};
 
@@ -142,6 +142,32 @@ fn nothing_is_removed_from_a_damaged_store() {
     assert!(error.hint().unwrap().contains("cas verify") && f.store.has(&leaf) && f.store.has(&lost));
     let forced = f.store.gc(&Collect { force: true, ..Collect::default() }).unwrap();
     assert_eq!(forced.removed, 2);
+}
+
+/// Without its type, what a node refers to is not known.
+#[test]
+fn nothing_is_removed_while_a_type_cannot_be_read() {
+    let f = Fixture::new();
+    let links = f.links();
+    age(&f, &links, OLD);
+    let leaf = old_text(&f, "leaf");
+    name(&f, "@me/root", link(&f, &links, &[leaf], "root"));
+    let began =
+        f.store.put(&builtin::START_NODE, &json!({"workflow": leaf, "prompt": "p", "cwd": "/"})).unwrap();
+    age(&f, &began, OLD);
+    name(&f, "@me/began", began);
+    // A file that cannot be read just now, and one that every store has and that is corrupt.
+    for (type_, spoil) in [(links, true), (builtin::START_NODE, false)] {
+        let (file, aside) = (f.file(&type_), f.directory.path().join("aside"));
+        std::fs::rename(&file, &aside).unwrap();
+        if spoil { std::fs::create_dir(&file) } else { std::fs::write(&file, "no CBOR") }.unwrap();
+        let store = Store::open(f.directory.path(), clock).unwrap();
+        assert!(store.gc(&Collect::default()).is_err(), "{type_}");
+        assert!(store.has(&leaf));
+        if spoil { std::fs::remove_dir(&file) } else { std::fs::remove_file(&file) }.unwrap();
+        std::fs::rename(&aside, &file).unwrap();
+    }
+    assert_sound(&f);
 }
 
 #[test]

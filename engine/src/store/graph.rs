@@ -122,14 +122,13 @@ impl Store {
         order
     }
 
-    /// References, then the type. The references of a node whose type cannot be read are unknown: the type, which is
-    /// then found missing or corrupt itself, is all there is.
+    /// References, then the type. The references of a node whose type is missing or corrupt are unknown: the type, which
+    /// is then found to be so itself, is all there is. That a file cannot be read just now is an error: to take such a
+    /// node for one without references would be to give away what it refers to.
     pub(super) fn edges(&self, node: &Node) -> Result<Vec<Hash>, StoreError> {
         let mut edges = match self.refs_of(node) {
             Ok(refs) => refs,
-            Err(StoreError::UnknownType { .. } | StoreError::Corrupt { .. } | StoreError::Io { .. }) => {
-                Vec::new()
-            }
+            Err(StoreError::UnknownType { .. } | StoreError::Corrupt { .. }) => Vec::new(),
             Err(error) => return Err(error),
         };
         edges.push(node.type_);

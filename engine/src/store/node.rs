@@ -30,7 +30,7 @@ pub(super) struct Encoded {
 }
 
 impl Encoded {
-    /// `self_typed` is for the meta-schema alone, whose hash has no type in it.
+    /// A node of any type but its own.
     pub(super) fn new(type_: Hash, payload: &Value) -> Encoded {
         let payload = cbor::encode(payload);
         Encoded { hash: Hash::of_encoded(Some(&type_), &payload), type_, payload }

@@ -150,16 +150,24 @@ impl Vars {
         Ok(variables)
     }
 
-    /// At most `limit` variables with names from `from` up to and without `below`, by name, the last one first.
-    pub fn backwards(&self, from: &str, below: &str, limit: usize) -> Result<Vec<Variable>, StoreError> {
+    /// The variables of at most `limit` rows with names from `from` up to and without `below`, by name, the last one
+    /// first; damaged ones are left out as in [`Vars::list`]. With the name of the last row, before which the next ones
+    /// are; none when there are no more rows.
+    pub fn backwards(
+        &self,
+        from: &str,
+        below: &str,
+        limit: usize,
+    ) -> Result<(Vec<Variable>, Option<String>), StoreError> {
         let found = rows::backwards(&self.connection(), from, below, limit).map_err(self.failed("list"))?;
+        let end = found.last().map(|row| row.name.clone());
         let mut variables: Vec<Variable> = Vec::with_capacity(found.len());
         for row in found {
             if variables.last().is_none_or(|last| last.name != row.name) {
                 variables.extend(Variable::carried(row));
             }
         }
-        Ok(variables)
+        Ok((variables, end))
     }
 
     /// What the variable was set to, newest first, with the times in milliseconds; at most ten values, the present one

@@ -294,7 +294,7 @@ fn a_damaged_row_spoils_no_other() {
     ];
     assert_eq!(listed, expected.map(|(name, tags)| (name.to_owned(), tags.to_owned())));
     assert_eq!(told(f.store.vars().rows("@t/").unwrap()), listed);
-    let mut backwards = told(f.store.vars().backwards("@t/", "@u", 9).unwrap());
+    let mut backwards = told(f.store.vars().backwards("@t/", "@u", 9).unwrap().0);
     backwards.reverse();
     assert_eq!(backwards, listed);
     assert_eq!(f.store.vars().get("@t/number").unwrap().unwrap().tags["completedAt"], "5");

@@ -158,12 +158,20 @@ impl Store {
         if !violations.is_empty() {
             problems.insert(hash, (Problem::Invalid(node.type_, violations), Vec::new()));
         }
-        for edge in self.edges(&node)? {
+        for edge in self.known_edges(&node)? {
             if !self.disk.exists(&edge) {
                 refer(problems, edge, Referrer::Node(hash));
             }
         }
         Ok(())
+    }
+
+    /// The edges as far as files can be read; one that cannot is a finding of its own.
+    fn known_edges(&self, node: &Node) -> Result<Vec<Hash>, StoreError> {
+        match self.edges(node) {
+            Err(StoreError::Io { .. }) => Ok(vec![node.type_]),
+            edges => edges,
+        }
     }
 
     /// A type that is missing or corrupt is a finding of its own, not one of each node that has it.
@@ -185,10 +193,10 @@ impl Store {
         let mut count = 0;
         self.vars.each_row("", &mut |row| {
             count += 1;
-            if let Ok(value) = row.value.parse()
-                && (problems.contains_key(&value) || !self.disk.exists(&value))
-            {
-                refer(problems, value, Referrer::Variable(row.name));
+            for hash in [row.value.parse(), row.schema.parse()].into_iter().flatten() {
+                if problems.contains_key(&hash) || !self.disk.exists(&hash) {
+                    refer(problems, hash, Referrer::Variable(row.name.clone()));
+                }
             }
             Ok(())
         })?;
@@ -203,7 +211,7 @@ impl Store {
         for entry in self.disk.entries(self.now())? {
             let Entry::Node(hash) = entry? else { continue };
             let Ok(Some(node)) = self.find(&hash) else { continue };
-            for edge in self.edges(&node)?.into_iter().filter(|edge| *edge != hash) {
+            for edge in self.known_edges(&node)?.into_iter().filter(|edge| *edge != hash) {
                 if let Some((Problem::Corrupt(_) | Problem::Invalid(..), referred_by)) =
                     problems.get_mut(&edge)
                 {

@@ -97,11 +97,9 @@ struct Kind {
 impl Kind {
     fn fill(&mut self, store: &Store) -> Result<(), ThreadError> {
         while self.read.is_empty() && self.chunk > 0 {
-            let variables = store.vars().backwards(&self.from, &self.below, self.chunk)?;
-            self.chunk = if variables.is_empty() { 0 } else { (self.chunk * 4).min(LARGEST_CHUNK) };
-            if let Some(last) = variables.last() {
-                self.below.clone_from(&last.name);
-            }
+            let (variables, end) = store.vars().backwards(&self.from, &self.below, self.chunk)?;
+            self.chunk = if end.is_none() { 0 } else { (self.chunk * 4).min(LARGEST_CHUNK) };
+            self.below = end.unwrap_or_default();
             let id = |variable: &Variable| variable.name.strip_prefix(HEADS)?.parse::<ThreadId>().ok();
             let known = variables.iter().filter_map(|variable| Some(Entry::of(id(variable)?, variable)));
             self.read.extend(known);

@@ -29,9 +29,13 @@ pub fn record_failure(store: &Store, thread: &ThreadId, role: &str, step: &Hash)
     }
 }
 
-/// Forgets the failed steps of a role, because it has succeeded.
+/// Forgets the failed steps of a role, because it has succeeded. Writes nothing where there are none.
 pub fn clear_failures(store: &Store, thread: &ThreadId, role: &str) -> Result<(), ThreadError> {
-    Ok(store.vars().apply(&[VarChange::Remove { name: variable(thread, role) }])?)
+    let name = variable(thread, role);
+    if store.vars().get(&name)?.is_some() {
+        store.vars().apply(&[VarChange::Remove { name }])?;
+    }
+    Ok(())
 }
 
 /// What failed of one role of one thread.

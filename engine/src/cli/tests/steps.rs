@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::fixture::{Place, reply};
 use crate::spawn::Stop;
-use crate::thread::head;
+use crate::thread::{failed_attempts, head};
 
 #[test]
 fn start_prints_workflow_and_thread_and_takes_any_text() {
@@ -87,6 +87,13 @@ fn a_failed_step_exits_3_and_stops_the_run() {
     assert_eq!(ran.json().as_array().unwrap().len(), 1);
     assert_eq!((&ran.json()[0]["error"], &ran.json()[0]["status"]), (&json!("no fence"), &json!("idle")));
     assert!(ran.json()[0]["hint"].as_str().unwrap().contains(failed.as_str()));
+    // The agent has not listed it; whoever collects finds it all the same, until the role succeeds.
+    let attempts = || failed_attempts(&place.store(), &thread, "writer").unwrap();
+    assert_eq!(attempts(), [failed]);
+    let good = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
+    let agent = place.agent(&[reply(&good, "writer", None)]);
+    let ran = place.uwf(&["thread", "exec", thread.as_str(), "--agent", &agent]);
+    assert_eq!((ran.exit, attempts()), (0, vec![]), "{}", ran.err);
 }
 
 #[test]
@@ -172,6 +179,15 @@ fn agents_words_go_to_stderr_as_they_come() {
     let lines: Vec<&str> = ran.err.lines().collect();
     assert_eq!((lines.len(), lines[1]), (2, "working"), "{}", ran.err);
     assert!(lines[0].starts_with("writer: sh "), "{}", lines[0]);
+}
+
+#[test]
+fn an_agent_may_be_given_longer_than_any_clock_goes() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let agent = place.agent(&["nothing".into()]);
+    let exec = ["thread", "exec", thread.as_str(), "--agent", &agent, "--timeout", "9999999999999999999s"];
+    assert_eq!(place.uwf(&exec).exit, 1);
 }
 
 #[test]
