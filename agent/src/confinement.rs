@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use uwf_engine::home::make_private;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -188,7 +189,7 @@ impl Confinement {
         env: &Env,
     ) -> Result<Confinement, ConfinementError> {
         // What does not exist cannot be opened to the process afterwards.
-        fs::create_dir_all(&homes.uwf).map_err(|source| ConfinementError::Directory {
+        make_private(&homes.uwf).map_err(|source| ConfinementError::Directory {
             what: "the agent's directory",
             dir: homes.uwf.clone(),
             source,

@@ -27,6 +27,7 @@ pub(crate) use self::name::Name;
 pub(crate) use self::read::Unreadable;
 use crate::provider::message::{Message, TokenUsage, ToolDeclaration};
 use crate::record::Failure;
+use uwf_engine::home::make_private;
 
 /// The version of the format; another version is not continued.
 pub(crate) const VERSION: u32 = 2;
@@ -276,7 +277,7 @@ impl Journal {
     /// The disk's, and when the file is there already.
     pub(crate) fn create(dir: &Path, name: Name) -> io::Result<Journal> {
         use std::os::unix::fs::OpenOptionsExt;
-        std::fs::create_dir_all(dir)?;
+        make_private(dir)?;
         let path = dir.join(name.to_string());
         let file = File::options().append(true).create_new(true).mode(0o600).open(&path)?;
         // Until here it is empty, and an empty journal is nobody's to take.

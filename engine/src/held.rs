@@ -66,6 +66,18 @@ pub fn held(store: &Store, home: &Path) -> Result<Collect, HeldError> {
     Ok(Collect { roots, findings, since: oldest_run(home)?, ..Collect::default() })
 }
 
+/// Removes what the runs of a thread left that was taken off the list: their journals, and the outputs beside them.
+/// What cannot be removed does no harm: nobody can come back to it, and it holds nothing.
+pub fn forget(home: &Path, thread: &ThreadId) {
+    let own = format!("{thread}.");
+    for entry in fs::read_dir(home.join("sessions")).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&own) {
+            let path = entry.path();
+            fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)).ok();
+        }
+    }
+}
+
 /// What a journal names, unless it is of a thread that is gone, to which nobody can come back.
 fn named_in(journal: &Path, store: &Store, found: &mut Vec<Hash>) -> io::Result<()> {
     let mut reader = BufReader::new(File::open(journal)?);

@@ -1,10 +1,14 @@
 //! Where things lie, told by the environment: `$UWF_HOME`, `$OCAS_HOME` and the variables themselves as a value.
 //!
-//! Both programs hand their process environment in as an [`Env`]; nothing here reads or changes the real one.
+//! Both programs hand their process environment in as an [`Env`]; nothing here changes the real one, and it is read for
+//! `${NAME}` in a `.env` file alone.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -159,6 +163,15 @@ impl Homes {
             ),
         })
     }
+}
+
+/// Makes a directory, and those above it that are not there, for its owner alone: what is below `$UWF_HOME` may tell of
+/// private work.
+///
+/// # Errors
+/// The disk's.
+pub fn make_private(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
 #[cfg(test)]

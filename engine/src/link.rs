@@ -1,8 +1,11 @@
 //! Where a path leads, whether or not there is anything yet: what is replaced by rename must be the file, not a link to
-//! it. Apart because `canonicalize` knows no answer for a link to what is still to be made. Never writes.
+//! it. Apart because `canonicalize` knows no answer for a link to what is still to be made.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
 
 /// As many as the kernel follows.
 const LINKS_MAX: usize = 40;
@@ -17,6 +20,14 @@ pub(crate) fn target(path: &Path) -> PathBuf {
         }
     }
     path.to_owned()
+}
+
+/// Writes a small file by rename, so that a reader never sees half of it.
+pub(crate) fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut temp = NamedTempFile::new_in(file.parent().unwrap_or(Path::new(".")))?;
+    temp.write_all(bytes)?;
+    temp.persist(file)?;
+    Ok(())
 }
 
 #[cfg(test)]

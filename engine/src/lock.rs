@@ -21,6 +21,7 @@ use thiserror::Error;
 pub use self::holder::{Holder, session};
 use self::holder::{Marker, process_start};
 pub use self::stop::{StopError, locked_still, stop};
+use crate::home::make_private;
 use crate::store::Hash;
 use crate::thread::ThreadId;
 
@@ -66,7 +67,16 @@ impl LockError {
             LockError::Busy { thread, .. } => {
                 Some(format!("wait for it, or end it with `uwf thread stop {thread}`"))
             }
-            LockError::Io { .. } => None,
+            LockError::Io { source, path } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    Some(format!("free space on the file system of '{}'", path.display()))
+                }
+                io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Some(
+                    "UWF_HOME names the directory, which must be writable; `uwf doctor` tells which"
+                        .to_owned(),
+                ),
+                _ => None,
+            },
         }
     }
 }
@@ -105,7 +115,7 @@ impl ThreadLock {
     /// Takes the lock without a marker, for a change that takes an instant: others wait for it.
     pub fn silent(home: &Path, thread: &ThreadId) -> Result<ThreadLock, LockError> {
         let dir = directory(home);
-        fs::create_dir_all(&dir).map_err(io_error(&dir))?;
+        make_private(&dir).map_err(io_error(&dir))?;
         let paths = Paths::of(home, thread);
         let file = take(&paths, thread)?;
         Ok(ThreadLock { thread: *thread, paths, file, handed_over: false })

@@ -5,15 +5,16 @@
 //! prompts, no arguments of agents, and of what they say only the reason that a failed step gives: its first line, cut
 //! at 300 characters. Each line is one write to a file opened for appending: those of several processes do not mix.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::home::make_private;
 use crate::store::Hash;
 use crate::thread::ThreadId;
 
@@ -138,7 +139,7 @@ impl Log {
         let file = self.dir.join(format!("{}.jsonl", &time[..10]));
         let line = Line { time, pid: std::process::id(), thread, event };
         let line = serde_json::to_string(&line)? + "\n";
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+        make_private(&self.dir)?;
         let mut file = File::options().create(true).append(true).mode(0o600).open(file)?;
         file.write_all(line.as_bytes())
     }

@@ -18,6 +18,7 @@ use super::{AskError, Question, ROLE};
 use crate::journal::{self, Entry, Journal, Name};
 use crate::provider::message::{Message, ToolDeclaration};
 use crate::role_run::Site;
+use uwf_engine::home::make_private;
 
 /// The file that says whose fork a directory is.
 const FORK: &str = "fork.json";
@@ -42,7 +43,7 @@ pub(crate) fn fork(home: &Path, session: &str, clock: Clock) -> Result<String, A
     let id = ThreadId::new(now).to_string();
     let dir = forks(home).join(&id);
     let fork = json!(Fork { forked_from: session.to_owned() }).to_string();
-    fs::create_dir_all(&dir).and_then(|()| fs::write(dir.join(FORK), fork)).map_err(failed(&dir))?;
+    make_private(&dir).and_then(|()| fs::write(dir.join(FORK), fork)).map_err(failed(&dir))?;
     Ok(id)
 }
 
@@ -84,7 +85,7 @@ impl Place {
         let forks = forks(home);
         match question.session.as_deref() {
             session if session.is_none() || session == own => {
-                let passing = fs::create_dir_all(&forks).and_then(|()| tempfile::tempdir_in(&forks));
+                let passing = make_private(&forks).and_then(|()| tempfile::tempdir_in(&forks));
                 let passing = passing.map_err(failed(&forks))?;
                 Ok(Place { dir: passing.path().to_owned(), _held: Held::Passing(passing) })
             }

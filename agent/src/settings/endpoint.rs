@@ -55,7 +55,7 @@ pub(super) fn endpoint(
     let configured_url = configured.as_ref().map(|provider| provider.base_url.clone());
     let is_configured = |url: &String| configured_url.as_deref().map(without_query).as_ref() == Some(url);
     let begun = flags.begun_at.clone().filter(|url| !is_configured(url));
-    let base_url = base_url.or(begun).or_else(|| configured_url.clone()).ok_or(SettingsError::NoModel)?;
+    let base_url = base_url.or(begun).or_else(|| configured_url.clone()).ok_or_else(|| no_model(config))?;
     if base_url.ends_with(begun::QUERY) {
         let why = "of the interrupted run had a query, which is not kept: pass --base-url again";
         return Err(SettingsError::BaseUrl(why.to_owned()));
@@ -77,13 +77,27 @@ pub(super) fn endpoint(
         idle: configured.idle_seconds.map_or(IDLE, Duration::from_secs),
         retry: configured.retry.policy(),
     };
-    Ok((endpoint, model.ok_or(SettingsError::NoModel)?))
+    Ok((endpoint, model.ok_or_else(|| no_model(config))?))
+}
+
+/// Nothing says which model, or what says it names none.
+fn no_model(config: &Config) -> SettingsError {
+    match default_model(config) {
+        Some((key, alias)) => SettingsError::NoSuchModel { key, alias: alias.clone() },
+        None => SettingsError::NoModel,
+    }
+}
+
+/// The alias that counts where none is wanted, and the setting that gives it.
+fn default_model(config: &Config) -> Option<(&'static str, &String)> {
+    let of_agents = config.model_overrides.get("agent").map(|alias| ("modelOverrides.agent", alias));
+    of_agents.or(config.default_model.as_ref().map(|alias| ("defaultModel", alias)))
 }
 
 /// `config.yaml`'s models: the wanted one if it is an alias there, else the one for agents, else the default. A name
 /// that is no alias goes to the default's provider as it is.
 fn from_config(config: &Config, wanted: Option<String>) -> (Option<FileProvider>, Option<String>) {
-    let default = config.model_overrides.get("agent").or(config.default_model.as_ref());
+    let default = default_model(config).map(|(_, alias)| alias);
     let alias = wanted.as_ref().filter(|name| config.models.contains_key(*name)).or(default);
     let Some(model) = alias.and_then(|alias| config.models.get(alias)) else {
         return (None, wanted);

@@ -28,9 +28,14 @@ pub enum SettingsError {
     /// Nothing says which model.
     #[error("no model is configured: nothing says which endpoint and model to use")]
     NoModel,
-    /// `modelOverrides.extract` of `config.yaml` names no model of it.
-    #[error("config.yaml: modelOverrides.extract: there is no model {0}, or it has no provider")]
-    NoExtractModel(String),
+    /// A setting of `config.yaml` names no model of it, or one without a provider.
+    #[error("config.yaml: {key}: there is no model {alias}, or it has no provider")]
+    NoSuchModel {
+        /// The setting.
+        key: &'static str,
+        /// The name.
+        alias: String,
+    },
     /// A limit in money for a model whose price nobody knows.
     #[error("a limit of {limit} is set, and there is no price for the model {model}")]
     NoPrice {

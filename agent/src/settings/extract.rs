@@ -16,7 +16,7 @@ pub(super) fn endpoint(
     run: &Endpoint,
 ) -> Result<Option<(Endpoint, String)>, SettingsError> {
     let Some(alias) = config.model_overrides.get("extract") else { return Ok(None) };
-    let unknown = || SettingsError::NoExtractModel(alias.clone());
+    let unknown = || SettingsError::NoSuchModel { key: "modelOverrides.extract", alias: alias.clone() };
     let model = config.models.get(alias).ok_or_else(unknown)?;
     let provider = provided(config.providers.get(&model.provider).ok_or_else(unknown)?);
     let place = host(&provider.base_url)?;

@@ -5,13 +5,14 @@
 //! that says anything else is no fork.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tempfile::NamedTempFile;
 
+use crate::home::make_private;
+use crate::link;
 use crate::spawn::protocol::AgentCommand;
 use crate::store::Hash;
 
@@ -51,13 +52,8 @@ impl Fork {
         serde_json::from_slice(&fs::read(file).ok()?).ok()
     }
 
-    /// By rename, so that a reader never sees half of it.
     pub(super) fn write(&self, file: &Path) -> io::Result<()> {
-        let dir = file.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(dir)?;
-        let mut temp = NamedTempFile::new_in(dir)?;
-        temp.write_all(&serde_json::to_vec(self)?)?;
-        temp.persist(file)?;
-        Ok(())
+        make_private(file.parent().unwrap_or(Path::new(".")))?;
+        link::replace(file, &serde_json::to_vec(self)?)
     }
 }

@@ -70,6 +70,12 @@ fn set(session: &mut Session<'_>, key: &str, text: &str) -> Result<u8, Failure> 
             "nothing here reads `{key}`, which other programs may; what is read there: {known}"
         ));
     }
+    let named_here = format!("({key} names it)");
+    for unknown in
+        config::load(&home)?.unknown_names().iter().filter(|unknown| unknown.ends_with(&named_here))
+    {
+        session.ui.warn(unknown);
+    }
     let value = masked(&edited.value, key);
     if value != edited.value {
         let text =

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::args::Log;
 use super::failure::{Failure, OK};
-use super::thread::moment;
+use super::moment::moment;
 use super::{Session, render};
 use crate::log::{self, Day};
 use crate::thread::ThreadId;

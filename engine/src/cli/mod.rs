@@ -12,6 +12,7 @@ mod exec;
 mod failure;
 mod legacy;
 mod log;
+mod moment;
 mod narrate;
 pub mod pages;
 mod prompt;

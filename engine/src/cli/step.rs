@@ -14,7 +14,7 @@ use super::{Session, hash, narrate, render};
 use crate::emit;
 use crate::parallel;
 use crate::store::{Hash, Store};
-use crate::thread::{self, Link};
+use crate::thread::{self, Link, ThreadId};
 
 pub(super) fn run(session: &mut Session<'_>, command: Step) -> Result<u8, Failure> {
     match command {
@@ -39,8 +39,11 @@ pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failur
     let entries: Result<Vec<Value>, Failure> =
         parallel::map(&links, |link| with_attempts(&store, link)).into_iter().collect();
     let entries = entries?;
+    let failed = failed_since(&store, &thread)?;
     let rows = || -> Vec<_> {
-        links.iter().zip(&entries).enumerate().map(|(at, (link, entry))| cells(at + 1, link, entry)).collect()
+        let done = links.iter().zip(&entries).enumerate();
+        let done = done.map(|(at, (link, entry))| cells((at + 1).to_string(), link, entry));
+        done.chain(failed.iter().map(|(link, entry)| cells("-".to_owned(), link, entry))).collect()
     };
     let rows = if session.ui.format == Format::Text { rows() } else { Vec::new() };
     let mut steps = vec![json!({
@@ -48,7 +51,10 @@ pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failur
         "timestamp": store.get(&start_hash)?.timestamp,
     })];
     steps.extend(entries);
-    let value = json!({"thread": thread, "workflow": start.workflow, "steps": steps});
+    let mut value = json!({"thread": thread, "workflow": start.workflow, "steps": steps});
+    if !failed.is_empty() {
+        value["failed"] = failed.iter().map(|(_, entry)| entry.clone()).collect();
+    }
     session.ui.result(&value, || {
         let headings = ["#", "STEP", "ROLE", "STATUS", "DURATION", "TOKENS IN", "OUT", "FAILED BEFORE"];
         render::table(headings, &rows)
@@ -67,6 +73,19 @@ fn with_attempts(store: &Store, link: &Link) -> Result<Value, Failure> {
     Ok(listed)
 }
 
+/// The attempts of roles that have not succeeded since, role by role: no step links them yet.
+fn failed_since(store: &Store, thread: &ThreadId) -> Result<Vec<(Link, Value)>, Failure> {
+    let mut failed = Vec::new();
+    for attempts in thread::all_failures(store, Some(thread))? {
+        for hash in attempts.steps? {
+            let link = thread::link(store, &hash)?;
+            let listed = entry(store, &link)?;
+            failed.push((link, listed));
+        }
+    }
+    Ok(failed)
+}
+
 fn entry(store: &Store, Link { hash, step, timestamp }: &Link) -> Result<Value, Failure> {
     Ok(json!({
         "hash": hash, "role": step.role, "output": store.get(&step.output)?.payload, "detail": step.detail,
@@ -75,12 +94,12 @@ fn entry(store: &Store, Link { hash, step, timestamp }: &Link) -> Result<Value, 
     }))
 }
 
-fn cells(number: usize, Link { hash, step, .. }: &Link, entry: &Value) -> [String; 8] {
+fn cells(number: String, Link { hash, step, .. }: &Link, entry: &Value) -> [String; 8] {
     let tokens =
         |pick: fn(&crate::Usage) -> u64| step.usage.as_ref().map(pick).unwrap_or_default().to_string();
     let failed = step.previous_attempts.as_ref().map_or(0, Vec::len);
     [
-        number.to_string(),
+        number,
         hash.to_string(),
         step.role.clone(),
         entry["output"]["$status"].as_str().unwrap_or("?").to_owned(),

@@ -6,17 +6,16 @@ mod list;
 
 pub(super) use self::change::fork_at;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::args::{Format, Thread};
-use super::failure::{Failure, OK, USAGE};
+use super::failure::{Failure, OK};
 use super::{Session, exec, hash, narrate, render, step, transfer};
 use crate::exec::StepReport;
 use crate::lock::{self, Running};
 use crate::log::{Event, Log};
-use crate::moderator::Target;
+use crate::moderator::{Route, Target};
 use crate::store::{Hash, Store};
 use crate::thread::{self, Head, Status, ThreadId};
 use crate::workflow::{self, Workflow};
@@ -129,15 +128,22 @@ impl Standing {
         (thread, head): (ThreadId, &Head),
         (hash, workflow): (Hash, &Workflow),
     ) -> Standing {
+        let next = (head.status == Status::Idle).then(|| thread::next(store, workflow, head));
+        let (current_role, obstacle) = match next.transpose() {
+            Ok(route) => (route.and_then(player), None),
+            Err(error) => (None, Some(format!("the next step has no way to go: {error}"))),
+        };
+        let failed = current_role.as_deref().and_then(|role| last_failure(store, &thread, role));
+        let (error, again) = failed.unzip();
         Standing {
             thread,
             workflow: hash,
             head: head.hash,
             running: false,
             background: None,
-            current_role: current_role(store, workflow, head),
-            error: None,
-            hint: resume_hint(&thread, &head.status),
+            current_role,
+            error,
+            hint: obstacle.or(again).or_else(|| resume_hint(&thread, &head.status)),
             status: head.status.clone(),
         }
     }
@@ -170,10 +176,22 @@ fn resume_hint(thread: &ThreadId, status: &Status) -> Option<String> {
     suspended.then(|| format!("Thread is suspended. Resume with: uwf thread resume {thread}"))
 }
 
+/// Why the role that is next has not succeeded, where it was tried; and how to try again.
+fn last_failure(store: &Store, thread: &ThreadId, role: &str) -> Option<(String, String)> {
+    let step = *thread::failed_attempts(store, thread, role).ok()?.last()?;
+    let output = store.get(&thread::step_node(store, &step).ok()?.output).ok()?.payload;
+    let error = output["error"].as_str().unwrap_or("it failed").to_owned();
+    Some((error, format!("the failed step is {step}; try again with `uwf thread exec {thread}`")))
+}
+
 /// Who plays next, if anybody does and it can be told.
 pub(super) fn current_role(store: &Store, workflow: &Workflow, head: &Head) -> Option<String> {
     let route = (head.status == Status::Idle).then(|| thread::next(store, workflow, head))?;
-    match route.ok()?.target {
+    player(route.ok()?)
+}
+
+fn player(route: Route) -> Option<String> {
+    match route.target {
         Target::Role(role) => Some(role),
         Target::End | Target::Suspend => None,
     }
@@ -210,22 +228,6 @@ fn standing_text(standing: &Standing, workflow: &str, task: &str) -> String {
         lines.push(("hint", hint.clone()));
     }
     lines.iter().map(|(name, value)| format!("{name:<10} {value}\n")).collect()
-}
-
-/// `7d` (so long ago), a day, or a time; as milliseconds since the epoch.
-pub(super) fn moment(text: &str, now_ms: u64) -> Result<u64, Failure> {
-    let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-    if let Ok(ago) = humantime::parse_duration(text) {
-        return Ok(now_ms.saturating_sub(ms(ago)));
-    }
-    let day = format!("{text}T00:00:00Z");
-    let parsed = humantime::parse_rfc3339_weak(text).or_else(|_| humantime::parse_rfc3339_weak(&day));
-    let since = parsed.ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    since.map(ms).ok_or_else(|| Failure::Said {
-        error: format!("`{text}` is not a time").into(),
-        hint: Some("expected 2026-11-21, 2026-11-21T08:00:00Z, or 7d for seven days ago".to_owned()),
-        exit: USAGE,
-    })
 }
 
 fn read(session: &mut Session<'_>, thread: &str, part: &narrate::Part) -> Result<u8, Failure> {

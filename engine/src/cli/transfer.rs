@@ -67,8 +67,14 @@ pub(super) fn import(session: &mut Session<'_>, file: &Path) -> Result<u8, Failu
             opened.map_err(|error| Failure::said(format!("cannot read {}", file.display()), error))?,
         ))
     };
-    let Transferred { thread, head, nodes, new } = transfer::import(&store, &mut input)?;
+    let imported = transfer::import(&store, &mut input);
     drop(input);
+    let Transferred { thread, head, nodes, new } = imported.map_err(|error| {
+        let hint = error.hint();
+        let name = if file.as_os_str() == "-" { "stdin".to_owned() } else { file.display().to_string() };
+        let failure = Failure::said(format!("cannot import {name}"), error);
+        hint.into_iter().fold(failure, Failure::with_hint)
+    })?;
     let value = json!({"thread": thread, "head": head, "nodes": nodes, "imported": new});
     session.ui.result(&value, || {
         let what = if new { format!("{nodes} nodes") } else { "it was here already".to_owned() };

@@ -13,6 +13,7 @@ use tempfile::NamedTempFile;
 
 use super::{ConfigError, keys, parse, path, problems, read, shape, text};
 use crate::emit;
+use crate::home::make_private;
 use crate::link;
 use crate::yaml::{self, Document};
 
@@ -205,7 +206,7 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
     // A link (a dotfiles repository, say) stays one: its target is replaced.
     let target = link::target(file);
     let dir = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    fs::create_dir_all(dir)?;
+    make_private(dir)?;
     let mut new = NamedTempFile::new_in(dir)?;
     new.write_all(text.as_bytes())?;
     new.as_file().sync_all()?;

@@ -71,6 +71,12 @@ pub enum ExecError {
         /// Its length.
         bytes: usize,
     },
+    /// The edge prompt is no command line argument at all.
+    #[error("the prompt for role `{role}` holds a NUL character, which no command line can")]
+    PromptWithNul {
+        /// The role.
+        role: String,
+    },
     /// The edge's location rendered to nothing.
     #[error("the location of the edge to role `{role}` renders to nothing")]
     EmptyLocation {
@@ -134,6 +140,11 @@ impl ExecError {
             }
             ExecError::UnknownMaker { .. } => Some("name an agent with --agent".to_owned()),
             ExecError::EmptyPrompt { .. } => Some("say what to do with -p TEXT".to_owned()),
+            ExecError::PromptWithNul { .. } => Some(
+                "it comes from the edge's template or from the output of the step before: mend the workflow, or let that \
+                 step be made again with `uwf thread poke`"
+                    .to_owned(),
+            ),
             ExecError::PromptTooLong { .. } => Some(
                 "let the step before write long text to a file and name the file in its output".to_owned(),
             ),

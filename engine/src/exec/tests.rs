@@ -216,6 +216,16 @@ fn an_empty_location_is_an_error() {
 }
 
 #[test]
+fn a_prompt_that_no_command_line_can_hold_is_not_blamed_on_the_agent() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let step = place.step(&thread, None, "writer", &json!({"$status": "lost", "dir": "a\0b"}));
+    exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
+    let error = exec(&place, &thread, "unused").unwrap_err();
+    assert!(error.to_string().contains("holds a NUL") && error.hint().unwrap().contains("poke"), "{error}");
+}
+
+#[test]
 fn a_prompt_beyond_the_kernels_limit_is_refused_before_the_spawn() {
     let place = Place::new();
     let thread = place.flow_thread();

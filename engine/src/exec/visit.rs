@@ -117,6 +117,9 @@ impl Visit {
         if self.prompt.trim().is_empty() {
             return Err(ExecError::EmptyPrompt { role: self.role.clone() });
         }
+        if self.prompt.contains('\0') {
+            return Err(ExecError::PromptWithNul { role: self.role.clone() });
+        }
         if self.prompt.len() > PROMPT_MAX {
             return Err(ExecError::PromptTooLong { role: self.role.clone(), bytes: self.prompt.len() });
         }

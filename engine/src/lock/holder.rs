@@ -3,8 +3,9 @@
 //! Apart because a number is no process: pids are used again, also after a reboot. A marker counts only while a process
 //! of that number runs *and* began when the marker says. Nothing here looks at the lock itself.
 
+use crate::link;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +14,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
-use tempfile::NamedTempFile;
 
 /// What a marker file holds; the first four fields are the format's, the others are ours.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,12 +33,8 @@ pub(super) struct Marker {
 }
 
 impl Marker {
-    /// By rename, so that a reader never sees half of it.
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
-        let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
-        file.write_all(&serde_json::to_vec(self)?)?;
-        file.persist(path)?;
-        Ok(())
+        link::replace(path, &serde_json::to_vec(self)?)
     }
 }
 

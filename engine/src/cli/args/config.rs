@@ -24,7 +24,7 @@ pub(in crate::cli) enum Config {
     },
     /// Set one value; the file is checked before it is written
     #[command(
-        after_long_help = "Examples:\n  uwf config set agents.mine.command ./my-agent\n  uwf config set agents.mine.args '[--fast]'\n  uwf config set providers.openai.apiKeyEnv OPENAI_API_KEY"
+        after_long_help = "Examples:\n  uwf config set agents.mine.command \"$PWD/my-agent\"\n  uwf config set agents.mine.args '[--fast]'\n  uwf config set providers.openai.apiKeyEnv OPENAI_API_KEY"
     )]
     Set {
         /// Names joined by dots

@@ -17,7 +17,7 @@ pub(in crate::cli) enum Var {
     },
     /// Make a variable stand for a node
     #[command(
-        long_about = "Make a variable stand for a node, which must exist. It keeps its tags unless --tag is given, and its history.\n\n\
+        long_about = "Make a variable stand for a node, which must exist. It keeps its tags unless --tag is given, and its history while the node is of the same type.\n\n\
                       Variables that the engine keeps (@uwf/thread/…, @uwf/thread-failed/…, @uwf/parent/…, @ocas/…) are \
                       refused without --force; @uwf/registry/… takes workflows only.",
         after_long_help = "Examples:\n  uwf var set @me/notes 9GDHFMG6KAC8V\n  uwf var set @me/notes 9GDHFMG6KAC8V --tag kind=draft --tag by=me"

@@ -18,6 +18,7 @@ use super::{Desk, log_path};
 use crate::cli::Session;
 use crate::cli::failure::{Failure, OK};
 use crate::cli::thread::Standing;
+use crate::home::make_private;
 use crate::lock::{ThreadLock, session as session_of};
 use crate::thread::{self, ThreadId};
 use crate::workflow;
@@ -84,7 +85,7 @@ fn start_detached(
 /// What a run said before stays: the log is for people who ask what happened last night. It is theirs alone.
 fn open_log(path: &Path) -> Result<File, Failure> {
     let failed = |error| Failure::said(format!("cannot write {}", path.display()), error);
-    fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
+    make_private(path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
     File::options().create(true).append(true).mode(0o600).open(path).map_err(failed)
 }
 

@@ -87,6 +87,17 @@ fn a_failed_step_exits_3_and_stops_the_run() {
     assert_eq!(ran.json().as_array().unwrap().len(), 1);
     assert_eq!((&ran.json()[0]["error"], &ran.json()[0]["status"]), (&json!("no fence"), &json!("idle")));
     assert!(ran.json()[0]["hint"].as_str().unwrap().contains(failed.as_str()));
+    // Whoever looks later is told, too.
+    let shown = place.uwf(&["thread", "show", thread.as_str()]).json();
+    assert_eq!((&shown["status"], &shown["error"]), (&json!("idle"), &json!("no fence")));
+    assert!(shown["hint"].as_str().unwrap().contains(failed.as_str()));
+    let listed = place.uwf(&["step", "list", thread.as_str()]).json();
+    assert_eq!(
+        (listed["steps"].as_array().unwrap().len(), &listed["failed"][0]["hash"]),
+        (1, &json!(failed))
+    );
+    let text = place.uwf(&["step", "list", thread.as_str(), "--format", "text"]).out;
+    assert!(text.contains(failed.as_str()) && text.contains("error"), "{text}");
     // The agent has not listed it; whoever collects finds it all the same, until the role succeeds.
     let attempts = || failed_attempts(&place.store(), &thread, "writer").unwrap();
     assert_eq!(attempts(), [failed]);
@@ -179,6 +190,17 @@ fn agents_words_go_to_stderr_as_they_come() {
     let lines: Vec<&str> = ran.err.lines().collect();
     assert_eq!((lines.len(), lines[1]), (2, "working"), "{}", ran.err);
     assert!(lines[0].starts_with("writer: sh "), "{}", lines[0]);
+}
+
+#[test]
+fn where_there_is_no_way_to_go_is_told_again() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let step = place.step(&thread, None, "writer", &json!({"$status": "lost"}));
+    let agent = place.agent(&[reply(&step, "writer", None)]);
+    let ran = place.uwf(&["thread", "exec", thread.as_str(), "--agent", &agent]);
+    let shown = place.uwf(&["thread", "show", thread.as_str()]).json();
+    assert!(shown["hint"].as_str().is_some_and(|hint| hint.contains("no way to go")), "{shown} {}", ran.err);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::id;
 use crate::cli::exec::log_path;
 use crate::cli::failure::{Failure, OK};
 use crate::cli::{Session, hash};
+use crate::held;
 use crate::lock::{self, LockError, ThreadLock};
 use crate::log::{Event, Log};
 use crate::store::Hash;
@@ -56,6 +57,7 @@ pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Re
     {
         session.ui.warn(&format!("cannot remove {}: {error}", log.display()));
     }
+    held::forget(&homes.uwf, &thread);
     drop(still);
     session.ui.result(&json!({"thread": thread, "removed": true}), || "removed\n".to_owned())?;
     session.ui.detail("its nodes stay until `uwf cas gc`");

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::{current_role, moment};
+use super::current_role;
 use crate::cli::args::{Format, StatusWord, ThreadList};
 use crate::cli::failure::{Failure, OK};
+use crate::cli::moment::moment;
 use crate::cli::{Session, render};
 use crate::lock;
 use crate::parallel;
