@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 use uwf_engine::moderator::SUSPEND;
-use uwf_engine::schema::{self, Violation, builtin};
+use uwf_engine::schema::{self, Violation, builtin, sentence};
 use uwf_engine::{Hash, fence, yaml};
 
 /// An answer that is valid.
@@ -46,7 +46,7 @@ pub enum ExtractError {
         got: &'static str,
     },
     /// It is a mapping, but not what the role's schema asks for.
-    #[error("the frontmatter does not match the role's schema: {}", list(.violations))]
+    #[error("the frontmatter does not match the role's schema: {}", sentence(.violations))]
     Invalid {
         /// Everything that is wrong.
         violations: Vec<Violation>,
@@ -66,10 +66,6 @@ pub enum ExtractError {
     /// The role's schema itself cannot be used.
     #[error("the role's schema cannot be used: {0}")]
     Schema(String),
-}
-
-fn list(violations: &[Violation]) -> String {
-    violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// Reads an answer. `schema_hash` is the hash under which `schema` is stored.

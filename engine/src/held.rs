@@ -155,7 +155,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::fixture::{Place, clock};
+    use crate::fixture::Place;
     use crate::lock::ThreadLock;
     use crate::store::{Expect, VarChange};
 
@@ -239,7 +239,10 @@ mod tests {
         fs::remove_file(home.join("sessions/z.jsonl")).unwrap();
         let expected = Collect { roots: vec![workflow], since: Some(3000), ..Collect::default() };
         assert_eq!(held(&store, &home).unwrap(), expected);
+        // Without a marker it is the time of the lock.
         fs::remove_file(home.join("running").join(format!("{b}.json"))).unwrap();
-        assert!(held(&store, &home).unwrap().since.is_some_and(|since| since == 5000 || since < clock()));
+        let lock = File::open(home.join("running").join(format!("{b}.lock"))).unwrap();
+        lock.set_modified(UNIX_EPOCH + std::time::Duration::from_millis(4000)).unwrap();
+        assert_eq!(held(&store, &home).unwrap().since, Some(4000));
     }
 }

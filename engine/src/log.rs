@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::home::make_private;
+use crate::spawn::LAST_WORDS;
 use crate::store::Hash;
 use crate::thread::ThreadId;
 
@@ -102,7 +103,7 @@ pub fn name(program: &str) -> &str {
 /// The first line of an error without what it quotes: an agent's last words may hold anything.
 pub fn line(text: &str) -> String {
     let first = text.lines().next().unwrap_or_default();
-    let first = first.strip_suffix("; its last words:").unwrap_or(first);
+    let first = first.strip_suffix(LAST_WORDS).unwrap_or(first);
     first.chars().take(TEXT_MAX).collect()
 }
 

@@ -85,7 +85,7 @@ impl Ui<'_> {
         writeln!(self.err, "{label}: {}", visible(text)).ok();
     }
 
-    /// Passes on what an agent writes; its last words are in the error when it fails.
+    /// Passes on what an agent writes; with `--quiet` its last words are in the error when it fails.
     pub fn pass(&mut self, bytes: &[u8]) {
         if self.quiet {
             return;

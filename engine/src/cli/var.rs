@@ -8,12 +8,11 @@ use super::args::Var;
 use super::failure::{Failure, OK, USAGE};
 use super::{Session, hash, render};
 use crate::store::{Expect, Hash, Store, VarChange, Variable};
-use crate::{nearest, workflow};
+use crate::workflow::REGISTRY;
+use crate::{nearest, thread, workflow};
 
 /// Names that the engine keeps in step with other things.
-const KEPT: [&str; 4] = ["@uwf/thread/", "@uwf/thread-failed/", "@uwf/parent/", "@ocas/"];
-
-const REGISTRY: &str = "@uwf/registry/";
+const KEPT: [&str; 4] = [thread::HEADS, thread::FAILED, thread::PARENTS, "@ocas/"];
 
 pub(super) fn run(session: &mut Session<'_>, command: Var) -> Result<u8, Failure> {
     match command {

@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::Played;
 use super::visit::Outcome;
 use crate::moderator::SUSPEND;
-use crate::schema::{Violation, builtin};
+use crate::schema::{self, Violation, builtin};
 use crate::spawn::protocol::Reply;
 use crate::store::{Hash, Store, StoreError};
 use crate::thread::{StepNode, ThreadError, step_node};
@@ -54,7 +54,7 @@ pub enum ReplyFault {
         expected: Hash,
     },
     /// The output does not obey its own schema.
-    #[error("its output {output} does not obey the role's schema: {}", violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    #[error("its output {output} does not obey the role's schema: {}", schema::sentence(violations))]
     OutputInvalid {
         /// The output node.
         output: Hash,

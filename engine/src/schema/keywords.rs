@@ -3,6 +3,7 @@
 //! The two differ: `prefixItems` and formats of others are stored, since stores hold schemas of other programs, but
 //! refused at validation, since nobody would enforce them. Never looks at a payload.
 
+use crate::yaml::escape;
 use serde_json::{Map, Value};
 
 use super::violation::shown;
@@ -221,11 +222,6 @@ fn sub_schemas(keywords: &Map<String, Value>) -> impl Iterator<Item = (String, &
             _ => Vec::new(),
         }
     })
-}
-
-/// A name as a step of a JSON pointer.
-pub(super) fn escape(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]

@@ -14,4 +14,4 @@ mod validate;
 pub use keywords::{SchemaError, check};
 pub(crate) use validate::Schema;
 pub use validate::validate;
-pub use violation::Violation;
+pub use violation::{Violation, sentence};

@@ -9,7 +9,8 @@ use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::keywords::{OCAS_REF, SchemaError, escape};
+use super::keywords::{OCAS_REF, SchemaError};
+use crate::yaml::escape;
 
 /// Values longer than this are cut in messages; `got` always has them whole.
 const SHOWN: usize = 160;
@@ -35,6 +36,11 @@ impl fmt::Display for Violation {
             write!(f, "{}: {}", self.path, self.message)
         }
     }
+}
+
+/// All that is wrong with a payload, on one line.
+pub fn sentence(violations: &[Violation]) -> String {
+    violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl Violation {

@@ -71,6 +71,15 @@ pub struct Run<'a> {
     pub stop: &'a Stop,
 }
 
+/// What stands before the end of what an agent wrote, in an error.
+pub(crate) const LAST_WORDS: &str = "; its last words:";
+
+/// These lines as an indented block behind [`LAST_WORDS`]; nothing when there are none.
+pub(crate) fn last_words<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let block: String = lines.map(|line| format!("\n    {line}")).collect();
+    if block.is_empty() { block } else { format!("{LAST_WORDS}{block}") }
+}
+
 /// What a finished agent left.
 #[derive(Debug)]
 pub struct Finished {
@@ -85,8 +94,7 @@ pub struct Finished {
 impl Finished {
     /// The end of its stderr as an indented block behind a sentence; nothing when there is none.
     pub fn last_words(&self) -> String {
-        let block: String = self.stderr_tail.lines().map(|line| format!("\n    {line}")).collect();
-        if block.is_empty() { block } else { format!("; its last words:{block}") }
+        last_words(self.stderr_tail.lines())
     }
 
     /// The exit in words: `exit status 3`, `signal 9`.

@@ -11,7 +11,7 @@ use rusqlite::ffi;
 use super::hash::Hash;
 use super::vars::Expect;
 use super::verify::Finding;
-use crate::schema::{SchemaError, Violation};
+use crate::schema::{self, SchemaError, Violation};
 
 /// Why a store could not do what was asked. Nothing was changed then, unless a variant says otherwise.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +39,7 @@ pub enum StoreError {
         exists: bool,
     },
     /// A payload does not obey its type.
-    #[error("the payload does not obey type {type_}: {}", join(violations))]
+    #[error("the payload does not obey type {type_}: {}", schema::sentence(violations))]
     Invalid {
         /// The type.
         type_: Hash,
@@ -194,10 +194,6 @@ fn make_writable(path: &Path) -> String {
         "the store must be writable: check the owner and mode of '{}', or use another store",
         path.display()
     )
-}
-
-fn join(violations: &[Violation]) -> String {
-    violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// The first few, and how many more.

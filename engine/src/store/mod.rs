@@ -31,12 +31,13 @@ use crate::schema::{self, Schema, Violation};
 pub use batch::Batch;
 pub use census::{Census, ReindexReport, TypeCensus};
 pub use error::StoreError;
-use fs::{Disk, Entry};
+use fs::Disk;
 pub use gc::{Collect, GcReport};
 pub use graph::Walk;
 pub use hash::{Hash, HashError};
 use node::Encoded;
 pub use node::Node;
+pub(crate) use node::is_deeper;
 pub(crate) use vars::check_name;
 pub use vars::{Expect, VarChange, Variable, Vars};
 pub use verify::{Finding, Referrer, VerifyReport};
@@ -87,7 +88,8 @@ impl Store {
     }
 
     /// Stores a schema; its hash is the type of the nodes that obey it.
-    pub fn put_schema(&self, schema: &Value) -> Result<Hash, StoreError> {
+    #[cfg(test)]
+    pub(crate) fn put_schema(&self, schema: &Value) -> Result<Hash, StoreError> {
         self.put(&META_SCHEMA, schema)
     }
 
@@ -109,15 +111,6 @@ impl Store {
     /// Whether there is a file for this node; does not look into it.
     pub fn has(&self, hash: &Hash) -> bool {
         self.disk.exists(hash)
-    }
-
-    /// The name of every node file, one at a time and in no order; the nodes themselves are not looked at.
-    pub fn hashes(&self) -> Result<impl Iterator<Item = Result<Hash, StoreError>>, StoreError> {
-        Ok(self.disk.entries(self.now())?.filter_map(|entry| match entry {
-            Ok(Entry::Node(hash)) => Some(Ok(hash)),
-            Ok(Entry::Stray(_)) => None,
-            Err(error) => Some(Err(error)),
-        }))
     }
 
     /// The nodes of this type, in the order they were put. This is what the index says, which can lack the last nodes
@@ -161,7 +154,7 @@ impl Store {
         payload: &Value,
         batch: &HashMap<Hash, Arc<Schema>>,
     ) -> Result<Encoded, StoreError> {
-        if node::is_too_deep(payload) {
+        if is_deeper(payload, node::MAX_DEPTH) {
             return Err(StoreError::TooDeep { limit: node::MAX_DEPTH });
         }
         if *type_ == META_SCHEMA {

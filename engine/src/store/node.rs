@@ -116,16 +116,13 @@ fn decode(bytes: &[u8]) -> Result<Node, String> {
     Ok(Node { type_, payload, timestamp })
 }
 
-/// Whether a value is nested deeper than a node may be.
-pub(super) fn is_too_deep(value: &Value) -> bool {
-    fn deeper_than(value: &Value, limit: usize) -> bool {
-        match value {
-            Value::Array(items) => limit == 0 || items.iter().any(|item| deeper_than(item, limit - 1)),
-            Value::Object(map) => limit == 0 || map.values().any(|value| deeper_than(value, limit - 1)),
-            _ => false,
-        }
+/// Whether a value is nested deeper than so many levels.
+pub(crate) fn is_deeper(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(|item| is_deeper(item, levels - 1)),
+        Value::Object(members) => levels == 0 || members.values().any(|member| is_deeper(member, levels - 1)),
+        _ => false,
     }
-    deeper_than(value, MAX_DEPTH)
 }
 
 #[cfg(test)]

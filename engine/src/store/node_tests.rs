@@ -65,8 +65,8 @@ fn a_file_in_another_order_is_the_same_node() {
 #[test]
 fn nesting_has_a_limit_well_within_what_can_be_read() {
     let nested = |depth| (0..depth).fold(json!(1), |inner, _| json!([inner]));
-    assert!(!is_too_deep(&nested(MAX_DEPTH)));
-    assert!(is_too_deep(&nested(MAX_DEPTH + 1)));
+    assert!(!is_deeper(&nested(MAX_DEPTH), MAX_DEPTH));
+    assert!(is_deeper(&nested(MAX_DEPTH + 1), MAX_DEPTH));
     let encoded = Encoded::new(TEXT, &nested(MAX_DEPTH));
     assert!(from_bytes(&encoded.hash, &encoded.to_bytes(1)).is_ok());
 }

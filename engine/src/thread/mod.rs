@@ -8,6 +8,7 @@ mod cancel;
 mod chain;
 mod context;
 mod entry;
+mod error;
 mod failures;
 mod fork;
 mod id;
@@ -19,12 +20,12 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use thiserror::Error;
 
 pub use self::cancel::{cancel, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
 pub use self::context::{EarlierStep, RoleContext, answer_of, role_context, role_of};
 pub use self::entry::{Entries, Entry, entries, entry, head};
+pub use self::error::ThreadError;
 pub(crate) use self::failures::steps_in;
 pub use self::failures::{Failures, all_failures, clear_failures, failed_attempts, record_failure};
 pub use self::fork::fork;
@@ -32,142 +33,20 @@ pub use self::id::{ThreadId, ThreadIdError};
 pub use self::next::{again, next};
 pub use self::status::Status;
 pub use self::step::{StartNode, StepNode, Usage};
-use crate::moderator::RouteError;
 use crate::schema::builtin;
 use crate::store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
-use crate::workflow::WorkflowError;
 
 /// Where thread heads live among the variables.
-const HEADS: &str = "@uwf/thread/";
+pub(crate) const HEADS: &str = "@uwf/thread/";
 
 /// Where a thread that another one started has that one's name, among the variables.
-const PARENTS: &str = "@uwf/parent/";
+pub(crate) const PARENTS: &str = "@uwf/parent/";
 
 /// Where the failed visits of threads live among the variables.
 pub(crate) const FAILED: &str = "@uwf/thread-failed/";
 
 /// How often a head that is gone for a moment is waited for.
 const GAPS: usize = 3;
-
-/// What can be wrong with a thread.
-#[derive(Debug, Error)]
-pub enum ThreadError {
-    /// A thread without anything to do.
-    #[error("the task is empty")]
-    NoTask,
-    /// No variable of that name.
-    #[error("no such thread: {thread}")]
-    Unknown {
-        /// The id asked for.
-        thread: ThreadId,
-    },
-    /// The head, or a node of the chain, is of a type that has no place in a thread.
-    #[error("{hash} is not a step of a thread: it is of type {type_}")]
-    NotAThreadNode {
-        /// The node.
-        hash: Hash,
-        /// Its type.
-        type_: Hash,
-    },
-    /// The node that the thread stands at is missing or damaged.
-    #[error("the head of thread {thread} cannot be read")]
-    Headless {
-        /// The thread.
-        thread: ThreadId,
-        /// Why.
-        source: Box<StoreError>,
-    },
-    /// A node of the right type that does not read as one.
-    #[error("{hash} does not read as a node of its type")]
-    Malformed {
-        /// The node.
-        hash: Hash,
-        /// Why.
-        source: serde_json::Error,
-    },
-    /// A step in the chain that belongs to another thread's start.
-    #[error("the chain is broken at {hash}: its start is {found}, the head's is {expected}")]
-    BrokenChain {
-        /// The step.
-        hash: Hash,
-        /// The head's start.
-        expected: Hash,
-        /// The step's.
-        found: Hash,
-    },
-    /// The variable's tags name a state this version does not know.
-    #[error("thread {thread} has the status `{status}`, which this uwf does not know")]
-    UnknownStatus {
-        /// The thread.
-        thread: ThreadId,
-        /// What its tags say.
-        status: String,
-    },
-    /// There is nothing to give up any more.
-    #[error("thread {thread} has ended already")]
-    Ended {
-        /// The thread.
-        thread: ThreadId,
-    },
-    /// Another program moved the head in the meantime.
-    #[error("the head of thread {thread} has moved: expected {expected}, found {}",
-        found.map_or("none".to_owned(), |found| found.to_string()))]
-    HeadMoved {
-        /// The thread.
-        thread: ThreadId,
-        /// Where the head was.
-        expected: Hash,
-        /// Where it is.
-        found: Option<Hash>,
-    },
-    /// The workflow has no such role.
-    #[error("workflow `{workflow}` has no role `{role}`: it has {}", roles.join(", "))]
-    UnknownRole {
-        /// The role asked for.
-        role: String,
-        /// The workflow's name.
-        workflow: String,
-        /// Its roles, the nearest name first.
-        roles: Vec<String>,
-    },
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The thread's workflow cannot be read.
-    #[error(transparent)]
-    Workflow(#[from] WorkflowError),
-    /// The graph has no way on from where the thread stands.
-    #[error(transparent)]
-    Route(#[from] RouteError),
-}
-
-impl ThreadError {
-    /// What to do about it, when that can be said.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            ThreadError::NoTask => Some("say what is to be done with -p TEXT".to_owned()),
-            ThreadError::Unknown { .. } => Some("`uwf thread list --all` shows every thread".to_owned()),
-            ThreadError::Headless { thread, .. } => Some(format!(
-                "`uwf cas verify` tells what is damaged; `uwf thread rm {thread}` takes it off the list"
-            )),
-            ThreadError::Ended { thread } => Some(format!("`uwf thread rm {thread}` takes it off the list")),
-            ThreadError::UnknownStatus { .. } => Some("a newer uwf may have written it".to_owned()),
-            ThreadError::HeadMoved { thread, .. } => {
-                Some(format!("another program works on it; see `uwf thread show {thread}`"))
-            }
-            ThreadError::UnknownRole { roles, .. } => {
-                roles.first().map(|near| format!("did you mean `{near}`?"))
-            }
-            ThreadError::Store(error) => error.hint(),
-            ThreadError::Workflow(error) => error.hint(),
-            ThreadError::Route(error) => Some(error.hint()),
-            ThreadError::NotAThreadNode { .. } => {
-                Some("`uwf step list THREAD` shows the steps of a thread".to_owned())
-            }
-            _ => None,
-        }
-    }
-}
 
 /// The present state of a thread.
 #[derive(Clone, Debug, PartialEq)]

@@ -16,6 +16,7 @@ use super::problem::Problems;
 use super::raw::{RawRole, RawWorkflow, Text};
 use super::{CheckedRole, CheckedWorkflow};
 use crate::schema::{self, SchemaError};
+use crate::store::is_deeper;
 use crate::yaml::escape;
 
 /// Well within what a node may hold; files that include each other could nest deeper.
@@ -122,14 +123,6 @@ fn declares_status(pointer: &str, role: &RawRole, schema: &Value, problems: &mut
             false
         }
         Statuses::Listed(_) | Statuses::Any => true,
-    }
-}
-
-fn is_deeper(value: &Value, levels: usize) -> bool {
-    match value {
-        Value::Array(items) => levels == 0 || items.iter().any(|item| is_deeper(item, levels - 1)),
-        Value::Object(members) => levels == 0 || members.values().any(|member| is_deeper(member, levels - 1)),
-        _ => false,
     }
 }
 

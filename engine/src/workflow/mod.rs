@@ -28,8 +28,8 @@ pub use draw::{Progress, dot, mermaid};
 pub use editor::schema;
 pub use past::{Back, Past, history, rollback};
 pub use problem::Problem;
-pub(crate) use registry::registration;
 pub use registry::{Listed, Origin, Resolved, add, list, resolve};
+pub(crate) use registry::{REGISTRY, registration};
 
 use crate::schema::builtin::{META_SCHEMA, WORKFLOW};
 use crate::store::{Hash, Store, StoreError};

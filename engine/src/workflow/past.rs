@@ -3,7 +3,7 @@
 //! Apart from the registry because it reads the history of a variable, of which the store keeps the last ten values.
 //! Going back is a step forward: the older workflow becomes the newest entry, and what it replaces stays in the history.
 
-use super::registry::PREFIX;
+use super::registry::REGISTRY;
 use super::{WorkflowError, get};
 use crate::nearest;
 use crate::store::{Expect, Hash, Store, VarChange, Variable};
@@ -73,11 +73,11 @@ pub fn rollback(store: &Store, name: &str, back: Back) -> Result<(Hash, Hash), W
 }
 
 fn registered(store: &Store, name: &str) -> Result<Variable, WorkflowError> {
-    if let Some(variable) = store.vars().get(&format!("{PREFIX}{name}"))? {
+    if let Some(variable) = store.vars().get(&format!("{REGISTRY}{name}"))? {
         return Ok(variable);
     }
     let names =
-        store.vars().list(PREFIX)?.into_iter().map(|variable| variable.name[PREFIX.len()..].to_owned());
+        store.vars().list(REGISTRY)?.into_iter().map(|variable| variable.name[REGISTRY.len()..].to_owned());
     Err(WorkflowError::Unknown { reference: name.to_owned(), known: nearest::sorted(name, names) })
 }
 

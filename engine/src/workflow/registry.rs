@@ -11,7 +11,7 @@ use crate::schema::builtin::WORKFLOW;
 use crate::store::{Expect, Hash, Store, VarChange};
 
 /// Where registered workflows live among the variables.
-pub(super) const PREFIX: &str = "@uwf/registry/";
+pub(crate) const REGISTRY: &str = "@uwf/registry/";
 
 /// Where a reference led.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +93,7 @@ pub struct Listed {
 /// When the store fails; then the name is what it was.
 pub fn add(store: &Store, workflow: &CheckedWorkflow) -> Result<Hash, WorkflowError> {
     let hash = put(store, workflow)?;
-    let name = format!("{PREFIX}{}", workflow.name);
+    let name = format!("{REGISTRY}{}", workflow.name);
     let tags = store.vars().get(&name)?.map_or_else(BTreeMap::new, |variable| variable.tags);
     let change = VarChange::Set { name, schema: WORKFLOW, value: hash, tags, expect: Expect::Any };
     store.vars().apply(&[change])?;
@@ -109,7 +109,7 @@ pub(crate) fn registration(store: &Store, name: &str, hash: &Hash) -> Result<Var
         return Err(WorkflowError::BadName { name: name.to_owned() });
     }
     get(store, hash)?;
-    let name = format!("{PREFIX}{name}");
+    let name = format!("{REGISTRY}{name}");
     Ok(VarChange::Set { name, schema: WORKFLOW, value: *hash, tags: BTreeMap::new(), expect: Expect::Absent })
 }
 
@@ -143,8 +143,8 @@ pub fn resolve(store: &Store, reference: &str, cwd: &Path) -> Result<Resolved, W
 /// When the store fails.
 pub fn list(store: &Store, cwd: &Path) -> Result<Vec<Listed>, WorkflowError> {
     let mut listed = BTreeMap::new();
-    for variable in store.vars().list(PREFIX)? {
-        let name = variable.name[PREFIX.len()..].to_owned();
+    for variable in store.vars().list(REGISTRY)? {
+        let name = variable.name[REGISTRY.len()..].to_owned();
         let entry = Listed { name: name.clone(), hash: Some(variable.value), origin: Origin::Registry };
         listed.insert(name, entry);
     }
@@ -158,7 +158,7 @@ fn registered(store: &Store, name: &str) -> Result<Option<Hash>, WorkflowError> 
     if !is_name(name) {
         return Ok(None);
     }
-    Ok(store.vars().get(&format!("{PREFIX}{name}"))?.map(|variable| variable.value))
+    Ok(store.vars().get(&format!("{REGISTRY}{name}"))?.map(|variable| variable.value))
 }
 
 /// The file a reference means if it is a path: by its look, or because there is such a file.

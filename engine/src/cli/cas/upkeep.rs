@@ -7,6 +7,7 @@ use crate::cli::failure::{Failure, OK, USER};
 use crate::cli::render;
 use crate::held::held;
 use crate::store::{Collect, Finding, GcReport, Referrer, StoreError};
+use crate::{thread, workflow};
 
 pub(super) fn verify(session: &mut Session<'_>) -> Result<u8, Failure> {
     let mut findings = Vec::new();
@@ -90,7 +91,7 @@ pub(super) fn stats(session: &mut Session<'_>) -> Result<u8, Failure> {
     let census = store.census()?;
     let variables = store.vars().rows("")?;
     let count = |prefix: &str| store.vars().list(prefix).map(|found| found.len());
-    let (threads, workflows) = (count("@uwf/thread/")?, count("@uwf/registry/")?);
+    let (threads, workflows) = (count(thread::HEADS)?, count(workflow::REGISTRY)?);
     let names = schema::names(&store)?;
     let name = |hash| schema::title(&store, hash).or_else(|| names.get(hash)?.first().cloned());
     let mut types: Vec<_> = census.types.iter().collect();

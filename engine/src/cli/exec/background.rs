@@ -21,7 +21,7 @@ use crate::cli::thread::Standing;
 use crate::home::make_private;
 use crate::lock::{ThreadLock, session as session_of};
 use crate::thread::{self, ThreadId};
-use crate::workflow;
+use crate::{spawn, workflow};
 
 /// How long the new process may take to settle; it needs milliseconds.
 const SETTLING: Duration = Duration::from_secs(10);
@@ -138,9 +138,7 @@ fn last_words(log: &Path, from: u64) -> String {
     let new = usize::try_from(from).ok().and_then(|from| bytes.get(from..)).unwrap_or_default();
     let text = String::from_utf8_lossy(new);
     let lines: Vec<&str> = text.lines().collect();
-    let lines = &lines[lines.len().saturating_sub(LAST_WORDS)..];
-    let block: String = lines.iter().map(|line| format!("\n    {line}")).collect();
-    if block.is_empty() { block } else { format!("; its last words:{block}") }
+    spawn::last_words(lines[lines.len().saturating_sub(LAST_WORDS)..].iter().copied())
 }
 
 /// In the new process: leaves the terminal and the session it was started from, and takes over the lock.
