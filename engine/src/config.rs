@@ -4,6 +4,7 @@
 //! programs keep theirs in the same file. Nothing here looks at the environment or starts anything.
 
 mod edit;
+mod file;
 mod keys;
 
 use std::collections::BTreeMap;
@@ -15,11 +16,11 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 pub use self::edit::{Change, Edited, apply, set};
+pub use self::file::checked;
+use self::file::read;
 pub use self::keys::{lookup, masked};
 use crate::nearest;
-use crate::schema;
 use crate::spawn::protocol::AgentCommand;
-use crate::yaml::{self, Document};
 
 /// The agent that needs no configuration.
 pub const BUILTIN: &str = "uwf-builtin";
@@ -201,89 +202,6 @@ fn anchor(agent: &mut AgentCommand, base: &Path) {
 /// The file's value as it is, checked; an empty object when there is no file.
 pub fn value(home: &Path) -> Result<Value, ConfigError> {
     read(&path(home), &shape())
-}
-
-/// The value of any settings file, checked against a schema of its shape, without keys that have no value; an empty
-/// object when there is no file. The problems are told with their place and without values, which may be secrets.
-pub fn checked(file: &Path, shape: &Value) -> Result<Value, ConfigError> {
-    let mut value = read(file, shape)?;
-    prune(&mut value);
-    Ok(value)
-}
-
-/// The file's checked value. That there is no file is told without checking anything: most runs have none of one kind.
-fn read(file: &Path, shape: &Value) -> Result<Value, ConfigError> {
-    match text(file)? {
-        Some(text) => Ok(parse(&text, file, shape)?.value),
-        None => Ok(json!({})),
-    }
-}
-
-fn text(file: &Path) -> Result<Option<String>, ConfigError> {
-    match std::fs::read_to_string(file) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(ConfigError::Io { verb: "read", file: file.to_owned(), source }),
-    }
-}
-
-/// A text without any content is an empty mapping, not null.
-fn parse(text: &str, file: &Path, shape: &Value) -> Result<Document, ConfigError> {
-    let blank = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
-    let document = yaml::parse(if blank { "{}" } else { text }).map_err(|error| {
-        let problem = format!("{}:{}:{}: {}", file.display(), error.line, error.column, error.message);
-        ConfigError::Invalid { problems: vec![problem] }
-    })?;
-    let problems = problems(&document.value, shape);
-    if problems.is_empty() {
-        return Ok(document);
-    }
-    let problems = problems.into_iter().map(|(pointer, problem)| {
-        let mark = document.at(&pointer);
-        format!("{}:{}:{}: {problem}", file.display(), mark.line, mark.column)
-    });
-    Err(ConfigError::Invalid { problems: problems.collect() })
-}
-
-/// Every way in which a value is no configuration: where, as a JSON pointer, and what. Values are not shown: they may be
-/// keys.
-fn problems(value: &Value, shape: &Value) -> Vec<(String, String)> {
-    let mut pruned = value.clone();
-    prune(&mut pruned);
-    let violations = schema::validate(shape, &pruned).expect("a shape is a schema");
-    let problem = |violation: schema::Violation| {
-        let key = violation.path.trim_start_matches('/').replace('/', ".");
-        let key = if key.is_empty() { "the file".to_owned() } else { format!("`{key}`") };
-        let what = match (violation.expected.as_deref().map(|rule| rule.trim_matches('"')), &violation.got) {
-            // The words of this one are names only.
-            _ if violation.message.starts_with("unexpected ") => violation.message,
-            (Some(rule), Some(got)) => format!("expected {rule}, got {}", kind(got)),
-            (Some(missing), None) => format!("`{missing}` is missing"),
-            (None, _) => "not valid".to_owned(),
-        };
-        (violation.path, format!("{key}: {what}"))
-    };
-    violations.into_iter().map(problem).collect()
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(text) if text.is_empty() => "an empty string",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
-}
-
-/// Null means absent throughout.
-fn prune(value: &mut Value) {
-    if let Value::Object(fields) = value {
-        fields.retain(|_, value| !value.is_null());
-        fields.values_mut().for_each(prune);
-    }
 }
 
 /// The shape of the keys that are ours.

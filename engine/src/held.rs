@@ -11,7 +11,6 @@
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use serde_json::Value;
 
@@ -63,7 +62,7 @@ pub fn held(store: &Store, home: &Path) -> Result<Collect, HeldError> {
             _ => {}
         }
     }
-    Ok(Collect { roots, findings, since: oldest_run(home)?, ..Collect::default() })
+    Ok(Collect { roots, findings, since: lock::oldest_run(home), ..Collect::default() })
 }
 
 /// Removes what the runs of a thread left that was taken off the list: their journals, and the outputs beside them.
@@ -89,26 +88,6 @@ fn named_in(journal: &Path, store: &Store, found: &mut Vec<Hash>) -> io::Result<
         return Ok(());
     }
     hashes_in(first.as_slice().chain(reader), found)
-}
-
-/// When the oldest run began that holds a lock now.
-fn oldest_run(home: &Path) -> Result<Option<u64>, HeldError> {
-    let locks = files(&home.join("running"), "lock")?;
-    let running = locks.into_iter().filter(|path| {
-        let thread = path.file_stem().and_then(|stem| stem.to_str()?.parse::<ThreadId>().ok());
-        thread.is_some_and(|thread| lock::running(home, &thread).is_running())
-    });
-    Ok(running.map(|lock| begun(&lock)).min())
-}
-
-/// What the marker beside the lock says; else when the lock was made.
-fn begun(lock: &Path) -> u64 {
-    let marker = fs::read(lock.with_extension("json")).unwrap_or_default();
-    let marker: Option<Value> = serde_json::from_slice(&marker).ok();
-    marker.and_then(|marker| marker.get("startedAt")?.as_u64()).unwrap_or_else(|| {
-        let made = fs::metadata(lock).and_then(|metadata| metadata.modified()).unwrap_or(UNIX_EPOCH);
-        made.duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(0))
-    })
 }
 
 /// The files with this extension in a directory and those below it; none if there is no such directory.
@@ -152,6 +131,8 @@ fn hashes_in(file: impl Read, found: &mut Vec<Hash>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use serde_json::json;
 
     use super::*;
@@ -242,7 +223,7 @@ mod tests {
         // Without a marker it is the time of the lock.
         fs::remove_file(home.join("running").join(format!("{b}.json"))).unwrap();
         let lock = File::open(home.join("running").join(format!("{b}.lock"))).unwrap();
-        lock.set_modified(UNIX_EPOCH + std::time::Duration::from_millis(4000)).unwrap();
+        lock.set_modified(UNIX_EPOCH + Duration::from_millis(4000)).unwrap();
         assert_eq!(held(&store, &home).unwrap().since, Some(4000));
     }
 }

@@ -14,7 +14,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use thiserror::Error;
 
@@ -232,6 +232,20 @@ pub fn all_running(home: &Path) -> BTreeSet<ThreadId> {
     let entries = fs::read_dir(directory(home)).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".lock")?.parse().ok());
     named.filter(|thread| running(home, thread).is_running()).collect()
+}
+
+/// When the oldest run began that holds a lock now, in milliseconds since the epoch: what its marker says, else when the
+/// lock was made.
+pub fn oldest_run(home: &Path) -> Option<u64> {
+    let begun = |thread: &ThreadId| {
+        let paths = Paths::of(home, thread);
+        holder::started_at(&paths.marker).unwrap_or_else(|| {
+            let made =
+                fs::metadata(&paths.lock).and_then(|metadata| metadata.modified()).unwrap_or(UNIX_EPOCH);
+            made.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+        })
+    };
+    all_running(home).iter().map(begun).min()
 }
 
 fn take(paths: &Paths, thread: &ThreadId) -> Result<File, LockError> {

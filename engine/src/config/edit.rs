@@ -11,7 +11,8 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 
-use super::{ConfigError, keys, parse, path, problems, read, shape, text};
+use super::file::{parse, problems, read, text};
+use super::{ConfigError, keys, path, shape};
 use crate::emit;
 use crate::home::make_private;
 use crate::link;

@@ -14,6 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What a marker file holds; the first four fields are the format's, the others are ours.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,6 +37,12 @@ impl Marker {
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
         link::replace(path, &serde_json::to_vec(self)?)
     }
+}
+
+/// When the run began that a marker tells of, whoever wrote it.
+pub(super) fn started_at(marker: &Path) -> Option<u64> {
+    let marker: Value = serde_json::from_slice(&fs::read(marker).ok()?).ok()?;
+    marker.get("startedAt")?.as_u64()
 }
 
 /// A living process that runs steps of a thread. It stays the same process however long this value is kept.
