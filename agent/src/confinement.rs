@@ -8,12 +8,12 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use uwf_engine::home::make_private;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use thiserror::Error;
+use uwf_engine::home::make_private;
 use uwf_engine::{Env, Homes};
 use uwf_tools::sandbox::{self, Level, Policy, ProcessLimits, Sandbox, SandboxError};
 
@@ -178,7 +178,7 @@ impl Confinement {
         Ok(Confinement { sandbox: Arc::new(sandbox), _temporary: temporary })
     }
 
-    /// Makes the sandbox ready and closes in this process. Only while it has a single thread.
+    /// Makes the sandbox ready and closes in this process. Only while it has no thread of its own.
     ///
     /// # Errors
     /// See [`ConfinementError`].

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use uwf_engine::home::make_private;
 use uwf_engine::{AdapterOutput, Hash};
 use uwf_tools::Seen;
 use uwf_tools::sandbox::Enforced;
@@ -27,7 +28,6 @@ pub(crate) use self::name::Name;
 pub(crate) use self::read::Unreadable;
 use crate::provider::message::{Message, TokenUsage, ToolDeclaration};
 use crate::record::Failure;
-use uwf_engine::home::make_private;
 
 /// The version of the format; another version is not continued.
 pub(crate) const VERSION: u32 = 2;

@@ -46,6 +46,19 @@ fn nothing_configured_says_what_to_do() {
 }
 
 #[test]
+fn a_default_that_names_no_model_is_told_by_its_setting() {
+    let config = CONFIG.replace("defaultModel: small", "defaultModel: smal");
+    let error = Home::new(&[("config.yaml", &config)]).load(Flags::default(), &[]).unwrap_err();
+    assert!(error.to_string().starts_with("config.yaml: defaultModel: there is no model smal,"), "{error}");
+    assert!(error.hint().unwrap().contains("config set models"));
+    // Where it does name one, and the other file asks for an endpoint without a model, that is not its fault.
+    let files =
+        [("config.yaml", CONFIG), ("agents/builtin.yaml", "provider: { baseUrl: https://a.example/v1 }\n")];
+    let error = Home::new(&files).load(Flags::default(), &[]).unwrap_err();
+    assert!(matches!(error, SettingsError::NoModel), "{error}");
+}
+
+#[test]
 fn a_mock_needs_nothing_else() {
     let flags = Flags { mock: Some("script.yaml".into()), ..Flags::default() };
     let settings = Home::new(&[]).load(flags, &[]).unwrap();

@@ -241,8 +241,8 @@ impl<'a> Turn<'a> {
         self.log(Event::of_visit(&visit.role, &ran));
         let (played, outcome) = ran?;
         if let Outcome::Failed(message) = outcome {
-            // An agent may have listed it itself.
-            thread::record_failure(self.engine.store, &self.thread, &visit.role, &played.hash)?;
+            // An agent may have listed it itself. That the list is damaged is no reason to keep silent about the failure.
+            thread::record_failure(self.engine.store, &self.thread, &visit.role, &played.hash).ok();
             let idle = self.head.status == Status::Idle;
             let next = || thread::next(self.engine.store, &self.workflow, &self.head).ok().and_then(player);
             return Ok(StepReport {
@@ -261,9 +261,24 @@ impl<'a> Turn<'a> {
             (_, Ok(route)) => (self.settled(&route, Some(&step)), player(route), None),
         };
         self.advance(&hash, &status)?;
-        // What stays for now is listed until the next success.
-        thread::clear_failures(self.engine.store, &self.thread, &visit.role).ok();
+        self.forget_failures(&played.step);
         Ok(StepReport { current_role, obstacle, played: Some(played), ..self.report(hash, status) })
+    }
+
+    /// The failed attempts before a success are listed no longer. One that came after it, when a reply is given again,
+    /// and that it does not link, stays with the others until the next success; so does a list that cannot be read.
+    fn forget_failures(&self, success: &StepNode) {
+        let (store, role) = (self.engine.store, success.role.as_str());
+        let linked = success.previous_attempts.as_deref().unwrap_or_default();
+        let came_before = |hash: &Hash| {
+            let attempt = thread::step_node(store, hash);
+            linked.contains(hash)
+                || attempt.is_ok_and(|attempt| attempt.started_at_ms <= success.started_at_ms)
+        };
+        let attempts = thread::failed_attempts(store, &self.thread, role).unwrap_or_default();
+        if !attempts.is_empty() && attempts.iter().all(came_before) {
+            thread::clear_failures(store, &self.thread, role).ok();
+        }
     }
 
     /// Where the graph leads from a step that is about to become the head.

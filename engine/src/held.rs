@@ -62,7 +62,9 @@ pub fn held(store: &Store, home: &Path) -> Result<Collect, HeldError> {
             _ => {}
         }
     }
-    Ok(Collect { roots, findings, since: lock::oldest_run(home), ..Collect::default() })
+    let since = lock::oldest_run(home);
+    let since = since.map_err(|source| HeldError::Io { path: home.join("running"), source })?;
+    Ok(Collect { roots, findings, since, ..Collect::default() })
 }
 
 /// Removes what the runs of a thread left that was taken off the list: their journals, and the outputs beside them.

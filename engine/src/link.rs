@@ -22,7 +22,7 @@ pub(crate) fn target(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Writes a small file by rename, so that a reader never sees half of it.
+/// Writes a small file of ours, which nobody links, by rename: a reader never sees half of it.
 pub(crate) fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut temp = NamedTempFile::new_in(file.parent().unwrap_or(Path::new(".")))?;
     temp.write_all(bytes)?;

@@ -228,15 +228,25 @@ pub fn running(home: &Path, thread: &ThreadId) -> Running {
 }
 
 /// The threads whose steps run just now: one look at the directory, and one at each lock in it.
-pub fn all_running(home: &Path) -> BTreeSet<ThreadId> {
-    let entries = fs::read_dir(directory(home)).into_iter().flatten().flatten();
-    let named = entries.filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".lock")?.parse().ok());
-    named.filter(|thread| running(home, thread).is_running()).collect()
+///
+/// # Errors
+/// When the directory of the locks is there and cannot be read.
+pub fn all_running(home: &Path) -> io::Result<BTreeSet<ThreadId>> {
+    let entries = match fs::read_dir(directory(home)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        entries => entries?.collect::<io::Result<Vec<_>>>()?,
+    };
+    let named =
+        entries.iter().filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".lock")?.parse().ok());
+    Ok(named.filter(|thread| running(home, thread).is_running()).collect())
 }
 
 /// When the oldest run began that holds a lock now, in milliseconds since the epoch: what its marker says, else when the
 /// lock was made.
-pub fn oldest_run(home: &Path) -> Option<u64> {
+///
+/// # Errors
+/// As [`all_running`].
+pub fn oldest_run(home: &Path) -> io::Result<Option<u64>> {
     let begun = |thread: &ThreadId| {
         let paths = Paths::of(home, thread);
         holder::started_at(&paths.marker).unwrap_or_else(|| {
@@ -245,7 +255,7 @@ pub fn oldest_run(home: &Path) -> Option<u64> {
             made.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
         })
     };
-    all_running(home).iter().map(begun).min()
+    Ok(all_running(home)?.iter().map(begun).min())
 }
 
 fn take(paths: &Paths, thread: &ThreadId) -> Result<File, LockError> {

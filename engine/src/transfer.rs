@@ -277,7 +277,9 @@ impl Lines<'_> {
         }
         let header: Header = serde_json::from_str(&self.text).map_err(|error| {
             why(match error.is_data() {
-                true => format!("its first line is not `{{\"format\": {FORMAT:?}, …}}`"),
+                true => {
+                    format!("its first line is not `{{\"format\": {FORMAT:?}, …}}` as it must be: {error}")
+                }
                 false => format!("its first line is no JSON: {error}"),
             })
         })?;

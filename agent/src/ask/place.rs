@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use uwf_engine::home::make_private;
 use uwf_engine::{Clock, ThreadId};
 
 use super::recorded::{before, is_something};
@@ -18,7 +19,6 @@ use super::{AskError, Question, ROLE};
 use crate::journal::{self, Entry, Journal, Name};
 use crate::provider::message::{Message, ToolDeclaration};
 use crate::role_run::Site;
-use uwf_engine::home::make_private;
 
 /// The file that says whose fork a directory is.
 const FORK: &str = "fork.json";

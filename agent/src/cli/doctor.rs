@@ -154,7 +154,8 @@ fn text(report: &Value) -> String {
     }
     let config = &report["config"];
     if let Some(error) = config["error"].as_str() {
-        say(false, format!("config: {error}; {}", word(&config["hint"])));
+        let hint = config["hint"].as_str().map(|hint| format!("; {hint}")).unwrap_or_default();
+        say(false, format!("config: {error}{hint}"));
     } else if config["connected"] == false {
         lines.push(format!("  no model is configured: {}", word(&config["hint"])));
     }

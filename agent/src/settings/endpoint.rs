@@ -82,9 +82,12 @@ pub(super) fn endpoint(
 
 /// Nothing says which model, or what says it names none.
 fn no_model(config: &Config) -> SettingsError {
+    let provider_of = |alias: &String| config.providers.get(&config.models.get(alias)?.provider);
     match default_model(config) {
-        Some((key, alias)) => SettingsError::NoSuchModel { key, alias: alias.clone() },
-        None => SettingsError::NoModel,
+        Some((key, alias)) if provider_of(alias).is_none() => {
+            SettingsError::NoSuchModel { key, alias: alias.clone() }
+        }
+        _ => SettingsError::NoModel,
     }
 }
 

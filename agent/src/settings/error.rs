@@ -60,6 +60,9 @@ impl SettingsError {
                 "connect one with `uwf setup`, pass --base-url and --model, \
                  or use --mock FILE to run without a model",
             ),
+            SettingsError::NoSuchModel { .. } => Some(
+                "define it: `uwf config set models.ALIAS '{ provider: NAME, name: MODEL }'`, or change the setting",
+            ),
             SettingsError::NoPrice { .. } => Some(
                 "write it into $UWF_HOME/agents/builtin.yaml, in USD per million tokens: \
                  prices: { MODEL: { input: 0.25, output: 2, cachedInput: 0.025 } }",

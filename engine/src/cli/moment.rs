@@ -25,7 +25,8 @@ pub(super) fn moment(text: &str, now_ms: u64) -> Result<u64, Failure> {
 
 /// A time without its offset from UTC, and that in milliseconds: `T08:00:00+01:00`.
 fn without_offset(text: &str) -> (&str, i64) {
-    let split = text.rsplit_once(['+', '-']).filter(|(time, _)| time.contains('T'));
+    let split =
+        text.rsplit_once(['+', '-']).filter(|(time, _)| time.contains('T') && !time.ends_with(['Z', 'z']));
     let Some((time, (hours, minutes))) =
         split.and_then(|(time, offset)| Some((time, offset.split_once(':')?)))
     else {
@@ -56,9 +57,15 @@ mod tests {
         for same in ["2026-11-22T05:49:00Z", "2026-11-22T14:49:00+09:00", "2026-11-22T00:19:00-05:30"] {
             assert_eq!(at(same), 1_795_326_540_000, "{same}");
         }
-        for not_one in
-            ["soon", "", "2026-11-22T05:49:00+9:00", "2026-11-22T05:49:00+24:00", "2026-13-01", "+01:00"]
-        {
+        for not_one in [
+            "soon",
+            "",
+            "2026-11-22T05:49:00+9:00",
+            "2026-11-22T05:49:00+24:00",
+            "2026-13-01",
+            "+01:00",
+            "2026-11-22T05:49:00Z+01:00",
+        ] {
             assert_eq!(moment(not_one, 0).unwrap_err().exit(), USAGE, "{not_one}");
         }
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::args::{Format, Step};
 use super::failure::{Failure, OK};
 use super::thread::{fork_at, id};
-use super::{Session, hash, narrate, render};
+use super::{Session, Ui, hash, narrate, render};
 use crate::emit;
 use crate::parallel;
 use crate::store::{Hash, Store};
@@ -39,7 +39,7 @@ pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failur
     let entries: Result<Vec<Value>, Failure> =
         parallel::map(&links, |link| with_attempts(&store, link)).into_iter().collect();
     let entries = entries?;
-    let failed = failed_since(&store, &thread)?;
+    let failed = failed_since(&store, &thread, &mut session.ui)?;
     let rows = || -> Vec<_> {
         let done = links.iter().zip(&entries).enumerate();
         let done = done.map(|(at, (link, entry))| cells((at + 1).to_string(), link, entry));
@@ -73,14 +73,25 @@ fn with_attempts(store: &Store, link: &Link) -> Result<Value, Failure> {
     Ok(listed)
 }
 
-/// The attempts of roles that have not succeeded since, role by role: no step links them yet.
-fn failed_since(store: &Store, thread: &ThreadId) -> Result<Vec<(Link, Value)>, Failure> {
+/// The attempts of roles that have not succeeded since, role by role: no step links them yet. What cannot be read is told
+/// of and hides nothing else.
+fn failed_since(store: &Store, thread: &ThreadId, ui: &mut Ui<'_>) -> Result<Vec<(Link, Value)>, Failure> {
     let mut failed = Vec::new();
     for attempts in thread::all_failures(store, Some(thread))? {
-        for hash in attempts.steps? {
-            let link = thread::link(store, &hash)?;
-            let listed = entry(store, &link)?;
-            failed.push((link, listed));
+        let listed = attempts.steps.map_err(Failure::from).and_then(|steps| {
+            let read = |hash: &Hash| {
+                let link = thread::link(store, hash)?;
+                let listed = entry(store, &link)?;
+                Ok((link, listed))
+            };
+            steps.iter().map(read).collect::<Result<Vec<_>, Failure>>()
+        });
+        match listed {
+            Ok(listed) => failed.extend(listed),
+            Err(error) => {
+                let list = attempts.variable.name;
+                ui.warn(&format!("the failed attempts in {list} cannot be read: {}", error.message()));
+            }
         }
     }
     Ok(failed)

@@ -148,9 +148,17 @@ impl Standing {
         }
     }
 
-    /// The same with what runs just now.
+    /// The same with what runs just now: that it failed before is not how it stands.
     pub(super) fn running(self, running: &Running) -> Standing {
-        Standing { running: running.is_running(), background: running.background(), ..self }
+        match running.is_running() {
+            true => self.while_running(running.background()),
+            false => self,
+        }
+    }
+
+    /// The same for a thread that runs.
+    pub(super) fn while_running(self, background: Option<bool>) -> Standing {
+        Standing { running: true, background, error: None, hint: None, ..self }
     }
 
     /// The status as people see it: a step that runs just now is no stored state.
@@ -223,6 +231,9 @@ fn standing_text(standing: &Standing, workflow: &str, task: &str) -> String {
     if let Status::Suspended { role, message } = &standing.status {
         lines.push(("asked by", role.clone()));
         lines.push(("question", message.clone()));
+    }
+    if let Some(error) = &standing.error {
+        lines.push(("failed", error.clone()));
     }
     if let Some(hint) = &standing.hint {
         lines.push(("hint", hint.clone()));

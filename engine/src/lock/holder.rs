@@ -3,7 +3,6 @@
 //! Apart because a number is no process: pids are used again, also after a reboot. A marker counts only while a process
 //! of that number runs *and* began when the marker says. Nothing here looks at the lock itself.
 
-use crate::link;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,6 +14,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::link;
 
 /// What a marker file holds; the first four fields are the format's, the others are ours.
 #[derive(Clone, Debug, Serialize, Deserialize)]

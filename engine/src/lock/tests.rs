@@ -124,7 +124,7 @@ fn a_marker_without_a_lock_says_nothing() {
     fs::write(&marker, kept).unwrap();
     assert!(!running(home.path(), &thread).is_running());
     assert!(!stop(home.path(), &thread).unwrap());
-    assert!(all_running(home.path()).is_empty());
+    assert!(all_running(home.path()).unwrap().is_empty());
     assert!(bystander.try_wait().unwrap().is_none(), "nobody signalled it");
     bystander.kill().unwrap();
     bystander.wait().unwrap();
@@ -136,7 +136,7 @@ fn stop_waits_until_the_process_is_gone() {
     let thread = ThreadId::new(1);
     let mut holder = sleeper();
     let (held, _) = told(home.path(), &thread, holder.id(), process_start(holder.id()));
-    assert_eq!(all_running(home.path()), BTreeSet::from([thread]));
+    assert_eq!(all_running(home.path()).unwrap(), BTreeSet::from([thread]));
     assert!(stop(home.path(), &thread).unwrap());
     assert!(holder.try_wait().unwrap().is_some(), "it is over when stop returns");
     drop(held);

@@ -3,10 +3,10 @@
 //! The two differ: `prefixItems` and formats of others are stored, since stores hold schemas of other programs, but
 //! refused at validation, since nobody would enforce them. Never looks at a payload.
 
-use crate::yaml::escape;
 use serde_json::{Map, Value};
 
 use super::violation::shown;
+use crate::yaml::escape;
 
 /// The one format: a string that is the hash of a node, and so an edge of the graph.
 pub(super) const OCAS_REF: &str = "ocas_ref";

@@ -177,9 +177,9 @@ fn database_hint(error: &ffi::Error, path: &Path) -> Option<String> {
     match error.code {
         ErrorCode::DiskFull => Some(free_space(path)),
         _ if error.extended_code == ffi::SQLITE_IOERR_SHMSIZE => Some(free_space(path)),
-        ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
-            Some(make_writable(path))
-        }
+        // One that could not be opened for writing is read as it is, so this may be told of a full disk, too.
+        ErrorCode::ReadOnly => Some(format!("{}; its file system must have space", make_writable(path))),
+        ErrorCode::CannotOpen | ErrorCode::PermissionDenied => Some(make_writable(path)),
         ErrorCode::DatabaseBusy => Some("another program has kept the database locked; try again".to_owned()),
         _ => None,
     }

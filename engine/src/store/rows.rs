@@ -63,10 +63,12 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// The database without locks and without a log, to be read alone: on a file system that is read-only or full it cannot
-/// have either. Only where nothing is in a log, which may hold what came last.
+/// have either. Only where nothing is in a log, which may hold what came last, nor in the journal of a program that was cut
+/// off while it wrote.
 fn as_it_is(path: &Path) -> rusqlite::Result<Connection> {
     let refused = || rusqlite::Error::InvalidPath(path.to_owned());
-    if !path.is_file() || log(path).is_ok_and(|log| log.is_file() && log.len() > 0) {
+    let holds = |suffix| beside(path, suffix).is_ok_and(|file| file.is_file() && file.len() > 0);
+    if !path.is_file() || holds("-wal") || holds("-journal") {
         return Err(refused());
     }
     let name = path.to_str().ok_or_else(refused)?;
@@ -92,14 +94,14 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn has_long_log(path: &Path) -> bool {
-    log(path).is_ok_and(|log| log.len() >= LONG_LOG)
+    beside(path, "-wal").is_ok_and(|log| log.len() >= LONG_LOG)
 }
 
-/// The file of the log.
-fn log(path: &Path) -> io::Result<fs::Metadata> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    fs::metadata(log)
+/// A file that SQLite keeps beside the database.
+fn beside(path: &Path, suffix: &str) -> io::Result<fs::Metadata> {
+    let mut file = path.as_os_str().to_owned();
+    file.push(suffix);
+    fs::metadata(file)
 }
 
 /// Switching a new database to WAL can fail with "busy" at once when two programs do it: SQLite does not wait there.

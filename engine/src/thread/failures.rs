@@ -29,13 +29,9 @@ pub fn record_failure(store: &Store, thread: &ThreadId, role: &str, step: &Hash)
     }
 }
 
-/// Forgets the failed steps of a role, because it has succeeded. Writes nothing where there are none.
+/// Forgets the failed steps of a role, because it has succeeded.
 pub fn clear_failures(store: &Store, thread: &ThreadId, role: &str) -> Result<(), ThreadError> {
-    let name = variable(thread, role);
-    if store.vars().get(&name)?.is_some() {
-        store.vars().apply(&[VarChange::Remove { name }])?;
-    }
-    Ok(())
+    Ok(store.vars().apply(&[VarChange::Remove { name: variable(thread, role) }])?)
 }
 
 /// What failed of one role of one thread.

@@ -34,7 +34,7 @@ fn config() -> Vec<Case> {
         agent(RUN, 1, &["config.yaml:1:9"]).file("home/.uwf/config.yaml", "models: 5\n"),
         agent(RUN, 1, &["no model is configured", "uwf setup"])
             .file("home/.uwf/config.yaml", "models: { m: { provider: p, name: x } }\n"),
-        agent(RUN, 1, &["no model is configured"])
+        agent(RUN, 1, &["defaultModel: there is no model m, or it has no provider", "hint: "])
             .file("home/.uwf/config.yaml", "models: { m: { provider: ghost, name: x } }\ndefaultModel: m\n"),
         agent(RUN, 1, &["NOT_SET_HERE"]).file(
             "home/.uwf/config.yaml",

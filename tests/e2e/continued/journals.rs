@@ -277,3 +277,14 @@ fn what_cannot_be_recorded_is_recorded_by_the_next_run() {
     assert_eq!(work.asked().values().copied().collect::<Vec<_>>(), [1, 1], "nothing is asked again");
     work.site.verify();
 }
+
+#[test]
+fn a_thread_that_is_removed_leaves_none() {
+    let work = Work::new(&one_command());
+    cut_off(&work);
+    assert_eq!(work.journals().len(), 1);
+    work.site.uwf(&["thread", "rm", &work.thread]).ok();
+    let sessions = work.site.home().join(".uwf/sessions");
+    assert_eq!(fs::read_dir(sessions).unwrap().count(), 0, "nor the outputs beside them");
+    work.run().fails(1, &[work.thread.as_str()]);
+}

@@ -13,7 +13,7 @@
 //! | other sockets, ptrace, io_uring, kernel interfaces | `seccomp` |
 //! | capabilities, limits, inherited handles | `child`, between fork and exec |
 //!
-//! The order for an agent: `prepare` (it needs /proc), then `confine_self` (before any thread), then run.
+//! The order for an agent: `prepare` (it needs /proc), then `confine_self` (before any thread of its own), then run.
 
 mod advice;
 mod child;

@@ -118,19 +118,39 @@ fn whole(body: &[u8], secrets: &Secrets) -> Result<Bytes, Fault> {
 pub(super) enum BodyEnd {
     Clean,
     Broken(String),
+    /// It goes on behind so many bytes.
+    Oversized(usize),
 }
 
 const BODY_END: &str = "{\"x-uwf-body-end\":";
 
 impl BodyEnd {
-    fn event(reason: Option<&str>) -> String {
-        format!("data: {BODY_END}{}}}\n\n", json!(reason))
+    fn of(fault: &Fault) -> BodyEnd {
+        match fault {
+            Fault::Oversized { limit } => BodyEnd::Oversized(*limit),
+            fault => BodyEnd::Broken(fault.to_string()),
+        }
+    }
+
+    fn event(&self) -> String {
+        let told = match self {
+            BodyEnd::Clean => Value::Null,
+            BodyEnd::Broken(reason) => json!(reason),
+            BodyEnd::Oversized(limit) => json!(limit),
+        };
+        format!("data: {BODY_END}{told}}}\n\n")
     }
 
     /// The end, if the event is one.
     pub(super) fn read(event: &str) -> Option<BodyEnd> {
-        let reason = event.strip_prefix(BODY_END)?.strip_suffix('}')?;
-        Some(serde_json::from_str(reason).map_or(BodyEnd::Clean, BodyEnd::Broken))
+        let told = event.strip_prefix(BODY_END)?.strip_suffix('}')?;
+        Some(match serde_json::from_str(told) {
+            Ok(Value::String(reason)) => BodyEnd::Broken(reason),
+            Ok(Value::Number(limit)) => {
+                BodyEnd::Oversized(limit.as_u64().and_then(|limit| limit.try_into().ok()).unwrap_or_default())
+            }
+            _ => BodyEnd::Clean,
+        })
     }
 }
 
@@ -151,8 +171,8 @@ fn whole_events(
         };
         Some(match piece {
             Ok(Some(bytes)) => (cutter.push(&bytes), Some((body, cutter, left - bytes.len()))),
-            Ok(None) => (vec![cutter.finish(None)], None),
-            Err(fault) => (vec![cutter.finish(Some(&fault.to_string()))], None),
+            Ok(None) => (vec![cutter.finish(&BodyEnd::Clean)], None),
+            Err(fault) => (vec![cutter.finish(&BodyEnd::of(&fault))], None),
         })
     });
     events.flat_map(|events| stream::iter(events.into_iter().map(Ok)))
@@ -204,11 +224,11 @@ impl Cutter {
         None
     }
 
-    /// What is left, which is half an event, or whole but for its blank line; and the end, with the reason of a break.
-    fn finish(mut self, reason: Option<&str>) -> Bytes {
+    /// What is left, which is half an event, or whole but for its blank line; and the end.
+    fn finish(mut self, end: &BodyEnd) -> Bytes {
         let held = std::mem::take(&mut self.held);
         let whole = self.line(String::from_utf8_lossy(&held).trim_end_matches('\r')).unwrap_or_default();
-        Bytes::from([&whole, self.event.as_bytes(), b"\n", BodyEnd::event(reason).as_bytes()].concat())
+        Bytes::from([&whole, self.event.as_bytes(), b"\n", end.event().as_bytes()].concat())
     }
 }
 
@@ -230,7 +250,7 @@ mod tests {
     fn cut(pieces: &[&[u8]]) -> Vec<String> {
         let mut cutter = Cutter::default();
         let mut events: Vec<Bytes> = pieces.iter().flat_map(|piece| cutter.push(piece)).collect();
-        events.push(cutter.finish(None));
+        events.push(cutter.finish(&BodyEnd::Clean));
         events.iter().map(|event| String::from_utf8(event.to_vec()).unwrap()).collect()
     }
 
@@ -277,7 +297,7 @@ mod tests {
         let pieces = std::iter::repeat_n("data: x\n\n", 3).map(|piece| Ok(Bytes::from(piece)));
         let events = whole_events(stream::iter(pieces).boxed(), Duration::from_secs(1), 20);
         let events: Vec<Bytes> = events.map(Result::unwrap).collect().await;
-        let end = "data: {\"x-uwf-body-end\":\"the reply is longer than 20 bytes\"}\n\n";
+        let end = "data: {\"x-uwf-body-end\":20}\n\n";
         assert_eq!(events[..2], ["data: x\n\n", "data: x\n\n"]);
         assert_eq!((events.len(), events[2].trim_ascii_start()), (3, end.as_bytes()));
     }
@@ -312,12 +332,11 @@ mod tests {
 
     #[test]
     fn the_end_is_an_event_of_its_own() {
-        let event = |reason| {
-            let event = BodyEnd::event(reason);
-            BodyEnd::read(event.trim_end().strip_prefix("data: ").unwrap())
-        };
-        assert_eq!(event(None), Some(BodyEnd::Clean));
-        assert_eq!(event(Some("a \"b\"\n")), Some(BodyEnd::Broken("a \"b\"\n".to_owned())));
+        for end in [BodyEnd::Clean, BodyEnd::Broken("a \"b\"\n".to_owned()), BodyEnd::Oversized(STREAM_LIMIT)]
+        {
+            let event = end.event();
+            assert_eq!(BodyEnd::read(event.trim_end().strip_prefix("data: ").unwrap()), Some(end));
+        }
         assert_eq!(BodyEnd::read("{\"choices\":[]}"), None);
     }
 }

@@ -39,6 +39,8 @@ pub(super) async fn read(
             Ok(event) => match BodyEnd::read(event.get()) {
                 Some(BodyEnd::Clean) => end = End::Body,
                 Some(BodyEnd::Broken(reason)) => end = End::Broken(reason),
+                // Another try would be as long.
+                Some(BodyEnd::Oversized(limit)) => return Err(Fault::Oversized { limit }),
                 None => assembly.push(event.get(), secrets, progress)?,
             },
             Err(OpenAIError::JSONDeserialize(_, text)) => match text.trim() {

@@ -50,11 +50,8 @@ pub(super) fn launch(
     lock.destine(pid, &start.workflow, store.now())?;
     wait_until_settled(&mut child, || last_words(&log, said))?;
     lock.hand_over();
-    let standing = Standing {
-        running: true,
-        background: Some(true),
-        ..Standing::now(store, (thread, &head), (start.workflow, &workflow))
-    };
+    let standing =
+        Standing::now(store, (thread, &head), (start.workflow, &workflow)).while_running(Some(true));
     session.ui.result(&standing.json(), || format!("running in process {pid}\n"))?;
     session.ui.note(&format!("its words go to {}; end it with `uwf thread stop {thread}`", log.display()));
     Ok(OK)

@@ -91,6 +91,8 @@ fn a_failed_step_exits_3_and_stops_the_run() {
     let shown = place.uwf(&["thread", "show", thread.as_str()]).json();
     assert_eq!((&shown["status"], &shown["error"]), (&json!("idle"), &json!("no fence")));
     assert!(shown["hint"].as_str().unwrap().contains(failed.as_str()));
+    let text = place.uwf(&["thread", "show", thread.as_str(), "--format", "text"]).out;
+    assert!(text.contains("failed     no fence\n"), "{text}");
     let listed = place.uwf(&["step", "list", thread.as_str()]).json();
     assert_eq!(
         (listed["steps"].as_array().unwrap().len(), &listed["failed"][0]["hash"]),

@@ -51,7 +51,7 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
     let wanted = wanted(which, session.terminals.out && session.ui.format == Format::Text);
     let after = which.after.as_deref().map(|text| moment(text, store.now())).transpose()?;
     let before = which.before.as_deref().map(|text| moment(text, store.now())).transpose()?;
-    let running = lock::all_running(&homes.uwf);
+    let running = lock::all_running(&homes.uwf).unwrap_or_default();
     let mut page = Vec::new();
     let (mut left_out, take) = (0, which.take.unwrap_or(usize::MAX));
     for entry in thread::entries(&store) {

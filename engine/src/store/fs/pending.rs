@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 
 use tempfile::TempPath;
 
@@ -15,6 +17,9 @@ use super::{Disk, YOUNG, io_error, touch};
 use crate::store::error::StoreError;
 use crate::store::hash::Hash;
 use crate::store::node::{self, Encoded, Node};
+
+/// After so many files the disk is put to work on them, so that less is left to be waited for in the end.
+const MANY: usize = 1 << 14;
 
 /// See the module.
 pub(in crate::store) struct Pending<'d> {
@@ -25,6 +30,8 @@ pub(in crate::store) struct Pending<'d> {
     alone: Option<File>,
     /// When the files were made young last, in milliseconds since the epoch.
     fresh: u64,
+    /// The disk at work on the files so far.
+    flushing: Option<JoinHandle<io::Result<()>>>,
 }
 
 struct New {
@@ -35,7 +42,7 @@ struct New {
 
 impl Pending<'_> {
     pub(super) fn on(disk: &Disk) -> Pending<'_> {
-        Pending { disk, seen: HashSet::new(), new: Vec::new(), alone: None, fresh: 0 }
+        Pending { disk, seen: HashSet::new(), new: Vec::new(), alone: None, fresh: 0, flushing: None }
     }
 
     /// Adds a node unless it is there already, in the store or here. `timestamp` is for a new one, `now` is the time.
@@ -52,7 +59,25 @@ impl Pending<'_> {
         let (opened, file) = self.disk.write_temp(&node.to_bytes(timestamp))?;
         self.alone = self.new.is_empty().then_some(opened);
         self.new.push(New { hash: node.hash, type_: node.type_, file });
+        if self.new.len().is_multiple_of(MANY) {
+            self.flush()?;
+        }
         Ok(())
+    }
+
+    /// Has the files so far written while more are made. What goes wrong there is told by the next flush or the commit:
+    /// the kernel tells it once.
+    fn flush(&mut self) -> Result<(), StoreError> {
+        self.flushed()?;
+        let directory = Arc::clone(&self.disk.open);
+        self.flushing = Some(thread::spawn(move || Ok(rustix::fs::syncfs(&directory)?)));
+        Ok(())
+    }
+
+    fn flushed(&mut self) -> Result<(), StoreError> {
+        let done = self.flushing.take().map_or(Ok(Ok(())), JoinHandle::join);
+        let done = done.unwrap_or_else(|_| Err(io::Error::other("the thread that waits for it panicked")));
+        done.map_err(io_error("sync", &self.disk.nodes))
     }
 
     /// Keeps the files of one who takes long from being swept as those of a killed one.
@@ -82,7 +107,8 @@ impl Pending<'_> {
 
     /// Makes all of them durable, in the order they were added: a crash between two renames never leaves a node
     /// without what it refers to.
-    pub(in crate::store) fn commit(self) -> Result<(), StoreError> {
+    pub(in crate::store) fn commit(mut self) -> Result<(), StoreError> {
+        self.flushed()?;
         let Pending { disk, new, alone, .. } = self;
         if new.is_empty() {
             return Ok(());
