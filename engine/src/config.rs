@@ -19,6 +19,7 @@ pub use self::edit::{Change, Edited, apply, set};
 pub use self::file::checked;
 use self::file::read;
 pub use self::keys::{lookup, masked};
+use crate::home::disk_hint;
 use crate::nearest;
 use crate::spawn::protocol::AgentCommand;
 
@@ -159,9 +160,8 @@ impl ConfigError {
             ConfigError::BadCommand { .. } => {
                 Some("name a program, as in --agent \"my-agent --fast\"".to_owned())
             }
-            ConfigError::Io { .. } => {
-                Some("UWF_HOME names the directory; `uwf doctor` tells which".to_owned())
-            }
+            ConfigError::Io { source, file, .. } => disk_hint(source, file)
+                .or_else(|| Some("UWF_HOME names the directory; `uwf doctor` tells which".to_owned())),
             ConfigError::Unfit { .. } => {
                 Some("nothing was written; set what belongs together at once".to_owned())
             }

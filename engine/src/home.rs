@@ -165,6 +165,19 @@ impl Homes {
     }
 }
 
+/// What to do when a file below `$UWF_HOME` cannot be written, where that can be said.
+pub(crate) fn disk_hint(error: &io::Error, path: &Path) -> Option<String> {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Some(format!("free space on the file system of '{}'; nothing was changed", path.display()))
+        }
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Some(
+            "UWF_HOME names the directory, which must be writable; `uwf doctor` tells which it is".to_owned(),
+        ),
+        _ => None,
+    }
+}
+
 /// Makes a directory, and those above it that are not there, for its owner alone: what is below `$UWF_HOME` may tell of
 /// private work.
 ///

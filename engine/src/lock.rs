@@ -21,7 +21,7 @@ use thiserror::Error;
 pub use self::holder::{Holder, session};
 use self::holder::{Marker, process_start};
 pub use self::stop::{StopError, locked_still, stop};
-use crate::home::make_private;
+use crate::home::{disk_hint, make_private};
 use crate::store::Hash;
 use crate::thread::ThreadId;
 
@@ -67,16 +67,7 @@ impl LockError {
             LockError::Busy { thread, .. } => {
                 Some(format!("wait for it, or end it with `uwf thread stop {thread}`"))
             }
-            LockError::Io { source, path } => match source.kind() {
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    Some(format!("free space on the file system of '{}'", path.display()))
-                }
-                io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Some(
-                    "UWF_HOME names the directory, which must be writable; `uwf doctor` tells which"
-                        .to_owned(),
-                ),
-                _ => None,
-            },
+            LockError::Io { source, path } => disk_hint(source, path),
         }
     }
 }

@@ -178,6 +178,7 @@ impl WorkflowError {
             WorkflowError::NotAWorkflow { .. } | WorkflowError::Read { .. } => {
                 Some("`uwf workflow list` shows the workflows that are found from here".to_owned())
             }
+            WorkflowError::Store(error) => error.hint(),
             _ => None,
         }
     }
