@@ -138,19 +138,14 @@ pub fn ask(
         return Err(AskError::NoDirectory { step: question.step, path: cwd });
     }
     observer.spawning(&step.role, &command, &cwd);
-    let mut desk = Desk { engine, command: &command, cwd: &cwd, options, observer };
+    let mut desk = Desk { engine, command: &command, cwd: &cwd, options, observer, remembered: false };
     let own = detail["sessionId"].as_str().filter(|session| !session.is_empty());
-    let (session, remembered) = match own {
-        Some(own) if !question.no_fork => desk.fork_of(own, question).map(|(id, known)| (Some(id), known))?,
-        own => (own.map(str::to_owned), false),
+    let session = match own {
+        Some(own) if !question.no_fork => Some(desk.fork_of(own, question)?),
+        own => own.map(str::to_owned),
     };
     let inquiry = Inquiry::Ask { session: session.as_deref(), prompt: question.text, detail: step.detail };
-    let text = desk.said(&inquiry).map_err(|error| match error {
-        AskError::Refused { agent, forking, exit, stderr, .. } => {
-            AskError::Refused { agent, forking, remembered, exit, stderr }
-        }
-        other => other,
-    })?;
+    let text = desk.said(&inquiry)?;
     Ok(Answer { session, text })
 }
 
@@ -180,22 +175,25 @@ struct Desk<'a> {
     cwd: &'a Path,
     options: &'a ExecOptions,
     observer: &'a mut dyn Observer,
+    /// Whether the question goes to a fork of an earlier one.
+    remembered: bool,
 }
 
 impl Desk<'_> {
-    /// The fork that earlier questions went to, else a new one; and whether it is an earlier one.
-    fn fork_of(&mut self, session: &str, question: &Question<'_>) -> Result<(String, bool), AskError> {
+    /// The fork that earlier questions went to, else a new one.
+    fn fork_of(&mut self, session: &str, question: &Question<'_>) -> Result<String, AskError> {
         let file = forks::path(&self.engine.homes.uwf, &question.step);
         let known = Fork::read(&file).filter(|fork| fork.is_of(session, self.command) && !question.fresh);
         if let Some(fork) = known {
-            return Ok((fork.id, true));
+            self.remembered = true;
+            return Ok(fork.id);
         }
         let said = self.said(&Inquiry::Fork { session })?;
         let id =
             said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned();
         let fork = Fork::new(session, self.command, id);
         fork.write(&file).map_err(|source| AskError::Cache { path: file, source })?;
-        Ok((fork.id, false))
+        Ok(fork.id)
     }
 
     /// What the agent prints, without blank lines around it; nothing is no answer.
@@ -208,7 +206,7 @@ impl Desk<'_> {
         Err(AskError::Refused {
             agent: self.command.program.clone(),
             forking: matches!(inquiry, Inquiry::Fork { .. }),
-            remembered: false,
+            remembered: self.remembered,
             exit: finished.exit(),
             stderr: finished.last_words(),
         })
