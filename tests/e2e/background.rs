@@ -1,6 +1,7 @@
 //! Steps that run on their own: started, seen, stopped, killed, and never mistaken for another process.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -135,6 +136,15 @@ fn cancel_and_forced_removal_end_the_run() {
 }
 
 #[test]
+fn an_agent_that_is_not_there_is_told_before_anything_starts() {
+    let site = Site::new();
+    let thread = start(&site);
+    launch(&site, &thread, "no-such-agent --fast")
+        .fails(1, &["cannot start the agent `no-such-agent`", "hint: name an agent with --agent"]);
+    assert_eq!((marker(&site, &thread), &show(&site, &thread)["status"]), (None, &json!("idle")));
+}
+
+#[test]
 fn only_an_idle_thread_runs_in_the_background() {
     let site = Site::new();
     let thread = start(&site);
@@ -143,8 +153,9 @@ fn only_an_idle_thread_runs_in_the_background() {
     assert_eq!((&suspended["status"], &suspended["background"]), (&json!("suspended"), &Value::Null));
     site.uwf(&["thread", "cancel", &thread]).ok();
     launch(&site, &thread, "/no/such/agent").fails(1, &["is not active"]);
-    let failing = start(&site);
-    launch(&site, &failing, "/no/such/agent").ok();
+    let (failing, broken) = (start(&site), site.write("broken", "#!/no/such/interpreter\n"));
+    fs::set_permissions(&broken, fs::Permissions::from_mode(0o755)).unwrap();
+    launch(&site, &failing, &broken).ok();
     let log = site.home().join(format!(".uwf/logs/threads/{failing}.log"));
     wait_for("the log tells", || {
         fs::read_to_string(&log).is_ok_and(|log| log.contains("cannot start the agent"))

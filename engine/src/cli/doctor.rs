@@ -3,7 +3,6 @@
 //! The engine knows nothing of sandboxes and models: for these the builtin agent is asked, as a program, and what it
 //! says is passed on as it is.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -127,14 +126,7 @@ impl Patient<'_> {
 
     /// The file of a program.
     fn find(&self, program: &str) -> Option<PathBuf> {
-        let runs = |file: &PathBuf| {
-            file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-        };
-        if program.contains('/') {
-            return Some(self.cwd.join(program)).filter(runs);
-        }
-        let path = self.env.get("PATH").unwrap_or_default();
-        std::env::split_paths(path).map(|dir| dir.join(program)).find(runs)
+        spawn::file_of(program, self.env.get("PATH").unwrap_or_default(), self.cwd)
     }
 
     /// What the builtin agent has to say, and whether all is well with it. One that is not there says nothing.

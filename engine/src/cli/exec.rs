@@ -17,10 +17,11 @@ use crate::exec::{
 };
 use crate::home::{Env, Homes};
 use crate::lock::ThreadLock;
-use crate::spawn::Stop;
 use crate::spawn::protocol::AgentCommand;
+use crate::spawn::{self, SpawnError, Stop};
 use crate::store::Store;
 use crate::thread::{self, Status, ThreadId};
+use crate::workflow::Workflow;
 
 pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, Failure> {
     let thread = id(&what.thread)?;
@@ -172,6 +173,24 @@ impl Desk {
             env: &self.env,
             builtin: &self.builtin,
             stop,
+        }
+    }
+
+    /// Makes sure that there is a program for the agent that plays `role` next, if anybody does.
+    fn find_agent(&self, workflow: &Workflow, role: Option<&str>) -> Result<(), Failure> {
+        let configured = match role {
+            Some(role) => self.config.agent_for(&workflow.name, role)?,
+            None => return Ok(()),
+        };
+        let command = self.options.agent.as_ref().or(configured).unwrap_or(&self.builtin);
+        let program = if command.program == BUILTIN { &self.builtin.program } else { &command.program };
+        let path = self.env.get("PATH").unwrap_or_default();
+        match spawn::file_of(program, path, Path::new("/")) {
+            Some(_) => Ok(()),
+            None => {
+                let source = rustix::io::Errno::NOENT.into();
+                Err(ExecError::Spawn(SpawnError::Start { program: program.clone(), source }).into())
+            }
         }
     }
 

@@ -7,7 +7,7 @@ pub mod inquiry;
 pub mod protocol;
 mod watch;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -148,6 +148,16 @@ pub enum SpawnError {
         /// Why.
         source: io::Error,
     },
+}
+
+/// The file that is run for `program`: one that `path` leads to, or one seen from `cwd`; none when there is none that can
+/// be run.
+pub fn file_of(program: &str, path: &OsStr, cwd: &Path) -> Option<PathBuf> {
+    let runs = |file: &PathBuf| file.is_file() && access(file, Access::EXEC_OK).is_ok();
+    if program.contains('/') {
+        return Some(cwd.join(program)).filter(runs);
+    }
+    std::env::split_paths(path).map(|dir| dir.join(program)).find(runs)
 }
 
 /// Runs an agent to its end. Its stderr goes to `stderr` as it comes, unless it is inherited.

@@ -17,7 +17,7 @@ use super::super::args::Exec;
 use super::{Desk, log_path};
 use crate::cli::Session;
 use crate::cli::failure::{Failure, OK};
-use crate::cli::thread::Standing;
+use crate::cli::thread::{Standing, current_role};
 use crate::home::make_private;
 use crate::lock::{ThreadLock, session as session_of};
 use crate::thread::{self, ThreadId};
@@ -42,6 +42,8 @@ pub(super) fn launch(
     let head = thread::head(store, &thread)?;
     let start = head.start(store)?;
     let workflow = workflow::get(store, &start.workflow)?;
+    // Nobody would see that it cannot be started.
+    desk.find_agent(&workflow, current_role(store, &workflow, &head).as_deref())?;
     let log = log_path(&desk.homes.uwf, &thread);
     // What earlier runs said is not about this one.
     let said = fs::metadata(&log).map_or(0, |log| log.len());
