@@ -10,9 +10,12 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::cli::{Process, main_with};
+use crate::config::Config;
+use crate::exec::Engine;
 use crate::home::{Env, Homes};
 use crate::schema::builtin;
 use crate::spawn::Stop;
+use crate::spawn::protocol::AgentCommand;
 use crate::store::{Hash, Store, cbor};
 use crate::thread::{self, StepNode, ThreadId};
 use crate::workflow;
@@ -123,6 +126,19 @@ impl Place {
         [("HOME", path("")), ("UWF_HOME", path("uwf")), ("OCAS_HOME", path("ocas")), ("PATH", search)]
             .into_iter()
             .collect()
+    }
+
+    /// An engine of this place, without a configuration or a builtin agent.
+    pub(crate) fn with_engine<T>(&self, run: impl FnOnce(&Engine<'_>) -> T) -> T {
+        let (store, homes, env) = (self.store(), self.homes(), self.env());
+        run(&Engine {
+            store: &store,
+            homes: &homes,
+            config: &Config::default(),
+            env: &env,
+            builtin: &AgentCommand { program: "no-builtin-agent-here".to_owned(), args: vec![] },
+            stop: &Stop::default(),
+        })
     }
 
     pub(crate) fn store(&self) -> Store {

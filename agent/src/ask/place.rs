@@ -51,11 +51,12 @@ pub(crate) fn fork(home: &Path, session: &str, clock: Clock) -> Result<String, A
 /// Not what somebody is asking just now.
 fn sweep(forks: &Path, then: SystemTime) {
     for dir in fs::read_dir(forks).into_iter().flatten().flatten() {
-        let is_old = dir.metadata().and_then(|dir| dir.modified()).is_ok_and(|modified| modified < then);
+        // A young one is not even looked at: whoever is about to ask it would find it locked.
+        if !dir.metadata().and_then(|dir| dir.modified()).is_ok_and(|modified| modified < then) {
+            continue;
+        }
         let fork = File::open(dir.path().join(FORK));
-        let is_asked =
-            fork.as_ref().is_ok_and(|fork| matches!(fork.try_lock(), Err(TryLockError::WouldBlock)));
-        if is_old && !is_asked {
+        if !fork.as_ref().is_ok_and(|fork| matches!(fork.try_lock(), Err(TryLockError::WouldBlock))) {
             fs::remove_dir_all(dir.path()).ok();
         }
     }

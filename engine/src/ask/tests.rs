@@ -6,7 +6,6 @@ use super::*;
 use crate::config::Config;
 use crate::fixture::Place;
 use crate::schema::builtin;
-use crate::spawn::Stop;
 
 struct Deaf;
 
@@ -36,19 +35,9 @@ esac
 ";
 
 fn put(place: &Place, question: &Question<'_>, agent: &str) -> Result<Answer, AskError> {
-    let (store, homes, env) = (place.store(), place.homes(), place.env());
-    let builtin = AgentCommand { program: "no-builtin-agent-here".to_owned(), args: vec![] };
     let command = Config::default().named_agent(agent, Path::new("/")).unwrap();
     let options = ExecOptions { agent: Some(command), ..ExecOptions::default() };
-    let engine = Engine {
-        store: &store,
-        homes: &homes,
-        config: &Config::default(),
-        env: &env,
-        builtin: &builtin,
-        stop: &Stop::default(),
-    };
-    ask(&engine, question, &options, &mut Deaf)
+    place.with_engine(|engine| ask(engine, question, &options, &mut Deaf))
 }
 
 fn question(step: Hash) -> Question<'static> {

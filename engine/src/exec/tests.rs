@@ -10,34 +10,18 @@ use crate::thread::{failed_attempts, head, record_failure};
 
 /// One step of `thread` by that agent, as the library does it.
 fn exec(place: &Place, thread: &ThreadId, agent: &str) -> Result<StepReport, ExecError> {
-    with(place, &options(agent), |engine, options| {
-        step_once(engine, &hold(engine, thread)?, options, &mut Deaf)
-    })
+    place.with_engine(|engine| step_once(engine, &hold(engine, thread)?, &options(agent), &mut Deaf))
 }
 
 fn resume(place: &Place, thread: &ThreadId, agent: &str, text: &str) -> Result<StepReport, ExecError> {
-    with(place, &options(agent), |engine, options| {
-        resume_once(engine, &hold(engine, thread)?, Some(text), options, &mut Deaf)
+    place.with_engine(|engine| {
+        resume_once(engine, &hold(engine, thread)?, Some(text), &options(agent), &mut Deaf)
     })
 }
 
 fn options(agent: &str) -> ExecOptions {
     let command = Config::default().named_agent(&format!("{agent} own"), Path::new("/")).unwrap();
     ExecOptions { agent: Some(command), ..ExecOptions::default() }
-}
-
-fn with<T>(place: &Place, options: &ExecOptions, run: impl FnOnce(&Engine<'_>, &ExecOptions) -> T) -> T {
-    let (store, homes, env) = (place.store(), place.homes(), place.env());
-    let builtin = AgentCommand { program: "no-builtin-agent-here".to_owned(), args: vec![] };
-    let engine = Engine {
-        store: &store,
-        homes: &homes,
-        config: &Config::default(),
-        env: &env,
-        builtin: &builtin,
-        stop: &Stop::default(),
-    };
-    run(&engine, options)
 }
 
 struct Deaf;
@@ -294,9 +278,7 @@ fn another_engine_that_moves_the_head_meanwhile_is_noticed() {
 
 fn poke(place: &Place, thread: &ThreadId, agent: Option<&str>) -> Result<StepReport, ExecError> {
     let options = agent.map(options).unwrap_or_default();
-    with(place, &options, |engine, options| {
-        poke_once(engine, &hold(engine, thread)?, "- again", options, &mut Deaf)
-    })
+    place.with_engine(|engine| poke_once(engine, &hold(engine, thread)?, "- again", &options, &mut Deaf))
 }
 
 #[test]

@@ -176,6 +176,7 @@ pub fn run(run: &Run<'_>, stderr: &mut dyn FnMut(&[u8])) -> Result<Finished, Spa
     let (woken, mut watch) = waited_for(&mut child, until, run.stop, stderr).map_err(|source| {
         // Nobody would end it any more.
         signal_group(&child, Signal::KILL);
+        child.wait().ok();
         SpawnError::Wait { program: program(), source }
     })?;
     match woken {
