@@ -43,6 +43,8 @@ mod interrupted;
 mod long;
 #[path = "e2e/matrix.rs"]
 mod matrix;
+#[path = "e2e/process.rs"]
+mod process;
 #[path = "e2e/requests.rs"]
 mod requests;
 #[path = "e2e/rounds.rs"]

@@ -113,19 +113,34 @@ turns:
 }
 
 #[tokio::test]
-async fn a_connection_is_reset_or_falls_silent() {
-    let script = "turns: [{reset: true}, {stall_after_bytes: 40, content: half}, {content: whole}]";
+async fn a_connection_is_reset() {
+    let script = "turns: [{reset: true}, {content: whole}]";
+    for stream in [true, false] {
+        let mut heard = Vec::new();
+        let completion = with_server(script, async |address| {
+            ask_and_hear(&mut client(address, "r", stream), &mut heard).await
+        });
+        assert_eq!(completion.await.unwrap().content, "whole");
+        assert!(heard.len() == 1 && heard[0].contains("reset by peer"), "{heard:?}");
+    }
+}
+
+/// On a slow machine what is said whole may take too long, too: it is said often enough.
+#[tokio::test]
+async fn a_connection_falls_silent() {
+    let whole = ", {content: whole}".repeat(9);
+    let script = format!("turns: [{{stall_after_bytes: 40, content: half}}{whole}]");
     for stream in [true, false] {
         let mut heard = Vec::new();
         let idle = if stream { 100 } else { 20 };
-        let completion = with_server(script, async |address| {
+        let completion = with_server(&script, async |address| {
             let mut config = config(address, "r", stream);
             config.idle = Duration::from_millis(idle);
+            config.retry.tries = 10;
             ask_and_hear(&mut OpenAi::new(config).unwrap(), &mut heard).await
         });
         assert_eq!(completion.await.unwrap().content, "whole");
-        assert!(heard[0].contains("reset by peer"), "{heard:?}");
-        assert_eq!(heard[1..], ["nothing arrived for 100ms"]);
+        assert!(!heard.is_empty() && heard.iter().all(|why| why == "nothing arrived for 100ms"), "{heard:?}");
     }
 }
 

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::store::{Store, StoreError, VarChange};
+use crate::store::{Store, StoreError, VarChange, Variable};
 use crate::thread::{self, Status, ThreadId};
 use crate::workflow;
 use crate::yaml;
@@ -32,6 +32,9 @@ const FILES: [(&str, Kind); 4] = [
     ("registry.yaml", Kind::Workflows),
     ("history.jsonl", Kind::History),
 ];
+
+/// What the names of all variables begin with that it sets.
+const OURS: &str = "@uwf/";
 
 /// How often it is tried again when another program does the same.
 const TRIES: usize = 5;
@@ -157,10 +160,13 @@ fn apply(store: &Store, changes: &[VarChange], skipped: &mut Vec<String>) -> Res
     let mut tries = TRIES;
     loop {
         tries -= 1;
+        let listed = store.vars().list(OURS)?;
+        let there: BTreeMap<&str, &Variable> =
+            listed.iter().map(|variable| (variable.name.as_str(), variable)).collect();
         let (mut new, mut kept) = (Vec::new(), Vec::new());
         for change in changes {
             let VarChange::Set { name, value, .. } = change else { continue };
-            match store.vars().get(name)? {
+            match there.get(name.as_str()) {
                 None => new.push(change.clone()),
                 Some(there) if there.value == *value => {}
                 Some(there) => kept.push(format!("{name}: it is {} already", there.value)),

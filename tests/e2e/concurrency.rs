@@ -3,7 +3,8 @@
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::rounds::{says, start, wait_for};
+use crate::process::wait_for;
+use crate::rounds::{says, start};
 use crate::site::{AGENT, Said, Site};
 
 /// How many programs run at once.
@@ -49,9 +50,7 @@ fn of_many_that_step_one_thread_one_does_and_the_others_say_who() {
         let runs = std::thread::scope(|scope| {
             let runs = scope.spawn(|| at_once(&site, &args, &over));
             // The agent goes on only when all others have given up: none of them waits for it.
-            wait_for("the others are refused", || {
-                over.load(Ordering::SeqCst) >= PROCESSES - 1 && calls(&site) > 0
-            });
+            wait_for(|| over.load(Ordering::SeqCst) >= PROCESSES - 1 && calls(&site) > 0);
             fs::write(site.workspace().join("go"), "").unwrap();
             runs.join().unwrap()
         });
@@ -63,7 +62,7 @@ fn of_many_that_step_one_thread_one_does_and_the_others_say_who() {
         for said in &refused {
             assert_eq!((said.code, said.out.as_str(), &said.err), (1, "", first));
         }
-        wait_for("the step is done", || steps(&site, &thread) == 1);
+        wait_for(|| steps(&site, &thread) == 1);
         assert_eq!(calls(&site), 1, "one agent was spawned");
         site.verify();
     }

@@ -14,7 +14,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -247,16 +246,4 @@ fn journals(site: &Site) -> Vec<PathBuf> {
 
 fn of_kind<'a>(lines: &'a [Value], kind: &str) -> impl Iterator<Item = &'a Value> {
     lines.iter().filter(move |line| line["entry"] == kind)
-}
-
-fn signal(name: &str, child: &Child) {
-    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
-}
-
-fn wait_for(mut done: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "it never happened");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }

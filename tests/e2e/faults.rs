@@ -90,7 +90,7 @@ fn a_busy_endpoint_is_waited_for_as_it_asks() {
         let busy = format!("  - error: {{ status: 429, message: slow down, {asks} }}\n");
         for run in against(&format!("{busy}{busy}{DONE}"), "", &[]) {
             let run = run.answered(2);
-            assert!(run.took >= Duration::from_millis(least) && run.took < Duration::from_secs(9), "{asks}");
+            assert!(run.took >= Duration::from_millis(least) && run.took < Duration::from_secs(50), "{asks}");
             assert_eq!(run.said.err.matches("slow down").count(), 2, "{}", run.said.err);
         }
     }

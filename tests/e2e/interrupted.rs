@@ -1,8 +1,8 @@
 //! Signals and crashes: nothing is half-written, nothing goes on running, the next run starts clean.
 
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
+use crate::process::{is_alive, signal, wait_for};
 use crate::site::{AGENT, Said, Site, example};
 
 /// Starts a developer whose command announces itself by a file and then sleeps.
@@ -20,22 +20,6 @@ fn sleeping(site: &Site, thread: &str) -> Child {
         .unwrap();
     wait_for(|| site.workspace().join("pid").metadata().is_ok_and(|file| file.len() > 1));
     child
-}
-
-fn wait_for(mut done: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "it never happened");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn signal(name: &str, pid: u32) {
-    assert!(std::process::Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success());
-}
-
-fn is_alive(pid: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 fn after(name: &str, code: i32) -> Said {

@@ -1,12 +1,13 @@
 //! Long runs: windows that fill up, circles, money.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use serde_json::{Value, json};
 
 use crate::endpoint::{Asked, Endpoint, approved, call, text};
+use crate::process::signal;
 use crate::site::{AGENT, Said, Site, example};
 
 fn reviewer(site: &Site, more: &[&str]) -> Said {
@@ -94,8 +95,7 @@ fn a_run_that_goes_on_after_a_masking_sends_the_same_bytes() {
     let victim = Arc::clone(&agent);
     let endpoint = Endpoint::new(move |n, asked| {
         if n == 12 {
-            let kill = Command::new("kill").args(["-9", &victim.load(Relaxed).to_string()]).status();
-            assert!(kill.unwrap().success());
+            signal("-KILL", victim.load(Relaxed));
         }
         let file = (0..14).find(|n| !asked.messages().contains(&format!("f{n}.txt")));
         match file {

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::rounds::{is_alive, says, sleeper, sleeps, start};
+use crate::process::is_alive;
+use crate::rounds::{says, sleeper, sleeps, start};
 use crate::site::{AGENT, Said, Site};
 
 /// How a thread can stand.

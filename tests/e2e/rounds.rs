@@ -1,7 +1,6 @@
 //! A workflow for tests of threads, with every way on from a step, and agents that need no model.
 
-use std::time::{Duration, Instant};
-
+use crate::process::wait_for;
 use crate::site::{AGENT, Site};
 
 const WORKFLOW: &str = "\
@@ -42,23 +41,9 @@ pub(crate) fn sleeps(site: &Site) -> String {
     format!("sh {}", site.write("sleeps.sh", "echo $$ > up; exec sleep 300\n"))
 }
 
-/// Waits for something that must happen soon.
-pub(crate) fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "it never happened: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// The process of [`sleeps`], once it runs.
 pub(crate) fn sleeper(site: &Site) -> String {
     let file = site.workspace().join("up");
-    wait_for("the agent runs", || file.metadata().is_ok_and(|file| file.len() > 1));
+    wait_for(|| file.metadata().is_ok_and(|file| file.len() > 1));
     std::fs::read_to_string(file).unwrap().trim().to_owned()
-}
-
-/// Whether a process is there and no zombie.
-pub(crate) fn is_alive(pid: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }

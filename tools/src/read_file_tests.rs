@@ -82,13 +82,13 @@ fn a_huge_file_is_not_read_to_its_end() {
     let scratch = Scratch::new();
     let mut file = std::fs::File::create(scratch.root().join("huge")).unwrap();
     file.write_all("line\n".repeat(10_000).as_bytes()).unwrap();
-    file.seek(SeekFrom::Start(4 << 30)).unwrap();
+    file.seek(SeekFrom::Start(1 << 40)).unwrap();
     file.write_all(b"end\n").unwrap();
     let started = Instant::now();
     let output = scratch.call("read_file", json!({"path": "huge", "offset": 5, "limit": 2}));
     assert_eq!(output.text, "    5\tline\n    6\tline\n(lines 5–6; continue with offset=7)");
     assert!(output.facts.seen.is_none());
-    assert!(started.elapsed() < Duration::from_secs(1));
+    assert!(started.elapsed() < Duration::from_secs(60));
     assert!(scratch.refused("write_file", json!({"path": "huge", "content": "x"})).contains("64.0 MB"));
 }
 

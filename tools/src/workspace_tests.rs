@@ -130,7 +130,6 @@ fn what_is_no_regular_file_is_not_opened() {
     let fifo = scratch.root().join("fifo");
     rustix::fs::mknodat(CWD, &fifo, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(scratch.root().join("socket")).unwrap();
-    let started = Instant::now();
     for (path, kind) in [("fifo", "a FIFO"), ("socket", "a socket")] {
         assert!(scratch.refused("read_file", json!({"path": path})).contains(kind));
         assert!(scratch.refused("write_file", json!({"path": path, "content": "x"})).contains(kind));
@@ -138,7 +137,6 @@ fn what_is_no_regular_file_is_not_opened() {
     }
     scratch.ok("grep", json!({"pattern": "x"}));
     assert!(scratch.ok("list_dir", json!({})).contains("fifo  (a FIFO)"));
-    assert!(started.elapsed() < Duration::from_secs(2));
     // As root, devices can be made too.
     let null = scratch.root().join("null");
     if rustix::fs::mknodat(CWD, &null, FileType::CharacterDevice, Mode::from_raw_mode(0o600), 0x103).is_ok() {

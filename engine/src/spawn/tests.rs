@@ -74,9 +74,9 @@ fn much_output_is_read_to_its_end() {
 #[test]
 fn a_background_process_that_holds_stdout_does_not_hang_us() {
     let started = Instant::now();
-    let (finished, _) = quick("sleep 30 & echo reply");
+    let (finished, _) = quick("sleep 600 & echo reply");
     assert_eq!(finished.stdout, b"reply\n");
-    assert!(started.elapsed() < Duration::from_secs(10));
+    assert!(started.elapsed() < Duration::from_secs(60));
 }
 
 #[test]
@@ -85,9 +85,16 @@ fn a_deadline_ends_the_whole_group() {
     let pid_file = dir.path().join("pid");
     // The shell ignores the polite signal, so its group is killed.
     let script = format!("trap '' TERM; sleep 60 & echo $! > {}; sleep 60; sleep 60", pid_file.display());
-    let (result, _) = sh(&script, Some(Duration::from_millis(300)), &Stop::default());
-    let error = result.unwrap_err().to_string();
-    assert_eq!(error, "the agent `sh` was ended: it took longer than 300ms");
+    // On a slow machine it takes longer until there is a group.
+    for deadline in ["300ms", "3s", "30s"] {
+        let time = humantime::parse_duration(deadline).unwrap();
+        let (result, _) = sh(&script, Some(time), &Stop::default());
+        let error = result.unwrap_err().to_string();
+        assert_eq!(error, format!("the agent `sh` was ended: it took longer than {deadline}"));
+        if std::fs::metadata(&pid_file).is_ok_and(|file| file.len() > 1) {
+            break;
+        }
+    }
     assert!(is_gone(&std::fs::read_to_string(pid_file).unwrap()));
 }
 
@@ -128,10 +135,10 @@ fn a_missing_program_is_named() {
     assert_eq!(error.to_string(), "cannot start the agent `no-such-agent`");
 }
 
-/// Whether a process is dead or a zombie, within a second.
+/// Whether a process is dead or a zombie, soon.
 fn is_gone(pid: &str) -> bool {
     let stat = PathBuf::from("/proc").join(pid.trim()).join("stat");
-    (0..100).any(|_| {
+    (0..2000).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
         std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
     })

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use serde_json::Value;
@@ -24,8 +24,11 @@ use crate::schema::builtin;
 /// Thread heads: what other engines move by deleting the row, then inserting the new one.
 const MOVED_IN_TWO_STEPS: &str = "@uwf/thread/";
 
-/// How long such a gap may last.
-const GAP: Duration = Duration::from_millis(20);
+/// How long such a gap may last: two commits of another program, on a slow disk.
+const GAP: Duration = Duration::from_millis(200);
+
+/// How often the end of a gap is looked for.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// A name and the node it stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,15 +129,17 @@ impl Vars {
         Ok(vars)
     }
 
-    /// The variable; where a name has several rows, the newest.
+    /// The variable; where a name has several rows, the newest. That a thread has no head is believed after a while.
     pub fn get(&self, name: &str) -> Result<Option<Variable>, StoreError> {
         let failed = self.failed("read a variable from");
-        let found = rows::newest(&self.connection(), name).map_err(&failed)?;
-        if found.is_some() || !name.starts_with(MOVED_IN_TWO_STEPS) {
-            return found.map(Variable::try_from).transpose();
+        let begun = Instant::now();
+        loop {
+            let found = rows::newest(&self.connection(), name).map_err(&failed)?;
+            if found.is_some() || !name.starts_with(MOVED_IN_TWO_STEPS) || begun.elapsed() >= GAP {
+                return found.map(Variable::try_from).transpose();
+            }
+            std::thread::sleep(LOOK);
         }
-        std::thread::sleep(GAP);
-        rows::newest(&self.connection(), name).map_err(&failed)?.map(Variable::try_from).transpose()
     }
 
     /// The variables whose names start so, by name. A damaged row spoils no other: one that names no node is left out,

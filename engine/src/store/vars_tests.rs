@@ -312,7 +312,7 @@ fn a_head_that_another_program_is_moving_is_found() {
     connection.execute("DELETE FROM vars WHERE name = ?1", [name]).unwrap();
     std::thread::scope(|scope| {
         let found = scope.spawn(|| f.store.vars().get(name).unwrap());
-        std::thread::sleep(GAP / 4);
+        std::thread::sleep(LOOK * 2);
         let row = params![name, two.0.as_str(), two.1.as_str()];
         connection.execute("INSERT INTO vars VALUES (?1, ?2, ?3, 1, 1, '{}', '[]')", row).unwrap();
         assert_eq!(found.join().unwrap().unwrap().value, two.1);

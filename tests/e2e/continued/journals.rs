@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::{ANSWER, Work, command, journals, lines, of_kind, play, script, wait_for};
+use super::{ANSWER, Work, command, journals, lines, of_kind, play, script};
+use crate::process::wait_for;
 use crate::site::Said;
 
 const PROSE: &str = "{ content: I would rather not. }";

@@ -5,7 +5,8 @@ use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{ANSWER, Endpoint, WORKFLOW, Work, command, of_kind, play, signal, wait_for};
+use super::{ANSWER, Endpoint, WORKFLOW, Work, command, of_kind, play};
+use crate::process::{signal, wait_for};
 use crate::site::{AGENT, Said, Site, UWF};
 
 /// Long enough that nobody would wait for it.
@@ -16,9 +17,9 @@ fn end(work: &Work, name: &str, mut ready: impl FnMut() -> bool) -> Said {
     let child = work.begin();
     wait_for(&mut ready);
     let begun = Instant::now();
-    signal(name, &child);
+    signal(name, child.id());
     let said = Said::of(child.wait_with_output().unwrap());
-    assert!(begun.elapsed() < Duration::from_secs(10), "it did not wait");
+    assert!(begun.elapsed() < Duration::from_secs(30), "it did not wait");
     let shown = work.site.uwf(&["thread", "show", &work.thread]).ok().json();
     assert_eq!(shown["status"], "idle", "no step was written");
     said
@@ -88,7 +89,7 @@ fn the_end_of_a_terminal_is_one_unless_it_is_ignored() {
     nohup.args(["-c", "trap '' HUP; exec \"$@\"", "sh", AGENT, "--fresh"]).args(work.args());
     let child = nohup.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for(|| began.exists());
-    signal("-HUP", &child);
+    signal("-HUP", child.id());
     fs::write(work.site.workspace().join("go"), "").unwrap();
     assert_eq!(Said::of(child.wait_with_output().unwrap()).ok().reply()["frontmatter"]["files"], 1);
 }
@@ -101,9 +102,9 @@ fn a_second_signal_waits_for_nobody() {
     ]));
     let child = work.begin();
     wait_for(|| work.site.workspace().join("began").exists());
-    signal("-INT", &child);
+    signal("-INT", child.id());
     std::thread::sleep(Duration::from_millis(100));
-    signal("-INT", &child);
+    signal("-INT", child.id());
     Said::of(child.wait_with_output().unwrap()).code(130);
     assert_eq!(work.lines().last().unwrap()["entry"], "started", "nobody waited for how the call went");
     work.run().ok();
@@ -125,7 +126,7 @@ fn an_engine_that_is_stopped_goes_on_with_what_the_journal_says() {
         .spawn()
         .unwrap();
     wait_for(|| work.site.workspace().join("began").exists());
-    signal("-INT", &child);
+    signal("-INT", child.id());
     let said = Said::of(child.wait_with_output().unwrap()).code(130);
     names_the_command(&work, &said);
     let exec = work.site.uwf(&["thread", "exec", &work.thread]).ok();
@@ -151,7 +152,7 @@ fn a_stand_alone_run_is_continued_by_the_command_that_it_names() {
     let script = play(&[command("touch began; sleep 1000").as_str(), ANSWER]);
     let endpoint = Endpoint::serve(&site, &script, &["--by-turn"]);
     let (child, thread) = stand_alone(&site, &endpoint);
-    signal("-INT", &child);
+    signal("-INT", child.id());
     let said = Said::of(child.wait_with_output().unwrap()).code(130);
     let hint = said.err.lines().find_map(|line| line.split_once("continue with: uwf-builtin ")).unwrap().1;
     assert_eq!(hint, format!("run --continue {thread}"));
@@ -178,7 +179,7 @@ fn an_interrupted_stand_alone_run_can_be_begun_anew() {
     let script = play(&[command("echo x >> log; touch began; [ -e go ] || sleep 1000").as_str(), ANSWER]);
     let endpoint = Endpoint::serve(&site, &script, &["--by-turn"]);
     let (child, thread) = stand_alone(&site, &endpoint);
-    signal("-INT", &child);
+    signal("-INT", child.id());
     Said::of(child.wait_with_output().unwrap()).code(130);
     fs::write(site.workspace().join("go"), "").unwrap();
     site.agent(&["run", "--fresh", "--role", "worker"]).fails(2, &["--continue"]);
