@@ -10,6 +10,7 @@ mod config;
 mod doctor;
 mod exec;
 mod failure;
+mod input;
 mod legacy;
 mod log;
 mod moment;

@@ -222,15 +222,4 @@ impl Session<'_> {
                 .with_hint("name a directory with --cwd DIR")),
         }
     }
-
-    /// A file's text, or stdin's for `-`.
-    pub fn read(&mut self, file: &Path) -> Result<String, Failure> {
-        let mut text = String::new();
-        let result = if file.as_os_str() == "-" {
-            self.stdin.read_to_string(&mut text).map(drop)
-        } else {
-            std::fs::read_to_string(self.cwd.join(file)).map(|content| text = content)
-        };
-        result.map(|()| text).map_err(|error| Failure::said(format!("cannot read {}", file.display()), error))
-    }
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use self::presets::{PRESETS, Preset};
 use super::args::Setup;
 use super::failure::{Failure, OK, USAGE};
+use super::input::Input;
 use super::session::Session;
 use crate::config::{self, Change};
 use crate::nearest;
@@ -249,9 +250,9 @@ fn variable(session: &mut Session<'_>, name: &str) -> Result<Key, Failure> {
 }
 
 fn from_file(session: &mut Session<'_>, file: &Path) -> Result<Key, Failure> {
-    let text = session.read(file)?;
-    let name = if file.as_os_str() == "-" { "stdin".to_owned() } else { file.display().to_string() };
-    one_line(text.trim().to_owned()).map_err(|error| {
+    let input = Input::open(session.stdin, &session.cwd, file)?;
+    let name = input.name.clone();
+    one_line(input.text()?.trim().to_owned()).map_err(|error| {
         Failure::user(format!("{name} holds no key: {}", error.message()))
             .with_hint("it must hold the key and nothing else")
     })

@@ -1,7 +1,7 @@
 //! `uwf thread export` and `uwf thread import`: a thread as one file.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -9,6 +9,7 @@ use serde_json::json;
 use tempfile::NamedTempFile;
 
 use super::failure::{Failure, OK};
+use super::input::Input;
 use super::{Session, thread};
 use crate::link;
 use crate::transfer::{self, TransferError, Transferred};
@@ -59,19 +60,11 @@ fn beside(target: &Path) -> io::Result<NamedTempFile> {
 
 pub(super) fn import(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {
     let store = session.store()?;
-    let mut input: Box<dyn BufRead + '_> = if file.as_os_str() == "-" {
-        Box::new(BufReader::new(&mut *session.stdin))
-    } else {
-        let opened = File::open(session.cwd.join(file));
-        Box::new(BufReader::new(
-            opened.map_err(|error| Failure::said(format!("cannot read {}", file.display()), error))?,
-        ))
-    };
-    let imported = transfer::import(&store, &mut input);
-    drop(input);
+    let Input { name, mut reader } = Input::open(session.stdin, &session.cwd, file)?;
+    let imported = transfer::import(&store, &mut reader);
+    drop(reader);
     let Transferred { thread, head, nodes, new } = imported.map_err(|error| {
         let hint = error.hint();
-        let name = if file.as_os_str() == "-" { "stdin".to_owned() } else { file.display().to_string() };
         let failure = Failure::said(format!("cannot import {name}"), error);
         hint.into_iter().fold(failure, Failure::with_hint)
     })?;

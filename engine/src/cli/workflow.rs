@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 use super::args::Workflow;
 use super::failure::{Failure, OK};
+use super::input::{is_stdin, name_of};
 use super::{Session, hash, render};
 use crate::emit;
 use crate::schema::builtin;
-use crate::workflow::{self, Back, Origin};
+use crate::workflow::{self, Back, CheckedWorkflow, Origin, WorkflowError};
 
 pub(super) fn run(session: &mut Session<'_>, command: Workflow) -> Result<u8, Failure> {
     match command {
@@ -28,8 +29,16 @@ pub(super) fn run(session: &mut Session<'_>, command: Workflow) -> Result<u8, Fa
     }
 }
 
+/// A workflow file, or stdin for `-`; then what it includes lies in the current directory.
+fn checked(session: &mut Session<'_>, file: &Path) -> Result<CheckedWorkflow, WorkflowError> {
+    match is_stdin(file) {
+        true => workflow::read(session.stdin, Path::new(&name_of(file)), &session.cwd),
+        false => workflow::load(&session.cwd.join(file)),
+    }
+}
+
 fn add(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {
-    let checked = workflow::load(&session.cwd.join(file))?;
+    let checked = checked(session, file)?;
     let hash = workflow::add(&session.store()?, &checked)?;
     let name = &checked.name;
     session.ui.result(&json!({"name": name, "hash": hash}), || format!("{name} {hash}\n"))?;
@@ -37,10 +46,10 @@ fn add(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {
 }
 
 fn validate(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {
-    let checked = workflow::load(&session.cwd.join(file))?;
+    let checked = checked(session, file)?;
     let (name, hash) = (&checked.name, workflow::hash_of(&checked));
     let value = json!({"valid": true, "name": name, "hash": hash});
-    session.ui.result(&value, || format!("{} is valid: {name} {hash}\n", file.display()))?;
+    session.ui.result(&value, || format!("{} is valid: {name} {hash}\n", name_of(file)))?;
     Ok(OK)
 }
 

@@ -41,16 +41,26 @@ impl Source {
     /// When the file itself cannot be read or is not YAML.
     pub(super) fn load(path: &Path) -> Result<(Source, Vec<Problem>), WorkflowError> {
         let unreadable = |source| WorkflowError::Read { path: path.to_owned(), source };
-        let text = File::open(path).and_then(read).map_err(unreadable)?;
+        let text = File::open(path).and_then(regular).map_err(unreadable)?;
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let loader = Loader::new(directory.unwrap_or(Path::new("."))).map_err(unreadable)?;
         let name = PathBuf::from(path.file_name().unwrap_or_default());
-        let directory = path.parent().unwrap_or(Path::new("")).to_owned();
-        let root = if directory.as_os_str().is_empty() { Path::new(".") } else { &directory };
-        let root = File::open(root).map_err(unreadable)?;
-        let mut loader = Loader { root, directory, open: Vec::new(), files: 0, problems: Vec::new() };
-        match loader.source(name, yaml::parse(&text)) {
-            Ok(source) => Ok((source, loader.problems)),
-            Err(problem) => Err(WorkflowError::Invalid { path: path.to_owned(), problems: vec![problem] }),
-        }
+        loader.whole(name, path, &text)
+    }
+
+    /// The same of a text that is in no file, called `name`; what it includes is in `directory`.
+    ///
+    /// # Errors
+    /// As [`Source::load`].
+    pub(super) fn read(
+        input: &mut dyn Read,
+        name: &Path,
+        directory: &Path,
+    ) -> Result<(Source, Vec<Problem>), WorkflowError> {
+        let unreadable = |source| WorkflowError::Read { path: name.to_owned(), source };
+        let text = bounded(input).map_err(unreadable)?;
+        let loader = Loader::new(directory).map_err(unreadable)?;
+        loader.whole(PathBuf::new(), name, &text)
     }
 
     pub(super) fn value(&self) -> &Value {
@@ -100,8 +110,31 @@ struct Loader {
 }
 
 impl Loader {
-    fn source(&mut self, name: PathBuf, parsed: Result<Document, YamlError>) -> Result<Source, Problem> {
-        let file = self.directory.join(&name);
+    fn new(directory: &Path) -> io::Result<Loader> {
+        let (root, directory) = (File::open(directory)?, directory.to_owned());
+        Ok(Loader { root, directory, open: Vec::new(), files: 0, problems: Vec::new() })
+    }
+
+    /// The outermost source, which people call `file`, and what could not be included.
+    fn whole(
+        mut self,
+        name: PathBuf,
+        file: &Path,
+        text: &str,
+    ) -> Result<(Source, Vec<Problem>), WorkflowError> {
+        match self.source(name, file.to_owned(), yaml::parse(text)) {
+            Ok(source) => Ok((source, self.problems)),
+            Err(problem) => Err(WorkflowError::Invalid { path: file.to_owned(), problems: vec![problem] }),
+        }
+    }
+
+    /// A parsed file by its name in the directory, and what it includes.
+    fn source(
+        &mut self,
+        name: PathBuf,
+        file: PathBuf,
+        parsed: Result<Document, YamlError>,
+    ) -> Result<Source, Problem> {
         let document = parsed.map_err(|error| Problem {
             file: file.clone(),
             line: error.line,
@@ -141,7 +174,8 @@ impl Loader {
         let path = self.path(name).map_err(refused)?;
         let text = self.open(&path).map_err(refused)?;
         let parsed = parse(&path, &text);
-        let mut inner = self.source(path, parsed)?;
+        let file = self.directory.join(&path);
+        let mut inner = self.source(path, file, parsed)?;
         *value = inner.document.value.take();
         source.included.insert(pointer.to_owned(), inner);
         Ok(())
@@ -179,7 +213,7 @@ impl Loader {
             rustix::io::Errno::XDEV => Refused::Outside,
             error => Refused::Io(error.into()),
         })?;
-        read(File::from(file)).map_err(Refused::Io)
+        regular(File::from(file)).map_err(Refused::Io)
     }
 }
 
@@ -211,13 +245,16 @@ fn parse(name: &Path, text: &str) -> Result<Document, YamlError> {
     if parsed { yaml::parse(text) } else { Ok(Document::text(text)) }
 }
 
-fn read(file: File) -> io::Result<String> {
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
+fn regular(mut file: File) -> io::Result<String> {
+    if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is no regular file"));
     }
+    bounded(&mut file)
+}
+
+fn bounded(input: &mut dyn Read) -> io::Result<String> {
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    input.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(io::Error::other(format!("it is larger than {MAX_BYTES} bytes")));
     }

@@ -17,7 +17,7 @@ mod raw;
 mod registry;
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -204,7 +204,21 @@ fn lines(problems: &[Problem]) -> String {
 /// # Errors
 /// [`WorkflowError::Read`], or [`WorkflowError::Invalid`] with all problems at once.
 pub fn load(path: &Path) -> Result<CheckedWorkflow, WorkflowError> {
-    let (source, mut found) = Source::load(path)?;
+    checked(path, Source::load(path)?)
+}
+
+/// The same of a text that is in no file: errors call it `name`, and what it includes is in `directory`.
+///
+/// # Errors
+/// As [`load`].
+pub fn read(input: &mut dyn Read, name: &Path, directory: &Path) -> Result<CheckedWorkflow, WorkflowError> {
+    checked(name, Source::read(input, name, directory)?)
+}
+
+fn checked(
+    path: &Path,
+    (source, mut found): (Source, Vec<Problem>),
+) -> Result<CheckedWorkflow, WorkflowError> {
     let mut problems = Problems::new(&source);
     let raw = raw::read(source.value(), &mut problems);
     let checked = check::check(raw, &mut problems);

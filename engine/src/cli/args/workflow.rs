@@ -12,13 +12,15 @@ pub(in crate::cli) enum Workflow {
         after_long_help = "Examples:\n  uwf workflow add solve-issue.yaml\n  uwf workflow add .workflows/review/index.yaml"
     )]
     Add {
-        /// The workflow's YAML file
+        /// The workflow's YAML file, or `-` for stdin
         file: PathBuf,
     },
     /// Check a workflow file and say everything that is wrong with it; nothing is stored
-    #[command(after_long_help = "Examples:\n  uwf workflow validate solve-issue.yaml")]
+    #[command(
+        after_long_help = "Examples:\n  uwf workflow validate solve-issue.yaml\n  ./generate.sh | uwf workflow validate -"
+    )]
     Validate {
-        /// The workflow's YAML file
+        /// The workflow's YAML file, or `-` for stdin
         file: PathBuf,
     },
     /// Print a workflow as it is stored

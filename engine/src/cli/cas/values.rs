@@ -3,9 +3,6 @@
 //! Lines are read one at a time, so that a file may be larger than memory; an error names its line.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,6 +10,7 @@ use serde_json::Value;
 use super::{Session, lines, print_lines, type_named};
 use crate::cli::args::{Put, Values};
 use crate::cli::failure::{Failure, OK};
+use crate::cli::input::{Input, unreadable};
 use crate::schema::builtin;
 use crate::store::{Hash, Store, StoreError};
 
@@ -24,16 +22,16 @@ pub(super) fn put(session: &mut Session<'_>, what: &Put) -> Result<u8, Failure> 
         return print_lines(session, &[hash]);
     }
     let Session { stdin, ui, cwd, .. } = session;
-    let nodes = Nodes::open(*stdin, cwd, &what.values.file)?;
+    let input = Input::open(*stdin, cwd, &what.values.file)?;
     if what.sync_each {
-        nodes.each(&store, &mut |place, type_, payload| {
+        each(input, &store, &mut |place, type_, payload| {
             let hash = store.put(type_, payload).map_err(|error| at(place, error))?;
             ui.print(&lines(&[hash]))
         })?;
         return Ok(OK);
     }
     let (mut batch, mut hashes) = (store.batch(), Vec::new());
-    nodes.each(&store, &mut |place, type_, payload| {
+    each(input, &store, &mut |place, type_, payload| {
         hashes.push(batch.put(type_, payload).map_err(|error| at(place, error))?);
         Ok(())
     })?;
@@ -48,8 +46,8 @@ pub(super) fn hash(session: &mut Session<'_>, values: &Values) -> Result<u8, Fai
         return print_lines(session, &[named(&type_, &payload)]);
     }
     let Session { stdin, ui, cwd, .. } = session;
-    let nodes = Nodes::open(*stdin, cwd, &values.file)?;
-    nodes.each(&store, &mut |_, type_, payload| ui.print(&lines(&[named(type_, payload)])))?;
+    let input = Input::open(*stdin, cwd, &values.file)?;
+    each(input, &store, &mut |_, type_, payload| ui.print(&lines(&[named(type_, payload)])))?;
     Ok(OK)
 }
 
@@ -62,10 +60,10 @@ fn named(type_: &Hash, payload: &Value) -> Hash {
 fn one(session: &mut Session<'_>, store: &Store, values: &Values) -> Result<(Hash, Value), Failure> {
     let name = values.type_.as_ref().expect("the command line requires it without --jsonl");
     let type_ = type_named(store, name)?;
-    let text = session.read(&values.file)?;
-    let payload = serde_json::from_str(&text).map_err(|error| {
-        Failure::said(format!("{} does not hold one JSON value", values.file.display()), error)
-    })?;
+    let input = Input::open(session.stdin, &session.cwd, &values.file)?;
+    let name = input.name.clone();
+    let payload = serde_json::from_str(&input.text()?)
+        .map_err(|error| Failure::said(format!("{name} does not hold one JSON value"), error))?;
     Ok((type_, payload))
 }
 
@@ -78,52 +76,32 @@ struct Line {
     payload: Value,
 }
 
-/// Nodes that are read while they are stored.
-struct Nodes<'r> {
-    reader: Box<dyn BufRead + 'r>,
-    /// What people call the file.
-    name: String,
-}
-
-impl<'r> Nodes<'r> {
-    fn open(stdin: &'r mut dyn Read, cwd: &Path, file: &Path) -> Result<Nodes<'r>, Failure> {
-        let name = file.display().to_string();
-        if file.as_os_str() == "-" {
-            return Ok(Nodes { reader: Box::new(BufReader::new(stdin)), name: "stdin".to_owned() });
+/// Hands each node to `visit` as it is read, with the place of its line; blank lines are none.
+fn each(
+    mut input: Input<'_>,
+    store: &Store,
+    visit: &mut dyn FnMut(&str, &Hash, &Value) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut types: HashMap<String, Hash> = HashMap::new();
+    let mut text = String::new();
+    for number in 1.. {
+        text.clear();
+        let place = format!("{}:{number}", input.name);
+        if input.reader.read_line(&mut text).map_err(|error| unreadable(&place, error))? == 0 {
+            break;
         }
-        let opened = File::open(cwd.join(file));
-        let opened = opened.map_err(|error| Failure::said(format!("cannot read {name}"), error))?;
-        Ok(Nodes { reader: Box::new(BufReader::with_capacity(1 << 16, opened)), name })
-    }
-
-    /// Hands each node to `visit`, with the place of its line; blank lines are none.
-    fn each(
-        mut self,
-        store: &Store,
-        visit: &mut dyn FnMut(&str, &Hash, &Value) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let mut types: HashMap<String, Hash> = HashMap::new();
-        let mut text = String::new();
-        for number in 1.. {
-            text.clear();
-            let place = format!("{}:{number}", self.name);
-            let read = self.reader.read_line(&mut text);
-            if read.map_err(|error| Failure::said(format!("cannot read {place}"), error))? == 0 {
-                break;
-            }
-            if text.trim().is_empty() {
-                continue;
-            }
-            let Line { type_, payload } = serde_json::from_str(&text)
-                .map_err(|error| Failure::said(format!("{place} is not {{\"type\", \"payload\"}}"), error))?;
-            let type_ = match types.get(&type_) {
-                Some(known) => *known,
-                None => *types.entry(type_.clone()).or_insert(type_named(store, &type_)?),
-            };
-            visit(&place, &type_, &payload)?;
+        if text.trim().is_empty() {
+            continue;
         }
-        Ok(())
+        let Line { type_, payload } = serde_json::from_str(&text)
+            .map_err(|error| Failure::said(format!("{place} is not {{\"type\", \"payload\"}}"), error))?;
+        let type_ = match types.get(&type_) {
+            Some(known) => *known,
+            None => *types.entry(type_.clone()).or_insert(type_named(store, &type_)?),
+        };
+        visit(&place, &type_, &payload)?;
     }
+    Ok(())
 }
 
 fn at(place: &str, error: StoreError) -> Failure {

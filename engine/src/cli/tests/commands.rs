@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use crate::cli::{Process, main_with};
-use crate::fixture::{Place, clock};
+use crate::fixture::{FLOW, Place, clock};
 use crate::lock::ThreadLock;
 use crate::spawn::Stop;
 use crate::thread::{self, Status, head};
@@ -104,6 +104,23 @@ fn workflows_are_checked_added_shown_and_listed() {
     let bad = place.uwf(&["workflow", "add", "bad.yaml"]);
     assert_eq!((bad.exit, bad.out.as_str()), (1, ""));
     assert!(bad.err.contains("bad.yaml:2:"), "{}", bad.err);
+}
+
+#[test]
+fn a_workflow_may_come_from_stdin() {
+    let place = Place::new();
+    std::fs::write(place.project().join("goal.md"), "Write it.").unwrap();
+    let text = FLOW.replacen("goal: You write.", "goal: !include goal.md", 1);
+    assert_ne!(text, FLOW);
+    let ran = place.run(&["workflow", "validate", "-"], &text, true);
+    assert!(ran.out.starts_with("stdin is valid: flow "), "{ran:?}");
+    let added = place.run(&["workflow", "add", "-"], &text, false).json();
+    let shown = place.uwf(&["workflow", "show", added["hash"].as_str().unwrap()]).json();
+    assert_eq!(shown["payload"]["roles"]["writer"]["goal"], "Write it.");
+    let bad = place.run(&["workflow", "add", "-"], "name: x\nroles: 5\n", false);
+    assert!(bad.exit == 1 && bad.err.contains("\n  stdin:2:8: "), "{}", bad.err);
+    let bad = place.run(&["workflow", "add", "-"], "name: !include ../x\n", false);
+    assert!(bad.err.contains("\n  stdin:1:7: cannot include `../x`"), "{}", bad.err);
 }
 
 #[test]
