@@ -122,7 +122,10 @@ impl Place {
 
     pub(crate) fn env(&self) -> Env {
         let path = |name: &str| self.path().join(name).into_os_string();
+        // An installed agent is none of this place.
         let search = std::env::var_os("PATH").unwrap_or_default();
+        let others = std::env::split_paths(&search).filter(|dir| !dir.join("uwf-builtin").exists());
+        let search = std::env::join_paths(others).unwrap();
         [("HOME", path("")), ("UWF_HOME", path("uwf")), ("OCAS_HOME", path("ocas")), ("PATH", search)]
             .into_iter()
             .collect()

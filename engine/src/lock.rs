@@ -27,7 +27,7 @@ use crate::thread::ThreadId;
 
 /// How long a taken lock is tried again while nobody says that it is his: a look at the lock holds it for an instant,
 /// and a new holder needs one to write his marker.
-const UNCLAIMED: Duration = Duration::from_secs(1);
+const UNCLAIMED: Duration = Duration::from_secs(5);
 
 /// The right to run steps of one thread; dropping it gives it back.
 #[derive(Debug)]

@@ -47,7 +47,7 @@ fn start() -> Option<Aimock> {
         .unwrap();
     let begun = Instant::now();
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "aimock does not listen");
+        assert!(begun.elapsed() < Duration::from_secs(120), "aimock does not listen");
         std::thread::sleep(Duration::from_millis(20));
     }
     Some(Aimock { child, url: format!("http://127.0.0.1:{port}/v1") })

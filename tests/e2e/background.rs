@@ -36,7 +36,7 @@ fn a_background_run_returns_at_once_and_comes_to_its_end() {
     let thread = start(&site);
     let mock = site.write(
         "two.yaml",
-        "roles:\n  worker:\n    - turns:\n        - content: \"---\\n$status: more\\n---\\n\"\n          delay_ms: 300\n    - turns: [{ content: \"---\\n$status: done\\n---\\n\" }]\n",
+        "roles:\n  worker:\n    - turns:\n        - content: \"---\\n$status: more\\n---\\n\"\n          delay_ms: 1500\n    - turns: [{ content: \"---\\n$status: done\\n---\\n\" }]\n",
     );
     let agent = format!("{AGENT} --mock {mock}");
     let args = ["thread", "exec", &thread, "--background", "--until-end", "--agent", &agent];

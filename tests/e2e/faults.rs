@@ -143,13 +143,14 @@ fn a_stream_that_falls_silent_is_left() {
     let silent = "  - { content: half, stall_after_bytes: 40 }\n";
     let script = site.write("m.yaml", &format!("turns:\n{LOOK}{silent}{DONE}"));
     let server = MockServer::start(&site, &script);
-    let run = run_at(site, &server.url, "idleSeconds: 1", &[]).answered(2);
-    assert!(run.said.err.contains("nothing arrived for 1s"), "{}", run.said.err);
+    let run = run_at(site, &server.url, "idleSeconds: 5", &[]).answered(2);
+    assert!(run.said.err.contains("nothing arrived for 5s"), "{}", run.said.err);
 }
 
 #[test]
 fn nobody_there_is_told() {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // An address of loopback that nobody else listens on.
+    let free = TcpListener::bind("127.0.0.77:0").unwrap().local_addr().unwrap();
     let run = run_at(Site::new(), &format!("http://{free}/v1"), SHORT, &[]);
     assert_eq!(run.said.code, 5);
     let error = run.said.json()["errorMessage"].as_str().unwrap().to_owned();
@@ -216,8 +217,8 @@ fn a_budget_of_each_kind_ends_a_run_with_its_turns() {
     for run in against(&format!("{spend}{spend}  - content: Hm.\n"), "", &["--max-tokens", "1000"]) {
         run.failed("budget", "tokens", 4);
     }
-    let slow = "  - { tool_calls: [{ name: list_dir, arguments: {} }], delay_ms: 1100 }\n";
-    for run in against(&format!("{slow}  - content: Hm.\n"), "", &["--timeout", "1s"]) {
+    let slow = "  - { tool_calls: [{ name: list_dir, arguments: {} }], delay_ms: 5500 }\n";
+    for run in against(&format!("{slow}  - content: Hm.\n"), "", &["--timeout", "5s"]) {
         run.failed("budget", "seconds", 2);
     }
 }

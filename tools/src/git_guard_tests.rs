@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::json;
 
 use crate::Toolbox;
 use crate::sandbox::{Policy, Sandbox};
-use crate::scratch::{Scratch, config, limits, policy};
+use crate::scratch::{Scratch, config, git as git_program, limits, policy};
 
 /// A workspace that is a git repository.
 fn repository() -> Scratch {
@@ -23,7 +22,7 @@ fn repository() -> Scratch {
 }
 
 fn git(scratch: &Scratch, args: &[&str]) -> String {
-    let output = Command::new("git").args(args).current_dir(scratch.root()).output().unwrap();
+    let output = git_program().args(args).current_dir(scratch.root()).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }

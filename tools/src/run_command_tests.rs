@@ -236,7 +236,7 @@ fn huge_output_costs_no_memory_and_is_spooled_up_to_its_limit() {
     );
     assert!(fs::metadata(output.facts.spool.unwrap()).unwrap().len() < (1 << 20) + 100);
     let grown = peak_memory() - before;
-    assert!(grown < 100_000, "{grown} KB more");
+    assert!(grown < 180_000, "{grown} KB more");
 }
 
 /// In KB, of the whole test process.
@@ -315,6 +315,6 @@ fn agent_to_be_killed() {
     };
     let temporary = call("(setsid sleep 7801 >/dev/null 2>&1 &); echo $TMPDIR");
     call("(env -i setsid sleep 7803 >/dev/null 2>&1 &); sleep 0.3");
-    println!("ready {}", temporary.lines().next().unwrap());
+    println!("\nready {}", temporary.lines().next().unwrap());
     call("sleep 7802");
 }

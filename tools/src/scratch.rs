@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,16 @@ pub(crate) struct Scratch {
 /// Shorter waits than the defaults, so that tests are quick.
 pub(crate) fn limits() -> Limits {
     Limits { drain: Duration::from_millis(200), grace: Duration::from_millis(300), ..Limits::default() }
+}
+
+/// The real git, whatever the tester has told his own.
+pub(crate) fn git() -> Command {
+    let mut git = Command::new("git");
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        git.env_remove(name);
+    }
+    git
 }
 
 impl Scratch {

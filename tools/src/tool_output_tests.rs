@@ -31,7 +31,7 @@ fn the_hash_in_the_mark_reads_what_was_left_out_by_lines() {
 
 #[test]
 fn bytes_that_are_no_text_are_counted_and_no_character_is_torn_by_the_other_stream() {
-    let command = r"seq 100; printf '\303'; sleep 0.1; printf x >&2; sleep 0.1; printf '\251 \377\376\n'";
+    let command = r"seq 100; printf '\303'; sleep 0.5; printf x >&2; sleep 0.5; printf '\251 \377\376\n'";
     let (scratch, hash) = long(command);
     let end = scratch.ok("tool_output", json!({"hash": hash, "offset": 101}));
     assert_eq!(

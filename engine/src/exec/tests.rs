@@ -1,5 +1,6 @@
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 
@@ -235,9 +236,18 @@ fn of_three_at_once_one_runs_and_two_are_told_who_does() {
     let place = Place::new();
     let thread = place.flow_thread();
     let step = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
-    let agent = place.script(&format!("sleep 1; echo {step}\n"));
+    let (refused, go) = (AtomicUsize::new(0), place.path().join("go"));
+    let agent = place.script(&format!("while [ ! -e {} ]; do sleep 0.02; done; echo {step}\n", go.display()));
+    let run = || {
+        let result = exec(&place, &thread, &agent);
+        // The agent goes on when the others have been told.
+        if result.is_err() && refused.fetch_add(1, Ordering::SeqCst) == 1 {
+            fs::write(&go, "").unwrap();
+        }
+        result
+    };
     let results = std::thread::scope(|scope| {
-        let runs: Vec<_> = (0..3).map(|_| scope.spawn(|| exec(&place, &thread, &agent))).collect();
+        let runs: Vec<_> = (0..3).map(|_| scope.spawn(run)).collect();
         runs.into_iter().map(|run| run.join().unwrap()).collect::<Vec<_>>()
     });
     assert_eq!(place.calls().len(), 1, "one agent");

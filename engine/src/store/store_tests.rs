@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::*;
 
-pub(super) const NOW: u64 = 1_795_293_532_121;
+/// In the past, whenever this is run: what is written now is never old.
+pub(super) const NOW: u64 = 1_600_000_000_121;
 
 pub(super) fn clock() -> u64 {
     NOW

@@ -140,7 +140,7 @@ const CONFINED: &[Attack] = &[
     ("mount", "mount -t tmpfs none .", "exit code"),
     ("a device", "mknod disk b 254 0", REFUSED),
     ("the machine's passwords", "cat /etc/shadow", REFUSED),
-    ("the kernel's log", "head -c 1 /dev/kmsg", REFUSED),
+    ("the kernel's log", "head -c 1 /dev/kmsg", "exit code"),
     ("a disk", "head -c 1 /dev/vda", "exit code"),
     ("enter another namespace", "nsenter -t 1 -m true", "exit code"),
 ];
@@ -181,7 +181,10 @@ fn harmless() -> Vec<Attack> {
 }
 
 fn calls(field: &Field, attacks: &[Attack]) -> Vec<Call> {
-    attacks.iter().map(|(name, text, _)| command(name, &field.fill(text))).collect()
+    let (here, missing): (Vec<&Attack>, Vec<&Attack>) =
+        attacks.iter().partition(|(_, text, _)| field.reaches(text));
+    missing.iter().for_each(|(name, ..)| skipped(name, "IPv6 on loopback"));
+    here.iter().map(|(name, text, _)| command(name, &field.fill(text))).collect()
 }
 
 #[test]

@@ -14,19 +14,23 @@ fn runs(word: &str) -> bool {
     lines.any(|line| String::from_utf8_lossy(&line).contains(word))
 }
 
+/// The kernel holds everybody to a number of processes but the root of the whole machine.
 fn bombed(who: Who) -> &'static str {
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let ids = fs::read_to_string("/proc/self/uid_map").unwrap();
     match who {
-        Who::Me if fs::metadata("/proc/self").unwrap().uid() == 0 => "ended for starting more processes",
+        Who::Me if is_root && ids.split_ascii_whitespace().take(2).eq(["0", "0"]) => {
+            "ended for starting more processes"
+        }
         _ => "ended with it: ",
     }
 }
 
-/// The bomb needs a while to grow; what sleeps is ended soon.
-fn seconds(id: &str, command: &str) -> u64 {
-    match (id, command.contains("SLEEP")) {
-        ("a bomb", _) => 5,
-        (_, true) => 1,
-        (_, false) => 20,
+/// The bomb needs a while to grow, the daemon one to come up; all others end by themselves.
+fn seconds(id: &str) -> u64 {
+    match id {
+        "a bomb" | "deaf to signals, with a daemon without parents" => 5,
+        _ => 100,
     }
 }
 
@@ -46,7 +50,7 @@ fn what_never_ends_is_ended_and_what_is_too_much_is_cut() {
             ("a daemon that holds stdout", "(setsid sh -c 'exec sleep SLEEP' &); echo done", "still running"),
             (
                 "a daemon without session, parents and mark",
-                "(env -i setsid sh -c 'sleep SLEEP & exec sleep SLEEP' >/dev/null 2>&1 &); sleep 0.3",
+                "(env -i setsid sh -c 'sleep SLEEP & : > up; exec sleep SLEEP' >/dev/null 2>&1 &); until [ -e up ]; do sleep 0.02; done",
                 "still running in the background: 2 processes",
             ),
             (
@@ -74,14 +78,14 @@ fn what_never_ends_is_ended_and_what_is_too_much_is_cut() {
         let call = |(id, text, _): &(&str, &str, &str)| Call {
             id: (*id).to_owned(),
             tool: "run_command",
-            arguments: json!({"command": text.replace("SLEEP", &sleep), "timeout_s": seconds(id, text)}),
+            arguments: json!({"command": text.replace("SLEEP", &sleep), "timeout_s": seconds(id)}),
         };
         let answers =
             field.run(&attacks.iter().filter(|(id, ..)| is_tried(id)).map(call).collect::<Vec<_>>(), &[]);
         for (id, _, told) in attacks.into_iter().filter(|(id, ..)| is_tried(id)) {
             let answer = &answers.texts[id];
             assert!(answer.text.contains(told), "{id}: {}", answer.text);
-            assert!(answer.text.len() < 20_000 && answer.seconds < 20.0, "{id}: {}", answer.seconds);
+            assert!(answer.text.len() < 20_000 && answer.seconds < 200.0, "{id}: {}", answer.seconds);
         }
         assert!(!runs(&sleep), "a process outlived the run");
         let temporary = fs::read_to_string(field.site.workspace().join("where")).unwrap();

@@ -112,7 +112,9 @@ fn all_of_it_holds_for_an_ordinary_user() {
     fs::set_permissions(dir.path(), open_to_all()).unwrap();
     let copy = dir.path().join("tests");
     // Not by this process: another test may fork while the copy is open for writing, and then it cannot be run yet.
-    assert!(Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&copy).status().unwrap().success());
+    let program = std::env::current_exe().unwrap();
+    let copied = Command::new("install").args(["-m", "755"]).arg(program).arg(&copy).status();
+    assert!(copied.unwrap().success());
     let mut command = Command::new(&copy);
     command.args(["sandbox::tests::", "--test-threads=2"]).env(CHILD, "1").env_remove("RUST_BACKTRACE");
     let output = as_nobody(command.env("TMPDIR", dir.path())).output().unwrap();

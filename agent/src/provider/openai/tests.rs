@@ -245,7 +245,8 @@ fn an_endpoint_that_goes_on_failing_is_given_up() {
 
 #[test]
 fn nobody_there_is_unreachable() {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // An address of loopback that nobody else listens on.
+    let address = TcpListener::bind("127.0.0.77:0").unwrap().local_addr().unwrap();
     let (result, retries) = ask(config(address));
     let error = result.unwrap_err();
     assert!(

@@ -1,5 +1,8 @@
 //! The store as a whole, variables, and threads taken from one store to another.
 
+use std::fs::File;
+use std::time::{Duration, UNIX_EPOCH};
+
 use serde_json::{Value, json};
 
 use crate::fixture::{Place, clock, reply};
@@ -7,14 +10,15 @@ use crate::lock::ThreadLock;
 use crate::store::Hash;
 use crate::thread::{self, head};
 
-/// Files here are older than an hour: they are written today, and the clock is ahead.
+/// A node that was put two hours ago.
 fn put(place: &Place, text: &str) -> Hash {
-    place
-        .run(&["cas", "put", "--type", "string", "-"], &json!(text).to_string(), false)
-        .out
-        .trim()
-        .parse()
-        .unwrap()
+    let ran = place.run(&["cas", "put", "--type", "string", "-"], &json!(text).to_string(), false);
+    let hash: Hash = ran.out.trim().parse().unwrap();
+    let file = File::options().write(true).open(place.homes().ocas.join(format!("nodes/{hash}.bin")));
+    file.unwrap()
+        .set_modified(UNIX_EPOCH + Duration::from_millis(clock()) - Duration::from_secs(7200))
+        .unwrap();
+    hash
 }
 
 #[test]

@@ -102,7 +102,12 @@ mod tests {
         }
         fs::write(dir.path().join("all.patch"), &patch).unwrap();
         let git = |args: &[&str]| {
-            let run = Command::new("git").args(args).current_dir(dir.path()).output().unwrap();
+            let mut command = Command::new("git");
+            command
+                .env("GIT_CONFIG_GLOBAL", "/dev/null")
+                .env("GIT_CONFIG_NOSYSTEM", "1")
+                .env_remove("GIT_DIR");
+            let run = command.args(args).current_dir(dir.path()).output().unwrap();
             assert!(run.status.success(), "{}\n{patch}", String::from_utf8_lossy(&run.stderr));
         };
         git(&["init", "-q"]);
