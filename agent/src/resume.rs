@@ -57,7 +57,7 @@ pub(crate) fn find(
     match replay(journal.entries()) {
         Ok(stood) => Ok(Some(Earlier { journal, stood }).filter(|earlier| !earlier.has_failed())),
         Err(why) => {
-            tell(PassedOver { path: journal.path().to_owned(), why });
+            tell(PassedOver { path: journal.path().to_owned(), why: why.into() });
             Ok(None)
         }
     }

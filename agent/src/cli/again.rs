@@ -2,8 +2,10 @@
 //!
 //! Apart from `run` because an ordinary run needs nothing of it but one look into a directory.
 
+use std::path::PathBuf;
+
 use uwf_engine::cli::{Failure, Session};
-use uwf_engine::{AdapterOutput, AgentRequest, Status, Store, ThreadId, thread};
+use uwf_engine::{AdapterOutput, AgentRequest, EdgePromptSource, Status, Store, ThreadId, thread};
 
 use super::run::Bench;
 use crate::journal::{PassedOver, Wanted};
@@ -48,15 +50,32 @@ pub(super) fn request(thread: ThreadId, earlier: &Earlier) -> AgentRequest {
     AgentRequest::new(thread, begun.role, Some(begun.prompt.to_owned()), None)
 }
 
-/// The command that continues an interrupted run.
+/// The directory in which the run began.
+pub(super) fn workspace(earlier: &Earlier) -> Result<PathBuf, Failure> {
+    let workspace = PathBuf::from(earlier.begun().workspace);
+    if workspace.is_dir() {
+        return Ok(workspace);
+    }
+    let error = format!("the run was begun in {}, which is no directory any more", workspace.display());
+    Err(Failure::user(error).with_hint("put it back, or start the run over where you are with --fresh"))
+}
+
+/// The command that continues an interrupted run: the one by which it came to be.
 pub(super) fn command(store: &Store, request: &AgentRequest, stand_alone: bool) -> String {
     let (thread, role) = (&request.thread, &request.role);
     if stand_alone {
         return format!("uwf-builtin run --continue {thread}");
     }
-    let alone = format!("(this role alone: uwf-builtin {thread} {role})");
-    match thread::head(store, thread).map(|head| head.status) {
-        Ok(Status::Idle) => format!("uwf thread exec {thread}  {alone}"),
-        _ => format!("uwf thread resume {thread} -p … with the same words  {alone}"),
-    }
+    let usual = AgentRequest::new(*thread, role, None, None);
+    let is_routed = thread::role_context(store, &usual).is_ok_and(|context| {
+        let given = request.prompt.as_ref();
+        context.edge_prompt_source == EdgePromptSource::Routed
+            && given.is_none_or(|given| *given == context.edge_prompt)
+    });
+    let how = match thread::head(store, thread).map(|head| head.status) {
+        Ok(Status::Idle) if is_routed => format!("uwf thread exec {thread}"),
+        Ok(Status::Idle) => format!("uwf thread poke {thread} -p … with the same words"),
+        _ => format!("uwf thread resume {thread} -p … with the same words"),
+    };
+    format!("{how}  (this role alone: uwf-builtin {thread} {role})")
 }

@@ -14,7 +14,6 @@ mod run;
 #[cfg(feature = "otel")]
 mod traces;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
@@ -79,7 +78,10 @@ fn play(
     let prompt = request.prompt.as_deref().map_or(Prompt::Usual(&usual), Prompt::This);
     let (thread, role) = (request.thread, Some(request.role.as_str()));
     let head = thread::head(&bench.store, &thread)?.hash;
-    let wanted = Wanted { thread, head, role, prompt, stand_alone: false };
+    let here = session.directory(None)?;
+    // Whoever gives the prompt has also chosen the directory: an engine. People go on from anywhere.
+    let workspace = request.prompt.is_some().then_some(here.as_path());
+    let wanted = Wanted { thread, head, role, prompt, stand_alone: false, workspace };
     let earlier = if args.fresh { None } else { again::find(&bench, &wanted, session)? };
     let begun = earlier.as_ref().map(|earlier| again::request(request.thread, earlier));
     let request = begun.as_ref().unwrap_or(request);
@@ -90,8 +92,7 @@ fn play(
     }
     let settings = bench.settings(&args.run, earlier.as_ref(), session)?;
     let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
-    let workspace = earlier.as_ref().map(|earlier| PathBuf::from(earlier.begun().workspace));
-    let workspace = session.directory(workspace.as_deref())?;
+    let workspace = earlier.as_ref().map_or_else(|| Ok(here.clone()), again::workspace)?;
     let stand_alone = earlier.as_ref().is_some_and(|earlier| earlier.begun().stand_alone);
     let instead_of = args.fresh.then_some(&wanted);
     let run = Run { request, workspace: &workspace, settings, earlier, instead_of, stand_alone, events };

@@ -248,21 +248,32 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
     let workflow = thread::head(&bench.store, &thread)?.start(&bench.store)?.workflow;
     let lock = ThreadLock::acquire(&bench.homes.uwf, &thread, &workflow, bench.store.now())?;
     let head = thread::head(&bench.store, &thread)?.hash;
-    let wanted = Wanted { thread, head, role: None, prompt: Prompt::Any, stand_alone: true };
+    let wanted = Wanted { thread, head, role: None, prompt: Prompt::Any, stand_alone: true, workspace: None };
     let earlier = again::find(&bench, &wanted, session)?.ok_or_else(|| nothing_interrupted(&thread))?;
     let request = again::request(thread, &earlier);
     let finished = if args.fresh { None } else { again::reply(&bench, &request, &earlier, session)? };
     let reply = match finished {
         Some(reply) => (reply, false),
         None => {
-            let workspace = session.directory(Some(Path::new(earlier.begun().workspace)))?;
+            let workspace = match again::workspace(&earlier) {
+                Err(_) if args.fresh => session.directory(None)?,
+                found => found?,
+            };
             let settings = bench.settings(&args.run, Some(&earlier), session)?;
-            let (request, workspace) = (&request, workspace.as_path());
+            let request = &request;
             // Its journal is free again before it is discarded.
             let earlier = Some(earlier).filter(|_| !args.fresh);
             let instead_of = args.fresh.then_some(&wanted);
             let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
-            let run = Run { request, workspace, settings, earlier, instead_of, stand_alone: true, events };
+            let run = Run {
+                request,
+                workspace: &workspace,
+                settings,
+                earlier,
+                instead_of,
+                stand_alone: true,
+                events,
+            };
             bench.play(run, session)?
         }
     };

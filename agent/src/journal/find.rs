@@ -46,6 +46,8 @@ pub(crate) struct Wanted<'a> {
     pub prompt: Prompt<'a>,
     /// Only one that was begun stand-alone.
     pub stand_alone: bool,
+    /// Only one that works in this directory.
+    pub workspace: Option<&'a Path>,
 }
 
 /// A journal that is left alone, and why.
@@ -55,7 +57,23 @@ pub(crate) struct PassedOver {
     /// The file.
     pub path: PathBuf,
     /// Why.
-    pub why: Unreadable,
+    pub why: Unfit,
+}
+
+/// Why a run does not go on from its journal.
+#[derive(Debug, Error)]
+pub(crate) enum Unfit {
+    /// Nobody can.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// What it has seen and done is not here.
+    #[error("it is of a run in {begun_in}, and this one is in {}", .here.display())]
+    Elsewhere {
+        /// The directory it works in.
+        begun_in: String,
+        /// The one that is asked for.
+        here: PathBuf,
+    },
 }
 
 /// Why it cannot be told whether there is a journal to go on with.
@@ -99,6 +117,13 @@ impl Wanted<'_> {
             && !matches!(self.prompt, Prompt::This(wanted) if wanted != prompt)
             && (*stand_alone || !self.stand_alone);
         same.then(|| role.clone())
+    }
+
+    /// Whether it works in another directory than the one asked for.
+    fn is_elsewhere(&self, first: &Entry) -> Option<Unfit> {
+        let Entry::Run { workspace, .. } = first else { return None };
+        let here = self.workspace.filter(|here| here.to_string_lossy() != *workspace)?;
+        Some(Unfit::Elsewhere { begun_in: workspace.clone(), here: here.to_owned() })
     }
 
     /// Whether all of them are.
@@ -147,14 +172,21 @@ impl Journals {
             let path = self.dir.join(name.to_string());
             let failed = |source| FindError::Io { path: path.clone(), source };
             let Some(mut found) = Opened::open(&path).map_err(failed)? else { continue };
-            let role = match read::first(&found.first) {
-                Ok(first) => first.and_then(|first| wanted.is(&first)),
+            let first = match read::first(&found.first) {
+                Ok(first) => first,
                 Err(why) => {
-                    tell(PassedOver { path, why });
+                    tell(PassedOver { path, why: why.into() });
                     continue;
                 }
             };
-            let Some(role) = role else { continue };
+            let Some((first, role)) = first.and_then(|first| wanted.is(&first).map(|role| (first, role)))
+            else {
+                continue;
+            };
+            if let Some(why) = wanted.is_elsewhere(&first) {
+                tell(PassedOver { path, why });
+                continue;
+            }
             if !taken(&found.file).map_err(failed)? {
                 return Err(FindError::Busy { role, thread: wanted.thread, path });
             }
@@ -164,7 +196,7 @@ impl Journals {
                     found.file.set_len(length as u64).map_err(failed)?;
                     return Ok(Some(Journal { name: name.clone(), path, file: found.file, entries }));
                 }
-                Err(why) => tell(PassedOver { path, why }),
+                Err(why) => tell(PassedOver { path, why: why.into() }),
             }
         }
         Ok(None)

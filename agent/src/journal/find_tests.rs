@@ -18,7 +18,7 @@ fn thread_id(number: u64) -> ThreadId {
 fn wanted(prompt: Option<&str>) -> Wanted<'_> {
     let prompt = prompt.map_or(Prompt::Any, Prompt::This);
     let (thread, head) = (thread_id(1), head("0123456789ABC"));
-    Wanted { thread, head, role: Some("r"), prompt, stand_alone: false }
+    Wanted { thread, head, role: Some("r"), prompt, stand_alone: false, workspace: None }
 }
 
 /// A journal of role `r` that has begun.
@@ -62,6 +62,13 @@ fn the_youngest_of_the_same_visit_is_found() {
     assert_eq!(find(dir.path(), &moved).0, None);
     let alone = Wanted { stand_alone: true, ..wanted(None) };
     assert_eq!(find(dir.path(), &alone).0, None);
+    let here = |here| Wanted { workspace: Some(Path::new(here)), ..wanted(Some("other")) };
+    assert_eq!(find(dir.path(), &here("/w")), (Some(names[2].session), vec![]));
+    let (found, told) = find(dir.path(), &here("/elsewhere"));
+    assert!(
+        found.is_none() && told[0].ends_with(" is of a run in /w, and this one is in /elsewhere"),
+        "{told:?}"
+    );
 }
 
 #[test]

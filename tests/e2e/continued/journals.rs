@@ -52,6 +52,42 @@ fn two_at_once_are_one_and_a_refusal() {
 }
 
 #[test]
+fn in_another_directory_it_is_another_run() {
+    let work = Work::new(&play(&[
+        &command("pwd > where; touch began; until [ -e go ]; do sleep 0.02; done"),
+        ANSWER,
+    ]));
+    cut_off(&work);
+    let other = work.site.home().with_file_name("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("go"), "").unwrap();
+    let said = Said::of(work.agent().current_dir(&other).output().unwrap()).ok();
+    let told = format!(
+        "is of a run in {}, and this one is in {}. The run starts over",
+        work.site.workspace().display(),
+        other.display()
+    );
+    assert!(said.err.contains(&told), "{}", said.err);
+    assert_eq!(fs::read_to_string(other.join("where")).unwrap().trim(), other.to_str().unwrap());
+}
+
+#[test]
+fn a_directory_that_is_gone_is_told_with_a_way_out() {
+    let work = Work::new(&one_command());
+    cut_off(&work);
+    let moved = work.site.home().with_file_name("moved");
+    fs::rename(work.site.workspace(), &moved).unwrap();
+    let by_hand = |more: &[&str]| {
+        let mut agent = work.site.command(crate::site::AGENT);
+        agent.args([&work.thread, "worker", "--base-url", &work.endpoint.url(), "--model", "m"]).args(more);
+        Said::of(agent.current_dir(&moved).output().unwrap())
+    };
+    by_hand(&[]).fails(1, &["which is no directory any more", "hint: put it back", "--fresh"]);
+    fs::rename(&moved, work.site.workspace()).unwrap();
+    work.run().ok();
+}
+
+#[test]
 fn fresh_starts_over_beside_the_living_and_instead_of_the_dead() {
     let work = Work::new(&one_command());
     cut_off(&work);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{ANSWER, Endpoint, WORKFLOW, Work, command, of_kind, play};
 use crate::process::{signal, wait_for};
+use crate::rounds;
 use crate::site::{AGENT, Said, Site, UWF};
 
 /// Long enough that nobody would wait for it.
@@ -92,6 +93,27 @@ fn the_end_of_a_terminal_is_one_unless_it_is_ignored() {
     signal("-HUP", child.id());
     fs::write(work.site.workspace().join("go"), "").unwrap();
     assert_eq!(Said::of(child.wait_with_output().unwrap()).ok().reply()["frontmatter"]["files"], 1);
+}
+
+#[test]
+fn a_poke_is_continued_by_a_poke() {
+    let site = Site::new();
+    let thread = rounds::start(&site);
+    site.uwf(&["thread", "exec", &thread, "--agent", &rounds::says(&site, "$status: more")]).ok();
+    let script = play(&[&command("touch began; sleep 1000"), ANSWER]);
+    let endpoint = Endpoint::serve(&site, &script, &[]);
+    let agent = format!("{AGENT} --base-url {} --model m", endpoint.url());
+    let args = ["thread", "poke", &thread, "-p", "Better.", "--agent", &agent];
+    let mut poke = site.command(UWF);
+    let child = poke.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for(|| site.workspace().join("began").exists());
+    signal("-INT", child.id());
+    let said = Said::of(child.wait_with_output().unwrap()).code(130);
+    let hint = format!("continue with: uwf thread poke {thread} -p … with the same words");
+    assert!(said.err.contains(&hint), "{}", said.err);
+    let said = site.uwf(&args).ok();
+    assert!(said.err.contains("continues the interrupted run, after 1 turn"), "{}", said.err);
+    assert_eq!(said.json()["status"], "end");
 }
 
 #[test]
