@@ -2,8 +2,6 @@
 //!
 //! Pure. Where the frontmatter is, the engine's `fence` says; what it is worth is decided here.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 use uwf_engine::moderator::SUSPEND;
@@ -121,8 +119,7 @@ fn candidate(
     if fields.get("$status").and_then(Value::as_str) == Some(SUSPEND) {
         return Ok((suspend(&fields)?, builtin::SUSPEND_OUTPUT));
     }
-    let mut known = BTreeSet::new();
-    property_names(role_schema, &mut known);
+    let known = uwf_engine::workflow::fields(role_schema);
     let keep = |(name, _): &(String, Value)| known.is_empty() || known.contains(name.as_str());
     let output = Value::Object(fields.into_iter().filter(keep).collect());
     let mut violations =
@@ -161,18 +158,6 @@ fn suspend(fields: &Map<String, Value>) -> Result<Value, ExtractError> {
             }],
             status: Some(SUSPEND.to_owned()),
         }),
-    }
-}
-
-/// Every property that the schema names, the union over its variants.
-fn property_names<'a>(schema: &'a Value, names: &mut BTreeSet<&'a str>) {
-    if let Some(properties) = schema["properties"].as_object() {
-        names.extend(properties.keys().map(String::as_str));
-    }
-    for keyword in ["oneOf", "anyOf", "allOf"] {
-        for variant in schema[keyword].as_array().into_iter().flatten() {
-            property_names(variant, names);
-        }
     }
 }
 

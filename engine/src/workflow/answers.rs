@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use crate::template::Name;
 
+/// Keywords with a list of schemas that apply to the same value.
+const VARIANTS: [&str; 3] = ["oneOf", "anyOf", "allOf"];
+
 /// The values that `$status` can have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Statuses {
@@ -84,15 +87,60 @@ pub(super) fn has(schema: &Value, name: &Name) -> bool {
     !matches!(find(&scopes, &name.name), Found::Nothing)
 }
 
-/// The names at the root of an answer, for hints.
-pub(super) fn names(schema: &Value) -> BTreeSet<String> {
-    let mut found: BTreeSet<String> = BTreeSet::new();
+/// The fields that are kept of an answer: what `properties` declares, in any variant of the schema.
+pub fn fields(schema: &Value) -> BTreeSet<&str> {
+    let mut found = BTreeSet::new();
     let mut open = vec![schema];
     while let Some(schema) = open.pop() {
         if let Some(Value::Object(properties)) = schema.get("properties") {
-            found.extend(properties.keys().cloned());
+            found.extend(properties.keys().map(String::as_str));
         }
         open.extend(alternatives(schema));
+    }
+    found
+}
+
+/// What no answer can give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Impossible {
+    /// A field that is not kept, since nothing declares it.
+    Field(String),
+    /// Something else than a mapping.
+    Type,
+    /// More fields than are declared.
+    Fields(u64),
+}
+
+/// What the schema, or one of its variants, asks for in vain: each with its pointer below the schema.
+pub(super) fn impossible(schema: &Value) -> Vec<(String, Impossible)> {
+    let (mut found, fields) = (Vec::new(), fields(schema));
+    let mut open = vec![(String::new(), schema)];
+    while let Some((pointer, schema)) = open.pop() {
+        for (at, name) in variants(schema, "required").iter().enumerate() {
+            if let Some(name) = name.as_str().filter(|name| !fields.contains(name)) {
+                found.push((format!("{pointer}/required/{at}"), Impossible::Field(name.to_owned())));
+            }
+        }
+        let is_object = |type_: &Value| match type_ {
+            Value::Array(types) => types.iter().any(|type_| type_ == "object"),
+            type_ => type_ == "object",
+        };
+        if schema.get("type").is_some_and(|type_| !is_object(type_)) {
+            found.push((format!("{pointer}/type"), Impossible::Type));
+        }
+        if let Some(asked) =
+            schema.get("minProperties").and_then(Value::as_u64).filter(|asked| *asked > fields.len() as u64)
+        {
+            found.push((format!("{pointer}/minProperties"), Impossible::Fields(asked)));
+        }
+        for keyword in VARIANTS {
+            let each = variants(schema, keyword).iter().enumerate();
+            open.extend(each.map(|(at, variant)| (format!("{pointer}/{keyword}/{at}"), variant)));
+        }
+        let branches = ["then", "else"].into_iter();
+        open.extend(
+            branches.filter_map(|keyword| Some((format!("{pointer}/{keyword}"), schema.get(keyword)?))),
+        );
     }
     found
 }
@@ -160,7 +208,7 @@ fn is_closed(schema: &Value) -> bool {
 }
 
 fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
-    let lists = ["oneOf", "anyOf", "allOf"].into_iter().flat_map(|keyword| variants(schema, keyword));
+    let lists = VARIANTS.into_iter().flat_map(|keyword| variants(schema, keyword));
     lists.chain(["if", "then", "else"].into_iter().filter_map(|keyword| schema.get(keyword)))
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Statuses, has, names, statuses};
+use super::{Impossible, Statuses, fields, has, impossible, statuses};
 use crate::template;
 
 fn listed(schema: Value) -> Option<Vec<String>> {
@@ -82,6 +82,42 @@ fn names_that_a_template_may_use() {
     ] {
         assert_eq!(unknown(text), [name], "{text}");
     }
-    let names: Vec<String> = names(&schema).into_iter().collect();
+    let names: Vec<&str> = fields(&schema).into_iter().collect();
     assert_eq!(names, ["closed", "extra", "how", "items", "open", "tags", "title", "why"]);
+}
+
+#[test]
+fn what_no_answer_can_give() {
+    let found = |schema: Value| {
+        let mut found = impossible(&schema);
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        found
+    };
+    let field = |pointer: &str, name: &str| (pointer.to_owned(), Impossible::Field(name.to_owned()));
+    let declared = json!({"$status": {}, "a": {}});
+    let fine = json!({
+        "type": ["object", "null"],
+        "required": ["$status", "b"],
+        "properties": declared,
+        "minProperties": 3,
+        "not": {"required": ["x"]},
+        "if": {"required": ["x"]},
+        "then": {"properties": {"b": {"required": ["deeper"]}}, "required": ["b"]},
+        "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+    });
+    assert_eq!(found(fine), []);
+    let wrong = json!({
+        "properties": declared,
+        "required": ["a", "y"],
+        "oneOf": [{"properties": {"a": {}}}, {"required": ["z"]}],
+        "else": {"type": "string", "minProperties": 3},
+        "patternProperties": {"^x": {}},
+    });
+    let expected = [
+        ("/else/minProperties".to_owned(), Impossible::Fields(3)),
+        ("/else/type".to_owned(), Impossible::Type),
+        field("/oneOf/1/required/0", "z"),
+        field("/required/1", "y"),
+    ];
+    assert_eq!(found(wrong), expected);
 }

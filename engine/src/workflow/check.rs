@@ -11,10 +11,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::answers::{self, Statuses};
+use super::answers::{self, Impossible, Statuses};
 use super::problem::Problems;
 use super::raw::{RawRole, RawWorkflow, Text};
 use super::{CheckedRole, CheckedWorkflow};
+use crate::nearest;
 use crate::schema::{self, SchemaError};
 use crate::store::is_deeper;
 use crate::yaml::escape;
@@ -101,6 +102,7 @@ fn frontmatter(workflow: &str, role: &RawRole, schema: &Value, problems: &mut Pr
     if !declares_status(&pointer, role, schema, problems) {
         return Value::Null;
     }
+    can_be_answered(&pointer, role, schema, problems);
     let mut schema = schema.clone();
     if let Value::Object(keywords) = &mut schema {
         keywords.entry("title").or_insert_with(|| Value::from(format!("{workflow}.{}", role.name)));
@@ -123,6 +125,39 @@ fn declares_status(pointer: &str, role: &RawRole, schema: &Value, problems: &mut
             false
         }
         Statuses::Listed(_) | Statuses::Any => true,
+    }
+}
+
+/// Whoever asks for what is never kept of an answer would have every run fail.
+fn can_be_answered(pointer: &str, role: &RawRole, schema: &Value, problems: &mut Problems<'_>) {
+    let role = &role.name;
+    for (below, what) in answers::impossible(schema) {
+        let pointer = format!("{pointer}{below}");
+        let (message, hint) = match what {
+            Impossible::Field(name) => (
+                format!(
+                    "role `{role}` requires `{name}`, which is not declared and so never kept of an answer"
+                ),
+                Some(match nearest::one(&name, answers::fields(schema)) {
+                    Some(meant) => {
+                        format!("did you mean `{meant}`? else declare `{name}` under `properties`")
+                    }
+                    None => format!("declare `{name}` under `properties`"),
+                }),
+            ),
+            Impossible::Type => (
+                format!("an answer of role `{role}` is a mapping, and can be nothing else"),
+                Some("write `type: object`".to_owned()),
+            ),
+            Impossible::Fields(asked) => (
+                format!(
+                    "role `{role}` is asked for {asked} fields, and {} are declared",
+                    answers::fields(schema).len()
+                ),
+                Some("only what `properties` declares is kept of an answer".to_owned()),
+            ),
+        };
+        problems.at(&pointer, message, hint);
     }
 }
 

@@ -84,6 +84,9 @@ fn roles_and_schemas() {
         ("lines: { type: integer }", "lines: { type: string, format: email }"),
         ("lines: { type: integer }", "lines: { pattern: '(' }"),
         ("    frontmatter:\n      type: object\n", "    frontmatter: text\n    x:\n"),
+        ("required: [$status, summary]", "required: [$status, sumary, more]"),
+        ("required: [$status, summary]", "minProperties: 9"),
+        ("    frontmatter:\n      type: object\n", "    frontmatter:\n      type: string\n"),
     ]);
     insta::assert_snapshot!(told);
 }
