@@ -5,6 +5,7 @@
 //! that goes in circles ends the same way.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::prices::{Prices, Usd};
@@ -166,8 +167,8 @@ pub(crate) struct Budget {
     circle: Option<Ended>,
 }
 
-/// How long the grace turn may take.
-const GRACE: Duration = Duration::from_secs(120);
+/// How long the grace turn may take: as long as the run might, within these.
+const GRACE: RangeInclusive<Duration> = Duration::from_secs(10)..=Duration::from_secs(120);
 
 /// The marks, in percent, at which the model is told.
 const MARKS: [u64; 2] = [80, 95];
@@ -217,7 +218,7 @@ impl Budget {
     /// its own.
     pub(crate) fn time_left(&self, elapsed: Duration) -> Option<Duration> {
         match (self.limits.time, self.graced) {
-            (Some(_), true) => Some(GRACE),
+            (Some(total), true) => Some(total.clamp(*GRACE.start(), *GRACE.end())),
             (total, _) => total.map(|total| total.saturating_sub(elapsed)),
         }
     }
@@ -298,7 +299,12 @@ mod tests {
         assert_eq!(budget.time_left(Duration::from_secs(4)), Some(Duration::from_secs(6)));
         assert_eq!(budget.time_left(Duration::from_secs(40)), Some(Duration::ZERO));
         admit(&mut budget, Spent { time: Duration::from_secs(10), ..Spent::default() });
-        assert_eq!(budget.time_left(Duration::from_secs(10)), Some(GRACE));
+        assert_eq!(budget.time_left(Duration::from_secs(10)), Some(Duration::from_secs(10)));
+        for (total, grace) in [(1, 10), (40, 40), (3600, 120)] {
+            let mut budget = Budget::new(limits(60, Some(Duration::from_secs(total))));
+            budget.told(Spent::default(), true);
+            assert_eq!(budget.time_left(Duration::MAX), Some(Duration::from_secs(grace)));
+        }
         let unlimited = Budget::new(limits(60, None));
         assert_eq!(unlimited.time_left(Duration::from_secs(4)), None);
     }

@@ -194,7 +194,7 @@ pub(super) struct RunOptions {
     /// Input and output tokens at most (default: no limit)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) max_tokens: Option<u64>,
-    /// Wall time at most, such as 90s or 20m (default 1h)
+    /// Wall time at most, such as 90s or 20m (default 1h); then there is one last turn, of two minutes at most
     #[arg(long, value_name = "DURATION", value_parser = uwf_engine::cli::some_time)]
     pub(super) timeout: Option<Duration>,
     /// What the model may cost at most, in USD; needs its prices in agents/builtin.yaml (default: no limit)
