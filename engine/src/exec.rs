@@ -253,7 +253,8 @@ impl<'a> Turn<'a> {
                 ..self.report(self.head.hash, self.head.status.clone())
             });
         }
-        let played = visit.placed(self.engine.store, played)?;
+        let attempts = self.attempts_before(&played.step);
+        let played = visit.placed(self.engine.store, played, &attempts)?;
         let (hash, step) = (played.hash, played.step.clone());
         let (status, current_role, obstacle) = match (outcome, self.after(&played)) {
             (Outcome::Suspended(message), _) => (Status::Suspended { role: step.role, message }, None, None),
@@ -261,13 +262,15 @@ impl<'a> Turn<'a> {
             (_, Ok(route)) => (self.settled(&route, Some(&step)), player(route), None),
         };
         self.advance(&hash, &status)?;
-        self.forget_failures(&played.step);
+        if !attempts.is_empty() {
+            thread::clear_failures(self.engine.store, &self.thread, &visit.role).ok();
+        }
         Ok(StepReport { current_role, obstacle, played: Some(played), ..self.report(hash, status) })
     }
 
-    /// The failed attempts before a success are listed no longer. One that came after it, when a reply is given again,
-    /// and that it does not link, stays with the others until the next success; so does a list that cannot be read.
-    fn forget_failures(&self, success: &StepNode) {
+    /// The failed attempts before a success: it links them, and then they are listed no longer. None when one came after
+    /// it, as when a reply is given again, or the list cannot be read: then they stay until the next success.
+    fn attempts_before(&self, success: &StepNode) -> Vec<Hash> {
         let (store, role) = (self.engine.store, success.role.as_str());
         let linked = success.previous_attempts.as_deref().unwrap_or_default();
         let came_before = |hash: &Hash| {
@@ -276,9 +279,7 @@ impl<'a> Turn<'a> {
                 || attempt.is_ok_and(|attempt| attempt.started_at_ms <= success.started_at_ms)
         };
         let attempts = thread::failed_attempts(store, &self.thread, role).unwrap_or_default();
-        if !attempts.is_empty() && attempts.iter().all(came_before) {
-            thread::clear_failures(store, &self.thread, role).ok();
-        }
+        if attempts.iter().all(came_before) { attempts } else { Vec::new() }
     }
 
     /// Where the graph leads from a step that is about to become the head.

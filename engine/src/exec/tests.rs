@@ -55,7 +55,7 @@ fn a_step_is_asked_for_checked_and_becomes_the_head() {
 }
 
 #[test]
-fn a_step_that_leads_to_the_end_ends_the_thread_and_forgets_failed_attempts() {
+fn a_step_that_leads_to_the_end_ends_the_thread_and_links_the_failed_attempts() {
     let place = Place::new();
     let thread = place.flow_thread();
     let failed = place.step(&thread, None, "writer", &json!({"$status": "error", "error": "x"}));
@@ -63,7 +63,12 @@ fn a_step_that_leads_to_the_end_ends_the_thread_and_forgets_failed_attempts() {
     let step = place.step(&thread, None, "writer", &json!({"$status": "done"}));
     let report = exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
     assert_eq!(report.status, Status::Ended { completed_at: crate::fixture::clock() });
-    assert_eq!(head_of(&place, &thread), (step, "end"));
+    assert_eq!(head_of(&place, &thread), (report.head, "end"));
+    // The agent linked nothing, so its step is stored again.
+    let linked = thread::step_node(&place.store(), &report.head).unwrap();
+    assert_eq!(linked.previous_attempts, Some(vec![failed]));
+    let said = thread::step_node(&place.store(), &step).unwrap();
+    assert_eq!(StepNode { previous_attempts: None, ..linked }, said);
     assert_eq!(failed_attempts(&place.store(), &thread, "writer").unwrap(), []);
     let error = exec(&place, &thread, "unused").unwrap_err();
     assert_eq!(error.to_string(), format!("thread {thread} is not active: its status is end"));
@@ -95,15 +100,17 @@ fn a_role_that_asks_and_an_edge_that_asks_suspend() {
 fn an_ended_thread_is_resumed_only_by_success() {
     let place = Place::new();
     let thread = place.flow_thread();
-    let step = place.step(&thread, None, "writer", &json!({"$status": "done"}));
-    exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
-    let failed = place.step(&thread, Some(step), "writer", &json!({"$status": "error", "error": "no"}));
+    let first = place.step(&thread, None, "writer", &json!({"$status": "done"}));
+    exec(&place, &thread, &place.agent(&[first.to_string()])).unwrap();
+    let failed = place.step(&thread, Some(first), "writer", &json!({"$status": "error", "error": "no"}));
     let report =
         resume(&place, &thread, &place.agent(&[reply(&failed, "writer", Some("no"))]), "More.").unwrap();
-    assert_eq!((report.failure.as_deref(), head_of(&place, &thread)), (Some("no"), (step, "end")));
-    let next = place.step(&thread, Some(step), "writer", &json!({"$status": "checked"}));
-    resume(&place, &thread, &place.agent(&[next.to_string()]), "More.").unwrap();
-    assert_eq!(head_of(&place, &thread), (next, "idle"));
+    assert_eq!((report.failure.as_deref(), head_of(&place, &thread)), (Some("no"), (first, "end")));
+    let next = place.step(&thread, Some(first), "writer", &json!({"$status": "checked"}));
+    let report = resume(&place, &thread, &place.agent(&[next.to_string()]), "More.").unwrap();
+    assert_eq!(head_of(&place, &thread), (report.head, "idle"));
+    let step = thread::step_node(&place.store(), &report.head).unwrap();
+    assert_eq!((step.prev, step.previous_attempts), (Some(first), Some(vec![failed])));
     assert!(place.calls().join("\n").contains("--prompt Write it anew.\n\nMore."));
     let error = resume(&place, &thread, "unused", "More.").unwrap_err();
     assert_eq!(error.to_string(), format!("thread {thread} cannot be resumed: its status is idle"));
@@ -322,11 +329,16 @@ fn a_poked_step_may_suspend_and_a_failed_one_leaves_the_head() {
     let failed = place.step(&thread, Some(first), "writer", &json!({"$status": "error", "error": "no"}));
     let report = poke(&place, &thread, Some(&place.agent(&[reply(&failed, "writer", Some("no"))]))).unwrap();
     assert_eq!((report.failure.as_deref(), head_of(&place, &thread)), (Some("no"), (first, "idle")));
+    let better = place.step(&thread, Some(first), "writer", &json!({"$status": "again"}));
+    let report = poke(&place, &thread, Some(&place.agent(&[better.to_string()]))).unwrap();
+    assert_eq!(report.played.unwrap().step.previous_attempts, Some(vec![failed]));
+    let first = report.head;
     let asks = json!({"$status": "$SUSPEND", "reason": "Which?"});
     let asks = place.step(&thread, Some(first), "writer", &asks);
     let report = poke(&place, &thread, Some(&place.agent(&[asks.to_string()]))).unwrap();
     assert_eq!(report.status, Status::Suspended { role: "writer".into(), message: "Which?".into() });
-    assert_eq!(report.played.unwrap().step.prev, None);
+    let step = report.played.unwrap().step;
+    assert_eq!((step.prev, step.previous_attempts), (None, Some(vec![failed])), "it stands for the others");
 }
 
 #[test]

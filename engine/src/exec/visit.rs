@@ -11,7 +11,7 @@ use crate::moderator::Route;
 use crate::schema::builtin;
 use crate::spawn::protocol::{AgentCommand, AgentRequest, EdgePromptSource, parse_reply};
 use crate::spawn::{self, Finished, PROMPT_MAX, Run};
-use crate::store::Store;
+use crate::store::{Hash, Store};
 use crate::thread::{StartNode, StepNode, ThreadError, role_of};
 
 /// What is to be played, where.
@@ -68,11 +68,29 @@ impl Visit {
         self.instead.is_some()
     }
 
-    /// The step where it belongs. An agent puts its step behind the head; one that replaces the head is stored again
-    /// behind what was before it.
-    pub(super) fn placed(&self, store: &Store, played: Played) -> Result<Played, ExecError> {
-        let Some(instead) = &self.instead else { return Ok(played) };
-        let step = StepNode { prev: instead.prev, ..played.step };
+    /// The step where it belongs, with the failed `attempts` before it. An agent puts its step behind the head and links
+    /// what failed; one that replaces the head is stored again behind what was before it and with its attempts, and so
+    /// is one of an agent that links nothing.
+    pub(super) fn placed(
+        &self,
+        store: &Store,
+        played: Played,
+        attempts: &[Hash],
+    ) -> Result<Played, ExecError> {
+        let own = played.step.previous_attempts.as_deref().unwrap_or_default();
+        let before = self.instead.as_ref().and_then(|step| step.previous_attempts.as_deref());
+        let mut linked = before.unwrap_or_default().to_vec();
+        for attempt in own.iter().chain(attempts) {
+            if !linked.contains(attempt) {
+                linked.push(*attempt);
+            }
+        }
+        if self.instead.is_none() && linked == own {
+            return Ok(played);
+        }
+        let prev = self.instead.as_ref().map_or(played.step.prev, |instead| instead.prev);
+        let previous_attempts = Some(linked).filter(|linked| !linked.is_empty());
+        let step = StepNode { prev, previous_attempts, ..played.step };
         let payload = serde_json::to_value(&step).expect("a step always serialises");
         let hash = store.put(&builtin::STEP_NODE, &payload).map_err(ThreadError::from)?;
         Ok(Played { hash, step, ..played })
