@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::args::Var;
 use super::failure::{Failure, OK, USAGE};
 use super::{Session, hash, render};
-use crate::store::{Expect, Hash, Store, VarChange, Variable};
+use crate::store::{Expect, Hash, Store, StoreError, VarChange, Variable};
 use crate::workflow::REGISTRY;
 use crate::{nearest, thread, workflow};
 
@@ -61,7 +61,11 @@ fn set(
         workflow::get(&store, &value)?;
     }
     let schema = store.get(&value)?.type_;
-    let before = store.vars().get(name)?;
+    let before = match store.vars().get(name) {
+        // What is damaged can be mended only so.
+        Err(StoreError::DamagedVariable { .. }) if force => None,
+        before => before?,
+    };
     let tags = if tags.is_empty() { before.map(|before| before.tags).unwrap_or_default() } else { tags };
     let name = name.to_owned();
     store.vars().apply(&[VarChange::Set { name: name.clone(), schema, value, tags, expect: Expect::Any }])?;
@@ -99,8 +103,10 @@ fn cells(row: &Variable) -> [String; 5] {
 
 fn history(session: &mut Session<'_>, name: &str) -> Result<u8, Failure> {
     let store = session.store()?;
-    rows(&store, name)?;
     let past = store.vars().history(name)?;
+    if past.is_empty() {
+        rows(&store, name)?;
+    }
     let value: Value = past.iter().map(|(value, at)| json!({"value": value, "setAt": at})).collect();
     session.ui.result(&value, || {
         let row = |(value, at): &(Hash, u64)| [value.to_string(), render::time(*at)];

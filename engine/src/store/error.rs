@@ -140,6 +140,7 @@ impl StoreError {
             StoreError::Unsound { .. } => Some(
                 "nothing was changed; `uwf cas verify` tells all that is wrong and who refers to it".into(),
             ),
+            StoreError::DamagedVariable { name, .. } => Some(damaged_hint(name)),
             StoreError::Conflict { .. } => Some("read it again, then decide anew".into()),
             StoreError::Schema(SchemaError::Unsupported { .. }) => {
                 Some("the only format is ocas_ref; for tuples, use an object".into())
@@ -156,6 +157,17 @@ impl StoreError {
             }
             _ => None,
         }
+    }
+}
+
+/// A thread can be given up, and any variable be set anew.
+fn damaged_hint(name: &str) -> String {
+    let set = format!(
+        "`uwf var history {name}` shows what it was, `uwf var set {name} HASH --force` sets it again"
+    );
+    match name.strip_prefix("@uwf/thread/") {
+        Some(thread) => format!("{set}, `uwf thread rm {thread}` forgets it"),
+        None => set,
     }
 }
 

@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::time::SystemTime;
 
 use super::fs::{self, Entry, META};
-use super::{Finding, Hash, Referrer, Store, StoreError};
+use super::{Finding, Hash, Referrer, Store, StoreError, Variable};
 use crate::schema::builtin;
 
 /// What is kept beside what the variables lead to, and how it is gone about.
@@ -137,12 +137,21 @@ struct Marked<'s> {
 
 impl Marked<'_> {
     fn all_roots(&mut self, how: &Collect) -> Result<(), StoreError> {
-        let mut named = Vec::new();
+        let (mut named, mut damaged) = (Vec::new(), Vec::new());
         self.store.vars.each_row("", &mut |row| {
             named.extend(row.value.parse().ok().map(|value| (value, row.name.clone())));
-            named.extend(row.schema.parse().ok().map(|schema| (schema, row.name)));
+            named.extend(row.schema.parse().ok().map(|schema| (schema, row.name.clone())));
+            match Variable::try_from(row) {
+                Ok(_) => {}
+                // What it names may not be known, and so not be kept.
+                Err(StoreError::DamagedVariable { name, why }) => {
+                    damaged.push(Finding::Variable { name, why });
+                }
+                Err(error) => return Err(error),
+            }
             Ok(())
         })?;
+        self.findings.append(&mut damaged);
         for (hash, name) in named {
             self.reach(hash, Some(Referrer::Variable(name)))?;
         }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use rusqlite::config::DbConfig;
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 
 use super::hash::Hash;
@@ -25,13 +26,14 @@ const HISTORY: i64 = 10;
 
 const COLUMNS: &str = "name, schema, value, created, updated, tags, labels";
 
-/// A row as it stands in the table.
+/// A row as it stands in the table. Columns have no type that SQLite would keep others to: what is no text or no number
+/// where there must be one spoils neither the row nor the rows after it.
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) value: String,
     pub(super) schema: String,
-    pub(super) created: i64,
-    pub(super) updated: i64,
+    pub(super) created: Option<i64>,
+    pub(super) updated: Option<i64>,
     pub(super) tags: String,
     pub(super) labels: String,
 }
@@ -40,14 +42,23 @@ impl Row {
     /// By the places of [`COLUMNS`]: to look for names in each of many rows takes a good part of reading them.
     fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
         Ok(Row {
-            name: row.get(0)?,
-            schema: row.get(1)?,
-            value: row.get(2)?,
-            created: row.get(3)?,
-            updated: row.get(4)?,
-            tags: row.get(5)?,
-            labels: row.get(6)?,
+            name: text(row.get_ref(0)?),
+            schema: text(row.get_ref(1)?),
+            value: text(row.get_ref(2)?),
+            created: row.get_ref(3)?.as_i64().ok(),
+            updated: row.get_ref(4)?.as_i64().ok(),
+            tags: text(row.get_ref(5)?),
+            labels: text(row.get_ref(6)?),
         })
+    }
+}
+
+fn text(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => number.to_string(),
+        ValueRef::Null => String::new(),
     }
 }
 
@@ -223,14 +234,17 @@ pub(super) fn set(
 ) -> rusqlite::Result<()> {
     let (schema, value, now) = (schema.as_str(), value.as_str(), now.cast_signed());
     let before = newest(transaction, name)?;
-    let (created, labels) = before.map_or((now, "[]".to_owned()), |before| (before.created, before.labels));
+    let created = before.as_ref().and_then(|before| before.created).unwrap_or(now);
+    let labels = before.map(|before| before.labels).filter(|labels| is_list(labels));
+    let labels = labels.unwrap_or_else(|| "[]".to_owned());
     transaction
         .prepare_cached("DELETE FROM vars WHERE name = ?1 AND schema <> ?2")?
         .execute([name, schema])?;
     transaction
         .prepare_cached(
             "INSERT INTO vars (name, schema, value, created, updated, tags, labels) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT (name, schema) DO UPDATE SET value = ?3, created = min(created, ?4), updated = ?5, tags = ?6, labels = ?7",
+             ON CONFLICT (name, schema) DO UPDATE SET value = ?3, updated = ?5, tags = ?6, labels = ?7,
+             created = CASE typeof(created) WHEN 'integer' THEN min(created, ?4) ELSE ?4 END",
         )?
         .execute(params![name, schema, value, created, now, tags, labels])?;
     remember(transaction, name, schema, value, now)
@@ -267,6 +281,10 @@ fn remember(
         )?
         .execute(params![name, schema, HISTORY])?;
     Ok(())
+}
+
+fn is_list(labels: &str) -> bool {
+    serde_json::from_str::<Vec<String>>(labels).is_ok()
 }
 
 /// What sorts after every name with this prefix.

@@ -204,9 +204,11 @@ impl Vars {
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
         for change in changes {
             if let VarChange::Set { name, expect, .. } = change {
-                let found = rows::newest(&transaction, name).map_err(&failed)?.map(|row| row.value);
-                let found = found.map(|value| hash(name, &value)).transpose()?;
-                meets(*expect, found, name)?;
+                // Whoever expects nothing can mend what is damaged.
+                if *expect != Expect::Any {
+                    let found = rows::newest(&transaction, name).map_err(&failed)?.map(|row| row.value);
+                    meets(*expect, found.map(|value| hash(name, &value)).transpose()?, name)?;
+                }
             }
             perform(&transaction, change, now).map_err(&failed)?;
         }
@@ -288,8 +290,8 @@ impl Variable {
         Some(Variable {
             schema: row.schema.parse().ok()?,
             value: row.value.parse().ok()?,
-            created: row.created.unsigned_abs(),
-            updated: row.updated.unsigned_abs(),
+            created: row.created.unwrap_or_default().unsigned_abs(),
+            updated: row.updated.unwrap_or_default().unsigned_abs(),
             labels: serde_json::from_str(&row.labels).unwrap_or_default(),
             tags: tags(&row.tags).unwrap_or_else(|_| BTreeMap::from([("status".to_owned(), row.tags)])),
             name: row.name,
@@ -311,17 +313,20 @@ impl TryFrom<Row> for Variable {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Variable, StoreError> {
-        let damaged = |what: &str, error: serde_json::Error| StoreError::DamagedVariable {
+        let damaged = |what: &str, why: &dyn fmt::Display| StoreError::DamagedVariable {
             name: row.name.clone(),
-            why: format!("{what}: {error}"),
+            why: format!("{what}: {why}"),
+        };
+        let time = |what: &str, time: Option<i64>| {
+            time.map(i64::unsigned_abs).ok_or_else(|| damaged(what, &"it is no time in milliseconds"))
         };
         Ok(Variable {
             schema: hash(&row.name, &row.schema)?,
             value: hash(&row.name, &row.value)?,
-            created: row.created.unsigned_abs(),
-            updated: row.updated.unsigned_abs(),
-            tags: tags(&row.tags).map_err(|error| damaged("tags", error))?,
-            labels: serde_json::from_str(&row.labels).map_err(|error| damaged("labels", error))?,
+            created: time("created", row.created)?,
+            updated: time("updated", row.updated)?,
+            tags: tags(&row.tags).map_err(|error| damaged("tags", &error))?,
+            labels: serde_json::from_str(&row.labels).map_err(|error| damaged("labels", &error))?,
             name: row.name,
         })
     }

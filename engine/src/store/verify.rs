@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use super::fs::Entry;
 use super::hash::Hash;
 use super::node::Node;
-use super::{Store, StoreError};
+use super::{Store, StoreError, Variable};
 use crate::schema::Violation;
 
 /// Something wrong with a store.
@@ -42,6 +42,13 @@ pub enum Finding {
         violations: Vec<Violation>,
         /// Who refers to it.
         referred_by: Vec<Referrer>,
+    },
+    /// A row of a variable that cannot be read, or whose schema is not its node's type.
+    Variable {
+        /// The variable.
+        name: String,
+        /// What is wrong.
+        why: String,
     },
     /// A file that is no node, such as what a killed writer left behind. Safe to delete if nobody knows it.
     Stray {
@@ -95,6 +102,7 @@ impl fmt::Display for Finding {
                 violations.iter().try_for_each(|violation| write!(f, "; {violation}"))?;
                 referred_by
             }
+            Finding::Variable { name, why } => return write!(f, "variable {name} is damaged: {why}"),
             Finding::Stray { path } => return write!(f, "'{}' is no node", path.display()),
         };
         let referrers: Vec<_> = referred_by.iter().map(Referrer::to_string).collect();
@@ -113,7 +121,7 @@ enum Problem {
 type Problems = BTreeMap<Hash, (Problem, Vec<Referrer>)>;
 
 impl Store {
-    /// Looks at every file and every variable and hands each finding to `visit`, by hash, strays first. An error means
+    /// Looks at every file and every variable and hands each finding to `visit`: strays, variables, nodes by hash. An error means
     /// that the store could not be looked at, not that something is wrong in it.
     pub fn verify(&self, visit: &mut dyn FnMut(Finding)) -> Result<VerifyReport, StoreError> {
         let mut report = VerifyReport::default();
@@ -130,7 +138,10 @@ impl Store {
                 }
             }
         }
-        report.variables = self.examine_variables(&mut problems)?;
+        report.variables = self.examine_variables(&mut problems, &mut |finding| {
+            report.findings += 1;
+            visit(finding);
+        })?;
         self.add_referrers(&mut problems)?;
         report.findings += problems.len() as u64;
         problems
@@ -189,7 +200,11 @@ impl Store {
         }
     }
 
-    fn examine_variables(&self, problems: &mut Problems) -> Result<u64, StoreError> {
+    fn examine_variables(
+        &self,
+        problems: &mut Problems,
+        visit: &mut dyn FnMut(Finding),
+    ) -> Result<u64, StoreError> {
         let mut count = 0;
         self.vars.each_row("", &mut |row| {
             count += 1;
@@ -197,6 +212,18 @@ impl Store {
                 if problems.contains_key(&hash) || !self.disk.exists(&hash) {
                     refer(problems, hash, Referrer::Variable(row.name.clone()));
                 }
+            }
+            let mut finding = |name: String, why| visit(Finding::Variable { name, why });
+            match Variable::try_from(row) {
+                Ok(Variable { name, schema, value, .. }) => match self.find(&value) {
+                    Ok(Some(node)) if node.type_ != schema => {
+                        finding(name, format!("node {value} is of type {}, not {schema}", node.type_));
+                    }
+                    // What is wrong with the node is told of the node.
+                    _ => {}
+                },
+                Err(StoreError::DamagedVariable { name, why }) => finding(name, why),
+                Err(error) => return Err(error),
             }
             Ok(())
         })?;

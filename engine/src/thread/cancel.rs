@@ -1,7 +1,7 @@
 //! Giving a thread up, and forgetting it. Whether it runs is the caller's to know: see [`crate::lock`].
 
 use super::{FAILED, PARENTS, Status, ThreadError, ThreadId, advance, entry, variable};
-use crate::store::{Store, VarChange};
+use crate::store::{Store, StoreError, VarChange};
 
 /// Gives a thread up where it stands; its failed attempts are forgotten. One that was given up before stays as it is:
 /// then the answer is false.
@@ -20,9 +20,17 @@ pub fn cancel(store: &Store, thread: &ThreadId) -> Result<bool, ThreadError> {
     }
 }
 
+/// Whether there is such a thread, however damaged.
+pub fn exists(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
+    match entry(store, thread) {
+        Ok(_) | Err(ThreadError::Store(StoreError::DamagedVariable { .. })) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// Forgets a thread: its head, its failed attempts, its parent. The nodes stay until somebody collects garbage.
 pub fn remove(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
-    entry(store, thread)?;
+    exists(store, thread)?;
     store.vars().apply(&[
         VarChange::Remove { name: variable(thread) },
         VarChange::RemovePrefix { prefix: format!("{FAILED}{thread}/") },

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-pub use self::cancel::{cancel, remove};
+pub use self::cancel::{cancel, exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
 pub use self::context::{EarlierStep, RoleContext, answer_of, role_context, role_of};
 pub use self::entry::{Entries, Entry, entries, entry, head};

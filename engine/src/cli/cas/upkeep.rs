@@ -40,6 +40,9 @@ fn finding_json(finding: &Finding) -> Value {
         Finding::Invalid { hash, referred_by, .. } => {
             json!({"kind": "invalid", "hash": hash, "message": message, "referredBy": names(referred_by)})
         }
+        Finding::Variable { name, .. } => {
+            json!({"kind": "variable", "name": name, "message": message, "referredBy": []})
+        }
         Finding::Stray { path } => json!({"kind": "stray", "path": path, "message": message}),
     }
 }

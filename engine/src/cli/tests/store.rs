@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::fixture::{Place, clock, reply};
 use crate::lock::ThreadLock;
 use crate::store::Hash;
-use crate::thread::{self, head};
+use crate::thread::{self, ThreadId, head};
 
 /// A node that was put two hours ago.
 fn put(place: &Place, text: &str) -> Hash {
@@ -251,4 +251,49 @@ fn a_thread_is_taken_to_another_store_and_goes_on_there() {
     let refused = there.uwf(&["thread", "import", "t.jsonl"]);
     assert!(refused.exit == 1 && refused.err.contains("is here already, at "), "{}", refused.err);
     assert_eq!(here.uwf(&["thread", "import", "none.jsonl"]).exit, 1);
+}
+
+/// As another program, or a bad disk, might.
+fn damage(place: &Place, thread: &ThreadId, how: &str) {
+    let database = rusqlite::Connection::open(place.homes().ocas.join("vars/_store.db")).unwrap();
+    database.pragma_update(None, "foreign_keys", false).unwrap();
+    let sql = format!("UPDATE vars SET {how} WHERE name = '@uwf/thread/{thread}'");
+    assert_eq!(database.execute(&sql, []).unwrap(), 1);
+}
+
+#[test]
+fn a_damaged_variable_is_named_and_can_be_mended_or_forgotten() {
+    for (how, why) in [
+        ("value = 'garbage'", "\"garbage\" is not a hash"),
+        ("tags = '{bad'", "tags: key must be a string"),
+        ("tags = x'00ff'", "tags: expected value"),
+        ("created = 'x'", "created: it is no time in milliseconds"),
+        ("labels = 5", "labels: invalid type: integer"),
+        ("schema = '7VQ43ZSJTEWA7'", "is of type 44P8EP6N3NXZ5, not 7VQ43ZSJTEWA7"),
+    ] {
+        let place = Place::new();
+        let thread = place.flow_thread();
+        let (name, start) = (format!("@uwf/thread/{thread}"), head(&place.store(), &thread).unwrap().hash);
+        damage(&place, &thread, how);
+        let verified = place.on_terminal(&["cas", "verify"]);
+        assert_eq!(verified.exit, 1, "{how}");
+        assert!(verified.out.contains(&format!("variable {name} is damaged: ")), "{how}: {}", verified.out);
+        assert!(verified.out.contains(why), "{how}: {}", verified.out);
+        for listing in [&["thread", "list"][..], &["var", "list"], &["cas", "stats"]] {
+            assert_eq!(place.uwf(listing).exit, 0, "{how}");
+        }
+        if !how.starts_with("schema") {
+            let gc = place.uwf(&["cas", "gc"]);
+            assert!(gc.exit == 1 && gc.err.contains(&name), "{how}: {}", gc.err);
+            let shown = place.uwf(&["thread", "show", thread.as_str()]);
+            assert!(shown.exit == 1 && shown.err.contains("uwf thread rm"), "{how}: {}", shown.err);
+        }
+        assert_eq!(place.uwf(&["var", "history", &name]).json()[0]["value"], json!(start), "{how}");
+        assert_eq!(place.uwf(&["var", "set", &name, start.as_str(), "--force"]).exit, 0, "{how}");
+        assert_eq!(place.uwf(&["thread", "show", thread.as_str()]).json()["status"], "idle", "{how}");
+        assert_eq!(place.uwf(&["cas", "verify"]).exit, 0, "{how}");
+        damage(&place, &thread, how);
+        assert_eq!(place.uwf(&["thread", "rm", thread.as_str()]).exit, 0, "{how}");
+        assert_eq!(place.uwf(&["cas", "verify"]).exit, 0, "{how}");
+    }
 }
