@@ -146,7 +146,8 @@ fn standing(
     head: &thread::Head,
     workflow: &Workflow,
 ) -> Result<String, Failure> {
-    Ok(match &head.status {
+    let mut next = None;
+    let mut text = match &head.status {
         Status::Suspended { role, message } => {
             format!("**Suspended:** {role} asks:\n\n{}", quotation(message))
         }
@@ -154,22 +155,21 @@ fn standing(
         Status::Cancelled { completed_at } => format!("**Cancelled** {} UTC\n", time(*completed_at)),
         Status::Idle => match thread::next(store, workflow, head) {
             Ok(route) => match route.target {
-                Target::Role(role) => next_role(store, thread, &role)?,
+                Target::Role(role) => format!("**Next:** {}\n", next.insert(role)),
                 Target::End => "**Next:** the end\n".to_owned(),
                 Target::Suspend => "**Next:** a question to you\n".to_owned(),
             },
             Err(error) => format!("**Next:** nobody: {error}\n"),
         },
-    })
-}
-
-fn next_role(store: &Store, thread: &ThreadId, role: &str) -> Result<String, Failure> {
-    let attempts = thread::failed_attempts(store, thread, role)?;
-    let next = format!("**Next:** {role}\n");
-    if attempts.is_empty() {
-        return Ok(next);
+    };
+    let attempts = match thread::retried(workflow, &head.status, next.as_deref()) {
+        Some(role) => thread::failed_attempts(store, thread, &role)?,
+        None => Vec::new(),
+    };
+    if !attempts.is_empty() {
+        text += &format!("\n**Failed attempts so far:**\n\n{}", attempt_lines(store, &attempts)?);
     }
-    Ok(format!("{next}\n**Failed attempts so far:**\n\n{}", attempt_lines(store, &attempts)?))
+    Ok(text)
 }
 
 /// A step from what it was asked to its output, turn by turn where its record keeps turns.

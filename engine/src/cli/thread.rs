@@ -133,7 +133,12 @@ impl Standing {
             Ok(route) => (route.and_then(player), None),
             Err(error) => (None, Some(format!("the next step has no way to go: {error}"))),
         };
-        let failed = current_role.as_deref().and_then(|role| last_failure(store, &thread, role));
+        let again = thread::retried(workflow, &head.status, current_role.as_deref());
+        let command = match head.status {
+            Status::Idle => format!("exec {thread}"),
+            _ => format!("resume {thread} -p TEXT"),
+        };
+        let failed = again.and_then(|role| last_failure(store, (&thread, &role), &command));
         let (error, again) = failed.unzip();
         Standing {
             thread,
@@ -184,12 +189,12 @@ fn resume_hint(thread: &ThreadId, status: &Status) -> Option<String> {
     suspended.then(|| format!("Thread is suspended. Resume with: uwf thread resume {thread}"))
 }
 
-/// Why the role that is next has not succeeded, where it was tried; and how to try again.
-fn last_failure(store: &Store, thread: &ThreadId, role: &str) -> Option<(String, String)> {
+/// Why the role has not succeeded, where it was tried; and how to try again.
+fn last_failure(store: &Store, (thread, role): (&ThreadId, &str), command: &str) -> Option<(String, String)> {
     let step = *thread::failed_attempts(store, thread, role).ok()?.last()?;
     let output = store.get(&thread::step_node(store, &step).ok()?.output).ok()?.payload;
     let error = output["error"].as_str().unwrap_or("it failed").to_owned();
-    Some((error, format!("the failed step is {step}; try again with `uwf thread exec {thread}`")))
+    Some((error, format!("the failed step is {step}; try again with `uwf thread {command}`")))
 }
 
 /// Who plays next, if anybody does and it can be told.

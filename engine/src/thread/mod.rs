@@ -30,7 +30,7 @@ pub(crate) use self::failures::steps_in;
 pub use self::failures::{Failures, all_failures, clear_failures, failed_attempts, record_failure};
 pub use self::fork::fork;
 pub use self::id::{ThreadId, ThreadIdError};
-pub use self::next::{again, next};
+pub use self::next::{again, next, retried};
 pub use self::status::Status;
 pub use self::step::{StartNode, StepNode, Usage};
 use crate::schema::builtin;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Head, HeadKind, ThreadError};
+use super::{Head, HeadKind, Status, ThreadError};
 use crate::moderator::{self, Route, SUSPEND, Target};
 use crate::store::Store;
 use crate::workflow::Workflow;
@@ -29,4 +29,18 @@ pub fn again(workflow: &Workflow) -> Result<Route, ThreadError> {
 /// What stands for an output where no role has spoken: the graph's `$START` edges are chosen by it.
 fn begin(status: &str) -> Value {
     json!({"$status": status})
+}
+
+/// Whose turn it is, when it was tried and failed: the next role, the one that asked, or the one that takes an ended
+/// thread up.
+pub fn retried(workflow: &Workflow, status: &Status, next: Option<&str>) -> Option<String> {
+    match status {
+        Status::Idle => next.map(str::to_owned),
+        Status::Suspended { role, .. } => Some(role.clone()),
+        Status::Ended { .. } => match again(workflow).ok()?.target {
+            Target::Role(role) => Some(role),
+            Target::End | Target::Suspend => None,
+        },
+        Status::Cancelled { .. } => None,
+    }
 }

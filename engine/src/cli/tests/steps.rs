@@ -247,3 +247,26 @@ fn a_signal_stops_the_agent_and_is_the_exit_status() {
     let again = place.until(&args, "", false, stop);
     assert_eq!((again.exit, place.calls().len()), (143, 1));
 }
+
+#[test]
+fn a_failure_is_told_wherever_the_thread_stands() {
+    for (status, word) in [("again", "exec"), ("waits", "resume"), ("done", "resume")] {
+        let place = Place::new();
+        let thread = place.flow_thread();
+        let first = place.step(&thread, None, "writer", &json!({"$status": status}));
+        let agent = place.agent(&[first.to_string()]);
+        place.uwf(&["thread", "exec", thread.as_str(), "--agent", &agent]);
+        let error = json!({"$status": "error", "error": "It broke.", "phase": "answer"});
+        let failed = place.step(&thread, Some(first), "writer", &error);
+        let agent = place.agent(&[reply(&failed, "writer", Some("It broke."))]);
+        let resume = ["thread", "resume", thread.as_str(), "-p", "x", "--agent", &agent];
+        let exec = ["thread", "exec", thread.as_str(), "--agent", &agent];
+        assert_eq!(place.uwf(if word == "exec" { &exec } else { &resume }).exit, 3, "{status}");
+        let shown = place.uwf(&["thread", "show", thread.as_str()]).json();
+        assert_eq!(shown["error"], "It broke.", "{status}");
+        let hint = format!("the failed step is {failed}; try again with `uwf thread {word} {thread}");
+        assert!(shown["hint"].as_str().unwrap().starts_with(&hint), "{status}: {shown}");
+        let read = place.uwf(&["thread", "read", thread.as_str()]).out;
+        assert!(read.contains("**Failed attempts so far:**") && read.contains("It broke."), "{read}");
+    }
+}
