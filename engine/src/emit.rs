@@ -89,8 +89,13 @@ fn literal(text: &str, indent: usize, out: &mut String) {
 fn quoted_unless_plain(text: &str) -> String {
     let harmless = |character: char| character.is_alphanumeric() || " _./$@+-".contains(character);
     let begins_well = text.starts_with(|first: char| first.is_alphanumeric() || "_./$".contains(first));
-    let plain =
-        begins_well && text.trim() == text && text.chars().all(harmless) && text != "---" && text != "...";
+    // Numbers to YAML, though not to our reader, since JSON has none such.
+    let is_special = [".inf", ".nan"].iter().any(|special| text.eq_ignore_ascii_case(special));
+    let plain = begins_well
+        && text.trim() == text
+        && text.chars().all(harmless)
+        && !["---", "..."].contains(&text)
+        && !is_special;
     if plain && yaml::parse_value(text).is_ok_and(|value| value == text) {
         return text.to_owned();
     }
@@ -125,6 +130,9 @@ mod tests {
         });
         insta::assert_snapshot!(yaml(&value));
         assert_eq!(yaml(&json!("plain")), "plain\n");
+        for special in [".inf", ".NaN", "-.INF", "...", "1e3", "0x1f", "~"] {
+            assert_eq!(yaml(&json!(special)), format!("\"{special}\"\n"));
+        }
         assert_eq!(yaml(&json!({})), "{}\n");
     }
 

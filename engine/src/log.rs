@@ -7,7 +7,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -141,9 +141,18 @@ impl Log {
         let line = Line { time, pid: std::process::id(), thread, event };
         let line = serde_json::to_string(&line)? + "\n";
         make_private(&self.dir)?;
-        let mut file = File::options().create(true).append(true).mode(0o600).open(file)?;
+        let mut file = File::options().create(true).read(true).append(true).mode(0o600).open(file)?;
+        // A line that a crash tore must not take this one along.
+        let line = if is_torn(&file)? { format!("\n{line}") } else { line };
         file.write_all(line.as_bytes())
     }
+}
+
+/// Whether the last line has no end.
+fn is_torn(file: &File) -> io::Result<bool> {
+    let Some(last) = file.metadata()?.len().checked_sub(1) else { return Ok(false) };
+    let mut byte = [0];
+    Ok(file.read_at(&mut byte, last)? == 1 && byte != *b"\n")
 }
 
 fn directory(home: &Path) -> PathBuf {
@@ -187,14 +196,16 @@ pub fn start_of(date: &str) -> Option<u64> {
 }
 
 impl Day {
-    /// Its lines. A line that is no JSON (the disk was full, somebody edited it) is left out.
+    /// Its lines, and how many more there are that are no JSON (the disk was full, somebody edited it).
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn entries(&self) -> io::Result<Vec<Value>> {
+    pub fn entries(&self) -> io::Result<(Vec<Value>, usize)> {
         let bytes = fs::read(&self.file)?;
         let text = String::from_utf8_lossy(&bytes);
-        Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        let (entries, torn): (Vec<_>, Vec<_>) = lines.map(serde_json::from_str).partition(Result::is_ok);
+        Ok((entries.into_iter().flatten().collect(), torn.len()))
     }
 
     /// Whether all of it was before that time, in ms since the epoch.
@@ -224,7 +235,7 @@ mod tests {
             days.iter().map(|day| day.date.as_str()).collect::<Vec<_>>(),
             ["2027-01-15", "2027-01-16"]
         );
-        let entries = days[0].entries().unwrap();
+        let entries = days[0].entries().unwrap().0;
         assert_eq!((entries.len(), &entries[0]["event"]), (2, &"thread-ended".into()));
         assert_eq!(entries[0]["time"], "2027-01-15T12:00:00.000Z");
         assert_eq!((&entries[1]["error"], &entries[1]["thread"]), (&"a".into(), &thread.to_string().into()));
@@ -244,7 +255,13 @@ mod tests {
         fs::write(home.path().join("logs/2027-13-01.jsonl"), "x").unwrap();
         fs::write(home.path().join("logs/2027-01-15.jsonl"), "{\"event\":\"x\"}\n{\"eve\n").unwrap();
         let days = days(home.path()).unwrap();
-        assert_eq!((days.len(), days[0].entries().unwrap().len()), (1, 1));
+        assert_eq!((days.len(), days[0].entries().unwrap().0.len(), days[0].entries().unwrap().1), (1, 1, 1));
+        Log::new(home.path(), NOON).write(&ThreadId::new(NOON), Event::ThreadEnded);
+        assert_eq!(
+            (days[0].entries().unwrap().0.len(), days[0].entries().unwrap().1),
+            (2, 1),
+            "it begins a line"
+        );
         assert!(!days[0].is_before(NOON) && days[0].is_before(NOON + 43_200_000));
     }
 

@@ -155,6 +155,7 @@ impl TransferError {
 /// Writes a thread as it stands now.
 pub fn export(store: &Store, thread: &ThreadId, out: &mut dyn Write) -> Result<Transferred, TransferError> {
     let head = thread::variable_of(store, thread)?.ok_or(ThreadError::Unknown { thread: *thread })?;
+    store.get(&head.value).map_err(|error| ThreadError::from(error).headless(thread))?;
     let failures = thread::all_failures(store, Some(thread))?;
     let mut roots = vec![head.value];
     let mut variables = vec![VariableLine { variable: head.name, value: head.value, tags: head.tags }];

@@ -47,7 +47,6 @@ pub(super) use self::workflow::{Language, Workflow};
 Files:
   $UWF_HOME (~/.uwf)     config.yaml, .env, logs, locks of running steps
   $OCAS_HOME (~/.ocas)   the content-addressed store",
-    disable_help_subcommand = true,
     arg_required_else_help = true
 )]
 pub(super) struct Cli {

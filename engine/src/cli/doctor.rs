@@ -34,7 +34,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, Failur
     let patient = Patient { env: &env, homes: &homes, cwd: &session.cwd, patience, stop: &session.stop };
     let builtin = exec::builtin(session.program.as_deref()).program;
     let mut report = json!({
-        "homes": [home(&env, &UWF_HOME, &homes.uwf), home(&env, &OCAS_HOME, &homes.ocas)],
+        "homes": [home(&session.env, &UWF_HOME, &homes.uwf), home(&session.env, &OCAS_HOME, &homes.ocas)],
         "store": store(session, &homes.ocas),
         "dotenv": {"file": homes.uwf.join(".env"), "error": dotenv_error},
         "config": configuration(&homes, &config),

@@ -126,7 +126,7 @@ struct Caused {
 impl From<ExecError> for Failure {
     fn from(error: ExecError) -> Failure {
         let exit = match &error {
-            ExecError::Spawn(error) => exit_of(error),
+            ExecError::Stopped { signal, .. } => by_signal(*signal),
             _ => USER,
         };
         Failure::Said { hint: error.hint(), error: Box::new(error), exit }
@@ -136,7 +136,7 @@ impl From<ExecError> for Failure {
 impl From<AskError> for Failure {
     fn from(error: AskError) -> Failure {
         let exit = match &error {
-            AskError::Spawn(error) => exit_of(error),
+            AskError::Spawn(SpawnError::Stopped { signal }) => by_signal(*signal),
             _ => USER,
         };
         Failure::Said { hint: error.hint(), error: Box::new(error), exit }
@@ -144,11 +144,8 @@ impl From<AskError> for Failure {
 }
 
 /// A signal that ended us is told as a shell tells it.
-fn exit_of(error: &SpawnError) -> u8 {
-    match error {
-        SpawnError::Stopped { signal } => u8::try_from(128 + signal).unwrap_or(USER),
-        _ => USER,
-    }
+fn by_signal(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(USER)
 }
 
 /// Errors that know their own hint.

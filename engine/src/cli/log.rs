@@ -25,7 +25,7 @@ fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
     let days = days(session)?;
     let mut rows = Vec::new();
     for day in &days {
-        rows.push((day, entries(day)?.len()));
+        rows.push((day, entries(session, day)?.len()));
     }
     let value =
         rows.iter().map(|(day, lines)| json!({"date": day.date, "lines": lines, "file": day.file})).collect();
@@ -51,7 +51,7 @@ fn show(session: &mut Session<'_>, which: Option<&str>) -> Result<u8, Failure> {
     let mut found = Vec::new();
     for day in days.iter().filter(|day| date.as_ref().is_none_or(|date| *date == day.date)) {
         let of_thread = |entry: &Value| thread.is_none_or(|thread| entry["thread"] == thread.as_str());
-        found.extend(entries(day)?.into_iter().filter(of_thread));
+        found.extend(entries(session, day)?.into_iter().filter(of_thread));
     }
     let lines = || found.iter().map(line).collect();
     session.ui.result(&Value::from(found.clone()), lines)?;
@@ -115,8 +115,13 @@ fn days(session: &Session<'_>) -> Result<Vec<Day>, Failure> {
     log::days(&home).map_err(|error| unreadable(&home.join("logs"), error))
 }
 
-fn entries(day: &Day) -> Result<Vec<Value>, Failure> {
-    day.entries().map_err(|error| unreadable(&day.file, error))
+fn entries(session: &mut Session<'_>, day: &Day) -> Result<Vec<Value>, Failure> {
+    let (entries, torn) = day.entries().map_err(|error| unreadable(&day.file, error))?;
+    if torn > 0 {
+        let noun = if torn == 1 { "line" } else { "lines" };
+        session.ui.warn(&format!("{torn} {noun} of {} cannot be read", shown(&day.file)));
+    }
+    Ok(entries)
 }
 
 fn unreadable(path: &Path, error: io::Error) -> Failure {

@@ -32,7 +32,7 @@ pub(super) fn thread(store: &Store, thread: &ThreadId, part: &Part) -> Result<St
     let workflow = workflow::get(store, &chain.start.workflow)?;
     let mut sections = Vec::new();
     if part.with_task {
-        sections.push(task_section(thread, &workflow, &chain));
+        sections.push(task_section(thread, &workflow, &chain, part.quota));
     }
     let mut steps = Vec::new();
     for (at, (hash, step)) in chain.steps[..end(&chain, thread, part)?].iter().enumerate() {
@@ -53,14 +53,23 @@ pub(super) fn thread(store: &Store, thread: &ThreadId, part: &Part) -> Result<St
     Ok(sections.join("\n---\n\n"))
 }
 
-fn task_section(thread: &ThreadId, workflow: &Workflow, chain: &Chain) -> String {
+fn task_section(thread: &ThreadId, workflow: &Workflow, chain: &Chain, quota: Option<usize>) -> String {
+    let task = chain.start.prompt.trim_end();
+    let task = match task.char_indices().nth(quota.unwrap_or(usize::MAX)) {
+        Some((end, _)) => {
+            let left = task[end..].chars().count();
+            let all = format!("uwf cas get {}", chain.start_hash);
+            format!("{}…\n\n*({left} more characters of the task, load with `{all}`)*", &task[..end])
+        }
+        None => task.to_owned(),
+    };
     format!(
         "# Thread `{thread}`\n\n**Workflow:** {} (`{}`) | **Started:** {} UTC | **Directory:** `{}`\n\n## Task\n\n{}\n",
         workflow.name,
         chain.start.workflow,
         time(thread.time_ms()),
         chain.start.cwd,
-        chain.start.prompt.trim_end(),
+        task,
     )
 }
 

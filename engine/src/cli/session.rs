@@ -121,14 +121,19 @@ impl<'a> Process<'a> {
     pub fn usage(self, error: &clap::Error) -> u8 {
         let plain = self.env.get("NO_COLOR").is_some();
         let (stream, colored, exit) = if error.use_stderr() {
-            (self.err, self.err_is_terminal, USAGE)
+            (&mut *self.err, self.err_is_terminal, USAGE)
         } else {
-            (self.out, self.out_is_terminal, OK)
+            (&mut *self.out, self.out_is_terminal, OK)
         };
         let text = error.render();
         let text = if colored && !plain { text.ansi().to_string() } else { text.to_string() };
-        stream.write_all(text.as_bytes()).and_then(|()| stream.flush()).ok();
-        exit
+        match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()).map_err(Failure::from_stdout) {
+            Err(failure @ Failure::Said { .. }) if exit == OK => {
+                writeln!(self.err, "error: {}", failure.message()).ok();
+                failure.exit()
+            }
+            _ => exit,
+        }
     }
 
     /// Runs one command under the options of every command, tells its failure if it fails, and gives the exit status.

@@ -194,6 +194,7 @@ fn base_url(
         () if authority.is_empty() => "must start with http:// or https:// and name a host",
         () if url.chars().any(|c| c.is_whitespace() || c.is_control()) => "must not hold blanks",
         () if authority.contains('@') => "must not hold a user name or password",
+        () if bare(&url).ends_with("/chat/completions") => "must end before /chat/completions",
         () => return Ok(bare(&url).to_owned()),
     };
     // It is not shown: it may hold a password.

@@ -33,9 +33,11 @@ pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failur
     let (thread, store) = (id(thread)?, session.store()?);
     let head = thread::entry(&store, &thread)?.head;
     let mut links = Vec::new();
-    let start_hash = thread::links(&store, &head, &mut |link| links.push(link))?;
+    let start_hash = thread::links(&store, &head, &mut |link| links.push(link))
+        .map_err(|error| error.headless(&thread))?;
     links.reverse();
-    let start = thread::start_node(&store, &start_hash)?;
+    let start =
+        thread::start_node(&store, &start_hash).map_err(|error| error.severed(&head, "the start of"))?;
     let entries: Result<Vec<Value>, Failure> =
         parallel::map(&links, |link| with_attempts(&store, link)).into_iter().collect();
     let entries = entries?;

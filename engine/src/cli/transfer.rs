@@ -28,18 +28,22 @@ pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Pa
     };
     let path = session.cwd.join(file);
     let failed = |error| Failure::said(format!("cannot write {}", file.display()), error);
+    let told = |error| match error {
+        TransferError::Io { source, .. } => failed(source),
+        error => error.into(),
+    };
     let done = match fs::metadata(&path) {
         // A pipe or a device is written into: it is somebody's.
         Ok(there) if !there.is_file() => {
             let mut out = BufWriter::new(File::options().write(true).open(&path).map_err(failed)?);
-            let done = transfer::export(&store, &thread, &mut out)?;
+            let done = transfer::export(&store, &thread, &mut out).map_err(told)?;
             out.flush().map_err(failed)?;
             done
         }
         _ => {
             let target = link::target(&path);
             let mut out = BufWriter::new(beside(&target).map_err(failed)?);
-            let done = transfer::export(&store, &thread, &mut out)?;
+            let done = transfer::export(&store, &thread, &mut out).map_err(told)?;
             let temp = out.into_inner().map_err(|error| failed(error.into_error()))?;
             temp.as_file().sync_all().map_err(failed)?;
             temp.persist(&target).map_err(|error| failed(error.error))?;

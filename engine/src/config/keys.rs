@@ -77,8 +77,19 @@ pub fn masked(value: &Value, key: &str) -> Value {
             Value::Object(fields.iter().map(|(name, value)| (name.clone(), masked(value, name))).collect())
         }
         _ if is_secret(last) => Value::from(MASK),
+        Value::String(text) => Value::from(without_password(text)),
         Value::Array(items) => items.iter().map(|item| masked(item, "")).collect(),
         value => value.clone(),
+    }
+}
+
+/// A URL may hold a user and a password before its host.
+fn without_password(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        Some((user, _)) => format!("{scheme}://{MASK}{}", &rest[user.len()..]),
+        None => text.to_owned(),
     }
 }
 
@@ -123,6 +134,13 @@ mod tests {
         }}});
         assert_eq!(masked(&value, ""), expected);
         assert_eq!(masked(&json!("sk-1"), "providers.p.apiKey"), json!("***"));
-        assert_eq!(masked(&json!("http://h"), "providers.p.baseUrl"), json!("http://h"));
+        for (url, shown) in [
+            ("http://h", "http://h"),
+            ("http://me:pw@h/v1", "http://***@h/v1"),
+            ("https://a@b@h:1/x@y", "https://***@h:1/x@y"),
+            ("http://h/x@y", "http://h/x@y"),
+        ] {
+            assert_eq!(masked(&json!(url), "providers.p.baseUrl"), json!(shown));
+        }
     }
 }

@@ -90,6 +90,16 @@ pub enum ExecError {
         role: String,
         /// The directory.
         path: PathBuf,
+        /// Whether the edge's location says so.
+        located: bool,
+    },
+    /// A signal asked us to stop; so the agent was ended.
+    #[error("stopped by signal {signal}")]
+    Stopped {
+        /// The thread whose step is not made.
+        thread: ThreadId,
+        /// The signal's number.
+        signal: i32,
     },
     /// The agent's process.
     #[error(transparent)]
@@ -154,8 +164,15 @@ impl ExecError {
             ExecError::Spawn(SpawnError::Directory { .. }) => {
                 Some("make it one that you may enter, or run the step elsewhere with --cwd DIR".to_owned())
             }
-            ExecError::NoDirectory { .. } => {
+            ExecError::NoDirectory { located: true, .. } => Some(
+                "the edge's `location` says so: create it, or let the step before name another one, with `uwf thread poke`"
+                    .to_owned(),
+            ),
+            ExecError::NoDirectory { located: false, .. } => {
                 Some("create it, or run the step elsewhere with --cwd DIR".to_owned())
+            }
+            ExecError::Stopped { thread, .. } => {
+                Some(format!("the thread stands where it did: `uwf thread show {thread}` tells how to go on"))
             }
             ExecError::Spawn(SpawnError::Start { .. }) => {
                 Some("name an agent with --agent, or set defaultAgent in config.yaml".to_owned())

@@ -190,6 +190,7 @@ fn a_location_counts_from_the_threads_directory_and_must_be_there() {
     exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
     let error = exec(&place, &thread, "unused").unwrap_err();
     assert!(error.to_string().ends_with("project/sub/dir for role `checker` to work in"), "{error}");
+    assert!(error.hint().unwrap().contains("the edge's `location` says so"));
     fs::create_dir_all(place.project().join("sub/dir")).unwrap();
     let next = place.step(&thread, Some(step), "checker", &json!({"$status": "fine"}));
     exec(&place, &thread, &place.agent(&[next.to_string()])).unwrap();

@@ -10,7 +10,7 @@ use crate::log::{self, Event};
 use crate::moderator::Route;
 use crate::schema::builtin;
 use crate::spawn::protocol::{AgentCommand, AgentRequest, EdgePromptSource, parse_reply};
-use crate::spawn::{self, Finished, PROMPT_MAX, Run};
+use crate::spawn::{self, Finished, PROMPT_MAX, Run, SpawnError};
 use crate::store::{Hash, Store};
 use crate::thread::{StartNode, StepNode, ThreadError, role_of};
 
@@ -20,6 +20,8 @@ pub(super) struct Visit {
     pub(super) role: String,
     pub(super) prompt: String,
     pub(super) cwd: PathBuf,
+    /// Whether an edge's location says where.
+    located: bool,
     /// The step that this one is to replace, if it is not to come after the head.
     instead: Option<StepNode>,
 }
@@ -49,13 +51,14 @@ impl Visit {
             Some("") => return Err(ExecError::EmptyLocation { role: role.to_owned() }),
             Some(location) => base.join(location),
         };
-        Ok(Visit { role: role.to_owned(), prompt: route.prompt.clone(), cwd, instead: None })
+        let located = route.location.is_some();
+        Ok(Visit { role: role.to_owned(), prompt: route.prompt.clone(), cwd, located, instead: None })
     }
 
     /// A role once more, in the directory it worked in.
     pub(super) fn again(role: String, prompt: String, cwd: &str, options: &ExecOptions) -> Visit {
         let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from(cwd));
-        Visit { role, prompt, cwd, instead: None }
+        Visit { role, prompt, cwd, located: false, instead: None }
     }
 
     /// The same visit, whose step is to stand where `step` stands.
@@ -142,7 +145,8 @@ impl Visit {
             return Err(ExecError::PromptTooLong { role: self.role.clone(), bytes: self.prompt.len() });
         }
         if !self.cwd.is_dir() {
-            return Err(ExecError::NoDirectory { role: self.role.clone(), path: self.cwd.clone() });
+            let (role, path) = (self.role.clone(), self.cwd.clone());
+            return Err(ExecError::NoDirectory { role, path, located: self.located });
         }
         Ok(())
     }
@@ -171,7 +175,10 @@ impl Visit {
             inherit_stderr: options.inherit_stderr,
             stop: engine.stop,
         };
-        Ok(spawn::run(&run, &mut |bytes| observer.agent_stderr(bytes))?)
+        spawn::run(&run, &mut |bytes| observer.agent_stderr(bytes)).map_err(|error| match error {
+            SpawnError::Stopped { signal } => ExecError::Stopped { thread: turn.thread, signal },
+            error => error.into(),
+        })
     }
 
     /// Who plays: the one asked for, else who made the step that is replaced, else the configured one, else the builtin

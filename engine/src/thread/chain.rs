@@ -40,10 +40,10 @@ pub fn links(store: &Store, head: &Hash, visit: &mut dyn FnMut(Link)) -> Result<
             let found = link.step.start;
             return Err(ThreadError::BrokenChain { hash: link.hash, expected: start, found });
         }
-        let prev = link.step.prev;
+        let (from, prev) = (link.hash, link.step.prev);
         visit(link);
         let Some(prev) = prev else { return Ok(start) };
-        link = self::link(store, &prev)?;
+        link = self::link(store, &prev).map_err(|error| error.severed(&from, "the step before"))?;
     }
 }
 
@@ -65,5 +65,6 @@ pub fn chain(store: &Store, head: &Hash) -> Result<Chain, ThreadError> {
     let mut steps = Vec::new();
     let start_hash = links(store, head, &mut |link| steps.push((link.hash, link.step)))?;
     steps.reverse();
-    Ok(Chain { start_hash, start: start_node(store, &start_hash)?, steps })
+    let start = start_node(store, &start_hash).map_err(|error| error.severed(head, "the start of"))?;
+    Ok(Chain { start_hash, start, steps })
 }

@@ -35,6 +35,16 @@ pub enum ThreadError {
         /// Why.
         source: Box<StoreError>,
     },
+    /// A node that a step leads to is missing or damaged.
+    #[error("{what} step {step} cannot be read")]
+    Severed {
+        /// What leads there.
+        what: &'static str,
+        /// The step.
+        step: Hash,
+        /// Why.
+        source: Box<StoreError>,
+    },
     /// A node of the right type that does not read as one.
     #[error("{hash} does not read as a node of its type")]
     Malformed {
@@ -100,6 +110,24 @@ pub enum ThreadError {
 }
 
 impl ThreadError {
+    /// The same of a node that this step leads to by `what`, if it is the store's.
+    pub(crate) fn severed(self, step: &Hash, what: &'static str) -> ThreadError {
+        match self {
+            ThreadError::Store(source) => {
+                ThreadError::Severed { what, step: *step, source: Box::new(source) }
+            }
+            other => other,
+        }
+    }
+
+    /// The same of the node that a thread stands at, if it is the store's.
+    pub(crate) fn headless(self, thread: &ThreadId) -> ThreadError {
+        match self {
+            ThreadError::Store(source) => ThreadError::Headless { thread: *thread, source: Box::new(source) },
+            other => other,
+        }
+    }
+
     /// What to do about it, when that can be said.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -108,6 +136,9 @@ impl ThreadError {
             ThreadError::Headless { thread, .. } => Some(format!(
                 "`uwf cas verify` tells what is damaged; `uwf thread rm {thread}` takes it off the list"
             )),
+            ThreadError::Severed { .. } => {
+                Some("`uwf cas verify` tells all that is damaged, and who refers to it".to_owned())
+            }
             ThreadError::Ended { thread } => Some(format!("`uwf thread rm {thread}` takes it off the list")),
             ThreadError::UnknownStatus { .. } => Some("a newer uwf may have written it".to_owned()),
             ThreadError::HeadMoved { thread, .. } => {

@@ -91,7 +91,9 @@ impl Head {
     pub fn start(&self, store: &Store) -> Result<StartNode, ThreadError> {
         match &self.kind {
             HeadKind::Start(start) => Ok(start.clone()),
-            HeadKind::Step(step) => start_node(store, &step.start),
+            HeadKind::Step(step) => {
+                start_node(store, &step.start).map_err(|error| error.severed(&self.hash, "the start of"))
+            }
         }
     }
 }

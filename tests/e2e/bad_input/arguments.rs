@@ -21,6 +21,7 @@ fn threads() -> Vec<Case> {
         uwf(&["thread", "exec", "{idle}", "-c", "many"], 2, &["'many'", "--count"]),
         uwf(&["thread", "exec", "{idle}", "-c", "2", "--until-end"], 2, &["--count", "--until-end"]),
         uwf(&["thread", "exec", "{idle}", "--max-steps", "3"], 2, &["--until-end"]),
+        uwf(&["thread", "exec", "{idle}", "-c", "2", "--max-steps", "3"], 2, &["--count", "--max-steps"]),
         uwf(&["thread", "exec", "{idle}", "--agent", ""], 1, &["`` is not a command", "--agent"]),
         uwf(&["thread", "exec", "{idle}", "--agent", "a 'b"], 1, &["`a 'b`", "quote"]),
         uwf(&["thread", "exec", "{idle}", "--agent", "no-such-agent"], 1, &["no-such-agent", "--agent"]),
@@ -45,6 +46,7 @@ fn threads() -> Vec<Case> {
         uwf(&["thread", "read", "{ended}", "--before", "nope"], 1, &["nope", "13 characters"]),
         uwf(&["thread", "read", "{ended}", "--before", "{node}"], 1, &["{node}", "{ended}"]),
         uwf(&["thread", "read", "{ended}", "--start"], 2, &["--before"]),
+        uwf(&["step", "read", "{node}", "--prompt", "--quota", "9"], 2, &["--prompt", "--quota"]),
         uwf(&["thread", "read", "{ended}", "--quota", "much"], 2, &["'much'", "--quota"]),
     ]
 }

@@ -28,8 +28,8 @@ pub(in crate::cli) enum Step {
         /// The opening messages as they were sent to the model, instead
         #[arg(long)]
         prompt: bool,
-        /// At most about this many characters: the last turns that fit
-        #[arg(long, value_name = "CHARS")]
+        /// At most about this many characters: the last turns that fit, the last one whole
+        #[arg(long, value_name = "CHARS", conflicts_with = "prompt")]
         quota: Option<usize>,
     },
     /// Begin a new thread whose head is this step

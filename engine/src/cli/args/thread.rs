@@ -80,7 +80,7 @@ pub(in crate::cli) enum Thread {
     Read {
         /// The thread's id
         thread: String,
-        /// At most about this many characters: the last steps that fit
+        /// At most about this many characters: the last steps that fit, the last one whole
         #[arg(long, value_name = "CHARS")]
         quota: Option<usize>,
         /// Only the steps before this one
@@ -184,7 +184,7 @@ pub(in crate::cli) struct Exec {
     #[arg(long, conflicts_with = "count")]
     pub(in crate::cli) until_end: bool,
     /// With --until-end: stop after this many steps
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..), requires = "until_end")]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..), requires = "until_end", conflicts_with = "count")]
     pub(in crate::cli) max_steps: u32,
     /// Return at once and let the steps run on their own
     #[arg(long)]

@@ -9,7 +9,7 @@ use crate::cli::args::Schema;
 use crate::cli::failure::{Failure, OK};
 use crate::cli::render;
 use crate::emit;
-use crate::schema::builtin::META_SCHEMA;
+use crate::schema::builtin::{META_SCHEMA, TEXT};
 use crate::store::{Hash, Store, StoreError};
 
 pub(super) fn run(session: &mut Session<'_>, command: Schema) -> Result<u8, Failure> {
@@ -23,7 +23,13 @@ fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
     let store = session.store()?;
     let names = names(&store)?;
     let (mut values, mut rows) = (Vec::new(), Vec::new());
-    for hash in store.indexed(&META_SCHEMA)?.into_iter().filter(|hash| store.has(hash)) {
+    let indexed = store.indexed(&META_SCHEMA)?;
+    if !indexed.contains(&TEXT) {
+        session
+            .ui
+            .warn("the index lacks even the types that every store has; `uwf cas reindex` makes it anew");
+    }
+    for hash in indexed.into_iter().filter(|hash| store.has(hash)) {
         let title = title(&store, &hash);
         let names = names.get(&hash).cloned().unwrap_or_default();
         rows.push([hash.to_string(), title.clone().unwrap_or_default(), names.join(", ")]);

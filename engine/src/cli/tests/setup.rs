@@ -120,6 +120,11 @@ fn bad_input_is_told_and_changes_nothing() {
         (&["--provider", "openai", "--model", " "], 1, "the model's name is empty"),
         (&["--provider", "x", "--model", "m", "--base-url", "x.example/v1"], 1, "must start with http"),
         (&["--provider", "x", "--model", "m", "--base-url", "http://a:b@h/v1"], 1, "user name or password"),
+        (
+            &["--provider", "x", "--model", "m", "--base-url", "http://h/chat/completions/"],
+            1,
+            "must end before",
+        ),
         (&["--provider", "openai", "--model", "m", "--api-key-env", "sk-12-3"], 1, "must name a variable"),
         (&["--provider", "openai", "--model", "m", "--api-key-file", "none"], 1, "cannot read none"),
         (&["--provider", "openai", "--model", "m", "--api-key-file", "-"], 1, "stdin holds no key"),

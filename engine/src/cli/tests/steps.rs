@@ -242,10 +242,56 @@ fn a_signal_stops_the_agent_and_is_the_exit_status() {
         stop.cell().store(15, Ordering::SeqCst);
         run.join().unwrap()
     });
-    assert_eq!((ran.exit, ran.err.as_str()), (143, "error: stopped by signal 15\n"));
+    let hint = format!("the thread stands where it did: `uwf thread show {thread}` tells how to go on");
+    assert_eq!((ran.exit, ran.err), (143, format!("error: stopped by signal 15\n  hint: {hint}\n")));
     // What is stopped already starts nothing more.
     let again = place.until(&args, "", false, stop);
     assert_eq!((again.exit, place.calls().len()), (143, 1));
+}
+
+#[test]
+fn a_node_that_is_gone_is_told_with_what_leads_to_it() {
+    let place = Place::new();
+    let (thread, store) = (place.flow_thread(), place.store());
+    let start = head(&store, &thread).unwrap().hash;
+    let first = place.step(&thread, None, "writer", &json!({"$status": "again"}));
+    let second = place.step(&thread, Some(first), "writer", &json!({"$status": "again"}));
+    for step in [first, second] {
+        let agent = place.agent(&[step.to_string()]);
+        assert_eq!(place.uwf(&["thread", "exec", thread.as_str(), "--agent", &agent]).exit, 0);
+    }
+    let away = place.path().join("away.bin");
+    let told = |gone: &crate::Hash, command: &[&str], words: &str| {
+        let file = place.homes().ocas.join(format!("nodes/{gone}.bin"));
+        fs::rename(&file, &away).unwrap();
+        let ran = place.uwf(&[command, &[thread.as_str()]].concat());
+        fs::rename(&away, &file).unwrap();
+        let expected = format!(
+            "error: {words} cannot be read\n  caused by: no node {gone} in the store\n  hint: `uwf cas verify`"
+        );
+        assert!(ran.exit == 1 && ran.err.starts_with(&expected), "{command:?}: {}", ran.err);
+    };
+    for command in [&["step", "list"][..], &["thread", "read"]] {
+        told(&first, command, &format!("the step before step {second}"));
+        told(&start, command, &format!("the start of step {second}"));
+        told(&second, command, &format!("the head of thread {thread}"));
+    }
+    told(&start, &["thread", "show"], &format!("the start of step {second}"));
+    told(&second, &["thread", "export"], &format!("the head of thread {thread}"));
+}
+
+#[test]
+fn a_long_task_is_cut_to_the_quota() {
+    let place = Place::new();
+    let task = format!("Ä{}", "x".repeat(5000));
+    let started = place.uwf(&["thread", "start", "flow", "-p", &task]).json();
+    let thread = started["thread"].as_str().unwrap();
+    let start = head(&place.store(), &thread.parse().unwrap()).unwrap().hash;
+    let read = place.uwf(&["thread", "read", thread, "--quota", "1000"]).out;
+    assert!(read.len() < 1500 && read.contains("\nÄxxx"), "{read}");
+    let rest = format!("x…\n\n*(4001 more characters of the task, load with `uwf cas get {start}`)*");
+    assert!(read.contains(&rest), "{read}");
+    assert!(place.uwf(&["thread", "read", thread]).out.contains(&task));
 }
 
 #[test]
