@@ -119,7 +119,7 @@ fn candidate(
     if fields.get("$status").and_then(Value::as_str) == Some(SUSPEND) {
         return Ok((suspend(&fields)?, builtin::SUSPEND_OUTPUT));
     }
-    let known = uwf_engine::workflow::fields(role_schema);
+    let known = uwf_engine::workflow::kept_fields(role_schema);
     let keep = |(name, _): &(String, Value)| known.is_empty() || known.contains(name.as_str());
     let output = Value::Object(fields.into_iter().filter(keep).collect());
     let mut violations =

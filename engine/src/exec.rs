@@ -6,6 +6,7 @@
 
 mod error;
 mod reply;
+mod typed;
 mod visit;
 
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 pub use self::error::ExecError;
 pub use self::reply::ReplyFault;
+pub use self::typed::command_for;
 use self::visit::{Outcome, Visit};
 use crate::config::Config;
 use crate::home::{Env, Homes};
@@ -237,7 +239,14 @@ impl<'a> Turn<'a> {
         options: &ExecOptions,
         observer: &mut dyn Observer,
     ) -> Result<StepReport, ExecError> {
-        let ran = visit.run(self, options, observer);
+        let mut attempts = Vec::new();
+        let ran = visit.run(self, options, observer).and_then(|(played, outcome)| match outcome {
+            Outcome::Failed(_) => Ok((played, outcome)),
+            _ => {
+                attempts = self.attempts_before(&played.step);
+                Ok((visit.placed(self.engine.store, played, &attempts)?, outcome))
+            }
+        });
         self.log(Event::of_visit(&visit.role, &ran));
         let (played, outcome) = ran?;
         if let Outcome::Failed(message) = outcome {
@@ -253,8 +262,6 @@ impl<'a> Turn<'a> {
                 ..self.report(self.head.hash, self.head.status.clone())
             });
         }
-        let attempts = self.attempts_before(&played.step);
-        let played = visit.placed(self.engine.store, played, &attempts)?;
         let (hash, step) = (played.hash, played.step.clone());
         let (status, current_role, obstacle) = match (outcome, self.after(&played)) {
             (Outcome::Suspended(message), _) => (Status::Suspended { role: step.role, message }, None, None),

@@ -8,6 +8,7 @@
 //!
 //! Knows one `$UWF_HOME`. Runs of another one on the same store are protected by the age of their nodes alone.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -54,8 +55,9 @@ pub fn held(store: &Store, home: &Path) -> Result<Collect, HeldError> {
     }
     let mut journals = files(&home.join("sessions"), "jsonl")?;
     journals.extend(files(&home.join("cache/asks"), "jsonl")?);
+    let mut threads = Threads::of(store)?;
     for journal in journals {
-        match named_in(&journal, store, &mut roots) {
+        match named_in(&journal, &mut threads, &mut roots) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
                 return Err(HeldError::Io { path: journal, source });
             }
@@ -79,14 +81,40 @@ pub fn forget(home: &Path, thread: &ThreadId) {
     }
 }
 
+/// The threads of a store. One that is not there may be on its way from one head to the next: only who is not there at
+/// two moments far enough from each other is gone, and those two are the same for all.
+struct Threads<'a> {
+    store: &'a Store,
+    /// Who was there at first.
+    there: HashSet<ThreadId>,
+    waited: bool,
+}
+
+impl Threads<'_> {
+    fn of(store: &Store) -> Result<Threads<'_>, ThreadError> {
+        let there = thread::entries(store).map(|entry| entry.map(|entry| entry.thread));
+        Ok(Threads { store, there: there.collect::<Result<_, _>>()?, waited: false })
+    }
+
+    fn is_gone(&mut self, thread: &ThreadId) -> bool {
+        if self.there.contains(thread) {
+            return false;
+        }
+        match std::mem::replace(&mut self.waited, true) {
+            false => matches!(thread::variable_of(self.store, thread), Ok(None)),
+            true => matches!(thread::stands_at(self.store, thread), Ok(None)),
+        }
+    }
+}
+
 /// What a journal names, unless it is of a thread that is gone, to which nobody can come back.
-fn named_in(journal: &Path, store: &Store, found: &mut Vec<Hash>) -> io::Result<()> {
+fn named_in(journal: &Path, threads: &mut Threads<'_>, found: &mut Vec<Hash>) -> io::Result<()> {
     let mut reader = BufReader::new(File::open(journal)?);
     let mut first = Vec::new();
     reader.read_until(b'\n', &mut first)?;
     let entry: Option<Value> = serde_json::from_slice(&first).ok();
     let thread = entry.and_then(|entry| entry.get("thread")?.as_str()?.parse::<ThreadId>().ok());
-    if thread.is_some_and(|thread| matches!(thread::variable_of(store, &thread), Ok(None))) {
+    if thread.is_some_and(|thread| threads.is_gone(&thread)) {
         return Ok(());
     }
     hashes_in(first.as_slice().chain(reader), found)

@@ -26,8 +26,11 @@ use crate::store::Hash;
 use crate::thread::ThreadId;
 
 /// How long a taken lock is tried again while nobody says that it is his: a look at the lock holds it for an instant,
-/// and a new holder needs one to write his marker.
+/// and a new holder needs one to write his marker, longer on a machine that is busy.
 const UNCLAIMED: Duration = Duration::from_secs(5);
+
+/// The same while there is a marker that names nobody who lives: what a kill left, or somebody of another container.
+const DISCLAIMED: Duration = Duration::from_secs(1);
 
 /// The right to run steps of one thread; dropping it gives it back.
 #[derive(Debug)]
@@ -251,7 +254,7 @@ pub fn oldest_run(home: &Path) -> io::Result<Option<u64>> {
 
 fn take(paths: &Paths, thread: &ThreadId) -> Result<File, LockError> {
     let io = io_error(&paths.lock);
-    let give_up = Instant::now() + UNCLAIMED;
+    let begun = Instant::now();
     loop {
         let file = File::options().create(true).append(true).open(&paths.lock).map_err(&io)?;
         match file.try_lock() {
@@ -262,7 +265,8 @@ fn take(paths: &Paths, thread: &ThreadId) -> Result<File, LockError> {
             Err(TryLockError::WouldBlock) => {}
         }
         let pid = Holder::of(&paths.marker).map(|holder| holder.pid());
-        if pid.is_some() || Instant::now() >= give_up {
+        let patience = if paths.marker.exists() { DISCLAIMED } else { UNCLAIMED };
+        if pid.is_some() || begun.elapsed() >= patience {
             return Err(LockError::Busy { thread: *thread, pid });
         }
         sleep(Duration::from_millis(5));

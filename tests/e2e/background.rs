@@ -36,9 +36,10 @@ fn a_background_run_returns_at_once_and_comes_to_its_end() {
     let thread = start(&site);
     let mock = site.write(
         "two.yaml",
-        "roles:\n  worker:\n    - turns:\n        - content: \"---\\n$status: more\\n---\\n\"\n          delay_ms: 1500\n    - turns: [{ content: \"---\\n$status: done\\n---\\n\" }]\n",
+        "roles:\n  worker:\n    - turns: [{ content: \"---\\n$status: more\\n---\\n\" }]\n    - turns: [{ content: \"---\\n$status: done\\n---\\n\" }]\n",
     );
-    let agent = format!("{AGENT} --mock {mock}");
+    let body = format!("while [ ! -e go ]; do sleep 0.02; done; exec {AGENT} --mock {mock} \"$@\"\n");
+    let agent = format!("sh {}", site.write("agent.sh", &body));
     let args = ["thread", "exec", &thread, "--background", "--until-end", "--agent", &agent];
     let said = site.uwf(&args).ok();
     let told = said.json();
@@ -48,6 +49,7 @@ fn a_background_run_returns_at_once_and_comes_to_its_end() {
     );
     assert!(said.err.contains(&format!("logs/threads/{thread}.log")), "{}", said.err);
     assert_eq!(show(&site, &thread)["background"], true);
+    fs::write(site.workspace().join("go"), "").unwrap();
     wait_for(|| show(&site, &thread)["status"] == "end");
     wait_for(|| fs::read_dir(site.home().join(".uwf/running")).unwrap().count() == 0);
     assert_eq!(show(&site, &thread)["background"], Value::Null);

@@ -2,10 +2,11 @@
 //!
 //! Apart from `run` because an ordinary run needs nothing of it but one look into a directory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use uwf_engine::cli::{Failure, Session};
-use uwf_engine::{AdapterOutput, AgentRequest, EdgePromptSource, Status, Store, ThreadId, thread};
+use uwf_engine::exec::command_for;
+use uwf_engine::{AdapterOutput, AgentRequest, Store, ThreadId, thread};
 
 use super::run::Bench;
 use crate::journal::{PassedOver, Wanted};
@@ -56,26 +57,19 @@ pub(super) fn workspace(earlier: &Earlier) -> Result<PathBuf, Failure> {
     if workspace.is_dir() {
         return Ok(workspace);
     }
-    let error = format!("the run was begun in {}, which is no directory any more", workspace.display());
+    let error = format!("the run was begun in {}, which cannot be used any more", workspace.display());
     Err(Failure::user(error).with_hint("put it back, or start the run over where you are with --fresh"))
 }
 
-/// The command that continues an interrupted run: the one by which it came to be.
-pub(super) fn command(store: &Store, request: &AgentRequest, stand_alone: bool) -> String {
+/// The command that continues an interrupted run in that directory: the one by which it came to be.
+pub(super) fn command(store: &Store, request: &AgentRequest, workspace: &Path, stand_alone: bool) -> String {
     let (thread, role) = (&request.thread, &request.role);
     if stand_alone {
         return format!("uwf-builtin run --continue {thread}");
     }
-    let usual = AgentRequest::new(*thread, role, None, None);
-    let is_routed = thread::role_context(store, &usual).is_ok_and(|context| {
-        let given = request.prompt.as_ref();
-        context.edge_prompt_source == EdgePromptSource::Routed
-            && given.is_none_or(|given| *given == context.edge_prompt)
-    });
-    let how = match thread::head(store, thread).map(|head| head.status) {
-        Ok(Status::Idle) if is_routed => format!("uwf thread exec {thread}"),
-        Ok(Status::Idle) => format!("uwf thread poke {thread} -p … with the same words"),
-        _ => format!("uwf thread resume {thread} -p … with the same words"),
-    };
-    format!("{how}  (this role alone: uwf-builtin {thread} {role})")
+    let alone = format!("uwf-builtin {thread} {role}");
+    let prompt = thread::role_context(store, request).map(|context| context.edge_prompt);
+    let engines =
+        prompt.ok().and_then(|prompt| command_for(store, thread, (role, prompt.as_str()), workspace));
+    engines.map_or_else(|| alone.clone(), |command| format!("{command}  (this role alone: {alone})"))
 }

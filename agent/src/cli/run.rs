@@ -131,7 +131,7 @@ impl Bench {
             if !kept {
                 return failure;
             }
-            let command = again::command(&self.store, request, stand_alone);
+            let command = again::command(&self.store, request, workspace, stand_alone);
             failure.with_hint(format!("nothing is lost; continue with: {command}"))
         })
     }
@@ -180,7 +180,7 @@ impl Bench {
     /// the youngest journal counts.
     fn tidy(&self, thread: &ThreadId, instead_of: Option<&Wanted<'_>>) {
         instead_of.map_or(Ok(()), |wanted| self.journals.discard(wanted)).ok();
-        let head = |thread: &ThreadId| thread::head(&self.store, thread).ok().map(|head| head.hash);
+        let head = |thread: &ThreadId| thread::stands_at(&self.store, thread).ok().flatten();
         self.journals.sweep(thread, &head);
     }
 

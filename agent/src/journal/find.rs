@@ -67,8 +67,12 @@ pub(crate) enum Unfit {
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
     /// What it has seen and done is not here.
-    #[error("it is of a run in {begun_in}, and this one is in {}", .here.display())]
+    #[error("it is of a run in {begun_in}, which `uwf-builtin {thread} {role}` continues, and this one is in {}", .here.display())]
     Elsewhere {
+        /// The thread.
+        thread: String,
+        /// The role.
+        role: String,
         /// The directory it works in.
         begun_in: String,
         /// The one that is asked for.
@@ -119,11 +123,12 @@ impl Wanted<'_> {
         same.then(|| role.clone())
     }
 
-    /// Whether it works in another directory than the one asked for.
-    fn is_elsewhere(&self, first: &Entry) -> Option<Unfit> {
-        let Entry::Run { workspace, .. } = first else { return None };
-        let here = self.workspace.filter(|here| here.to_string_lossy() != *workspace)?;
-        Some(Unfit::Elsewhere { begun_in: workspace.clone(), here: here.to_owned() })
+    /// What is wrong with a run that works in another directory than the one asked for.
+    fn elsewhere(&self, first: Option<&Entry>) -> Option<Unfit> {
+        let Some(Entry::Run { workspace, thread, role, .. }) = first else { return None };
+        let here = self.workspace.filter(|here| here.to_string_lossy() != *workspace)?.to_owned();
+        let (thread, role) = (thread.clone(), role.clone());
+        Some(Unfit::Elsewhere { thread, role, begun_in: workspace.clone(), here })
     }
 
     /// Whether all of them are.
@@ -179,20 +184,19 @@ impl Journals {
                     continue;
                 }
             };
-            let Some((first, role)) = first.and_then(|first| wanted.is(&first).map(|role| (first, role)))
-            else {
-                continue;
-            };
-            if let Some(why) = wanted.is_elsewhere(&first) {
-                tell(PassedOver { path, why });
-                continue;
-            }
+            let Some(role) = first.and_then(|first| wanted.is(&first)) else { continue };
             if !taken(&found.file).map_err(failed)? {
                 return Err(FindError::Busy { role, thread: wanted.thread, path });
             }
             match found.rest().map_err(failed)? {
                 Ok((entries, _)) if !has_begun(&entries) || !wanted.are(&entries) => {}
                 Ok((entries, length)) => {
+                    if let Some(why) = wanted.elsewhere(entries.first()) {
+                        if !has_failed(&entries) {
+                            tell(PassedOver { path, why });
+                        }
+                        continue;
+                    }
                     found.file.set_len(length as u64).map_err(failed)?;
                     return Ok(Some(Journal { name: name.clone(), path, file: found.file, entries }));
                 }
@@ -213,7 +217,8 @@ impl Journals {
             let Some(mut found) = Opened::open(&path).map_err(failed)? else { continue };
             let Ok(Some(first)) = read::first(&found.first) else { continue };
             let Ok((entries, _)) = found.rest().map_err(failed)? else { continue };
-            if wanted.is(&first).is_some() && wanted.are(&entries) {
+            let is_it = wanted.is(&first).is_some() && wanted.are(&entries);
+            if is_it && wanted.elsewhere(Some(&first)).is_none() {
                 remove(&path).map_err(failed)?;
             }
         }
@@ -285,6 +290,11 @@ impl Opened {
 fn has_begun(entries: &[Entry]) -> bool {
     let Some(Entry::Run { opening, .. }) = entries.first() else { return false };
     entries.len() > *opening
+}
+
+/// Whether it ended with an error: then the next run is a new attempt anyway.
+fn has_failed(entries: &[Entry]) -> bool {
+    matches!(entries.last(), Some(Entry::Replied { reply, .. }) if reply["isError"] == true)
 }
 
 /// Takes the lock unless a living process holds it.

@@ -1,6 +1,6 @@
 //! A file that is named on the command line: the file, or stdin for `-`.
 //!
-//! The only reader of stdin among the commands; everything else of it belongs to questions on a terminal (`ask`).
+//! Whoever reads otherwise (a workflow, with what it includes) asks here what `-` is and what people call it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};

@@ -171,12 +171,14 @@ fn standing(
             Err(error) => format!("**Next:** nobody: {error}\n"),
         },
     };
-    let attempts = match thread::retried(workflow, &head.status, next.as_deref()) {
-        Some(role) => thread::failed_attempts(store, thread, &role)?,
-        None => Vec::new(),
-    };
-    if !attempts.is_empty() {
-        text += &format!("\n**Failed attempts so far:**\n\n{}", attempt_lines(store, &attempts)?);
+    let told = thread::retried(workflow, &head.status, next.as_deref()).map(|role| {
+        let attempts = thread::failed_attempts(store, thread, &role)?;
+        attempt_lines(store, &attempts)
+    });
+    let lines =
+        told.map(|told| told.unwrap_or_else(|error| format!("they cannot be read: {}\n", error.message())));
+    if let Some(lines) = lines.filter(|lines| !lines.is_empty()) {
+        text += &format!("\n**Failed attempts so far:**\n\n{lines}");
     }
     Ok(text)
 }

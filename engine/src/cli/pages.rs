@@ -33,7 +33,9 @@ pub fn completions(
 ///
 /// # Errors
 /// When a file or stdout cannot be written to.
-pub fn man(session: &mut Session<'_>, args: &Man, mut command: Command) -> Result<u8, Failure> {
+pub fn man(session: &mut Session<'_>, args: &Man, command: Command) -> Result<u8, Failure> {
+    // Else there were a page of `help` for every page.
+    let mut command = command.disable_help_subcommand(true);
     command.build();
     match &args.out {
         None => {

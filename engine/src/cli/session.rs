@@ -129,7 +129,12 @@ impl<'a> Process<'a> {
         let text = if colored && !plain { text.ansi().to_string() } else { text.to_string() };
         match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()).map_err(Failure::from_stdout) {
             Err(failure @ Failure::Said { .. }) if exit == OK => {
-                writeln!(self.err, "error: {}", failure.message()).ok();
+                let causes = failure
+                    .causes()
+                    .iter()
+                    .map(|cause| format!("\n  caused by: {cause}"))
+                    .collect::<String>();
+                writeln!(self.err, "error: {}{causes}", failure.message()).ok();
                 failure.exit()
             }
             _ => exit,

@@ -63,10 +63,18 @@ fn set(
     let schema = store.get(&value)?.type_;
     let before = match store.vars().get(name) {
         // What is damaged can be mended only so.
-        Err(StoreError::DamagedVariable { .. }) if force => None,
-        before => before?,
+        Err(StoreError::DamagedVariable { .. }) if force => {
+            let tags = store.vars().salvaged_tags(name)?;
+            if tags.is_none() {
+                session
+                    .ui
+                    .warn(&format!("the tags of {name} cannot be read and are gone: a thread is idle now"));
+            }
+            tags
+        }
+        before => before?.map(|before| before.tags),
     };
-    let tags = if tags.is_empty() { before.map(|before| before.tags).unwrap_or_default() } else { tags };
+    let tags = if tags.is_empty() { before.unwrap_or_default() } else { tags };
     let name = name.to_owned();
     store.vars().apply(&[VarChange::Set { name: name.clone(), schema, value, tags, expect: Expect::Any }])?;
     let row = store.vars().get(&name)?.ok_or_else(|| unknown(&store, &name))?;

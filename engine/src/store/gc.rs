@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::time::SystemTime;
 
 use super::fs::{self, Entry, META};
-use super::{Finding, Hash, Referrer, Store, StoreError, Variable};
+use super::{Finding, Hash, Referrer, Store, StoreError};
 use crate::schema::builtin;
 
 /// What is kept beside what the variables lead to, and how it is gone about.
@@ -139,18 +139,17 @@ impl Marked<'_> {
     fn all_roots(&mut self, how: &Collect) -> Result<(), StoreError> {
         let (mut named, mut damaged) = (Vec::new(), Vec::new());
         self.store.vars.each_row("", &mut |row| {
-            named.extend(row.value.parse().ok().map(|value| (value, row.name.clone())));
-            named.extend(row.schema.parse().ok().map(|schema| (schema, row.name.clone())));
-            match Variable::try_from(row) {
-                Ok(_) => {}
-                // What it names may not be known, and so not be kept.
-                Err(StoreError::DamagedVariable { name, why }) => {
-                    damaged.push(Finding::Variable { name, why });
-                }
-                Err(error) => return Err(error),
+            let (value, schema) = (row.value.parse::<Hash>(), row.schema.parse::<Hash>());
+            for hash in [&value, &schema].into_iter().flatten() {
+                named.push((*hash, row.name.clone()));
+            }
+            // What it names is not known, and so would not be kept.
+            if let Some(error) = value.err().or(schema.err()) {
+                damaged.push(Finding::Variable { name: row.name, why: error.to_string() });
             }
             Ok(())
         })?;
+        damaged.retain(|finding| !self.findings.contains(finding));
         self.findings.append(&mut damaged);
         for (hash, name) in named {
             self.reach(hash, Some(Referrer::Variable(name)))?;

@@ -199,7 +199,9 @@ pub(super) fn history(connection: &Connection, name: &str) -> rusqlite::Result<V
     let mut query = connection.prepare_cached(
         "SELECT value, set_at FROM var_history WHERE name = ?1 ORDER BY set_at DESC, position DESC",
     )?;
-    query.query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    query
+        .query_map([name], |row| Ok((text(row.get_ref(0)?), row.get_ref(1)?.as_i64().unwrap_or(0))))?
+        .collect()
 }
 
 /// Every value and schema in a history, and everything that has tags.
@@ -207,7 +209,7 @@ pub(super) fn remembered(connection: &Connection) -> rusqlite::Result<Vec<String
     let mut query = connection.prepare_cached(
         "SELECT value FROM var_history UNION SELECT schema FROM var_history UNION SELECT target FROM tags",
     )?;
-    query.query_map([], |row| row.get(0))?.collect()
+    query.query_map([], |row| Ok(text(row.get_ref(0)?)))?.collect()
 }
 
 /// Forgets a name, with its history.

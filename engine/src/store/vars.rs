@@ -131,15 +131,27 @@ impl Vars {
 
     /// The variable; where a name has several rows, the newest. That a thread has no head is believed after a while.
     pub fn get(&self, name: &str) -> Result<Option<Variable>, StoreError> {
-        let failed = self.failed("read a variable from");
         let begun = Instant::now();
         loop {
-            let found = rows::newest(&self.connection(), name).map_err(&failed)?;
+            let found = self.get_now(name)?;
             if found.is_some() || !name.starts_with(MOVED_IN_TWO_STEPS) || begun.elapsed() >= GAP {
-                return found.map(Variable::try_from).transpose();
+                return Ok(found);
             }
             std::thread::sleep(LOOK);
         }
+    }
+
+    /// The same at this very moment, in which another program may be moving it: for those who ask for many threads, and
+    /// for whom one more that seems to be gone does no harm.
+    pub fn get_now(&self, name: &str) -> Result<Option<Variable>, StoreError> {
+        let found = rows::newest(&self.connection(), name).map_err(self.failed("read a variable from"))?;
+        found.map(Variable::try_from).transpose()
+    }
+
+    /// The tags of a variable whose row may be damaged otherwise; none when there are none that read as such.
+    pub fn salvaged_tags(&self, name: &str) -> Result<Option<BTreeMap<String, String>>, StoreError> {
+        let found = rows::newest(&self.connection(), name).map_err(self.failed("read a variable from"))?;
+        Ok(found.and_then(|row| tags(&row.tags).ok()))
     }
 
     /// The variables whose names start so, by name. A damaged row spoils no other: one that names no node is left out,

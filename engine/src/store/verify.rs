@@ -11,6 +11,7 @@ use super::fs::Entry;
 use super::hash::Hash;
 use super::node::Node;
 use super::{Store, StoreError, Variable};
+use crate::parallel;
 use crate::schema::Violation;
 
 /// Something wrong with a store.
@@ -121,8 +122,8 @@ enum Problem {
 type Problems = BTreeMap<Hash, (Problem, Vec<Referrer>)>;
 
 impl Store {
-    /// Looks at every file and every variable and hands each finding to `visit`: strays, variables, nodes by hash. An error means
-    /// that the store could not be looked at, not that something is wrong in it.
+    /// Looks at every file and every variable and hands each finding to `visit`: strays, variables, nodes by hash. An
+    /// error means that the store could not be looked at, not that something is wrong in it.
     pub fn verify(&self, visit: &mut dyn FnMut(Finding)) -> Result<VerifyReport, StoreError> {
         let mut report = VerifyReport::default();
         let mut problems = Problems::new();
@@ -205,7 +206,7 @@ impl Store {
         problems: &mut Problems,
         visit: &mut dyn FnMut(Finding),
     ) -> Result<u64, StoreError> {
-        let mut count = 0;
+        let (mut count, mut read) = (0, Vec::new());
         self.vars.each_row("", &mut |row| {
             count += 1;
             for hash in [row.value.parse(), row.schema.parse()].into_iter().flatten() {
@@ -213,20 +214,22 @@ impl Store {
                     refer(problems, hash, Referrer::Variable(row.name.clone()));
                 }
             }
-            let mut finding = |name: String, why| visit(Finding::Variable { name, why });
             match Variable::try_from(row) {
-                Ok(Variable { name, schema, value, .. }) => match self.find(&value) {
-                    Ok(Some(node)) if node.type_ != schema => {
-                        finding(name, format!("node {value} is of type {}, not {schema}", node.type_));
-                    }
-                    // What is wrong with the node is told of the node.
-                    _ => {}
-                },
-                Err(StoreError::DamagedVariable { name, why }) => finding(name, why),
+                Ok(variable) => read.push(variable),
+                Err(StoreError::DamagedVariable { name, why }) => visit(Finding::Variable { name, why }),
                 Err(error) => return Err(error),
             }
             Ok(())
         })?;
+        // What is wrong with a node itself is told of the node.
+        let types =
+            parallel::map(&read, |variable| self.find(&variable.value).ok().flatten().map(|node| node.type_));
+        for (Variable { name, schema, value, .. }, type_) in read.into_iter().zip(types) {
+            if let Some(type_) = type_.filter(|type_| *type_ != schema) {
+                let why = format!("node {value} is of type {type_}, not {schema}");
+                visit(Finding::Variable { name, why });
+            }
+        }
         Ok(count)
     }
 

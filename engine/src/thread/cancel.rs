@@ -20,8 +20,8 @@ pub fn cancel(store: &Store, thread: &ThreadId) -> Result<bool, ThreadError> {
     }
 }
 
-/// Whether there is such a thread, however damaged.
-pub fn exists(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
+/// An error unless there is such a thread, however damaged.
+pub fn check_exists(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
     match entry(store, thread) {
         Ok(_) | Err(ThreadError::Store(StoreError::DamagedVariable { .. })) => Ok(()),
         Err(error) => Err(error),
@@ -30,7 +30,7 @@ pub fn exists(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
 
 /// Forgets a thread: its head, its failed attempts, its parent. The nodes stay until somebody collects garbage.
 pub fn remove(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
-    exists(store, thread)?;
+    check_exists(store, thread)?;
     store.vars().apply(&[
         VarChange::Remove { name: variable(thread) },
         VarChange::RemovePrefix { prefix: format!("{FAILED}{thread}/") },

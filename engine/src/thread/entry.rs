@@ -56,6 +56,11 @@ pub fn entry(store: &Store, thread: &ThreadId) -> Result<Entry, ThreadError> {
     Ok(Entry::of(*thread, &variable))
 }
 
+/// The node a thread stands at, as far as that can be told without waiting for one that is being moved.
+pub fn stands_at(store: &Store, thread: &ThreadId) -> Result<Option<Hash>, ThreadError> {
+    Ok(store.vars().get_now(&variable(thread))?.map(|variable| variable.value))
+}
+
 /// Where a thread stands.
 pub fn head(store: &Store, thread: &ThreadId) -> Result<Head, ThreadError> {
     entry(store, thread)?.read(store)

@@ -21,10 +21,10 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-pub use self::cancel::{cancel, exists, remove};
+pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
 pub use self::context::{EarlierStep, RoleContext, answer_of, role_context, role_of};
-pub use self::entry::{Entries, Entry, entries, entry, head};
+pub use self::entry::{Entries, Entry, entries, entry, head, stands_at};
 pub use self::error::ThreadError;
 pub(crate) use self::failures::steps_in;
 pub use self::failures::{Failures, all_failures, clear_failures, failed_attempts, record_failure};

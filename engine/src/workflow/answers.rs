@@ -1,7 +1,8 @@
 //! What a role can answer, read from its frontmatter schema: the statuses, and the names a template may use.
 //!
 //! Apart because it is the one place that interprets a schema without a payload. It errs on the side of allowing:
-//! where a schema leaves something open, so does this.
+//! where a schema leaves something open, so does this. Only a field that is asked for and never kept is
+//! always a mistake.
 
 use std::collections::BTreeSet;
 
@@ -87,15 +88,15 @@ pub(super) fn has(schema: &Value, name: &Name) -> bool {
     !matches!(find(&scopes, &name.name), Found::Nothing)
 }
 
-/// The fields that are kept of an answer: what `properties` declares, in any variant of the schema.
-pub fn fields(schema: &Value) -> BTreeSet<&str> {
+/// The fields that are kept of an answer: what `properties` declares, at the root of the schema and of its variants.
+pub fn kept_fields(schema: &Value) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     let mut open = vec![schema];
     while let Some(schema) = open.pop() {
         if let Some(Value::Object(properties)) = schema.get("properties") {
             found.extend(properties.keys().map(String::as_str));
         }
-        open.extend(alternatives(schema));
+        open.extend(VARIANTS.iter().flat_map(|keyword| variants(schema, keyword)));
     }
     found
 }
@@ -111,38 +112,43 @@ pub(super) enum Impossible {
     Fields(u64),
 }
 
-/// What the schema, or one of its variants, asks for in vain: each with its pointer below the schema.
+/// What the schema, or one of its variants, asks for in vain: each with its pointer below the schema. In a variant only
+/// fields are looked for, since an answer need not be of each.
 pub(super) fn impossible(schema: &Value) -> Vec<(String, Impossible)> {
-    let (mut found, fields) = (Vec::new(), fields(schema));
-    let mut open = vec![(String::new(), schema)];
-    while let Some((pointer, schema)) = open.pop() {
+    let (mut found, kept) = (Vec::new(), kept_fields(schema));
+    let mut open = vec![(String::new(), schema, true)];
+    while let Some((pointer, schema, always)) = open.pop() {
         for (at, name) in variants(schema, "required").iter().enumerate() {
-            if let Some(name) = name.as_str().filter(|name| !fields.contains(name)) {
+            if let Some(name) = name.as_str().filter(|name| !kept.contains(name)) {
                 found.push((format!("{pointer}/required/{at}"), Impossible::Field(name.to_owned())));
             }
         }
-        let is_object = |type_: &Value| match type_ {
-            Value::Array(types) => types.iter().any(|type_| type_ == "object"),
-            type_ => type_ == "object",
-        };
-        if schema.get("type").is_some_and(|type_| !is_object(type_)) {
+        if always && schema.get("type").is_some_and(|type_| !is_object(type_)) {
             found.push((format!("{pointer}/type"), Impossible::Type));
         }
-        if let Some(asked) =
-            schema.get("minProperties").and_then(Value::as_u64).filter(|asked| *asked > fields.len() as u64)
-        {
+        let asked = schema.get("minProperties").and_then(Value::as_u64);
+        if let Some(asked) = asked.filter(|asked| always && *asked > kept.len() as u64) {
             found.push((format!("{pointer}/minProperties"), Impossible::Fields(asked)));
         }
         for keyword in VARIANTS {
             let each = variants(schema, keyword).iter().enumerate();
-            open.extend(each.map(|(at, variant)| (format!("{pointer}/{keyword}/{at}"), variant)));
+            let always = always && keyword == "allOf";
+            open.extend(each.map(|(at, variant)| (format!("{pointer}/{keyword}/{at}"), variant, always)));
         }
-        let branches = ["then", "else"].into_iter();
-        open.extend(
-            branches.filter_map(|keyword| Some((format!("{pointer}/{keyword}"), schema.get(keyword)?))),
-        );
+        if schema.get("if").is_some() {
+            let branches = ["then", "else"].into_iter();
+            let branches = branches.filter_map(|keyword| Some((keyword, schema.get(keyword)?)));
+            open.extend(branches.map(|(keyword, branch)| (format!("{pointer}/{keyword}"), branch, false)));
+        }
     }
     found
+}
+
+fn is_object(type_: &Value) -> bool {
+    match type_ {
+        Value::Array(types) => types.iter().any(|type_| type_ == "object"),
+        type_ => type_ == "object",
+    }
 }
 
 enum Found<'s> {

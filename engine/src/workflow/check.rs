@@ -128,7 +128,7 @@ fn declares_status(pointer: &str, role: &RawRole, schema: &Value, problems: &mut
     }
 }
 
-/// Whoever asks for what is never kept of an answer would have every run fail.
+/// A run of whoever asks for what is never kept of an answer would fail, whatever it answers.
 fn can_be_answered(pointer: &str, role: &RawRole, schema: &Value, problems: &mut Problems<'_>) {
     let role = &role.name;
     for (below, what) in answers::impossible(schema) {
@@ -138,7 +138,7 @@ fn can_be_answered(pointer: &str, role: &RawRole, schema: &Value, problems: &mut
                 format!(
                     "role `{role}` requires `{name}`, which is not declared and so never kept of an answer"
                 ),
-                Some(match nearest::one(&name, answers::fields(schema)) {
+                Some(match nearest::one(&name, answers::kept_fields(schema)) {
                     Some(meant) => {
                         format!("did you mean `{meant}`? else declare `{name}` under `properties`")
                     }
@@ -152,7 +152,7 @@ fn can_be_answered(pointer: &str, role: &RawRole, schema: &Value, problems: &mut
             Impossible::Fields(asked) => (
                 format!(
                     "role `{role}` is asked for {asked} fields, and {} are declared",
-                    answers::fields(schema).len()
+                    answers::kept_fields(schema).len()
                 ),
                 Some("only what `properties` declares is kept of an answer".to_owned()),
             ),

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use crate::moderator::{Edge, Graph};
-pub use answers::fields;
+pub use answers::kept_fields;
 pub use draw::{Progress, dot, mermaid};
 pub use editor::schema;
 pub use past::{Back, Past, history, rollback};

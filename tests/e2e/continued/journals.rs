@@ -63,8 +63,9 @@ fn in_another_directory_it_is_another_run() {
     fs::write(other.join("go"), "").unwrap();
     let said = Said::of(work.agent().current_dir(&other).output().unwrap()).ok();
     let told = format!(
-        "is of a run in {}, and this one is in {}. The run starts over",
+        "is of a run in {}, which `uwf-builtin {} worker` continues, and this one is in {}. The run starts over",
         work.site.workspace().display(),
+        work.thread,
         other.display()
     );
     assert!(said.err.contains(&told), "{}", said.err);
@@ -82,7 +83,7 @@ fn a_directory_that_is_gone_is_told_with_a_way_out() {
         agent.args([&work.thread, "worker", "--base-url", &work.endpoint.url(), "--model", "m"]).args(more);
         Said::of(agent.current_dir(&moved).output().unwrap())
     };
-    by_hand(&[]).fails(1, &["which is no directory any more", "hint: put it back", "--fresh"]);
+    by_hand(&[]).fails(1, &["which cannot be used any more", "hint: put it back", "--fresh"]);
     fs::rename(&moved, work.site.workspace()).unwrap();
     work.run().ok();
 }

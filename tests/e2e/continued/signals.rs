@@ -96,6 +96,26 @@ fn the_end_of_a_terminal_is_one_unless_it_is_ignored() {
 }
 
 #[test]
+fn what_was_done_elsewhere_is_continued_there() {
+    let site = Site::new();
+    let thread = rounds::start(&site);
+    let other = site.home().with_file_name("other place");
+    fs::create_dir(&other).unwrap();
+    let endpoint = Endpoint::serve(&site, &play(&[&command("touch began; sleep 1000"), ANSWER]), &[]);
+    let agent = format!("{AGENT} --base-url {} --model m", endpoint.url());
+    let args = ["thread", "exec", &thread, "--agent", &agent, "--cwd", other.to_str().unwrap()];
+    let mut exec = site.command(UWF);
+    let child = exec.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for(|| other.join("began").exists());
+    signal("-INT", child.id());
+    let said = Said::of(child.wait_with_output().unwrap()).code(130);
+    let hint = format!("continue with: uwf thread exec {thread} --cwd '{}'  (this", other.display());
+    assert!(said.err.contains(&hint), "{}", said.err);
+    let said = site.uwf(&args).ok();
+    assert!(said.err.contains("continues the interrupted run, after 1 turn"), "{}", said.err);
+}
+
+#[test]
 fn a_poke_is_continued_by_a_poke() {
     let site = Site::new();
     let thread = rounds::start(&site);

@@ -24,6 +24,9 @@ pub(super) fn verify(session: &mut Session<'_>) -> Result<u8, Failure> {
         let verdict = if sound { "sound" } else { "damaged" };
         format!("{lines}{} nodes and {} variables checked: {verdict}\n", report.nodes, report.variables)
     })?;
+    if findings.iter().any(|finding| matches!(finding, Finding::Variable { .. })) {
+        session.ui.note("`uwf var set NAME HASH --force` mends a damaged variable, `uwf var history NAME` shows what it was");
+    }
     Ok(if sound { OK } else { USER })
 }
 

@@ -44,7 +44,7 @@ pub(super) fn cancel(session: &mut Session<'_>, thread: &str) -> Result<u8, Fail
 
 pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Result<u8, Failure> {
     let (thread, homes, store) = (id(thread)?, session.homes()?, session.store()?);
-    thread::exists(&store, &thread)?;
+    thread::check_exists(&store, &thread)?;
     let still = if force {
         lock::locked_still(&homes.uwf, &thread)?
     } else {

@@ -135,7 +135,7 @@ fn check_template(template: &Text, role: &str, schema: &Value, problems: &mut Pr
             ),
             _ => (
                 format!("the template names `{name}`, which no answer of role `{role}` has"),
-                meant(name, answers::fields(schema)),
+                meant(name, answers::kept_fields(schema)),
             ),
         };
         problems.at(&template.pointer, message, hint);

@@ -1,0 +1,126 @@
+//! Which command a visit is of: `exec`, `resume` and `poke` read backwards.
+//!
+//! Apart because only who stops in the middle of a visit asks it: to tell people what to type to go on.
+
+use std::path::Path;
+
+use crate::moderator::Target;
+use crate::store::Store;
+use crate::thread::{self, Status, ThreadId};
+use crate::workflow;
+
+/// The command that has `role` play where the thread stands, with these words, in this directory; none when there is none.
+/// What a person must say again is left to them.
+pub fn command_for(
+    store: &Store,
+    thread: &ThreadId,
+    (role, prompt): (&str, &str),
+    cwd: &Path,
+) -> Option<String> {
+    const AGAIN: &str = " -p … with the same words";
+    let head = thread::head(store, thread).ok()?;
+    let start = head.start(store).ok()?;
+    let workflow = workflow::get(store, &start.workflow).ok()?;
+    let left = head.step().map_or(start.cwd.as_str(), |step| step.cwd.as_str());
+    let is = |target: &Target| matches!(target, Target::Role(next) if next == role);
+    let elsewhere = |usual: &Path| match same(usual, cwd) {
+        true => String::new(),
+        false => format!(" --cwd {}", quoted(cwd)),
+    };
+    match &head.status {
+        Status::Idle => {
+            let route = thread::next(store, &workflow, &head).ok();
+            if let Some(route) = route.filter(|route| is(&route.target) && route.prompt == prompt) {
+                let base = Path::new(&start.cwd);
+                return match route.location.as_deref().map(str::trim) {
+                    None => Some(format!("uwf thread exec {thread}{}", elsewhere(base))),
+                    // What is typed is where the location counts from.
+                    Some(location) => {
+                        same(&base.join(location), cwd).then(|| format!("uwf thread exec {thread}"))
+                    }
+                };
+            }
+        }
+        Status::Suspended { role: asked, message } if asked == role && continues(prompt, message) => {
+            return Some(format!("uwf thread resume {thread}{}{AGAIN}", elsewhere(Path::new(left))));
+        }
+        Status::Ended { .. } => {
+            let route = thread::again(&workflow).ok()?;
+            let is_it = is(&route.target) && continues(prompt, &route.prompt);
+            return is_it.then(|| format!("uwf thread resume {thread}{}{AGAIN}", elsewhere(Path::new(left))));
+        }
+        Status::Suspended { .. } => {}
+        Status::Cancelled { .. } => return None,
+    }
+    let is_last = head.step().is_some_and(|step| step.role == role);
+    is_last.then(|| format!("uwf thread poke {thread}{}{AGAIN}", elsewhere(Path::new(left))))
+}
+
+/// Whether a prompt is what a thread was left with and what a person had to say to that.
+fn continues(prompt: &str, message: &str) -> bool {
+    let rest = prompt.strip_prefix(message);
+    message.trim().is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("\n\n"))
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+/// As a shell reads it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    shlex::try_quote(&text).map_or_else(|_| text.clone(), std::borrow::Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::fixture::Place;
+
+    #[test]
+    fn each_visit_is_made_again_by_the_command_that_made_it() {
+        let place = Place::new();
+        let (store, thread) = (place.store(), place.flow_thread());
+        let project = place.project().canonicalize().unwrap();
+        let asked = |role: &str, prompt: &str, cwd: &Path| {
+            command_for(&store, &thread, (role, prompt), cwd)
+                .map(|command| command.replace(thread.as_str(), "T").replace("uwf thread ", ""))
+        };
+        let told = |role: &str, prompt: &str| asked(role, prompt, &project).unwrap_or_default();
+        let at = |output: serde_json::Value, status: Status| {
+            let from = thread::head(&store, &thread).unwrap().hash;
+            let step = place.step(&thread, None, "writer", &output);
+            thread::advance(&store, &thread, &from, &step, &status).unwrap();
+        };
+        assert_eq!(told("writer", "Write it."), "exec T");
+        assert_eq!(asked("writer", "Write it.", Path::new("/a b")).unwrap(), "exec T --cwd '/a b'");
+        assert_eq!(told("writer", "Something else."), "", "there is no step to poke");
+        assert_eq!(told("checker", "Write it."), "");
+
+        at(json!({"$status": "checked"}), Status::Idle);
+        assert_eq!(told("checker", "Check it."), "exec T");
+        assert_eq!(told("writer", "Better."), "poke T -p … with the same words");
+        assert_eq!(
+            asked("writer", "Better.", Path::new("/")).unwrap(),
+            "poke T --cwd / -p … with the same words"
+        );
+        assert_eq!(told("checker", "My own words."), "", "nobody would say that");
+
+        at(json!({"$status": "elsewhere", "dir": "sub"}), Status::Idle);
+        std::fs::create_dir(project.join("sub")).unwrap();
+        assert_eq!(asked("checker", "Check it there.", &project.join("sub")).unwrap(), "exec T");
+        assert_eq!(asked("checker", "Check it there.", &project), None, "no --cwd leads there");
+
+        let waits = Status::Suspended { role: "writer".into(), message: "What now?".into() };
+        at(json!({"$status": "waits"}), waits);
+        assert_eq!(told("writer", "What now?\n\nThis."), "resume T -p … with the same words");
+        assert_eq!(told("writer", "What now?"), "resume T -p … with the same words");
+        assert_eq!(told("writer", "What now? No."), "poke T -p … with the same words");
+
+        at(json!({"$status": "done"}), Status::Ended { completed_at: 1 });
+        assert_eq!(told("writer", "Write it anew.\n\nMore."), "resume T -p … with the same words");
+        assert_eq!(told("writer", "Better."), "");
+    }
+}
