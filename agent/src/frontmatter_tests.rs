@@ -129,3 +129,19 @@ fn suspending_needs_a_reason_in_words() {
     assert_eq!(got.schema, builtin::SUSPEND_OUTPUT);
     assert!(matches!(flat("---\n$status: $SUSPEND\nreason: [a]\n---\n"), Err(ExtractError::Invalid { .. })));
 }
+
+#[test]
+fn what_any_part_of_the_schema_declares_is_kept() {
+    let schema = json!({
+        "properties": {"$status": {"enum": ["ok", "rejected"]}},
+        "required": ["$status"],
+        "if": {"properties": {"$status": {"const": "rejected"}}},
+        "then": {"properties": {"why": {"type": "string"}}, "required": ["why"]},
+        "oneOf": [{"properties": {"lines": {"type": "integer"}}}],
+    });
+    let hash = Hash::of(&builtin::META_SCHEMA, &schema);
+    let answer = "---\n$status: rejected\nwhy: Too long.\nlines: 3\nmore: 1\n---\n";
+    let output = extract(answer, &schema, hash).unwrap().output;
+    assert_eq!(output, json!({"$status": "rejected", "why": "Too long.", "lines": 3}));
+    assert!(extract("---\n$status: rejected\n---\n", &schema, hash).is_err());
+}

@@ -100,10 +100,13 @@ impl Threads<'_> {
         if self.there.contains(thread) {
             return false;
         }
-        match std::mem::replace(&mut self.waited, true) {
+        let gone = match self.waited {
             false => matches!(thread::variable_of(self.store, thread), Ok(None)),
             true => matches!(thread::stands_at(self.store, thread), Ok(None)),
-        }
+        };
+        // Only who was looked for in vain was waited for.
+        self.waited |= gone;
+        gone
     }
 }
 

@@ -264,8 +264,8 @@ fn take(paths: &Paths, thread: &ThreadId) -> Result<File, LockError> {
             Err(TryLockError::Error(source)) => return Err(io(source)),
             Err(TryLockError::WouldBlock) => {}
         }
-        let pid = Holder::of(&paths.marker).map(|holder| holder.pid());
         let patience = if paths.marker.exists() { DISCLAIMED } else { UNCLAIMED };
+        let pid = Holder::of(&paths.marker).map(|holder| holder.pid());
         if pid.is_some() || begun.elapsed() >= patience {
             return Err(LockError::Busy { thread: *thread, pid });
         }

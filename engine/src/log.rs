@@ -253,7 +253,7 @@ mod tests {
         fs::create_dir(home.path().join("logs")).unwrap();
         fs::write(home.path().join("logs/notes.txt"), "x").unwrap();
         fs::write(home.path().join("logs/2027-13-01.jsonl"), "x").unwrap();
-        fs::write(home.path().join("logs/2027-01-15.jsonl"), "{\"event\":\"x\"}\n{\"eve\n").unwrap();
+        fs::write(home.path().join("logs/2027-01-15.jsonl"), "{\"event\":\"x\"}\n{\"eve").unwrap();
         let days = days(home.path()).unwrap();
         assert_eq!((days.len(), days[0].entries().unwrap().0.len(), days[0].entries().unwrap().1), (1, 1, 1));
         Log::new(home.path(), NOON).write(&ThreadId::new(NOON), Event::ThreadEnded);

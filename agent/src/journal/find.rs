@@ -67,12 +67,8 @@ pub(crate) enum Unfit {
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
     /// What it has seen and done is not here.
-    #[error("it is of a run in {begun_in}, which `uwf-builtin {thread} {role}` continues, and this one is in {}", .here.display())]
+    #[error("it is of a run in {begun_in}, and this one is in {}", .here.display())]
     Elsewhere {
-        /// The thread.
-        thread: String,
-        /// The role.
-        role: String,
         /// The directory it works in.
         begun_in: String,
         /// The one that is asked for.
@@ -125,10 +121,9 @@ impl Wanted<'_> {
 
     /// What is wrong with a run that works in another directory than the one asked for.
     fn elsewhere(&self, first: Option<&Entry>) -> Option<Unfit> {
-        let Some(Entry::Run { workspace, thread, role, .. }) = first else { return None };
-        let here = self.workspace.filter(|here| here.to_string_lossy() != *workspace)?.to_owned();
-        let (thread, role) = (thread.clone(), role.clone());
-        Some(Unfit::Elsewhere { thread, role, begun_in: workspace.clone(), here })
+        let Some(Entry::Run { workspace, .. }) = first else { return None };
+        let here = self.workspace.filter(|here| here.to_string_lossy() != *workspace)?;
+        Some(Unfit::Elsewhere { begun_in: workspace.clone(), here: here.to_owned() })
     }
 
     /// Whether all of them are.

@@ -65,7 +65,10 @@ fn the_youngest_of_the_same_visit_is_found() {
     let here = |here| Wanted { workspace: Some(Path::new(here)), ..wanted(Some("other")) };
     assert_eq!(find(dir.path(), &here("/w")), (Some(names[2].session), vec![]));
     let (found, told) = find(dir.path(), &here("/elsewhere"));
-    assert!(found.is_none() && told[0].ends_with(" and this one is in /elsewhere"), "{told:?}");
+    assert!(
+        found.is_none() && told[0].ends_with(" is of a run in /w, and this one is in /elsewhere"),
+        "{told:?}"
+    );
 }
 
 #[test]

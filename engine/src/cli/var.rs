@@ -63,20 +63,17 @@ fn set(
     let schema = store.get(&value)?.type_;
     let before = match store.vars().get(name) {
         // What is damaged can be mended only so.
-        Err(StoreError::DamagedVariable { .. }) if force => {
-            let tags = store.vars().salvaged_tags(name)?;
-            if tags.is_none() {
-                session
-                    .ui
-                    .warn(&format!("the tags of {name} cannot be read and are gone: a thread is idle now"));
-            }
-            tags
-        }
-        before => before?.map(|before| before.tags),
+        Err(StoreError::DamagedVariable { .. }) if force => store.vars().salvaged_tags(name)?,
+        before => Some(before?.map(|before| before.tags).unwrap_or_default()),
     };
+    let lost = before.is_none() && tags.is_empty();
     let tags = if tags.is_empty() { before.unwrap_or_default() } else { tags };
     let name = name.to_owned();
     store.vars().apply(&[VarChange::Set { name: name.clone(), schema, value, tags, expect: Expect::Any }])?;
+    if lost {
+        let idle = if name.starts_with(thread::HEADS) { ": the thread is idle now" } else { "" };
+        session.ui.warn(&format!("the tags of {name} could not be read and are gone{idle}"));
+    }
     let row = store.vars().get(&name)?.ok_or_else(|| unknown(&store, &name))?;
     session.ui.result(&row_json(&row), || format!("{name} {value}\n"))?;
     Ok(OK)

@@ -172,7 +172,7 @@ impl ExecError {
                 Some("create it, or run the step elsewhere with --cwd DIR".to_owned())
             }
             ExecError::Stopped { thread, .. } => {
-                Some(format!("thread {thread} stands where it did; the same command makes the step anew"))
+                Some(format!("the step was not made; `uwf thread show {thread}` tells where the thread stands"))
             }
             ExecError::Spawn(SpawnError::Start { .. }) => {
                 Some("name an agent with --agent, or set defaultAgent in config.yaml".to_owned())

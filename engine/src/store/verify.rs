@@ -1,7 +1,7 @@
 //! Whether everything in a store is what it says it is.
 //!
-//! One pass over the node directory, node by node: what is kept in memory is only what is wrong. A second pass, to say
-//! who refers to a corrupt node, happens only if there is one. Never repairs and never deletes.
+//! One pass over the node directory, node by node: what is kept in memory is only what is wrong, and the names. A second
+//! pass, to say who refers to a corrupt node, happens only if there is one. Never repairs and never deletes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -215,7 +215,7 @@ impl Store {
                 }
             }
             match Variable::try_from(row) {
-                Ok(variable) => read.push(variable),
+                Ok(Variable { name, schema, value, .. }) => read.push((name, schema, value)),
                 Err(StoreError::DamagedVariable { name, why }) => visit(Finding::Variable { name, why }),
                 Err(error) => return Err(error),
             }
@@ -223,8 +223,8 @@ impl Store {
         })?;
         // What is wrong with a node itself is told of the node.
         let types =
-            parallel::map(&read, |variable| self.find(&variable.value).ok().flatten().map(|node| node.type_));
-        for (Variable { name, schema, value, .. }, type_) in read.into_iter().zip(types) {
+            parallel::map(&read, |(.., value)| self.find(value).ok().flatten().map(|node| node.type_));
+        for ((name, schema, value), type_) in read.into_iter().zip(types) {
             if let Some(type_) = type_.filter(|type_| *type_ != schema) {
                 let why = format!("node {value} is of type {type_}, not {schema}");
                 visit(Finding::Variable { name, why });

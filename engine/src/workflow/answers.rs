@@ -96,7 +96,7 @@ pub fn kept_fields(schema: &Value) -> BTreeSet<&str> {
         if let Some(Value::Object(properties)) = schema.get("properties") {
             found.extend(properties.keys().map(String::as_str));
         }
-        open.extend(VARIANTS.iter().flat_map(|keyword| variants(schema, keyword)));
+        open.extend(alternatives(schema));
     }
     found
 }

@@ -63,9 +63,8 @@ fn in_another_directory_it_is_another_run() {
     fs::write(other.join("go"), "").unwrap();
     let said = Said::of(work.agent().current_dir(&other).output().unwrap()).ok();
     let told = format!(
-        "is of a run in {}, which `uwf-builtin {} worker` continues, and this one is in {}. The run starts over",
+        "is of a run in {}, and this one is in {}. The run starts over",
         work.site.workspace().display(),
-        work.thread,
         other.display()
     );
     assert!(said.err.contains(&told), "{}", said.err);

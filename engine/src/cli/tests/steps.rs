@@ -242,7 +242,7 @@ fn a_signal_stops_the_agent_and_is_the_exit_status() {
         stop.cell().store(15, Ordering::SeqCst);
         run.join().unwrap()
     });
-    let hint = format!("thread {thread} stands where it did; the same command makes the step anew");
+    let hint = format!("the step was not made; `uwf thread show {thread}` tells where the thread stands");
     assert_eq!((ran.exit, ran.err), (143, format!("error: stopped by signal 15\n  hint: {hint}\n")));
     // What is stopped already starts nothing more.
     let again = place.until(&args, "", false, stop);

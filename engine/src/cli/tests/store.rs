@@ -60,6 +60,27 @@ fn gc_leaves_what_was_put_since_the_oldest_run_began() {
 }
 
 #[test]
+fn journals_hold_what_they_name_while_their_threads_are_there() {
+    let place = Place::new();
+    let sessions = place.homes().uwf.join("sessions");
+    std::fs::create_dir_all(&sessions).unwrap();
+    let gone = (1..4).map(|n| ThreadId::new(clock() - n));
+    let threads: Vec<ThreadId> = gone.chain([place.flow_thread()]).collect();
+    let named: Vec<Hash> = threads
+        .iter()
+        .map(|thread| {
+            let hash = put(&place, &format!("named for {thread}"));
+            let first = json!({"entry": "run", "thread": thread, "note": hash}).to_string();
+            std::fs::write(sessions.join(format!("{thread}.jsonl")), first).unwrap();
+            hash
+        })
+        .collect();
+    assert_eq!(place.uwf(&["cas", "gc"]).json()["removed"], 3);
+    let there: Vec<bool> = named.iter().map(|hash| place.store().has(hash)).collect();
+    assert_eq!(there, [false, false, false, true]);
+}
+
+#[test]
 fn a_damaged_store_is_not_collected_unless_one_insists() {
     let place = Place::new();
     let thread = place.flow_thread();
@@ -275,7 +296,7 @@ fn what_is_mended_keeps_its_tags_where_they_can_be_read() {
         let name = format!("@uwf/thread/{thread}");
         let set = place.uwf(&["var", "set", &name, start.as_str(), "--force"]);
         assert_eq!(
-            (set.exit, set.err.contains("cannot be read and are gone")),
+            (set.exit, set.err.contains("are gone: the thread is idle now")),
             (0, status == "idle"),
             "{how}"
         );
