@@ -23,7 +23,7 @@ use uwf_engine::{AdapterOutput, Hash};
 use uwf_tools::Seen;
 use uwf_tools::sandbox::Enforced;
 
-pub(crate) use self::find::{FindError, Journals, PassedOver, Prompt, Wanted};
+pub(crate) use self::find::{FindError, Journals, PassedOver, Prompt, Wanted, has_failed};
 pub(crate) use self::name::Name;
 pub(crate) use self::read::Unreadable;
 use crate::provider::message::{Message, TokenUsage, ToolDeclaration};

@@ -14,7 +14,7 @@ use uwf_tools::sandbox::Enforced;
 use uwf_tools::{Seen, Toolbox};
 
 use crate::journal::{
-    Entry, FindError, Journal, Journals, PassedOver, ToolFacts, Unreadable, Wanted, stretches,
+    Entry, FindError, Journal, Journals, PassedOver, ToolFacts, Unreadable, Wanted, has_failed, stretches,
 };
 use crate::provider::message::{Kind, Message, Speaker, ToolChoice, ToolDeclaration};
 use crate::react::{Heard, Stand};
@@ -55,7 +55,7 @@ pub(crate) fn find(
 ) -> Result<Option<Earlier>, FindError> {
     let Some(journal) = journals.find(wanted, tell)? else { return Ok(None) };
     match replay(journal.entries()) {
-        Ok(stood) => Ok(Some(Earlier { journal, stood }).filter(|earlier| !earlier.has_failed())),
+        Ok(stood) => Ok((!has_failed(journal.entries())).then_some(Earlier { journal, stood })),
         Err(why) => {
             tell(PassedOver { path: journal.path().to_owned(), why: why.into() });
             Ok(None)
@@ -130,10 +130,6 @@ impl Earlier {
         }
         stood.seen.iter().for_each(|seen| toolbox.remember(seen));
         Ok((journal, stood))
-    }
-
-    fn has_failed(&self) -> bool {
-        self.journal.reply().is_some_and(|reply| reply.is_error)
     }
 }
 

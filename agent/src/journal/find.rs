@@ -288,7 +288,7 @@ fn has_begun(entries: &[Entry]) -> bool {
 }
 
 /// Whether it ended with an error: then the next run is a new attempt anyway.
-fn has_failed(entries: &[Entry]) -> bool {
+pub(crate) fn has_failed(entries: &[Entry]) -> bool {
     matches!(entries.last(), Some(Entry::Replied { reply, .. }) if reply["isError"] == true)
 }
 

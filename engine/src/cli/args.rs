@@ -57,7 +57,7 @@ pub(super) struct Cli {
 }
 
 /// Options of every command.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub struct Global {
     /// How the result is printed [default: text on a terminal, json otherwise]
@@ -96,9 +96,10 @@ pub enum Format {
 }
 
 /// When colours are used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal, unless NO_COLOR is set
+    #[default]
     Auto,
     /// Always
     Always,

@@ -119,26 +119,20 @@ impl<'a> Process<'a> {
     /// What clap has to say: help and version are results, everything else about a command line is an error of usage.
     /// Gives the exit status.
     pub fn usage(self, error: &clap::Error) -> u8 {
-        let plain = self.env.get("NO_COLOR").is_some();
-        let (stream, colored, exit) = if error.use_stderr() {
-            (&mut *self.err, self.err_is_terminal, USAGE)
-        } else {
-            (&mut *self.out, self.out_is_terminal, OK)
-        };
+        let to_people = error.use_stderr();
+        let is_terminal = if to_people { self.err_is_terminal } else { self.out_is_terminal };
+        let colored = is_terminal && self.env.get("NO_COLOR").is_none();
         let text = error.render();
-        let text = if colored && !plain { text.ansi().to_string() } else { text.to_string() };
-        match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()).map_err(Failure::from_stdout) {
-            Err(failure @ Failure::Said { .. }) if exit == OK => {
-                let causes = failure
-                    .causes()
-                    .iter()
-                    .map(|cause| format!("\n  caused by: {cause}"))
-                    .collect::<String>();
-                writeln!(self.err, "error: {}{causes}", failure.message()).ok();
-                failure.exit()
-            }
-            _ => exit,
+        let text = if colored { text.ansi().to_string() } else { text.to_string() };
+        if to_people {
+            self.err.write_all(text.as_bytes()).and_then(|()| self.err.flush()).ok();
+            return USAGE;
         }
+        self.command(&Global::default(), |session| {
+            let out = &mut session.ui.out;
+            out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::from_stdout)?;
+            Ok(OK)
+        })
     }
 
     /// Runs one command under the options of every command, tells its failure if it fails, and gives the exit status.

@@ -9,8 +9,8 @@ use crate::store::Store;
 use crate::thread::{self, Status, ThreadId};
 use crate::workflow;
 
-/// The command that has `role` play where the thread stands, with these words, in this directory; none when there is none.
-/// What a person must say again is left to them.
+/// The command that has `role` play where the thread stands, with these words, in this directory; none when there is
+/// none. What a person must say again is left to them.
 pub fn command_for(
     store: &Store,
     thread: &ThreadId,

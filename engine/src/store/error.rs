@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::ffi;
 
 use super::hash::Hash;
-use super::vars::Expect;
+use super::vars::{Expect, THREAD_HEADS};
 use super::verify::Finding;
 use crate::schema::{self, SchemaError, Violation};
 
@@ -165,7 +165,7 @@ fn damaged_hint(name: &str) -> String {
     let set = format!(
         "`uwf var history {name}` shows what it was, `uwf var set {name} HASH --force` sets it again"
     );
-    match name.strip_prefix("@uwf/thread/") {
+    match name.strip_prefix(THREAD_HEADS) {
         Some(thread) => format!("{set}, `uwf thread rm {thread}` forgets it"),
         None => set,
     }

@@ -22,7 +22,7 @@ use crate::Clock;
 use crate::schema::builtin;
 
 /// Thread heads: what other engines move by deleting the row, then inserting the new one.
-const MOVED_IN_TWO_STEPS: &str = "@uwf/thread/";
+pub(super) const THREAD_HEADS: &str = "@uwf/thread/";
 
 /// How long such a gap may last: two commits of another program, on a slow disk.
 const GAP: Duration = Duration::from_millis(200);
@@ -134,7 +134,7 @@ impl Vars {
         let begun = Instant::now();
         loop {
             let found = self.get_now(name)?;
-            if found.is_some() || !name.starts_with(MOVED_IN_TWO_STEPS) || begun.elapsed() >= GAP {
+            if found.is_some() || !name.starts_with(THREAD_HEADS) || begun.elapsed() >= GAP {
                 return Ok(found);
             }
             std::thread::sleep(LOOK);
