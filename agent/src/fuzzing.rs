@@ -12,8 +12,8 @@ use crate::conversation::Conversation;
 use crate::frontmatter;
 use crate::provider::Progress;
 use crate::provider::fault::Fault;
+use crate::provider::http::BodyReader;
 use crate::provider::message::{Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice};
-use crate::provider::openai::BodyReader;
 
 /// The client without its network, made once.
 pub struct Reader {

@@ -33,8 +33,9 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use crate::provider::Script;
-use crate::provider::openai::{ROLE_HEADER, serve as wire};
+use crate::provider::http::ROLE_HEADER;
 use crate::provider::script::Entry;
+use crate::provider::wires::chat::serve as wire;
 
 type Body = StreamBody<BoxStream<'static, io::Result<Frame<Bytes>>>>;
 

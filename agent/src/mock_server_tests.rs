@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::*;
 use crate::provider::message::{Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice};
 use crate::provider::retry::RetryPolicy;
-use crate::provider::{Mock, MockPlace, OpenAi, OpenAiConfig, Progress, Provider, ProviderError};
+use crate::provider::{HttpConfig, HttpProvider, Mock, MockPlace, Progress, Provider, ProviderError};
 
 fn script(text: &str) -> Script {
     Script::parse("s.yaml", text).unwrap()
@@ -25,13 +25,13 @@ async fn with_server<T>(text: &str, client: impl AsyncFnOnce(SocketAddr) -> T) -
     answer
 }
 
-fn config(address: SocketAddr, role: &str, stream: bool) -> OpenAiConfig {
+fn config(address: SocketAddr, role: &str, stream: bool) -> HttpConfig {
     let retry = RetryPolicy { first_wait: Duration::from_millis(5), ..RetryPolicy::default() };
-    OpenAiConfig { role: role.into(), stream, retry, ..OpenAiConfig::new(format!("http://{address}/v1/")) }
+    HttpConfig { role: role.into(), stream, retry, ..HttpConfig::new(format!("http://{address}/v1/")) }
 }
 
-fn client(address: SocketAddr, role: &str, stream: bool) -> OpenAi {
-    OpenAi::new(config(address, role, stream)).unwrap()
+fn client(address: SocketAddr, role: &str, stream: bool) -> HttpProvider {
+    HttpProvider::new(config(address, role, stream)).unwrap()
 }
 
 async fn ask(provider: &mut dyn Provider) -> Result<Completion, ProviderError> {
@@ -137,7 +137,7 @@ async fn a_connection_falls_silent() {
             let mut config = config(address, "r", stream);
             config.idle = Duration::from_millis(idle);
             config.retry.tries = 10;
-            ask_and_hear(&mut OpenAi::new(config).unwrap(), &mut heard).await
+            ask_and_hear(&mut HttpProvider::new(config).unwrap(), &mut heard).await
         });
         assert_eq!(completion.await.unwrap().content, "whole");
         assert!(!heard.is_empty() && heard.iter().all(|why| why == "nothing arrived for 100ms"), "{heard:?}");

@@ -94,7 +94,7 @@ pub(crate) enum ProviderSettings {
     /// A scripted model.
     Mock(PathBuf),
     /// An OpenAI-compatible endpoint.
-    OpenAi(Endpoint),
+    Http(Endpoint),
 }
 
 /// The window of a model of which nothing is said, in tokens.
@@ -124,7 +124,7 @@ impl Settings {
                 let config = config::load(home)?;
                 let (endpoint, model) = endpoint(&flags, file, env, &config)?;
                 let extract = extract::endpoint(&config, env, &endpoint)?;
-                (ProviderSettings::OpenAi(endpoint), model, extract)
+                (ProviderSettings::Http(endpoint), model, extract)
             }
         };
         let prices = prices.get(&model).copied();
@@ -162,7 +162,7 @@ impl Settings {
     pub(crate) fn describe(&self) -> Value {
         let provider = match &self.provider {
             ProviderSettings::Mock(script) => json!({"mock": script.display().to_string()}),
-            ProviderSettings::OpenAi(endpoint) => {
+            ProviderSettings::Http(endpoint) => {
                 let shown = without_query(&endpoint.base_url);
                 let (tries, seconds) = (endpoint.retry.tries, endpoint.retry.budget.as_secs());
                 json!({
@@ -196,7 +196,7 @@ impl Settings {
     pub(crate) fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::default();
         let main = match &self.provider {
-            ProviderSettings::OpenAi(endpoint) => Some(endpoint),
+            ProviderSettings::Http(endpoint) => Some(endpoint),
             ProviderSettings::Mock(_) => None,
         };
         let extract = self.extract.as_ref().map(|(endpoint, _)| endpoint);

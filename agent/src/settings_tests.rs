@@ -22,7 +22,7 @@ impl Home {
 
     fn endpoint(&self, flags: Flags, env: &[(&str, &str)]) -> (Endpoint, String) {
         let settings = self.load(flags, env).unwrap();
-        let ProviderSettings::OpenAi(endpoint) = settings.provider else { panic!("not an endpoint") };
+        let ProviderSettings::Http(endpoint) = settings.provider else { panic!("not an endpoint") };
         (endpoint, settings.model)
     }
 }

@@ -9,7 +9,7 @@ use uwf_tools::sandbox::{Enforced, Level};
 
 use super::args::DoctorArgs;
 use crate::confinement::{Confinement, SandboxSettings};
-use crate::provider::OpenAi;
+use crate::provider::HttpProvider;
 use crate::settings::{Flags, ProviderSettings, Settings, SettingsError};
 
 /// Looks, and tells what it found.
@@ -89,9 +89,9 @@ fn online(env: &Env, home: &Path) -> Result<Value, Failure> {
         Ok(settings) => settings,
         Err(error) => return Ok(failed(error.to_string(), error.hint())),
     };
-    let ProviderSettings::OpenAi(endpoint) = &settings.provider else { return Ok(Value::Null) };
+    let ProviderSettings::Http(endpoint) = &settings.provider else { return Ok(Value::Null) };
     let model = &settings.model;
-    let asked = match OpenAi::new(endpoint.config()) {
+    let asked = match HttpProvider::new(endpoint.config()) {
         Ok(provider) => super::run::runtime()?.block_on(provider.models()),
         Err(error) => Err(error),
     };

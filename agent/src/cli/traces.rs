@@ -36,7 +36,7 @@ impl Traces {
         let trace = given.unwrap_or_else(|| Trace::new(fastrand::u128(1..), next_id()));
         let provider = match provider {
             ProviderSettings::Mock(_) => "mock",
-            ProviderSettings::OpenAi(_) => "openai",
+            ProviderSettings::Http(_) => "openai",
         };
         let service = env.text("OTEL_SERVICE_NAME").unwrap_or("uwf-builtin").to_owned();
         let spans = Spans::new(trace.clone(), provider, next_id, clock());

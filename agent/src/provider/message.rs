@@ -1,7 +1,7 @@
 //! The neutral words of a conversation with a model: messages, tool calls, requests, completions.
 //!
 //! Apart because loop, journal, record and every provider share them; no field name of any vendor appears here
-//! (those live in `openai` alone), and nothing here does I/O.
+//! (those live in `wires` alone), and nothing here does I/O.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

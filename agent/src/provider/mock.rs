@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::message::{Completion, Request, make_ids_unique};
 use super::retry::{Attempts, RetryPolicy};
 use super::script::{Entry, MockPlace, Script};
-use super::{Completing, Progress, Provider, ProviderError, openai};
+use super::{Completing, Progress, Provider, ProviderError, http};
 
 /// A provider that plays the part of a script that is meant for one run.
 #[derive(Debug)]
@@ -93,8 +93,8 @@ async fn play(
         return Err(Fault::Cut { reason: "the connection was reset".to_owned() });
     }
     if entry.stall_after_bytes.is_some() {
-        tokio::time::sleep(openai::IDLE).await;
-        return Err(Fault::Cut { reason: format!("nothing arrived for {:?}", openai::IDLE) });
+        tokio::time::sleep(http::IDLE).await;
+        return Err(Fault::Cut { reason: format!("nothing arrived for {:?}", http::IDLE) });
     }
     if let Some(bytes) = entry.drop_after_bytes {
         return Err(Fault::Cut { reason: format!("the connection ended after {bytes} bytes") });
@@ -103,7 +103,7 @@ async fn play(
         return Err(error.fault(entry.body.as_deref()));
     }
     if let Some(body) = &entry.body {
-        return openai::read_body(vec![Bytes::from(body.clone())], request, progress).await;
+        return http::read_body(vec![Bytes::from(body.clone())], request, progress).await;
     }
     let mut completion = entry.completion(index, request.model);
     make_ids_unique(&mut completion.tool_calls, request.messages);

@@ -6,11 +6,12 @@
 #[cfg(test)]
 mod any_order;
 pub(crate) mod fault;
+pub(crate) mod http;
 pub(crate) mod message;
 mod mock;
-pub(crate) mod openai;
 pub(crate) mod retry;
 pub(crate) mod script;
+pub(crate) mod wires;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -19,8 +20,8 @@ use std::time::Duration;
 use message::{Completion, Request};
 use thiserror::Error;
 
+pub(crate) use http::{EchoReasoning, HttpConfig, HttpProvider, IDLE};
 pub(crate) use mock::Mock;
-pub(crate) use openai::{EchoReasoning, IDLE, OpenAi, OpenAiConfig};
 pub(crate) use retry::RetryPolicy;
 pub(crate) use script::{MockPlace, Script};
 

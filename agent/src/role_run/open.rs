@@ -19,7 +19,7 @@ use crate::extract::Extractor;
 use crate::journal::{self, Entry, Journal, Name};
 use crate::outputs::Recorded;
 use crate::provider::message::ToolDeclaration;
-use crate::provider::{Mock, MockPlace, OpenAi, OpenAiConfig, Provider, ProviderError, Script};
+use crate::provider::{HttpConfig, HttpProvider, Mock, MockPlace, Provider, ProviderError, Script};
 use crate::react::{Event, React};
 use crate::record::{Failure, Phase};
 use crate::resume::{Earlier, Stood};
@@ -206,7 +206,7 @@ pub(crate) fn provider(
         ProviderSettings::Mock(script) => {
             Ok(Box::new(Mock::new(Script::load(script)?, place)?.after(answered)))
         }
-        ProviderSettings::OpenAi(endpoint) => client(endpoint, place.role, trace),
+        ProviderSettings::Http(endpoint) => client(endpoint, place.role, trace),
     }
 }
 
@@ -216,13 +216,13 @@ fn client(
     role: &str,
     trace: Option<&Trace>,
 ) -> Result<Box<dyn Provider>, ProviderError> {
-    let mut config = OpenAiConfig { role: role.to_owned(), ..endpoint.config() };
+    let mut config = HttpConfig { role: role.to_owned(), ..endpoint.config() };
     for (name, value) in trace.into_iter().flat_map(Trace::headers) {
         if !config.headers.keys().any(|header| header.eq_ignore_ascii_case(&name)) {
             config.headers.insert(name, value);
         }
     }
-    Ok(Box::new(OpenAi::new(config)?))
+    Ok(Box::new(HttpProvider::new(config)?))
 }
 
 /// Who is asked for the fields of an answer that is none.

@@ -9,7 +9,7 @@ use uwf_engine::config::{Config, ProviderConfig};
 
 use super::file::{File, FileProvider};
 use super::{Flags, SettingsError, begun, without_query};
-use crate::provider::{EchoReasoning, IDLE, OpenAiConfig, RetryPolicy};
+use crate::provider::{EchoReasoning, HttpConfig, IDLE, RetryPolicy};
 
 /// An OpenAI-compatible endpoint.
 #[derive(Clone, Debug)]
@@ -32,9 +32,9 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     /// The same as the provider takes it.
-    pub(crate) fn config(&self) -> OpenAiConfig {
+    pub(crate) fn config(&self) -> HttpConfig {
         let Endpoint { base_url, api_key, headers, stream, echo_reasoning, idle, retry } = self.clone();
-        OpenAiConfig { api_key, headers, stream, echo_reasoning, idle, retry, ..OpenAiConfig::new(base_url) }
+        HttpConfig { api_key, headers, stream, echo_reasoning, idle, retry, ..HttpConfig::new(base_url) }
     }
 }
 

@@ -72,7 +72,7 @@ impl Settings {
                 from: here(file.sandbox.network.is_some()),
             },
         ];
-        if let ProviderSettings::OpenAi(endpoint) = &settings.provider {
+        if let ProviderSettings::Http(endpoint) = &settings.provider {
             let places = Places { env, file: &file, path: &path, config: &config };
             origins.splice(1..1, places.endpoint(endpoint));
         }

@@ -25,9 +25,10 @@ use serde_json::{Map, Value, json};
 
 use super::ProviderError;
 use super::fault::{Complaint, Fault};
+use super::http::complaint;
 use super::message::{Completion, Request, TokenUsage, ToolCall};
-use super::openai::{complaint, reply};
 use super::retry::asked_wait;
+use super::wires::chat::reply;
 
 /// A script, read and checked.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::OpenAiConfig;
+use super::HttpConfig;
 use crate::provider::ProviderError;
 use crate::secrets::{Secrets, sounds_secret};
 
@@ -38,7 +38,7 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     /// Checks the settings; errors name the setting and never its secret.
-    pub(super) fn new(config: &OpenAiConfig) -> Result<Endpoint, ProviderError> {
+    pub(super) fn new(config: &HttpConfig) -> Result<Endpoint, ProviderError> {
         let mut url = base_url(&config.base_url)?;
         let is_loopback = is_loopback(&url);
         let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
@@ -119,7 +119,7 @@ fn is_loopback(url: &Url) -> bool {
     address || host == "localhost" || host.ends_with(".localhost")
 }
 
-fn bearer(config: &OpenAiConfig, secrets: &mut Secrets) -> Result<Option<HeaderValue>, ProviderError> {
+fn bearer(config: &HttpConfig, secrets: &mut Secrets) -> Result<Option<HeaderValue>, ProviderError> {
     let Some(key) = &config.api_key else { return Ok(None) };
     let key = key.expose_secret().trim();
     if key.is_empty() {
@@ -135,7 +135,7 @@ fn bearer(config: &OpenAiConfig, secrets: &mut Secrets) -> Result<Option<HeaderV
     Ok(Some(value))
 }
 
-fn extra_headers(config: &OpenAiConfig, secrets: &mut Secrets) -> Result<HeaderMap, ProviderError> {
+fn extra_headers(config: &HttpConfig, secrets: &mut Secrets) -> Result<HeaderMap, ProviderError> {
     let mut headers = HeaderMap::new();
     for (name, text) in &config.headers {
         let bad = |why: &str| ProviderError::Setup(format!("the header {name:?} cannot be sent: {why}"));
@@ -160,15 +160,15 @@ fn extra_headers(config: &OpenAiConfig, secrets: &mut Secrets) -> Result<HeaderM
 mod tests {
     use super::*;
 
-    fn config(base_url: &str) -> OpenAiConfig {
-        OpenAiConfig::new(base_url)
+    fn config(base_url: &str) -> HttpConfig {
+        HttpConfig::new(base_url)
     }
 
     fn endpoint(base_url: &str) -> Endpoint {
         Endpoint::new(&config(base_url)).unwrap()
     }
 
-    fn refused(config: &OpenAiConfig) -> String {
+    fn refused(config: &HttpConfig) -> String {
         Endpoint::new(config).err().unwrap().to_string()
     }
 
@@ -208,7 +208,7 @@ mod tests {
             ("http://10.0.0.1/v1", false),
             ("http://127.0.0.1.example.com/v1", false),
         ] {
-            let config = OpenAiConfig { role: "reviewer".into(), ..config(base) };
+            let config = HttpConfig { role: "reviewer".into(), ..config(base) };
             let endpoint = Endpoint::new(&config).unwrap();
             assert_eq!(endpoint.headers().contains_key(ROLE_HEADER), told, "{base}");
             assert_eq!(endpoint.is_loopback, told, "{base}");
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(endpoint.secrets.clean("you sent topsecret"), "you sent ***");
         for (name, value) in [("x y", "v"), ("x-a", "top\u{7f}secret"), ("Content-Type", "v")] {
             let headers = [(name.to_owned(), value.to_owned())].into();
-            let error = refused(&OpenAiConfig { headers, ..config.clone() });
+            let error = refused(&HttpConfig { headers, ..config.clone() });
             assert!(error.contains(&format!("{name:?}")) && !error.contains("secret"), "{error}");
         }
     }

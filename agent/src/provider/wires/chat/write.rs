@@ -14,20 +14,20 @@ use crate::provider::message::{Message, Request, Speaker, ToolCall, ToolChoice, 
 
 /// What an endpoint wants to see or not to see; learnt as we go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Dialect {
+pub(in crate::provider) struct Dialect {
     /// Whether to ask for a stream.
-    pub(super) stream: bool,
+    pub(in crate::provider) stream: bool,
     /// Whether to ask for usage at the end of a stream.
-    pub(super) stream_usage: bool,
+    pub(in crate::provider) stream_usage: bool,
     /// Which reasoning goes back.
-    pub(super) echo: Echo,
+    pub(in crate::provider) echo: Echo,
     /// The field it goes back in: the one it came in.
-    pub(super) reasoning_field: ReasoningField,
+    pub(in crate::provider) reasoning_field: ReasoningField,
 }
 
 /// Which of the model's reasoning goes back to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Echo {
+pub(in crate::provider) enum Echo {
     Never,
     WithToolCalls,
     Always,
@@ -35,7 +35,7 @@ pub(super) enum Echo {
 
 /// The two names endpoints have for reasoning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum ReasoningField {
+pub(in crate::provider) enum ReasoningField {
     #[default]
     ReasoningContent,
     Reasoning,
@@ -43,7 +43,7 @@ pub(super) enum ReasoningField {
 
 /// The body, borrowing the request and its messages.
 #[derive(Serialize)]
-pub(super) struct Body<'r> {
+pub(in crate::provider) struct Body<'r> {
     model: &'r str,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
@@ -100,7 +100,11 @@ struct WireFunction<'r> {
 
 impl<'r> Body<'r> {
     /// `messages` are the request's, written.
-    pub(super) fn new(request: &Request<'r>, dialect: Dialect, messages: &'r [Box<RawValue>]) -> Body<'r> {
+    pub(in crate::provider) fn new(
+        request: &Request<'r>,
+        dialect: Dialect,
+        messages: &'r [Box<RawValue>],
+    ) -> Body<'r> {
         let choice = match request.tool_choice {
             ToolChoice::Auto => "auto",
             ToolChoice::None => "none",
@@ -123,7 +127,7 @@ impl<'r> Body<'r> {
 /// The messages of the last request, written. A long conversation differs from the last one at its end alone, and is
 /// compared much faster than it is written.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(in crate::provider) struct Written {
     said: Vec<Message>,
     json: Vec<Box<RawValue>>,
     dialect: Option<Dialect>,
@@ -131,7 +135,7 @@ pub(super) struct Written {
 
 impl Written {
     /// These messages, written.
-    pub(super) fn of(&mut self, messages: &[Message], dialect: Dialect) -> &[Box<RawValue>] {
+    pub(in crate::provider) fn of(&mut self, messages: &[Message], dialect: Dialect) -> &[Box<RawValue>] {
         let alike = self.said.iter().zip(messages).take_while(|(was, is)| was == is).count();
         let kept = if self.dialect == Some(dialect) { alike } else { 0 };
         self.dialect = Some(dialect);
@@ -195,5 +199,5 @@ fn arguments(text: &str) -> Cow<'_, str> {
 }
 
 #[cfg(test)]
-#[path = "wire_tests.rs"]
+#[path = "write_tests.rs"]
 mod tests;

@@ -7,17 +7,17 @@ use serde_json::{Map, Value};
 
 use super::calls::Calls;
 use super::chunk::{Choice, Chunk, Said};
-use super::complaint;
 use super::reply;
-use super::wire::ReasoningField;
+use super::write::ReasoningField;
 use crate::provider::Progress;
 use crate::provider::fault::{Complaint, Fault};
+use crate::provider::http::complaint;
 use crate::provider::message::{Completion, Message, TokenUsage};
 use crate::secrets::Secrets;
 
 /// A completion as far as it has come.
 #[derive(Default)]
-pub(super) struct Assembly {
+pub(in crate::provider) struct Assembly {
     /// The fields of the first event as a whole: `id`, `model` …
     head: Option<Map<String, Value>>,
     /// The last name of the model: the first event of some has none yet.
@@ -28,7 +28,7 @@ pub(super) struct Assembly {
     reasoning: String,
     refusal: String,
     /// The field the reasoning came in.
-    pub(super) reasoning_field: Option<ReasoningField>,
+    pub(in crate::provider) reasoning_field: Option<ReasoningField>,
     calls: Calls,
     finish_reason: Option<String>,
     usage: Option<TokenUsage>,
@@ -38,7 +38,7 @@ pub(super) struct Assembly {
 
 impl Assembly {
     /// Takes the next event, a JSON text, in. An error within it is the fault, whatever else it holds.
-    pub(super) fn push(
+    pub(in crate::provider) fn push(
         &mut self,
         event: &str,
         secrets: &Secrets,
@@ -116,12 +116,16 @@ impl Assembly {
     }
 
     /// Whether the endpoint has said that the reply is over.
-    pub(super) fn is_finished(&self) -> bool {
+    pub(in crate::provider) fn is_finished(&self) -> bool {
         self.whole.is_some() || self.finish_reason.as_deref().is_some_and(|reason| !reason.is_empty())
     }
 
     /// The completion. `said` is the conversation: new tool calls get ids that are not in it.
-    pub(super) fn finish(self, said: &[Message], secrets: &Secrets) -> Result<Completion, Fault> {
+    pub(in crate::provider) fn finish(
+        self,
+        said: &[Message],
+        secrets: &Secrets,
+    ) -> Result<Completion, Fault> {
         if !self.spoke {
             return Err(Fault::Empty);
         }

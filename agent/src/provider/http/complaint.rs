@@ -18,7 +18,7 @@ pub(crate) fn of_body(body: &str) -> Complaint {
 }
 
 /// Whether a good reply holds an error.
-pub(super) fn is_within(reply: &Value) -> bool {
+pub(in crate::provider) fn is_within(reply: &Value) -> bool {
     let given = reply.get("error").is_some_and(is_error);
     let is_named = reply.get("object").is_some_and(|object| object == "error");
     // Proxies and frameworks complain with a good status and no choices.
@@ -28,7 +28,7 @@ pub(super) fn is_within(reply: &Value) -> bool {
 }
 
 /// Whether the value of a field for errors is one: some fields are there, and empty, in every reply.
-pub(super) fn is_error(error: &Value) -> bool {
+pub(in crate::provider) fn is_error(error: &Value) -> bool {
     match error {
         Value::Null | Value::Bool(false) => false,
         Value::String(text) => !text.is_empty(),
@@ -38,7 +38,7 @@ pub(super) fn is_error(error: &Value) -> bool {
 }
 
 /// An error as JSON: `{"error": {…}}`, `{"error": "…"}`, `{"message": …}`, `{"detail": …}`, or a list of one of these.
-pub(super) fn of_value(value: &Value) -> Complaint {
+pub(in crate::provider) fn of_value(value: &Value) -> Complaint {
     let value = value.get(0).unwrap_or(value);
     let error = match value.get("error") {
         Some(error) if !error.is_null() => error,
@@ -56,7 +56,7 @@ pub(super) fn of_value(value: &Value) -> Complaint {
 }
 
 /// The start of a text as one line of readable length; of a page its title.
-pub(super) fn excerpt(text: &str) -> String {
+pub(in crate::provider) fn excerpt(text: &str) -> String {
     let text = match title(text) {
         Some(title) => return format!("an HTML page, {:?}", excerpt(title)),
         None => text,

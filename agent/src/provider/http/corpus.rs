@@ -150,7 +150,7 @@ fn close(stream: &mut TcpStream) {
 /// The server, and two clients of it.
 struct Bench {
     server: Server,
-    clients: [OpenAi; 2],
+    clients: [HttpProvider; 2],
     runtime: tokio::runtime::Runtime,
 }
 
@@ -160,7 +160,7 @@ impl Bench {
         let clients = [true, false].map(|stream| {
             let retry = RetryPolicy { tries: 1, ..RetryPolicy::default() };
             let url = format!("http://{}/v1", server.address);
-            OpenAi::new(OpenAiConfig { stream, retry, ..OpenAiConfig::new(url) }).unwrap()
+            HttpProvider::new(HttpConfig { stream, retry, ..HttpConfig::new(url) }).unwrap()
         });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Bench { server, clients, runtime }

@@ -7,12 +7,12 @@ use async_openai::types::stream::StreamResponse;
 use futures_util::StreamExt;
 use serde_json::value::RawValue;
 
-use super::assemble::Assembly;
 use super::body::BodyEnd;
 use super::complaint;
 use super::transport::fault_of;
 use crate::provider::Progress;
 use crate::provider::fault::Fault;
+use crate::provider::wires::chat::assemble::Assembly;
 use crate::secrets::Secrets;
 
 /// How the events ended.

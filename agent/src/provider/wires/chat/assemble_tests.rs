@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::provider::fault::Fault;
+use crate::provider::http::read_body;
 use crate::provider::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
 };
-use crate::provider::openai::read_body;
 use crate::provider::{Progress, ProviderError};
 
 /// Reads a body that arrives in these pieces.

@@ -11,7 +11,7 @@ use crate::provider::fault::Complaint;
 use crate::provider::message::{Completion, Request, ToolCall};
 
 /// The completion that the complaint's generation was meant to be.
-pub(super) fn completion(complaint: &Complaint, request: &Request<'_>) -> Option<Completion> {
+pub(in crate::provider) fn completion(complaint: &Complaint, request: &Request<'_>) -> Option<Completion> {
     let generation = complaint.generation.as_deref()?;
     let calls = json_calls(generation).or_else(|| function_calls(generation))?;
     let declared = |call: &(String, String)| request.tools.iter().any(|tool| tool.name == call.0);

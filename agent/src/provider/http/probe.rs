@@ -8,7 +8,7 @@ use async_openai::config::Config;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::OpenAi;
+use super::HttpProvider;
 use super::transport::{fault_of, refusal};
 use crate::provider::ProviderError;
 use crate::provider::fault::Fault;
@@ -16,7 +16,7 @@ use crate::provider::fault::Fault;
 /// How long the answer may take.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-impl OpenAi {
+impl HttpProvider {
     /// The models that the endpoint lists; `None` where it answers but has no such list.
     ///
     /// # Errors

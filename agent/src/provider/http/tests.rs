@@ -96,20 +96,20 @@ pub(super) fn request(stream: &mut TcpStream) -> String {
     }
 }
 
-fn config(address: SocketAddr) -> OpenAiConfig {
+fn config(address: SocketAddr) -> HttpConfig {
     let fast = RetryPolicy { first_wait: Duration::from_millis(5), ..RetryPolicy::default() };
-    OpenAiConfig {
+    HttpConfig {
         api_key: Some(KEY.into()),
         role: "reviewer".into(),
         retry: fast,
-        ..OpenAiConfig::new(format!("http://{address}/v1"))
+        ..HttpConfig::new(format!("http://{address}/v1"))
     }
 }
 
 /// Asks once; returns the completion or the error, and the retries in words. Nothing may show the key.
-fn ask(config: OpenAiConfig) -> (Result<Completion, ProviderError>, Vec<String>) {
+fn ask(config: HttpConfig) -> (Result<Completion, ProviderError>, Vec<String>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let mut provider = OpenAi::new(config).unwrap();
+    let mut provider = HttpProvider::new(config).unwrap();
     let messages = [Message::text(Speaker::User, Kind::Opening, "hi")];
     let parameters = serde_json::json!({});
     let tools = [ToolDeclaration { name: "list_dir".into(), description: String::new(), parameters }];
@@ -265,7 +265,7 @@ fn a_server_that_speaks_no_tls_is_unreachable_over_tls() {
             stream.unwrap().write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         }
     });
-    let (result, _) = ask(OpenAiConfig { base_url: format!("https://{address}/v1"), ..config(address) });
+    let (result, _) = ask(HttpConfig { base_url: format!("https://{address}/v1"), ..config(address) });
     let error = result.unwrap_err();
     assert!(matches!(&error, ProviderError::Unreachable { .. }), "{error}");
 }
@@ -274,8 +274,7 @@ fn a_server_that_speaks_no_tls_is_unreachable_over_tls() {
 fn silence_ends_an_attempt() {
     // On a slow machine what is said may take too long, too: it is said often enough.
     let replies = [vec![Reply::Silence], vec![ok(GOOD); 9]].concat();
-    let mut config =
-        OpenAiConfig { idle: Duration::from_millis(100), ..config(Server::new(replies).address) };
+    let mut config = HttpConfig { idle: Duration::from_millis(100), ..config(Server::new(replies).address) };
     config.retry.tries = 10;
     let (result, retries) = ask(config);
     assert_eq!(result.unwrap().content, "Hello");
@@ -364,7 +363,7 @@ fn an_endpoint_that_refuses_to_stream_is_asked_without_from_then_on() {
         "{\"error\":{\"message\":\"Unsupported value: 'stream' does not support true with this model.\"}}";
     let whole = "{\"choices\":[{\"message\":{\"content\":\"Hello\"}}]}";
     let server = Server::new(vec![status("400 Bad Request", "", refusal), ok(whole), ok(whole)]);
-    let mut provider = OpenAi::new(config(server.address)).unwrap();
+    let mut provider = HttpProvider::new(config(server.address)).unwrap();
     let messages = [Message::text(Speaker::User, Kind::Opening, "hi")];
     for _ in 0..2 {
         assert_eq!(complete(&mut provider, &messages).unwrap().content, "Hello");
@@ -380,7 +379,7 @@ fn an_endpoint_that_refuses_to_stream_is_asked_without_from_then_on() {
 }
 
 /// One completion after another, by the same provider.
-fn complete(provider: &mut OpenAi, messages: &[Message]) -> Result<Completion, ProviderError> {
+fn complete(provider: &mut HttpProvider, messages: &[Message]) -> Result<Completion, ProviderError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let sampling = Sampling::default();
     let tool_choice = ToolChoice::Auto;
@@ -394,7 +393,7 @@ fn reasoning_goes_back_once_its_lack_was_refused_and_in_the_field_it_came_in() {
     let refusal = "{\"error\":{\"message\":\"Missing `reasoning` field in the assistant message\"}}";
     let server =
         Server::new(vec![ok(thinks), status("400 Bad Request", "", refusal), ok(thinks), ok(thinks)]);
-    let mut provider = OpenAi::new(config(server.address)).unwrap();
+    let mut provider = HttpProvider::new(config(server.address)).unwrap();
     let mut turn = Message::text(Speaker::Assistant, Kind::Turn, "");
     turn.reasoning = Some("hm".into());
     turn.tool_calls = vec![crate::provider::message::ToolCall {
@@ -432,7 +431,7 @@ fn a_failed_generation_is_read_where_it_is_a_call() {
 fn dropping_a_completion_ends_it() {
     let server = Server::new(vec![Reply::Silence, Reply::Silence]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let mut provider = OpenAi::new(config(server.address)).unwrap();
+    let mut provider = HttpProvider::new(config(server.address)).unwrap();
     let sampling = Sampling::default();
     let messages = [Message::text(Speaker::User, Kind::Opening, "hi")];
     let request = Request {

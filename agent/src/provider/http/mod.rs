@@ -1,22 +1,15 @@
-//! OpenAI-compatible chat completions, streamed and not.
+//! A provider that speaks HTTP: an endpoint, a request to it, its reply, streamed and not.
 //!
-//! Apart because the vendor's field names stop here: `wire` writes them, `chunk` reads them. A call goes
-//! `wire` → `transport` (the only network) → `body` → `stream` → `assemble`; `endpoint` and `secrets` keep the key out of
+//! Apart because it is what all wires share. A call goes `wires` (written) → `transport` (the only network) → `body` →
+//! `stream` → `wires` (assembled); `endpoint` and `secrets` keep the key out of
 //! everything people read. The client library builds requests and reads events; its retries are replaced by ours.
 
-mod assemble;
 mod body;
-mod calls;
-mod chunk;
 pub(crate) mod complaint;
 mod endpoint;
-mod generation;
 mod probe;
-pub(crate) mod reply;
-pub(crate) mod serve;
 mod stream;
 mod transport;
-mod wire;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -34,10 +27,11 @@ pub(crate) use endpoint::ROLE_HEADER;
 
 use self::endpoint::Endpoint;
 use self::transport::Exchange;
-use self::wire::{Body, Dialect, Echo, ReasoningField, Written};
 use super::fault::Fault;
 use super::message::{Completion, Request};
 use super::retry::{Attempts, RetryPolicy};
+use super::wires::chat::generation;
+use super::wires::chat::write::{Body, Dialect, Echo, ReasoningField, Written};
 use super::{Completing, Progress, Provider, ProviderError};
 
 /// The longest silence, unless it is set otherwise.
@@ -48,7 +42,7 @@ const WHOLE: u32 = 5;
 
 /// How to reach an endpoint, and how to talk to it.
 #[derive(Clone, Debug)]
-pub(crate) struct OpenAiConfig {
+pub(crate) struct HttpConfig {
     /// Usually ends in `/v1`; a `/` at its end and the path of completions are trimmed, a query is kept.
     pub base_url: String,
     /// Sent as a bearer token, to the host of the base URL only.
@@ -67,10 +61,10 @@ pub(crate) struct OpenAiConfig {
     pub retry: RetryPolicy,
 }
 
-impl OpenAiConfig {
+impl HttpConfig {
     /// The defaults: streaming, 120 s of silence, no key.
-    pub(crate) fn new(base_url: impl Into<String>) -> OpenAiConfig {
-        OpenAiConfig {
+    pub(crate) fn new(base_url: impl Into<String>) -> HttpConfig {
+        HttpConfig {
             base_url: base_url.into(),
             api_key: None,
             headers: BTreeMap::new(),
@@ -100,7 +94,7 @@ pub(crate) enum EchoReasoning {
 }
 
 /// A provider that speaks to an OpenAI-compatible endpoint.
-pub(crate) struct OpenAi {
+pub(crate) struct HttpProvider {
     endpoint: Endpoint,
     http: reqwest::Client,
     idle: Duration,
@@ -112,12 +106,12 @@ pub(crate) struct OpenAi {
     learns_echo: bool,
 }
 
-impl OpenAi {
+impl HttpProvider {
     /// Checks the settings and prepares the client; nothing is sent yet.
     ///
     /// # Errors
     /// [`ProviderError::Setup`] for a base URL, key or header that cannot be used.
-    pub(crate) fn new(config: OpenAiConfig) -> Result<OpenAi, ProviderError> {
+    pub(crate) fn new(config: HttpConfig) -> Result<HttpProvider, ProviderError> {
         let endpoint = Endpoint::new(&config)?;
         let http = transport::client(&endpoint)?;
         let echo = match config.echo_reasoning {
@@ -126,7 +120,7 @@ impl OpenAi {
             EchoReasoning::Always => Echo::Always,
         };
         let reasoning_field = ReasoningField::default();
-        Ok(OpenAi {
+        Ok(HttpProvider {
             endpoint,
             http,
             idle: config.idle,
@@ -202,7 +196,7 @@ impl OpenAi {
     }
 }
 
-impl Provider for OpenAi {
+impl Provider for HttpProvider {
     fn complete<'a>(
         &'a mut self,
         request: Request<'a>,
@@ -246,7 +240,7 @@ pub(crate) struct BodyReader {
 impl BodyReader {
     /// Fails only where no HTTP client can be made.
     pub(crate) fn new() -> Result<BodyReader, ProviderError> {
-        let endpoint = Endpoint::new(&OpenAiConfig::new("http://localhost"))?;
+        let endpoint = Endpoint::new(&HttpConfig::new("http://localhost"))?;
         let http = transport::client(&endpoint)?;
         Ok(BodyReader { endpoint, http })
     }
