@@ -15,6 +15,7 @@
 //! | [`thread`] | head, status, chain, and what a role may see ([`thread::role_context`]) |
 //! | [`spawn`] | one agent process; [`spawn::protocol`] is its command line and its reply as values |
 //! | [`config`], [`home`], [`lock`] | `config.yaml`, `$UWF_HOME` and `.env`, one run of a thread at a time |
+//! | [`catalogue`] | models: windows, prices, what they can be asked for; a table with a date |
 //! | [`log`] | what happened, a line an event in `$UWF_HOME/logs` |
 //! | [`legacy`] | state files of the oldest design, taken over once |
 //! | [`transfer`] | a thread as one file, to be taken to another store |
@@ -34,6 +35,7 @@
 //! 6. No output depends on the order in which a map was filled.
 
 pub mod ask;
+pub mod catalogue;
 pub mod cli;
 pub mod config;
 pub mod emit;
