@@ -6,9 +6,9 @@
 mod edit;
 mod file;
 mod keys;
+mod models;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -19,6 +19,7 @@ pub use self::edit::{Change, Edited, apply, set};
 pub use self::file::checked;
 use self::file::read;
 pub use self::keys::{lookup, masked};
+pub use self::models::{ModelConfig, ProviderConfig};
 use crate::home::disk_hint;
 use crate::nearest;
 use crate::spawn::protocol::AgentCommand;
@@ -44,40 +45,6 @@ pub struct Config {
     pub default_model: Option<String>,
     /// Purpose (`agent`, `extract`, …) → model alias.
     pub model_overrides: BTreeMap<String, String>,
-}
-
-/// An OpenAI-compatible endpoint.
-#[derive(Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ProviderConfig {
-    /// Its base URL, `https://api.openai.com/v1` for example.
-    pub base_url: String,
-    /// The key itself.
-    #[serde(default)]
-    pub api_key: Option<String>,
-    /// The environment variable that holds the key.
-    #[serde(default)]
-    pub api_key_env: Option<String>,
-}
-
-impl fmt::Debug for ProviderConfig {
-    /// Without the key.
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("ProviderConfig")
-            .field("base_url", &self.base_url)
-            .field("api_key", &self.api_key.as_ref().map(|_| "***"))
-            .field("api_key_env", &self.api_key_env)
-            .finish()
-    }
-}
-
-/// A model of a provider.
-#[derive(Clone, Debug, Deserialize)]
-pub struct ModelConfig {
-    /// The provider's name.
-    pub provider: String,
-    /// The model as that provider calls it.
-    pub name: String,
 }
 
 /// What can be wrong with the configuration.
@@ -211,14 +178,12 @@ fn shape() -> Value {
     let record = |required: &[&str], properties: Value| json!({"type": "object", "required": required, "properties": properties});
     let args = json!({"type": "array", "items": {"type": "string"}});
     let agent = record(&["command"], json!({"command": text, "args": args}));
-    let provider = record(&["baseUrl"], json!({"baseUrl": text, "apiKey": text, "apiKeyEnv": text}));
-    let model = record(&["provider", "name"], json!({"provider": text, "name": text}));
     let properties = json!({
         "agents": map(agent),
         "defaultAgent": text,
         "agentOverrides": map(map(text.clone())),
-        "providers": map(provider),
-        "models": map(model),
+        "providers": map(models::provider_shape()),
+        "models": map(models::model_shape()),
         "defaultModel": text,
         "modelOverrides": map(text.clone()),
     });

@@ -60,7 +60,11 @@ pub(super) fn problems(value: &Value, shape: &Value) -> Vec<(String, String)> {
     let problem = |violation: schema::Violation| {
         let key = violation.path.trim_start_matches('/').replace('/', ".");
         let key = if key.is_empty() { "the file".to_owned() } else { format!("`{key}`") };
-        let what = match (violation.expected.as_deref().map(|rule| rule.trim_matches('"')), &violation.got) {
+        // A single word comes in quotes; those of a list of words stay.
+        let bare =
+            |rule: &str| rule.strip_prefix('"').and_then(|rule| rule.strip_suffix('"')).map(str::to_owned);
+        let rule = violation.expected.map(|rule| bare(&rule).unwrap_or(rule));
+        let what = match (rule, &violation.got) {
             // The words of this one are names only.
             _ if violation.message.starts_with("unexpected ") => violation.message,
             (Some(rule), Some(got)) => format!("expected {rule}, got {}", kind(got)),

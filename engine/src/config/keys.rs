@@ -8,6 +8,9 @@ use crate::nearest;
 /// What stands for a secret.
 const MASK: &str = "***";
 
+/// The name below which every value is secret.
+const HEADERS: &str = "headers";
+
 /// Names whose values are secret, in lower case, by their end.
 const SECRET: [&str; 5] = ["apikey", "token", "secret", "password", "authorization"];
 
@@ -53,6 +56,9 @@ pub(super) fn resolve(value: &Value, key: &str) -> Vec<String> {
 pub(super) fn unread(shape: &Value, names: &[String]) -> Option<Vec<String>> {
     let mut place = shape;
     for (depth, name) in names.iter().enumerate() {
+        if *place == Value::Bool(true) {
+            return None;
+        }
         let known = place["properties"].as_object();
         let open = place.get("additionalProperties");
         match known.and_then(|known| known.get(name)).or(open) {
@@ -68,11 +74,13 @@ pub(super) fn unread(shape: &Value, names: &[String]) -> Option<Vec<String>> {
     None
 }
 
-/// The value at `key` with everything secret in it replaced by `***`; the empty key is the whole file.
+/// The value at `key` with everything secret in it replaced by `***`; the empty key is the whole file. Every value below
+/// `headers` is taken for a secret: what a header is for is not always in its name.
 pub fn masked(value: &Value, key: &str) -> Value {
     let last = key.rsplit('.').next().unwrap_or(key);
     match value {
         Value::Null => Value::Null,
+        _ if key.split('.').any(|name| name == HEADERS) => all_masked(value),
         Value::Object(fields) => {
             Value::Object(fields.iter().map(|(name, value)| (name.clone(), masked(value, name))).collect())
         }
@@ -80,6 +88,16 @@ pub fn masked(value: &Value, key: &str) -> Value {
         Value::String(text) => Value::from(without_password(text)),
         Value::Array(items) => items.iter().map(|item| masked(item, "")).collect(),
         value => value.clone(),
+    }
+}
+
+fn all_masked(value: &Value) -> Value {
+    match value {
+        Value::Null => Value::Null,
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(name, value)| (name.clone(), all_masked(value))).collect())
+        }
+        _ => Value::from(MASK),
     }
 }
 
@@ -108,7 +126,14 @@ mod tests {
     fn a_key_that_nobody_reads_names_those_that_are_read() {
         let shape = crate::config::shape();
         let unread = |key: &str| super::unread(&shape, &resolve(&Value::Null, key));
-        for key in ["defaultAgent", "agents.mine.command", "agentOverrides.flow.role", "providers.a.apiKey"] {
+        for key in [
+            "defaultAgent",
+            "agents.mine.command",
+            "agentOverrides.flow.role",
+            "providers.a.apiKey",
+            "providers.a.headers.X-Title",
+            "models.m.requestBody.provider.order",
+        ] {
             assert_eq!(unread(key), None, "{key}");
         }
         assert_eq!(unread("defaultagent").unwrap()[0], "defaultAgent");
@@ -127,13 +152,19 @@ mod tests {
     #[test]
     fn keys_are_masked_and_their_variables_are_not() {
         let value = json!({"providers": {"p": {
-            "baseUrl": "http://h", "apiKey": "sk-1", "apiKeyEnv": "KEY", "headers": {"X-Api-Key": "k", "Authorization": "b"},
+            "baseUrl": "http://h", "apiKey": "sk-1", "apiKeyEnv": "KEY", "headers": {"X-Api-Key": "k", "X-Title": "t", "X-None": null},
         }}});
         let expected = json!({"providers": {"p": {
-            "baseUrl": "http://h", "apiKey": "***", "apiKeyEnv": "KEY", "headers": {"X-Api-Key": "***", "Authorization": "***"},
+            "baseUrl": "http://h", "apiKey": "***", "apiKeyEnv": "KEY", "headers": {"X-Api-Key": "***", "X-Title": "***", "X-None": null},
         }}});
         assert_eq!(masked(&value, ""), expected);
         assert_eq!(masked(&json!("sk-1"), "providers.p.apiKey"), json!("***"));
+        assert_eq!(masked(&json!({"X-Title": "t"}), "providers.p.headers"), json!({"X-Title": "***"}));
+        assert_eq!(masked(&json!("t"), "providers.p.headers.X-Title"), json!("***"));
+        assert_eq!(
+            masked(&json!({"x": {"seed": 1, "token": "t"}}), "requestBody")["x"],
+            json!({"seed": 1, "token": "***"})
+        );
         for (url, shown) in [
             ("http://h", "http://h"),
             ("http://me:pw@h/v1", "http://***@h/v1"),

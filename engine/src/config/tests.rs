@@ -44,6 +44,33 @@ fn every_documented_key_is_read_and_unknown_ones_are_left() {
 }
 
 #[test]
+fn how_an_endpoint_and_a_model_are_asked_is_read_and_headers_are_not_shown() {
+    let home = home(
+        "providers:\n  p:\n    baseUrl: http://h\n    wire: messages\n    dialect: mine\n    headers: { X-Team: sk-team }\n\
+         \x20   requestBody: { provider: { order: [a, b] }, api_key: sk-body, gone: null }\n\
+         models: { m: { provider: p, name: n, requestBody: { seed: 7 }, contextWindow: 32000 } }\n",
+    );
+    let config = load(home.path()).unwrap();
+    let provider = &config.providers["p"];
+    assert_eq!((provider.wire.as_deref(), provider.dialect.as_deref()), (Some("messages"), Some("mine")));
+    assert_eq!(provider.headers["X-Team"], "sk-team");
+    assert_eq!(provider.request_body["provider"], json!({"order": ["a", "b"]}));
+    assert!(!provider.request_body.contains_key("gone"), "null is absent throughout");
+    let model = &config.models["m"];
+    assert_eq!((model.request_body["seed"].as_u64(), model.context_window), (Some(7), Some(32_000)));
+    let shown = format!("{config:?}");
+    assert!(!shown.contains("sk-") && shown.contains("X-Team"), "{shown}");
+}
+
+#[test]
+fn what_an_endpoint_or_a_model_cannot_be_is_told_with_its_place() {
+    insta::assert_snapshot!(problem(
+        "providers:\n  p:\n    baseUrl: http://h\n    wire: soap\n    headers: { X-Team: [sk-team] }\n    requestBody: text\n\
+         models:\n  m: { provider: p, name: n, contextWindow: 999 }\n",
+    ));
+}
+
+#[test]
 fn no_file_and_an_empty_one_are_the_same() {
     let none = tempfile::tempdir().unwrap();
     assert!(load(none.path()).unwrap().agents.is_empty());

@@ -4,10 +4,10 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Config {
-    /// Print the whole configuration; keys are masked
+    /// Print the whole configuration; keys and headers are masked
     #[command(after_long_help = "Examples:\n  uwf config list")]
     List {
-        /// Print API keys in clear
+        /// Print API keys and headers in clear
         #[arg(long)]
         show_secrets: bool,
     },
@@ -18,13 +18,13 @@ pub(in crate::cli) enum Config {
     Get {
         /// Names joined by dots
         key: String,
-        /// Print API keys in clear
+        /// Print API keys and headers in clear
         #[arg(long)]
         show_secrets: bool,
     },
     /// Set one value; the file is checked before it is written
     #[command(
-        after_long_help = "Examples:\n  uwf config set agents.mine.command \"$PWD/my-agent\"\n  uwf config set agents.mine.args '[--fast]'\n  uwf config set providers.openai.apiKeyEnv OPENAI_API_KEY"
+        after_long_help = "Examples:\n  uwf config set agents.mine.command \"$PWD/my-agent\"\n  uwf config set agents.mine.args '[--fast]'\n  uwf config set providers.openai.apiKeyEnv OPENAI_API_KEY\n  uwf config set models.large.contextWindow 64000"
     )]
     Set {
         /// Names joined by dots
