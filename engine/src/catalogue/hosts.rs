@@ -2,7 +2,7 @@
 
 /// Hosts and all below them, with the provider whose models and prices are to be found there. Hosts of the same makers
 /// that charge otherwise (in another currency, say) are left out.
-const HOSTS: [(&str, &str); 20] = [
+const HOSTS: [(&str, &str); 21] = [
     ("api.openai.com", "openai"),
     ("api.anthropic.com", "anthropic"),
     ("generativelanguage.googleapis.com", "google"),
@@ -17,6 +17,7 @@ const HOSTS: [(&str, &str); 20] = [
     ("api.mistral.ai", "mistral"),
     ("openai.azure.com", "azure"),
     ("services.ai.azure.com", "azure"),
+    ("cognitiveservices.azure.com", "azure"),
     ("openrouter.ai", "openrouter"),
     ("api.groq.com", "groq"),
     ("api.cerebras.ai", "cerebras"),
