@@ -4,6 +4,7 @@ mod cas;
 mod config;
 mod doctor;
 mod log;
+mod models;
 mod pages;
 mod prompt;
 mod setup;
@@ -20,6 +21,7 @@ pub(super) use self::cas::{Cas, Put, Schema, Values};
 pub(super) use self::config::Config;
 pub(super) use self::doctor::Doctor;
 pub(super) use self::log::Log;
+pub(super) use self::models::Models;
 pub use self::pages::{Completions, Man};
 pub(super) use self::prompt::{Prompt, Skill};
 pub(super) use self::setup::Setup;
@@ -132,6 +134,13 @@ pub(super) enum Noun {
     /// It becomes the default model, and everything else in the file stays. On a terminal, what is not given is asked.
     /// A key is never an argument: name the variable that holds it, or a file to take it from.
     Setup(Setup),
+    /// List known models: windows, prices, what they can be asked for
+    ///
+    /// The list comes with the program and has a date: nobody is asked. What the configuration says of a model wins, and
+    /// a model that is not listed can be used all the same.
+    ///
+    /// Exit status: 0 there are some, 1 none is like that.
+    Models(Models),
     /// What the engine did, line by line: the log
     #[command(subcommand)]
     Log(Log),

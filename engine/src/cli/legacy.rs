@@ -14,6 +14,7 @@ pub(super) fn concerns(noun: &Noun) -> bool {
             | Noun::Prompt(_)
             | Noun::Skill(_)
             | Noun::Log(_)
+            | Noun::Models(_)
     )
 }
 

@@ -13,6 +13,7 @@ mod failure;
 mod input;
 mod legacy;
 mod log;
+mod models;
 mod moment;
 mod narrate;
 pub mod pages;
@@ -64,6 +65,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, Failure> {
         Noun::Var(command) => var::run(session, command),
         Noun::Config(command) => config::run(session, command),
         Noun::Setup(setup) => setup::run(session, &setup),
+        Noun::Models(models) => models::run(session, &models),
         Noun::Log(command) => log::run(session, command),
         Noun::Prompt(prompt) => prompt::run(session, prompt),
         Noun::Skill(skill) => prompt::run(session, skill.into()),

@@ -4,6 +4,7 @@ mod commands;
 mod guides;
 mod help;
 mod logged;
+mod models;
 mod reference;
 mod setup;
 mod steps;
