@@ -25,6 +25,11 @@ fn a_person_is_asked_for_what_was_not_typed_and_the_key_is_not_shown() {
     person.answers("Model [claude", "\n");
     person.answers("API key (not shown; Return: use $ANTHROPIC_API_KEY)", &format!("wrong\u{15}{KEY}\r"));
     let said = person.waits().ok();
+    assert!(
+        said.err.contains("Models of anthropic, USD per million tokens in and out, as of 20"),
+        "{said:?}"
+    );
+    assert!(said.err.contains(" more: `uwf models 'anthropic/*'`"), "{said:?}");
     assert!(!said.err.contains(KEY) && !said.err.contains("wrong") && !said.out.contains(KEY), "{said:?}");
     let file = site.home().join(".uwf/config.yaml");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -51,6 +56,23 @@ fn an_interrupted_question_changes_nothing_and_the_terminal_is_as_before() {
     let mut person = setup(&site, &["--model", "m"]);
     person.answers("Provider", "vllm\n");
     assert!(person.waits().ok().err.contains("vllm"));
+}
+
+#[test]
+fn a_person_is_asked_for_a_url_that_is_his_own_and_may_name_any_model() {
+    let site = Site::new();
+    let mut person = setup(&site, &["--provider", "azure"]);
+    person.answers("Base URL, such as https://RESOURCE.", "https://mine.openai.azure.com/openai/v1\n");
+    person.answers("Model [", "our-deployment\n");
+    person.answers("API key", "\r");
+    let said = person.waits().ok();
+    assert!(!said.err.contains("warning: the catalogue"), "{said:?}");
+    let mut person = setup(&site, &["--provider", "ollama"]);
+    person.answers("Model: ", "some-model\n");
+    let said = person.waits().ok();
+    assert!(!said.err.contains("Models of"), "{said:?}");
+    let stored = fs::read_to_string(site.home().join(".uwf/config.yaml")).unwrap();
+    assert!(stored.contains("defaultModel: some-model") && stored.contains("our-deployment"), "{stored}");
 }
 
 #[test]

@@ -3,19 +3,21 @@
 //! It writes `config.yaml` and nothing else: where another setting would win over it, it says so. Keys are never
 //! arguments (others see those), never echoed and never printed.
 
+mod endpoint;
+mod model;
 mod presets;
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
+use self::endpoint::{bare, base_url, catalogued};
 use self::presets::{PRESETS, Preset};
 use super::args::Setup;
 use super::failure::{Failure, OK, USAGE};
 use super::input::Input;
 use super::session::Session;
 use crate::config::{self, Change};
-use crate::nearest;
 
 pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, Failure> {
     let home = session.homes()?.uwf;
@@ -42,6 +44,7 @@ pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, Failur
         let key = key.describe();
         format!("{model} of {provider}, {base_url}\nkey: {key}\nwritten to {}\n", file.display())
     })?;
+    model::advise(session, catalogued(&connection.base_url), &connection.model);
     warn_of_rivals(session, &home, &alias);
     session.ui.note("check it with `uwf-builtin doctor --online`");
     Ok(OK)
@@ -94,11 +97,10 @@ impl Connection {
         let preset = presets::find(&provider);
         let before = &old["providers"][&provider];
         let there = before["baseUrl"].as_str();
-        let default = there.or(preset.map(|preset| preset.base_url));
-        let base_url = base_url(session, typed, &provider, default)?;
+        let base_url = base_url(session, typed, &provider, there)?;
         let model = match &typed.model {
             Some(model) => model.clone(),
-            None => session.ask("Model", preset.map_or("", |preset| preset.model))?,
+            None => model::ask(session, catalogued(&base_url), preset)?,
         };
         if model.trim().is_empty() {
             return Err(Failure::user("the model's name is empty").with_hint("name one with --model MODEL"));
@@ -166,46 +168,8 @@ fn require(session: &Session<'_>, typed: &Setup) -> Result<(), Failure> {
         return Ok(());
     }
     let error = format!("{} must be given: there is no terminal to ask on", missing.join(" and "));
-    let hint = "uwf setup --provider openai --model gpt-5-mini; `uwf setup --help` lists the providers";
+    let hint = "uwf setup --provider openai --model gpt-6.1-terra; `uwf setup --help` lists the providers";
     Err(Failure::Said { error: error.into(), hint: Some(hint.to_owned()), exit: USAGE })
-}
-
-/// A URL as it is compared and written.
-fn bare(url: &str) -> &str {
-    url.trim_end_matches('/')
-}
-
-/// `default` is what the file says of that provider, else what we know of it.
-fn base_url(
-    session: &mut Session<'_>,
-    typed: &Setup,
-    provider: &str,
-    default: Option<&str>,
-) -> Result<String, Failure> {
-    let url = match (&typed.base_url, default) {
-        (Some(url), _) => url.clone(),
-        (None, Some(default)) => default.to_owned(),
-        (None, None) if session.has_person() => session.ask("Base URL", "")?,
-        (None, None) => return Err(unknown_provider(provider)),
-    };
-    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
-    let authority = rest.split('/').next().unwrap_or_default();
-    let why = match () {
-        () if authority.is_empty() => "must start with http:// or https:// and name a host",
-        () if url.chars().any(|c| c.is_whitespace() || c.is_control()) => "must not hold blanks",
-        () if authority.contains('@') => "must not hold a user name or password",
-        () if bare(&url).ends_with("/chat/completions") => "must end before /chat/completions",
-        () => return Ok(bare(&url).to_owned()),
-    };
-    // It is not shown: it may hold a password.
-    Err(Failure::user(format!("the base URL {why}")).with_hint("such as https://api.openai.com/v1"))
-}
-
-fn unknown_provider(name: &str) -> Failure {
-    let known: Vec<String> = PRESETS.iter().map(|preset| preset.name.to_owned()).collect();
-    let known = nearest::sorted(name, known.iter()).join(", ");
-    Failure::user(format!("no such provider: {name}"))
-        .with_hint(format!("known are {known}; for another one give --base-url URL as well"))
 }
 
 fn key(session: &mut Session<'_>, typed: &Setup, preset: Option<&Preset>) -> Result<Key, Failure> {

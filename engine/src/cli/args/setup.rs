@@ -7,16 +7,17 @@ use clap::Args;
 /// What to connect; on a terminal, what is missing is asked.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  uwf setup\n  uwf setup --provider openai --model gpt-5-mini\n  uwf setup --provider ollama --model qwen3\n  uwf setup --provider mine --base-url https://llm.example/v1 --model m --api-key-env MY_KEY\n  pass show llm | uwf setup --provider anthropic --model claude-sonnet-4-5 --api-key-file -"
+    after_long_help = "Examples:\n  uwf setup\n  uwf setup --provider openai --model gpt-6.1-terra\n  uwf setup --provider ollama --model qwen3\n  uwf setup --provider azure --base-url https://RESOURCE.openai.azure.com/openai/v1 --model mine\n  uwf setup --provider mine --base-url https://llm.example/v1 --model m --api-key-env MY_KEY\n  pass show llm | uwf setup --provider anthropic --model claude-sonnet-5-5 --api-key-file -"
 )]
 pub(in crate::cli) struct Setup {
-    /// openai, anthropic, openrouter, deepseek, ollama, vllm, or a name of your own with --base-url
+    /// openai, anthropic, google, openrouter, deepseek, moonshot, zai, minimax, qwen, xai, mistral, groq, azure, ollama,
+    /// vllm, lmstudio, llama.cpp, or a name of your own with --base-url
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) provider: Option<String>,
-    /// The model as the provider calls it
+    /// The model as the provider calls it; `uwf models` lists what is known
     #[arg(long, value_name = "MODEL")]
     pub(in crate::cli) model: Option<String>,
-    /// The endpoint, up to /chat/completions [default: the provider's]
+    /// The endpoint, up to /chat/completions, /responses or /messages [default: the provider's]
     #[arg(long, value_name = "URL")]
     pub(in crate::cli) base_url: Option<String>,
     /// The environment variable that holds the key [default: the provider's, such as OPENAI_API_KEY]

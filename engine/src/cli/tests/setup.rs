@@ -11,13 +11,13 @@ use crate::fixture::Place;
 #[test]
 fn a_provider_and_a_model_are_all_it_needs() {
     let place = Place::new();
-    let ran = place.uwf(&["setup", "--provider", "openai", "--model", "gpt-5-mini"]);
+    let ran = place.uwf(&["setup", "--provider", "openai", "--model", "gpt-6.1-terra"]);
     assert_eq!((ran.exit, &ran.json()["apiKey"]), (0, &json!("$OPENAI_API_KEY")));
     assert!(ran.err.contains("warning: $OPENAI_API_KEY is not set now"), "{}", ran.err);
     let expected = json!({
         "providers": {"openai": {"baseUrl": "https://api.openai.com/v1", "apiKeyEnv": "OPENAI_API_KEY"}},
-        "models": {"gpt-5-mini": {"provider": "openai", "name": "gpt-5-mini"}},
-        "defaultModel": "gpt-5-mini",
+        "models": {"gpt-6.1-terra": {"provider": "openai", "name": "gpt-6.1-terra"}},
+        "defaultModel": "gpt-6.1-terra",
     });
     assert_eq!(config::value(&place.homes().uwf).unwrap(), expected);
     let mode = fs::metadata(config::path(&place.homes().uwf)).unwrap().permissions().mode();
@@ -27,11 +27,67 @@ fn a_provider_and_a_model_are_all_it_needs() {
 
 #[test]
 fn every_preset_can_be_written() {
-    for provider in ["openai", "anthropic", "openrouter", "deepseek", "ollama", "vllm"] {
+    let place = Place::new();
+    let help = place.uwf(&["setup", "--help"]).out;
+    for (provider, url) in [
+        ("openai", "https://api.openai.com/v1"),
+        ("anthropic", "https://api.anthropic.com/v1"),
+        ("google", "https://generativelanguage.googleapis.com/v1beta/openai"),
+        ("openrouter", "https://openrouter.ai/api/v1"),
+        ("deepseek", "https://api.deepseek.com/v1"),
+        ("moonshot", "https://api.moonshot.ai/v1"),
+        ("zai", "https://api.z.ai/api/paas/v4"),
+        ("minimax", "https://api.minimax.io/anthropic"),
+        ("qwen", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"),
+        ("xai", "https://api.x.ai/v1"),
+        ("mistral", "https://api.mistral.ai/v1"),
+        ("groq", "https://api.groq.com/openai/v1"),
+        ("ollama", "http://127.0.0.1:11434/v1"),
+        ("vllm", "http://127.0.0.1:8000/v1"),
+        ("lmstudio", "http://127.0.0.1:1234/v1"),
+        ("llama.cpp", "http://127.0.0.1:8080/v1"),
+    ] {
         let place = Place::new();
         let ran = place.uwf(&["setup", "--provider", provider, "--model", "m"]);
-        assert_eq!(ran.exit, 0, "{ran:?}");
+        assert_eq!((ran.exit, &ran.json()["baseUrl"]), (0, &json!(url)), "{ran:?}");
         assert_eq!(config::load(&place.homes().uwf).unwrap().models["m"].provider, provider);
+        assert!(help.contains(&format!("{provider},")), "{provider} is not in {help}");
+    }
+}
+
+#[test]
+fn what_is_deployed_on_azure_has_a_url_and_names_of_its_own() {
+    let place = Place::new();
+    let ran = place.uwf(&["setup", "--provider", "azure", "--model", "mine"]);
+    assert_eq!((ran.exit, ran.out.as_str()), (1, ""));
+    assert!(ran.err.contains("--base-url https://RESOURCE.openai.azure.com/openai/v1"), "{}", ran.err);
+    let url = "https://mine.openai.azure.com/openai/v1";
+    let ran = place.uwf(&["setup", "--provider", "azure", "--model", "mine", "--base-url", url]);
+    assert_eq!((ran.exit, &ran.json()["apiKey"]), (0, &json!("$AZURE_OPENAI_API_KEY")), "{ran:?}");
+    assert!(!ran.err.contains("catalogue"), "{}", ran.err);
+    assert_eq!(place.uwf(&["setup", "--provider", "azure", "--model", "m2"]).json()["baseUrl"], url);
+}
+
+#[test]
+fn a_model_that_the_catalogue_does_not_know_there_is_told_and_taken() {
+    let place = Place::new();
+    let told = |args: &[&str]| {
+        let ran = place.uwf(&[&["setup"], args].concat());
+        assert_eq!(ran.exit, 0, "{ran:?}");
+        ran.err
+    };
+    let err = told(&["--provider", "openai", "--model", "gpt-6.1-tera"]);
+    assert!(err.contains("has no model gpt-6.1-tera of openai; the nearest are gpt-6.1-terra, "), "{err}");
+    let err = told(&["--provider", "minimax", "--model", "MiniMax-M2.7"]);
+    assert!(err.contains("MiniMax-M2.7 is deprecated"), "{err}");
+    let gateway = ["--provider", "openai", "--model", "m", "--base-url", "https://gateway.example/v1"];
+    for quiet in [
+        &["--provider", "openai", "--model", "gpt-6.1-terra"][..],
+        &["--provider", "vllm", "--model", "m"],
+        &gateway,
+    ] {
+        let err = told(quiet);
+        assert!(!err.contains("catalogue"), "{err}");
     }
 }
 
@@ -124,6 +180,24 @@ fn bad_input_is_told_and_changes_nothing() {
             &["--provider", "x", "--model", "m", "--base-url", "http://h/chat/completions/"],
             1,
             "must end before",
+        ),
+        (&["--provider", "x", "--model", "m", "--base-url", "http://h/v1/messages"], 1, "before /messages"),
+        (
+            &["--provider", "x", "--model", "m", "--base-url", "http://h/v1/responses/"],
+            1,
+            "before /responses",
+        ),
+        (
+            &[
+                "--provider",
+                "azure",
+                "--model",
+                "m",
+                "--base-url",
+                "https://RESOURCE.openai.azure.com/openai/v1",
+            ],
+            1,
+            "in the place of RESOURCE",
         ),
         (&["--provider", "openai", "--model", "m", "--api-key-env", "sk-12-3"], 1, "must name a variable"),
         (&["--provider", "openai", "--model", "m", "--api-key-file", "none"], 1, "cannot read none"),
