@@ -65,3 +65,5 @@ mod thread;
 mod tools;
 #[path = "e2e/trace.rs"]
 mod trace;
+#[path = "e2e/vendors.rs"]
+mod vendors;
