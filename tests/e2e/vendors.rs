@@ -136,9 +136,20 @@ fn tokens(text: &str) -> u64 {
 }
 
 impl Vendor {
-    /// A server whose model says these turns, one after the other, and the last one ever after.
+    /// A server whose model says these turns, one after the other, and the last one ever after. Asked for a summary, it
+    /// writes one, and that is no turn.
+    ///
+    /// ```ignore
+    /// let turns = vec![Turn::call("list_dir", json!({})).thinking("Hm."), Turn::text("Done.")];
+    /// let vendor = Vendor::start(Mode::new(Kind::Gemini).window(8000), turns);
+    /// // … a run against vendor.url …
+    /// assert_eq!(vendor.refusals(), Vec::<String>::new());
+    /// ```
     pub(crate) fn start(mode: Mode, script: Vec<Turn>) -> Vendor {
         Vendor::answering(mode, move |seen| {
+            if seen.last.contains(script::SUMMARY) {
+                return Turn::text("- What was done so far, in short.");
+            }
             script.get(seen.turn).or(script.last()).cloned().unwrap_or_else(|| Turn::text("Done."))
         })
     }
@@ -199,8 +210,9 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
     let id = blob::id(&["request", &number.to_string()], 24);
     let fault = next_fault(shared, &asked);
     let answer = match &fault {
-        Some(Fault::Status { status, headers, message }) => {
+        Some(Fault::Status { status, headers, message, code }) => {
             let refusal = Refusal::new(*status, message);
+            let refusal = code.iter().fold(refusal, |refusal, code| refusal.code(code));
             headers
                 .iter()
                 .fold(refusal.answer(&shared.mode, &id), |answer, (name, value)| answer.with(name, value))

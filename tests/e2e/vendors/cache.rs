@@ -14,6 +14,8 @@ const PIECE: u64 = 16;
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     text: String,
+    /// What the block depends on without its being a part of the prompt.
+    under: String,
     /// Whether it is marked, and how long that is kept.
     mark: Option<String>,
 }
@@ -22,20 +24,25 @@ impl Block {
     pub(super) fn new(value: &Value) -> Block {
         let mark = value.get("cache_control").filter(|mark| mark.is_object());
         let mark = mark.map(|mark| mark["ttl"].as_str().unwrap_or("5m").to_owned());
-        Block { text: unmarked(value).to_string(), mark }
+        Block { text: unmarked(value).to_string(), under: String::new(), mark }
     }
 
-    /// Not a part of the prompt, but what follows depends on it.
-    pub(super) fn setting(value: &Value) -> Block {
-        Block { text: format!("\0{value}"), mark: None }
+    /// A block that reads otherwise under another setting.
+    pub(super) fn under(self, setting: &str) -> Block {
+        Block { under: self.under + setting, ..self }
+    }
+
+    /// A block with more text.
+    pub(super) fn after(self, text: &str) -> Block {
+        Block { text: text.to_owned() + &self.text, ..self }
     }
 
     pub(super) fn marked(self) -> Block {
         Block { mark: Some("5m".to_owned()), ..self }
     }
 
-    fn tokens(&self) -> u64 {
-        if self.text.starts_with('\0') { 0 } else { tokens(&self.text) }
+    pub(super) fn tokens(&self) -> u64 {
+        tokens(&self.text)
     }
 }
 
@@ -58,7 +65,7 @@ pub(super) fn with_marks(state: &mut State, blocks: &[Block], min: u64) -> Usage
     let prefixes: Vec<(u64, u64)> = blocks
         .iter()
         .map(|block| {
-            prefix = hash(&[&prefix.to_string(), &block.text]);
+            prefix = hash(&[&prefix.to_string(), &block.under, &block.text]);
             length += block.tokens();
             (prefix, length)
         })

@@ -99,7 +99,12 @@ fn blocks(body: &Value) -> Vec<Block> {
         match message["content"].as_array() {
             Some(parts) => {
                 rest["content"] = Value::Null;
-                [Block::new(&rest)].into_iter().chain(parts.iter().map(Block::new)).collect()
+                let mut parts: Vec<Block> = parts.iter().map(Block::new).collect();
+                if !parts.is_empty() {
+                    let first = parts.remove(0).after(&cache::unmarked(&rest).to_string());
+                    parts.insert(0, first);
+                }
+                parts
             }
             None => vec![Block::new(message)],
         }

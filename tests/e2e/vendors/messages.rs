@@ -36,7 +36,7 @@ pub(super) fn answer(shared: &Shared, head: &Head, body: &Value) -> Result<Answe
     blocks::check(mode, messages)?;
     let dropped = signed::check(mode, body, state)?;
     let mut blocks = cached(body);
-    let whole = tokens(&blocks.iter().map(|block| format!("{block:?}")).collect::<String>());
+    let whole = blocks.iter().map(Block::tokens).sum();
     if let Some(window) = mode.window.filter(|window| whole > *window) {
         return Err(Refusal::too_long(mode, whole, window));
     }
@@ -75,17 +75,14 @@ fn is_thought(block: &Value) -> bool {
 fn cached(body: &Value) -> Vec<Block> {
     let tools = body["tools"].as_array().into_iter().flatten().map(Block::new);
     let system = content(&json!({"content": body["system"]}));
-    let settings = Block::setting(&json!([
-        body["tool_choice"]["type"],
-        body["thinking"]["type"],
-        body["output_config"]
-    ]));
-    let messages = body["messages"].as_array().into_iter().flatten();
-    let messages = messages.flat_map(|message| {
-        let role = Block::setting(&message["role"]);
-        [role].into_iter().chain(content(message).iter().map(Block::new).collect::<Vec<_>>())
+    let setting =
+        json!([body["tool_choice"]["type"], body["thinking"]["type"], body["output_config"]]).to_string();
+    let messages = body["messages"].as_array().into_iter().flatten().enumerate();
+    let messages = messages.flat_map(|(at, message)| {
+        let under = if at == 0 { setting.as_str() } else { message["role"].as_str().unwrap_or("") };
+        content(message).iter().map(|block| Block::new(block).under(under)).collect::<Vec<_>>()
     });
-    tools.chain(system.iter().map(Block::new)).chain([settings]).chain(messages).collect()
+    tools.chain(system.iter().map(Block::new)).chain(messages).collect()
 }
 
 fn seen(state: &State, messages: &[Value], body: &Value) -> Seen {
@@ -117,8 +114,12 @@ fn issue(state: &mut State, head: &Head, body: &Value, (number, turn): (usize, &
     let (thinks, interleaves) = thinks(head.mode, head, body);
     let thinking = turn.thinking.as_deref().filter(|_| thinks);
     let mut content = Vec::new();
+    // Claude 5.x keeps its thoughts to itself unless it is asked for them; the blocks come back all the same.
+    let told = head.mode.kind == Kind::AnthropicEnabled || !head.mode.kind.is_claude();
+    let told = told || body["thinking"]["display"] == "summarized";
+    let thought = |text: &str| json!({"type": "thinking", "thinking": if told { text } else { "" }});
     if let Some(thinking) = thinking {
-        content.push(json!({"type": "thinking", "thinking": thinking}));
+        content.push(thought(thinking));
         if turn.redacted {
             content.push(json!({"type": "redacted_thinking"}));
         }
@@ -128,7 +129,7 @@ fn issue(state: &mut State, head: &Head, body: &Value, (number, turn): (usize, &
     }
     for (n, (name, arguments)) in turn.calls.iter().enumerate() {
         if n > 0 && thinking.is_some() && turn.interleaved && interleaves {
-            content.push(json!({"type": "thinking", "thinking": format!("And then {name}.")}));
+            content.push(thought(&format!("And then {name}.")));
         }
         let id = format!("toolu_01{}", blob::id(&["call", &number.to_string(), &n.to_string()], 22));
         state.minted.insert(id.clone(), number);

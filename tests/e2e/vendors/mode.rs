@@ -16,6 +16,7 @@ pub(crate) enum Kind {
     MiniMaxMessages,
     DeepSeekMessages,
     Gemini,
+    /// Claude 4.5, whose thoughts must come back within a turn.
     OpenRouterClaude,
     OpenRouterGemini,
     DeepSeek,
@@ -173,7 +174,7 @@ impl Kind {
             kind => Facts {
                 base: "/api/v1",
                 model: if kind == Kind::OpenRouterClaude {
-                    "anthropic/claude-opus-5.5"
+                    "anthropic/claude-sonnet-4.5"
                 } else {
                     "google/gemini-3.5-pro"
                 },
@@ -357,7 +358,7 @@ impl Prices {
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
     /// This status, with these headers, in the vendor's shape.
-    Status { status: u16, headers: Vec<(String, String)>, message: String },
+    Status { status: u16, headers: Vec<(String, String)>, message: String, code: Option<String> },
     /// The answer ends after so many events, or in the middle of its body.
     Cut { events: usize },
     /// An error comes in the stream after so many events.
@@ -450,7 +451,17 @@ impl Mode {
     pub(crate) fn fails(self, count: usize, status: u16, headers: &[(&str, &str)], message: &str) -> Mode {
         let headers: Vec<_> =
             headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let fault = Fault::Status { status, headers, message: message.to_owned() };
+        let fault = Fault::Status { status, headers, message: message.to_owned(), code: None };
         (0..count).fold(self, |mode, _| mode.fault(fault.clone()))
+    }
+
+    /// The vendor's code for the faults so far.
+    pub(crate) fn coded(mut self, with: &str) -> Mode {
+        for fault in &mut self.faults {
+            if let Fault::Status { code, .. } = fault {
+                *code = Some(with.to_owned());
+            }
+        }
+        self
     }
 }

@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use super::State;
 
+/// What a model is asked for when a conversation becomes too long.
+pub(super) const SUMMARY: &str = "Write a summary of your work";
+
 /// One turn of the model.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turn {

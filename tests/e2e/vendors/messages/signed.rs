@@ -14,20 +14,44 @@ fn signature(block: &Value) -> &str {
     block[name].as_str().unwrap_or("")
 }
 
-/// A chain over system, tools and the blocks of all messages but the thoughts.
-struct Prefix(u64);
+/// A walk over a request: a chain over system, tools and the blocks of all messages but the thoughts, and the last
+/// thought that holds where it stands.
+struct Walk {
+    prefix: u64,
+    before: Option<String>,
+}
 
-impl Prefix {
-    fn new(body: &Value) -> Prefix {
+impl Walk {
+    fn new(body: &Value) -> Walk {
         let system = content(&json!({"content": body["system"]}));
-        Prefix(hash(&[&unmarked(&json!(system)).to_string(), &unmarked(&body["tools"]).to_string()]))
+        let prefix = hash(&[&unmarked(&json!(system)).to_string(), &unmarked(&body["tools"]).to_string()]);
+        Walk { prefix, before: None }
     }
 
-    fn add(&mut self, role: &Value, block: &Value) {
+    /// One block further; whether it is a thought that holds here, or none.
+    fn holds(&mut self, role: &str, block: &Value, state: &State) -> bool {
         if !is_thought(block) {
-            self.0 = hash(&[&self.0.to_string(), role.as_str().unwrap_or(""), &unmarked(block).to_string()]);
+            self.prefix = hash(&[&self.prefix.to_string(), role, &unmarked(block).to_string()]);
+            return true;
         }
+        let Some(issued) = state.issued.get(signature(block)) else { return false };
+        // The first ones may be gone, but none between others.
+        let follows = self.before.is_none() || issued.before == self.before;
+        let holds = issued.prefix == self.prefix && follows;
+        if holds {
+            self.before = Some(signature(block).to_owned());
+        }
+        holds
     }
+}
+
+/// The blocks of a request with their places, in order.
+fn blocks(body: &Value) -> impl Iterator<Item = (usize, usize, &str, Value)> {
+    let messages = body["messages"].as_array().into_iter().flatten().enumerate();
+    messages.flat_map(|(at, message)| {
+        let role = message["role"].as_str().unwrap_or("");
+        content(message).into_iter().enumerate().map(move |(n, block)| (at, n, role, block))
+    })
 }
 
 /// What stands in a turn before a thought, but for thoughts.
@@ -38,35 +62,22 @@ fn place(blocks: &[Value]) -> u64 {
 
 /// Signs the thoughts of a new turn.
 pub(super) fn sign(state: &mut State, body: &Value, turn: &mut [Value]) {
-    let mut prefix = Prefix::new(body);
-    let mut before: Option<String> = None;
-    let messages = body["messages"].as_array().unwrap();
-    for message in messages {
-        for block in content(message) {
-            prefix.add(&message["role"], &block);
-            before = if is_thought(&block) { Some(signature(&block).to_owned()) } else { before };
-        }
+    let mut walk = Walk::new(body);
+    for (_, _, role, block) in blocks(body) {
+        walk.holds(role, &block, state);
     }
-    let role = json!("assistant");
     for n in 0..turn.len() {
         let place = place(&turn[..n]);
         let block = &mut turn[n];
         if is_thought(block) {
             let text = block["thinking"].clone();
-            let signature =
-                base64(&["thought", &prefix.0.to_string(), &text.to_string(), &n.to_string()], 240);
-            let name = if text.is_string() { "signature" } else { "data" };
-            block[name] = json!(signature);
-            let issued = Issued {
-                whole: block.clone(),
-                prefix: prefix.0,
-                place,
-                before: before.replace(signature.clone()),
-                after: None,
-            };
-            state.issued.insert(signature, issued);
+            let parts = [walk.prefix.to_string(), text.to_string(), n.to_string()];
+            let signature = base64(&["thought", &parts[0], &parts[1], &parts[2]], 240);
+            block[if text.is_string() { "signature" } else { "data" }] = json!(signature);
+            let (whole, prefix, before) = (block.clone(), walk.prefix, walk.before.clone());
+            state.issued.insert(signature, Issued { whole, prefix, place, before, after: None });
         }
-        prefix.add(&role, &turn[n]);
+        walk.holds("assistant", &turn[n], state);
     }
 }
 
@@ -75,47 +86,39 @@ pub(super) fn check(mode: &Mode, body: &Value, state: &State) -> Result<Vec<Valu
     if !mode.kind.is_claude() {
         return Ok(Vec::new());
     }
+    let bound = mode.kind != Kind::AnthropicEnabled;
     let drops = body["thinking"]["block_binding"]["prefix_mismatch_behavior"] == "drop_block";
-    let mut prefix = Prefix::new(body);
-    let mut before: Option<String> = None;
+    let mut walk = Walk::new(body);
     let mut dropped = Vec::new();
-    let messages = body["messages"].as_array().unwrap();
-    for (at, message) in messages.iter().enumerate() {
-        for (n, block) in content(message).iter().enumerate() {
-            prefix.add(&message["role"], block);
-            if !is_thought(block) {
-                continue;
-            }
-            let place = format!("messages.{at}.content.{n}");
-            let issued = state
-                .issued
-                .get(signature(block))
-                .filter(|issued| unmarked(&issued.whole) == unmarked(block));
-            let Some(issued) = issued else {
-                return Err(refuse(format!(
-                    "{place}: Invalid `signature` in `{}` block",
-                    block["type"].as_str().unwrap()
-                )));
-            };
-            let moved = before.as_ref().is_some_and(|before| issued.before.as_ref() != Some(before));
-            if mode.kind != Kind::AnthropicEnabled
-                && (issued.prefix != prefix.0 || moved || !dropped.is_empty())
-            {
-                if !drops {
-                    return Err(refuse(format!(
-                        "{place}: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\". That setting requires the `thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header."
-                    )));
-                }
-                dropped.push(json!({"type": "thinking_block_dropped", "message_index": at, "content_index": n, "reason": "prefix_binding_mismatch"}));
-            }
-            before = Some(signature(block).to_owned());
+    for (at, n, role, block) in blocks(body) {
+        let issued = state.issued.get(signature(&block)).is_some_and(|issued| issued.whole == block);
+        if is_thought(&block) && !issued {
+            let kind = block["type"].as_str().unwrap();
+            return Err(refuse(format!("messages.{at}.content.{n}: Invalid `signature` in `{kind}` block")));
         }
+        if walk.holds(role, &block, state) || !bound {
+            continue;
+        }
+        if !drops {
+            return Err(elsewhere(at, n));
+        }
+        let what = json!({"type": "thinking_block_dropped", "message_index": at, "content_index": n});
+        dropped.push(what);
     }
+    let messages = body["messages"].as_array().unwrap();
     unmodified(messages, state)?;
     if mode.kind == Kind::AnthropicEnabled && body["thinking"]["type"] == "enabled" {
         begins_with_thought(messages)?;
     }
     Ok(dropped)
+}
+
+fn elsewhere(at: usize, n: usize) -> Refusal {
+    refuse(format!(
+        "messages.{at}.content.{n}: Invalid `signature` in `thinking` block. The block is bound to a different \
+         conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\". \
+         That setting requires the `thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header."
+    ))
 }
 
 /// The thoughts of the last message of the model are all there, each in its place.

@@ -30,6 +30,8 @@ fn the_first_requests_fail_as_they_are_told_to() {
     let vendor = started(Mode::new(Kind::AnthropicAdaptive).fails(1, 529, &[], "Overloaded"));
     let got = ask(&vendor, &messages::first(&vendor));
     assert_eq!((got.status, &got.json()["error"]["type"]), (529, &json!("overloaded_error")));
+    let vendor = started(Mode::new(Kind::Zai).fails(1, 429, &[], "Usage limit reached").coded("1308"));
+    assert_eq!(ask(&vendor, &chat::first(&vendor)).json()["error"]["code"], "1308");
     let vendor = started(Mode::new(Kind::Gemini).fails(1, 429, &[], "Quota"));
     let got = ask(&vendor, &chat::first(&vendor)).json();
     assert_eq!(got[0]["error"]["details"][0]["retryDelay"], "1s");
@@ -80,4 +82,19 @@ fn a_turn_ends_for_the_reason_that_the_script_gives() {
         assert_eq!(got.events().last().unwrap()["type"], event);
         assert_eq!(vendor.completions()[0].json(), body);
     }
+}
+
+#[test]
+fn a_summary_is_written_on_request_and_is_no_turn() {
+    let vendor = started(Mode::new(Kind::Vllm));
+    let mut body = chat::played(&vendor);
+    let before = ask(&vendor, &body).ok().json()["choices"][0]["message"].clone();
+    let question = json!({"role": "user", "content": "Write a summary of your work so far."});
+    body["messages"].as_array_mut().unwrap().push(question);
+    let summary = ask(&vendor, &body).ok().json()["choices"][0]["message"]["content"].clone();
+    assert_eq!(summary, "- What was done so far, in short.");
+    let messages = body["messages"].as_array_mut().unwrap();
+    messages.pop();
+    messages.splice(2..4, [json!({"role": "user", "content": summary})]);
+    assert_eq!(ask(&vendor, &body).ok().json()["choices"][0]["message"], before);
 }

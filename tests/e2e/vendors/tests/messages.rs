@@ -10,7 +10,7 @@ pub(super) fn first(vendor: &Vendor) -> Value {
     let tool = |name| json!({"name": name, "description": "d", "input_schema": schema()});
     let thinking = match vendor.shared.mode.kind {
         Kind::AnthropicEnabled => json!({"type": "enabled", "budget_tokens": 2048}),
-        _ => json!({"type": "adaptive"}),
+        _ => json!({"type": "adaptive", "display": "summarized"}),
     };
     json!({"model": vendor.shared.mode.model, "max_tokens": 8000, "system": [{"type": "text", "text": "You work."}], "thinking": thinking,
         "tools": [tool("read_file"), tool("list_dir")], "messages": [{"role": "user", "content": "Look."}]})
@@ -352,6 +352,39 @@ fn a_block_behind_a_changed_prefix_may_be_dropped() {
     let got = send(&vendor, "POST", "/messages", &headers, &body.to_string()).ok().json();
     assert_eq!(got["input_transformations"].as_array().unwrap().len(), 1);
     ask(&vendor, &body).refused(400, "block_binding: Extra inputs are not permitted");
+}
+
+#[test]
+fn what_comes_after_a_changed_prefix_holds_again() {
+    // A turn with a thought before the change, and three after it: the old one is dropped, the new ones are not.
+    let headers = [keys(Kind::AnthropicAdaptive), &[BETA]].concat();
+    let vendor = Vendor::start(adaptive(), vec![Turn::call("list_dir", json!({})).thinking("Anew.")]);
+    let mut again = first(&vendor);
+    let content = ask(&vendor, &again).ok().json()["content"].clone();
+    add(&mut again, &content);
+    again["messages"][0]["content"] = json!("Look again.");
+    again["thinking"]["block_binding"] = json!({"prefix_mismatch_behavior": "drop_block"});
+    for _ in 0..3 {
+        let got = send(&vendor, "POST", "/messages", &headers, &again.to_string()).ok().json();
+        assert_eq!(got["input_transformations"].as_array().unwrap().len(), 1, "{got}");
+        add(&mut again, &got["content"]);
+    }
+    // A thought between others is missed.
+    again["messages"][5]["content"].as_array_mut().unwrap().remove(0);
+    let got = send(&vendor, "POST", "/messages", &headers, &again.to_string()).ok().json();
+    assert!(got["input_transformations"].as_array().unwrap().len() > 1, "{got}");
+}
+
+#[test]
+fn thoughts_that_are_not_told_come_back_empty() {
+    let vendor = started(adaptive());
+    let mut body = first(&vendor);
+    body["thinking"] = json!({"type": "adaptive"});
+    let content = ask(&vendor, &body).ok().json()["content"].clone();
+    assert_eq!(content[0]["thinking"], "");
+    assert!(!content[0]["signature"].as_str().unwrap().is_empty());
+    add(&mut body, &content);
+    ask(&vendor, &body).ok();
 }
 
 #[test]
