@@ -112,7 +112,9 @@ fn thinks(mode: &Mode, head: &Head, body: &Value) -> (bool, bool) {
 /// Makes the blocks of a turn, with signatures that are bound to what stands before them.
 fn issue(state: &mut State, head: &Head, body: &Value, (number, turn): (usize, &Turn)) -> Vec<Value> {
     let (thinks, interleaves) = thinks(head.mode, head, body);
-    let thinking = turn.thinking.as_deref().filter(|_| thinks);
+    // DeepSeek always has a thought, if only an empty one.
+    let always = (head.mode.kind == Kind::DeepSeekMessages).then_some("");
+    let thinking = turn.thinking.as_deref().or(always).filter(|_| thinks);
     let mut content = Vec::new();
     // Claude 5.x keeps its thoughts to itself unless it is asked for them; the blocks come back all the same.
     let told = head.mode.kind == Kind::AnthropicEnabled || !head.mode.kind.is_claude();

@@ -157,7 +157,12 @@ impl Refusal {
     fn mistral(&self) -> Value {
         let message =
             self.more.first().map_or_else(|| json!(self.message), |(_, detail)| json!({"detail": detail}));
-        let kind = if self.status == 422 { "invalid_request_error" } else { "invalid_request_invalid_args" };
+        let kind = match self.code.as_str() {
+            _ if self.status == 422 => "invalid_request_error",
+            Some("3230") => "invalid_request_message_order",
+            Some("3280") => "invalid_function_call",
+            _ => "invalid_request_invalid_args",
+        };
         json!({"object": "error", "message": message, "type": kind, "param": self.param, "code": self.code, "raw_status_code": self.status})
     }
 }

@@ -83,6 +83,9 @@ pub(super) fn sign(state: &mut State, body: &Value, turn: &mut [Value]) {
 
 /// Checks the thoughts that come back; gives the ones that are left out instead of being refused.
 pub(super) fn check(mode: &Mode, body: &Value, state: &State) -> Result<Vec<Value>, Refusal> {
+    if mode.kind == Kind::DeepSeekMessages {
+        thought_everywhere(body)?;
+    }
     if !mode.kind.is_claude() {
         return Ok(Vec::new());
     }
@@ -111,6 +114,19 @@ pub(super) fn check(mode: &Mode, body: &Value, state: &State) -> Result<Vec<Valu
         begins_with_thought(messages)?;
     }
     Ok(dropped)
+}
+
+/// DeepSeek: with tools, every message of the model has its thought.
+fn thought_everywhere(body: &Value) -> Result<(), Refusal> {
+    let tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+    let messages = body["messages"].as_array().into_iter().flatten();
+    let mut replies = messages.filter(|message| message["role"] == "assistant");
+    let thinks = body["thinking"]["type"] != "disabled";
+    if tools && thinks && replies.any(|reply| !content(reply).iter().any(is_thought)) {
+        let words = "The `content[].thinking` in the thinking mode must be passed back to the API.";
+        return Err(refuse(words));
+    }
+    Ok(())
 }
 
 fn elsewhere(at: usize, n: usize) -> Refusal {

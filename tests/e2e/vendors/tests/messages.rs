@@ -272,6 +272,14 @@ fn blocks_and_results_stand_where_they_must() {
 
 const THOUGHTS: &[Case] = &[
     (
+        || Mode::new(Kind::DeepSeekMessages),
+        |body| {
+            body["messages"][3]["content"].as_array_mut().unwrap().remove(0);
+        },
+        400,
+        "The `content[].thinking` in the thinking mode must be passed back to the API.",
+    ),
+    (
         adaptive,
         |body| body["messages"][1]["content"][0]["signature"] = json!("AAAA"),
         400,
