@@ -78,9 +78,11 @@ fn set(session: &mut Session<'_>, key: &str, text: &str) -> Result<u8, Failure> 
     }
     let value = masked(&edited.value, key);
     if value != edited.value {
-        let text =
-            "the secret may stay in your shell's history; `apiKeyEnv` names a variable that holds it instead";
-        session.ui.warn(text);
+        let way_out = match key.contains(".headers") {
+            true => "write secret headers into the file itself",
+            false => "`apiKeyEnv` names a variable that holds it instead",
+        };
+        session.ui.warn(&format!("the secret may stay in your shell's history; {way_out}"));
     }
     let line = format!("{key}: {}", emit::yaml(&value));
     session.ui.result(&json!({"key": key, "value": value}), || line)?;

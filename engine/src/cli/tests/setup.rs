@@ -251,5 +251,11 @@ fn setting_what_nobody_reads_or_everybody_sees_is_told() {
     );
     place.uwf(&["config", "set", "providers.p", "{ baseUrl: 'http://h/v1' }"]);
     let set = place.uwf(&["config", "set", "providers.p.apiKey", "sk-hush"]);
-    assert!(set.err.contains("shell's history") && !set.err.contains("hush"), "{}", set.err);
+    assert!(set.err.contains("shell's history; `apiKeyEnv`") && !set.err.contains("hush"), "{}", set.err);
+    let set = place.uwf(&["config", "set", "providers.p.headers.X-Team", "hush"]);
+    assert!(set.err.contains("write secret headers into the file"), "{}", set.err);
+    let list = place.uwf(&["config", "list"]);
+    assert_eq!(list.json()["providers"]["p"]["headers"], json!({"X-Team": "***"}));
+    let clear = place.uwf(&["config", "get", "providers.p.headers.X-Team", "--show-secrets"]);
+    assert_eq!((set.out.contains("hush"), clear.json()), (false, json!("hush")));
 }
