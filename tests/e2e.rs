@@ -45,6 +45,8 @@ mod long;
 mod matrix;
 #[path = "e2e/process.rs"]
 mod process;
+#[path = "e2e/providers.rs"]
+mod providers;
 #[path = "e2e/requests.rs"]
 mod requests;
 #[path = "e2e/rounds.rs"]

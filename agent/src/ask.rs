@@ -24,7 +24,7 @@ use crate::outputs::Recorded;
 use crate::provider::message::{Kind, Message, Speaker, ToolDeclaration};
 use crate::provider::{MockPlace, Provider};
 use crate::react::{Event, React, Stand, Stopped};
-use crate::role_run::{self, RunError, Site};
+use crate::role_run::{self, ProviderContext, RunError, Site};
 use crate::settings::Settings;
 use crate::signals::Signals;
 
@@ -89,7 +89,10 @@ pub(crate) fn settings(settings: &Settings, store: &Store, detail: &Hash) -> Res
     let recorded = store.get(detail)?.payload["settings"]["tools"].clone();
     let tools: Option<Vec<String>> = serde_json::from_value(recorded).unwrap_or_default();
     let narrowing = Narrowing { tools, read_only: true, ..Narrowing::default() };
-    Ok(Settings { tools: narrowing.tools(settings.tools.clone()), narrowing, ..settings.clone() })
+    let mut settings = settings.clone();
+    settings.tools = narrowing.tools(settings.tools);
+    settings.narrowing = narrowing;
+    Ok(settings)
 }
 
 /// Puts the question and gives the answer.
@@ -108,8 +111,11 @@ pub(crate) async fn ask(
     let visit = earlier.len();
     before.extend(earlier.into_iter().flatten());
     let mock = MockPlace { role: ROLE, visit, step: visit };
-    let provider = role_run::provider(site.settings, (mock, 0), site.trace);
-    let mut provider = provider.map_err(RunError::from)?;
+    // The step's run has paid for these.
+    let learnt = serde_json::from_value(record["settings"]["learnt"].clone()).ok();
+    let learnt = learnt.into_iter().collect();
+    let run = ProviderContext { place: mock, answered: 0, thread: None, learnt, trace: site.trace };
+    let mut provider = role_run::provider(site.settings, run).map_err(RunError::from)?;
     let journal = place.journal(question, site)?;
     let outputs = role_run::recorded(site);
     let toolbox = role_run::toolbox(site, site.settings.tools.clone(), (journal.spool_dir(), &outputs));
@@ -160,5 +166,7 @@ fn react<'a>(
         clock: site.clock,
         started: Instant::now(),
         stand: Stand::default(),
+        window_asks: 0,
+        told_cut: false,
     })
 }

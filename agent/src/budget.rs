@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::prices::{Prices, Usd};
+use crate::prices::Usd;
 use crate::provider::message::TokenUsage;
 
 /// What a run may spend; `None` is unlimited.
@@ -20,7 +20,7 @@ pub(crate) struct Limits {
     pub tokens: Option<u64>,
     /// Wall time from the start of the run.
     pub time: Option<Duration>,
-    /// What the endpoint charges, where the model's prices are known.
+    /// What the endpoint charges, where it or the model's prices tell.
     pub usd: Option<Usd>,
 }
 
@@ -39,17 +39,17 @@ pub(crate) struct Spent {
     pub tokens: u64,
     /// Wall time.
     pub time: Duration,
-    /// Money; nothing where no prices are known.
+    /// Money, as far as it is known.
     pub usd: Usd,
 }
 
 impl Spent {
     /// One more completion.
-    pub(crate) fn turn(&mut self, usage: Option<TokenUsage>, prices: Option<&Prices>) {
+    pub(crate) fn turn(&mut self, usage: Option<TokenUsage>, cost: Option<Usd>) {
         let usage = usage.unwrap_or_default();
         self.turns += 1;
         self.tokens += usage.input_tokens + usage.output_tokens;
-        self.usd += prices.map(|prices| prices.of(usage)).unwrap_or_default();
+        self.usd += cost.unwrap_or_default();
     }
 }
 
@@ -123,6 +123,11 @@ impl fmt::Display for Use {
 pub enum Ended {
     /// A limit is reached.
     Limit(Use),
+    /// A limit in money is set, and nobody tells what a turn cost.
+    CostUnknown {
+        /// The limit.
+        limit: Usd,
+    },
     /// The model called the same tool again and again with the same arguments and the same result.
     Circle {
         /// The tool.
@@ -136,6 +141,11 @@ impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Ended::Limit(use_) => write!(f, "the budget is used up: {use_}"),
+            Ended::CostUnknown { limit } => write!(
+                f,
+                "a limit of {limit} is set, and nobody knows what a turn cost: the endpoint does not tell, \
+                 and there is no price, or no count of tokens"
+            ),
             Ended::Circle { tool, times } => write!(
                 f,
                 "the run went in circles: {tool} came {times} times with the same arguments and the same result"
@@ -164,7 +174,8 @@ pub(crate) struct Budget {
     /// Per limit, the highest mark (in percent) that was warned of.
     warned: [u64; 4],
     graced: bool,
-    circle: Option<Ended>,
+    /// What ended the run, where that is no limit that was reached.
+    ended: Option<Ended>,
 }
 
 /// How long the grace turn may take: as long as the run might, within these.
@@ -176,14 +187,14 @@ const MARKS: [u64; 2] = [80, 95];
 impl Budget {
     /// A budget of which nothing is spent.
     pub(crate) fn new(limits: Limits) -> Budget {
-        Budget { limits, warned: [0; 4], graced: false, circle: None }
+        Budget { limits, warned: [0; 4], graced: false, ended: None }
     }
 
     /// Decides on the next turn. A warning, or the grace turn, is due until [`Budget::told`] says that it was given.
     pub(crate) fn next(&self, spent: Spent) -> Verdict {
         let uses = self.uses(spent);
         let reached = uses.into_iter().flatten().find(|u| u.used >= u.total).map(Ended::Limit);
-        if let Some(ended) = self.circle.clone().or(reached) {
+        if let Some(ended) = self.ended.clone().or(reached) {
             return if self.graced { Verdict::Stop(ended) } else { Verdict::Grace(ended) };
         }
         match self.passed(spent) {
@@ -194,7 +205,14 @@ impl Budget {
 
     /// The run goes in circles: the next turn is the grace turn.
     pub(crate) fn circle(&mut self, tool: &str, times: usize) {
-        self.circle = Some(Ended::Circle { tool: tool.to_owned(), times });
+        self.ended = Some(Ended::Circle { tool: tool.to_owned(), times });
+    }
+
+    /// A turn was paid for, and nobody knows how much: a limit in money cannot be kept.
+    pub(crate) fn cost_unknown(&mut self) {
+        if let (Some(limit), None) = (self.limits.usd, &self.ended) {
+            self.ended = Some(Ended::CostUnknown { limit });
+        }
     }
 
     /// The model was told of the limit that is near, or of its last turn.
@@ -318,19 +336,31 @@ mod tests {
 
     #[test]
     fn money_is_a_limit_where_prices_are_known() {
-        let prices = Prices { input: 10.0, output: 10.0, cached_input: None };
         let mut budget = Budget::new(Limits { usd: Some(Usd::dollars(1.0)), ..limits(60, None) });
         let mut spent = Spent::default();
         let usage = Some(TokenUsage { input_tokens: 40_000, output_tokens: 1_000, ..TokenUsage::default() });
         spent.turn(usage, None);
         assert_eq!(spent.usd, Usd::default());
-        spent.turn(usage, Some(&prices));
+        let cost = Some(Usd::dollars(0.41));
+        spent.turn(usage, cost);
         assert_eq!(admit(&mut budget, spent), Verdict::Go);
-        spent.turn(usage, Some(&prices));
+        spent.turn(usage, cost);
         let Verdict::Warn(near) = admit(&mut budget, spent) else { panic!("82 % are spent") };
         assert_eq!((near.to_string(), near.unit.as_str()), ("$0.8200 of $1.00".to_owned(), "usd"));
-        spent.turn(usage, Some(&prices));
+        spent.turn(usage, cost);
         assert!(matches!(admit(&mut budget, spent), Verdict::Grace(_)));
+    }
+
+    #[test]
+    fn a_limit_in_money_that_cannot_be_kept_ends_a_run() {
+        let mut free = Budget::new(limits(60, None));
+        free.cost_unknown();
+        assert_eq!(admit(&mut free, turns(1)), Verdict::Go);
+        let mut budget = Budget::new(Limits { usd: Some(Usd::dollars(1.0)), ..limits(60, None) });
+        budget.cost_unknown();
+        assert!(matches!(admit(&mut budget, turns(1)), Verdict::Grace(Ended::CostUnknown { .. })));
+        let Verdict::Stop(ended) = admit(&mut budget, turns(2)) else { panic!("one grace turn only") };
+        assert!(ended.to_string().starts_with("a limit of $1.00 is set, and nobody knows"), "{ended}");
     }
 
     #[test]

@@ -114,6 +114,10 @@ impl Conversation {
             freed += message.content.len().saturating_sub(mark.len()) as u64;
             message.content = (*mark).to_owned();
         }
+        let is_marked =
+            |message: &Message| message.tool_call_id.as_deref().is_some_and(|id| marks.contains_key(id));
+        let first = self.messages.iter().position(is_marked).unwrap_or(self.messages.len());
+        prefix_changed(&mut self.messages[first..]);
         freed
     }
 
@@ -129,7 +133,8 @@ impl Conversation {
             return before.saturating_sub(self.messages.iter().map(window::bytes).sum());
         }
         let opening = all.iter().take_while(|message| message.kind == Kind::Opening).count();
-        let tail = all.split_off(all.len().saturating_sub(kept).max(opening));
+        let mut tail = all.split_off(all.len().saturating_sub(kept).max(opening));
+        prefix_changed(&mut tail);
         all.truncate(opening);
         all.into_iter().chain([summary]).chain(tail).for_each(|message| self.push(message));
         before.saturating_sub(self.messages.iter().map(window::bytes).sum())
@@ -167,6 +172,14 @@ impl Conversation {
         };
         Err(BrokenInvariant { index: self.messages.len().saturating_sub(1), role: last.as_str(), problem })
     }
+}
+
+/// What stands before these messages is not what it was when they were said.
+fn prefix_changed(messages: &mut [Message]) {
+    messages
+        .iter_mut()
+        .filter_map(|message| message.native.as_mut())
+        .for_each(|native| native.prefix_changed = true);
 }
 
 impl Order {

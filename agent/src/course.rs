@@ -5,12 +5,14 @@
 
 use std::time::Duration;
 
+use uwf_engine::catalogue::Prices;
+
 use crate::budget::{Budget, Spent};
 use crate::conversation::Conversation;
 use crate::doom::{Alarm, Doom};
 use crate::journal::Entry;
-use crate::prices::{Prices, Usd};
-use crate::provider::message::{Kind, Message};
+use crate::prices::{self, Usd};
+use crate::provider::message::{Kind, Message, TokenUsage};
 use crate::window::Window;
 
 /// How far a run has come.
@@ -32,6 +34,10 @@ pub(crate) struct Course {
     pub corrections: usize,
     /// What the model costs.
     pub prices: Option<Prices>,
+    /// Whether the endpoint has told what a turn cost.
+    told_cost: bool,
+    /// Whether nobody knows what some turn cost.
+    unpriced: bool,
     worked: Worked,
     /// How long the conversation was, in tokens, when the model was asked to sum it up and did not.
     unsummed: Option<u64>,
@@ -71,14 +77,22 @@ impl Course {
             nudges: 0,
             corrections: 0,
             prices,
+            told_cost: false,
+            unpriced: false,
             worked: Worked::default(),
             unsummed: None,
         }
     }
 
-    /// Completions, tokens, and what they cost where prices are known.
+    /// Completions, tokens, and what they cost where that is known.
     pub(crate) fn sums(&self) -> (u64, u64, Option<Usd>) {
-        (self.spent.turns, self.spent.tokens, self.prices.map(|_| self.spent.usd))
+        let is_known = (self.told_cost || self.prices.is_some()) && !self.unpriced;
+        (self.spent.turns, self.spent.tokens, is_known.then_some(self.spent.usd))
+    }
+
+    /// What a turn costs, where that is known. Another model's tokens have no price here.
+    pub(crate) fn cost(&self, kind: Kind, usage: Option<TokenUsage>) -> Option<Usd> {
+        prices::cost(usage?, self.prices.as_ref().filter(|_| kind != Kind::Extract))
     }
 
     /// Takes over what happened.
@@ -86,12 +100,17 @@ impl Course {
         self.spent.time = self.worked.go_on(entry);
         match entry {
             Entry::Said { message, .. } => self.said(message),
-            Entry::Answered { message, usage, .. } if message.kind == Kind::Extract => {
-                // Another model's tokens: ours has no price for them.
-                self.spent.turn(*usage, None);
-            }
             Entry::Answered { message, usage, .. } => {
-                self.spent.turn(*usage, self.prices.as_ref());
+                let cost = self.cost(message.kind, *usage);
+                self.spent.turn(*usage, cost);
+                if message.kind == Kind::Extract {
+                    return;
+                }
+                self.told_cost |= usage.is_some_and(|usage| usage.cost_usd.is_some());
+                self.unpriced |= cost.is_none();
+                if cost.is_none() {
+                    self.budget.cost_unknown();
+                }
                 self.window.heard(message, *usage);
                 self.doom.answered();
                 self.conversation.hear(message.clone());
@@ -107,6 +126,7 @@ impl Course {
             }
             Entry::Run { .. }
             | Entry::Continued { .. }
+            | Entry::Learnt { .. }
             | Entry::Started { .. }
             | Entry::Ended { .. }
             | Entry::Replied { .. } => {}
@@ -159,11 +179,12 @@ mod tests {
 
     use super::*;
     use crate::budget::{Ended, Limits, Verdict};
-    use crate::provider::message::{Speaker, TokenUsage, ToolCall};
+    use crate::provider::message::{Speaker, ToolCall};
 
     fn course() -> Course {
         let limits = Limits { turns: 10, tokens: None, time: None, usd: None };
-        let prices = Prices { input: 1.0, output: 1.0, cached_input: None };
+        let prices =
+            Prices { input: 1.0, output: 1.0, cached_input: None, cache_write: None, tiers: Vec::new() };
         Course::new(Budget::new(limits), Window::new(1000, 0), Some(prices))
     }
 

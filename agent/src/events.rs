@@ -10,12 +10,14 @@
 //! | `turn.started` | `turn` (from 1) |
 //! | `message.delta` | `turn`, and `text` or `reasoning`: a piece as it arrives; after a `retry` the turn's text begins anew |
 //! | `retry` | `turn`, `attempt` (the one that failed, from 1), `waitMs`, `reason` |
-//! | `turn.finished` | `turn`, `durationMs`, `toolCalls` (how many), `finishReason`, `usage` (null, or `inputTokens`, `outputTokens`, `cachedTokens`, `reasoningTokens`), `costUsd` (null where no prices are known) |
+//! | `request.changed` | `turn`, `change` (what is asked otherwise from here on, for people), `reason` (the endpoint's refusal) |
+//! | `turn.finished` | `turn`, `durationMs`, `toolCalls` (how many), `finishReason`, `usage` (null, or `inputTokens`, `outputTokens`, `cachedTokens`, `writtenTokens`, `reasoningTokens`, and `costUsd` where the endpoint tells it), `costUsd` (null where neither the endpoint nor a price tells) |
 //! | `tool.started` | `turn`, `call` (its id), `tool`, `arguments` (JSON text as the model sent it) |
 //! | `tool.finished` | `turn`, `call`, `tool`, `title` (a line for people), `failed`, `exitCode`, `durationMs` |
 //! | `budget.warning` | `turn` (the next), `unit` (`turns`, `tokens`, `seconds`, `usd`), `used`, `total`, `percent` |
 //! | `message.sent` | `turn` (the next), `kind`: the model is told something: `nudge`, `warning`, `grace`, `correction`, `repeated`, `summary`, `extract` |
 //! | `context.shrunk` | `turn` (the next), `results` (how many old tool results are left out of the requests) |
+//! | `warning` | `turn` (the next), `message`: what is amiss, for people; the run goes on |
 //! | `run.finished` | `status` (the answer's, or `error`), `phase` (null, `answer`, `budget`, `provider`, `sandbox` or `cancelled`), `error`, `step`, `turns`, `tokens`, `costUsd` |
 
 use serde::Serialize;
@@ -55,6 +57,8 @@ enum What<'a> {
     Reasoning { turn: u64, reasoning: &'a str },
     #[serde(rename = "retry")]
     Retry { turn: u64, attempt: u32, wait_ms: u64, reason: &'a str },
+    #[serde(rename = "request.changed")]
+    Changed { turn: u64, change: &'a str, reason: &'a str },
     #[serde(rename = "turn.finished")]
     TurnFinished {
         turn: u64,
@@ -82,6 +86,8 @@ enum What<'a> {
     Sent { turn: u64, kind: &'static str },
     #[serde(rename = "context.shrunk")]
     Shrunk { turn: u64, results: usize },
+    #[serde(rename = "warning")]
+    Warned { turn: u64, message: &'a str },
     #[serde(rename = "run.finished")]
     RunFinished {
         status: &'a str,
@@ -133,6 +139,7 @@ impl Events {
             Event::Progress(Progress::Retry { attempt, wait, reason }) => {
                 What::Retry { turn, attempt, wait_ms: millis(wait), reason }
             }
+            Event::Progress(Progress::Learnt { change, reason }) => What::Changed { turn, change, reason },
             Event::Turn { number: turn, took, calls, usage, cost, finish_reason } => What::TurnFinished {
                 turn,
                 duration_ms: millis(took),
@@ -158,6 +165,7 @@ impl Events {
                 return None;
             }
             Event::Said(kind) => What::Sent { turn: next, kind: kind.as_str() },
+            Event::Warned(message) => What::Warned { turn: next, message },
             Event::LeftOut { results } => What::Shrunk { turn: next, results },
             Event::RunFinished { step, status, phase, error, turns, tokens, cost } => {
                 What::RunFinished { status, phase, error, step, turns, tokens, cost_usd: cost }

@@ -25,8 +25,13 @@ fn finished(step: Option<&'static str>, phase: Option<&'static str>) -> Event<'s
 fn every_event_has_its_line() {
     let call = ToolCall { id: "call00001".into(), name: "run_command".into(), arguments: "{}".into() };
     let took = TOOK;
-    let usage =
-        TokenUsage { input_tokens: 1200, output_tokens: 80, cached_tokens: 1000, reasoning_tokens: 60 };
+    let usage = TokenUsage {
+        input_tokens: 1200,
+        output_tokens: 80,
+        cached_tokens: 1000,
+        reasoning_tokens: 60,
+        ..TokenUsage::default()
+    };
     let near = |unit, used, total| Event::Near(Use { unit, used, total });
     let text = lines(&[
         Event::RunStarted {
@@ -41,6 +46,10 @@ fn every_event_has_its_line() {
         Event::Said(Kind::Opening),
         Event::TurnStarted { number: 1 },
         Event::Progress(Progress::Retry { attempt: 1, wait: took, reason: "429: busy" }),
+        Event::Progress(Progress::Learnt {
+            change: "`temperature` is left out from here on",
+            reason: "400: no",
+        }),
         Event::Progress(Progress::Reasoning("hm")),
         Event::Progress(Progress::Text("line\n\"two\"")),
         Event::Tick,
@@ -58,6 +67,7 @@ fn every_event_has_its_line() {
         near(Unit::Usd, 400_000_000, 500_000_000),
         Event::Said(Kind::Warning),
         Event::LeftOut { results: 12 },
+        Event::Warned("the window is small"),
         Event::TurnStarted { number: 2 },
         Event::Turn { number: 2, took, calls: &[], usage: None, cost: None, finish_reason: None },
         finished(Some("7VQ43ZSJTEWA7"), None),

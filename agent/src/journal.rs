@@ -14,6 +14,7 @@ mod read;
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -26,11 +27,15 @@ use uwf_tools::sandbox::Enforced;
 pub(crate) use self::find::{FindError, Journals, PassedOver, Prompt, Wanted, has_failed};
 pub(crate) use self::name::Name;
 pub(crate) use self::read::Unreadable;
+use crate::provider::Learnt;
 use crate::provider::message::{Message, TokenUsage, ToolDeclaration};
 use crate::record::Failure;
 
-/// The version of the format; another version is not continued.
-pub(crate) const VERSION: u32 = 2;
+/// The version of the format that is written.
+pub(crate) const VERSION: u32 = 3;
+
+/// The versions that are continued: version 2 has no native parts and no lessons, and is read as it is.
+pub(crate) const READABLE: RangeInclusive<u32> = 2..=VERSION;
 
 /// One line of the journal. Times are ms since the epoch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -95,6 +100,13 @@ pub(crate) enum Entry {
         finish_reason: Option<String>,
         /// The reply as it came; on disk only, not kept in memory.
         raw: Value,
+    },
+    /// What the endpoint was found to refuse, or to be: all that is known by now.
+    Learnt {
+        /// What is known.
+        learnt: Learnt,
+        /// When.
+        at: u64,
     },
     /// A tool is about to run: from here on it may have had an effect.
     Started {
@@ -217,6 +229,7 @@ impl Entry {
             | Entry::Continued { at, .. }
             | Entry::Said { at, .. }
             | Entry::Answered { at, .. }
+            | Entry::Learnt { at, .. }
             | Entry::Started { at, .. }
             | Entry::Finished { at, .. }
             | Entry::LeftOut { at, .. }
@@ -225,6 +238,14 @@ impl Entry {
             | Entry::Replied { at, .. } => *at,
         }
     }
+}
+
+/// What the endpoint was found to refuse, or to be, by the last entry that tells.
+pub(crate) fn learnt(entries: &[Entry]) -> Option<&Learnt> {
+    entries.iter().rev().find_map(|entry| match entry {
+        Entry::Learnt { learnt, .. } => Some(learnt),
+        _ => None,
+    })
 }
 
 /// A stretch of a run that one process made: what held for it, and from when to when.

@@ -27,7 +27,7 @@ async fn with_server<T>(text: &str, client: impl AsyncFnOnce(SocketAddr) -> T) -
 
 fn config(address: SocketAddr, role: &str, stream: bool) -> HttpConfig {
     let retry = RetryPolicy { first_wait: Duration::from_millis(5), ..RetryPolicy::default() };
-    HttpConfig { role: role.into(), stream, retry, ..HttpConfig::new(format!("http://{address}/v1/")) }
+    HttpConfig { role: role.into(), stream, retry, ..HttpConfig::new(format!("http://{address}/v1/"), "m") }
 }
 
 fn client(address: SocketAddr, role: &str, stream: bool) -> HttpProvider {

@@ -1,4 +1,5 @@
-//! What the config takes away from a role: `roles:` of `agents/builtin.yaml`.
+//! What the config says of single roles: `roles:` of `agents/builtin.yaml`. Which model plays one, and what is taken away
+//! from it.
 //!
 //! Apart because it is a rule of its own: it narrows what a run may do and can never widen it.
 
@@ -8,10 +9,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-/// What is taken away from one role.
+/// What is said of one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(crate) struct Narrowing {
+    /// The model that plays it: an alias of `config.yaml`, else a name at the endpoint of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How much that model is to think.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<String>,
+    /// How it samples, 0 to 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
     /// The only tools it is offered; `None` is no limit.
     pub tools: Option<Vec<String>>,
     /// It is offered no tool that could change anything.
@@ -23,7 +33,7 @@ pub(crate) struct Narrowing {
     pub network: Option<bool>,
 }
 
-/// The roles that are narrowed, as `workflow/role`.
+/// The roles of which something is said, as `workflow/role`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Narrowings(BTreeMap<String, Narrowing>);
 
@@ -77,6 +87,10 @@ impl Narrowings {
             let read = serde_json::from_value::<Narrowing>(value);
             let narrowing = read
                 .map_err(|error| NarrowingError::Shape { role: role.clone(), message: error.to_string() })?;
+            if narrowing.temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
+                let message = "temperature: expected a number from 0 to 2".to_owned();
+                return Err(NarrowingError::Shape { role, message });
+            }
             match narrowing.unknown_tool() {
                 Some((tool, known)) => Err(NarrowingError::Tool { role, tool, known }),
                 None => Ok((role, narrowing)),
@@ -167,6 +181,8 @@ mod tests {
             error(json!({"w/r": {"tools": ["grepp"]}})).starts_with("roles: w/r: there is no tool 'grepp'")
         );
         assert!(error(json!({"w/r": {"readonly": true}})).contains("w/r: unknown field `readonly`"));
+        let hot = error(json!({"w/r": {"temperature": 3}}));
+        assert!(hot.starts_with("roles: w/r: temperature: expected a number from 0 to 2"), "{hot}");
         assert!(error(json!({"w/r": {"writable": "x"}})).starts_with("roles: w/r: invalid type"));
         let roles = read(json!({"w/rewiever": {}, "other/x": {}})).unwrap();
         let error = roles.of("w", "reviewer", names(&["reviewer"]).iter()).unwrap_err().to_string();

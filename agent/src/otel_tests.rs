@@ -22,8 +22,13 @@ fn a_run_is_an_agent_its_turns_and_its_tools() {
     let mut spans = run();
     let call = ToolCall { id: "c1".into(), name: "grep".into(), arguments: "{}".into() };
     let took = Duration::from_millis(5);
-    let usage =
-        Some(TokenUsage { input_tokens: 100, output_tokens: 10, cached_tokens: 80, reasoning_tokens: 4 });
+    let usage = Some(TokenUsage {
+        input_tokens: 100,
+        output_tokens: 10,
+        cached_tokens: 80,
+        reasoning_tokens: 4,
+        ..TokenUsage::default()
+    });
     let (calls, finish_reason) = (std::slice::from_ref(&call), Some("tool_calls"));
     for (event, at) in [
         (STARTED, 1_000),

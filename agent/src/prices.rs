@@ -7,7 +7,8 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use uwf_engine::catalogue::Prices;
 
 use crate::provider::message::TokenUsage;
 
@@ -70,48 +71,81 @@ impl Serialize for Usd {
     }
 }
 
-/// What a model costs, in USD per million tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Prices {
-    /// Prompt tokens.
-    pub input: f64,
-    /// Completion tokens, reasoning included.
-    pub output: f64,
-    /// Prompt tokens that came from the endpoint's cache; as `input` where nothing is said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached_input: Option<f64>,
+impl<'de> Deserialize<'de> for Usd {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Usd, D::Error> {
+        f64::deserialize(deserializer).map(Usd::dollars)
+    }
 }
 
-impl Prices {
-    /// What a turn costs.
-    pub(crate) fn of(&self, usage: TokenUsage) -> Usd {
-        let cached = usage.cached_tokens.min(usage.input_tokens);
-        let millionths = (usage.input_tokens - cached) as f64 * self.input
-            + cached as f64 * self.cached_input.unwrap_or(self.input)
-            + usage.output_tokens as f64 * self.output;
-        Usd::dollars(millionths / 1e6)
-    }
+/// What a turn cost: what the endpoint says, else what its tokens cost by the prices; `None` where neither tells.
+pub(crate) fn cost(usage: TokenUsage, prices: Option<&Prices>) -> Option<Usd> {
+    usage.cost_usd.or_else(|| prices.map(|prices| by_prices(usage, prices)))
+}
+
+fn by_prices(usage: TokenUsage, prices: &Prices) -> Usd {
+    let tiers = prices.tiers.iter().filter(|tier| usage.input_tokens > tier.above);
+    let tier = tiers.max_by_key(|tier| tier.above);
+    let (input, output, cached_input, cache_write) = match tier {
+        Some(tier) => (tier.input, tier.output, tier.cached_input, tier.cache_write),
+        None => (prices.input, prices.output, prices.cached_input, prices.cache_write),
+    };
+    let cached = usage.cached_tokens.min(usage.input_tokens);
+    let written = usage.written_tokens.min(usage.input_tokens - cached);
+    let millionths = (usage.input_tokens - cached - written) as f64 * input
+        + cached as f64 * cached_input.unwrap_or(input)
+        + written as f64 * cache_write.unwrap_or(input)
+        + usage.output_tokens as f64 * output;
+    Usd::dollars(millionths / 1e6)
 }
 
 #[cfg(test)]
 mod tests {
+    use uwf_engine::catalogue::Tier;
+
     use super::*;
 
+    const MILLION: TokenUsage = TokenUsage {
+        input_tokens: 1_000_000,
+        output_tokens: 500_000,
+        cached_tokens: 400_000,
+        written_tokens: 0,
+        reasoning_tokens: 0,
+        cost_usd: None,
+    };
+
+    fn prices() -> Prices {
+        Prices { input: 0.25, output: 2.0, cached_input: Some(0.025), cache_write: None, tiers: Vec::new() }
+    }
+
     #[test]
-    fn cached_tokens_are_cheaper_and_sums_do_not_drift() {
-        let prices = Prices { input: 0.25, output: 2.0, cached_input: Some(0.025) };
-        let usage = TokenUsage {
-            input_tokens: 1_000_000,
-            output_tokens: 500_000,
-            cached_tokens: 400_000,
-            reasoning_tokens: 0,
-        };
-        assert_eq!(prices.of(usage), Usd::dollars(0.15 + 0.01 + 1.0));
-        assert_eq!(Prices { cached_input: None, ..prices }.of(usage), Usd::dollars(1.25));
+    fn cached_tokens_are_cheaper_written_ones_dearer_and_sums_do_not_drift() {
+        assert_eq!(cost(MILLION, Some(&prices())), Some(Usd::dollars(0.15 + 0.01 + 1.0)));
+        let uncached = Prices { cached_input: None, ..prices() };
+        assert_eq!(cost(MILLION, Some(&uncached)), Some(Usd::dollars(1.25)));
+        let writes = Prices { cache_write: Some(0.5), ..prices() };
+        let written = TokenUsage { written_tokens: 200_000, ..MILLION };
+        assert_eq!(cost(written, Some(&writes)), Some(Usd::dollars(0.1 + 0.01 + 0.1 + 1.0)));
+        let nonsense = TokenUsage { written_tokens: u64::MAX, cached_tokens: u64::MAX, ..MILLION };
+        assert_eq!(cost(nonsense, Some(&writes)), Some(Usd::dollars(0.025 + 1.0)));
         let tenth = Usd::dollars(0.1);
         let sum: Usd = [tenth; 3].into_iter().sum();
         assert_eq!(serde_json::to_string(&sum).unwrap(), "0.3");
         assert_eq!((sum.to_string(), Usd::dollars(12.5).to_string()), ("$0.3000".into(), "$12.50".into()));
+    }
+
+    #[test]
+    fn a_long_prompt_costs_what_its_tier_says() {
+        let tier = |above, input| Tier { above, input, output: 4.0, cached_input: None, cache_write: None };
+        let prices = Prices { tiers: vec![tier(1_000_000, 9.0), tier(200_000, 0.5)], ..prices() };
+        assert_eq!(cost(MILLION, Some(&prices)), Some(Usd::dollars(0.5 + 2.0)), "above, not from");
+        let short = TokenUsage { input_tokens: 200_000, cached_tokens: 0, output_tokens: 0, ..MILLION };
+        assert_eq!(cost(short, Some(&prices)), Some(Usd::dollars(0.05)));
+    }
+
+    #[test]
+    fn what_the_endpoint_says_wins() {
+        let told = TokenUsage { cost_usd: Some(Usd::dollars(0.7)), ..MILLION };
+        assert_eq!(cost(told, Some(&prices())), Some(Usd::dollars(0.7)));
+        assert_eq!((cost(told, None), cost(MILLION, None)), (Some(Usd::dollars(0.7)), None));
     }
 }

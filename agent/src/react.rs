@@ -26,11 +26,10 @@ use crate::conversation::BrokenInvariant;
 use crate::course::Course;
 use crate::doom::{self, Alarm};
 use crate::frontmatter::ExtractError;
-use crate::journal::{Entry, Journal};
+use crate::journal::{self, Entry, Journal};
 use crate::outputs::Recorded;
-use crate::prices::Usd;
 use crate::provider::message::{
-    Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice, ToolDeclaration,
+    Completion, Kind, Message, Request, Sampling, Speaker, ToolCall, ToolChoice, ToolDeclaration,
 };
 use crate::provider::{Provider, ProviderError};
 use crate::reading::{self, Reading};
@@ -140,6 +139,10 @@ pub(crate) struct React<'a> {
     pub started: Instant,
     /// Where it stands.
     pub stand: Stand,
+    /// How often the server may still be asked how large its window is.
+    pub window_asks: u8,
+    /// Whether people were told that the endpoint seems to cut what it is sent.
+    pub told_cut: bool,
 }
 
 impl Heard {
@@ -187,6 +190,7 @@ impl React<'_> {
         }
         self.sum_up_at_last().await?;
         let tool_choice = self.admit()?;
+        self.ask_window().await?;
         self.make_room().await?;
         self.turn(Kind::Turn, tool_choice).await
     }
@@ -300,16 +304,30 @@ impl React<'_> {
             secrets: &self.secrets,
             time_left: self.course.budget.time_left(self.started.elapsed()),
         };
-        let mut completion = match listener.complete(self.provider, request).await {
+        let completed = listener.complete(self.provider, request).await;
+        self.learn()?;
+        let mut completion = match completed {
             Ok(Some(completion)) => completion,
             Ok(None) => return Ok(None),
             Err(Stopped::Interrupted(signal)) => return Err(self.interrupted(signal).await),
             Err(stopped) => return Err(stopped),
         };
-        if tool_choice == ToolChoice::None {
+        if tool_choice == ToolChoice::None && !completion.tool_calls.is_empty() {
+            // They are not run, so they cannot go back either.
             completion.tool_calls.clear();
+            completion.native = None;
         }
+        self.look_for_cut(completion.usage);
         self.hear(kind, completion, asked.elapsed()).map(Some)
+    }
+
+    /// What the endpoint's refusals have taught is kept, so that nobody pays for it again.
+    fn learn(&mut self) -> Result<(), Stopped> {
+        let learnt = self.provider.learnt();
+        match learnt.filter(|learnt| journal::learnt(self.journal.entries()) != Some(learnt)) {
+            Some(learnt) => self.write(Entry::Learnt { learnt, at: (self.clock)() }),
+            None => Ok(()),
+        }
     }
 
     /// Whoever listens to a completion of this run.
@@ -344,22 +362,18 @@ impl React<'_> {
         completion: Completion,
         took: Duration,
     ) -> Result<Heard, Stopped> {
-        let Completion { content, reasoning, tool_calls, finish_reason, usage, raw } = completion;
-        let (number, cost) = (self.course.spent.turns + 1, self.cost_of(kind, usage));
+        let Completion { content, reasoning, tool_calls, finish_reason, usage, native, raw } = completion;
+        let (number, cost) = (self.course.spent.turns + 1, self.course.cost(kind, usage));
         let (calls, word) = (tool_calls.as_slice(), finish_reason.as_deref());
         (self.watch)(Event::Turn { number, took, calls, usage, cost, finish_reason: word });
         let (thought, text) = reading::without_thought(&content);
         let reasoning = reasoning.or(thought.map(str::to_owned));
-        let message = Message { tool_calls, reasoning, ..Message::text(Speaker::Assistant, kind, text) };
+        let message =
+            Message { tool_calls, reasoning, native, ..Message::text(Speaker::Assistant, kind, text) };
         let heard = Heard::of(&message);
         let (at, duration_ms) = ((self.clock)(), millis(took));
         self.write(Entry::Answered { message, at, duration_ms, usage, finish_reason, raw })?;
         Ok(heard)
-    }
-
-    fn cost_of(&self, kind: Kind, usage: Option<TokenUsage>) -> Option<Usd> {
-        let prices = self.course.prices.filter(|_| kind != Kind::Extract)?;
-        usage.map(|usage| prices.of(usage))
     }
 
     /// Into the journal, and what follows from it into the course. An entry that cannot be written ends the run.

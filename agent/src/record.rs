@@ -16,7 +16,7 @@ use uwf_engine::{AdapterOutput, Hash, RoleContext, StepNode, Store, StoreError, 
 use uwf_tools::ToolOutput;
 
 use crate::frontmatter::Extracted;
-use crate::journal::{Entry, FileChange, Mark, Stretch, ToolFacts, stretches};
+use crate::journal::{self, Entry, FileChange, Mark, Stretch, ToolFacts, stretches};
 use crate::prices::Usd;
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage};
 use crate::secrets::Secrets;
@@ -265,6 +265,10 @@ fn detail(batch: &mut Batch, run: &Finished<'_>) -> Result<Hash, RecordError> {
     let stretches = stretches(run.entries);
     let last = stretches.last();
     let mut settings = last.map_or_else(|| json!({}), |last| last.settings.clone());
+    if let Some(learnt) = journal::learnt(run.entries) {
+        // The thread's next steps begin with it.
+        settings["learnt"] = json!(learnt);
+    }
     if stretches.len() > 1 {
         // What held before the last interruption, each time.
         settings["interrupted"] = stretches.iter().rev().skip(1).rev().map(interrupted).collect();
@@ -338,6 +342,7 @@ fn turn(batch: &mut Batch, entry: &Entry, recorded: bool) -> Result<Option<Value
         }
         Entry::Run { .. }
         | Entry::Continued { .. }
+        | Entry::Learnt { .. }
         | Entry::Started { .. }
         | Entry::Ended { .. }
         | Entry::Replied { .. } => return Ok(None),
@@ -369,6 +374,7 @@ fn turn_node(message: &Message, at: u64) -> Value {
         "content": message.content,
         "toolCalls": if calls.is_empty() { Value::Null } else { Value::from(calls) },
         "reasoning": message.reasoning,
+        "native": message.native,
         "kind": message.kind,
         "callId": message.tool_call_id,
         "at": at,

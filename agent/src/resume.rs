@@ -179,6 +179,7 @@ impl Replay {
             Entry::Ended { failure, at } => self.stood.ended = Some((failure.clone(), *at)),
             Entry::Run { .. }
             | Entry::Continued { .. }
+            | Entry::Learnt { .. }
             | Entry::LeftOut { .. }
             | Entry::SummedUp { .. }
             | Entry::Replied { .. } => {}

@@ -16,8 +16,8 @@ use uwf_engine::{
 use uwf_tools::sandbox::Sandbox;
 
 pub(crate) use self::error::RunError;
-use self::open::{Ended, extractor, open, unconfined};
-pub(crate) use self::open::{course, declare, provider, recorded, toolbox};
+use self::open::{Ended, extractor, learnt, open, unconfined};
+pub(crate) use self::open::{ProviderContext, course, declare, provider, recorded, toolbox};
 use crate::correct;
 use crate::extract::{self, Extractor};
 use crate::frontmatter::{self, ExtractError, Extracted};
@@ -26,7 +26,7 @@ use crate::provider::MockPlace;
 use crate::react::{Event, React, Stopped};
 use crate::record::{self, Failure, Finished, Phase, RecordError};
 use crate::resume::Earlier;
-use crate::settings::{Settings, SettingsError};
+use crate::settings::Settings;
 use crate::trace::Trace;
 
 /// Where a run takes place.
@@ -71,7 +71,9 @@ pub(crate) async fn role_run(
     let (visit, step) = (context.visit(), context.steps.len());
     let answered = earlier.as_ref().map_or(0, |earlier| earlier.stood.turns);
     let place = MockPlace { role: &context.role_name, visit, step };
-    let mut provider = provider(site.settings, (place, answered), site.trace)?;
+    let learnt = learnt(&context, site.store, earlier.as_ref());
+    let played = ProviderContext { place, answered, thread: Some(context.thread), learnt, trace: site.trace };
+    let mut provider = provider(site.settings, played)?;
     let mut extractor = extractor(site, &context.role_name)?;
     // 3: the opening, or the journal of an interrupted run
     let (mut react, ended) = open(&context, (site, earlier), provider.as_mut(), watch)?;
@@ -172,9 +174,13 @@ pub(crate) fn reply_again(
 /// # Errors
 /// Those of [`role_run`] that come before anything is journalled.
 pub(crate) fn check(settings: &Settings, workflow: &Workflow, role: &str) -> Result<(), RunError> {
-    let settings = settings.for_role(workflow, role).map_err(SettingsError::from)?;
+    let settings = settings.for_role(workflow, role)?;
     uwf_tools::check_names(settings.tools.as_deref().unwrap_or_default())?;
-    provider(&settings, (MockPlace { role, visit: 0, step: 0 }, 0), None)?;
+    let place = MockPlace { role, visit: 0, step: 0 };
+    provider(
+        &settings,
+        ProviderContext { place, answered: 0, thread: None, learnt: Vec::new(), trace: None },
+    )?;
     Ok(())
 }
 

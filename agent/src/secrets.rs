@@ -56,6 +56,26 @@ impl Secrets {
     }
 }
 
+/// The texts in a JSON value that stand below a name that sounds like a secret.
+pub(crate) fn secret_texts(value: &Value) -> Vec<&str> {
+    fn all(value: &Value) -> Vec<&str> {
+        match value {
+            Value::String(text) => vec![text],
+            Value::Array(items) => items.iter().flat_map(all).collect(),
+            Value::Object(map) => map.values().flat_map(all).collect(),
+            _ => Vec::new(),
+        }
+    }
+    match value {
+        Value::Array(items) => items.iter().flat_map(secret_texts).collect(),
+        Value::Object(map) => map
+            .iter()
+            .flat_map(|(name, value)| if sounds_secret(name) { all(value) } else { secret_texts(value) })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Whether a header or parameter of this name holds a secret.
 pub(crate) fn sounds_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
@@ -67,6 +87,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_added_to_a_request_may_hold_secrets() {
+        let body = json!({"metadata": {"api_key": ["a", {"b": "c"}], "user": "d"}, "list": [{"token": "e"}], "n": 1});
+        let mut texts = secret_texts(&body);
+        texts.sort_unstable();
+        assert_eq!(texts, ["a", "c", "e"]);
+    }
 
     #[test]
     fn secrets_are_removed_wherever_they_stand() {

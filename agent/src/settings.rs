@@ -11,11 +11,13 @@ mod extract;
 mod file;
 mod origins;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
+use uwf_engine::catalogue::{self, Prices};
 use uwf_engine::{Env, Workflow, config};
 use uwf_tools::sandbox::Level;
 
@@ -25,10 +27,11 @@ pub(crate) use self::error::SettingsError;
 use self::file::{File, FileBudget};
 use crate::budget::Limits;
 use crate::confinement::SandboxSettings;
-use crate::narrowing::{Narrowing, NarrowingError, Narrowings};
-use crate::prices::{Prices, Usd};
+use crate::narrowing::{Narrowing, Narrowings};
+use crate::prices::Usd;
+use crate::provider::http::place;
 use crate::provider::message::Sampling;
-use crate::secrets::{Secrets, sounds_secret};
+use crate::secrets::{Secrets, secret_texts, sounds_secret};
 
 /// What was typed for a run; everything optional.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,6 +62,8 @@ pub(crate) struct Flags {
     pub allow_network: bool,
     /// `--temperature`, `--reasoning-effort`.
     pub sampling: Sampling,
+    /// The model of the role that is played: counts where nothing else names one but the files.
+    pub role_model: Option<String>,
 }
 
 /// What a run works with.
@@ -69,15 +74,17 @@ pub(crate) struct Settings {
     /// The model's name as the endpoint knows it.
     pub model: String,
     /// Who is asked for the fields of an answer that is none.
-    pub extract: Option<(Endpoint, String)>,
+    pub extract: Option<Endpoint>,
     /// How to sample.
     pub sampling: Sampling,
     /// What may be spent.
     pub limits: Limits,
-    /// What the model costs, where that is configured.
+    /// What the model costs, where that is configured or in the catalogue.
     pub prices: Option<Prices>,
-    /// The model's window, in tokens.
-    pub context_window: u64,
+    /// Whether the prices are configured: those of the catalogue have a date.
+    pub own_prices: bool,
+    /// The model's window.
+    pub window: ContextWindow,
     /// The tools to offer; `None` is all.
     pub tools: Option<Vec<String>>,
     /// What is taken away from single roles.
@@ -86,6 +93,23 @@ pub(crate) struct Settings {
     pub narrowing: Narrowing,
     /// What commands may reach.
     pub sandbox: SandboxSettings,
+    /// What the settings were made from: a role may have a model of its own.
+    source: Source,
+}
+
+/// What settings are made from, beside the files.
+#[derive(Clone)]
+struct Source {
+    flags: Flags,
+    env: Env,
+    home: PathBuf,
+}
+
+impl fmt::Debug for Source {
+    /// Without the environment, which holds keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").field("home", &self.home).finish_non_exhaustive()
+    }
 }
 
 /// Who completes.
@@ -93,12 +117,32 @@ pub(crate) struct Settings {
 pub(crate) enum ProviderSettings {
     /// A scripted model.
     Mock(PathBuf),
-    /// An OpenAI-compatible endpoint.
-    Http(Endpoint),
+    /// A model at an endpoint.
+    Http(Box<Endpoint>),
+}
+
+/// A model's window, and who says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ContextWindow {
+    /// In tokens.
+    pub size: u64,
+    /// Who says so.
+    pub from: WindowSource,
+}
+
+/// Who says how large a window is: what is set wins over the server, the server over the catalogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WindowSource {
+    /// A setting.
+    Set,
+    /// The catalogue of models.
+    Catalogue,
+    /// Nobody.
+    Assumed,
 }
 
 /// The window of a model of which nothing is said, in tokens.
-const CONTEXT_WINDOW: u64 = 128_000;
+const ASSUMED_WINDOW: u64 = 128_000;
 
 impl Settings {
     /// Puts the settings together. `home` is `$UWF_HOME`.
@@ -106,12 +150,14 @@ impl Settings {
     /// # Errors
     /// See [`SettingsError`].
     pub(crate) fn load(flags: Flags, env: &Env, home: &Path) -> Result<Settings, SettingsError> {
+        let source = Source { flags: flags.clone(), env: env.clone(), home: home.to_owned() };
         let path = home.join("agents/builtin.yaml");
         let mut file = File::load(&path)?;
+        let extracts = file.extract;
         let roles = Narrowings::read(std::mem::take(&mut file.roles))?;
         let limits = limits(&flags, &file.budget);
-        let context_window = file.context_window.unwrap_or(CONTEXT_WINDOW);
-        let prices = std::mem::take(&mut file.prices);
+        let set_window = file.context_window;
+        let mut prices = std::mem::take(&mut file.prices);
         let user = env.get("HOME").map(Path::new);
         let sandbox = SandboxSettings::new(flags.sandbox, flags.allow_network, &file.sandbox, user).map_err(
             |message| SettingsError::Invalid { path: path.display().to_string(), line: None, message },
@@ -122,13 +168,18 @@ impl Settings {
             }
             None => {
                 let config = config::load(home)?;
-                let (endpoint, model) = endpoint(&flags, file, env, &config)?;
-                let extract = extract::endpoint(&config, env, &endpoint)?;
-                (ProviderSettings::Http(endpoint), model, extract)
+                let endpoint = endpoint(&flags, file, env, &config)?;
+                let extract = extract::endpoint((&config, extracts), env, &endpoint)?;
+                let model = endpoint.model.clone();
+                (ProviderSettings::Http(Box::new(endpoint)), model, extract)
             }
         };
-        let prices = prices.get(&model).copied();
-        if let (Some(limit), None) = (limits.usd, prices) {
+        let known = provider.known();
+        let set_window = provider.endpoint().and_then(|endpoint| endpoint.context_window).or(set_window);
+        let own_prices = prices.contains_key(&model);
+        let prices = prices.remove(&model).or_else(|| known.as_ref()?.prices.clone());
+        let tells_cost = provider.endpoint().is_some_and(|endpoint| endpoint.dialect().tells_cost);
+        if let (Some(limit), None, false) = (limits.usd, &prices, tells_cost) {
             return Err(SettingsError::NoPrice { limit, model });
         }
         Ok(Settings {
@@ -138,21 +189,35 @@ impl Settings {
             sampling: flags.sampling,
             limits,
             prices,
-            context_window,
+            own_prices,
+            window: ContextWindow::of(set_window, known.as_ref()),
             tools: flags.tools,
             roles,
             narrowing: Narrowing::default(),
             sandbox,
+            source,
         })
     }
 
-    /// The settings with what is taken away from `role`.
+    /// The settings with what is said of `role`: its model, and what is taken away from it.
     ///
     /// # Errors
-    /// [`NarrowingError::Role`].
-    pub(crate) fn for_role(&self, workflow: &Workflow, role: &str) -> Result<Settings, NarrowingError> {
+    /// [`NarrowingError::Role`], and those of [`Settings::load`] where the role has a model of its own.
+    pub(crate) fn for_role(&self, workflow: &Workflow, role: &str) -> Result<Settings, SettingsError> {
         let narrowing = self.roles.of(&workflow.name, role, workflow.roles.keys())?;
-        let mut settings = Settings { tools: narrowing.tools(self.tools.clone()), ..self.clone() };
+        let mut settings = match &narrowing.model {
+            Some(model) => {
+                let Source { flags, env, home } = &self.source;
+                let flags = Flags { role_model: Some(model.clone()), ..flags.clone() };
+                Settings::load(flags, env, home)?
+            }
+            None => self.clone(),
+        };
+        settings.tools = narrowing.tools(settings.tools);
+        let sampling = &mut settings.sampling;
+        sampling.temperature = sampling.temperature.or(narrowing.temperature);
+        sampling.reasoning_effort =
+            sampling.reasoning_effort.take().or_else(|| narrowing.reasoning_effort.clone());
         settings.sandbox.network &= narrowing.network != Some(false);
         settings.sandbox.within = narrowing.writable.as_deref().map(uwf_tools::writable_trees);
         Ok(Settings { narrowing, ..settings })
@@ -168,6 +233,9 @@ impl Settings {
                 json!({
                     "baseUrl": shown,
                     "stream": endpoint.stream,
+                    "wire": endpoint.dialect().wire,
+                    "dialect": endpoint.dialect().name,
+                    "requestBody": self.secrets().clean_value(json!(endpoint.request_body)),
                     "idleSeconds": endpoint.idle.as_secs(),
                     "retry": {"tries": tries, "seconds": seconds},
                 })
@@ -181,9 +249,9 @@ impl Settings {
         json!({
             "provider": provider,
             "model": self.model,
-            "extract": self.extract.as_ref().map(|(_, model)| model),
+            "extract": self.extract.as_ref().map(|endpoint| &endpoint.model),
             "sampling": self.sampling,
-            "contextWindow": self.context_window,
+            "contextWindow": self.window.size,
             "prices": self.prices,
             "budget": {"turns": turns, "tokens": tokens, "seconds": seconds, "usd": usd},
             "tools": self.tools,
@@ -195,12 +263,13 @@ impl Settings {
     /// What must never be shown, recorded or handed to a command.
     pub(crate) fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::default();
-        let main = match &self.provider {
-            ProviderSettings::Http(endpoint) => Some(endpoint),
-            ProviderSettings::Mock(_) => None,
-        };
-        let extract = self.extract.as_ref().map(|(endpoint, _)| endpoint);
-        for Endpoint { base_url, api_key, headers, .. } in main.into_iter().chain(extract) {
+        let main = self.provider.endpoint();
+        for Endpoint { base_url, api_key, headers, request_body, .. } in main.into_iter().chain(&self.extract)
+        {
+            request_body.iter().for_each(|(name, value)| {
+                let field = json!({ name: value });
+                secret_texts(&field).into_iter().for_each(|text| secrets.add(text));
+            });
             api_key.iter().for_each(|key| secrets.add(key.expose_secret()));
             headers.iter().filter(|(name, _)| sounds_secret(name)).for_each(|(_, value)| secrets.add(value));
             let url = reqwest::Url::parse(base_url).ok();
@@ -208,6 +277,37 @@ impl Settings {
             query.filter(|(name, _)| sounds_secret(name)).for_each(|(_, value)| secrets.add(&value));
         }
         secrets
+    }
+}
+
+impl ProviderSettings {
+    /// The endpoint, unless the model is a script.
+    pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
+        match self {
+            ProviderSettings::Http(endpoint) => Some(endpoint),
+            ProviderSettings::Mock(_) => None,
+        }
+    }
+
+    /// What the catalogue says of the model at this very endpoint.
+    fn known(&self) -> Option<catalogue::Model> {
+        let endpoint = self.endpoint()?;
+        let (host, _) = place(&endpoint.base_url)?;
+        catalogue::find(catalogue::provider_of(&host)?, &endpoint.model)
+    }
+}
+
+impl ContextWindow {
+    /// The window that is set, else that of the catalogue, else a guess.
+    fn of(set: Option<u64>, known: Option<&catalogue::Model>) -> ContextWindow {
+        match (set, known) {
+            (Some(size), _) => ContextWindow { size, from: WindowSource::Set },
+            (None, Some(model)) => {
+                let size = model.input.unwrap_or(model.window);
+                ContextWindow { size, from: WindowSource::Catalogue }
+            }
+            (None, None) => ContextWindow { size: ASSUMED_WINDOW, from: WindowSource::Assumed },
+        }
     }
 }
 

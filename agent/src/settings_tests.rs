@@ -23,7 +23,7 @@ impl Home {
     fn endpoint(&self, flags: Flags, env: &[(&str, &str)]) -> (Endpoint, String) {
         let settings = self.load(flags, env).unwrap();
         let ProviderSettings::Http(endpoint) = settings.provider else { panic!("not an endpoint") };
-        (endpoint, settings.model)
+        (*endpoint, settings.model)
     }
 }
 
@@ -173,7 +173,7 @@ fn prices_and_the_window_are_read_and_a_limit_in_money_needs_a_price() {
         "model: m\nprovider: { baseUrl: http://h/v1 }\ncontextWindow: 32000\nprices: { m: { input: 1, output: 2.5, cachedInput: 0.1 } }\nbudget: { usd: 0.5 }\n",
     )]);
     let settings = home.load(Flags::default(), &[]).unwrap();
-    assert_eq!(settings.context_window, 32_000);
+    assert_eq!(settings.window, ContextWindow { size: 32_000, from: WindowSource::Set });
     assert_eq!(settings.prices.unwrap().cached_input, Some(0.1));
     assert_eq!(settings.limits.usd, Some(Usd::dollars(0.5)));
     let flags = Flags { model: Some("other".into()), max_cost: Some(2.0), ..Flags::default() };
@@ -190,8 +190,8 @@ fn the_extract_model_has_its_own_endpoint_and_key() {
     let home = Home::new(&[("agents/builtin.yaml", BUILTIN), ("config.yaml", &config)]);
     let of =
         |env: &[(&str, &str)]| home.load(Flags::default(), env).map(|settings| settings.extract.unwrap());
-    let (endpoint, model) = of(&[("B_KEY", "of-b"), ("UWF_API_KEY", "of-this-run")]).unwrap();
-    assert_eq!((endpoint.base_url.as_str(), model.as_str()), ("https://b.example/v1", "small-1"));
+    let endpoint = of(&[("B_KEY", "of-b"), ("UWF_API_KEY", "of-this-run")]).unwrap();
+    assert_eq!((endpoint.base_url.as_str(), endpoint.model.as_str()), ("https://b.example/v1", "small-1"));
     assert_eq!(key(&endpoint), Some("of-b"), "the run's own key is not for another host");
     assert!(matches!(of(&[]), Err(SettingsError::NoKey(_))));
     let settings = home.load(Flags::default(), &[("B_KEY", "of-b-long")]).unwrap();
@@ -203,4 +203,133 @@ fn the_extract_model_has_its_own_endpoint_and_key() {
     assert!(home.load(Flags::default(), &[]).unwrap_err().to_string().contains("no model smal"));
     let off = Home::new(&[("agents/builtin.yaml", BUILTIN), ("config.yaml", CONFIG)]);
     assert!(off.load(Flags::default(), &[]).unwrap().extract.is_none());
+}
+
+const EXTRACTS: &str = "models: { small: { provider: p, name: small-1 }, extract: { provider: p, name: reader }, default: { provider: p, name: usual } }\n";
+
+#[test]
+fn who_is_asked_for_fields_is_the_first_of_a_chain_and_off_unless_it_is_meant() {
+    let config = |models: &str, rest: &str| {
+        format!(
+            "providers: {{ p: {{ baseUrl: https://b.example/v1, apiKey: of-b }} }}\n{models}defaultModel: small\n{rest}"
+        )
+    };
+    let asked = |config: &str, builtin: &str| {
+        let home = Home::new(&[("agents/builtin.yaml", builtin), ("config.yaml", config)]);
+        home.load(Flags::default(), &[]).unwrap().extract.map(|endpoint| endpoint.model)
+    };
+    let named = config(EXTRACTS, "modelOverrides: { extract: small }\n");
+    let alias = config(EXTRACTS, "");
+    let default = config(&EXTRACTS.replace("extract:", "other:"), "");
+    let last = config("models: { small: { provider: p, name: small-1 } }\n", "");
+    for (config, on, off) in [
+        (&named, Some("small-1"), Some("small-1")),
+        (&alias, Some("reader"), Some("reader")),
+        (&default, Some("usual"), None),
+        (&last, Some("small-1"), None),
+    ] {
+        assert_eq!(asked(config, "extract: true\n").as_deref(), on, "{config}");
+        assert_eq!(asked(config, "{}\n").as_deref(), off, "{config}");
+        assert_eq!(asked(config, "extract: false\n"), None, "{config}");
+    }
+}
+
+fn workflow() -> Workflow {
+    serde_json::from_value(json!({
+        "name": "w", "description": "", "graph": {},
+        "roles": {"r": role(), "s": role()},
+    }))
+    .unwrap()
+}
+
+fn role() -> Value {
+    let frontmatter = uwf_engine::schema::builtin::TEXT;
+    json!({"description": "", "goal": "", "capabilities": [], "procedure": "", "output": "", "frontmatter": frontmatter})
+}
+
+#[test]
+fn a_role_may_have_a_model_of_its_own_and_what_is_typed_wins() {
+    let roles =
+        "roles: { w/r: { model: big, reasoningEffort: high, temperature: 1 }, w/s: { model: raw-name } }\n";
+    let home = Home::new(&[("agents/builtin.yaml", &format!("{BUILTIN}{roles}")), ("config.yaml", CONFIG)]);
+    let b_key = ("B_KEY", "of-b");
+    let of = |flags: Flags, env: &[(&str, &str)], role: &str| {
+        let settings = home.load(flags, env).unwrap().for_role(&workflow(), role).unwrap();
+        let base_url = settings.provider.endpoint().unwrap().base_url.clone();
+        (settings.model, base_url, settings.sampling.reasoning_effort)
+    };
+    let plain = |model: &str, url: &str, effort: Option<&str>| {
+        (model.to_owned(), url.to_owned(), effort.map(str::to_owned))
+    };
+    assert_eq!(of(Flags::default(), &[b_key], "r"), plain("big-1", "https://b.example/v1", Some("high")));
+    assert_eq!(of(Flags::default(), &[b_key], "s"), plain("raw-name", "https://a.example/v1", None));
+    let typed = Flags { model: Some("typed".into()), ..Flags::default() };
+    assert_eq!(of(typed, &[b_key], "r"), plain("typed", "https://a.example/v1", Some("high")));
+    let env = [b_key, ("UWF_MODEL", "of-env")];
+    assert_eq!(of(Flags::default(), &env, "r").0, "of-env");
+    let key_of = |env: &[(&str, &str)], role: &str| {
+        let settings = home.load(Flags::default(), env).unwrap().for_role(&workflow(), role).unwrap();
+        key(settings.provider.endpoint().unwrap()).map(str::to_owned)
+    };
+    let env = [b_key, ("UWF_API_KEY", "of-this-run")];
+    assert_eq!(key_of(&env, "r").as_deref(), Some("of-b"), "the run's own key is not for another host");
+    assert_eq!(key_of(&env, "s").as_deref(), Some("of-this-run"));
+    let env = [b_key, ("UWF_BASE_URL", "https://c.example/v1")];
+    assert_eq!(of(Flags::default(), &env, "r").1, "https://c.example/v1", "it is said where to go");
+    let missing = home.load(Flags::default(), &[]).unwrap().for_role(&workflow(), "r");
+    assert!(matches!(missing, Err(SettingsError::NoKey(_))), "only the role that needs it wants the key");
+}
+
+#[test]
+fn what_an_endpoint_needs_beside_ours_is_set_per_provider_and_model() {
+    let builtin = "provider: { baseUrl: https://a.example/v1, wire: responses, dialect: deepseek, requestBody: { a: 1, b: 1 } }\n\
+                   model: m\nmodels: { m: { requestBody: { b: 2 }, contextWindow: 9000 } }\ncontextWindow: 5000\n";
+    let settings = Home::new(&[("agents/builtin.yaml", builtin)]).load(Flags::default(), &[]).unwrap();
+    let endpoint = settings.provider.endpoint().unwrap();
+    assert_eq!(json!(endpoint.request_body), json!({"a": 1, "b": 2}));
+    assert_eq!(settings.window, ContextWindow { size: 9000, from: WindowSource::Set });
+    let dialect = endpoint.dialect();
+    assert_eq!((dialect.name, dialect.wire.as_str()), ("deepseek", "responses"));
+    let config = "providers: { p: { baseUrl: https://b.example/v1, wire: messages, dialect: klingon, headers: { x-a: b }, requestBody: { c: 3 } } }\n\
+                  models: { big: { provider: p, name: big-1, contextWindow: 7000, requestBody: { d: 4 } } }\ndefaultModel: big\n";
+    let secret = builtin.replace("a: 1", "metadata: { api_key: hush-hush }");
+    let kept = Home::new(&[("agents/builtin.yaml", &secret)]).load(Flags::default(), &[]).unwrap();
+    assert!(
+        !kept.describe().to_string().contains("hush") && !format!("{kept:?}").contains("hush"),
+        "{kept:?}"
+    );
+    let error = Home::new(&[("config.yaml", config)]).load(Flags::default(), &[]).unwrap_err().to_string();
+    assert!(error.starts_with("config.yaml: there is no dialect klingon; there are openai,"), "{error}");
+    let home = Home::new(&[("config.yaml", &config.replace("klingon", "openrouter"))]);
+    let settings = home.load(Flags::default(), &[]).unwrap();
+    let endpoint = settings.provider.endpoint().unwrap();
+    assert_eq!(json!(endpoint.request_body), json!({"c": 3, "d": 4}));
+    assert_eq!((settings.window.size, endpoint.headers["x-a"].as_str()), (7000, "b"));
+    assert_eq!(endpoint.dialect().wire.as_str(), "messages");
+    let bad = builtin.replace("dialect: deepseek", "dialect: { echo: loudly }");
+    let error =
+        Home::new(&[("agents/builtin.yaml", &bad)]).load(Flags::default(), &[]).unwrap_err().to_string();
+    assert!(error.contains("provider.dialect.echo"), "{error}");
+}
+
+#[test]
+fn the_catalogue_knows_windows_and_prices_and_settings_win() {
+    let at = |extra: &str| {
+        let builtin = format!(
+            "provider: {{ baseUrl: https://api.anthropic.com/v1, apiKey: k }}\nmodel: claude-opus-5-5\n{extra}"
+        );
+        Home::new(&[("agents/builtin.yaml", &builtin)])
+            .load(Flags { max_cost: Some(1.0), ..Flags::default() }, &[])
+    };
+    let known = at("").unwrap();
+    assert_eq!(known.window.from, WindowSource::Catalogue);
+    assert!(known.prices.is_some_and(|prices| prices.cache_write > Some(prices.input)));
+    let set = at(
+        "prices: { claude-opus-5-5: { input: 1, output: 2, cacheWrite: 3, tiers: [{above: 10, input: 2, output: 4}] } }\n",
+    );
+    assert_eq!(set.unwrap().prices.unwrap().tiers.len(), 1);
+    let elsewhere =
+        |url: &str| Home::new(&[]).load(Flags { max_cost: Some(1.0), ..flags(url) }, &[]).map(|_| ());
+    assert!(matches!(elsewhere("https://gateway.example/v1"), Err(SettingsError::NoPrice { .. })));
+    assert!(elsewhere("https://openrouter.ai/api/v1").is_ok(), "it tells what each turn cost");
 }

@@ -25,11 +25,23 @@ const SHORT: usize = 300;
 /// What a message costs beside its text, in bytes: its role, its brackets, its ids.
 const FRAME: usize = 40;
 
+/// An agent works badly with a smaller window, in tokens.
+pub(crate) const WORKABLE: u64 = 32_000;
+
+/// What to do about one.
+pub(crate) const WIDEN: &str =
+    "give the server more, 64000 tokens at least (Ollama: OLLAMA_CONTEXT_LENGTH=64000 ollama serve)";
+
+/// No model has a smaller window, in tokens: a smaller count tells of none.
+const SMALLEST: u64 = 1024;
+
 /// How full the window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
     /// The window, in tokens.
     size: u64,
+    /// Whether a setting says so: nobody knows better.
+    is_set: bool,
     /// Tokens as far as the endpoint has counted.
     counted: u64,
     /// Bytes that were said since.
@@ -39,7 +51,31 @@ pub(crate) struct Window {
 impl Window {
     /// A window of `size` tokens with nothing in it but `declared` bytes of tool declarations.
     pub(crate) fn new(size: u64, declared: usize) -> Window {
-        Window { size, counted: 0, since: declared as u64 }
+        Window { size, is_set: false, counted: 0, since: declared as u64 }
+    }
+
+    /// The same, of a size that a setting says.
+    pub(crate) fn set(size: u64, declared: usize) -> Window {
+        Window { is_set: true, ..Window::new(size, declared) }
+    }
+
+    /// The server says how large it is.
+    pub(crate) fn served(&mut self, size: u64) {
+        if !self.is_set {
+            self.size = size;
+        }
+    }
+
+    /// Whether the endpoint seems to have cut what it was sent, by what it `counted` of a request: the conversation has
+    /// grown, by a thousand tokens at least, and the count has not; or the first count is a third of any sound guess. It
+    /// may as well count wrongly: people are told, and nothing else follows.
+    pub(crate) fn was_cut(&self, counted: u64) -> bool {
+        let (grown, guess) = (self.since / BYTES, self.estimate());
+        match self.counted {
+            _ if counted < SMALLEST => false,
+            0 => guess >= 4000 && counted < guess / 3,
+            before => grown >= 1000 && counted < before + grown / 8,
+        }
     }
 
     /// Something was said that the endpoint has not counted yet.
@@ -170,7 +206,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_taken_from_the_guess_first_and_then_from_the_count() {
-        let mut window = Window { size: 1000, counted: 500, since: 400 };
+        let mut window = Window { counted: 500, since: 400, ..Window::new(1000, 0) };
         window.left_out(800);
         assert_eq!((window.counted, window.since), (400, 0));
         window.left_out(1 << 40);
@@ -218,8 +254,26 @@ mod tests {
     }
 
     #[test]
+    fn a_count_that_does_not_grow_tells_of_a_cut() {
+        let mut window = Window { counted: 4000, since: 8000, ..Window::new(128_000, 0) };
+        assert!(window.was_cut(4096) && window.was_cut(4000) && !window.was_cut(4600) && !window.was_cut(0));
+        window.since = 2000;
+        assert!(!window.was_cut(4000), "a little may be the tokens' own");
+        let first = Window { since: 40_000, ..Window::new(128_000, 0) };
+        assert!(first.was_cut(3000) && !first.was_cut(4000) && !first.was_cut(100));
+    }
+
+    #[test]
+    fn a_server_knows_better_than_a_guess_and_a_setting_better_than_a_server() {
+        let (mut guessed, mut set) = (Window::new(128_000, 0), Window::set(128_000, 0));
+        guessed.served(4096);
+        set.served(4096);
+        assert_eq!((guessed.size, set.size), (4096, 128_000));
+    }
+
+    #[test]
     fn a_window_that_was_overstated_is_learnt_and_small_ones_keep_less() {
-        let mut window = Window { size: 128_000, counted: 60_000, since: 0 };
+        let mut window = Window { counted: 60_000, ..Window::new(128_000, 0) };
         assert_eq!((window.kept() / BYTES, window.is_full()), (40_000, false));
         window.refused();
         assert!(window.is_full());

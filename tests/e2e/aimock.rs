@@ -1,4 +1,4 @@
-//! The whole thread against an OpenAI-compatible endpoint that nobody here wrote: the npm package aimock.
+//! The whole thread against endpoints that nobody here wrote, on every wire: the npm package aimock.
 //!
 //! Skipped, and said so, without Node.js or the package (`npm ci --prefix tests/aimock`), unless UWF_REQUIRE_AIMOCK is
 //! set.
@@ -15,7 +15,9 @@ use crate::thread::{TASK, assert_solved};
 /// A running aimock; it ends with the test.
 struct Aimock {
     child: Child,
+    /// The base URL of chat completions.
     url: String,
+    server: String,
 }
 
 impl Drop for Aimock {
@@ -50,37 +52,97 @@ fn start() -> Option<Aimock> {
         assert!(begun.elapsed() < Duration::from_secs(120), "aimock does not listen");
         std::thread::sleep(Duration::from_millis(20));
     }
-    Some(Aimock { child, url: format!("http://127.0.0.1:{port}/v1") })
+    Some(Aimock {
+        child,
+        url: format!("http://127.0.0.1:{port}/v1"),
+        server: format!("http://127.0.0.1:{port}"),
+    })
 }
 
-fn solve(stream: bool) {
+/// How one of its endpoints is reached: a path of the server, and the settings beside it.
+struct Place {
+    path: &'static str,
+    provider: &'static str,
+    model: &'static str,
+    /// Whether it counts tokens there.
+    counts: bool,
+}
+
+const CHAT: Place = Place { path: "/v1", provider: "", model: "gpt-5-mini", counts: true };
+const RESPONSES: Place =
+    Place { path: "/v1", provider: ", wire: responses", model: "gpt-5-mini", counts: false };
+/// Its strict mode refuses a turn of calls without the thinking that it began with.
+const MESSAGES: Place = Place {
+    path: "/v1",
+    provider: ", wire: messages, headers: { x-aimock-strict: 'true' }",
+    model: "claude-sonnet-4-5",
+    counts: false,
+};
+const AZURE: Place = Place {
+    path: "/openai/deployments/gpt-5-mini?api-version=2024-10-21",
+    provider: ", headers: { api-key: local }",
+    model: "gpt-5-mini",
+    counts: true,
+};
+const OPENROUTER: Place = Place {
+    path: "/api/v1",
+    provider: ", dialect: openrouter-marks",
+    model: "anthropic/claude-sonnet-4.5",
+    counts: true,
+};
+
+fn solve(place: &Place, stream: bool) {
     let Some(aimock) = start() else { return };
     let site = Site::new();
     site.project("solve-issue/project");
     let settings = format!(
-        "provider: {{ baseUrl: '{}', apiKey: local, stream: {stream} }}\nmodel: gpt-5-mini\n",
-        aimock.url
+        "provider: {{ baseUrl: '{}{}', apiKey: local, stream: {stream}{} }}\nmodel: {}\ncontextWindow: 100000\n",
+        aimock.server, place.path, place.provider, place.model
     );
     site.write("home/.uwf/agents/builtin.yaml", &settings);
     let thread = site.start(&example("solve-issue/workflow.yaml"), TASK);
-    let said = Said::of(
-        site.command(crate::site::UWF).args(["thread", "exec", &thread, "--until-end"]).output().unwrap(),
-    );
+    let agent = format!("{AGENT} --reasoning-effort medium");
+    let run = ["thread", "exec", &thread, "--until-end", "--agent", &agent];
+    let said = Said::of(site.command(crate::site::UWF).args(run).output().unwrap());
     assert_eq!(said.ok().json().as_array().unwrap().len(), 5);
     assert_solved(&site, &thread);
     let steps = site.uwf(&["step", "list", &thread]).ok().json();
     let tokens = steps["steps"][1]["usage"]["inputTokens"].as_u64().unwrap();
-    assert!(tokens > 0, "the endpoint's usage is in the record: {steps}");
+    assert_eq!(tokens > 0, place.counts, "the endpoint's usage is in the record: {steps}");
 }
 
 #[test]
 fn a_thread_runs_streamed() {
-    solve(true);
+    solve(&CHAT, true);
 }
 
 #[test]
 fn a_thread_runs_unstreamed() {
-    solve(false);
+    solve(&CHAT, false);
+}
+
+#[test]
+fn a_thread_runs_on_responses() {
+    solve(&RESPONSES, true);
+    solve(&RESPONSES, false);
+}
+
+#[test]
+fn a_thread_runs_on_messages() {
+    solve(&MESSAGES, true);
+    solve(&MESSAGES, false);
+}
+
+#[test]
+fn a_thread_runs_on_an_azure_deployment() {
+    solve(&AZURE, true);
+    solve(&AZURE, false);
+}
+
+#[test]
+fn a_thread_runs_at_openrouter() {
+    solve(&OPENROUTER, true);
+    solve(&OPENROUTER, false);
 }
 
 /// Runs one role against the model of that name, which is one of the faults of `fixtures/faults.json`.

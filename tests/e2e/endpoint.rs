@@ -32,6 +32,10 @@ impl Asked {
     }
 }
 
+/// The answer to all but completions.
+pub(crate) const NOT_FOUND: &[u8] =
+    b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
 /// An endpoint on loopback.
 pub(crate) struct Endpoint {
     pub(crate) url: String,
@@ -49,6 +53,10 @@ impl Endpoint {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
                 let request = read(&mut stream);
+                if request.headers[0].starts_with("GET ") {
+                    let _ = stream.write_all(NOT_FOUND);
+                    continue;
+                }
                 let number = kept.lock().unwrap().len();
                 kept.lock().unwrap().push(request.clone());
                 let (status, body) = answer(number, &request);

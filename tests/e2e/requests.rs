@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use crate::endpoint::NOT_FOUND;
 use crate::site::{Site, example};
 
 /// Turns of the run, all but the last with a tool call.
@@ -19,7 +20,7 @@ fn endpoint() -> (String, Arc<Mutex<Vec<String>>>) {
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            let body = body(&mut stream);
+            let Some(body) = body(&mut stream) else { continue };
             let turn = {
                 let mut kept = kept.lock().unwrap();
                 kept.push(body);
@@ -37,19 +38,23 @@ fn endpoint() -> (String, Arc<Mutex<Vec<String>>>) {
     (url, bodies)
 }
 
-/// The body of a request, whose head says how long it is.
-fn body(stream: &mut TcpStream) -> String {
+/// The body of a request, whose head says how long it is; none of what asks for no completion, which is answered.
+fn body(stream: &mut TcpStream) -> Option<String> {
     let mut request = Vec::new();
     let mut buffer = [0; 65536];
     loop {
         let text = String::from_utf8_lossy(&request).into_owned();
+        if text.starts_with("GET ") && text.ends_with("\r\n\r\n") {
+            stream.write_all(NOT_FOUND).unwrap();
+            return None;
+        }
         let parts = text.split_once("\r\n\r\n");
         let length =
             parts.and_then(|(head, _)| head.lines().find_map(|line| line.strip_prefix("content-length: ")));
         if let (Some((_, body)), Some(length)) = (parts, length)
             && body.len() == length.parse::<usize>().unwrap()
         {
-            return body.to_owned();
+            return Some(body.to_owned());
         }
         let read = stream.read(&mut buffer).unwrap();
         assert!(read > 0, "the request ends early: {text}");

@@ -5,9 +5,12 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
+use serde_json::json;
+
 use crate::failures::{endpoint, http};
 use crate::site::{AGENT, Said, Site, UWF};
 use crate::terminal::Person;
+use crate::vendors::{Kind, Mode, Turn, Vendor};
 
 const KEY: &str = "sk-typed-7d1c9e";
 
@@ -78,9 +81,8 @@ fn a_person_is_asked_for_a_url_that_is_his_own_and_may_name_any_model() {
 #[test]
 fn the_doctor_asks_the_endpoint_and_never_shows_the_key() {
     let site = Site::new();
-    let doctor = |body: String| {
-        let url = endpoint(body);
-        let args = ["setup", "--provider", "here", "--model", "m", "--base-url", &url, "--api-key-file", "-"];
+    let doctor = |url: &str| {
+        let args = ["setup", "--provider", "here", "--model", "m", "--base-url", url, "--api-key-file", "-"];
         let mut uwf = site.command(UWF);
         let mut uwf =
             uwf.args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -88,14 +90,22 @@ fn the_doctor_asks_the_endpoint_and_never_shows_the_key() {
         assert!(uwf.wait().unwrap().success());
         site.agent(&["doctor", "--online", "--format", "text"])
     };
-    let said = doctor(http("200 OK", r#"{"data":[{"id":"n"},{"id":"m"}]}"#)).ok();
-    assert!(said.out.contains("✓ model: the endpoint answers and serves m\n"), "{}", said.out);
-    let said = doctor(http("200 OK", r#"{"data":[{"id":"n"}]}"#)).code(1);
-    assert!(said.out.contains("serves no model m; it serves n"), "{}", said.out);
-    let said = doctor(http("404 Not Found", "")).ok();
-    assert!(said.out.contains("it lists no models"), "{}", said.out);
+    let turns = vec![Turn::call("echo", json!({"text": "ready"})), Turn::text("It gave ready.")];
+    let vendor = Vendor::start(Mode { model: "m".into(), ..Mode::new(Kind::Vllm) }.window(40_000), turns);
+    let said = doctor(&vendor.url).ok();
+    for line in [
+        "✓ model: the endpoint answers and serves m\n",
+        "✓ wire: chat (dialect generic), a tool called and its result read\n",
+        "✓ window: 40000 tokens (server)\n",
+        "✓ prices: not known;",
+        "✓ cache: ",
+    ] {
+        assert!(said.out.contains(line), "{line}: {}", said.out);
+    }
+    let said = doctor(&endpoint(http("200 OK", r#"{"data":[{"id":"n"}]}"#))).code(1);
+    assert!(said.out.contains("serves no model m: ") && said.out.contains("; it serves n"), "{}", said.out);
     let refusal = format!(r#"{{"error":{{"message":"Bad key {KEY}"}}}}"#);
-    let said = doctor(http("401 Unauthorized", &refusal)).code(1);
+    let said = doctor(&endpoint(http("401 Unauthorized", &refusal))).code(1);
     assert!(said.out.contains("/v1/models answered 401: Bad key ***"), "{}", said.out);
     assert!(!said.out.contains(KEY) && !said.err.contains(KEY), "{said:?}");
 }

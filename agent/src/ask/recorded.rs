@@ -9,7 +9,7 @@ use uwf_engine::{Hash, Store};
 use super::AskError;
 use crate::conversation::Conversation;
 use crate::journal::Mark;
-use crate::provider::message::{Kind, Message, Speaker, ToolCall};
+use crate::provider::message::{Kind, Message, Native, Speaker, ToolCall};
 
 /// The messages of a record as its last request sent them; what was said before counts as the opening.
 pub(super) fn recorded(store: &Store, detail: &Hash, record: &Value) -> Result<Vec<Message>, AskError> {
@@ -38,6 +38,7 @@ struct Turn {
     tool_calls: Option<Vec<Call>>,
     call_id: Option<String>,
     reasoning: Option<String>,
+    native: Option<Native>,
 }
 
 #[derive(Deserialize)]
@@ -84,13 +85,16 @@ impl Turn {
             tool_calls: self.tool_calls.unwrap_or_default().into_iter().map(call).collect(),
             tool_call_id: self.call_id,
             reasoning: self.reasoning,
+            native: self.native,
         }
     }
 }
 
 /// A message as what was said before the question: it opens the conversation, and counts for nothing else.
 pub(super) fn before(message: Message) -> Message {
-    Message { kind: Kind::Opening, ..message }
+    // The tools are others than when it was said, and they stand before everything.
+    let native = message.native.map(|native| Native { prefix_changed: true, ..native });
+    Message { kind: Kind::Opening, native, ..message }
 }
 
 /// Empty turns are on record, but no endpoint takes them back.

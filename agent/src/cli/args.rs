@@ -25,8 +25,8 @@ Environment: UWF_MODEL, UWF_BASE_URL, UWF_API_KEY; OPENAI_API_KEY goes to api.op
   UWF_BUILTIN_ALLOW_SHELL=1 takes what sandbox there is where the strict one cannot be enforced.
   TRACEPARENT (W3C Trace Context) is handed on to the endpoint and to commands.
 Events (--events), each with `event` and `at` (ms since the epoch): run.started, turn.started,
-  message.delta, retry, turn.finished, tool.started, tool.finished, budget.warning, message.sent,
-  context.shrunk, run.finished.
+  message.delta, retry, request.changed, turn.finished, tool.started, tool.finished, budget.warning,
+  message.sent, context.shrunk, warning, run.finished.
 Exit: 0 when a reply was printed; 1 you can mend it; 2 usage; 70 a bug of ours; 129/130/143 ended by a signal.";
 
 const RUN_USAGE: &str = "\
@@ -182,7 +182,7 @@ pub(super) struct RunOptions {
     /// The model, or its alias in config.yaml
     #[arg(long, value_name = "MODEL")]
     pub(super) model: Option<String>,
-    /// The endpoint, such as http://127.0.0.1:11434/v1
+    /// The endpoint, such as http://127.0.0.1:11434/v1; its host tells which format it speaks
     #[arg(long, value_name = "URL")]
     pub(super) base_url: Option<String>,
     /// Use a scripted model instead: no network, no key
@@ -197,7 +197,8 @@ pub(super) struct RunOptions {
     /// Wall time at most, such as 90s or 20m (default 1h); then there is one last turn, of two minutes at most
     #[arg(long, value_name = "DURATION", value_parser = uwf_engine::cli::some_time)]
     pub(super) timeout: Option<Duration>,
-    /// What the model may cost at most, in USD; needs its prices in agents/builtin.yaml (default: no limit)
+    /// What the model may cost at most, in USD, by what the endpoint tells, else by prices that are set or known (default:
+    /// no limit)
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub(super) max_cost: Option<f64>,
     /// Offer these tools alone
@@ -212,10 +213,10 @@ pub(super) struct RunOptions {
     /// Add what happens to this file, one JSON object a line; - is stderr
     #[arg(long, value_name = "FILE")]
     pub(super) events: Option<PathBuf>,
-    /// Sampling temperature (default: the endpoint's)
+    /// Sampling temperature (default: the endpoint's); left out where the model takes none
     #[arg(long, value_name = "0..2", value_parser = temperature)]
     pub(super) temperature: Option<f64>,
-    /// Reasoning effort, such as low or high (default: the endpoint's)
+    /// Reasoning effort, such as low or high; `uwf models` lists what a model takes (default: the endpoint's)
     #[arg(long, value_name = "EFFORT")]
     pub(super) reasoning_effort: Option<String>,
 }
@@ -283,7 +284,7 @@ pub(super) struct DoctorArgs {
     /// The directory a role would work in (default: the current one)
     #[arg(long, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
-    /// Ask the model's endpoint which models it serves; this sends the key there
+    /// Ask the model's endpoint which models it serves, and try a call of a tool: two small requests, with the key
     #[arg(long)]
     pub(super) online: bool,
 }
@@ -326,6 +327,7 @@ impl RunOptions {
             timeout: self.timeout,
             max_cost: self.max_cost,
             budget_begun: false,
+            role_model: None,
             tools: self.tools.clone(),
             sandbox: self.sandbox.map(SandboxLevel::level),
             allow_network: self.allow_network,

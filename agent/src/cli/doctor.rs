@@ -1,5 +1,7 @@
 //! `uwf-builtin doctor`: whether a run would find what it needs, each finding with its reason. Changes nothing.
 
+mod online;
+
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -9,8 +11,7 @@ use uwf_tools::sandbox::{Enforced, Level};
 
 use super::args::DoctorArgs;
 use crate::confinement::{Confinement, SandboxSettings};
-use crate::provider::HttpProvider;
-use crate::settings::{Flags, ProviderSettings, Settings, SettingsError};
+use crate::settings::{Flags, Settings, SettingsError};
 
 /// Looks, and tells what it found.
 pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
@@ -26,7 +27,7 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
         "homes": [home("UWF_HOME", &homes.uwf), home("OCAS_HOME", &homes.ocas)],
     });
     if args.online {
-        report["online"] = online(&env, &homes.uwf)?;
+        report["online"] = online::report(&env, &homes.uwf)?;
     }
     session.ui.result(&report, || text(&report))?;
     let well = report["sandbox"]["strict"] == true
@@ -81,40 +82,6 @@ fn store(root: &Path, session: &Session<'_>) -> Value {
     json!({"path": root, "exists": exists, "error": error.map(|error| error.to_string())})
 }
 
-/// Whether the endpoint answers, and knows the model. Endpoints that list no models are reachable all the same.
-fn online(env: &Env, home: &Path) -> Result<Value, Failure> {
-    let failed =
-        |error: String, hint: Option<&str>| json!({"reachable": false, "error": error, "hint": hint});
-    let settings = match Settings::load(Flags::default(), env, home) {
-        Ok(settings) => settings,
-        Err(error) => return Ok(failed(error.to_string(), error.hint())),
-    };
-    let ProviderSettings::Http(endpoint) = &settings.provider else { return Ok(Value::Null) };
-    let model = &settings.model;
-    let asked = match HttpProvider::new(endpoint.config()) {
-        Ok(provider) => super::run::runtime()?.block_on(provider.models()),
-        Err(error) => Err(error),
-    };
-    Ok(match asked {
-        Ok(Some(models)) if !models.contains(model) => json!({
-            "reachable": true, "models": models.len(),
-            "error": format!("the endpoint answers, but serves no model {model}"),
-            "hint": nearest(model, models),
-        }),
-        Ok(models) => {
-            json!({"reachable": true, "models": models.map(|models| models.len()), "model": model, "error": null})
-        }
-        Err(error) => failed(error.to_string(), error.hint()),
-    })
-}
-
-/// Some names like it.
-fn nearest(model: &str, mut models: Vec<String>) -> String {
-    models.sort_by_cached_key(|name| (strsim::damerau_levenshtein(name, model), name.clone()));
-    models.truncate(5);
-    format!("it serves {}", models.join(", "))
-}
-
 /// A directory that does not exist yet is made where it is to be.
 fn home(name: &str, path: &Path) -> Value {
     let there = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);
@@ -149,9 +116,7 @@ fn text(report: &Value) -> String {
         };
         say(home["writable"] == true, format!("{}: {}: {state}", word(&home["name"]), word(&home["path"])));
     }
-    if let Some((good, line)) = model(&report["online"]) {
-        say(good, line);
-    }
+    online::lines(&report["online"]).into_iter().for_each(|(good, line)| say(good, line));
     let config = &report["config"];
     if let Some(error) = config["error"].as_str() {
         let hint = config["hint"].as_str().map(|hint| format!("; {hint}")).unwrap_or_default();
@@ -172,20 +137,6 @@ fn text(report: &Value) -> String {
         ));
     }
     lines.join("\n") + "\n"
-}
-
-/// What asking the endpoint came to, if it was asked.
-fn model(online: &Value) -> Option<(bool, String)> {
-    let word = |name: &str| online[name].as_str().unwrap_or_default();
-    let (good, what) = match (online["error"].as_str(), online["models"].as_u64()) {
-        (Some(error), _) => (false, format!("{error}; {}", word("hint"))),
-        (None, Some(_)) => (true, format!("the endpoint answers and serves {}", word("model"))),
-        (None, None) if online["reachable"] == true => {
-            (true, "the endpoint answers; it lists no models".to_owned())
-        }
-        (None, None) => return None,
-    };
-    Some((good, format!("model: {what}")))
 }
 
 fn parts(enforced: &Value) -> String {

@@ -160,7 +160,11 @@ fn notable(event: &Event<'_>) -> Option<String> {
         Event::Progress(provider::Progress::Retry { attempt, wait, reason }) => {
             format!("attempt {attempt} failed: {}; again in {}", shown(reason), seconds(*wait))
         }
+        Event::Progress(provider::Progress::Learnt { change, reason }) => {
+            format!("refused: {}; {}", shown(reason), shown(change))
+        }
         Event::Said(kind) if *kind != Kind::Opening => format!("told the model: {}", kind.as_str()),
+        Event::Warned(text) => format!("warning: {}", shown(text)),
         Event::LeftOut { results } => {
             format!("the window is nearly full: {results} old results are left out")
         }

@@ -25,7 +25,7 @@ use crate::react::Event;
 use crate::record::Phase;
 use crate::resume::Earlier;
 use crate::role_run::{self, Site, role_run};
-use crate::settings::{Settings, SettingsError};
+use crate::settings::Settings;
 use crate::trace::{self, Trace};
 
 /// Where a run finds its things.
@@ -188,7 +188,7 @@ impl Bench {
     fn role_settings(&self, request: &AgentRequest, settings: &Settings) -> Result<Settings, Failure> {
         let start = thread::head(&self.store, &request.thread)?.start(&self.store)?;
         let workflow = workflow::get(&self.store, &start.workflow)?;
-        Ok(settings.for_role(&workflow, &request.role).map_err(SettingsError::from)?)
+        Ok(settings.for_role(&workflow, &request.role)?)
     }
 }
 

@@ -3,9 +3,10 @@
 //! Apart because it is behind the feature `otel`. A collector that cannot be reached is told of and changes nothing.
 
 use uwf_engine::cli::Ui;
-use uwf_engine::{Clock, Env};
+use uwf_engine::{Clock, Env, catalogue};
 
 use crate::otel::{self, Spans};
+use crate::provider::http::place;
 use crate::react::Event;
 use crate::settings::ProviderSettings;
 use crate::trace::Trace;
@@ -36,7 +37,9 @@ impl Traces {
         let trace = given.unwrap_or_else(|| Trace::new(fastrand::u128(1..), next_id()));
         let provider = match provider {
             ProviderSettings::Mock(_) => "mock",
-            ProviderSettings::Http(_) => "openai",
+            ProviderSettings::Http(endpoint) => place(&endpoint.base_url)
+                .and_then(|(host, _)| catalogue::provider_of(&host))
+                .unwrap_or("openai"),
         };
         let service = env.text("OTEL_SERVICE_NAME").unwrap_or("uwf-builtin").to_owned();
         let spans = Spans::new(trace.clone(), provider, next_id, clock());

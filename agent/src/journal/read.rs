@@ -6,13 +6,13 @@
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::{Entry, VERSION};
+use super::{Entry, READABLE};
 
 /// Why a journal cannot be continued.
 #[derive(Debug, Error)]
 pub(crate) enum Unreadable {
     /// Another program, older or newer, wrote it.
-    #[error("it is of version {found} of the format, and this program continues version {VERSION}")]
+    #[error("it is of version {found} of the format, and this program continues {} to {}", READABLE.start(), READABLE.end())]
     OtherVersion {
         /// What it says.
         found: u64,
@@ -39,7 +39,7 @@ pub(super) fn first(line: &[u8]) -> Result<Option<Entry>, Unreadable> {
     let Some(line) = line.strip_suffix(b"\n") else { return Ok(None) };
     let damaged = |source| Unreadable::Line { line: 1, source };
     let Version { version: found } = serde_json::from_slice(line).map_err(damaged)?;
-    if found != u64::from(VERSION) {
+    if !u32::try_from(found).is_ok_and(|found| READABLE.contains(&found)) {
         return Err(Unreadable::OtherVersion { found });
     }
     serde_json::from_slice(line).map(Some).map_err(damaged)
@@ -94,7 +94,7 @@ mod tests {
     fn the_first_line_tells_the_version() {
         assert!(first(b"{\"entry\":\"run\"").unwrap().is_none());
         let error = first(b"{\"entry\":\"run\",\"version\":1}\n").unwrap_err().to_string();
-        assert_eq!(error, "it is of version 1 of the format, and this program continues version 2");
+        assert_eq!(error, "it is of version 1 of the format, and this program continues 2 to 3");
         assert!(matches!(first(b"no\n"), Err(Unreadable::Line { line: 1, .. })));
     }
 }

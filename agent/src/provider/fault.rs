@@ -3,6 +3,7 @@
 //! Apart because the real client and the scripted one must judge alike. Pure: it waits for nothing and knows no
 //! key; whoever fills a `Fault` has already removed the secrets from its words.
 
+use std::fmt;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -18,6 +19,14 @@ pub(crate) struct Complaint {
     pub(crate) code: Option<String>,
     /// Its kind of error (`invalid_request_error` …), where given.
     pub(crate) kind: Option<String>,
+    /// The field of the request that it is about, where given.
+    pub(crate) param: Option<String>,
+    /// The endpoint's id of the request, for its support.
+    pub(crate) request_id: Option<String>,
+    /// Whether the endpoint says that the same request may succeed.
+    pub(crate) should_retry: Option<bool>,
+    /// How long it asks to wait, where it says so in the body.
+    pub(crate) retry_delay: Option<Duration>,
     /// The text that the endpoint could not read as tool calls, where it hands it back.
     pub(crate) generation: Option<String>,
 }
@@ -32,11 +41,11 @@ pub(crate) enum Fault {
     #[error("{reason}")]
     Cut { reason: String },
     /// A status that is no success.
-    #[error("{status}: {}", complaint.message)]
-    Status { status: u16, complaint: Complaint, retry_after: Option<Duration> },
+    #[error("{status}: {complaint}")]
+    Status { status: u16, complaint: Box<Complaint>, retry_after: Option<Duration> },
     /// An error inside a reply with a good status.
-    #[error("an error inside the reply: {}", complaint.message)]
-    InBand { complaint: Complaint },
+    #[error("an error inside the reply: {complaint}")]
+    InBand { complaint: Box<Complaint> },
     /// A whole reply in which the model says nothing at all.
     #[error("the reply holds no choices")]
     Empty,
@@ -68,6 +77,12 @@ const MONEY: &[&str] = &[
     "insufficient_balance",
     "access_terminated",
     "account_deactivated",
+    "billing_error",
+    "GoUsageLimitError",
+    // z.ai: the limit of hours, of the week, of the balance.
+    "1308",
+    "1310",
+    "1113",
 ];
 
 /// and rights, or the request itself.
@@ -80,6 +95,8 @@ const PERMANENT: &[&str] = &[
     "not_found_error",
     "model_not_found",
     "content_filter",
+    "invalid_prompt",
+    "refusal",
     "400",
     "401",
     "402",
@@ -92,19 +109,49 @@ const PERMANENT: &[&str] = &[
 const TOO_LONG_CODES: &[&str] =
     &["context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "request_too_large"];
 
-/// Words that say the same where there is no code (lower case).
+/// Words that say the same where there is no code (lower case): as vendors and servers word it, each with an example in
+/// the tests.
 const TOO_LONG_WORDS: &[&str] = &[
     "context length",
+    "context_length",
     "context window",
     "context size",
     "maximum context",
     "input token count",
+    "prompt too long",
     "prompt is too long",
+    "prompt exceeds max length",
     "input is too long",
     "too many tokens",
+    "exceed context limit",
     "request too large",
     "reduce the length",
+    "maximum prompt length",
+    "prompt token count",
+    "model token limit",
+    "token limit exceeded",
+    "range of input length should be",
+    "maximum allowed input length",
+    "model_context_window_exceeded",
 ];
+
+/// Words of passing things that sound like it (lower case).
+const NOT_TOO_LONG: &[&str] = &["throttling", "rate limit", "too many requests", "per minute", "per day"];
+
+/// Words that say that money or a quota is used up (lower case): waiting does not mend it.
+const MONEY_WORDS: &[&str] = &[
+    "credit balance is too low",
+    "insufficient balance",
+    "insufficient credits",
+    "insufficient_quota",
+    "exceeded your current quota",
+    "gousagelimiterror",
+    "usage limit reached",
+    "out of credits",
+];
+
+/// What stands for the words of an error that has none.
+pub(crate) const NO_WORDS: &str = "no explanation";
 
 impl Complaint {
     /// A complaint of words only.
@@ -118,7 +165,9 @@ impl Complaint {
 
     fn is_too_long(&self) -> bool {
         let message = self.message.to_lowercase();
-        self.is_any_of(TOO_LONG_CODES) || TOO_LONG_WORDS.iter().any(|words| message.contains(words))
+        let says = |list: &[&str]| list.iter().any(|words| message.contains(words));
+        let is_said = says(TOO_LONG_WORDS) || exceeds_a_limit(&message);
+        self.is_any_of(TOO_LONG_CODES) || (is_said && !says(NOT_TOO_LONG))
     }
 
     /// Whether it refuses a stream, as some models do.
@@ -133,18 +182,67 @@ impl Complaint {
     }
 
     /// Whether money is missing, whatever the status says.
-    fn is_about_money(&self) -> bool {
-        self.is_any_of(MONEY)
+    pub(crate) fn is_about_money(&self) -> bool {
+        let message = self.message.to_lowercase();
+        // Google words limits of a minute like that, and says how long to wait.
+        let waits = self.retry_delay.is_some();
+        self.is_any_of(MONEY) || (!waits && MONEY_WORDS.iter().any(|words| message.contains(words)))
+    }
+}
+
+/// `prompt token count of X exceeds the limit of Y`: with the number, since limits of rates are worded alike.
+fn exceeds_a_limit(message: &str) -> bool {
+    let limit = message.split_once("exceeds the limit of ").map(|(_, limit)| limit);
+    message.contains("token") && limit.is_some_and(|limit| limit.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+impl fmt::Display for Complaint {
+    /// Its words, and the id of the request for those who ask the endpoint's support.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.request_id {
+            Some(id) => write!(f, "{} (request {id})", self.message),
+            None => f.write_str(&self.message),
+        }
     }
 }
 
 impl Fault {
+    /// An error inside a reply with a good status.
+    pub(crate) fn in_band(complaint: Complaint) -> Fault {
+        Fault::InBand { complaint: Box::new(complaint) }
+    }
+
+    /// The fault with the endpoint's id of the request, where that is told outside of its words.
+    pub(crate) fn with_request_id(mut self, id: Option<String>) -> Fault {
+        match &mut self {
+            Fault::Status { complaint, .. } | Fault::InBand { complaint } => {
+                complaint.request_id = complaint.request_id.take().or(id);
+            }
+            Fault::Cut { reason } | Fault::Malformed { reason } => {
+                id.into_iter().for_each(|id| reason.push_str(&format!(" (request {id})")));
+            }
+            Fault::Connect { .. } | Fault::Empty | Fault::Oversized { .. } | Fault::Setup { .. } => {}
+        }
+        self
+    }
+
+    /// The fault where a refusal without any words means that the conversation is too long.
+    pub(crate) fn with_overflow_named(mut self) -> Fault {
+        if let Fault::Status { status: 400, complaint, .. } = &mut self
+            && complaint.message == NO_WORDS
+        {
+            complaint.code = Some("context_length_exceeded".to_owned());
+        }
+        self
+    }
+
     /// Whether it is worth trying again. (The rules: RFC 9110 for the statuses, `Retry-After` where it is given.)
     pub(crate) fn verdict(&self) -> Verdict {
         match self {
             Fault::Connect { .. } | Fault::Cut { .. } => Verdict::Retry { asked: None },
             Fault::Status { status, complaint, retry_after } => {
-                let passing = matches!(status, 408 | 409 | 425 | 429 | 500..=599)
+                let usual = matches!(status, 408 | 409 | 425 | 429 | 500..=599);
+                let passing = complaint.should_retry.unwrap_or(usual)
                     && !complaint.is_about_money()
                     && !self.is_too_long();
                 // A generation the endpoint could not read may come out right the next time.
@@ -166,7 +264,7 @@ impl Fault {
     }
 
     /// Whether the endpoint says that the conversation does not fit its window.
-    fn is_too_long(&self) -> bool {
+    pub(crate) fn is_too_long(&self) -> bool {
         match self {
             Fault::Status { status: 413, .. } => true,
             // Other statuses use such words for passing things ("too many tokens per minute").
@@ -184,17 +282,20 @@ impl Fault {
     pub(crate) fn into_error(self, url: &str) -> ProviderError {
         let too_long = self.is_too_long();
         let url = url.to_owned();
+        let refused = |status: u16, complaint: &Complaint| {
+            let (url, message) = (url.clone(), complaint.to_string());
+            match status == 402 || complaint.is_about_money() {
+                true => ProviderError::NoCredit { url, status, message },
+                false => ProviderError::Refused { url, status, message },
+            }
+        };
         match self {
             Fault::Status { complaint, .. } | Fault::InBand { complaint } if too_long => {
-                ProviderError::ContextLength { message: complaint.message }
+                ProviderError::ContextLength { message: complaint.to_string() }
             }
             Fault::Connect { reason } => ProviderError::Unreachable { url, reason },
-            Fault::Status { status, complaint, .. } => {
-                ProviderError::Refused { url, status, message: complaint.message }
-            }
-            Fault::InBand { complaint } => {
-                ProviderError::Refused { url, status: 200, message: complaint.message }
-            }
+            Fault::Status { status, complaint, .. } => refused(status, &complaint),
+            Fault::InBand { complaint } => refused(200, &complaint),
             Fault::Empty | Fault::Oversized { .. } => {
                 ProviderError::Malformed { url, reason: self.to_string() }
             }
@@ -205,65 +306,5 @@ impl Fault {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn status(status: u16, code: Option<&str>, message: &str) -> Fault {
-        let complaint = Complaint { code: code.map(str::to_owned), ..Complaint::words(message) };
-        Fault::Status { status, complaint, retry_after: None }
-    }
-
-    fn retried(fault: &Fault) -> bool {
-        matches!(fault.verdict(), Verdict::Retry { .. })
-    }
-
-    #[test]
-    fn statuses_that_pass_are_retried_and_others_not() {
-        for passing in [408, 409, 429, 500, 502, 503, 529] {
-            assert!(retried(&status(passing, None, "busy")), "{passing}");
-        }
-        for permanent in [301, 400, 401, 402, 403, 404, 413, 422] {
-            assert!(!retried(&status(permanent, None, "no")), "{permanent}");
-        }
-    }
-
-    #[test]
-    fn money_is_never_waited_for() {
-        assert!(!retried(&status(429, Some("insufficient_quota"), "You exceeded your current quota")));
-        let kind = Complaint { kind: Some("insufficient_quota".into()), ..Complaint::words("no") };
-        assert!(!retried(&Fault::InBand { complaint: kind }));
-    }
-
-    #[test]
-    fn a_conversation_that_is_too_long_is_an_error_of_its_own() {
-        for fault in [
-            status(400, Some("context_length_exceeded"), "no"),
-            status(400, None, "This model's maximum context length is 8192 tokens."),
-            status(413, None, "payload too large"),
-            status(429, None, "Request too large for gpt-4o on tokens per min (TPM): Limit 30000"),
-            Fault::InBand { complaint: Complaint::words("prompt is too long: 9 > 8") },
-        ] {
-            assert!(!retried(&fault), "{fault}");
-            let error = fault.into_error("http://x");
-            assert!(matches!(error, ProviderError::ContextLength { .. }), "{error}");
-        }
-        assert!(retried(&status(429, None, "too many tokens per minute")));
-    }
-
-    #[test]
-    fn an_error_inside_a_reply_passes_unless_its_code_says_otherwise() {
-        let coded = |code: &str| Fault::InBand {
-            complaint: Complaint { code: Some(code.to_owned()), ..Complaint::words("x") },
-        };
-        assert!(retried(&coded("502")));
-        assert!(retried(&coded("server_error")));
-        assert!(!retried(&coded("401")));
-        assert!(matches!(coded("401").into_error("u"), ProviderError::Refused { status: 200, .. }));
-    }
-
-    #[test]
-    fn a_generation_that_could_not_be_read_is_asked_for_again() {
-        let complaint = Complaint { generation: Some("<function=".into()), ..Complaint::words("failed") };
-        assert!(retried(&Fault::Status { status: 400, complaint, retry_after: None }));
-    }
-}
+#[path = "fault_tests.rs"]
+mod tests;

@@ -4,7 +4,10 @@
 //! (those live in `wires` alone), and nothing here does I/O.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use super::wires::Wire;
+use crate::prices::Usd;
 
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +114,32 @@ pub(crate) fn make_ids_unique(calls: &mut [ToolCall], said: &[Message]) {
     }
 }
 
+/// Who said something: what only the endpoint itself understands goes back to this very one alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Origin {
+    /// The wire it was said on.
+    pub wire: Wire,
+    /// Host and port of the endpoint.
+    pub host: String,
+    /// The model's name as the endpoint knows it.
+    pub model: String,
+}
+
+/// What an endpoint said, as it said it: signatures, encrypted reasoning, the order of blocks. Only the wire that read it
+/// can write it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Native {
+    /// Who said it.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// JSON text: the items (responses), the blocks (messages), or the fields that are echoed (chat). Kept as text so that
+    /// it goes back byte for byte.
+    pub value: String,
+    /// Whether something before it is sent otherwise than when it was said: what is bound to its prefix is void then.
+    #[serde(skip)]
+    pub prefix_changed: bool,
+}
+
 /// One message, in the order of the conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Message {
@@ -129,9 +158,17 @@ pub(crate) struct Message {
     /// What the model thought aloud, where the endpoint tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
+    /// A turn of the model as its endpoint said it, where that is more than the fields above hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
 }
 
 impl Message {
+    /// What `origin` said, if this was said by it.
+    pub(crate) fn native_of(&self, origin: &Origin) -> Option<&Native> {
+        self.native.as_ref().filter(|native| native.origin == *origin)
+    }
+
     /// A message of plain text.
     pub(crate) fn text(role: Speaker, kind: Kind, content: impl Into<String>) -> Message {
         Message {
@@ -141,6 +178,7 @@ impl Message {
             tool_calls: Vec::new(),
             tool_call_id: None,
             reasoning: None,
+            native: None,
         }
     }
 
@@ -164,6 +202,19 @@ pub(crate) struct ToolDeclaration {
     pub description: String,
     /// JSON Schema of the arguments.
     pub parameters: Value,
+}
+
+impl ToolDeclaration {
+    /// The parameters with what some endpoints refuse to do without: `type`, `properties` and `required`.
+    pub(crate) fn schema(&self) -> Value {
+        let mut parameters = self.parameters.clone();
+        if let Value::Object(schema) = &mut parameters {
+            schema.entry("type").or_insert_with(|| json!("object"));
+            schema.entry("properties").or_insert_with(|| json!({}));
+            schema.entry("required").or_insert_with(|| json!([]));
+        }
+        parameters
+    }
 }
 
 /// Whether the model may call tools in this turn.
@@ -217,16 +268,22 @@ impl Request<'_> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TokenUsage {
-    /// Prompt tokens, cached ones included.
+    /// Prompt tokens, those read from and written to the endpoint's cache included.
     pub input_tokens: u64,
     /// Completion tokens, reasoning ones included.
     pub output_tokens: u64,
     /// Prompt tokens that came from the endpoint's cache.
     #[serde(default)]
     pub cached_tokens: u64,
+    /// Prompt tokens that were written to the endpoint's cache.
+    #[serde(default)]
+    pub written_tokens: u64,
     /// Completion tokens spent on reasoning.
     #[serde(default)]
     pub reasoning_tokens: u64,
+    /// What the endpoint says that the completion cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<Usd>,
 }
 
 /// What the model answered.
@@ -242,6 +299,8 @@ pub(crate) struct Completion {
     pub finish_reason: Option<String>,
     /// What it cost, where told.
     pub usage: Option<TokenUsage>,
+    /// The turn as the endpoint said it, where it must get that back.
+    pub native: Option<Native>,
     /// The reply for the journal, without keys: the body, or the assembled stream.
     pub raw: Value,
 }

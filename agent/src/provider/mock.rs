@@ -67,7 +67,7 @@ impl Provider for Mock {
     ) -> Completing<'a> {
         Box::pin(async move {
             let (retry, url) = (self.retry.clone(), self.url.clone());
-            let mut attempts = Attempts::new(&retry, &url);
+            let mut attempts = Attempts::new(&retry);
             loop {
                 let (index, entry) = self.take(&request)?;
                 if !entry.delay.is_zero() {
@@ -75,7 +75,7 @@ impl Provider for Mock {
                 }
                 match play(&entry, index, &request, progress).await {
                     Ok(completion) => return Ok(completion),
-                    Err(fault) => attempts.failed(fault, progress).await?,
+                    Err(fault) => attempts.failed(fault, &url, progress).await?,
                 }
             }
         })
@@ -143,6 +143,7 @@ mod tests {
                     Progress::Text(text) => text.to_owned(),
                     Progress::Reasoning(text) => format!("({text})"),
                     Progress::Retry { attempt, wait, reason } => format!("{attempt}: {reason}, {wait:?}"),
+                    Progress::Learnt { change, .. } => change.to_owned(),
                 });
             };
             completions.push(mock.complete(request, progress).await.map_err(|error| error.to_string()));

@@ -5,12 +5,16 @@
 
 #[cfg(test)]
 mod any_order;
+pub(crate) mod dialect;
 pub(crate) mod fault;
 pub(crate) mod http;
+pub(crate) mod lessons;
 pub(crate) mod message;
 mod mock;
+mod model_facts;
 pub(crate) mod retry;
 pub(crate) mod script;
+mod trial;
 pub(crate) mod wires;
 
 use std::future::Future;
@@ -21,9 +25,11 @@ use message::{Completion, Request};
 use thiserror::Error;
 
 pub(crate) use http::{EchoReasoning, HttpConfig, HttpProvider, IDLE};
+pub(crate) use lessons::Learnt;
 pub(crate) use mock::Mock;
 pub(crate) use retry::RetryPolicy;
 pub(crate) use script::{MockPlace, Script};
+pub(crate) use trial::{Trial, trial};
 
 /// What arrives while a completion is under way, for people and event streams; the completion repeats all of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +47,13 @@ pub(crate) enum Progress<'a> {
         /// Why, in words.
         reason: &'a str,
     },
+    /// The endpoint refused something, and is asked otherwise from here on.
+    Learnt {
+        /// What changes, in words.
+        change: &'a str,
+        /// The refusal, in words.
+        reason: &'a str,
+    },
 }
 
 /// The completion to come.
@@ -54,6 +67,16 @@ pub(crate) trait Provider {
         request: Request<'a>,
         progress: &'a mut dyn FnMut(Progress<'_>),
     ) -> Completing<'a>;
+
+    /// The window that the server has for the model, where it tells.
+    fn window<'a>(&'a mut self) -> Pin<Box<dyn Future<Output = Option<u64>> + 'a>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// What the endpoint's refusals have taught up to now, for another run of the same thread.
+    fn learnt(&self) -> Option<Learnt> {
+        None
+    }
 }
 
 /// Why there is no completion. No variant carries a key or a header.
@@ -77,6 +100,16 @@ pub enum ProviderError {
         /// The endpoint's words, cut to a readable length.
         message: String,
     },
+    /// Money or a quota is used up: waiting does not mend it.
+    #[error("the endpoint {url} answered {status}: {message}")]
+    NoCredit {
+        /// The URL that was asked.
+        url: String,
+        /// The HTTP status (200 when the error came inside a reply).
+        status: u16,
+        /// The endpoint's words.
+        message: String,
+    },
     /// The endpoint went on failing until the tries or the time were used up.
     #[error("the endpoint {url} failed {}: {last}", times(*.attempts))]
     Exhausted {
@@ -94,7 +127,7 @@ pub enum ProviderError {
         message: String,
     },
     /// The reply could not be understood.
-    #[error("the reply of {url} is not a chat completion: {reason}")]
+    #[error("the reply of {url} is not a completion: {reason}")]
     Malformed {
         /// The URL that was asked.
         url: String,
@@ -119,6 +152,17 @@ fn times(attempts: u32) -> String {
 }
 
 impl ProviderError {
+    /// The error with what is known of the key, where the endpoint does not take it: whether one was sent, and from where.
+    pub(crate) fn with_key(mut self, from: Option<&str>) -> ProviderError {
+        if let ProviderError::Refused { status: 401 | 403, message, .. } = &mut self {
+            match from {
+                Some(place) => message.push_str(&format!("; the key from {place} was sent")),
+                None => message.push_str("; no key was sent"),
+            }
+        }
+        self
+    }
+
     /// What the person can do about it, where there is something to say.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -128,11 +172,14 @@ impl ProviderError {
             ProviderError::Refused { status: 401 | 403, .. } => {
                 Some("check the API key: UWF_API_KEY, or apiKey / apiKeyEnv of the provider")
             }
+            ProviderError::NoCredit { .. } => {
+                Some("add credit to the account, or raise its limit: waiting does not help")
+            }
             ProviderError::Refused { status: 404, .. } => {
                 Some("check the base URL (usually ending in /v1) and the model's name")
             }
             ProviderError::Malformed { .. } => {
-                Some("check that the base URL is that of an OpenAI-compatible API (usually ending in /v1)")
+                Some("check that the base URL is that of a model's API (usually ending in /v1)")
             }
             ProviderError::ContextLength { .. } => Some("use a model with a larger window"),
             ProviderError::Script { .. } => Some("mend the script, or the workflow it is meant for"),

@@ -66,43 +66,43 @@ pub(crate) fn asked_wait<'h>(header: impl Fn(&str) -> Option<&'h str>, now: Syst
 /// The attempts at one completion.
 pub(crate) struct Attempts<'p> {
     policy: &'p RetryPolicy,
-    /// Where, for errors; without secrets.
-    url: &'p str,
     made: u32,
     failing_since: Option<Instant>,
 }
 
 impl<'p> Attempts<'p> {
     /// None made yet.
-    pub(crate) fn new(policy: &'p RetryPolicy, url: &'p str) -> Attempts<'p> {
-        Attempts { policy, url, made: 0, failing_since: None }
+    pub(crate) fn new(policy: &'p RetryPolicy) -> Attempts<'p> {
+        Attempts { policy, made: 0, failing_since: None }
     }
 
-    /// After a failed attempt: waits and returns when another one is due, else the error that ends it.
+    /// After a failed attempt: waits and returns when another one is due, else the error that ends it. `url` is where it
+    /// failed, without secrets.
     pub(crate) async fn failed(
         &mut self,
         fault: Fault,
+        url: &str,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), ProviderError> {
         self.made += 1;
         let since = *self.failing_since.get_or_insert_with(Instant::now);
-        let Verdict::Retry { asked } = fault.verdict() else { return Err(fault.into_error(self.url)) };
+        let Verdict::Retry { asked } = fault.verdict() else { return Err(fault.into_error(url)) };
         let wait = self.policy.wait(self.made, asked, since.elapsed(), fastrand::f64());
-        let Some(wait) = wait else { return Err(self.give_up(fault, asked)) };
+        let Some(wait) = wait else { return Err(self.give_up(fault, url, asked)) };
         progress(Progress::Retry { attempt: self.made, wait, reason: &fault.to_string() });
         tokio::time::sleep(wait).await;
         Ok(())
     }
 
-    fn give_up(&self, fault: Fault, asked: Option<Duration>) -> ProviderError {
+    fn give_up(&self, fault: Fault, url: &str, asked: Option<Duration>) -> ProviderError {
         if let Fault::Connect { .. } = fault {
-            return fault.into_error(self.url);
+            return fault.into_error(url);
         }
         let mut last = fault.to_string();
         if let Some(asked) = asked.filter(|asked| *asked > self.policy.budget) {
             last.push_str(&format!(" (it asks to wait {} s)", asked.as_secs()));
         }
-        ProviderError::Exhausted { url: self.url.to_owned(), attempts: self.made, last }
+        ProviderError::Exhausted { url: url.to_owned(), attempts: self.made, last }
     }
 }
 

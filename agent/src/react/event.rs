@@ -84,6 +84,8 @@ pub(crate) enum Event<'a> {
     },
     /// The model was told something by our side.
     Said(Kind),
+    /// Something is amiss that people should know; the run goes on.
+    Warned(&'a str),
     /// Time passes.
     Tick,
     /// The run is over.

@@ -94,6 +94,7 @@ impl Listener<'_> {
                 reasoning.end();
                 tell(Event::Progress(retry));
             }
+            learnt @ Progress::Learnt { .. } => tell(Event::Progress(learnt)),
         };
         let completing = provider.complete(request, &mut hear);
         let waited = wait(completing, self.signals, self.time_left, || tell(Event::Tick)).await;

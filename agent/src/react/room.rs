@@ -1,18 +1,63 @@
-//! Making room when the model's window is nearly full: old results are left out first, and only when that is not
-//! enough the model sums up its work.
+//! The model's window: how large the server says it is, whether it cuts what it is sent, and making room when it is nearly
+//! full: old results are left out first, and only when that is not enough the model sums up its work.
 //!
 //! Apart because a run seldom needs it. What is left out is in the store before it is; how full the window is, and
 //! what is old, says `window`. Between two such points each request begins with the bytes of the one before.
 
 use uwf_prompts::LeftOutView;
 
+use super::listen::{Waited, wait};
 use super::{Event, React, Stopped};
 use crate::journal::{Entry, Mark};
 use crate::provider::ProviderError;
-use crate::provider::message::{Kind, Message, Speaker, ToolChoice};
-use crate::window;
+use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolChoice};
+use crate::window::{self, WIDEN, WORKABLE};
+
+/// From so many tokens on it matters how large a window is of which nothing is known: some servers have no more.
+const SMALL: u64 = 3000;
 
 impl React<'_> {
+    /// Asks the server how large its window is, twice at most, where nobody else knows and it begins to matter.
+    pub(super) async fn ask_window(&mut self) -> Result<(), Stopped> {
+        // A server may load the model only when it is asked for the first time.
+        let begins_to_matter = self.course.spent.turns > 0 && self.course.window.estimate() >= SMALL;
+        if self.window_asks == 0 || !begins_to_matter {
+            return Ok(());
+        }
+        self.window_asks -= 1;
+        let time_left = self.course.budget.time_left(self.started.elapsed());
+        let watch = &mut *self.watch;
+        let told =
+            match wait(self.provider.window(), &mut self.signals, time_left, || watch(Event::Tick)).await {
+                Waited::Done(told) => told,
+                Waited::TimeUp => None,
+                Waited::Signal(signal) => return Err(self.interrupted(signal).await),
+            };
+        let Some(size) = told else { return Ok(()) };
+        self.window_asks = 0;
+        self.course.window.served(size);
+        if size < WORKABLE {
+            let text = format!("the server has a window of {size} tokens for {}: {WIDEN}", self.model);
+            (self.watch)(Event::Warned(&text));
+        }
+        Ok(())
+    }
+
+    /// Looks whether the endpoint counted less than it was sent: some cut a prompt to their window and say nothing.
+    pub(super) fn look_for_cut(&mut self, usage: Option<TokenUsage>) {
+        let counted = usage.map_or(0, |usage| usage.input_tokens);
+        if self.told_cut || !self.course.window.was_cut(counted) {
+            return;
+        }
+        self.told_cut = true;
+        let text = format!(
+            "the endpoint counted {counted} tokens of about {} that were sent: if it cuts what is longer than its window, \
+             the model does not see all of its task. Set contextWindow to that, or give the server a larger window",
+            self.course.window.estimate()
+        );
+        (self.watch)(Event::Warned(&text));
+    }
+
     /// Makes room, where there is need of it.
     ///
     /// # Errors

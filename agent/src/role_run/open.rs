@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use uwf_engine::{RoleContext, ThreadId};
+use uwf_engine::{Hash, RoleContext, Store, ThreadId, thread};
 use uwf_prompts::{PromptError, WorkspaceView};
 use uwf_tools::sandbox::Sandbox;
 use uwf_tools::{ToolSpec, Toolbox, ToolboxConfig, ToolboxError};
@@ -19,14 +19,20 @@ use crate::extract::Extractor;
 use crate::journal::{self, Entry, Journal, Name};
 use crate::outputs::Recorded;
 use crate::provider::message::ToolDeclaration;
-use crate::provider::{HttpConfig, HttpProvider, Mock, MockPlace, Provider, ProviderError, Script};
+use crate::provider::{HttpConfig, HttpProvider, Learnt, Mock, MockPlace, Provider, ProviderError, Script};
 use crate::react::{Event, React};
 use crate::record::{Failure, Phase};
 use crate::resume::{Earlier, Stood};
-use crate::settings::{Endpoint, ProviderSettings, Settings};
+use crate::settings::{ProviderSettings, Settings, WindowSource};
 use crate::signals::Signals;
 use crate::trace::Trace;
 use crate::window::Window;
+
+/// Endpoints take no longer key for their prompt cache, in characters.
+const CACHE_KEY: usize = 64;
+
+/// How many of the thread's last steps are looked at for what they have learnt.
+const LOOKED_AT: usize = 8;
 
 /// How a run ended and when, if an earlier process decided it.
 pub(super) type Ended = Option<(Option<Failure>, u64)>;
@@ -65,6 +71,8 @@ pub(super) fn open<'a>(
         signals,
         clock: site.clock,
         stand: stood.stand,
+        told_cut: false,
+        window_asks: if site.settings.window.from == WindowSource::Assumed { 2 } else { 0 },
     };
     Ok((react, stood.ended))
 }
@@ -141,8 +149,12 @@ pub(crate) fn recorded(site: &Site<'_>) -> Arc<Recorded> {
 pub(crate) fn course(site: &Site<'_>, tools: &[ToolDeclaration], entries: &[Entry]) -> Course {
     let text = |tool: &ToolDeclaration| tool.description.len() + tool.parameters.to_string().len();
     let declared = tools.iter().map(text).sum();
-    let Settings { limits, context_window, prices, .. } = site.settings;
-    let mut course = Course::new(Budget::new(*limits), Window::new(*context_window, declared), *prices);
+    let Settings { limits, window, prices, .. } = site.settings;
+    let size = match window.from {
+        WindowSource::Set => Window::set(window.size, declared),
+        WindowSource::Catalogue | WindowSource::Assumed => Window::new(window.size, declared),
+    };
+    let mut course = Course::new(Budget::new(*limits), size, prices.clone());
     entries.iter().for_each(|entry| course.apply(entry));
     course
 }
@@ -196,27 +208,43 @@ pub(super) fn unconfined(tools: &[ToolDeclaration], sandbox: &Sandbox) -> Option
     Some(Failure { phase: Phase::Sandbox, error: format!("{refusal}. {}", refusal.hint()) })
 }
 
-/// Whoever completes at this place, after so many completions.
+/// What a provider must know of the run that it is for.
+pub(crate) struct ProviderContext<'a> {
+    /// Where the run stands in its thread.
+    pub place: MockPlace<'a>,
+    /// How many completions an earlier process of the run had.
+    pub answered: u64,
+    /// The thread; a run that is not begun has none.
+    pub thread: Option<ThreadId>,
+    /// What was learnt of endpoints before, the latest first.
+    pub learnt: Vec<Learnt>,
+    /// The trace that the run is a part of.
+    pub trace: Option<&'a Trace>,
+}
+
+/// Whoever completes for this run.
 pub(crate) fn provider(
     settings: &Settings,
-    (place, answered): (MockPlace<'_>, u64),
-    trace: Option<&Trace>,
+    run: ProviderContext<'_>,
 ) -> Result<Box<dyn Provider>, ProviderError> {
     match &settings.provider {
         ProviderSettings::Mock(script) => {
-            Ok(Box::new(Mock::new(Script::load(script)?, place)?.after(answered)))
+            Ok(Box::new(Mock::new(Script::load(script)?, run.place)?.after(run.answered)))
         }
-        ProviderSettings::Http(endpoint) => client(endpoint, place.role, trace),
+        ProviderSettings::Http(endpoint) => {
+            // All visits of a role share their beginning.
+            let role = run.place.role;
+            let key = run.thread.map(|thread| format!("{thread}-{role}")).unwrap_or_default();
+            let cache_key = key.chars().take(CACHE_KEY).collect();
+            let config = HttpConfig { cache_key, learnt: run.learnt, ..endpoint.config() };
+            client(config, role, run.trace)
+        }
     }
 }
 
 /// A client of the endpoint; a trace is told to it, unless its own headers say otherwise.
-fn client(
-    endpoint: &Endpoint,
-    role: &str,
-    trace: Option<&Trace>,
-) -> Result<Box<dyn Provider>, ProviderError> {
-    let mut config = HttpConfig { role: role.to_owned(), ..endpoint.config() };
+fn client(config: HttpConfig, role: &str, trace: Option<&Trace>) -> Result<Box<dyn Provider>, ProviderError> {
+    let mut config = HttpConfig { role: role.to_owned(), ..config };
     for (name, value) in trace.into_iter().flat_map(Trace::headers) {
         if !config.headers.keys().any(|header| header.eq_ignore_ascii_case(&name)) {
             config.headers.insert(name, value);
@@ -225,8 +253,24 @@ fn client(
     Ok(Box::new(HttpProvider::new(config)?))
 }
 
+/// What the run, or else the thread's last steps and failed attempts, have learnt of endpoints, the latest first. A step
+/// of another agent, or one whose record is gone, tells nothing.
+pub(super) fn learnt(context: &RoleContext, store: &Store, earlier: Option<&Earlier>) -> Vec<Learnt> {
+    let own = earlier.and_then(|earlier| journal::learnt(earlier.journal.entries())).cloned();
+    let steps = context.steps.iter().rev().map(|step| &step.hash);
+    let of_step = |step: &Hash| {
+        let detail = store.get(&thread::step_node(store, step).ok()?.detail).ok()?.payload;
+        serde_json::from_value(detail["settings"]["learnt"].clone()).ok()
+    };
+    let before = context.previous_attempts.iter().rev().chain(steps).take(LOOKED_AT);
+    own.into_iter().chain(before.filter_map(of_step)).collect()
+}
+
 /// Who is asked for the fields of an answer that is none.
 pub(super) fn extractor(site: &Site<'_>, role: &str) -> Result<Option<Extractor>, ProviderError> {
-    let Some((endpoint, model)) = &site.settings.extract else { return Ok(None) };
-    Ok(Some(Extractor { provider: client(endpoint, role, site.trace)?, model: model.clone() }))
+    let Some(endpoint) = &site.settings.extract else { return Ok(None) };
+    Ok(Some(Extractor {
+        provider: client(endpoint.config(), role, site.trace)?,
+        model: endpoint.model.clone(),
+    }))
 }

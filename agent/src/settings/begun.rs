@@ -79,9 +79,7 @@ models: { big: { provider: b, name: big-1 } }
     }
 
     fn endpoint(settings: &Settings) -> (&str, Option<&str>) {
-        let ProviderSettings::Http(Endpoint { base_url, api_key, .. }) = &settings.provider else {
-            panic!("{settings:?}")
-        };
+        let Endpoint { base_url, api_key, .. } = settings.provider.endpoint().unwrap();
         (base_url, api_key.as_ref().map(|key| key.expose_secret()))
     }
 

@@ -44,6 +44,16 @@ pub enum SettingsError {
         /// The model, as the endpoint knows it.
         model: String,
     },
+    /// A dialect that is none.
+    #[error("{file}: there is no dialect {name}; there are {}", .known.join(", "))]
+    NoSuchDialect {
+        /// The file that names it.
+        file: &'static str,
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: Vec<&'static str>,
+    },
     /// A base URL that cannot be used; it is not shown where it may hold a password.
     #[error("the base URL {0}")]
     BaseUrl(String),
@@ -64,8 +74,8 @@ impl SettingsError {
                 "define it: `uwf config set models.ALIAS '{ provider: NAME, name: MODEL }'`, or change the setting",
             ),
             SettingsError::NoPrice { .. } => Some(
-                "write it into $UWF_HOME/agents/builtin.yaml, in USD per million tokens: \
-                 prices: { MODEL: { input: 0.25, output: 2, cachedInput: 0.025 } }",
+                "`uwf models` lists those that are known; for another one write it into $UWF_HOME/agents/builtin.yaml, \
+                 in USD per million tokens: prices: { MODEL: { input: 0.25, output: 2, cachedInput: 0.025 } }",
             ),
             SettingsError::BaseUrl(_) => Some("a base URL looks like https://api.openai.com/v1"),
             SettingsError::NoKey(_) => Some("set the variable, or change apiKeyEnv"),

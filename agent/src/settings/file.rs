@@ -5,39 +5,109 @@ use std::path::Path;
 use std::time::Duration;
 
 use secrecy::SecretString;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
+use uwf_engine::catalogue::Prices;
 use uwf_engine::config;
 
 use super::SettingsError;
 use crate::confinement::FileSandbox;
-use crate::prices::Prices;
+use crate::provider::dialect::{Dialect, DialectSettings};
+use crate::provider::wires::Wire;
 use crate::provider::{EchoReasoning, RetryPolicy};
 
 /// `agents/builtin.yaml`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct File {
     pub(super) provider: Option<FileProvider>,
     pub(super) model: Option<String>,
     pub(super) context_window: Option<u64>,
+    pub(super) models: BTreeMap<String, FileModel>,
+    pub(super) extract: Option<bool>,
     pub(super) prices: BTreeMap<String, Prices>,
     pub(super) budget: FileBudget,
     pub(super) roles: BTreeMap<String, Value>,
     pub(super) sandbox: FileSandbox,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// The files that describe a provider.
+pub(super) const BUILTIN: &str = "agents/builtin.yaml";
+pub(super) const CONFIG: &str = "config.yaml";
+
+fn builtin() -> &'static str {
+    BUILTIN
+}
+
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct FileProvider {
     pub(super) base_url: String,
     pub(super) api_key: Option<SecretString>,
     pub(super) api_key_env: Option<String>,
     pub(super) headers: BTreeMap<String, String>,
+    pub(super) wire: FileWire,
+    #[serde(deserialize_with = "dialect")]
+    pub(super) dialect: DialectSettings,
+    pub(super) request_body: Map<String, Value>,
     pub(super) stream: Option<bool>,
     pub(super) echo_reasoning: EchoReasoning,
     pub(super) idle_seconds: Option<u64>,
     pub(super) retry: FileRetry,
+    /// The file that says so, for people.
+    #[serde(skip, default = "builtin")]
+    pub(super) file: &'static str,
+}
+
+/// The wire of a provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum FileWire {
+    /// By the host, or what a refusal names.
+    #[default]
+    Auto,
+    Chat,
+    Responses,
+    Messages,
+}
+
+impl FileWire {
+    /// The wire of that name; `auto` for any other word, which the shape of the file refuses.
+    pub(super) fn named(name: &str) -> FileWire {
+        match name.parse() {
+            Ok(Wire::Chat) => FileWire::Chat,
+            Ok(Wire::Responses) => FileWire::Responses,
+            Ok(Wire::Messages) => FileWire::Messages,
+            Err(()) => FileWire::Auto,
+        }
+    }
+
+    /// The wire that must be spoken.
+    pub(super) fn set(self) -> Option<Wire> {
+        match self {
+            FileWire::Auto => None,
+            FileWire::Chat => Some(Wire::Chat),
+            FileWire::Responses => Some(Wire::Responses),
+            FileWire::Messages => Some(Wire::Messages),
+        }
+    }
+}
+
+/// A dialect: its name, or what is changed about one.
+fn dialect<'de, D: Deserializer<'de>>(from: D) -> Result<DialectSettings, D::Error> {
+    match Value::deserialize(from)? {
+        Value::String(name) => Ok(DialectSettings::like(&name)),
+        changes => serde_json::from_value(changes).map_err(D::Error::custom),
+    }
+}
+
+/// What is said of one model, beside the provider's.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct FileModel {
+    pub(super) context_window: Option<u64>,
+    pub(super) request_body: Map<String, Value>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -76,16 +146,32 @@ fn shape() -> Value {
     let flag = json!({"type": "boolean"});
     let record = |properties: Value| json!({"type": "object", "properties": properties});
     let closed = |properties: Value| json!({"type": "object", "properties": properties, "additionalProperties": false});
+    let object = json!({"type": "object"});
+    let dialects = Dialect::names();
+    let changes = closed(json!({
+        "like": {"enum": dialects}, "echo": {"enum": ["never", "with-tool-calls", "always"]},
+        "cache": {"enum": ["none", "key", "marks"]}, "sessionHeader": text,
+    }));
     let provider = json!({
         "baseUrl": text, "apiKey": text, "apiKeyEnv": text, "stream": flag,
+        "wire": {"enum": ["auto", "chat", "responses", "messages"]},
+        "dialect": {"if": {"type": "object"}, "then": changes, "else": {"enum": dialects}},
+        "requestBody": object,
         "headers": {"type": "object", "additionalProperties": {"type": "string"}},
         "echoReasoning": {"enum": ["auto", "never", "with-tool-calls", "always"]},
         "idleSeconds": some, "retry": closed(json!({"tries": some, "seconds": count})),
     });
     let amount = json!({"type": "number", "minimum": 0});
+    let tier = json!({
+        "type": "object", "required": ["above", "input", "output"], "additionalProperties": false,
+        "properties": {"above": count, "input": amount, "output": amount, "cachedInput": amount, "cacheWrite": amount},
+    });
     let prices = json!({
         "type": "object", "required": ["input", "output"], "additionalProperties": false,
-        "properties": {"input": amount, "output": amount, "cachedInput": amount},
+        "properties": {
+            "input": amount, "output": amount, "cachedInput": amount, "cacheWrite": amount,
+            "tiers": {"type": "array", "items": tier},
+        },
     });
     let paths = json!({"type": "array", "items": text});
     let sandbox = json!({
@@ -96,6 +182,10 @@ fn shape() -> Value {
         "provider": {"type": "object", "required": ["baseUrl"], "properties": provider},
         "model": text,
         "contextWindow": {"type": "integer", "minimum": 1000},
+        "extract": flag,
+        "models": {"type": "object", "additionalProperties": closed(json!({
+            "contextWindow": {"type": "integer", "minimum": 1000}, "requestBody": object,
+        }))},
         "prices": {"type": "object", "additionalProperties": prices},
         "budget": record(json!({"turns": count, "tokens": count, "seconds": count, "usd": amount})),
         "sandbox": closed(sandbox),

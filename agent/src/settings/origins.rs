@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use uwf_engine::Env;
+use uwf_engine::{Env, catalogue};
 
 use super::file::{File, FileProvider};
-use super::{Endpoint, Flags, ProviderSettings, Settings, SettingsError};
+use super::{ContextWindow, Endpoint, Flags, ProviderSettings, Settings, SettingsError, WindowSource};
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,11 +73,34 @@ impl Settings {
             },
         ];
         if let ProviderSettings::Http(endpoint) = &settings.provider {
+            origins.insert(1, window(settings.window));
             let places = Places { env, file: &file, path: &path, config: &config };
             origins.splice(1..1, places.endpoint(endpoint));
         }
         Ok(origins)
     }
+}
+
+/// The wire, and what says so.
+fn wire(endpoint: &Endpoint) -> Origin {
+    let dialect = endpoint.dialect();
+    let from = match endpoint.wire {
+        Some(_) => "set".to_owned(),
+        None => format!("dialect {}", dialect.name),
+    };
+    Origin { name: "provider.wire", value: dialect.wire.to_string(), from }
+}
+
+/// The model's window, and who says so.
+fn window(window: ContextWindow) -> Origin {
+    let from = match window.from {
+        WindowSource::Set => "set".to_owned(),
+        WindowSource::Catalogue => format!("the catalogue of {}", catalogue::date()),
+        WindowSource::Assumed => {
+            "assumed: set contextWindow, or see what the server says with --online".to_owned()
+        }
+    };
+    Origin { name: "contextWindow", value: window.size.to_string(), from }
 }
 
 /// Where the endpoint may be described.
@@ -89,31 +112,16 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
-    fn endpoint(&self, endpoint: &Endpoint) -> [Origin; 5] {
+    fn endpoint(&self, endpoint: &Endpoint) -> [Origin; 6] {
         let Places { env, file, path, config } = *self;
         let described = if file.provider.is_some() { path } else { config };
         let url = first(&[(env.text("UWF_BASE_URL").is_some(), "UWF_BASE_URL")], described);
-        let key = match &endpoint.api_key {
-            None => "nothing".to_owned(),
-            Some(_) => {
-                let openai = endpoint.base_url.starts_with("https://api.openai.com/");
-                let configured =
-                    file.provider.as_ref().is_some_and(|provider| provider.api_key_env.is_none());
-                first(
-                    &[
-                        (env.text("UWF_API_KEY").is_some(), "UWF_API_KEY"),
-                        (configured && file.provider.as_ref().is_some_and(|p| p.api_key.is_some()), path),
-                        (file.provider.is_some() && !configured, path),
-                        (openai && env.text("OPENAI_API_KEY").is_some(), "OPENAI_API_KEY"),
-                    ],
-                    config,
-                )
-            }
-        };
+        let key = endpoint.key_from.clone().unwrap_or_else(|| "nothing".to_owned());
         let set = if endpoint.api_key.is_some() { "set" } else { "not set" };
         [
             Origin { name: "provider.baseUrl", value: endpoint.base_url.clone(), from: url },
             Origin { name: "provider.apiKey", value: set.to_owned(), from: key },
+            wire(endpoint),
             self.own("provider.idleSeconds", endpoint.idle.as_secs(), |own| own.idle_seconds.is_some()),
             self.own("provider.retry.tries", endpoint.retry.tries.into(), |own| own.retry.tries.is_some()),
             self.own("provider.retry.seconds", endpoint.retry.budget.as_secs(), |own| {
@@ -148,7 +156,9 @@ mod tests {
         };
         let file = file.display().to_string();
         assert_eq!(of("model"), ("other", "UWF_MODEL"));
-        assert_eq!(of("provider.apiKey"), ("set", file.as_str()));
+        assert_eq!(of("provider.apiKey"), ("set", "agents/builtin.yaml (apiKey)"));
+        assert_eq!(of("provider.wire"), ("chat", "dialect generic"));
+        assert!(of("contextWindow").1.starts_with("assumed: set contextWindow"));
         assert_eq!(of("provider.retry.tries"), ("2", file.as_str()));
         assert_eq!(of("provider.idleSeconds"), ("120", "default"));
         assert_eq!(of("sandbox.network"), ("true", file.as_str()));

@@ -50,7 +50,7 @@ pub(super) fn answer(shared: &Shared, head: &Head, body: &Value) -> Result<Answe
     used.output = tokens(&turn.generated()).max(1);
     used.thought = turn.thinking.as_deref().map_or(0, tokens);
     if let Some(window) = mode.window.filter(|_| mode.kind == Kind::Ollama) {
-        used.input = used.input.min(window);
+        used = Usage { input: used.prompt().min(window), cached: 0, written: 0, ..used };
     }
     shared.charge(state, used);
     let reply = issue(state, head, body, (seen.turn, turn, used));

@@ -12,12 +12,14 @@ use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 use hyper::Response as HttpResponse;
 use reqwest::Response;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::complaint;
 use super::transport::{fault_of, silence};
 use crate::provider::fault::Fault;
+use crate::provider::wires::lenient::whole_characters;
 use crate::secrets::Secrets;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -67,7 +69,7 @@ pub(super) async fn events(response: Response, idle: Duration, secrets: &Secrets
 }
 
 /// One more piece of a body that is read whole.
-fn take(body: &mut Vec<u8>, piece: &[u8], limit: usize) -> Result<(), Fault> {
+pub(super) fn take(body: &mut Vec<u8>, piece: &[u8], limit: usize) -> Result<(), Fault> {
     if body.len() + piece.len() > limit {
         return Err(Fault::Oversized { limit });
     }
@@ -100,13 +102,18 @@ impl Kind {
 
 /// A body that came whole, as an event.
 fn whole(body: &[u8], secrets: &Secrets) -> Result<Bytes, Fault> {
-    match serde_json::from_slice::<Value>(body) {
-        Ok(value) => Ok(Bytes::from(format!("data: {value}\n\ndata: [DONE]\n\n"))),
+    let text = String::from_utf8_lossy(body);
+    let text = whole_characters(&text);
+    match serde_json::from_str::<IgnoredAny>(&text) {
+        // As it came: what must go back verbatim may be in it.
+        Ok(_) => {
+            let lines = text.lines().map(|line| format!("data: {line}\n"));
+            Ok(Bytes::from(lines.collect::<String>() + "\ndata: [DONE]\n\n"))
+        }
         Err(error) if error.is_eof() => {
             Err(Fault::Cut { reason: "the reply ends within its JSON".to_owned() })
         }
         Err(_) => {
-            let text = String::from_utf8_lossy(body);
             let start = complaint::excerpt(&secrets.clean(&text));
             Err(Fault::Malformed { reason: format!("expected JSON or an event stream, got {start}") })
         }

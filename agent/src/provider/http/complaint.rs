@@ -2,9 +2,11 @@
 //!
 //! Apart because it reads the bodies that are no completions. The text it gets is free of secrets already.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
-use crate::provider::fault::Complaint;
+use crate::provider::fault::{Complaint, NO_WORDS};
 
 /// How much of a message people get to read, in characters.
 const READABLE: usize = 600;
@@ -51,8 +53,19 @@ pub(in crate::provider) fn of_value(value: &Value) -> Complaint {
         message,
         code: word(error, "code"),
         kind: word(error, "type").or_else(|| word(error, "status")),
+        param: word(error, "param"),
+        request_id: word(value, "request_id").or_else(|| word(error, "request_id")),
+        should_retry: None,
+        retry_delay: retry_delay(error),
         generation: text(error, "failed_generation").map(str::to_owned),
     }
+}
+
+/// How long to wait by `details: [{"retryDelay": "34s"}]` (google.rpc.RetryInfo).
+fn retry_delay(error: &Value) -> Option<Duration> {
+    let details = error.get("details")?.as_array()?;
+    let seconds = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str()?.strip_suffix('s'))?;
+    Duration::try_from_secs_f64(seconds.parse().ok()?).ok()
 }
 
 /// The start of a text as one line of readable length; of a page its title.
@@ -64,7 +77,7 @@ pub(in crate::provider) fn excerpt(text: &str) -> String {
     let line: Vec<&str> = text.split_whitespace().collect();
     let line = line.join(" ");
     if line.is_empty() {
-        return "no explanation".to_owned();
+        return NO_WORDS.to_owned();
     }
     match line.char_indices().nth(READABLE) {
         Some((end, _)) => format!("{}…", &line[..end]),
@@ -133,6 +146,16 @@ mod tests {
             of_body(r#"{"error": {"message": "m", "code": "c", "type": "t", "failed_generation": "g"}}"#);
         assert_eq!((told.code.as_deref(), told.kind.as_deref()), (Some("c"), Some("t")));
         assert_eq!(told.generation.as_deref(), Some("g"));
+    }
+
+    #[test]
+    fn what_helps_a_client_or_its_support_is_read() {
+        let google = r#"[{"error": {"message": "m", "code": 429, "details": [{"@type": "x"}, {"retryDelay": "34.5s"}]}}]"#;
+        assert_eq!(of_body(google).retry_delay, Some(Duration::from_millis(34_500)));
+        let anthropic = r#"{"type": "error", "error": {"type": "t", "message": "m"}, "request_id": "req_1"}"#;
+        assert_eq!(of_body(anthropic).request_id.as_deref(), Some("req_1"));
+        let openai = r#"{"error": {"message": "m", "param": "reasoning.summary"}}"#;
+        assert_eq!(of_body(openai).param.as_deref(), Some("reasoning.summary"));
     }
 
     #[test]

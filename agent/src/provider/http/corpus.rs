@@ -1,11 +1,11 @@
-//! What endpoints send: every file of `testdata/replies` through the real client, from a server on loopback.
+//! What endpoints send: every file of `testdata/replies/<wire>` through the real client, from a server on loopback.
 //!
 //! A file is a head, a blank line and the body of a reply, byte for byte. The head holds `Status:` (200 unless given)
 //! and either `Gives:`, the completion (what is empty is left out; a call is its id, name and arguments; usage is input,
-//! output, cached, reasoning), or `Fails:`, the error's variant and words of its text. Each body is asked for streamed
+//! output, cached, reasoning; `written` and `cost` stand apart; `native` is what goes back verbatim), or `Fails:`, the error's variant and words of its text. Each body is asked for streamed
 //! and not, comes in one piece and byte by byte, and is cut off in every place that might pass for an end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -15,11 +15,13 @@ use std::thread;
 use serde_json::{Map, Value, json};
 
 use super::*;
+use crate::provider::RetryPolicy;
 use crate::provider::message::{Kind, Message, Sampling, Speaker, ToolCall, ToolChoice, ToolDeclaration};
 
 /// One file.
 struct Fixture {
     name: String,
+    wire: Wire,
     status: u16,
     expected: Expected,
     body: Vec<u8>,
@@ -45,8 +47,9 @@ impl Fixture {
             }
         };
         let name = path.strip_prefix(replies()).unwrap().display().to_string();
+        let wire = name.split('/').next().unwrap().parse().unwrap();
         let status = field("Status").map_or(200, |status| status.parse().unwrap());
-        Fixture { name, status, expected, body: bytes[end + 2..].to_vec() }
+        Fixture { name, wire, status, expected, body: bytes[end + 2..].to_vec() }
     }
 
     /// Where a cut might pass for an end: behind every line, and in the middle of every line.
@@ -67,9 +70,9 @@ fn replies() -> PathBuf {
 }
 
 fn fixtures() -> Vec<Fixture> {
-    let list = |dir: &Path| std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let rows: Vec<PathBuf> = list(&replies());
-    let mut files: Vec<PathBuf> = rows.iter().flat_map(|row| -> Vec<PathBuf> { list(row) }).collect();
+    let list = |dir: PathBuf| std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let rows = list(replies()).flat_map(list);
+    let mut files: Vec<PathBuf> = rows.flat_map(list).collect();
     files.sort();
     files.iter().map(|file| Fixture::read(file)).collect()
 }
@@ -150,24 +153,27 @@ fn close(stream: &mut TcpStream) {
 /// The server, and two clients of it.
 struct Bench {
     server: Server,
-    clients: [HttpProvider; 2],
+    clients: BTreeMap<(Wire, bool), HttpProvider>,
     runtime: tokio::runtime::Runtime,
 }
 
 impl Bench {
     fn new() -> Bench {
         let server = Server::new();
-        let clients = [true, false].map(|stream| {
+        let client = |wire, stream| {
             let retry = RetryPolicy { tries: 1, ..RetryPolicy::default() };
-            let url = format!("http://{}/v1", server.address);
-            HttpProvider::new(HttpConfig { stream, retry, ..HttpConfig::new(url) }).unwrap()
-        });
+            let config = HttpConfig::new(format!("http://{}/v1", server.address), "m");
+            HttpProvider::new(HttpConfig { wire: Some(wire), stream, retry, ..config }).unwrap()
+        };
+        let wires = [Wire::Chat, Wire::Responses, Wire::Messages];
+        let kinds = wires.into_iter().flat_map(|wire| [(wire, true), (wire, false)]);
+        let clients = kinds.map(|(wire, stream)| ((wire, stream), client(wire, stream))).collect();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Bench { server, clients, runtime }
     }
 
     /// What comes of the reply, asked for as a stream or not.
-    fn ask(&mut self, reply: Sent, stream: bool) -> Result<Completion, ProviderError> {
+    fn ask(&mut self, reply: Sent, kind: (Wire, bool)) -> Result<Completion, ProviderError> {
         *self.server.reply.lock().unwrap() = Some(reply);
         let (messages, tools) = (conversation(), tools());
         let sampling = Sampling::default();
@@ -178,7 +184,7 @@ impl Bench {
             model: "m",
             sampling: &sampling,
         };
-        let client = &mut self.clients[usize::from(!stream)];
+        let client = self.clients.get_mut(&kind).unwrap();
         self.runtime.block_on(client.complete(request, &mut |_: Progress<'_>| {}))
     }
 }
@@ -216,6 +222,11 @@ fn shape(completion: &Completion) -> Value {
         json!([usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.reasoning_tokens])
     };
     put("usage", completion.usage.as_ref().map_or(Value::Null, usage));
+    let told = completion.usage.unwrap_or_default();
+    put("written", Some(told.written_tokens).filter(|written| *written > 0).map_or(Value::Null, Value::from));
+    put("cost", json!(told.cost_usd));
+    let native = completion.native.as_ref().map(|native| serde_json::from_str(&native.value).unwrap());
+    put("native", native.unwrap_or_default());
     Value::Object(shape)
 }
 
@@ -233,12 +244,15 @@ fn is_as(result: &Result<Completion, ProviderError>, expected: &Expected) -> boo
 fn every_reply_gives_its_completion_or_its_error_however_it_comes() {
     let mut bench = Bench::new();
     let fixtures = fixtures();
-    assert!(fixtures.len() >= 250, "the corpus is not there: {}", fixtures.len());
+    for (wire, least) in [(Wire::Chat, 270), (Wire::Responses, 60), (Wire::Messages, 60)] {
+        let there = fixtures.iter().filter(|fixture| fixture.wire == wire).count();
+        assert!(there >= least, "the corpus of {wire} is not there: {there}");
+    }
     for fixture in &fixtures {
         for stream in [true, false] {
             let results = [Framing::OneChunk, Framing::Bytes, Framing::Unframed].map(|framing| {
                 let Fixture { status, body, .. } = fixture;
-                bench.ask(Sent { status: *status, body: body.clone(), framing }, stream)
+                bench.ask(Sent { status: *status, body: body.clone(), framing }, (fixture.wire, stream))
             });
             for result in &results {
                 assert!(is_as(result, &fixture.expected), "{}: {result:?}", fixture.name);
@@ -261,11 +275,13 @@ fn without_usage(expected: &Expected) -> Expected {
 fn what_is_cut_off_is_never_half_a_completion() {
     let mut bench = Bench::new();
     for fixture in fixtures().into_iter().filter(|fixture| fixture.status == 200) {
-        let has_end = |body: &[u8]| String::from_utf8_lossy(body).contains("[DONE]");
+        let ends = ["[DONE]", "message_stop", "response.completed", "response.incomplete"];
+        let has_end = |body: &[u8]| ends.iter().any(|end| String::from_utf8_lossy(body).contains(end));
         for cut in fixture.cuts() {
             let body = fixture.body[..cut].to_vec();
             for framing in [Framing::Broken, Framing::Unframed] {
-                let result = bench.ask(Sent { status: 200, body: body.clone(), framing }, true);
+                let result =
+                    bench.ask(Sent { status: 200, body: body.clone(), framing }, (fixture.wire, true));
                 let whole =
                     is_as(&result, &fixture.expected) || is_as(&result, &without_usage(&fixture.expected));
                 let told = format!("{} cut at {cut}, {framing:?}: {result:?}", fixture.name);

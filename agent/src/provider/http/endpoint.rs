@@ -9,13 +9,22 @@ use async_openai::config::Config;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
 
 use super::HttpConfig;
 use crate::provider::ProviderError;
-use crate::secrets::{Secrets, sounds_secret};
+use crate::provider::dialect::{Dialect, KeyHeader};
+use crate::provider::wires::Wire;
+use crate::secrets::{Secrets, secret_texts, sounds_secret};
 
 /// The header that tells a scripted server which role asks; for loopback addresses only.
 pub(crate) const ROLE_HEADER: &str = "x-uwf-role";
+
+/// The version of Messages that is spoken.
+const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
+
+/// The header that names features of Messages which are not yet everybody's, as a list.
+const BETA: &str = "anthropic-beta";
 
 /// Headers that belong to the client.
 const OWN_HEADERS: &[&str] = &["content-type", "content-length", "host", "transfer-encoding"];
@@ -27,10 +36,15 @@ pub(super) struct Endpoint {
     base: String,
     query: Vec<(String, String)>,
     headers: HeaderMap,
+    keys: Option<[HeaderValue; 2]>,
     /// What [`Config`] wants to see; the key itself is a header already.
     no_key: SecretString,
-    /// The URL of completions for people: without user, password and query.
-    pub(super) shown: String,
+    /// The path below the base that the library's one request goes to; see [`Endpoint::for_request`].
+    path: String,
+    /// Host, and port unless it is the scheme's own.
+    pub(super) host: String,
+    /// The base for people: without user, password and query.
+    shown: String,
     pub(super) is_loopback: bool,
     pub(super) is_tls: bool,
     pub(super) secrets: Secrets,
@@ -47,26 +61,106 @@ impl Endpoint {
         secrets.add(url.password().unwrap_or_default());
         query.iter().filter(|(name, _)| sounds_secret(name)).for_each(|(_, value)| secrets.add(value));
         let mut headers = extra_headers(config, &mut secrets)?;
-        if let Some(key) = bearer(config, &mut secrets)? {
-            headers.entry(AUTHORIZATION).or_insert(key);
-        }
+        let added = Value::Object(config.request_body.clone());
+        secret_texts(&added).into_iter().for_each(|text| secrets.add(text));
+        let keys = keys(config, &mut secrets)?;
         if let Ok(role) = HeaderValue::from_bytes(config.role.as_bytes())
             && is_loopback
         {
             headers.insert(ROLE_HEADER, role);
         }
         let base = url.as_str().trim_end_matches('/').to_owned();
+        let (host, port) = (url.host_str().unwrap_or_default().to_owned(), url.port());
         Ok(Endpoint {
+            path: Wire::Chat.path().to_owned(),
+            host: port.map_or(host.clone(), |port| format!("{host}:{port}")),
             shown: shown(url),
             base,
             query,
             headers,
+            keys,
             no_key: SecretString::default(),
             is_loopback,
             is_tls: config.base_url.trim_start().starts_with("https"),
             secrets,
         })
     }
+
+    /// The endpoint as one request sees it: the path of its wire, and headers of its own. The library is asked for a chat
+    /// completion whatever the wire: it sends the body that it is given, and where to is decided here.
+    pub(super) fn for_request(&self, dialect: &Dialect, own: &[(String, String)]) -> Endpoint {
+        let wire = dialect.wire;
+        let mut endpoint = Endpoint { path: self.path_of(wire), ..self.clone() };
+        endpoint.add_key(dialect.key);
+        let version = (wire == Wire::Messages).then_some(VERSION);
+        let own = own.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in version.into_iter().chain(own) {
+            // What is set by the user stays; of a list of features it is one more.
+            let set = endpoint.headers.get(name).and_then(|set| set.to_str().ok());
+            let value = match set.filter(|_| name == BETA) {
+                Some(set) => format!("{set},{value}"),
+                None => value.to_owned(),
+            };
+            if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value))
+                && (name == BETA || !endpoint.headers.contains_key(&name))
+            {
+                endpoint.headers.insert(name, value);
+            }
+        }
+        endpoint
+    }
+
+    /// Adds the key in the header, or headers, that the endpoint reads, unless the user's own headers hold one.
+    fn add_key(&mut self, key: KeyHeader) {
+        let [authorization, x_api_key, api_key] = [AUTHORIZATION.as_str(), "x-api-key", "api-key"];
+        let Some([bearer, plain]) = self.keys.clone() else { return };
+        if [authorization, x_api_key, api_key].iter().any(|name| self.headers.contains_key(*name)) {
+            return;
+        }
+        if matches!(key, KeyHeader::Bearer | KeyHeader::Both) {
+            self.headers.insert(AUTHORIZATION, bearer);
+        }
+        if matches!(key, KeyHeader::XApiKey | KeyHeader::Both) {
+            self.headers.insert(x_api_key, plain.clone());
+        }
+        if key == KeyHeader::ApiKey {
+            self.headers.insert(api_key, plain);
+        }
+    }
+
+    /// Below the base; that of Messages may be given with or without its version.
+    fn path_of(&self, wire: Wire) -> String {
+        let is_versioned = self.base.rsplit('/').next().is_some_and(|last| {
+            last.strip_prefix('v').is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
+        });
+        match wire {
+            Wire::Messages if !is_versioned => format!("/v1{}", wire.path()),
+            _ => wire.path().to_owned(),
+        }
+    }
+
+    /// The URL of completions for people: without user, password and query.
+    pub(super) fn shown(&self, wire: Wire) -> String {
+        format!("{}{}", self.shown, self.path_of(wire))
+    }
+
+    /// Where it lists its models, for requests and for people.
+    pub(super) fn models(&self, wire: Wire) -> [String; 2] {
+        let path = self.path_of(wire).replace(wire.path(), "/models");
+        [format!("{}{path}", self.base), format!("{}{path}", self.shown)]
+    }
+
+    /// The base without its path: the server itself.
+    pub(super) fn server(&self) -> String {
+        Url::parse(&self.base).map_or_else(|_| self.base.clone(), |url| url.origin().ascii_serialization())
+    }
+}
+
+/// Where a base URL leads: host, with its port unless it is the scheme's own, and path.
+pub(crate) fn place(base_url: &str) -> Option<(String, String)> {
+    let url = self::base_url(base_url).ok()?;
+    let host = url.host_str()?.to_owned();
+    Some((url.port().map_or(host.clone(), |port| format!("{host}:{port}")), url.path().to_owned()))
 }
 
 impl Config for Endpoint {
@@ -74,8 +168,8 @@ impl Config for Endpoint {
         self.headers.clone()
     }
 
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base)
+    fn url(&self, _: &str) -> String {
+        format!("{}{}", self.base, self.path)
     }
 
     fn query(&self) -> Vec<(&str, &str)> {
@@ -100,7 +194,8 @@ fn base_url(text: &str) -> Result<Url, ProviderError> {
         return Err(bad(format!("expected http:// or https://, got {}:", url.scheme())));
     }
     let path = url.path().trim_end_matches('/');
-    let path = path.strip_suffix("/chat/completions").unwrap_or(path).to_owned();
+    let wires = ["/chat/completions", "/responses", "/messages"];
+    let path = wires.iter().find_map(|wire| path.strip_suffix(wire)).unwrap_or(path).to_owned();
     url.set_path(&path);
     url.set_fragment(None);
     Ok(url)
@@ -110,7 +205,7 @@ fn shown(mut url: Url) -> String {
     // Both fail for URLs without a host only, and http URLs have one.
     let _ = url.set_username("");
     let _ = url.set_password(None);
-    format!("{}/chat/completions", url.as_str().trim_end_matches('/'))
+    url.as_str().trim_end_matches('/').to_owned()
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -119,20 +214,23 @@ fn is_loopback(url: &Url) -> bool {
     address || host == "localhost" || host.ends_with(".localhost")
 }
 
-fn bearer(config: &HttpConfig, secrets: &mut Secrets) -> Result<Option<HeaderValue>, ProviderError> {
-    let Some(key) = &config.api_key else { return Ok(None) };
-    let key = key.expose_secret().trim();
-    if key.is_empty() {
+/// The key as the two kinds of headers hold it: as a bearer token, and as it is.
+fn keys(config: &HttpConfig, secrets: &mut Secrets) -> Result<Option<[HeaderValue; 2]>, ProviderError> {
+    let Some(text) = config.api_key.as_ref().map(|key| key.expose_secret().trim()) else { return Ok(None) };
+    if text.is_empty() {
         return Ok(None);
     }
-    secrets.add(key);
-    let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| {
-        ProviderError::Setup(
-            "the API key cannot be sent: it has characters that no HTTP header may have".into(),
-        )
-    })?;
-    value.set_sensitive(true);
-    Ok(Some(value))
+    secrets.add(text);
+    let header = |text: &str| {
+        let mut value = HeaderValue::from_str(text).map_err(|_| {
+            ProviderError::Setup(
+                "the API key cannot be sent: it has characters that no HTTP header may have".into(),
+            )
+        })?;
+        value.set_sensitive(true);
+        Ok(value)
+    };
+    Ok(Some([header(&format!("Bearer {text}"))?, header(text)?]))
 }
 
 fn extra_headers(config: &HttpConfig, secrets: &mut Secrets) -> Result<HeaderMap, ProviderError> {
@@ -161,7 +259,7 @@ mod tests {
     use super::*;
 
     fn config(base_url: &str) -> HttpConfig {
-        HttpConfig::new(base_url)
+        HttpConfig::new(base_url, "m")
     }
 
     fn endpoint(base_url: &str) -> Endpoint {
@@ -186,9 +284,58 @@ mod tests {
     fn a_query_is_kept_and_never_shown() {
         let endpoint = endpoint("https://me:hunter22@h/v1?api-version=7&key=abcdefgh");
         assert_eq!(endpoint.query(), [("api-version", "7"), ("key", "abcdefgh")]);
-        assert_eq!(endpoint.shown, "https://h/v1/chat/completions");
+        assert_eq!(endpoint.shown(Wire::Chat), "https://h/v1/chat/completions");
         assert_eq!(endpoint.secrets.clean("hunter22, abcdefgh and 7"), "***, *** and 7");
         assert!(endpoint.is_tls);
+    }
+
+    #[test]
+    fn a_request_goes_to_the_path_of_its_wire_with_headers_of_its_own() {
+        for (base, wire, url) in [
+            ("https://h/v1", Wire::Chat, "https://h/v1/chat/completions"),
+            ("https://h/openai/v1/", Wire::Responses, "https://h/openai/v1/responses"),
+            ("https://h/v1", Wire::Messages, "https://h/v1/messages"),
+            ("https://h/anthropic", Wire::Messages, "https://h/anthropic/v1/messages"),
+            ("https://h/v1/messages", Wire::Messages, "https://h/v1/messages"),
+            ("https://h/api/paas/v4", Wire::Chat, "https://h/api/paas/v4/chat/completions"),
+        ] {
+            assert_eq!(
+                endpoint(base).for_request(&Dialect::named("generic").unwrap().on(wire), &[]).url(""),
+                url
+            );
+            assert_eq!(endpoint(base).shown(wire), url);
+        }
+        assert_eq!(
+            endpoint("https://h/anthropic").models(Wire::Messages)[0],
+            "https://h/anthropic/v1/models"
+        );
+        assert_eq!(endpoint("https://h:8/a/v1").server(), "https://h:8");
+        let mut config = config("https://h/v1");
+        config.headers =
+            [("anthropic-beta", "mine"), ("x-a", "mine")].map(|(n, v)| (n.into(), v.into())).into();
+        let endpoint = Endpoint::new(&config).unwrap();
+        let own =
+            [("anthropic-beta", "ours"), ("x-a", "ours"), ("x-b", "ours")].map(|(n, v)| (n.into(), v.into()));
+        let headers = endpoint.for_request(&Dialect::named("messages").unwrap(), &own).headers();
+        assert_eq!(
+            (&headers["anthropic-beta"], &headers["x-a"], &headers["x-b"]),
+            (&"mine,ours".parse().unwrap(), &"mine".parse().unwrap(), &"ours".parse().unwrap())
+        );
+        assert_eq!(headers["anthropic-version"], "2023-06-01");
+    }
+
+    #[test]
+    fn each_host_has_its_header_for_the_key() {
+        let sent = |key: KeyHeader| {
+            let config = HttpConfig { api_key: Some("secret-key".into()), ..config("https://h/v1") };
+            let dialect = Dialect { key, ..Dialect::named("generic").unwrap() };
+            let headers = Endpoint::new(&config).unwrap().for_request(&dialect, &[]).headers();
+            ["authorization", "x-api-key", "api-key"].map(|name| headers.contains_key(name))
+        };
+        assert_eq!(sent(KeyHeader::Bearer), [true, false, false]);
+        assert_eq!(sent(KeyHeader::XApiKey), [false, true, false]);
+        assert_eq!(sent(KeyHeader::ApiKey), [false, false, true]);
+        assert_eq!(sent(KeyHeader::Both), [true, true, false]);
     }
 
     #[test]
@@ -217,16 +364,20 @@ mod tests {
 
     #[test]
     fn a_key_is_trimmed_and_one_that_is_no_header_is_never_shown() {
+        let sent = |config: &HttpConfig| {
+            let generic = Dialect::named("generic").unwrap();
+            Endpoint::new(config).unwrap().for_request(&generic, &[]).headers()
+        };
         let mut config = config("http://h/v1");
         config.api_key = Some(" sk-123\n".into());
-        let headers = Endpoint::new(&config).unwrap().headers();
+        let headers = sent(&config);
         assert_eq!(headers[AUTHORIZATION], "Bearer sk-123");
         assert!(!format!("{headers:?}").contains("sk-123"), "sensitive headers are not printed");
         config.api_key = Some("sk-\u{1}secret".into());
         let error = refused(&config);
         assert!(error.contains("the API key cannot be sent") && !error.contains("secret"), "{error}");
         config.api_key = Some("  ".into());
-        assert!(!Endpoint::new(&config).unwrap().headers().contains_key(AUTHORIZATION));
+        assert!(!sent(&config).contains_key(AUTHORIZATION));
     }
 
     #[test]

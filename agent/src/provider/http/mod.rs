@@ -5,105 +5,61 @@
 //! everything people read. The client library builds requests and reads events; its retries are replaced by ours.
 
 mod body;
+mod body_reader;
 pub(crate) mod complaint;
+mod config;
 mod endpoint;
 mod probe;
 mod stream;
 mod transport;
 
-use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::time::Duration;
+use std::pin::Pin;
 
 use async_openai::Client;
-use async_openai::error::OpenAIError;
-use async_openai::middleware::HttpRequestFactory;
-use bytes::Bytes;
-use secrecy::SecretString;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
-pub(crate) use endpoint::ROLE_HEADER;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use body_reader::BodyReader;
+pub(crate) use body_reader::read_body;
+pub(crate) use config::{EchoReasoning, HttpConfig, IDLE};
+pub(crate) use endpoint::{ROLE_HEADER, place};
+pub(crate) use probe::Served;
 
 use self::endpoint::Endpoint;
 use self::transport::Exchange;
+use super::dialect::Dialect;
 use super::fault::Fault;
-use super::message::{Completion, Request};
-use super::retry::{Attempts, RetryPolicy};
+use super::lessons::{Learnt, Lesson, Refused};
+use super::message::{Completion, Origin, Request, make_ids_unique};
+use super::model_facts::ModelFacts;
+use super::retry::Attempts;
 use super::wires::chat::generation;
-use super::wires::chat::write::{Body, Dialect, Echo, ReasoningField, Written};
+use super::wires::fields::Fields;
+use super::wires::written::Written;
+use super::wires::{Assembly, Ending, Target, Wire};
 use super::{Completing, Progress, Provider, ProviderError};
-
-/// The longest silence, unless it is set otherwise.
-pub(crate) const IDLE: Duration = Duration::from_secs(120);
 
 /// A reply that does not stream is silent until it is whole: its patience is that many times longer.
 const WHOLE: u32 = 5;
 
-/// How to reach an endpoint, and how to talk to it.
-#[derive(Clone, Debug)]
-pub(crate) struct HttpConfig {
-    /// Usually ends in `/v1`; a `/` at its end and the path of completions are trimmed, a query is kept.
-    pub base_url: String,
-    /// Sent as a bearer token, to the host of the base URL only.
-    pub api_key: Option<SecretString>,
-    /// Further headers of every request; an `authorization` here replaces the key.
-    pub headers: BTreeMap<String, String>,
-    /// Whether to ask for a stream.
-    pub stream: bool,
-    /// The longest silence of a stream; a reply that does not stream has five times as long.
-    pub idle: Duration,
-    /// The role that runs, told to loopback addresses only.
-    pub role: String,
-    /// Which of the model's reasoning is sent back to it.
-    pub echo_reasoning: EchoReasoning,
-    /// How failures are tried again.
-    pub retry: RetryPolicy,
-}
+/// No endpoint teaches more than this: one that goes on refusing is given up.
+const MAX_LESSONS: usize = 16;
 
-impl HttpConfig {
-    /// The defaults: streaming, 120 s of silence, no key.
-    pub(crate) fn new(base_url: impl Into<String>) -> HttpConfig {
-        HttpConfig {
-            base_url: base_url.into(),
-            api_key: None,
-            headers: BTreeMap::new(),
-            stream: true,
-            idle: IDLE,
-            role: String::new(),
-            echo_reasoning: EchoReasoning::Auto,
-            retry: RetryPolicy::default(),
-        }
-    }
-}
-
-/// Which of the model's reasoning is sent back to it. Endpoints differ: most ignore it, some refuse it, some refuse
-/// a conversation without it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum EchoReasoning {
-    /// None, until the endpoint refuses a request for the lack of it.
-    #[default]
-    Auto,
-    /// None.
-    Never,
-    /// That of turns with tool calls.
-    WithToolCalls,
-    /// All.
-    Always,
-}
-
-/// A provider that speaks to an OpenAI-compatible endpoint.
+/// A provider that speaks to an endpoint over HTTP.
 pub(crate) struct HttpProvider {
+    config: HttpConfig,
     endpoint: Endpoint,
     http: reqwest::Client,
-    idle: Duration,
-    retry: RetryPolicy,
     dialect: Dialect,
-    /// What was sent last.
+    model: ModelFacts,
+    origin: Origin,
+    lessons: Vec<Lesson>,
+    /// The messages that were sent last.
     written: Written,
-    /// Whether the echo of reasoning may still be learnt from a refusal.
-    learns_echo: bool,
+    /// The fields that were sent last.
+    sent: Fields,
+    /// Whether people were told that a temperature is left out.
+    told_temperature: bool,
 }
 
 impl HttpProvider {
@@ -112,23 +68,37 @@ impl HttpProvider {
     /// # Errors
     /// [`ProviderError::Setup`] for a base URL, key or header that cannot be used.
     pub(crate) fn new(config: HttpConfig) -> Result<HttpProvider, ProviderError> {
+        let dialect = config.dialect();
         let endpoint = Endpoint::new(&config)?;
         let http = transport::client(&endpoint)?;
-        let echo = match config.echo_reasoning {
-            EchoReasoning::Auto | EchoReasoning::Never => Echo::Never,
-            EchoReasoning::WithToolCalls => Echo::WithToolCalls,
-            EchoReasoning::Always => Echo::Always,
-        };
-        let reasoning_field = ReasoningField::default();
-        Ok(HttpProvider {
+        let origin = Origin { wire: dialect.wire, host: endpoint.host.clone(), model: config.model.clone() };
+        let mut model = ModelFacts::of(&endpoint.host, &config.model);
+        model.window = config.window.or(model.window);
+        let is_known = |learnt: &&Learnt| learnt.host == origin.host && learnt.model == origin.model;
+        let known = config.learnt.iter().find(is_known).map(Learnt::lessons);
+        let mut provider = HttpProvider {
+            config,
             endpoint,
             http,
-            idle: config.idle,
-            retry: config.retry,
-            dialect: Dialect { stream: config.stream, stream_usage: true, echo, reasoning_field },
+            dialect,
+            model,
+            origin,
+            lessons: Vec::new(),
             written: Written::default(),
-            learns_echo: config.echo_reasoning == EchoReasoning::Auto,
-        })
+            sent: Fields::default(),
+            told_temperature: false,
+        };
+        for lesson in known.into_iter().flatten() {
+            if provider.may_learn(&lesson) {
+                provider.apply(lesson);
+            }
+        }
+        Ok(provider)
+    }
+
+    /// The wire that is spoken.
+    pub(crate) fn wire(&self) -> Wire {
+        self.dialect.wire
     }
 
     async fn run(
@@ -136,11 +106,15 @@ impl HttpProvider {
         request: &Request<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Completion, ProviderError> {
-        let (retry, url) = (self.retry.clone(), self.endpoint.shown.clone());
-        let mut attempts = Attempts::new(&retry, &url);
+        let retry = self.config.retry.clone();
+        let mut attempts = Attempts::new(&retry);
         let mut whole = false;
+        if self.leaves_temperature_out(request) {
+            let change = "`temperature` is left out from here on";
+            progress(Progress::Learnt { change, reason: "the model takes no temperature" });
+        }
         loop {
-            let stream = self.dialect.stream && !whole;
+            let stream = self.config.stream && !whole && !self.lessons.contains(&Lesson::Whole);
             let fault = match self.attempt(request, stream, progress).await {
                 Ok(completion) => return Ok(completion),
                 Err(fault) => fault,
@@ -153,10 +127,22 @@ impl HttpProvider {
             if fault == Fault::Empty && !whole {
                 // Some endpoints can say only in one piece what they have to say.
                 whole = true;
-            } else if !self.learn(&fault) {
-                attempts.failed(fault, progress).await?;
+            } else if let Some(lesson) = self.lesson(&fault, stream) {
+                progress(Progress::Learnt { change: &lesson.meaning(), reason: &fault.to_string() });
+                self.apply(lesson);
+            } else {
+                let url = self.endpoint.shown(self.dialect.wire);
+                let failed = attempts.failed(fault, &url, progress).await;
+                failed.map_err(|error| error.with_key(self.config.key_from.as_deref()))?;
             }
         }
+    }
+
+    /// Whether a temperature that was asked for is not sent; people are told once.
+    fn leaves_temperature_out(&mut self, request: &Request<'_>) -> bool {
+        let left_out =
+            request.sampling.temperature.is_some() && !self.model.takes_temperature(request.sampling);
+        left_out && !std::mem::replace(&mut self.told_temperature, true)
     }
 
     async fn attempt(
@@ -165,34 +151,69 @@ impl HttpProvider {
         stream: bool,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Completion, Fault> {
-        let patience = if stream { self.idle } else { self.idle.saturating_mul(WHOLE) };
-        let secrets = self.endpoint.secrets.clone();
-        let exchange = Exchange { client: self.http.clone(), secrets, patience };
-        let dialect = Dialect { stream, ..self.dialect };
-        let client = Client::build(self.http.clone(), self.endpoint.clone()).with_http_service(exchange);
-        let (completion, field) = ask(&client, request, (dialect, &mut self.written), progress).await?;
-        self.dialect.reasoning_field = field.unwrap_or(self.dialect.reasoning_field);
-        Ok(completion)
+        let wire = self.dialect.wire;
+        let target = Target {
+            origin: &self.origin,
+            dialect: &self.dialect,
+            model: &self.model,
+            cache_key: &self.config.cache_key,
+            stream,
+        };
+        let mut outgoing = wire.write(request, &target, &mut self.written);
+        for lesson in &self.lessons {
+            if let Lesson::Omit(field) = lesson {
+                outgoing.fields.omit(field);
+            }
+        }
+        outgoing.fields.merge(&self.config.request_body);
+        self.sent = outgoing.fields;
+        let patience = if stream { self.config.idle } else { self.config.idle.saturating_mul(WHOLE) };
+        let endpoint = self.endpoint.for_request(&self.dialect, &outgoing.headers);
+        let exchange = Exchange::new(self.http.clone(), endpoint.secrets.clone(), patience);
+        let client = Client::build(self.http.clone(), endpoint).with_http_service(exchange.clone());
+        let ending = Ending { said: request.messages, origin: &self.origin, secrets: &self.endpoint.secrets };
+        let answer = ask(&client, &self.sent, (wire.assembly(), &ending), progress).await;
+        let named = |fault: Fault| match self.dialect.overflows_silently {
+            true => fault.with_overflow_named(),
+            false => fault,
+        };
+        answer.map_err(|fault| named(fault).with_request_id(exchange.request_id()))
     }
 
-    /// Whether the fault is a refusal of something we can leave out or add; each is learnt once.
-    fn learn(&mut self, fault: &Fault) -> bool {
-        let Fault::Status { status: 400 | 422, complaint, .. } = fault else { return false };
-        if self.dialect.stream_usage && complaint.message.contains("stream_options") {
-            self.dialect.stream_usage = false;
-            return true;
-        }
-        if self.dialect.stream && complaint.is_about_streaming() {
-            self.dialect.stream = false;
-            return true;
-        }
-        let about_reasoning = ["reasoning_content", "`reasoning`", "thinking_blocks"];
-        if self.learns_echo && about_reasoning.iter().any(|word| complaint.message.contains(word)) {
-            self.learns_echo = false;
-            self.dialect.echo = Echo::WithToolCalls;
-            return true;
-        }
-        false
+    /// What the fault teaches, unless that was learnt before.
+    fn lesson(&self, fault: &Fault, streamed: bool) -> Option<Lesson> {
+        let refused = Refused {
+            wire: self.dialect.wire,
+            wire_is_set: self.config.wire.is_some(),
+            dialect: &self.dialect,
+            model: &self.model,
+            streamed,
+            fields: &self.sent,
+        };
+        refused.lesson(fault).filter(|lesson| !self.lessons.contains(lesson) && self.may_learn(lesson))
+    }
+
+    /// Whether no setting says otherwise, and there is an end to learning.
+    fn may_learn(&self, lesson: &Lesson) -> bool {
+        let HttpConfig { wire, dialect, echo_reasoning, request_body, .. } = &self.config;
+        let is_free = match lesson {
+            Lesson::Wire(_) => wire.is_none(),
+            Lesson::Echo(_) | Lesson::Blank | Lesson::NoEcho => {
+                *echo_reasoning == EchoReasoning::Auto && dialect.echo.is_none()
+            }
+            Lesson::NoMarks => dialect.cache.is_none(),
+            // What the user adds is merged behind what is left out.
+            Lesson::Omit(path) => !request_body.contains_key(path.split('.').next().unwrap_or_default()),
+            _ => true,
+        };
+        is_free && self.lessons.len() < MAX_LESSONS
+    }
+
+    fn apply(&mut self, lesson: Lesson) {
+        lesson.apply(&mut self.dialect, &mut self.model);
+        self.origin.wire = self.dialect.wire;
+        self.written = Written::default();
+        self.lessons.push(lesson);
     }
 }
 
@@ -204,73 +225,49 @@ impl Provider for HttpProvider {
     ) -> Completing<'a> {
         Box::pin(async move { self.run(&request, progress).await })
     }
+
+    fn window<'a>(&'a mut self) -> Pin<Box<dyn Future<Output = Option<u64>> + 'a>> {
+        Box::pin(async move {
+            let window = self.served_window().await;
+            self.model.window = self.config.window.or(window).or(self.model.window);
+            window
+        })
+    }
+
+    fn learnt(&self) -> Option<Learnt> {
+        (!self.lessons.is_empty()).then(|| Learnt {
+            host: self.origin.host.clone(),
+            model: self.origin.model.clone(),
+            lessons: self.lessons.iter().map(ToString::to_string).collect(),
+        })
+    }
 }
 
-/// One request through the client library, and the field its reasoning came in.
+/// One request through the client library.
 async fn ask(
     client: &Client<Endpoint>,
-    request: &Request<'_>,
-    (dialect, written): (Dialect, &mut Written),
-    progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<(Completion, Option<ReasoningField>), Fault> {
-    let body = Body::new(request, dialect, written.of(request.messages, dialect));
-    let events = client.chat().create_stream_byot::<_, Box<RawValue>>(body).await.map_err(stream::refused)?;
-    let secrets = &client.config().secrets;
-    let assembly = stream::read(events, secrets, progress).await?;
-    let field = assembly.reasoning_field;
-    Ok((assembly.finish(request.messages, secrets)?, field))
-}
-
-/// The completion that a body holds, as if an endpoint had sent it in these pieces with a good status.
-pub(crate) async fn read_body(
-    pieces: Vec<Bytes>,
-    request: &Request<'_>,
+    body: &Fields,
+    (assembly, ending): (Box<dyn Assembly>, &Ending<'_>),
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Completion, Fault> {
-    let reader = BodyReader::new().map_err(|error| Fault::Setup { reason: error.to_string() })?;
-    reader.read(pieces, request, progress).await
+    let events = client.chat().create_stream_byot::<_, Box<RawValue>>(body).await.map_err(stream::refused)?;
+    let completion = stream::read(events, assembly, ending.secrets, progress).await?.finish(ending)?;
+    Ok(without_secrets(completion, ending))
 }
 
-/// A client without a network: bodies go in where replies would come from.
-pub(crate) struct BodyReader {
-    endpoint: Endpoint,
-    http: reqwest::Client,
-}
-
-impl BodyReader {
-    /// Fails only where no HTTP client can be made.
-    pub(crate) fn new() -> Result<BodyReader, ProviderError> {
-        let endpoint = Endpoint::new(&HttpConfig::new("http://localhost"))?;
-        let http = transport::client(&endpoint)?;
-        Ok(BodyReader { endpoint, http })
+/// The completion without secrets in what names a call; ids stay unique. (Texts and arguments are free of them already.)
+fn without_secrets(mut completion: Completion, ending: &Ending<'_>) -> Completion {
+    let holds_any = |text: &String| ending.secrets.clean(text) != *text;
+    if completion.tool_calls.iter().any(|call| holds_any(&call.id) || holds_any(&call.name)) {
+        for call in &mut completion.tool_calls {
+            call.id = ending.clean(std::mem::take(&mut call.id));
+            call.name = ending.clean(std::mem::take(&mut call.name));
+        }
+        make_ids_unique(&mut completion.tool_calls, ending.said);
+        completion.native = None;
     }
-
-    /// See [`read_body`].
-    pub(crate) async fn read(
-        &self,
-        pieces: Vec<Bytes>,
-        request: &Request<'_>,
-        progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Completion, Fault> {
-        let secrets = self.endpoint.secrets.clone();
-        let service = tower::service_fn(move |_: HttpRequestFactory| {
-            let pieces = pieces.clone().into_iter().map(Ok::<_, Infallible>);
-            let body = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
-            let (response, secrets) = (hyper::Response::new(body).into(), secrets.clone());
-            async move {
-                let events = body::events(response, Duration::MAX, &secrets).await;
-                events.map_err(|fault| OpenAIError::Boxed(Box::new(fault)))
-            }
-        });
-        let client = Client::build(self.http.clone(), self.endpoint.clone()).with_http_service(service);
-        let dialect = Dialect {
-            stream: true,
-            stream_usage: true,
-            echo: Echo::Never,
-            reasoning_field: ReasoningField::default(),
-        };
-        Ok(ask(&client, request, (dialect, &mut Written::default()), progress).await?.0)
-    }
+    completion.finish_reason = completion.finish_reason.map(|reason| ending.clean(reason));
+    completion
 }
 
 #[cfg(test)]

@@ -2,18 +2,25 @@
 //!
 //! Apart because here the end is judged: what is cut off is never taken for an answer.
 
+use std::time::Duration;
+
 use async_openai::error::OpenAIError;
 use async_openai::types::stream::StreamResponse;
 use futures_util::StreamExt;
 use serde_json::value::RawValue;
+use tokio::time::{Instant, timeout_at};
 
 use super::body::BodyEnd;
 use super::complaint;
 use super::transport::fault_of;
 use crate::provider::Progress;
 use crate::provider::fault::Fault;
-use crate::provider::wires::chat::assemble::Assembly;
+use crate::provider::wires::Assembly;
+use crate::provider::wires::lenient::whole_characters;
 use crate::secrets::Secrets;
+
+/// What comes behind the reason of the end, usage for example, comes soon.
+const AFTER_END: Duration = Duration::from_secs(5);
 
 /// How the events ended.
 enum End {
@@ -28,20 +35,35 @@ enum End {
 /// Reads to the end. What arrives is told to `progress`; after a fault none of it counts.
 pub(super) async fn read(
     mut events: StreamResponse<Box<RawValue>>,
+    mut assembly: Box<dyn Assembly>,
     secrets: &Secrets,
     progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Assembly, Fault> {
-    let mut assembly = Assembly::default();
+) -> Result<Box<dyn Assembly>, Fault> {
     let mut garbled = None;
     let mut end = End::Done;
-    while let Some(event) = events.next().await {
+    let mut waits_until = None;
+    loop {
+        if waits_until.is_none() && assembly.is_finished() {
+            waits_until = Some(Instant::now() + AFTER_END);
+        }
+        let next = match waits_until {
+            None => events.next().await,
+            // Some keep the connection open behind a reply that is over.
+            Some(deadline) => timeout_at(deadline, events.next()).await.unwrap_or_default(),
+        };
+        let Some(event) = next else { break };
         match event {
             Ok(event) => match BodyEnd::read(event.get()) {
                 Some(BodyEnd::Clean) => end = End::Body,
                 Some(BodyEnd::Broken(reason)) => end = End::Broken(reason),
                 // Another try would be as long.
                 Some(BodyEnd::Oversized(limit)) => return Err(Fault::Oversized { limit }),
-                None => assembly.push(event.get(), secrets, progress)?,
+                None => {
+                    assembly.push(&whole_characters(event.get()), secrets, progress)?;
+                    if assembly.is_over() {
+                        break;
+                    }
+                }
             },
             Err(OpenAIError::JSONDeserialize(_, text)) => match text.trim() {
                 // Sent to keep the connection alive.
@@ -56,12 +78,11 @@ pub(super) async fn read(
         }
     }
     let cut = |reason| Err(Fault::Cut { reason });
+    let is_over = assembly.is_finished() || (matches!(end, End::Done) && assembly.ends_with_done());
     match (end, garbled) {
         // Even behind the reason of the end something may be missing: the rest of the calls, or of their arguments.
         (End::Broken(reason), _) => cut(reason),
-        (End::Body, _) if !assembly.is_finished() => {
-            cut("the stream ended before the reply was over".to_owned())
-        }
+        _ if !is_over => cut("the stream ended before the reply was over".to_owned()),
         (_, Some(event)) => cut(format!("an event of the stream is not JSON: {event}")),
         _ => Ok(assembly),
     }

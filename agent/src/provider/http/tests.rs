@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::provider::RetryPolicy;
 use crate::provider::message::{Kind, Message, Sampling, Speaker, ToolChoice, ToolDeclaration};
 
 const KEY: &str = "sk-very-secret-key";
@@ -28,6 +29,8 @@ enum Reply {
     Reset,
     /// Nothing, and the connection stays.
     Silence,
+    /// These bytes, and the connection stays.
+    Open(String),
 }
 
 fn status(line: &str, headers: &str, body: &str) -> Reply {
@@ -66,6 +69,10 @@ impl Server {
                     Reply::Bytes(bytes) => stream.write_all(bytes.as_bytes()).unwrap(),
                     Reply::Reset => {}
                     Reply::Silence => silent.push(stream),
+                    Reply::Open(bytes) => {
+                        stream.write_all(bytes.as_bytes()).unwrap();
+                        silent.push(stream);
+                    }
                 }
             }
         });
@@ -100,9 +107,10 @@ fn config(address: SocketAddr) -> HttpConfig {
     let fast = RetryPolicy { first_wait: Duration::from_millis(5), ..RetryPolicy::default() };
     HttpConfig {
         api_key: Some(KEY.into()),
+        key_from: Some("$MY_KEY".into()),
         role: "reviewer".into(),
         retry: fast,
-        ..HttpConfig::new(format!("http://{address}/v1"))
+        ..HttpConfig::new(format!("http://{address}/v1"), "m")
     }
 }
 
@@ -287,8 +295,8 @@ fn silence_ends_an_attempt() {
 #[test]
 fn permanent_errors_are_told_at_once() {
     for (line, code, word) in [
-        ("401 Unauthorized", "invalid_api_key", "answered 401: no"),
-        ("403 Forbidden", "", "answered 403: no"),
+        ("401 Unauthorized", "invalid_api_key", "answered 401: no; the key from $MY_KEY was sent"),
+        ("403 Forbidden", "", "answered 403: no; the key from $MY_KEY was sent"),
         ("404 Not Found", "model_not_found", "answered 404: no"),
         ("400 Bad Request", "", "answered 400: no"),
         ("429 Too Many Requests", "insufficient_quota", "answered 429: no"),
@@ -317,7 +325,7 @@ fn a_redirect_is_not_followed() {
 fn a_key_that_is_echoed_is_blotted_out() {
     let echo = format!("{{\"error\":{{\"message\":\"Incorrect API key provided: {KEY}\"}}}}");
     let error = refused(status("401 Unauthorized", "", &echo)).to_string();
-    assert!(error.ends_with("Incorrect API key provided: ***"), "{error}");
+    assert!(error.contains("Incorrect API key provided: ***;"), "{error}");
     let long = format!("{}{KEY}", "x ".repeat(295));
     let error = refused(status("400 Bad Request", "", &long)).to_string();
     assert!(!error.contains("sk-ve"), "half a key is not shown either: {error}");
@@ -342,7 +350,7 @@ fn a_stream_that_says_nothing_is_asked_for_in_one_piece_once() {
         server.requests()[1].contains("\"stream\":false") && !server.requests()[1].contains("stream_options")
     );
     let error = against(vec![ok("data: [DONE]\n\n"), ok("{\"choices\":[]}")]).0.unwrap_err().to_string();
-    assert!(error.ends_with("is not a chat completion: the reply holds no choices"), "{error}");
+    assert!(error.ends_with("is not a completion: the reply holds no choices"), "{error}");
 }
 
 #[test]
@@ -353,8 +361,11 @@ fn what_an_endpoint_refuses_is_left_out_or_added_once() {
     assert!(ask(config(server.address)).0.is_ok());
     assert!(!server.requests()[1].contains("stream_options"));
     let missing = "Missing `reasoning_content` field in the assistant message";
-    let (result, _) = against(vec![refusal(missing), refusal(missing)]);
-    assert!(matches!(result, Err(ProviderError::Refused { status: 400, .. })));
+    let (result, _) = against(vec![refusal(missing); 3]);
+    assert!(
+        matches!(result, Err(ProviderError::Refused { status: 400, .. })),
+        "empty, then blank, then no more"
+    );
 }
 
 #[test]
@@ -411,12 +422,13 @@ fn reasoning_goes_back_once_its_lack_was_refused_and_in_the_field_it_came_in() {
     let echoes: Vec<usize> =
         server.requests().iter().map(|request| request.matches("\"reasoning\":\"hm\"").count()).collect();
     assert_eq!(echoes, [0, 0, 1, 1]);
-    assert!(
-        server
-            .requests()
-            .iter()
-            .all(|request| !request.contains("reasoning_content") && !request.contains("\"reasoning\":\"\""))
+    let empty = |request: &String| request.matches("\"reasoning\":\"\"").count();
+    assert_eq!(
+        server.requests().iter().map(empty).collect::<Vec<_>>(),
+        [0, 0, 1, 1],
+        "there, where nothing was thought"
     );
+    assert!(server.requests().iter().all(|request| !request.contains("reasoning_content")));
 }
 
 #[test]
@@ -446,4 +458,68 @@ fn dropping_a_completion_ends_it() {
         tokio::time::timeout(Duration::from_millis(100), provider.complete(request, &mut progress)).await
     });
     assert!(ended.is_err());
+}
+
+#[test]
+fn a_setting_wins_over_what_was_learnt() {
+    let learnt = |lessons: &[&str]| Learnt {
+        host: "127.0.0.1:9".into(),
+        model: "m".into(),
+        lessons: lessons.iter().map(|lesson| (*lesson).to_owned()).collect(),
+    };
+    let with = |config: HttpConfig| {
+        let lessons = ["wire=responses", "echo=reasoning", "omit=temperature", "of=tomorrow"];
+        let provider = HttpProvider::new(HttpConfig { learnt: vec![learnt(&lessons)], ..config }).unwrap();
+        (provider.wire(), provider.learnt().map(|learnt| learnt.lessons.len()))
+    };
+    let plain = || HttpConfig::new("http://127.0.0.1:9/v1", "m");
+    assert_eq!(with(plain()), (Wire::Responses, Some(3)));
+    assert_eq!(with(HttpConfig { wire: Some(Wire::Chat), ..plain() }), (Wire::Chat, Some(2)));
+    assert_eq!(with(HttpConfig { echo_reasoning: EchoReasoning::Never, ..plain() }).1, Some(2));
+    let request_body = [("temperature".to_owned(), 1.into())].into_iter().collect();
+    assert_eq!(with(HttpConfig { request_body, ..plain() }).1, Some(2));
+    assert_eq!(
+        with(HttpConfig::new("http://127.0.0.1:9/v1", "other")),
+        (Wire::Chat, None),
+        "another model's"
+    );
+}
+
+#[test]
+fn a_connection_that_stays_open_behind_the_end_is_left_soon() {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let body = GOOD.replace("data: [DONE]\n\n", "");
+    let open = Reply::Open(format!("{head}{:x}\r\n{body}\r\n", body.len()));
+    // The server lives as long as it waits for another connection.
+    let server = Server::new(vec![open, Reply::Silence]);
+    let begun = Instant::now();
+    let (result, retries) = ask(config(server.address));
+    assert_eq!((result.unwrap().content.as_str(), retries.len()), ("Hello", 0));
+    assert!(begun.elapsed() < Duration::from_secs(60), "the longest silence is 120 s");
+}
+
+#[test]
+fn half_a_character_spoils_no_reply() {
+    let whole = "{\"choices\":[{\"message\":{\"content\":\"a\\ud83db\"}}]}";
+    let delta = "{\"choices\":[{\"delta\":{\"content\":\"a\\ud83d\"}}]}";
+    let rest = "{\"choices\":[{\"delta\":{\"content\":\"\\ude00b\"},\"finish_reason\":\"stop\"}]}";
+    let stream = format!("data: {delta}\n\ndata: {rest}\n\ndata: [DONE]\n\n");
+    assert_eq!(against(vec![ok(whole)]).0.unwrap().content, "a\u{fffd}b");
+    assert_eq!(against(vec![ok(&stream)]).0.unwrap().content, "a\u{fffd}\u{fffd}b");
+}
+
+#[test]
+fn a_key_is_in_no_part_of_a_call() {
+    let call = |id: &str| {
+        format!("{{\"id\":\"{id}\",\"function\":{{\"name\":\"tool-{KEY}\",\"arguments\":\"{{}}\"}}}}")
+    };
+    let (one, two) = (call(KEY), call(&format!("{KEY}{KEY}")));
+    let body = format!(
+        "{{\"choices\":[{{\"message\":{{\"tool_calls\":[{one},{two}]}},\"finish_reason\":\"{KEY}\"}}]}}"
+    );
+    let completion = against(vec![ok(&body)]).0.unwrap();
+    assert!(!format!("{completion:?}").contains(KEY), "{completion:?}");
+    let ids: Vec<&str> = completion.tool_calls.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!((ids[0], completion.tool_calls[0].name.as_str()), ("***", "tool-***"));
+    assert_ne!(ids[0], ids[1]);
 }

@@ -5,6 +5,7 @@
 
 use std::error::Error;
 use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use async_openai::error::OpenAIError;
@@ -26,13 +27,17 @@ const CONNECT: Duration = Duration::from_secs(10);
 const ERROR_BODY: usize = 64 * 1024;
 const ERROR_TIME: Duration = Duration::from_secs(10);
 
-/// What an exchange needs to know.
+/// The headers in which endpoints tell the id of a request, which their support asks for.
+const REQUEST_IDS: [&str; 4] = ["x-request-id", "request-id", "x-amzn-requestid", "apim-request-id"];
+
+/// One exchange: what it needs to know, and what is kept of its reply's head.
 #[derive(Clone)]
 pub(super) struct Exchange {
-    pub(super) client: Client,
-    pub(super) secrets: Secrets,
+    client: Client,
+    secrets: Secrets,
     /// The longest silence.
-    pub(super) patience: Duration,
+    patience: Duration,
+    request_id: Arc<OnceLock<String>>,
 }
 
 /// The HTTP client of an endpoint.
@@ -76,9 +81,23 @@ impl tower::Service<HttpRequestFactory> for Exchange {
 }
 
 impl Exchange {
+    /// An exchange that is to be made.
+    pub(super) fn new(client: Client, secrets: Secrets, patience: Duration) -> Exchange {
+        Exchange { client, secrets, patience, request_id: Arc::default() }
+    }
+
+    /// The endpoint's id of the request, where it told one.
+    pub(super) fn request_id(&self) -> Option<String> {
+        self.request_id.get().cloned()
+    }
+
     async fn run(&self, request: reqwest::Request) -> Result<Response, Fault> {
         let reply = timeout(self.patience, self.client.execute(request)).await;
         let response = reply.map_err(|_| silence(self.patience))?.map_err(|error| fault_of(&error))?;
+        let header = |name: &&str| response.headers().get(*name)?.to_str().ok();
+        if let Some(id) = REQUEST_IDS.iter().find_map(header) {
+            let _ = self.request_id.set(complaint::excerpt(&self.secrets.clean(id)));
+        }
         if !response.status().is_success() {
             return Err(refusal(response, &self.secrets).await);
         }
@@ -101,10 +120,12 @@ pub(super) async fn refusal(response: Response, secrets: &Secrets) -> Fault {
         body.extend_from_slice(&bytes);
     }
     let mut complaint = complaint::of_body(&secrets.clean(&String::from_utf8_lossy(&body)));
+    complaint.should_retry = header("x-should-retry").and_then(|word| word.trim().parse().ok());
     if let (300..400, Some(to)) = (status, header("location")) {
         complaint.message = format!("it redirects to {}, and redirects are not followed", secrets.clean(to));
     }
-    Fault::Status { status, complaint, retry_after }
+    let retry_after = retry_after.or(complaint.retry_delay);
+    Fault::Status { status, complaint: complaint.into(), retry_after }
 }
 
 pub(super) fn silence(patience: Duration) -> Fault {

@@ -230,6 +230,7 @@ impl Entry {
             tool_calls: self.tool_calls.iter().enumerate().map(named).collect(),
             finish_reason: Some(self.finish_reason.clone().unwrap_or_else(|| stop.to_owned())),
             usage: Some(self.usage),
+            native: None,
             raw: Value::Null,
         };
         completion.raw = reply::body(head(index, model), &completion);
@@ -251,8 +252,11 @@ impl ScriptedError {
         let header = |name: &str| self.headers.get(name).map(String::as_str);
         let asked = || asked_wait(header, SystemTime::now());
         match self.status {
-            200 => Fault::InBand { complaint },
-            status => Fault::Status { status, complaint, retry_after: self.retry_after.or_else(asked) },
+            200 => Fault::in_band(complaint),
+            status => {
+                let retry_after = self.retry_after.or_else(asked);
+                Fault::Status { status, complaint: Box::new(complaint), retry_after }
+            }
         }
     }
 }

@@ -213,6 +213,8 @@ impl<'d> Reader<'d> {
             output_tokens: tokens("output_tokens"),
             cached_tokens: tokens("cached_tokens"),
             reasoning_tokens: tokens("reasoning_tokens"),
+            written_tokens: tokens("written_tokens"),
+            cost_usd: None,
         }
     }
 

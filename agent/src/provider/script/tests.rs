@@ -39,7 +39,13 @@ fn every_key_of_an_entry_is_read() {
     assert_eq!(first.content, "Hello");
     assert_eq!(first.reasoning.as_deref(), Some("hm"));
     assert_eq!(first.finish_reason.as_deref(), Some("length"));
-    let usage = TokenUsage { input_tokens: 7, output_tokens: 2, cached_tokens: 3, reasoning_tokens: 1 };
+    let usage = TokenUsage {
+        input_tokens: 7,
+        output_tokens: 2,
+        cached_tokens: 3,
+        reasoning_tokens: 1,
+        ..TokenUsage::default()
+    };
     assert_eq!(first.usage, Some(usage));
     assert_eq!(entries[0].delay, Duration::from_millis(5));
     let error = entries[2].error.as_ref().unwrap();

@@ -1,5 +1,240 @@
 //! The wires: how a neutral request is written for an endpoint, and how what it sends is read.
 //!
-//! Apart because the vendors' field names stop here. Pure: a wire opens no connection, waits for nothing and knows no key.
+//! Apart because the vendors' field names stop here. Each wire has two halves: `write` (request → [`Outgoing`]) and an
+//! [`Assembly`] (events → completion). Pure: a wire opens no connection, waits for nothing and knows no key.
 
+pub(in crate::provider) mod arguments;
+pub(in crate::provider) mod call_ids;
 pub(crate) mod chat;
+pub(in crate::provider) mod cost;
+pub(crate) mod fields;
+pub(in crate::provider) mod lenient;
+pub(crate) mod messages;
+pub(crate) mod responses;
+#[cfg(test)]
+pub(in crate::provider) mod samples;
+pub(in crate::provider) mod written;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use self::fields::Fields;
+use self::written::Written;
+use super::Progress;
+use super::dialect::{Cache, Dialect};
+use super::fault::{Complaint, Fault};
+use super::message::{Completion, Message, Native, Origin, Request, Speaker, ToolChoice};
+use super::model_facts::ModelFacts;
+use crate::secrets::Secrets;
+
+/// The request and event formats that endpoints speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Wire {
+    /// OpenAI-compatible chat completions.
+    Chat,
+    /// OpenAI's Responses.
+    Responses,
+    /// Anthropic's Messages.
+    Messages,
+}
+
+impl Wire {
+    /// The word for it: `chat`, `responses` or `messages`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Wire::Chat => "chat",
+            Wire::Responses => "responses",
+            Wire::Messages => "messages",
+        }
+    }
+
+    /// Where its requests go, below the API's version.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Wire::Chat => "/chat/completions",
+            Wire::Responses => "/responses",
+            Wire::Messages => "/messages",
+        }
+    }
+
+    /// The request as it is sent.
+    pub(in crate::provider) fn write(
+        self,
+        request: &Request<'_>,
+        target: &Target<'_>,
+        written: &mut Written,
+    ) -> Outgoing {
+        match self {
+            Wire::Chat => chat::write::write(request, target, written),
+            Wire::Responses => responses::write::write(request, target, written),
+            Wire::Messages => messages::write::write(request, target, written),
+        }
+    }
+
+    /// A reply of which nothing has come.
+    pub(in crate::provider) fn assembly(self) -> Box<dyn Assembly> {
+        match self {
+            Wire::Chat => Box::<chat::assemble::Assembly>::default(),
+            Wire::Responses => Box::<responses::assemble::Assembly>::default(),
+            Wire::Messages => Box::<messages::assemble::Assembly>::default(),
+        }
+    }
+}
+
+impl fmt::Display for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Wire {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Wire, ()> {
+        [Wire::Chat, Wire::Responses, Wire::Messages].into_iter().find(|wire| wire.as_str() == text).ok_or(())
+    }
+}
+
+/// The mark of Anthropic and those who imitate it: up to here the prompt is to be cached.
+pub(in crate::provider) const CACHE_MARK: &str = r#""cache_control":{"type":"ephemeral"}"#;
+
+/// The messages whose end is worth a cache mark: the last one that is not the model's, and the one that was the last when
+/// the model was asked before. An endpoint looks back some twenty blocks from a mark for what it has, and a turn of many
+/// calls has more.
+pub(in crate::provider) fn marked(messages: &[Message]) -> [Option<usize>; 2] {
+    let ours = |message: &Message| matches!(message.role, Speaker::User | Speaker::Tool);
+    let last = messages.iter().rposition(ours);
+    let turn =
+        last.and_then(|last| messages[..last].iter().rposition(|message| message.role == Speaker::Assistant));
+    let before = turn.and_then(|turn| messages[..turn].iter().rposition(ours));
+    [last, before]
+}
+
+/// Whom a request is written for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::provider) struct Target<'a> {
+    /// The wire, the host and the model: what goes back verbatim goes back to these alone.
+    pub(in crate::provider) origin: &'a Origin,
+    /// What the endpoint wants to see or not to see.
+    pub(in crate::provider) dialect: &'a Dialect,
+    /// What is known of the model.
+    pub(in crate::provider) model: &'a ModelFacts,
+    /// Names the runs that share a prompt prefix, for endpoints that cache by such a key; at most 64 characters.
+    pub(in crate::provider) cache_key: &'a str,
+    /// Whether to ask for a stream.
+    pub(in crate::provider) stream: bool,
+}
+
+impl Target<'_> {
+    /// The temperature, where the model takes one.
+    pub(in crate::provider) fn temperature(&self, request: &Request<'_>) -> Option<f64> {
+        request.sampling.temperature.filter(|_| self.model.takes_temperature(request.sampling))
+    }
+
+    /// The fields that every request to the endpoint has.
+    pub(in crate::provider) fn fields(&self) -> Map<String, Value> {
+        serde_json::from_str(self.dialect.fields).unwrap_or_default()
+    }
+
+    /// The key by which the endpoint caches.
+    pub(in crate::provider) fn prompt_cache_key(&self) -> Option<&str> {
+        (self.dialect.cache == Cache::Key && !self.cache_key.is_empty()).then_some(self.cache_key)
+    }
+
+    /// The headers of a request: the one that keeps a run on one server.
+    pub(in crate::provider) fn headers(&self) -> Vec<(String, String)> {
+        let name = self.dialect.session_header.as_deref().filter(|_| !self.cache_key.is_empty());
+        name.map(|name| (name.to_owned(), self.cache_key.to_owned())).into_iter().collect()
+    }
+}
+
+/// OpenAI's word for whether tools may be called, where there are any.
+pub(in crate::provider) fn tool_choice(request: &Request<'_>) -> Option<&'static str> {
+    (!request.tools.is_empty()).then_some(match request.tool_choice {
+        ToolChoice::Auto => "auto",
+        ToolChoice::None => "none",
+    })
+}
+
+/// The fault of a reply that ends for this reason, if that is one: some words for the end are errors.
+pub(in crate::provider) fn ending_fault(reason: &str) -> Option<Fault> {
+    let code = match reason {
+        "error" | "network_error" => None,
+        "model_context_window_exceeded" => Some("context_length_exceeded".to_owned()),
+        _ => return None,
+    };
+    let complaint = Complaint::words(format!("the endpoint ended the reply with {reason:?}"));
+    Some(Fault::in_band(Complaint { code, ..complaint }))
+}
+
+/// The fault of a reply of which a content filter has left nothing.
+pub(in crate::provider) fn held_back() -> Fault {
+    let complaint = Complaint::words("the endpoint's content filter held the whole reply back");
+    Fault::in_band(Complaint { code: Some("content_filter".to_owned()), ..complaint })
+}
+
+/// A request as a wire writes it.
+#[derive(Debug)]
+pub(in crate::provider) struct Outgoing {
+    /// The fields of the body, in order: what changes from turn to turn stands behind what does not.
+    pub(in crate::provider) fields: Fields,
+    /// Headers that this very request needs.
+    pub(in crate::provider) headers: Vec<(String, String)>,
+}
+
+/// What finishes an assembly.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::provider) struct Ending<'a> {
+    /// The conversation: new tool calls get ids that are not in it.
+    pub(in crate::provider) said: &'a [Message],
+    /// Who answered.
+    pub(in crate::provider) origin: &'a Origin,
+    /// What must not be in a completion.
+    pub(in crate::provider) secrets: &'a Secrets,
+}
+
+impl Ending<'_> {
+    /// The text without secrets.
+    pub(in crate::provider) fn clean(&self, text: String) -> String {
+        self.secrets.clean(&text).into_owned()
+    }
+
+    /// What goes back verbatim. A changed signature is refused, so nothing is blotted out in it: where it holds a secret
+    /// there is none, and the neutral words go back instead.
+    pub(in crate::provider) fn native(&self, value: String) -> Option<Native> {
+        let holds_none = self.secrets.clean(&value) == value;
+        holds_none.then(|| Native { origin: self.origin.clone(), value, prefix_changed: false })
+    }
+}
+
+/// A reply as far as it has come, whatever the wire. Nothing of it is used unless it is finished.
+pub(in crate::provider) trait Assembly {
+    /// Takes the next event in, a JSON text; the whole body of a reply that does not stream is one event. An error within
+    /// it is the fault, whatever else it holds.
+    fn push(
+        &mut self,
+        event: &str,
+        secrets: &Secrets,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(), Fault>;
+
+    /// Whether the endpoint has said that the reply is over.
+    fn is_finished(&self) -> bool;
+
+    /// Whether nothing that counts can follow: some keep the connection open.
+    fn is_over(&self) -> bool {
+        self.is_finished()
+    }
+
+    /// Whether `[DONE]` ends a reply that does not say itself that it is over.
+    fn ends_with_done(&self) -> bool {
+        false
+    }
+
+    /// The completion.
+    fn finish(self: Box<Self>, ending: &Ending<'_>) -> Result<Completion, Fault>;
+}

@@ -3,16 +3,19 @@
 //! Apart because it is pure: events in, progress and a completion out, however the bytes were cut. Nothing of an
 //! assembly is used unless it is finished.
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::calls::Calls;
 use super::chunk::{Choice, Chunk, Said};
+use super::native::{self, Details};
 use super::reply;
-use super::write::ReasoningField;
 use crate::provider::Progress;
-use crate::provider::fault::{Complaint, Fault};
+use crate::provider::dialect::ReasoningField;
+use crate::provider::fault::Fault;
 use crate::provider::http::complaint;
-use crate::provider::message::{Completion, Message, TokenUsage};
+use crate::provider::message::{Completion, TokenUsage};
+use crate::provider::wires::{self, Ending, held_back};
 use crate::secrets::Secrets;
 
 /// A completion as far as it has come.
@@ -28,7 +31,9 @@ pub(in crate::provider) struct Assembly {
     reasoning: String,
     refusal: String,
     /// The field the reasoning came in.
-    pub(in crate::provider) reasoning_field: Option<ReasoningField>,
+    reasoning_field: Option<ReasoningField>,
+    details: Details,
+    extra_content: Option<Box<RawValue>>,
     calls: Calls,
     finish_reason: Option<String>,
     usage: Option<TokenUsage>,
@@ -37,46 +42,14 @@ pub(in crate::provider) struct Assembly {
 }
 
 impl Assembly {
-    /// Takes the next event, a JSON text, in. An error within it is the fault, whatever else it holds.
-    pub(in crate::provider) fn push(
-        &mut self,
-        event: &str,
-        secrets: &Secrets,
-        progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<(), Fault> {
-        let chunk = Chunk::read(event);
-        // Read as a whole is only what may be an error, and what is kept: most events of a stream are neither.
-        let value = || serde_json::from_str::<Value>(event).unwrap_or_default();
-        if chunk.choices.is_empty() || event.contains("\"error\"") {
-            let failed = chunk.choices.iter().find_map(|choice| choice.error.clone());
-            let failed = Some(value()).filter(complaint::is_within).or(failed.filter(complaint::is_error));
-            if let Some(failed) = failed {
-                return Err(Fault::InBand { complaint: complaint::of_value(&secrets.clean_value(failed)) });
-            }
-        }
-        self.usage = chunk.usage().or(self.usage);
-        self.head.get_or_insert_with(|| value().as_object().cloned().unwrap_or_default());
-        // One choice was asked for; chunks without any (filters, usage) are passed over.
-        let Some(choice) = chunk.choices.iter().find(|choice| choice.index.unwrap_or(0) == 0) else {
-            return Ok(());
-        };
-        if choice.is_whole() {
-            self.whole = Some(value());
-        }
-        self.take(choice, progress)?;
-        self.model = chunk.model.or(self.model.take());
-        Ok(())
-    }
-
     fn take(&mut self, choice: &Choice, progress: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault> {
         match choice.finish_reason.as_deref() {
             // An empty reason, which some send with every chunk, never hides a real one.
             Some("") if self.finish_reason.is_some() => {}
-            Some("error") => {
-                let complaint = Complaint::words("the endpoint ended the reply with finish_reason \"error\"");
-                return Err(Fault::InBand { complaint });
-            }
-            Some(reason) => self.finish_reason = Some(reason.to_owned()),
+            Some(reason) => match wires::ending_fault(reason) {
+                Some(fault) => return Err(fault),
+                None => self.finish_reason = Some(reason.to_owned()),
+            },
             None => {}
         }
         if let Some(said) = choice.said() {
@@ -99,10 +72,17 @@ impl Assembly {
         // Some send the same text in both fields: the first that holds any counts.
         let told =
             fields.into_iter().find_map(|(text, field)| Some((text.filter(|text| !text.is_empty())?, field)));
-        if let Some((_, field)) = told {
+        let part = (!thinking.is_empty()).then_some(ReasoningField::ContentPart);
+        if let Some(field) = told.map(|(_, field)| field).or(part) {
             self.reasoning_field.get_or_insert(field);
         }
-        for text in [told.map_or("", |(text, _)| text), thinking.as_str()] {
+        self.details.take(&said.reasoning_details);
+        if self.extra_content.is_none() {
+            self.extra_content.clone_from(&said.extra_content);
+        }
+        // Most repeat in plain words what their details hold; where none do, those are the words.
+        let detailed = if told.is_none() { native::words(&said.reasoning_details) } else { String::new() };
+        for text in [told.map_or("", |(text, _)| text), thinking.as_str(), detailed.as_str()] {
             if !text.is_empty() {
                 self.reasoning.push_str(text);
                 progress(Progress::Reasoning(text));
@@ -114,44 +94,93 @@ impl Assembly {
         }
         self.refusal.push_str(said.refusal.as_deref().unwrap_or_default());
     }
+}
 
-    /// Whether the endpoint has said that the reply is over.
-    pub(in crate::provider) fn is_finished(&self) -> bool {
+impl wires::Assembly for Assembly {
+    fn push(
+        &mut self,
+        event: &str,
+        secrets: &Secrets,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(), Fault> {
+        let chunk = Chunk::read(event);
+        // Read as a whole is only what may be an error, and what is kept: most events of a stream are neither.
+        let value = || serde_json::from_str::<Value>(event).unwrap_or_default();
+        if chunk.choices.is_empty() || event.contains("\"error\"") {
+            let failed = chunk.choices.iter().find_map(|choice| choice.error.clone());
+            let failed = Some(value()).filter(complaint::is_within).or(failed.filter(complaint::is_error));
+            if let Some(failed) = failed {
+                return Err(Fault::in_band(complaint::of_value(&secrets.clean_value(failed))));
+            }
+        }
+        self.usage = chunk.usage().or(self.usage);
+        self.head.get_or_insert_with(|| value().as_object().cloned().unwrap_or_default());
+        // One choice was asked for; chunks without any (filters, usage) are passed over.
+        let Some(choice) = chunk.choices.iter().find(|choice| choice.index.unwrap_or(0) == 0) else {
+            return Ok(());
+        };
+        if choice.is_whole() {
+            self.whole = Some(value());
+        }
+        self.take(choice, progress)?;
+        self.model = chunk.model.or(self.model.take());
+        Ok(())
+    }
+
+    fn is_finished(&self) -> bool {
         self.whole.is_some() || self.finish_reason.as_deref().is_some_and(|reason| !reason.is_empty())
     }
 
-    /// The completion. `said` is the conversation: new tool calls get ids that are not in it.
-    pub(in crate::provider) fn finish(
-        self,
-        said: &[Message],
-        secrets: &Secrets,
-    ) -> Result<Completion, Fault> {
+    /// Usage comes behind the reason of the end.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    fn ends_with_done(&self) -> bool {
+        true
+    }
+
+    fn finish(self: Box<Self>, ending: &Ending<'_>) -> Result<Completion, Fault> {
         if !self.spoke {
             return Err(Fault::Empty);
         }
         let silent = [&self.content, &self.reasoning, &self.refusal].into_iter().all(String::is_empty);
-        if silent && self.calls.is_empty() && self.finish_reason.as_deref() == Some("content_filter") {
-            let complaint = Complaint::words("the endpoint's content filter held the whole reply back");
-            return Err(Fault::InBand { complaint: Complaint { code: self.finish_reason, ..complaint } });
+        let filtered = matches!(self.finish_reason.as_deref(), Some("content_filter" | "sensitive"));
+        if silent && self.calls.is_empty() && filtered {
+            return Err(held_back());
         }
+        let (mut tool_calls, extra) = self.calls.finish(ending.said);
+        tool_calls
+            .iter_mut()
+            .for_each(|call| call.arguments = ending.clean(std::mem::take(&mut call.arguments)));
+        let details = self.details.finish();
+        let said = native::ChatNative {
+            reasoning_field: self.reasoning_field.filter(|field| *field != ReasoningField::ReasoningContent),
+            reasoning_details: details.as_deref(),
+            extra_content: self.extra_content.as_deref(),
+            calls: if extra.iter().any(Option::is_some) {
+                extra.iter().map(Option::as_deref).collect()
+            } else {
+                Vec::new()
+            },
+        };
         let content = if self.content.is_empty() { self.refusal } else { self.content };
-        let clean = |text: String| secrets.clean(&text).into_owned();
-        let mut tool_calls = self.calls.finish(said);
-        tool_calls.iter_mut().for_each(|call| call.arguments = clean(std::mem::take(&mut call.arguments)));
         let mut completion = Completion {
-            content: clean(content),
-            reasoning: Some(clean(self.reasoning)).filter(|text| !text.is_empty()),
+            content: ending.clean(content),
+            reasoning: Some(ending.clean(self.reasoning)).filter(|text| !text.is_empty()),
             tool_calls,
             finish_reason: self.finish_reason,
             usage: self.usage,
+            native: said.text().and_then(|text| ending.native(text)),
             raw: Value::Null,
         };
+        let (head, model) = (self.head, self.model);
         let raw = self.whole.unwrap_or_else(|| {
-            let mut head = self.head.unwrap_or_default();
-            head.extend(self.model.map(|model| ("model".to_owned(), Value::from(model))));
+            let mut head = head.unwrap_or_default();
+            head.extend(model.map(|model| ("model".to_owned(), Value::from(model))));
             reply::body(head, &completion)
         });
-        completion.raw = secrets.clean_value(raw);
+        completion.raw = ending.secrets.clean_value(raw);
         Ok(completion)
     }
 }

@@ -103,7 +103,13 @@ fn usage_is_optional_and_has_many_names() {
         assert_eq!(usage(none), None);
     }
     let tokens = |input_tokens, output_tokens, cached_tokens, reasoning_tokens| {
-        Some(TokenUsage { input_tokens, output_tokens, cached_tokens, reasoning_tokens })
+        Some(TokenUsage {
+            input_tokens,
+            output_tokens,
+            cached_tokens,
+            reasoning_tokens,
+            ..TokenUsage::default()
+        })
     };
     assert_eq!(usage(json!({"prompt_tokens": 3, "completion_tokens": 2})), tokens(3, 2, 0, 0));
     assert_eq!(usage(json!({"input_tokens": 3.0, "output_tokens": "2"})), tokens(3, 2, 0, 0));
@@ -262,7 +268,7 @@ fn errors_are_looked_for_first() {
             json!({"choices": [{"error": {"message": "overloaded"}, "message": {"content": "a"}}]}),
             "overloaded",
         ),
-        (json!({"choices": [{"message": {"content": "a"}, "finish_reason": "error"}]}), "finish_reason"),
+        (json!({"choices": [{"message": {"content": "a"}, "finish_reason": "error"}]}), "ended the reply"),
     ] {
         let first = json!({"choices": [{"delta": {"content": "half"}}]});
         for fault in [text(event.to_string()), streamed(&[first, event.clone()])] {

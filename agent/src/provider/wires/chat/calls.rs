@@ -4,6 +4,7 @@
 //! same in every turn, with the whole call in one piece or the name repeated in each.
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::chunk::CallPiece;
 use crate::provider::message::{Message, ToolCall, make_ids_unique};
@@ -18,6 +19,7 @@ struct Call {
     id: String,
     name: String,
     arguments: String,
+    extra_content: Option<Box<RawValue>>,
 }
 
 impl Calls {
@@ -58,17 +60,18 @@ impl Calls {
         })
     }
 
-    /// The calls, each with a name, arguments and an id that is nowhere in the conversation `said`.
-    pub(super) fn finish(self, said: &[Message]) -> Vec<ToolCall> {
+    /// The calls, each with a name, arguments and an id that is nowhere in the conversation `said`; and what was said
+    /// beside each.
+    pub(super) fn finish(self, said: &[Message]) -> (Vec<ToolCall>, Vec<Option<Box<RawValue>>>) {
         let calls = self.0.into_iter().filter(|call| !call.name.is_empty() || !call.arguments.is_empty());
-        let named = calls.map(|Call { id, name, arguments, .. }| {
+        let named = calls.map(|Call { id, name, arguments, extra_content, .. }| {
             let name = if name.is_empty() { "unnamed".to_owned() } else { name };
             let arguments = if arguments.trim().is_empty() { "{}".to_owned() } else { arguments };
-            ToolCall { id, name, arguments }
+            (ToolCall { id, name, arguments }, extra_content)
         });
-        let mut calls: Vec<ToolCall> = named.collect();
+        let (mut calls, extra): (Vec<ToolCall>, Vec<_>) = named.unzip();
         make_ids_unique(&mut calls, said);
-        calls
+        (calls, extra)
     }
 }
 
@@ -83,6 +86,9 @@ impl Call {
             self.name.push_str(name);
         }
         self.arguments.push_str(&piece.function.arguments());
+        if self.extra_content.is_none() {
+            self.extra_content.clone_from(&piece.extra_content);
+        }
     }
 
     /// Whether the piece, though it has this call's index or id, begins another one. (A new id on the same index is a

@@ -3,12 +3,13 @@
 //!
 //! Apart because it is the reading half of the vendor's field names; what the fields mean together is `assemble`'s.
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::provider::message::TokenUsage;
+use crate::provider::wires::cost::Cost;
+use crate::provider::wires::lenient::{count, lenient, list, read};
 
 /// A chunk, or a whole reply.
 #[derive(Debug, Default, Deserialize)]
@@ -64,6 +65,10 @@ pub(super) struct Said {
     #[serde(deserialize_with = "lenient")]
     pub(super) refusal: Option<String>,
     #[serde(deserialize_with = "list")]
+    pub(super) reasoning_details: Vec<Value>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) extra_content: Option<Box<RawValue>>,
+    #[serde(deserialize_with = "list")]
     pub(super) tool_calls: Vec<CallPiece>,
 }
 
@@ -77,6 +82,8 @@ pub(super) struct CallPiece {
     pub(super) id: String,
     #[serde(deserialize_with = "lenient")]
     pub(super) function: FunctionPiece,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) extra_content: Option<Box<RawValue>>,
 }
 
 /// The function of a call.
@@ -109,6 +116,8 @@ struct Usage {
     cached_tokens: Option<u64>,
     #[serde(deserialize_with = "count")]
     prompt_cache_hit_tokens: Option<u64>,
+    #[serde(flatten)]
+    cost: Cost,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -117,7 +126,17 @@ struct Details {
     #[serde(deserialize_with = "count")]
     cached_tokens: Option<u64>,
     #[serde(deserialize_with = "count")]
+    cache_write_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    cache_creation_input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
     reasoning_tokens: Option<u64>,
+}
+
+impl Details {
+    fn written(&self) -> Option<u64> {
+        self.cache_write_tokens.or(self.cache_creation_input_tokens)
+    }
 }
 
 impl Chunk {
@@ -180,7 +199,9 @@ impl Usage {
             input_tokens: input.unwrap_or(0),
             output_tokens: output.unwrap_or(0),
             cached_tokens: cached.unwrap_or(0),
+            written_tokens: self.prompt_tokens_details.written().unwrap_or(0),
             reasoning_tokens: self.completion_tokens_details.reasoning_tokens.unwrap_or(0),
+            cost_usd: self.cost.usd(),
         })
     }
 }
@@ -204,46 +225,6 @@ fn read_part(part: &Value, texts: &mut (String, String)) {
         }
         _ => {}
     }
-}
-
-/// The value of a JSON text; `None` where it is of another type.
-fn read<T: DeserializeOwned>(text: &str) -> Option<T> {
-    if text == "null" {
-        return None;
-    }
-    serde_json::from_str(text).ok().or_else(|| {
-        // Where a key stands twice, the last one counts.
-        let unique = serde_json::from_str::<Value>(text).ok()?.to_string();
-        serde_json::from_str(&unique).ok()
-    })
-}
-
-/// The value, or the default where it is of another type.
-fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<T, D::Error> {
-    Ok(read(<&RawValue>::deserialize(from)?.get()).unwrap_or_default())
-}
-
-/// A list without the items that are of another type; one item alone is a list of it.
-fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Vec<T>, D::Error> {
-    let raw = <&RawValue>::deserialize(from)?;
-    let items = match raw.get() {
-        "null" => Vec::new(),
-        // What is valid as a whole is valid item by item.
-        items if items.starts_with('[') => serde_json::from_str::<Vec<&RawValue>>(items).unwrap_or_default(),
-        _ => vec![raw],
-    };
-    Ok(items.into_iter().filter_map(|item| read(item.get())).collect())
-}
-
-/// A count: a whole number, also one written as a fraction or a text.
-fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    let number = match Value::deserialize(from)? {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok(),
-        _ => None,
-    };
-    // Counts of tokens are far below 2^53; what is not is nonsense, and nonsense is zero.
-    Ok(number.filter(|number| number.is_finite()).map(|number| number.clamp(0.0, 9e15) as u64))
 }
 
 impl CallPiece {

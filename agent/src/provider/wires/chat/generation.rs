@@ -24,6 +24,7 @@ pub(in crate::provider) fn completion(complaint: &Complaint, request: &Request<'
         tool_calls: with_ids(&calls, request),
         finish_reason: complaint.code.clone(),
         usage: None,
+        native: None,
         raw: serde_json::json!({ "failed_generation": generation }),
     })
 }
@@ -32,7 +33,7 @@ fn with_ids(calls: &[(String, String)], request: &Request<'_>) -> Vec<ToolCall> 
     let piece = |(name, arguments): &(String, String)| CallPiece::whole(name, arguments);
     let mut taken = Calls::default();
     taken.take_whole(&calls.iter().map(piece).collect::<Vec<_>>());
-    taken.finish(request.messages)
+    taken.finish(request.messages).0
 }
 
 /// `{"name": …, "arguments": {…}}`, a list of them, or `{"tool_calls": [{"function": …, "parameters": …}]}`, within

@@ -4,6 +4,7 @@ pub(in crate::provider) mod assemble;
 mod calls;
 mod chunk;
 pub(in crate::provider) mod generation;
+mod native;
 pub(crate) mod reply;
 pub(crate) mod serve;
 pub(in crate::provider) mod write;

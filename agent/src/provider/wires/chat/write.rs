@@ -6,90 +6,57 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::provider::message::{Message, Request, Speaker, ToolCall, ToolChoice, ToolDeclaration};
+use super::native::ChatNative;
+use crate::provider::dialect::{Cache, Echo, Effort, ReasoningField};
+use crate::provider::message::{Message, Request, Speaker, ToolCall, ToolDeclaration};
+use crate::provider::wires::arguments::arguments;
+use crate::provider::wires::fields::{Fields, raw};
+use crate::provider::wires::written::Written;
+use crate::provider::wires::{CACHE_MARK, Outgoing, Target, marked, tool_choice};
 
-/// What an endpoint wants to see or not to see; learnt as we go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::provider) struct Dialect {
-    /// Whether to ask for a stream.
-    pub(in crate::provider) stream: bool,
-    /// Whether to ask for usage at the end of a stream.
-    pub(in crate::provider) stream_usage: bool,
-    /// Which reasoning goes back.
-    pub(in crate::provider) echo: Echo,
-    /// The field it goes back in: the one it came in.
-    pub(in crate::provider) reasoning_field: ReasoningField,
-}
+/// What the model is said to have said where it must speak and did not: endpoints of one vendor refuse a user's message
+/// behind the results of calls.
+const HEARD: &str = "I have read the results.";
 
-/// Which of the model's reasoning goes back to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::provider) enum Echo {
-    Never,
-    WithToolCalls,
-    Always,
-}
-
-/// The two names endpoints have for reasoning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::provider) enum ReasoningField {
-    #[default]
-    ReasoningContent,
-    Reasoning,
-}
-
-/// The body, borrowing the request and its messages.
-#[derive(Serialize)]
-pub(in crate::provider) struct Body<'r> {
-    model: &'r str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_effort: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response_format: Option<ResponseFormat>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Value>,
-    messages: &'r [Box<RawValue>],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<&'static str>,
-    stream: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stream_options: Option<StreamOptions>,
-}
-
-#[derive(Serialize)]
-struct StreamOptions {
-    include_usage: bool,
-}
-
-#[derive(Serialize)]
-struct ResponseFormat {
-    r#type: &'static str,
-}
+/// Stands for a signature that there is none of (documented for Gemini and Vertex).
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 #[derive(Serialize)]
 struct WireMessage<'r> {
     role: &'static str,
-    content: Option<&'r str>,
+    content: Content<'r>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<&'r str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_details: Option<&'r RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'r RawValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<WireCall<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_call_id: Option<&'r str>,
+    tool_call_id: Option<Cow<'r, str>>,
+}
+
+/// A message's content: a text or null, or parts.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'r> {
+    Text(Option<&'r str>),
+    Parts(Box<RawValue>),
 }
 
 #[derive(Serialize)]
 struct WireCall<'r> {
-    id: &'r str,
+    id: Cow<'r, str>,
     r#type: &'static str,
     function: WireFunction<'r>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<Cow<'r, RawValue>>,
 }
 
 #[derive(Serialize)]
@@ -98,104 +65,154 @@ struct WireFunction<'r> {
     arguments: Cow<'r, str>,
 }
 
-impl<'r> Body<'r> {
-    /// `messages` are the request's, written.
-    pub(in crate::provider) fn new(
-        request: &Request<'r>,
-        dialect: Dialect,
-        messages: &'r [Box<RawValue>],
-    ) -> Body<'r> {
-        let choice = match request.tool_choice {
-            ToolChoice::Auto => "auto",
-            ToolChoice::None => "none",
+/// The request as an endpoint of chat completions takes it.
+pub(in crate::provider) fn write(
+    request: &Request<'_>,
+    target: &Target<'_>,
+    written: &mut Written,
+) -> Outgoing {
+    let dialect = target.dialect;
+    let mut fields = Fields::default();
+    fields.push("model", request.model);
+    fields.push_some("temperature", target.temperature(request).as_ref());
+    fields.merge(&target.fields());
+    if let Some(effort) = request.sampling.reasoning_effort.as_deref() {
+        fields.merge(&self::effort(effort, dialect.effort));
+    }
+    if request.sampling.json_object {
+        fields.push("response_format", &json!({ "type": "json_object" }));
+    }
+    fields.push_some("prompt_cache_key", target.prompt_cache_key());
+    let marks = dialect.cache == Cache::Marks;
+    let tools = tools(request.tools, marks);
+    fields.push_some("tools", (!tools.is_empty()).then_some(&tools));
+    fields.push("messages", &messages(request, target, written));
+    fields.push_some("tool_choice", tool_choice(request));
+    fields.push("stream", &target.stream);
+    fields.push_some("stream_options", target.stream.then(|| json!({ "include_usage": true })).as_ref());
+    let never = target.fields().into_iter().filter(|(_, value)| value.is_null()).collect();
+    fields.merge(&never);
+    Outgoing { fields, headers: target.headers() }
+}
+
+/// The fields that say how much the model is to think.
+fn effort(effort: &str, how: Effort) -> Map<String, Value> {
+    let none = matches!(effort, "none" | "off");
+    let fields = match how {
+        Effort::Reasoning => json!({ "reasoning": { "effort": effort } }),
+        Effort::Thinking if none => json!({ "thinking": { "type": "disabled", "clear_thinking": null } }),
+        Effort::EnableThinking => json!({ "enable_thinking": !none }),
+        Effort::Plain | Effort::Thinking => json!({ "reasoning_effort": effort }),
+    };
+    fields.as_object().cloned().unwrap_or_default()
+}
+
+/// The messages as one JSON text.
+fn messages(request: &Request<'_>, target: &Target<'_>, written: &mut Written) -> Box<RawValue> {
+    let messages = request.messages;
+    let parts = written.of(messages, target, |message| vec![raw(&self::message(message, target, false))]);
+    let mut list: Vec<&RawValue> = parts.iter().flatten().map(AsRef::as_ref).collect();
+    let system = messages.iter().position(|message| message.role == Speaker::System);
+    let marks = target.dialect.cache == Cache::Marks;
+    let ends = marked(messages).into_iter().chain([system]).flatten().filter(|_| marks);
+    let marked: Vec<(usize, Box<RawValue>)> =
+        ends.map(|at| (at, raw(&self::message(&messages[at], target, true)))).collect();
+    marked.iter().for_each(|(at, message)| list[*at] = message);
+    let heard = raw(&json!({ "role": "assistant", "content": HEARD }));
+    if target.dialect.answers_results {
+        let speaks = |at: &usize| {
+            messages[*at].role == Speaker::User && *at > 0 && messages[*at - 1].role == Speaker::Tool
         };
-        let streamed_usage = dialect.stream && dialect.stream_usage;
-        Body {
-            model: request.model,
-            temperature: request.sampling.temperature,
-            reasoning_effort: request.sampling.reasoning_effort.as_deref(),
-            response_format: request.sampling.json_object.then_some(ResponseFormat { r#type: "json_object" }),
-            tools: request.tools.iter().map(tool).collect(),
-            messages,
-            tool_choice: (!request.tools.is_empty()).then_some(choice),
-            stream: dialect.stream,
-            stream_options: streamed_usage.then_some(StreamOptions { include_usage: true }),
-        }
+        (0..messages.len()).rev().filter(speaks).for_each(|at| list.insert(at, &heard));
     }
+    raw(&list)
 }
 
-/// The messages of the last request, written. A long conversation differs from the last one at its end alone, and is
-/// compared much faster than it is written.
-#[derive(Debug, Default)]
-pub(in crate::provider) struct Written {
-    said: Vec<Message>,
-    json: Vec<Box<RawValue>>,
-    dialect: Option<Dialect>,
-}
-
-impl Written {
-    /// These messages, written.
-    pub(in crate::provider) fn of(&mut self, messages: &[Message], dialect: Dialect) -> &[Box<RawValue>] {
-        let alike = self.said.iter().zip(messages).take_while(|(was, is)| was == is).count();
-        let kept = if self.dialect == Some(dialect) { alike } else { 0 };
-        self.dialect = Some(dialect);
-        self.said.truncate(kept);
-        self.json.truncate(kept);
-        for one in &messages[kept..] {
-            let json = serde_json::value::to_raw_value(&message(one, dialect));
-            self.json.push(json.expect("texts are always JSON"));
-            self.said.push(one.clone());
-        }
-        &self.json
+/// The tools as they are declared; the last one of a list that is to be cached has
+/// the mark.
+fn tools(tools: &[ToolDeclaration], marks: bool) -> Vec<Value> {
+    let mut list: Vec<Value> = tools.iter().map(tool).collect();
+    if let Some(last) = list.last_mut().filter(|_| marks) {
+        last["cache_control"] = json!({ "type": "ephemeral" });
     }
+    list
 }
 
-/// Some endpoints refuse parameters without `properties` or `required`.
 fn tool(tool: &ToolDeclaration) -> Value {
-    let mut parameters = tool.parameters.clone();
-    if let Value::Object(schema) = &mut parameters {
-        schema.entry("type").or_insert_with(|| json!("object"));
-        schema.entry("properties").or_insert_with(|| json!({}));
-        schema.entry("required").or_insert_with(|| json!([]));
-    }
-    let function = json!({ "name": tool.name, "description": tool.description, "parameters": parameters });
+    let function = json!({ "name": tool.name, "description": tool.description, "parameters": tool.schema() });
     json!({ "type": "function", "function": function })
 }
 
-fn message(message: &Message, dialect: Dialect) -> WireMessage<'_> {
+fn message<'r>(message: &'r Message, target: &Target<'_>, marked: bool) -> WireMessage<'r> {
+    let dialect = target.dialect;
     let has_calls = !message.tool_calls.is_empty();
+    let said = message
+        .native_of(target.origin)
+        .map(|native| ChatNative::borrowed(&native.value))
+        .unwrap_or_default();
+    let field = said.reasoning_field.unwrap_or(dialect.reasoning_field);
     let echoed = match dialect.echo {
         Echo::Never => false,
         Echo::WithToolCalls => has_calls,
         Echo::Always => message.role == Speaker::Assistant,
     };
-    let reasoning = message.reasoning.as_deref().filter(|text| echoed && !text.is_empty());
-    let (reasoning_content, reasoning) = match dialect.reasoning_field {
-        ReasoningField::ReasoningContent => (reasoning, None),
-        ReasoningField::Reasoning => (None, reasoning),
-    };
+    let details = said.reasoning_details.filter(|_| dialect.echoes_native);
+    let thought = message.reasoning.as_deref().filter(|text| !text.is_empty());
+    let reasoning = (echoed && details.is_none()).then(|| thought.unwrap_or(dialect.blank));
+    let in_field = |wanted: ReasoningField| reasoning.filter(|_| field == wanted);
+    // A part of the content came from an endpoint that wants it there.
+    let part = thought.filter(|_| field == ReasoningField::ContentPart && dialect.echoes_native);
     WireMessage {
         role: message.role.as_str(),
-        // Beside tool calls nothing is null; alone it is the empty text, since many refuse null there.
-        content: (!has_calls || !message.content.is_empty()).then_some(message.content.as_str()),
-        reasoning_content,
-        reasoning,
-        tool_calls: message.tool_calls.iter().map(call).collect(),
-        tool_call_id: message.tool_call_id.as_deref(),
+        content: content(message, part, marked),
+        reasoning_content: in_field(ReasoningField::ReasoningContent),
+        reasoning: in_field(ReasoningField::Reasoning),
+        reasoning_details: details,
+        extra_content: said.extra_content.filter(|_| dialect.echoes_native),
+        tool_calls: calls(message, target, &said),
+        tool_call_id: message.tool_call_id.as_deref().map(|id| dialect.call_ids.fit(id)),
     }
 }
 
-fn call(call: &ToolCall) -> WireCall<'_> {
-    let function = WireFunction { name: &call.name, arguments: arguments(&call.arguments) };
-    WireCall { id: &call.id, r#type: "function", function }
+/// Beside tool calls nothing is null; alone it is the empty text, since many refuse null there.
+fn content<'r>(message: &'r Message, thinking: Option<&str>, marked: bool) -> Content<'r> {
+    let text = message.content.as_str();
+    let is_null = text.is_empty() && !message.tool_calls.is_empty();
+    match thinking {
+        Some(thinking) => {
+            let thinking = json!({ "type": "thinking", "thinking": [{ "type": "text", "text": thinking }] });
+            let text = (!text.is_empty()).then(|| json!({ "type": "text", "text": text }));
+            Content::Parts(raw(&[Some(thinking), text].into_iter().flatten().collect::<Vec<_>>()))
+        }
+        None if marked && !text.trim().is_empty() => {
+            let text = serde_json::to_string(text).unwrap_or_default();
+            let parts = format!("[{{\"type\":\"text\",\"text\":{text},{CACHE_MARK}}}]");
+            Content::Parts(RawValue::from_string(parts).unwrap_or_else(|_| raw(text.as_str())))
+        }
+        None => Content::Text((!is_null).then_some(text)),
+    }
 }
 
-/// Arguments go back as they came. What is no JSON object goes back inside one: endpoints whose templates parse the
-/// arguments refuse the whole conversation otherwise, and the tool message beside it says what was wrong.
-fn arguments(text: &str) -> Cow<'_, str> {
-    // Every call of a run passes here in every request: nothing is built of what is only checked.
-    let is_object = text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok();
-    if is_object { Cow::Borrowed(text) } else { Cow::Owned(json!({ "invalid_json": text }).to_string()) }
+fn calls<'r>(message: &'r Message, target: &Target<'_>, said: &ChatNative<'r>) -> Vec<WireCall<'r>> {
+    let dialect = target.dialect;
+    let extra = |at: usize| said.calls.get(at).copied().flatten().filter(|_| dialect.echoes_native);
+    let unsigned = dialect.signatures && (0..message.tool_calls.len()).all(|at| extra(at).is_none());
+    let call = |(at, call): (usize, &'r ToolCall)| {
+        let stand_in = (unsigned && at == 0).then(|| Cow::Owned(no_signature(&target.origin.host)));
+        WireCall {
+            id: dialect.call_ids.fit(&call.id),
+            r#type: "function",
+            function: WireFunction { name: &call.name, arguments: arguments(&call.arguments) },
+            extra_content: extra(at).map(Cow::Borrowed).or(stand_in),
+        }
+    };
+    message.tool_calls.iter().enumerate().map(call).collect()
+}
+
+/// What stands for a signature that cannot exist: the call was made by another model, or by ourselves.
+fn no_signature(host: &str) -> Box<RawValue> {
+    let vendor = if host.contains("aiplatform") { "vertex" } else { "google" };
+    raw(&json!({ vendor: { "thought_signature": NO_SIGNATURE } }))
 }
 
 #[cfg(test)]

@@ -1,0 +1,176 @@
+//! Events → one completion. A whole response is a stream of one event.
+//!
+//! Apart because it is pure: events in, progress and a completion out, however the texts were cut. Nothing of an
+//! assembly is used unless it is finished.
+
+use std::mem::take;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::event::{Event, Response};
+use super::items::{Items, Voice};
+use super::said::Said;
+use crate::provider::Progress;
+use crate::provider::fault::{Complaint, Fault};
+use crate::provider::http::complaint;
+use crate::provider::message::{Completion, TokenUsage};
+use crate::provider::wires::{self, Ending, held_back};
+use crate::secrets::Secrets;
+
+/// A completion as far as it has come.
+#[derive(Default)]
+pub(in crate::provider) struct Assembly {
+    items: Items,
+    end: Option<End>,
+    /// Whether something came that is no event, and no response either.
+    is_strange: bool,
+}
+
+/// What the end told.
+struct End {
+    /// Why the output is incomplete, if it is.
+    incomplete: Option<String>,
+    usage: Option<TokenUsage>,
+    response: Value,
+}
+
+impl Assembly {
+    fn take(
+        &mut self,
+        (event, text): (&Event<'_>, &str),
+        secrets: &Secrets,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(), Fault> {
+        match &*event.kind() {
+            "response.output_text.delta" => self.items.hear(Voice::Text, event, progress),
+            "response.refusal.delta" => self.items.hear(Voice::Refusal, event, progress),
+            "response.reasoning_summary_text.delta" | "response.reasoning_summary.delta" => {
+                self.items.hear(Voice::Summary, event, progress);
+            }
+            "response.reasoning_text.delta" | "response.reasoning.delta" => {
+                self.items.hear(Voice::Open, event, progress);
+            }
+            "response.function_call_arguments.delta" => self.items.hear(Voice::Arguments, event, progress),
+            "response.function_call_arguments.done" => self.items.hear_arguments(event),
+            "response.output_item.added" => self.items.begin(event),
+            "response.output_item.done" => self.items.done(event, progress),
+            kind @ ("response.completed"
+            | "response.done"
+            | "response.incomplete"
+            | "response.failed"
+            | "response.cancelled") => {
+                let response = event.response.map_or("{}", RawValue::get);
+                self.end((kind.trim_start_matches("response."), response), secrets, progress)?;
+            }
+            _ if event.is_whole() => self.end(("", text), secrets, progress)?,
+            "" => self.is_strange = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The end of a stream, whose event says how it ended; or a whole response, which says so itself.
+    fn end(
+        &mut self,
+        (kind, response): (&str, &str),
+        secrets: &Secrets,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(), Fault> {
+        let read = Response::read(response);
+        let value: Value = serde_json::from_str(response).unwrap_or_default();
+        let status = read.status.as_str();
+        let bad = [kind, status].into_iter().find(|word| matches!(*word, "failed" | "cancelled"));
+        if complaint::is_error(&read.error) {
+            return Err(Fault::in_band(complaint::of_value(&secrets.clean_value(value))));
+        }
+        if let Some(bad) = bad {
+            let words = format!("the endpoint ended the reply as {bad}");
+            return Err(Fault::in_band(Complaint::words(words)));
+        }
+        if kind.is_empty() && matches!(status, "queued" | "in_progress") {
+            return Ok(());
+        }
+        let is_incomplete =
+            kind == "incomplete" || status == "incomplete" || (status.is_empty() && read.reason().is_some());
+        let incomplete = is_incomplete.then(|| read.reason().unwrap_or("incomplete").to_owned());
+        self.items.end(&read.output, progress);
+        self.end = Some(End { incomplete, usage: read.usage(), response: value });
+        Ok(())
+    }
+}
+
+impl wires::Assembly for Assembly {
+    fn push(
+        &mut self,
+        event: &str,
+        secrets: &Secrets,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(), Fault> {
+        let value = || serde_json::from_str::<Value>(event).unwrap_or_default();
+        let unique;
+        let (read, text) = match Event::read(event) {
+            Some(read) => (read, event),
+            None => {
+                // Where a key stands twice, the last one counts.
+                unique = value().to_string();
+                (Event::read(&unique).unwrap_or_default(), unique.as_str())
+            }
+        };
+        let fails = |value: &Value| match &*read.kind() {
+            "error" | "response.error" => true,
+            "" if !read.is_whole() => complaint::is_within(value),
+            _ => value.get("error").is_some_and(complaint::is_error),
+        };
+        if (read.error.is_some() || matches!(&*read.kind(), "" | "error" | "response.error"))
+            && let Some(failed) = Some(value()).filter(fails)
+        {
+            return Err(Fault::in_band(complaint::of_value(&secrets.clean_value(failed))));
+        }
+        self.take((&read, text), secrets, progress)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Where nothing came that could be cut off, another reply of the same endpoint will be as strange.
+    fn ends_with_done(&self) -> bool {
+        self.is_strange && self.items.is_empty()
+    }
+
+    fn finish(self: Box<Self>, ending: &Ending<'_>) -> Result<Completion, Fault> {
+        let end = self.end.ok_or(Fault::Empty)?;
+        let said = Said::of(self.items.finish());
+        match end.incomplete.as_deref() {
+            Some("content_filter") if said.is_silent() => return Err(held_back()),
+            None if said.is_nothing() => return Err(Fault::Empty),
+            None if said.has_lost_a_call() => {
+                return Err(Fault::Cut { reason: "a tool call of the reply did not come whole".to_owned() });
+            }
+            _ => {}
+        }
+        let native = said.native(ending.said).filter(|_| end.incomplete.is_none());
+        let mut tool_calls = said.calls(ending.said);
+        tool_calls.iter_mut().for_each(|call| call.arguments = ending.clean(take(&mut call.arguments)));
+        let finish_reason = match end.incomplete.as_deref() {
+            Some("max_output_tokens" | "max_tokens") => "length",
+            Some(reason) => reason,
+            None if tool_calls.is_empty() => "stop",
+            None => "tool_calls",
+        };
+        Ok(Completion {
+            content: ending.clean(said.content()),
+            reasoning: Some(ending.clean(said.reasoning())).filter(|text| !text.is_empty()),
+            tool_calls,
+            finish_reason: Some(finish_reason.to_owned()),
+            usage: end.usage,
+            native: native.and_then(|text| ending.native(text)),
+            raw: ending.secrets.clean_value(said.within(end.response)),
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "assemble_tests.rs"]
+mod tests;

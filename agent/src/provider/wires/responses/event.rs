@@ -1,0 +1,291 @@
+//! What endpoints send, read leniently: an event of a stream, an item of the output, and the response that ends it all.
+//!
+//! Apart because it is the reading half of the vendor's field names; what the fields mean together is for `items` and
+//! `assemble`. Most events of a stream are a few characters of text in a long envelope: only what is needed is read.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::provider::message::TokenUsage;
+use crate::provider::wires::cost::Cost;
+use crate::provider::wires::lenient::{count, lenient, list, read};
+
+/// An event of a stream, or a whole response, with its fields unread.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Event<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow)]
+    object: Option<&'a RawValue>,
+    #[serde(borrow)]
+    item_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    output_index: Option<&'a RawValue>,
+    #[serde(borrow)]
+    summary_index: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content_index: Option<&'a RawValue>,
+    #[serde(borrow)]
+    delta: Option<&'a RawValue>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) item: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) response: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) output: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+impl<'a> Event<'a> {
+    /// `None` for what is no object, or has a key twice.
+    pub(super) fn read(event: &'a str) -> Option<Event<'a>> {
+        is_object(event).then(|| serde_json::from_str(event).ok()).flatten()
+    }
+
+    /// Its type; empty where it has none.
+    pub(super) fn kind(&self) -> Cow<'a, str> {
+        text(self.kind).unwrap_or_default()
+    }
+
+    /// Whether it is a response, and no event of one.
+    pub(super) fn is_whole(&self) -> bool {
+        text(self.object).is_some_and(|object| object == "response") || self.output.is_some()
+    }
+
+    pub(super) fn item_id(&self) -> Cow<'a, str> {
+        text(self.item_id).unwrap_or_default()
+    }
+
+    pub(super) fn output_index(&self) -> Option<u64> {
+        number(self.output_index)
+    }
+
+    /// Which part of the item it is about.
+    pub(super) fn part(&self) -> u64 {
+        number(self.summary_index).or(number(self.content_index)).unwrap_or(0)
+    }
+
+    pub(super) fn delta(&self) -> Cow<'a, str> {
+        text(self.delta).unwrap_or_default()
+    }
+
+    pub(super) fn arguments(&self) -> Cow<'a, str> {
+        text(self.arguments).unwrap_or_default()
+    }
+}
+
+/// A list would be read as fields without names.
+fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+}
+
+/// The text, without a copy where nothing in it is escaped.
+fn text(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
+    let raw = raw?.get();
+    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+    match inner.contains('\\') {
+        false => Some(Cow::Borrowed(inner)),
+        true => serde_json::from_str(raw).ok().map(Cow::Owned),
+    }
+}
+
+/// A count, most of which are of a digit or two.
+fn number(raw: Option<&RawValue>) -> Option<u64> {
+    let raw = raw?.get();
+    raw.parse().ok().or_else(|| count(&mut serde_json::Deserializer::from_str(raw)).ok().flatten())
+}
+
+/// An item of the output.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Item {
+    #[serde(rename = "type", deserialize_with = "lenient")]
+    kind: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) id: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) status: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) call_id: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) name: String,
+    #[serde(deserialize_with = "lenient")]
+    arguments: Value,
+    #[serde(deserialize_with = "list")]
+    content: Vec<Part>,
+    #[serde(deserialize_with = "list")]
+    summary: Vec<Part>,
+    #[serde(deserialize_with = "lenient")]
+    encrypted_content: String,
+}
+
+/// What an item is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    Message,
+    Reasoning,
+    Call,
+    /// Of a kind that we do not ask for, or do not know.
+    #[default]
+    Other,
+}
+
+/// A part of a content or of a summary.
+#[derive(Debug, Default, Deserialize)]
+#[serde(from = "Value")]
+struct Part {
+    text: String,
+    refusal: String,
+}
+
+impl From<Value> for Part {
+    /// A text alone is a part, too.
+    fn from(value: Value) -> Part {
+        let field = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = value.as_str().map_or_else(|| field("text"), str::to_owned);
+        Part { text, refusal: field("refusal") }
+    }
+}
+
+impl Item {
+    /// `None` for what is no object.
+    pub(super) fn read(item: &str) -> Option<Item> {
+        is_object(item).then(|| read(item)).flatten()
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        match self.kind.as_str() {
+            "message" => Kind::Message,
+            "reasoning" => Kind::Reasoning,
+            "function_call" => Kind::Call,
+            "" if !self.content.is_empty() => Kind::Message,
+            _ => Kind::Other,
+        }
+    }
+
+    /// What a message says.
+    pub(super) fn text(&self) -> String {
+        self.content.iter().map(|part| part.text.as_str()).collect()
+    }
+
+    /// What a message says instead.
+    pub(super) fn refusal(&self) -> String {
+        self.content.iter().map(|part| part.refusal.as_str()).collect()
+    }
+
+    /// What a reasoning says: in summary where it has one, else all.
+    pub(super) fn thought(&self) -> String {
+        let texts = |parts: &[Part]| {
+            let texts: Vec<&str> =
+                parts.iter().map(|part| part.text.as_str()).filter(|text| !text.is_empty()).collect();
+            texts.join(super::items::BLANK_LINE)
+        };
+        let summary = texts(&self.summary);
+        if summary.is_empty() { texts(&self.content) } else { summary }
+    }
+
+    /// The arguments of a call as text; an object as its JSON, null as nothing.
+    pub(super) fn arguments(&self) -> String {
+        match &self.arguments {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }
+    }
+
+    /// Whether the arguments are a text, as they must be when they go back.
+    pub(super) fn has_text_for_arguments(&self) -> bool {
+        self.arguments.is_string()
+    }
+
+    pub(super) fn is_encrypted(&self) -> bool {
+        !self.encrypted_content.is_empty()
+    }
+
+    /// Whether a reasoning holds what the model needs of it: encrypted, or in plain words. Else its id stands for what
+    /// the endpoint was told not to store, and is refused: `Item with id 'rs_…' not found`.
+    pub(super) fn carries_its_thought(&self) -> bool {
+        self.is_encrypted() || self.content.iter().any(|part| !part.text.is_empty())
+    }
+}
+
+/// The response as a whole: of a stream it comes with the last event.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Response {
+    #[serde(deserialize_with = "lenient")]
+    pub(super) status: String,
+    #[serde(deserialize_with = "list")]
+    pub(super) output: Vec<Box<RawValue>>,
+    #[serde(deserialize_with = "lenient")]
+    incomplete_details: Incomplete,
+    #[serde(deserialize_with = "lenient")]
+    usage: Option<Usage>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) error: Value,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Incomplete {
+    #[serde(deserialize_with = "lenient")]
+    reason: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    #[serde(deserialize_with = "count")]
+    input_tokens: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
+    input_tokens_details: Details,
+    #[serde(deserialize_with = "count")]
+    output_tokens: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
+    output_tokens_details: Details,
+    #[serde(flatten)]
+    cost: Cost,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Details {
+    #[serde(deserialize_with = "count")]
+    cached_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    cache_write_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    reasoning_tokens: Option<u64>,
+}
+
+impl Response {
+    /// Never fails: what is no object is an empty response.
+    pub(super) fn read(response: &str) -> Response {
+        is_object(response).then(|| read(response)).flatten().unwrap_or_default()
+    }
+
+    /// Why it is incomplete, where it says so.
+    pub(super) fn reason(&self) -> Option<&str> {
+        self.incomplete_details.reason.as_deref()
+    }
+
+    /// The tokens, where it counts any.
+    pub(super) fn usage(&self) -> Option<TokenUsage> {
+        let usage = self.usage.as_ref()?;
+        (usage.input_tokens.is_some() || usage.output_tokens.is_some()).then(|| TokenUsage {
+            input_tokens: usage.input_tokens.unwrap_or(0),
+            output_tokens: usage.output_tokens.unwrap_or(0),
+            cached_tokens: usage.input_tokens_details.cached_tokens.unwrap_or(0),
+            written_tokens: usage.input_tokens_details.cache_write_tokens.unwrap_or(0),
+            reasoning_tokens: usage.output_tokens_details.reasoning_tokens.unwrap_or(0),
+            cost_usd: usage.cost.usd(),
+        })
+    }
+}
