@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use uwf_agent::fuzzing::Reader;
 
-thread_local!(static READER: Reader = Reader::default());
+thread_local!(static READER: Reader = Reader::new("chat"));
 
 fuzz_target!(|body: &[u8]| {
     let pieces: Vec<Vec<u8>> = body.split(|byte| *byte == 255).map(<[u8]>::to_vec).collect();

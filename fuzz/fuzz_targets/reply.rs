@@ -4,6 +4,6 @@
 use libfuzzer_sys::fuzz_target;
 use uwf_agent::fuzzing::Reader;
 
-thread_local!(static READER: Reader = Reader::default());
+thread_local!(static READER: Reader = Reader::new("chat"));
 
 fuzz_target!(|body: &[u8]| READER.with(|reader| reader.reply(body)));
