@@ -141,6 +141,10 @@ pub(crate) enum WindowSource {
     Assumed,
 }
 
+/// What a script costs.
+const FREE: Prices =
+    Prices { input: 0.0, output: 0.0, cached_input: None, cache_write: None, tiers: Vec::new() };
+
 /// The window of a model of which nothing is said, in tokens.
 const ASSUMED_WINDOW: u64 = 128_000;
 
@@ -179,9 +183,12 @@ impl Settings {
         let own_prices = prices.contains_key(&model);
         let prices = prices.remove(&model).or_else(|| known.as_ref()?.prices.clone());
         let tells_cost = provider.endpoint().is_some_and(|endpoint| endpoint.dialect().tells_cost);
-        if let (Some(limit), None, false) = (limits.usd, &prices, tells_cost) {
-            return Err(SettingsError::NoPrice { limit, model });
-        }
+        let prices = match (limits.usd, prices) {
+            // A script costs nothing.
+            (Some(_), None) if provider.endpoint().is_none() => Some(FREE),
+            (Some(limit), None) if !tells_cost => return Err(SettingsError::NoPrice { limit, model }),
+            (_, prices) => prices,
+        };
         Ok(Settings {
             provider,
             model,

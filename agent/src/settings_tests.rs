@@ -63,6 +63,9 @@ fn a_mock_needs_nothing_else() {
     let flags = Flags { mock: Some("script.yaml".into()), ..Flags::default() };
     let settings = Home::new(&[]).load(flags, &[]).unwrap();
     assert_eq!(settings.describe()["provider"]["mock"], "script.yaml");
+    let limited = Home::new(&[("agents/builtin.yaml", "budget: { usd: 1 }\n")]);
+    let flags = Flags { mock: Some("script.yaml".into()), ..Flags::default() };
+    assert!(limited.load(flags, &[]).is_ok(), "it costs nothing");
     assert_eq!(settings.limits, Limits::default());
 }
 

@@ -179,7 +179,7 @@ pub(super) struct RunArgs {
 /// Options of every run.
 #[derive(Debug, Args)]
 pub(super) struct RunOptions {
-    /// The model, or its alias in config.yaml
+    /// The model; or an alias of config.yaml, where agents/builtin.yaml names no provider of its own
     #[arg(long, value_name = "MODEL")]
     pub(super) model: Option<String>,
     /// The endpoint, such as http://127.0.0.1:11434/v1; its host tells which format it speaks

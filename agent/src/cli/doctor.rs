@@ -116,11 +116,11 @@ fn text(report: &Value) -> String {
         };
         say(home["writable"] == true, format!("{}: {}: {state}", word(&home["name"]), word(&home["path"])));
     }
-    online::lines(&report["online"]).into_iter().for_each(|(good, line)| say(good, line));
+    lines.extend(online::lines(&report["online"]).into_iter().map(|(mark, line)| format!("{mark} {line}")));
     let config = &report["config"];
     if let Some(error) = config["error"].as_str() {
         let hint = config["hint"].as_str().map(|hint| format!("; {hint}")).unwrap_or_default();
-        say(false, format!("config: {error}{hint}"));
+        lines.push(format!("✗ config: {error}{hint}"));
     } else if config["connected"] == false {
         lines.push(format!("  no model is configured: {}", word(&config["hint"])));
     }

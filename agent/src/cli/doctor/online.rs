@@ -62,8 +62,8 @@ async fn ask(provider: &mut HttpProvider, settings: &Settings, endpoint: &Endpoi
     let tried = match (trying.unwrap_or_else(|_| Err(late())), unlisted.clone()) {
         (Ok(tried), _) => tried,
         (Err(error), Some(models)) => {
-            let error = format!("the endpoint answers, but serves no model {model}: {error}");
-            return json!({"reachable": true, "models": count, "error": error, "hint": nearest(model, models)});
+            let hint = format!("its list has no model {model}; {}", nearest(model, models));
+            return json!({"reachable": true, "models": count, "error": error.to_string(), "hint": hint});
         }
         (Err(error), None) => {
             let mut report = refused(&error);
@@ -98,7 +98,7 @@ async fn ask(provider: &mut HttpProvider, settings: &Settings, endpoint: &Endpoi
 fn warnings(tried: &Trial, (tokens, from): (u64, &str), unlisted: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     if unlisted {
-        warnings.push("the endpoint serves the model, and does not list it".to_owned());
+        warnings.push("the endpoint's list of models does not name it, though it answers".to_owned());
     }
     if !tried.tool_called {
         warnings.push(
@@ -128,21 +128,21 @@ fn nearest(model: &str, models: Vec<Served>) -> String {
     format!("it serves {}", models.join(", "))
 }
 
-/// The same for people: whether each is good, and what it says.
-pub(super) fn lines(online: &Value) -> Vec<(bool, String)> {
+/// The same for people: a mark (✓, ✗, or ! for what a run would suffer from) and what it says.
+pub(super) fn lines(online: &Value) -> Vec<(char, String)> {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if online.is_null() {
         return Vec::new();
     }
     if let Some(error) = online["error"].as_str() {
         let hint = online["hint"].as_str().map(|hint| format!("; {hint}")).unwrap_or_default();
-        return vec![(false, format!("model: {error}{hint}"))];
+        return vec![('✗', format!("model: {error}{hint}"))];
     }
     let listed = if online["models"].is_null() { "; it lists no models" } else { "" };
     let mut lines = vec![
-        (true, format!("model: the endpoint answers and serves {}{listed}", word(&online["model"]))),
+        ('✓', format!("model: the endpoint answers and serves {}{listed}", word(&online["model"]))),
         (
-            true,
+            '✓',
             format!(
                 "wire: {} (dialect {}), a tool called and its result read",
                 word(&online["wire"]),
@@ -155,15 +155,14 @@ pub(super) fn lines(online: &Value) -> Vec<(bool, String)> {
     }
     let texts = |name: &str| online[name].as_array().into_iter().flatten().map(word).collect::<Vec<_>>();
     lines.extend(
-        texts("changes")
-            .into_iter()
-            .map(|change| (true, format!("  the endpoint refused something: {change}"))),
+        texts("changes").into_iter().map(|change| ('!', format!("the endpoint refused something: {change}"))),
     );
     let window = &online["window"];
-    lines.push((true, format!("window: {} tokens ({})", window["tokens"], word(&window["from"]))));
-    lines.push((true, format!("prices: {}", prices(&online["prices"]))));
-    lines.push((true, format!("cache: {}", cache(&online["usage"]))));
-    lines.extend(texts("warnings").into_iter().map(|warning| (false, warning)));
+    lines.push(('✓', format!("window: {} tokens ({})", window["tokens"], word(&window["from"]))));
+    let known = if online["prices"].is_null() { '!' } else { '✓' };
+    lines.push((known, format!("prices: {}", prices(&online["prices"]))));
+    lines.push(('✓', format!("cache: {}", cache(&online["usage"]))));
+    lines.extend(texts("warnings").into_iter().map(|warning| ('!', warning)));
     lines
 }
 
@@ -213,17 +212,17 @@ mod tests {
             "usage": {"inputTokens": 1700, "outputTokens": 9, "cachedTokens": 1600, "writtenTokens": 90},
             "warnings": ["small"],
         });
-        let text: Vec<String> = lines(&online).iter().map(|(good, line)| format!("{good} {line}")).collect();
+        let text: Vec<String> = lines(&online).iter().map(|(mark, line)| format!("{mark} {line}")).collect();
         assert_eq!(
             text,
             [
-                "true model: the endpoint answers and serves m",
-                "true wire: messages (dialect anthropic), a tool called and its result read",
-                "true   the endpoint refused something: `temperature` is left out from here on",
-                "true window: 4096 tokens (server)",
-                "true prices: $4 in, $0.2 cached, $20 out per million tokens (as of 2026-10-30)",
-                "true cache: 1600 of the second request's 1700 tokens were read from it, 90 written",
-                "false small",
+                "✓ model: the endpoint answers and serves m",
+                "✓ wire: messages (dialect anthropic), a tool called and its result read",
+                "! the endpoint refused something: `temperature` is left out from here on",
+                "✓ window: 4096 tokens (server)",
+                "✓ prices: $4 in, $0.2 cached, $20 out per million tokens (as of 2026-10-30)",
+                "✓ cache: 1600 of the second request's 1700 tokens were read from it, 90 written",
+                "! small",
             ]
         );
         assert!(lines(&Value::Null).is_empty());
