@@ -219,6 +219,10 @@ impl Cutter {
             self.bare = false;
             return (!self.event.is_empty()).then(|| Bytes::from(std::mem::take(&mut self.event) + "\n"));
         }
+        // What an event is called, its data says again as its `type`: that is what is read.
+        if !self.bare && line.starts_with("event:") {
+            return None;
+        }
         if !self.bare && line.trim_start().starts_with('{') {
             self.bare = true;
             self.event.push('\n');
