@@ -269,8 +269,7 @@ fn money_ends_a_run_and_is_on_record() {
         site.uwf(&["cas", "get", reply["detailHash"].as_str().unwrap()]).ok().json()["payload"].clone();
     assert_eq!(detail["cost"], 0.25);
     assert_eq!(detail["settings"]["prices"]["cachedInput"], 0.1);
-    let site = Site::new();
-    let mock = site.write("m.yaml", "turns: [{ content: x }]\n");
-    reviewer(&site, &["--mock", &mock, "--max-cost", "1"])
-        .fails(1, &["no price for the model mock", "prices:"]);
+    against(&Site::new(), &endpoint, "budget: { usd: 1 }\n")
+        .fails(1, &["no price for the model m", "prices:"]);
+    assert_eq!(endpoint.asked().len(), 5, "it is refused before anything is asked");
 }
