@@ -3,18 +3,16 @@
 //! Apart from `settings` because this touches the world: it makes the private temporary directory, tries the kernel and
 //! closes in this very process.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use thiserror::Error;
 use uwf_engine::home::make_private;
 use uwf_engine::{Env, Homes};
+use uwf_tools::RunDir;
 use uwf_tools::sandbox::{self, Level, Policy, ProcessLimits, Sandbox, SandboxError};
 
 /// Takes what there is where the strict sandbox does not exist.
@@ -134,8 +132,8 @@ impl ConfinementError {
 pub(crate) struct Confinement {
     /// What commands run in.
     pub sandbox: Arc<Sandbox>,
-    /// Removed when it is dropped.
-    _temporary: TempDir,
+    /// Removed when it is dropped, after the sandbox has ended what is in it.
+    _run_dir: RunDir,
 }
 
 impl Confinement {
@@ -149,14 +147,7 @@ impl Confinement {
         workspace: &Path,
         env: &Env,
     ) -> Result<Confinement, ConfinementError> {
-        let base = PathBuf::from(env.get("TMPDIR").unwrap_or("/tmp".as_ref()));
-        let mine_alone = fs::Permissions::from_mode(0o700);
-        let temporary = tempfile::Builder::new().prefix("uwf-").permissions(mine_alone).tempdir_in(&base);
-        let temporary = temporary.map_err(|source| ConfinementError::Directory {
-            what: "a temporary directory",
-            dir: base,
-            source,
-        })?;
+        let path = env.get("PATH").unwrap_or_default();
         let policy = Policy {
             level: settings.level,
             network: settings.network,
@@ -166,16 +157,31 @@ impl Confinement {
             writable: settings.writable.clone(),
             readable: settings.readable.clone(),
             limits: settings.limits,
-            ..Policy::new(workspace, temporary.path())
+            programs: std::env::split_paths(path).filter(|dir| dir.is_absolute()).collect(),
+            ..Policy::new(workspace, "")
         };
-        let mut sandbox = Sandbox::prepare(policy.clone());
+        let base = PathBuf::from(env.get("TMPDIR").unwrap_or("/tmp".as_ref()));
+        let strict = Confinement::enclose(policy.clone(), &base)?;
         let allowed = env.text(ALLOW_SHELL) == Some("1");
-        if allowed
-            && matches!(sandbox.refusal(), Some(SandboxError::Missing { .. } | SandboxError::Setup { .. }))
-        {
-            sandbox = Sandbox::prepare(Policy { level: Level::BestEffort, ..policy });
+        let missing = matches!(
+            strict.sandbox.refusal().filter(|_| allowed),
+            Some(SandboxError::Missing { .. } | SandboxError::Setup { .. })
+        );
+        match missing {
+            true => Confinement::enclose(Policy { level: Level::BestEffort, ..policy }, &base),
+            false => Ok(strict),
         }
-        Ok(Confinement { sandbox: Arc::new(sandbox), _temporary: temporary })
+    }
+
+    /// Makes a private directory in `base`, and the sandbox over it.
+    fn enclose(policy: Policy, base: &Path) -> Result<Confinement, ConfinementError> {
+        let run_dir = RunDir::make(base).map_err(|source| ConfinementError::Directory {
+            what: "a private directory",
+            dir: base.to_owned(),
+            source,
+        })?;
+        let sandbox = Sandbox::prepare(Policy { run_dir: run_dir.path().to_owned(), ..policy });
+        Ok(Confinement { sandbox: Arc::new(sandbox), _run_dir: run_dir })
     }
 
     /// Makes the sandbox ready and closes in this process. Only while it has no thread of its own.

@@ -34,6 +34,7 @@ pub(crate) fn enforced() -> Enforced {
         seccomp: true,
         network: Network::Open,
         mounts: false,
+        processes: uwf_tools::sandbox::Processes::Found,
         missing: vec![],
     }
 }

@@ -17,6 +17,8 @@ mod git;
 mod paths;
 #[path = "attacks/records.rs"]
 mod records;
+#[path = "attacks/survivors.rs"]
+mod survivors;
 #[path = "attacks/words.rs"]
 mod words;
 #[path = "attacks/work.rs"]

@@ -5,7 +5,7 @@
 //! each command the known ones are compared with what they held at the start. Everything but hooks and program-running variables stands: a new remote, a tracked branch. It
 //! never writes outside of the workspace and the git directories that were there at the start.
 
-mod config;
+pub(crate) mod config;
 mod dir;
 mod places;
 

@@ -121,8 +121,12 @@ fn worktrees_and_nested_repositories_are_watched_too() {
     assert_eq!(told, ["undone: core.editor in sub/.git/config"]);
     drop(scratch.toolbox.close());
 
+    let linked = scratch.outside().join("linked");
+    let policy = crate::scratch::policy(scratch.outside());
+    let sandbox = Sandbox::prepare(Policy { workspace: linked.clone(), ..policy });
     let toolbox = Toolbox::open(crate::ToolboxConfig {
-        root: scratch.outside().join("linked"),
+        root: linked,
+        sandbox: std::sync::Arc::new(sandbox),
         ..config(scratch.outside(), limits())
     });
     let call = json!({"command": "git config --worktree core.pager y; git config core.editor x"}).to_string();

@@ -3,33 +3,35 @@
 pub(crate) mod capture;
 pub(crate) mod environment;
 pub(crate) mod guard;
+mod hunt;
 mod processes;
 pub(crate) mod spool;
 mod supervise;
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rustix::process::Pid;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::limits::{Limits, bytes, count};
-use crate::sandbox::Sandbox;
+use crate::process_table::Process;
+use crate::sandbox::{Holder, Running, Sandbox, StartError};
 use crate::seen::lock;
 use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
 use crate::tool_output::Outputs;
 use crate::workspace::PathError;
 use capture::{Capture, Captured};
 use guard::Guard;
-use processes::{Family, MARK};
+use hunt::{MARK, Trail};
+use processes::{Family, Found};
 use spool::Spool;
 use supervise::{Cause, Ended, Supervised};
 
@@ -94,9 +96,9 @@ fn execute(args: &Args, context: &ToolContext) -> Result<ToolOutput, CommandErro
     let cwd = context.workspace.open_dir(args.cwd.as_deref().unwrap_or("."))?.0;
     // The child's own copy of the handle, so that the directory cannot be swapped on the way.
     let cwd = (PathBuf::from(format!("/proc/self/fd/{}", cwd.as_raw_fd())), cwd);
-    let (child, family) = context.shell.start(&args.command, &cwd.0)?;
+    let (running, family) = context.shell.start(&args.command, &cwd.0)?;
     let mut capture = context.shell.capture(limits);
-    let ended = Supervised::new(child, &family, limits, &mut capture)
+    let ended = Supervised::new(running, &family, limits, &mut capture)
         .and_then(|supervised| supervised.run(timeout, context.cancel));
     context.shell.ended(&family, ended.as_ref().map_or(true, Ended::lives_on));
     let ended = ended.map_err(CommandError::io("it could not be supervised"))?;
@@ -207,11 +209,13 @@ pub(crate) struct Shell {
 
 #[derive(Default)]
 struct State {
-    /// Made for the first command.
+    /// Made for the first command, where the processes of commands must be looked for.
     session: Option<Session>,
     commands: u64,
-    /// Commands of which something may still run.
-    families: Vec<Family>,
+    /// What commands left running, where the kernel holds it together.
+    left: Vec<Process>,
+    /// Commands of which something may still run, where there is no such namespace.
+    trails: Vec<Trail>,
 }
 
 struct Session {
@@ -258,38 +262,63 @@ impl Shell {
         &*self.outputs
     }
 
-    fn start(&self, script: &str, cwd: &Path) -> Result<(Child, Family), CommandError> {
+    fn start(&self, script: &str, cwd: &Path) -> Result<(Running, Family), CommandError> {
         let mut state = lock(&self.state);
-        if state.session.is_none() {
-            state.session = Some(self.open_session()?);
-        }
         state.commands += 1;
-        let number = state.commands;
-        let session = state.session.as_mut().expect("it was just made");
-        let mark = format!("{}/{number}", session.mark);
         let mut command = Command::new(&self.program);
         command.arg("-c").arg(script).current_dir(cwd).env_clear().envs(self.env.iter().cloned());
-        command.env("TMPDIR", self.sandbox.temporary()).env(MARK, &mark);
+        command.env("TMPDIR", self.sandbox.policy().temporary());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = self
-            .sandbox
-            .clothe(&mut command)
-            .map_err(|error| CommandError::Refused { why: error.to_string(), hint: error.hint() })?
-            .spawn()
-            .map_err(CommandError::io("its shell could not be started"))?;
-        let shell = supervise::pid(&child).map_err(CommandError::io("it has no pid"))?;
-        session.guard.running(shell.as_raw_pid());
-        let family = Family::new(shell, mark, &self.sandbox);
-        state.families.push(family.clone());
-        Ok((child, family))
+        let holder = self.sandbox.holder();
+        let mark = match &holder {
+            Some(Holder::Namespace(_)) => None,
+            held => Some(self.mark(&mut state, held.as_ref())?),
+        };
+        if let Some(mark) = &mark {
+            command.env(MARK, mark);
+        }
+        let running = self.sandbox.start(command).map_err(|error| match error {
+            StartError::Refused(error) => {
+                CommandError::Refused { why: error.to_string(), hint: error.hint() }
+            }
+            StartError::Io(source) => CommandError::Io { what: "its shell could not be started", source },
+        })?;
+        let found = match holder {
+            Some(holder) => {
+                let shell = running.inside.unwrap_or_else(|| running.pid.as_raw_pid());
+                Found::Held { holder, shell, before: state.left.clone() }
+            }
+            None => Found::Hunted(self.follow(&mut state, (running.pid, mark.unwrap_or_default()))),
+        };
+        let shell = running.pid;
+        Ok((running, Family { shell, most: self.sandbox.process_limit(), found }))
     }
 
-    fn open_session(&self) -> Result<Session, CommandError> {
-        processes::adopt_orphans().map_err(CommandError::io("its processes could not be kept track of"))?;
-        let temporary = self.sandbox.temporary();
-        let mark = temporary.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    /// What the next command's processes are marked by. With the first one, a guard is started.
+    fn mark(&self, state: &mut State, held: Option<&Holder>) -> Result<String, CommandError> {
+        if state.session.is_none() {
+            state.session = Some(self.open_session(held)?);
+        }
+        let session = state.session.as_ref().map_or("", |session| &session.mark);
+        Ok(format!("{session}/{}", state.commands))
+    }
+
+    fn follow(&self, state: &mut State, (shell, mark): (Pid, String)) -> Trail {
+        if let Some(session) = &mut state.session {
+            session.guard.running(shell.as_raw_pid());
+        }
+        let trail = Trail::new(shell, mark, self.sandbox.ipc_namespace());
+        state.trails.push(trail.clone());
+        trail
+    }
+
+    fn open_session(&self, held: Option<&Holder>) -> Result<Session, CommandError> {
+        hunt::adopt_orphans().map_err(CommandError::io("its processes could not be kept track of"))?;
+        let run_dir = &self.sandbox.policy().run_dir;
+        let mark = run_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let namespace = self.sandbox.ipc_namespace().unwrap_or_default();
-        let guard = Guard::start(&mark, (temporary, &namespace), &self.trusted_path())
+        let kill_file = held.and_then(Holder::kill_file).unwrap_or_default();
+        let guard = Guard::start(&mark, (&namespace, &kill_file), &self.trusted_path())
             .map_err(CommandError::io("its guard could not be started"))?;
         Ok(Session { guard, mark })
     }
@@ -305,30 +334,34 @@ impl Shell {
         std::env::join_paths(dirs).unwrap_or_else(|_| "/usr/bin:/bin".into())
     }
 
-    /// A command has ended; if something of it lives on, its family is kept for the end of the run.
+    /// A command has ended; if something of it lives on, that is kept for the end of the run.
     fn ended(&self, family: &Family, lives_on: bool) {
         let mut state = lock(&self.state);
-        if let Some(session) = &mut state.session {
-            session.guard.running(0);
-        }
-        if !lives_on {
-            state.families.retain(|known| known.mark != family.mark);
+        match &family.found {
+            Found::Held { holder, .. } => state.left = holder.living(),
+            Found::Hunted(trail) => {
+                if let Some(session) = &mut state.session {
+                    session.guard.running(0);
+                }
+                if !lives_on {
+                    state.trails.retain(|known| !known.is(trail));
+                }
+            }
         }
     }
 
-    /// Ends whatever commands left running, removes the temporary directory, and names what was ended.
+    /// Ends whatever commands left running, removes the private directory, and names what was ended.
     pub(crate) fn end(&self) -> Vec<String> {
-        let State { session, families, .. } = std::mem::take(&mut *lock(&self.state));
-        let namespace = self.sandbox.ipc_namespace().filter(|_| session.is_some());
-        let names = processes::end_all(&families, namespace.as_deref(), self.grace);
+        let State { session, trails, commands, .. } = std::mem::take(&mut *lock(&self.state));
+        if commands == 0 {
+            return Vec::new();
+        }
+        let names = match self.sandbox.holder() {
+            Some(holder) => processes::end_held(&holder, self.grace),
+            None => hunt::end_all(&trails, self.sandbox.ipc_namespace().as_deref(), self.grace),
+        };
         if let Some(Session { guard, .. }) = session {
             guard.dismiss();
-            let temporary = self.sandbox.temporary();
-            if fs::remove_dir_all(temporary).is_err() {
-                // What other users' files keep from being removed is left to the system's own cleaning.
-                open_up(temporary);
-                let _ = fs::remove_dir_all(temporary);
-            }
         }
         names
     }
@@ -337,17 +370,6 @@ impl Shell {
 impl Drop for Shell {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-/// Gives the owner back the directories that a command closed to him. Only when nothing runs there any more: links are
-/// not followed, but nobody may make some meanwhile.
-fn open_up(dir: &Path) {
-    let _ = fs::set_permissions(dir, fs::Permissions::from_mode(0o700));
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_up(&entry.path());
-        }
     }
 }
 

@@ -29,6 +29,19 @@ impl Entry {
         }
     }
 
+    /// The section it stands in, in lower case.
+    pub(crate) fn section(&self) -> &str {
+        &self.section
+    }
+
+    /// The entry with a header of its own, as git reads it.
+    pub(crate) fn written(&self) -> String {
+        let escape = |value: &String| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let value = self.value.as_ref().map(|value| escape(&String::from_utf8_lossy(value).into_owned()));
+        let value = value.map(|value| format!(" = \"{value}\"")).unwrap_or_default();
+        format!("{}{}{value}\n", self.header(), self.name)
+    }
+
     /// The file that this entry includes.
     pub(crate) fn included(&self) -> Option<String> {
         let includes = ["include", "includeif"].contains(&self.section.as_str()) && self.name == "path";

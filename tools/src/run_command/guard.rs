@@ -1,18 +1,18 @@
-//! What ends the commands when the agent itself is killed.
+//! What ends the commands when the agent itself is killed, where they have no namespace of processes that ends with it.
 //!
 //! A small process of its own session, outside of the commands' sandbox, holds the read end of a pipe whose write end the agent alone holds. When the
 //! agent ends, in whatever way, the pipe closes, and the guard kills the group that was running, everything that
-//! carries the run's mark or lives in its namespace, and removes the private temporary directory. An orderly end writes `done` first.
+//! carries the run's mark or lives in its namespace. An orderly end writes `done` first.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use crate::run_command::processes::MARK;
+use crate::run_command::hunt::MARK;
 use crate::sandbox;
 
-/// `$1` is what the marks begin with, `$2` the directory, `$3` the namespace if there is one. Each line read is the group that runs now, 0 for none.
+/// `$1` is what the marks begin with, `$2` the namespace and `$3` the file that ends a control group, if there are any. Each line read is the group that runs now, 0 for none.
 const SCRIPT: &str = include_str!("guard.sh");
 
 /// The running guard.
@@ -23,16 +23,16 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// Starts the guard over processes whose mark begins with `mark` or whose IPC namespace is `namespace` (none when it
-    /// is empty), and over the directory `temporary`. Its programs are those of `path`, which commands must not change.
-    pub(crate) fn start(mark: &str, (temporary, namespace): (&Path, &str), path: &OsStr) -> io::Result<Self> {
+    /// is empty), or all in a control group, by its file for that. Its programs are those of `path`, which commands must not change.
+    pub(crate) fn start(mark: &str, (namespace, kill_file): (&str, &Path), path: &OsStr) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         command
             .arg("-c")
             .arg(SCRIPT)
             .arg("guard")
             .arg(format!("{MARK}={mark}/"))
-            .arg(temporary)
-            .arg(namespace);
+            .arg(namespace)
+            .arg(kill_file);
         command.env_clear().env("PATH", path).current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = sandbox::own_session(&mut command).spawn()?;

@@ -5,16 +5,19 @@
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::process::{Child, ChildStderr, ChildStdout, ExitStatus};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ChildStderr, ChildStdout, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, PidfdFlags};
+use rustix::process::{Pid, PidfdFlags, WaitOptions};
 
 use crate::limits::Limits;
+use crate::process_table::Process;
 use crate::run_command::capture::{Capture, Stream};
-use crate::run_command::processes::{Family, Process};
+use crate::run_command::processes::Family;
+use crate::sandbox::Running;
 use crate::tool::Cancel;
 
 /// How often a cancel is looked for, and whether processes that were told to end did.
@@ -65,7 +68,7 @@ enum Phase {
 
 /// A command that runs.
 pub(crate) struct Supervised<'a> {
-    child: Child,
+    shell: Pid,
     handle: OwnedFd,
     out: Option<ChildStdout>,
     err: Option<ChildStderr>,
@@ -79,23 +82,23 @@ pub(crate) struct Supervised<'a> {
 }
 
 impl<'a> Supervised<'a> {
-    /// `child` is the shell of `family`, with pipes for its output. On an error it is ended.
+    /// `running` is the shell of `family`, with pipes for its output. On an error it is ended.
     pub(crate) fn new(
-        mut child: Child,
+        running: Running,
         family: &'a Family,
         limits: &'a Limits,
         capture: &'a mut Capture,
     ) -> io::Result<Self> {
         let handle = rustix::process::pidfd_open(family.shell, PidfdFlags::empty()).inspect_err(|_| {
             family.kill(&[]);
-            let _ = child.wait();
+            let _ = wait(family.shell);
         })?;
-        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let (shell, out, err) = (running.pid, running.stdout, running.stderr);
         let pipes = [out.as_ref().map(AsFd::as_fd), err.as_ref().map(AsFd::as_fd)];
         let room = pipes.into_iter().flatten().map(enlarge).min().unwrap_or(SMALL_PIPE);
         let (buffer, exited) = (vec![0; room], false);
         Ok(Self {
-            child,
+            shell,
             handle,
             out,
             err,
@@ -115,7 +118,7 @@ impl<'a> Supervised<'a> {
             Ok((cause, duration)) => self.finish(cause, duration),
             Err(error) => {
                 self.family.kill(&self.others);
-                self.child.wait()?;
+                wait(self.shell)?;
                 Err(error)
             }
         }
@@ -175,9 +178,7 @@ impl<'a> Supervised<'a> {
 
     /// Remembers which processes there are beside the shell.
     fn look_around(&mut self) {
-        let shell = self.family.shell.as_raw_pid();
-        self.others = self.family.members().into_iter().filter(|process| process.pid != shell).collect();
-        self.names = self.others.iter().map(Process::name).collect();
+        (self.others, self.names) = self.family.beside().into_iter().unzip();
     }
 
     /// The shell is waited for last: until then no other process can have its pid.
@@ -185,7 +186,7 @@ impl<'a> Supervised<'a> {
         if cause.is_none() {
             self.look_around();
         }
-        let status = self.child.wait()?;
+        let status = wait(self.shell)?;
         // What lives on would be killed by a pipe that nobody reads.
         let pipes = [self.out.take().map(OwnedFd::from), self.err.take().map(OwnedFd::from)];
         for pipe in pipes.into_iter().flatten() {
@@ -271,7 +272,13 @@ fn drain_forever(pipe: OwnedFd) {
     let _ = thread::Builder::new().name("drain".to_owned()).spawn(drain);
 }
 
-pub(crate) fn pid(child: &Child) -> io::Result<Pid> {
-    let raw = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    raw.ok_or_else(|| io::Error::other("the process has no usable pid"))
+/// The status of a child that has ended, or will.
+fn wait(child: Pid) -> io::Result<ExitStatus> {
+    loop {
+        match rustix::process::waitpid(Some(child), WaitOptions::empty()) {
+            Ok(Some((_, status))) => return Ok(ExitStatus::from_raw(status.as_raw())),
+            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
 }

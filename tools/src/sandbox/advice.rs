@@ -39,6 +39,9 @@ const REFUSED: &[&str] = &[
     "Invalid cross-device link",
 ];
 
+/// What programs print when there is no such file, which may be one that commands do not see.
+const ABSENT: &[&str] = &["No such file or directory", "no such file or directory", "ENOENT", "cannot find"];
+
 /// What programs print when nobody listens, which on the loopback of commands may be the sandbox's doing.
 const UNANSWERED: &[&str] =
     &["Connection refused", "connection refused", "ECONNREFUSED", "Couldn't connect to server"];
@@ -57,15 +60,16 @@ pub(crate) fn of(output: &str, reach: &Reach, enforced: &Enforced) -> String {
     }
     let line = output.lines().rev().find(|line| contains(line, REFUSED) && !blames_the_file(line, reach));
     let Some(line) = line else {
+        let absent = output.lines().rev().filter(|line| contains(line, ABSENT));
+        if let Some(path) = absent.flat_map(paths).find(|path| reach.is_hidden(path)) {
+            return closed(path, reach);
+        }
         let unanswered = enforced.network == Network::Namespace && contains(output, UNANSWERED);
         return if unanswered { ALONE.to_owned() } else { String::new() };
     };
     let path = paths(line).find(|path| !reach.may_write(path));
     match path {
-        Some(path) if reach.is_hidden(path) => format!(
-            "\n(sandbox: {} may hold secrets and is closed to commands; work without it)",
-            path.display()
-        ),
+        Some(path) if reach.is_hidden(path) => closed(path, reach),
         Some(path) => format!(
             "\n(sandbox: likely refused, since commands write only {}. Use those instead of {}, or \
              say that it is needed: people allow it by `sandbox: {{ writable: [{}] }}` in agents/builtin.yaml)",
@@ -74,11 +78,26 @@ pub(crate) fn of(output: &str, reach: &Reach, enforced: &Enforced) -> String {
             allowable(path)
         ),
         None => format!(
-            "\n(sandbox: perhaps refused by it. Commands write only {}, read no secrets, have no AF_UNIX sockets, ptrace or \
-             io_uring, and no more rights as root than over files)",
+            "\n(sandbox: perhaps refused by it. Commands write only {}, read no secrets, reach no sockets of the machine (ssh-agent, \
+             docker, D-Bus), have no ptrace or io_uring, and no more rights as root than over files)",
             open_trees(reach)
         ),
     }
+}
+
+/// What is said of a place that commands do not see.
+fn closed(path: &Path, reach: &Reach) -> String {
+    let path_shown = path.display();
+    if reach.is_secret(path) {
+        return format!(
+            "\n(sandbox: {path_shown} may hold secrets and is closed to commands; work without it)"
+        );
+    }
+    format!(
+        "\n(sandbox: {path_shown} is not shown to commands, which have a home, a /tmp and a /run of their own. Work without \
+         it, or say that it is needed: people show it by `sandbox: {{ readable: [{}] }}` in agents/builtin.yaml)",
+        allowable(path)
+    )
 }
 
 /// What commands write, in words.

@@ -12,7 +12,6 @@
     reason = "pre_exec is unsafe by nature, and some of these system calls have no safe wrapper that allocates nothing"
 )]
 
-use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -21,10 +20,12 @@ use std::ptr;
 use std::sync::Arc;
 
 use libc::{c_int, c_long};
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use rustix::thread::{CapabilitySet, CapabilitySets, LinkNameSpaceType, UnshareFlags};
+use rustix::thread::{CapabilitySet, CapabilitySets, LinkNameSpaceType};
 use seccompiler::BpfProgram;
 
+use super::pipe::{self, Message};
 use super::policy::ProcessLimits;
 
 /// What root keeps: to own, read and write the files of a workspace whoever made them.
@@ -39,6 +40,8 @@ pub(crate) struct Garment {
     pub(crate) limits: ProcessLimits,
     /// Of a user namespace and those it owns, in this order.
     pub(crate) namespaces: Vec<(OwnedFd, LinkNameSpaceType)>,
+    /// A control group.
+    pub(crate) cgroup: Option<OwnedFd>,
     /// A Landlock ruleset.
     pub(crate) ruleset: Option<OwnedFd>,
     /// Filters of system calls.
@@ -56,77 +59,71 @@ pub(crate) fn own_session(command: &mut Command) -> &mut Command {
     }
 }
 
-/// The process puts `garment` on, and whatever it starts wears it too.
-pub(crate) fn confine(command: &mut Command, garment: Arc<Garment>) -> &mut Command {
+/// The process puts `garment` on, and whatever it starts wears it too. Where the garment has a namespace of processes, the
+/// program runs in a second fork, in that namespace: who that is, is written to `report` (see [`Born`]).
+pub(crate) fn confine(command: &mut Command, garment: Arc<Garment>, report: OwnedFd) -> &mut Command {
     // SAFETY: `put_on` makes plain system calls; what it uses was made before the fork.
-    unsafe { command.pre_exec(move || garment.put_on()) }
+    unsafe { command.pre_exec(move || garment.put_on(report.as_raw_fd())) }
 }
 
-/// The process enters new namespaces of users and IPC; with `writable`, of mounts, in which only what is at or below
-/// these can be changed; and, unless it may use the machine's `network`, a network of its own whose loopback interface
-/// is up.
-pub(crate) fn new_namespaces(
-    command: &mut Command,
-    network: bool,
-    writable: Option<Vec<CString>>,
-) -> &mut Command {
-    let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWIPC;
-    flags.set(UnshareFlags::NEWNS, writable.is_some());
-    flags.set(UnshareFlags::NEWNET, !network);
-    let mut trees = Vec::with_capacity(writable.as_ref().map_or(0, Vec::len));
-    // SAFETY: all are plain system calls, and the list has the room it needs; the file descriptor table is not unshared.
-    unsafe {
-        command.pre_exec(move || {
-            rustix::thread::unshare_unsafe(flags)?;
-            if !network {
-                loopback_up()?;
-            }
-            match &writable {
-                Some(writable) => mount_read_only(writable, &mut trees),
-                None => Ok(()),
-            }
+/// libc has it for no C library; Linux 5.7.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
+/// The numbers of a process that was forked into a namespace, outside of it and inside; zero while they are not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Born {
+    pub(crate) outside: i32,
+    pub(crate) inside: i32,
+}
+
+impl Born {
+    /// What [`fork_beside`] reported, once nobody writes any more.
+    pub(crate) fn read(report: OwnedFd) -> Born {
+        pipe::messages(report).fold(Born::default(), |born, message| match message {
+            Message::Outside(outside) => Born { outside, ..born },
+            Message::Inside(inside) => Born { inside, ..born },
+            _ => born,
         })
     }
 }
 
-/// Everything is mounted read-only but `writable`, whose trees stay as they are. `trees` has room for as many handles.
-///
-/// Landlock does not see changes of mode, owner, times and attributes; a mount that is read-only refuses them.
-fn mount_read_only(writable: &[CString], trees: &mut Vec<c_long>) -> io::Result<()> {
-    const CLONE: c_int = 1; // OPEN_TREE_CLONE
-    const EMPTY_PATH: c_int = 4; // MOVE_MOUNT_F_EMPTY_PATH
-    const READ_ONLY: u64 = 1; // MOUNT_ATTR_RDONLY
-    let flags = CLONE | libc::O_CLOEXEC | libc::AT_RECURSIVE;
-    // What the kernel reads: set, clear, propagation, user namespace.
-    let attributes = [READ_ONLY, 0, 0, 0];
-    // SAFETY: plain system calls; the strings end in a zero, and the attributes have the size that is given.
-    unsafe {
-        for path in writable {
-            trees.push(checked(libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags))?);
-        }
-        let (root, size) = (c"/".as_ptr(), size_of_val(&attributes));
-        let all = libc::AT_RECURSIVE;
-        checked(libc::syscall(
-            libc::SYS_mount_setattr,
-            libc::AT_FDCWD,
-            root,
-            all,
-            &raw const attributes,
-            size,
-        ))?;
-        for (path, tree) in writable.iter().zip(trees) {
-            let (from, to) = (c"".as_ptr(), path.as_ptr());
-            checked(libc::syscall(libc::SYS_move_mount, *tree, from, libc::AT_FDCWD, to, EMPTY_PATH))?;
-        }
+/// A second fork, whose parent is that of this process: it is in the namespace of processes that was entered or made just
+/// before, which this process never is, and in `cgroup`. Returns in the new process alone; this one ends.
+pub(super) fn fork_beside(report: c_int, cgroup: Option<c_int>) -> io::Result<()> {
+    let parent = libc::CLONE_PARENT as u64;
+    // What the kernel reads: flags, six that are not used, thread storage, two that are not used, a control group.
+    let mut arguments = [parent, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    if let Some(cgroup) = cgroup {
+        arguments[0] |= CLONE_INTO_CGROUP;
+        arguments[10] = u64::from(cgroup.unsigned_abs());
     }
-    Ok(())
+    // SAFETY: a fork without a stack of its own; both go on with plain system calls alone.
+    let forked = unsafe {
+        match cgroup {
+            Some(_) => libc::syscall(libc::SYS_clone3, arguments.as_ptr(), size_of_val(&arguments)),
+            None => {
+                let flags = c_long::from(libc::CLONE_PARENT | libc::SIGCHLD);
+                libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0)
+            }
+        }
+    };
+    match forked {
+        0 => Message::Inside(rustix::process::getpid().as_raw_pid()).tell(report),
+        pid if pid > 0 => {
+            let told = Message::Outside(i32::try_from(pid).unwrap_or_default()).tell(report);
+            // SAFETY: ends this process at once.
+            unsafe { libc::_exit(i32::from(told.is_err())) }
+        }
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
-fn checked(result: c_long) -> io::Result<c_long> {
+pub(super) fn checked(result: c_long) -> io::Result<c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Enters `namespaces`, and again the directory that the process is in: a mount namespace is entered at its root.
+/// Enters `namespaces`, and again the directory that the process is in: a mount namespace is entered at its root. Input is
+/// opened anew inside: by a handle from outside a command could change the mode of a device.
 fn enter(namespaces: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<()> {
     if namespaces.is_empty() {
         return Ok(());
@@ -140,18 +137,25 @@ fn enter(namespaces: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<()> {
         rustix::thread::move_into_link_name_space(borrowed(namespace), Some(*kind))?;
     }
     // SAFETY: getcwd ended the path with a zero.
-    checked(unsafe { libc::chdir(here.as_ptr()) }.into()).map(drop)
+    checked(unsafe { libc::chdir(here.as_ptr()) }.into())?;
+    let null = rustix::fs::open(c"/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    Ok(rustix::stdio::dup2_stdin(&null)?)
 }
 
 impl Garment {
     /// The order matters: joining namespaces needs capabilities, restricting oneself needs no_new_privs, and the filters
     /// come last since they refuse some of the calls before them.
-    fn put_on(&self) -> io::Result<()> {
+    fn put_on(&self, report: c_int) -> io::Result<()> {
         self.limit()?;
         enter(&self.namespaces)?;
+        let has_processes = self.namespaces.iter().any(|(_, kind)| *kind == LinkNameSpaceType::ProcessID);
+        if has_processes || self.cgroup.is_some() {
+            fork_beside(report, self.cgroup.as_ref().map(AsRawFd::as_raw_fd))?;
+        }
+        rustix::process::setsid()?;
         rustix::thread::set_no_new_privs(true)?;
         drop_capabilities()?;
-        close_inherited_on_exec()?;
+        close_on_exec()?;
         if let Some(ruleset) = &self.ruleset {
             restrict_self(ruleset)?;
         }
@@ -197,7 +201,7 @@ fn drop_capabilities() -> io::Result<()> {
 }
 
 /// What the agent was started with and did not close itself is none of a command's business.
-fn close_inherited_on_exec() -> io::Result<()> {
+pub(super) fn close_on_exec() -> io::Result<()> {
     // SAFETY: only a flag of descriptors is set; none is closed before exec.
     let result =
         unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
@@ -219,7 +223,7 @@ pub(crate) fn landlock_version() -> Option<u32> {
 }
 
 /// `ip link set lo up`, in the network namespace of the caller.
-fn loopback_up() -> io::Result<()> {
+pub(super) fn loopback_up() -> io::Result<()> {
     // SAFETY: an `ifreq` of zeros is valid; the name is shorter than its field and ends in a zero; the descriptor is
     // closed by exec at the latest.
     unsafe {

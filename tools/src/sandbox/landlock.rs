@@ -5,7 +5,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use landlock::{
     ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
@@ -17,19 +17,35 @@ use super::reach::Reach;
 /// The version up to which we know what to ask for; newer kernels know more, and do at least this.
 const KNOWN: ABI = ABI::V7;
 
+/// What is open only inside the namespaces of a run: directories, and handles of what is mounted there.
+#[derive(Debug, Default)]
+pub(crate) struct Inside {
+    /// Written by commands.
+    pub(crate) private: Vec<PathBuf>,
+    /// Shared memory and message queues.
+    pub(crate) memory: Vec<PathBuf>,
+    /// Terminals.
+    pub(crate) terminals: Vec<PathBuf>,
+    /// Read by commands: /proc.
+    pub(crate) readable: Vec<PathBuf>,
+}
+
 /// Rules for commands: they signal nothing outside and reach no abstract socket outside.
-pub(crate) fn for_commands(reach: &Reach) -> Result<Option<OwnedFd>, RulesetError> {
-    Ok(ruleset(reach, Scope::from_all(KNOWN))?.into())
+pub(crate) fn for_commands(reach: &Reach, inside: &Inside) -> Result<Option<OwnedFd>, RulesetError> {
+    Ok(ruleset(reach, inside, Scope::from_all(KNOWN))?.into())
 }
 
-/// Rules for the agent: its own process must be able to end its commands, which are inside. It may remove an empty
-/// directory beside its temporary one, since that is how it removes that.
-pub(crate) fn for_agent(reach: &Reach, temporary: &Path) -> Result<RulesetCreated, RulesetError> {
-    let beside = temporary.parent().map(Path::to_owned);
-    rules(ruleset(reach, BitFlags::empty())?, &Vec::from_iter(beside), AccessFs::RemoveDir.into())
+/// Rules for the agent: its own process must be able to end its commands, which are inside. It may remove empty directories
+/// in `emptied`, since that is how it removes that of the run.
+pub(crate) fn for_agent(
+    reach: &Reach,
+    inside: &Inside,
+    emptied: &[PathBuf],
+) -> Result<RulesetCreated, RulesetError> {
+    rules(ruleset(reach, inside, BitFlags::empty())?, emptied, AccessFs::RemoveDir.into())
 }
 
-fn ruleset(reach: &Reach, scopes: BitFlags<Scope>) -> Result<RulesetCreated, RulesetError> {
+fn ruleset(reach: &Reach, inside: &Inside, scopes: BitFlags<Scope>) -> Result<RulesetCreated, RulesetError> {
     let ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
     let mut ruleset = ruleset.handle_access(AccessFs::from_all(KNOWN))?;
     if !scopes.is_empty() {
@@ -41,7 +57,11 @@ fn ruleset(reach: &Reach, scopes: BitFlags<Scope>) -> Result<RulesetCreated, Rul
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
     let ruleset = rules(ruleset.create()?, &[PathBuf::from("/")], AccessFs::ReadDir.into())?;
     let ruleset = rules(ruleset, &reach.readable, read)?;
+    let ruleset = rules(ruleset, &inside.readable, read)?;
     let ruleset = rules(ruleset, &reach.devices, device)?;
+    let ruleset = rules(ruleset, &inside.terminals, device)?;
+    let ruleset = rules(ruleset, &inside.memory, write)?;
+    let ruleset = rules(ruleset, &inside.private, write)?;
     rules(ruleset, &reach.writable, write)
 }
 

@@ -6,48 +6,70 @@
 //!
 //! | what | by |
 //! |---|---|
-//! | files: writable the workspace and TMPDIR, readable all but secrets | `reach` → `landlock` |
-//! | signals and abstract sockets to the outside | Landlock's scopes |
-//! | modes, owners and times of files outside | `namespace` (mounts) |
+//! | files: writable the workspace and TMPDIR, readable all but homes and secrets | `reach` → `view` → `mounts`, and `landlock` |
+//! | modes, owners and times of files outside | mounts |
+//! | processes: nothing outlives the run, nothing outside is seen or signalled | `namespace` → `pid_namespace` |
+//! | shared memory and message queues | `namespace` |
 //! | network | `namespace`, else `seccomp` |
+//! | sockets with paths and names | mounts and the network namespace, else `seccomp` |
 //! | other sockets, ptrace, io_uring, kernel interfaces | `seccomp` |
 //! | capabilities, limits, inherited handles | `child`, between fork and exec |
+//!
+//! `maker` is the process that makes the namespaces and stays as their init.
 //!
 //! The order for an agent: `prepare` (it needs /proc), then `confine_self` (before any thread of its own), then run.
 
 mod advice;
+mod cgroup;
 mod child;
+mod holder;
+mod home;
 mod landlock;
+mod maker;
+mod mountinfo;
+mod mounts;
 mod namespace;
+mod pid_namespace;
+mod pipe;
+mod places;
 mod policy;
 mod reach;
 mod report;
 mod seccomp;
+mod view;
 mod worktree;
 
 use std::fmt;
+use std::fs::{self, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 
 use ::landlock::RulesetCreated;
-use rustix::process::DumpableBehavior;
+use rustix::pipe::PipeFlags;
+use rustix::process::{DumpableBehavior, Pid, WaitOptions};
 use rustix::thread::LinkNameSpaceType;
 
-use self::child::Garment;
+use self::cgroup::Cgroup;
 pub(crate) use self::child::own_session;
+use self::child::{Born, Garment};
+pub(crate) use self::holder::Holder;
+use self::landlock::Inside;
+use self::mountinfo::Mounted;
 use self::namespace::Namespaces;
 pub use self::policy::{Level, Policy, ProcessLimits};
 use self::reach::Reach;
-pub use self::report::{Enforced, Network, SandboxError};
+pub use self::report::{Enforced, Network, Processes, SandboxError};
+use self::seccomp::Sockets;
+use self::view::View;
 use crate::seen::lock;
 
-/// Landlock's version from which signals and abstract sockets are scoped (Linux 6.12): strict needs it, since a command
-/// that can signal the agent can end what watches over it.
-const STRICT_LANDLOCK: u32 = 6;
+/// Landlock's version from which signals and abstract sockets are scoped (Linux 6.12).
+const SCOPED_LANDLOCK: u32 = 6;
 
 /// A garment that a process could put on.
 type Tried = Result<Arc<Garment>, SandboxError>;
@@ -63,6 +85,24 @@ pub struct Sandbox {
     trial: Mutex<Option<JoinHandle<Tried>>>,
     /// What the agent itself will be closed in by, until it is.
     own: Mutex<Option<io::Result<RulesetCreated>>>,
+    /// Everything in them ends when this is dropped.
+    namespaces: Option<Namespaces>,
+    cgroup: Option<Arc<Cgroup>>,
+}
+
+/// A command that was started.
+pub(crate) struct Running {
+    pub(crate) pid: Pid,
+    /// Its number in the namespace of processes, if it is in one.
+    pub(crate) inside: Option<i32>,
+    pub(crate) stdout: Option<ChildStdout>,
+    pub(crate) stderr: Option<ChildStderr>,
+}
+
+/// Why a command was not started.
+pub(crate) enum StartError<'a> {
+    Refused(&'a SandboxError),
+    Io(io::Error),
 }
 
 impl Sandbox {
@@ -72,12 +112,28 @@ impl Sandbox {
     pub fn prepare(policy: Policy) -> Sandbox {
         if policy.level == Level::Off {
             let (enforced, reach) = (Enforced::nothing(Level::Off), Reach::default());
-            let (state, trial) = (Ok(None).into(), Mutex::default());
-            return Sandbox { policy, reach, enforced, state, trial, own: Mutex::default() };
+            let state = make_temporary(&policy).map(|()| None).into();
+            return Sandbox {
+                policy,
+                reach,
+                enforced,
+                state,
+                trial: Mutex::default(),
+                own: Mutex::default(),
+                namespaces: None,
+                cgroup: None,
+            };
         }
-        let reach = Reach::of_commands(&policy);
-        let mut parts = Parts::find(&policy, &reach);
-        let mut garment = parts.garment(&policy);
+        let mounts = mountinfo::parse(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default());
+        let made = make_temporary(&policy);
+        let reach = Reach::of_commands(&policy, &mounts);
+        let mut parts = Parts::find(&policy, &reach, &mounts);
+        let around = parts.cgroup.iter().filter_map(|cgroup| cgroup.around());
+        let emptied =
+            policy.run_dir.parent().into_iter().chain(around).map(Path::to_owned).collect::<Vec<_>>();
+        let own =
+            landlock::for_agent(&reach.of_agent(&policy), &parts.inside, &emptied).map_err(landlock::to_io);
+        let mut garment = made.and_then(|()| parts.garment(&policy));
         if policy.level == Level::BestEffort {
             let mut tried = garment.and_then(try_on);
             while tried.is_err() && parts.give_up_one() {
@@ -98,11 +154,15 @@ impl Sandbox {
             (Level::Strict, None, _) if !enforced.missing.is_empty() => {
                 state.set(Err(SandboxError::Missing { missing: enforced.missing.clone() })).ok();
             }
-            (Level::Strict, None, Ok(garment)) => trial = Some(thread::spawn(|| try_on(garment))),
+            (Level::Strict, None, Ok(garment)) => match try_beside(&garment) {
+                Ok(beside) => trial = Some(beside),
+                Err(_) => drop(state.set(try_on(garment).map(Some))),
+            },
             (_, _, tried) => drop(state.set(tried.map(Some))),
         }
-        let own = landlock::for_agent(&reach.of_agent(&policy), &policy.temporary).map_err(landlock::to_io);
-        Sandbox { policy, reach, enforced, state, trial: Mutex::new(trial), own: Mutex::new(Some(own)) }
+        let (trial, own) = (Mutex::new(trial), Mutex::new(Some(own)));
+        let (namespaces, cgroup) = (parts.namespaces.ok(), parts.cgroup);
+        Sandbox { policy, reach, enforced, state, trial, own, namespaces, cgroup }
     }
 
     fn state(&self) -> &Result<Option<Arc<Garment>>, SandboxError> {
@@ -149,18 +209,21 @@ impl Sandbox {
         Some(format!("ipc:[{}]", rustix::fs::fstat(handle).ok()?.st_ino))
     }
 
-    /// The private temporary directory.
-    pub(crate) fn temporary(&self) -> &Path {
-        &self.policy.temporary
+    /// What holds the processes of commands together; `None` where they must be looked for.
+    pub(crate) fn holder(&self) -> Option<Holder> {
+        self.state().as_ref().ok()?.as_ref()?;
+        let namespace = self.namespaces.as_ref().and_then(|namespaces| namespaces.processes.clone());
+        let cgroup = || self.cgroup.clone().map(Holder::Cgroup);
+        namespace.map(Holder::Namespace).or_else(cgroup)
     }
 
-    /// Makes `command` run in a session of its own and in the sandbox.
-    pub(crate) fn clothe<'a>(&self, command: &'a mut Command) -> Result<&'a mut Command, &SandboxError> {
-        let command = own_session(command);
-        Ok(match self.state().as_ref()? {
-            Some(garment) => child::confine(command, Arc::clone(garment)),
-            None => command,
-        })
+    /// Starts `command` in a session of its own and in the sandbox.
+    pub(crate) fn start(&self, command: Command) -> Result<Running, StartError<'_>> {
+        match self.state() {
+            Ok(Some(garment)) => start_in(command, garment).map_err(StartError::Io),
+            Ok(None) => start_bare(command).map_err(StartError::Io),
+            Err(error) => Err(StartError::Refused(error)),
+        }
     }
 
     /// What a model should know about a command that failed with this output: empty when the sandbox has no part in it.
@@ -206,44 +269,68 @@ fn restrict(rules: RulesetCreated) -> io::Result<bool> {
     Ok(status.ruleset != ::landlock::RulesetStatus::NotEnforced)
 }
 
+/// TMPDIR of commands.
+fn make_temporary(policy: &Policy) -> Result<(), SandboxError> {
+    let path = policy.temporary();
+    let made = fs::create_dir(&path).and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o700)));
+    made.map_err(SandboxError::setup("the temporary directory"))
+}
+
 /// What the kernel can do, each part or why not.
 struct Parts {
     landlock: Result<(u32, OwnedFd), String>,
     seccomp: Result<(), String>,
     namespaces: Result<Namespaces, String>,
+    cgroup: Option<Arc<Cgroup>>,
+    inside: Inside,
 }
 
 impl Parts {
-    fn find(policy: &Policy, reach: &Reach) -> Parts {
+    fn find(policy: &Policy, reach: &Reach, mounts: &[Mounted]) -> Parts {
         let seccomp = match rustix::thread::secure_computing_mode() {
-            Ok(_) if seccomp::programs(false).is_some() => Ok(()),
+            Ok(_) if seccomp::programs(Sockets::default()).is_some() => Ok(()),
             Ok(_) => Err("no filters are known for this processor".to_owned()),
             Err(error) => Err(error.to_string()),
         };
-        let make_namespaces = || match policy.namespaces {
+        let made = match policy.namespaces {
             false => Err("namespaces are switched off".to_owned()),
-            true => Namespaces::make(policy.network, &reach.writable).map_err(|error| error.to_string()),
+            true => make_namespaces(policy, reach, mounts).map_err(|error| error.to_string()),
         };
-        // Side by side: the one waits for a process, the other opens files.
-        let (namespaces, landlock) = thread::scope(|scope| {
-            let namespaces = scope.spawn(make_namespaces);
-            let landlock = find_landlock(reach);
-            (namespaces.join().unwrap_or_else(|_| Err("it panicked".to_owned())), landlock)
-        });
-        Parts { landlock, seccomp, namespaces }
+        let (namespaces, inside) = match made {
+            Ok((namespaces, inside)) => (Ok(namespaces), inside),
+            Err(why) => (Err(why), Inside::default()),
+        };
+        let to_limit = namespaces.as_ref().is_ok_and(|namespaces| namespaces.processes.is_some());
+        let cgroup = Cgroup::make(mounts, policy, to_limit).map(Arc::new);
+        Parts { landlock: find_landlock(reach, &inside), seccomp, namespaces, cgroup, inside }
+    }
+
+    /// Whether signals and abstract sockets end at Landlock's walls.
+    fn is_scoped(&self) -> bool {
+        self.landlock.as_ref().is_ok_and(|(version, _)| *version >= SCOPED_LANDLOCK)
+    }
+
+    fn has_mounts(&self) -> bool {
+        self.namespaces.as_ref().is_ok_and(|namespaces| namespaces.mounts)
+    }
+
+    /// Which sockets are harmless. Names without a path belong to the network; paths are those that are mounted.
+    fn sockets(&self, policy: &Policy) -> Sockets {
+        let internet = policy.network || self.namespaces.is_ok();
+        Sockets { internet, local: self.has_mounts() && (!policy.network || self.is_scoped()) }
     }
 
     /// What a process puts on.
     fn garment(&self, policy: &Policy) -> Tried {
         let copy = |fd: &OwnedFd| fd.try_clone().map_err(SandboxError::setup("a handle"));
-        let without_sockets = !policy.network && self.namespaces.is_err();
         let namespaces = self.namespaces.iter().flat_map(|namespaces| &namespaces.handles);
         Ok(Arc::new(Garment {
             limits: policy.limits,
             namespaces: namespaces.map(|(fd, kind)| Ok((copy(fd)?, *kind))).collect::<Result<_, _>>()?,
+            cgroup: self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance()),
             ruleset: self.landlock.as_ref().ok().map(|(_, fd)| copy(fd)).transpose()?,
             filters: match self.seccomp {
-                Ok(()) => seccomp::programs(without_sockets).unwrap_or_default(),
+                Ok(()) => seccomp::programs(self.sockets(policy)).unwrap_or_default(),
                 Err(_) => Vec::new(),
             },
         }))
@@ -264,14 +351,15 @@ impl Parts {
         true
     }
 
+    /// Each promise is kept by one of several means: what is missing is a promise that none keeps.
     fn enforced(&self, policy: &Policy) -> Enforced {
-        let mut missing = Vec::new();
-        match &self.landlock {
-            Ok((version, _)) if *version < STRICT_LANDLOCK => missing.push(format!(
-                "Landlock {version} scopes no signals, which takes version {STRICT_LANDLOCK} (Linux 6.12)"
-            )),
-            Ok(_) => {}
-            Err(why) => missing.push(format!("Landlock: {why}")),
+        let mut missing = match &self.namespaces {
+            Ok(namespaces) => namespaces.missing.clone(),
+            Err(why) => vec![format!("namespaces: {why}")],
+        };
+        // A control group ends processes as well; that they signal nobody outside is then Landlock's part.
+        if self.cgroup.is_some() && self.is_scoped() {
+            missing.retain(|part| !part.starts_with(namespace::PROCESSES));
         }
         if let Err(why) = &self.seccomp {
             missing.push(format!("seccomp: {why}"));
@@ -282,10 +370,78 @@ impl Parts {
             (false, Err(_), Ok(())) => Network::Seccomp,
             (false, Err(_), Err(_)) => Network::None,
         };
-        let landlock = self.landlock.as_ref().ok().map(|(version, _)| *version);
-        let mounts = self.namespaces.as_ref().is_ok_and(|namespaces| namespaces.mounts);
-        Enforced { level: policy.level, landlock, seccomp: self.seccomp.is_ok(), mounts, network, missing }
+        let processes = match (&self.namespaces, &self.cgroup) {
+            (Ok(Namespaces { processes: Some(_), .. }), _) => Processes::Namespace,
+            (_, Some(_)) => Processes::Cgroup,
+            (_, None) => Processes::Found,
+        };
+        let (landlock, seccomp) =
+            (self.landlock.as_ref().ok().map(|(version, _)| *version), self.seccomp.is_ok());
+        Enforced {
+            level: policy.level,
+            landlock,
+            seccomp,
+            mounts: self.has_mounts(),
+            processes,
+            network,
+            missing,
+        }
     }
+}
+
+/// The namespaces, and what is open in them alone.
+fn make_namespaces(policy: &Policy, reach: &Reach, mounts: &[Mounted]) -> io::Result<(Namespaces, Inside)> {
+    let View { program, private } = View::make(policy, reach, mounts)?;
+    let namespaces = Namespaces::make(policy.network, program)?;
+    let paths =
+        |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| namespaces.inside(name)).collect() };
+    let inside = match namespaces.mounts {
+        true => Inside {
+            private,
+            memory: paths(&["dev/shm", "dev/mqueue"]),
+            terminals: paths(&["dev/pts"]),
+            readable: paths(&["proc"]),
+        },
+        false => Inside::default(),
+    };
+    Ok((namespaces, inside))
+}
+
+/// Starts a command in a garment. Where that has a namespace of processes, what was started is not what was forked.
+fn start_in(mut command: Command, garment: &Arc<Garment>) -> io::Result<Running> {
+    let (reports, report) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    let started = child::confine(&mut command, Arc::clone(garment), report).spawn();
+    // Its end of the pipe goes with it.
+    drop(command);
+    let born = Born::read(reports);
+    let beside = Pid::from_raw(born.outside).filter(|_| born.outside > 0);
+    match (started, beside) {
+        (Ok(mut child), Some(pid)) => {
+            child.wait()?;
+            Ok(Running {
+                pid,
+                inside: Some(born.inside),
+                stdout: child.stdout.take(),
+                stderr: child.stderr.take(),
+            })
+        }
+        (Ok(child), None) => running(child),
+        (Err(error), beside) => {
+            // It has ended, with the error.
+            beside.map(|pid| rustix::process::waitpid(Some(pid), WaitOptions::empty())).transpose()?;
+            Err(error)
+        }
+    }
+}
+
+fn start_bare(mut command: Command) -> io::Result<Running> {
+    running(own_session(&mut command).spawn()?)
+}
+
+fn running(mut child: std::process::Child) -> io::Result<Running> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| io::Error::other("the process has no usable pid"))?;
+    Ok(Running { pid, inside: None, stdout: child.stdout.take(), stderr: child.stderr.take() })
 }
 
 /// Starts a process in a garment.
@@ -294,16 +450,26 @@ fn try_on(garment: Arc<Garment>) -> Tried {
     command.args(["-c", ":"]).env_clear().current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let failed = SandboxError::setup("a process in it could not be started");
-    match child::confine(&mut command, Arc::clone(&garment)).status() {
-        Ok(status) if status.success() => Ok(garment),
-        Ok(status) => Err(failed(io::Error::other(format!("it ended with {status}")))),
+    let ended = start_in(command, &garment).and_then(|running| {
+        let status = rustix::process::waitpid(Some(running.pid), WaitOptions::empty())?;
+        Ok(status.and_then(|(_, status)| status.exit_status()))
+    });
+    match ended {
+        Ok(Some(0)) => Ok(garment),
+        Ok(status) => Err(failed(io::Error::other(format!("it ended with {status:?}")))),
         Err(error) => Err(failed(error)),
     }
 }
 
-fn find_landlock(reach: &Reach) -> Result<(u32, OwnedFd), String> {
+/// The same while the caller goes on.
+fn try_beside(garment: &Arc<Garment>) -> io::Result<JoinHandle<Tried>> {
+    let garment = Arc::clone(garment);
+    thread::Builder::new().name("sandbox".to_owned()).spawn(|| try_on(garment))
+}
+
+fn find_landlock(reach: &Reach, inside: &Inside) -> Result<(u32, OwnedFd), String> {
     let version = child::landlock_version().ok_or("the kernel has it not, or not switched on")?;
-    match landlock::for_commands(reach) {
+    match landlock::for_commands(reach, inside) {
         Ok(Some(ruleset)) => Ok((version, ruleset)),
         Ok(None) => Err("the kernel made no ruleset".to_owned()),
         Err(error) => Err(error.to_string()),

@@ -1,86 +1,102 @@
-//! The namespaces for all commands of a run: a network of loopback and nothing else, shared, so that a server that one
-//! command left running is reached by the next; and mounts that are read-only but for what commands may write.
+//! The namespaces for all commands of a run, shared by them, so that a server that one command left running is reached by
+//! the next: processes of their own, which end with the run; a network of loopback and nothing else; mounts as
+//! [`super::view`] has them; message queues and shared memory of their own.
 //!
-//! A short-lived process makes them; they live on by the handles that are kept here. All users that the agent knows keep
-//! their numbers inside, so that files belong to whom they belonged to; an ordinary user knows only himself.
+//! A process of ours makes them and stays as their init. All users that the agent knows keep their numbers inside, so that
+//! files belong to whom they belonged to; an ordinary user knows only himself.
 
-use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 
+use rustix::process::Pid;
 use rustix::thread::LinkNameSpaceType;
 
-use super::child;
+use super::maker::{self, Init, Wanted};
+use super::mounts::Program;
+use super::pid_namespace::PidNamespace;
+
+/// What is missing where processes have no namespace.
+pub(super) const PROCESSES: &str = "processes of their own";
 
 /// The namespaces of a run.
+#[derive(Debug)]
 pub(crate) struct Namespaces {
     /// To be entered in this order.
     pub(crate) handles: Vec<(OwnedFd, LinkNameSpaceType)>,
+    /// The processes inside, where they have a namespace of their own.
+    pub(crate) processes: Option<Arc<PidNamespace>>,
     /// Whether the mounts are among them.
     pub(crate) mounts: bool,
+    /// What could not be had, in words.
+    pub(crate) missing: Vec<String>,
+    /// Ends all that is inside when it is dropped.
+    init: Arc<Mutex<Init>>,
 }
 
 impl Namespaces {
-    /// Makes them; with `network`, that of the machine stays. Where the mounts cannot be changed, those of the machine
-    /// stay too. The caller must not be confined by Landlock yet: it writes into /proc, and the maker mounts.
-    pub(crate) fn make(network: bool, writable: &[PathBuf]) -> io::Result<Namespaces> {
-        let trees = trees(writable)?;
-        let (handles, mounts) = match make(network, Some(trees)) {
-            Ok(handles) => (handles, true),
-            Err(_) => (make(network, None)?, false),
+    /// Makes them; with `network`, that of the machine stays. What cannot be had is done without and named. The caller must
+    /// not be confined by Landlock yet: it writes into /proc, and the maker mounts.
+    pub(crate) fn make(network: bool, mounts: Program) -> io::Result<Namespaces> {
+        let mut wanted = Wanted { network: !network, mounts: Some(mounts), processes: true };
+        let mut missing = Vec::new();
+        let mut made = maker::make(&wanted, map_users);
+        if let Err(error) = &made {
+            missing.push(format!("{PROCESSES}: {error}"));
+            wanted.processes = false;
+            made = maker::make(&wanted, map_users);
+        }
+        if let Err(error) = &made {
+            missing.push(format!("mounts of their own: {error}"));
+            wanted.mounts = None;
+            made = maker::make(&wanted, map_users);
+        }
+        Namespaces::of(made?, &wanted, missing)
+    }
+
+    fn of(init: Init, wanted: &Wanted, missing: Vec<String>) -> io::Result<Namespaces> {
+        let (pid, mounts) = (init.pid, wanted.mounts.is_some());
+        let handles = handles(pid, wanted)?;
+        let init = Arc::new(Mutex::new(init));
+        let processes = match wanted.processes {
+            true => Some(Arc::new(PidNamespace::new(&inside(pid, "proc"), &init)?)),
+            false => None,
         };
-        Ok(Namespaces { handles, mounts })
+        Ok(Namespaces { handles, processes, mounts, missing, init })
+    }
+
+    /// A path as it is inside.
+    pub(crate) fn inside(&self, path: &str) -> PathBuf {
+        inside(crate::seen::lock(&self.init).pid, path)
     }
 }
 
-/// With `writable`, these trees alone can be changed.
-fn make(network: bool, writable: Option<Vec<CString>>) -> io::Result<Vec<(OwnedFd, LinkNameSpaceType)>> {
-    let mounts = writable.is_some();
-    let mut command = Command::new("/bin/sh");
-    // It waits for its input to close, which happens when it is dropped.
-    command.args(["-c", "read -r line"]).env_clear().current_dir("/");
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut maker = child::new_namespaces(&mut command, network, writable).spawn()?;
-    let namespaces = map_users(&maker).and_then(|()| handles(&maker, (network, mounts)));
-    // Nothing of it is needed any more.
-    maker.kill().and_then(|()| maker.wait())?;
-    namespaces
+fn inside(init: Pid, path: &str) -> PathBuf {
+    Path::new("/proc").join(init.as_raw_pid().to_string()).join("root").join(path)
 }
 
-/// The paths as the kernel takes them, without those that lie below others.
-fn trees(paths: &[PathBuf]) -> io::Result<Vec<CString>> {
-    let is_below = |path: &Path| paths.iter().any(|other| path != other && path.starts_with(other));
-    let mut outermost: Vec<_> = paths.iter().filter(|path| !is_below(path)).collect();
-    outermost.sort();
-    outermost.dedup();
-    Ok(outermost
-        .into_iter()
-        .map(|path| CString::new(path.as_os_str().as_bytes()))
-        .collect::<Result<_, _>>()?)
-}
-
-/// The machine's own network and mounts are no namespaces that could be entered from within.
-fn handles(maker: &Child, (network, mounts): (bool, bool)) -> io::Result<Vec<(OwnedFd, LinkNameSpaceType)>> {
+/// The machine's own are no namespaces that could be entered from within.
+fn handles(init: Pid, wanted: &Wanted) -> io::Result<Vec<(OwnedFd, LinkNameSpaceType)>> {
     let kinds = [
         ("user", LinkNameSpaceType::User, true),
-        ("net", LinkNameSpaceType::Network, !network),
+        ("net", LinkNameSpaceType::Network, wanted.network),
         ("ipc", LinkNameSpaceType::InterProcessCommunication, true),
-        ("mnt", LinkNameSpaceType::Mount, mounts),
+        ("pid", LinkNameSpaceType::ProcessID, wanted.processes),
+        ("mnt", LinkNameSpaceType::Mount, wanted.mounts.is_some()),
     ];
     let open = |(name, kind, _)| {
-        File::open(format!("/proc/{}/ns/{name}", maker.id())).map(|file| (OwnedFd::from(file), kind))
+        File::open(format!("/proc/{}/ns/{name}", init.as_raw_pid())).map(|file| (OwnedFd::from(file), kind))
     };
     kinds.into_iter().filter(|(.., own)| *own).map(open).collect()
 }
 
 /// Everybody under the same number, where the agent may say so (root may); else the agent's own user and group alone.
-fn map_users(maker: &Child) -> io::Result<()> {
+fn map_users(process: Pid) -> io::Result<()> {
     let write = |name: &str, text: &str| {
-        File::options().write(true).open(format!("/proc/{}/{name}", maker.id()))?.write_all(text.as_bytes())
+        let path = format!("/proc/{}/{name}", process.as_raw_pid());
+        File::options().write(true).open(path)?.write_all(text.as_bytes())
     };
     let everybody =
         |name: &str| write(name, &same_numbers(&fs::read_to_string(format!("/proc/self/{name}"))?));
@@ -109,10 +125,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_mounts_the_others_are_made() {
-        let Namespaces { handles, mounts } = Namespaces::make(false, &[PathBuf::from("/not/there")]).unwrap();
-        assert_eq!((handles.len(), mounts), (3, false));
-        assert!(Namespaces::make(false, &[std::env::temp_dir()]).unwrap().mounts);
+    fn what_cannot_be_had_is_done_without_and_named() {
+        let all = Namespaces::make(false, Program::default()).unwrap();
+        assert!(all.mounts && all.processes.is_some() && all.missing.is_empty() && all.handles.len() == 5);
+        let absent = super::super::mounts::Operation::Take { path: c"/not/there".to_owned(), slot: 0 };
+        let program = Program { steps: vec![absent], slots: 1, ..Program::default() };
+        let some = Namespaces::make(false, program).unwrap();
+        assert!(!some.mounts && some.handles.len() == 3, "{some:?}");
+        assert!(some.missing[1].contains("to take /not/there: No such file"), "{some:?}");
     }
 
     #[test]

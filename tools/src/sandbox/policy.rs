@@ -28,11 +28,13 @@ pub struct Policy {
     pub network: bool,
     /// The directory to work in: readable and writable.
     pub workspace: PathBuf,
-    /// The private temporary directory of this run: readable and writable. The caller makes it; a toolbox that ran
-    /// commands removes it when it is closed, and so does the guard of a killed agent.
-    pub temporary: PathBuf,
-    /// Where the secrets of people lie: `.ssh`, `.aws` … in it are not readable.
+    /// The private directory of this run, empty: what commands have for themselves (TMPDIR, a home) is made in it. The
+    /// caller makes it; a toolbox that ran commands removes it when it is closed.
+    pub run_dir: PathBuf,
+    /// The home of the user. Commands see of it what is known to hold no secret: toolchains, caches, who commits.
     pub home: Option<PathBuf>,
+    /// Directories of programs (those of PATH): where they lie below a home, commands read them.
+    pub programs: Vec<PathBuf>,
     /// Directories of the agent itself (`$UWF_HOME`, the store): closed to commands, open to the agent.
     pub private: Vec<PathBuf>,
     /// Of the workspace, commands may write these alone (relative to it); `None` is all of it, and the directories of git
@@ -40,24 +42,24 @@ pub struct Policy {
     pub within: Option<Vec<PathBuf>>,
     /// More that commands may write, such as `~/.cargo`. What does not exist is left out.
     pub writable: Vec<PathBuf>,
-    /// More that commands may read although it is a secret's place.
+    /// More that commands may read although it lies in a home or a secret's place.
     pub readable: Vec<PathBuf>,
     /// What one command's processes may use up.
     pub limits: ProcessLimits,
-    /// Whether to take the network away by namespaces, where the kernel allows it. Without, seccomp does it alone, and
-    /// commands have no loopback either.
+    /// Whether to use namespaces, where the kernel allows it. Without, less can be enforced: no strict level is.
     pub namespaces: bool,
 }
 
 impl Policy {
     /// Strict, without network, nothing beside the two directories.
-    pub fn new(workspace: impl Into<PathBuf>, temporary: impl Into<PathBuf>) -> Policy {
+    pub fn new(workspace: impl Into<PathBuf>, run_dir: impl Into<PathBuf>) -> Policy {
         Policy {
             level: Level::Strict,
             network: false,
             workspace: workspace.into(),
-            temporary: temporary.into(),
+            run_dir: run_dir.into(),
             home: None,
+            programs: Vec::new(),
             private: Vec::new(),
             within: None,
             writable: Vec::new(),
@@ -65,6 +67,11 @@ impl Policy {
             limits: ProcessLimits::default(),
             namespaces: true,
         }
+    }
+
+    /// TMPDIR of commands.
+    pub fn temporary(&self) -> PathBuf {
+        self.run_dir.join("tmp")
     }
 }
 

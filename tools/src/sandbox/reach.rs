@@ -1,79 +1,26 @@
-//! Which paths a policy opens, in the tree that is there: everything is readable but the places of secrets, and little
-//! is writable.
+//! Which paths a policy opens, in the tree that is there: of a home what is known to hold no secret, of the machine
+//! everything but the places of secrets; little is writable.
 //!
-//! Landlock only adds: a rule opens a whole tree, and nothing can be taken out of it. So what is open is listed as the
-//! siblings of what must stay closed, from the root down. A file that appears later beside a secret is therefore closed
-//! too. It only looks (directories, links); nothing is changed.
+//! Two walls are built from it: [`super::view`] mounts what is open and covers what is not, and [`super::landlock`] allows
+//! what is open. Landlock only adds: a rule opens a whole tree, and nothing can be taken out of it. So what is open is
+//! listed as the siblings of what must stay closed, from the root down. A file that appears later beside a secret is
+//! therefore closed too. It only looks (directories, links); nothing is changed.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::Access;
-
+use super::mountinfo::{self, Mounted};
+use super::places;
 use super::policy::Policy;
 use super::worktree;
 
-/// Where people keep keys and tokens, below their home.
-const SECRETS: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".config/gh",
-    ".config/gcloud",
-    ".config/git/credentials",
-    ".config/hub",
-    ".config/glab-cli",
-    ".config/containers/auth.json",
-    ".config/doctl",
-    ".config/op",
-    ".config/rclone",
-    ".config/sops",
-    ".config/pypoetry/auth.toml",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".mozilla",
-    ".thunderbird",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".password-store",
-    ".local/share/keyrings",
-    ".pgpass",
-    ".my.cnf",
-    ".vault-token",
-    ".terraform.d/credentials.tfrc.json",
-    ".Xauthority",
-    ".gem/credentials",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-];
-
-/// Secrets of the machine, those that container runtimes hand in, and what sessions of people keep.
-const SYSTEM_SECRETS: &[&str] = &[
-    "/run/secrets",
-    "/var/run/secrets",
-    "/run/user",
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/ssl/private",
-    "/etc/krb5.keytab",
-    "/var/lib/docker",
-    "/var/lib/kubelet",
-    "/var/spool/cron",
-];
-
-/// Devices that are streams of nothing or of chance. All others stay closed: to root, disks and memory are devices too,
-/// and terminals show what people type.
-const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+/// How deep below a secret's directory links are looked for whose targets are secrets too, and how many entries are looked
+/// at.
+const LINK_DEPTH: usize = 3;
+const LINK_ENTRIES: usize = 2_000;
 
 /// The paths that are open. Each stands for the tree below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,25 +30,40 @@ pub(crate) struct Reach {
     pub(crate) devices: Vec<PathBuf>,
     /// Whether the workspace is not writable as a whole.
     pub(crate) narrowed: bool,
-    /// What must stay closed.
+    /// What must stay closed, whether it exists or not.
     pub(crate) hidden: Vec<PathBuf>,
+    /// Homes, of which only what is `shown` or a cache is open.
+    pub(crate) homes: Vec<PathBuf>,
+    /// Other directories that are closed as a whole, such as /run.
+    pub(crate) closed: Vec<PathBuf>,
+    /// Directories in which everybody writes, such as /tmp.
+    pub(crate) shared: Vec<PathBuf>,
+    /// What is open all the same in a place that is closed as a whole: where it is seen, and where it really is.
+    pub(crate) shown: Vec<(PathBuf, PathBuf)>,
+    /// The same for caches, on which commands may write a layer of their own.
+    pub(crate) caches: Vec<(PathBuf, PathBuf)>,
     /// What should be closed and is not, since it lies within the workspace.
     pub(crate) exposed: Option<PathBuf>,
 }
 
 impl Reach {
-    /// What commands may reach.
-    pub(crate) fn of_commands(policy: &Policy) -> Reach {
-        let hidden = hidden(policy);
+    /// What commands may reach, on a machine with these mounts.
+    pub(crate) fn of_commands(policy: &Policy, mounts: &[Mounted]) -> Reach {
+        let hidden = hidden(policy, mounts);
         let exposed = exposed(policy, &hidden);
-        let mut reach = Reach { hidden, exposed, narrowed: policy.within.is_some(), ..Reach::default() };
-        reach.devices = DEVICES.iter().map(PathBuf::from).filter(|path| path.exists()).collect();
-        let devices = PathBuf::from("/dev");
-        let mut closed: Vec<&Path> = reach.hidden.iter().chain([&devices]).map(PathBuf::as_path).collect();
-        closed.sort();
+        let homes = homes(policy);
+        let mut reach =
+            Reach { hidden, homes, exposed, narrowed: policy.within.is_some(), ..Reach::default() };
+        (reach.closed, reach.shared) = (existing(&paths(places::CLOSED)), existing(&paths(places::SHARED)));
+        reach.devices = paths(places::DEVICES).into_iter().filter(|path| path.exists()).collect();
+        reach.show(policy);
+        let closed = reach.all_closed();
         beside(Path::new("/"), &closed, &mut reach.readable);
-        reach.readable.extend(existing(policy.readable.iter().chain([&policy.workspace])));
-        reach.writable = existing([&policy.temporary]);
+        let shown = reach.shown.iter().chain(&reach.caches).map(|(_, real)| real.clone());
+        let asked = existing(policy.readable.iter().chain([&policy.workspace]));
+        let open_all = shown.chain(asked).collect::<Vec<_>>();
+        reach.readable.extend(open_all);
+        reach.writable = existing([&policy.temporary()]);
         reach.writable.extend(of_workspace(policy));
         for path in existing(&policy.writable) {
             open(&path, &reach.hidden, &mut reach.writable);
@@ -109,13 +71,44 @@ impl Reach {
         reach
     }
 
-    /// What the agent itself may reach: what its commands may without being narrowed, and its own directories.
+    /// Finds what is open below closed places: programs and caches of homes, and what the policy names.
+    fn show(&mut self, policy: &Policy) {
+        let real = |at: PathBuf| Some((at.clone(), at.canonicalize().ok()?));
+        let of_homes = |names: &'static [&'static str]| {
+            self.homes.iter().flat_map(move |home| names.iter().map(move |name| home.join(name)))
+        };
+        let is_open =
+            |(at, real): &(PathBuf, PathBuf)| ![at, real].iter().any(|path| is_below(path, &self.hidden));
+        let programs =
+            of_homes(places::PROGRAMS).chain(paths(places::SHOWN)).chain(toolchains(policy, &self.homes));
+        let shown: Vec<_> = programs.filter_map(real).filter(is_open).collect();
+        let caches: Vec<_> = of_homes(places::CACHES).filter_map(real).filter(is_open).collect();
+        let asked = policy.readable.iter().cloned().filter_map(real);
+        self.shown = shown.into_iter().chain(asked).collect();
+        self.caches = caches;
+    }
+
+    /// Everything that is closed, sorted.
+    fn all_closed(&self) -> Vec<PathBuf> {
+        let devices = PathBuf::from("/dev");
+        let all =
+            self.hidden.iter().chain(&self.homes).chain(&self.closed).chain(&self.shared).chain([&devices]);
+        let all: BTreeSet<PathBuf> = all.cloned().collect();
+        all.into_iter().collect()
+    }
+
+    /// What the agent itself may reach: what its commands may without being narrowed, everything else that is no secret's
+    /// place (scripts and workflows are anywhere), and its own directories.
     pub(crate) fn of_agent(&self, policy: &Policy) -> Reach {
         let mut reach = self.clone();
+        let mut closed = self.hidden.clone();
+        closed.push(PathBuf::from("/dev"));
+        closed.sort();
+        beside(Path::new("/"), &closed, &mut reach.readable);
         if policy.within.is_some() {
             reach.writable.extend(of_workspace(&Policy { within: None, ..policy.clone() }));
         }
-        reach.writable.extend(existing(&policy.private));
+        reach.writable.extend(existing(policy.private.iter().chain([&policy.run_dir])));
         reach
     }
 
@@ -124,10 +117,57 @@ impl Reach {
         self.writable.iter().chain(&self.devices).any(|open| path.starts_with(open))
     }
 
-    /// Whether `path`, which is absolute, is one of the places that stay closed.
-    pub(crate) fn is_hidden(&self, path: &Path) -> bool {
-        self.hidden.iter().any(|hidden| path.starts_with(hidden)) && !self.may_write(path)
+    /// Whether `path`, which is absolute, is a secret's place, not merely one that is not shown.
+    pub(crate) fn is_secret(&self, path: &Path) -> bool {
+        is_below(path, &self.hidden)
     }
+
+    /// Whether `path`, which is absolute, is in one of the places that stay closed.
+    pub(crate) fn is_hidden(&self, path: &Path) -> bool {
+        let closed = [&self.hidden, &self.homes, &self.closed, &self.shared]
+            .into_iter()
+            .any(|places| is_below(path, places));
+        let shown = self.shown.iter().chain(&self.caches).any(|(at, _)| path.starts_with(at));
+        closed && !shown && !self.may_write(path)
+    }
+}
+
+fn is_below(path: &Path, places: &[PathBuf]) -> bool {
+    places.iter().any(|place| path.starts_with(place))
+}
+
+fn paths<'a>(names: impl IntoIterator<Item = &'a &'a str>) -> Vec<PathBuf> {
+    names.into_iter().map(PathBuf::from).collect()
+}
+
+/// The homes that have something to show: that of the user, and root's, where toolchains often are.
+fn homes(policy: &Policy) -> Vec<PathBuf> {
+    let own = policy.home.iter().cloned();
+    let mut homes = existing(&own.chain([PathBuf::from("/root")]).collect::<Vec<_>>());
+    // A home that is the whole machine is none.
+    homes.retain(|home| home.parent().is_some());
+    homes.sort();
+    homes.dedup();
+    homes
+}
+
+/// The directories of programs that lie below a home; of one called `bin`, the one around it.
+fn toolchains(policy: &Policy, homes: &[PathBuf]) -> Vec<PathBuf> {
+    let around = |dir: &PathBuf| match dir.parent() {
+        Some(parent) if dir.ends_with("bin") => parent.to_owned(),
+        _ => dir.clone(),
+    };
+    let is_safe = |dir: &PathBuf| {
+        homes.iter().any(|home| dir.starts_with(home) && dir != home)
+            && !homes.iter().any(|home| home.starts_with(dir) || is_bare(dir, home))
+    };
+    let dirs = policy.programs.iter().filter_map(|dir| dir.canonicalize().ok());
+    dirs.map(|dir| if is_safe(&around(&dir)) { around(&dir) } else { dir }).filter(is_safe).collect()
+}
+
+/// Directories of a home in which everybody keeps everything: never opened for the programs in them.
+fn is_bare(dir: &Path, home: &Path) -> bool {
+    [".config", ".local", ".local/share", ".cache", ".cargo"].iter().any(|name| dir == home.join(name))
 }
 
 /// What commands may write of the workspace. It is open as a whole, unless narrowed: what lies within it is `exposed`.
@@ -146,39 +186,73 @@ fn existing<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
     paths.into_iter().filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// What must stay closed, whether it exists or not; of symlinks, their targets too.
-fn hidden(policy: &Policy) -> Vec<PathBuf> {
+/// What must stay closed, whether it exists or not; of symlinks, their targets too, and the same files by other mounts.
+fn hidden(policy: &Policy, mounts: &[Mounted]) -> Vec<PathBuf> {
     let mut hidden: Vec<PathBuf> = policy.private.iter().map(|path| real(path)).collect();
     hidden.extend(secrets_of_machine());
-    if let Some(home) = &policy.home {
-        hidden.extend(secrets_of(&real(home)));
-    }
-    if rustix::process::geteuid().is_root() {
-        // Nothing else keeps root from other people's.
-        let others = entries(Path::new("/home")).into_iter().chain([PathBuf::from("/root")]);
-        hidden.extend(others.flat_map(|home| secrets_of(&home)).filter(|path| path.exists()));
-    }
+    hidden.extend(sockets());
+    let homes = homes(policy);
+    hidden.extend(homes.iter().flat_map(|home| secrets_of(home)));
     // Most are not there, and to be told so costs less than to look at each part of their paths.
-    let targets = existing(hidden.iter().filter(|path| path.exists()));
-    hidden.extend(targets);
+    let there: Vec<PathBuf> = hidden.iter().filter(|path| path.exists()).cloned().collect();
+    hidden.extend(existing(&there));
+    let mut left = LINK_ENTRIES;
+    there.iter().for_each(|path| link_targets(path, (LINK_DEPTH, &mut left), &mut hidden));
+    let seen_twice = there.iter().chain(&homes);
+    hidden.extend(seen_twice.flat_map(|path| mountinfo::aliases(mounts, &real(path))));
     hidden.sort();
     hidden.dedup();
     hidden
 }
 
-/// Those that would be readable otherwise: where none is, no directory is split up for it.
 fn secrets_of_machine() -> Vec<PathBuf> {
     let keys = entries(Path::new("/etc/ssh")).into_iter();
     let keys = keys.filter(|path| begins_with(path, "ssh_host_") && path.extension().is_none());
-    let all = SYSTEM_SECRETS.iter().map(PathBuf::from).chain(keys);
-    all.filter(|path| rustix::fs::access(path, Access::READ_OK).is_ok()).collect()
+    paths(places::CLOSED_FILES).into_iter().chain(keys).filter(|path| path.exists()).collect()
+}
+
+/// Where servers of the machine listen: a program that is told what to do is a way out.
+fn sockets() -> Vec<PathBuf> {
+    let table = fs::read("/proc/net/unix").unwrap_or_default();
+    let paths = table.split(|byte| *byte == b'\n').filter_map(|line| {
+        let at = line.iter().position(|byte| *byte == b'/')?;
+        Some(PathBuf::from(OsStr::from_bytes(&line[at..])))
+    });
+    let mut sockets: Vec<PathBuf> = paths.filter_map(|path| path.canonicalize().ok()).collect();
+    sockets.sort();
+    sockets.dedup();
+    sockets
 }
 
 /// Where the secrets of one home are, or would be.
 fn secrets_of(home: &Path) -> Vec<PathBuf> {
     let credentials =
         entries(&home.join(".cargo")).into_iter().filter(|path| begins_with(path, "credentials"));
-    SECRETS.iter().map(|secret| home.join(secret)).chain(credentials).collect()
+    places::SECRETS.iter().map(|secret| home.join(secret)).chain(credentials).collect()
+}
+
+/// Where the links in a secret's directory lead.
+fn link_targets(dir: &Path, (depth, left): (usize, &mut usize), out: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if *left == 0 {
+            return;
+        }
+        *left -= 1;
+        match entry.file_type() {
+            Ok(kind) if kind.is_symlink() => {
+                out.extend(entry.path().canonicalize().ok().filter(|target| !is_of_the_system(target)));
+            }
+            Ok(kind) if kind.is_dir() && depth > 1 => link_targets(&entry.path(), (depth - 1, left), out),
+            _ => {}
+        }
+    }
+}
+
+/// A link to a program or a list of certificates makes that no secret.
+fn is_of_the_system(target: &Path) -> bool {
+    let system =
+        ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ssl/certs", "/nix", "/proc", "/dev", "/sys"];
+    target.parent().is_none() || system.iter().any(|dir| target.starts_with(dir))
 }
 
 /// What lies within the workspace and must not: of the secrets, those that exist.
@@ -191,11 +265,8 @@ fn exposed(policy: &Policy, hidden: &[PathBuf]) -> Option<PathBuf> {
 
 /// The tree at `path`, without what is hidden in it (if that exists: what appears later stays open).
 fn open(path: &Path, hidden: &[PathBuf], out: &mut Vec<PathBuf>) {
-    let within: Vec<&Path> = hidden
-        .iter()
-        .map(PathBuf::as_path)
-        .filter(|hidden| hidden.starts_with(path) && hidden.exists())
-        .collect();
+    let within: Vec<PathBuf> =
+        hidden.iter().filter(|hidden| hidden.starts_with(path) && hidden.exists()).cloned().collect();
     match within.is_empty() {
         true => out.push(path.to_owned()),
         false => beside(path, &within, out),
@@ -204,10 +275,10 @@ fn open(path: &Path, hidden: &[PathBuf], out: &mut Vec<PathBuf>) {
 
 /// All below `dir` but what is `closed` (sorted), as few paths as possible. Symlinks are left out: their targets have
 /// paths too.
-fn beside(dir: &Path, closed: &[&Path], out: &mut Vec<PathBuf>) {
+fn beside(dir: &Path, closed: &[PathBuf], out: &mut Vec<PathBuf>) {
     for path in entries(dir) {
         // What lies below a path comes right behind it.
-        let rest = &closed[closed.partition_point(|closed| *closed < path.as_path())..];
+        let rest = &closed[closed.partition_point(|closed| *closed < path)..];
         match rest.first() {
             Some(closed) if *closed == path => {}
             Some(closed) if closed.starts_with(&path) => beside(&path, rest, out),

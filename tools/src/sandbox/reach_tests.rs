@@ -7,7 +7,7 @@ struct Tree(tempfile::TempDir);
 impl Tree {
     fn new(files: &[&str]) -> Tree {
         let dir = tempfile::tempdir().unwrap();
-        for name in ["home", "ws", "tmp"].iter().chain(files) {
+        for name in ["home", "ws", "run/tmp"].iter().chain(files) {
             let path = dir.path().join(name);
             match name.contains('.') && !name.ends_with('/') {
                 true => {
@@ -25,7 +25,7 @@ impl Tree {
     }
 
     fn policy(&self) -> Policy {
-        Policy { home: Some(self.at("home")), ..Policy::new(self.at("ws"), self.at("tmp")) }
+        Policy { home: Some(self.at("home")), ..Policy::new(self.at("ws"), self.at("run")) }
     }
 }
 
@@ -35,44 +35,69 @@ fn reads(reach: &Reach, path: &Path) -> bool {
 }
 
 #[test]
-fn everything_but_secrets_is_readable() {
+fn of_a_home_what_is_known_to_be_no_secret_is_readable() {
     let tree = Tree::new(&[
         "home/.ssh/id.key",
-        "home/.config/gh/hosts.yml",
         "home/.config/app.toml",
         "home/notes.md",
+        "home/.rustup/settings.toml",
+        "home/.cargo/bin/",
+        "home/.cache/pip/http.x",
+        "home/tools/bin/",
+        "home/other/x.txt",
     ]);
-    let reach = Reach::of_commands(&tree.policy());
-    for open in ["home/notes.md", "home/.config/app.toml", "ws/x", "tmp/x"] {
-        assert!(reads(&reach, &tree.at(open)), "{open}");
+    let programs = ["home/tools/bin", "home", "absent"].map(|name| tree.at(name)).to_vec();
+    let policy = Policy { programs, readable: vec![tree.at("home/other")], ..tree.policy() };
+    let reach = Reach::of_commands(&policy, &[]);
+    for open in [
+        "home/.rustup/settings.toml",
+        "home/.cargo/bin",
+        "home/.cache/pip/http.x",
+        "home/tools/share",
+        "home/other/x.txt",
+        "ws/x",
+    ] {
+        assert!(reads(&reach, &tree.at(open)) && !reach.is_hidden(&tree.at(open)), "{open}");
     }
-    for closed in ["home/.ssh/id.key", "home/.ssh", "home/.config/gh/hosts.yml", "home", "home/.aws/later"] {
-        assert!(!reads(&reach, &tree.at(closed)), "{closed}");
+    for closed in ["home/notes.md", "home/.config/app.toml", "home/.ssh/id.key", "home", "home/.aws/later"] {
+        assert!(!reads(&reach, &tree.at(closed)) && reach.is_hidden(&tree.at(closed)), "{closed}");
     }
     assert!(reads(&reach, Path::new("/usr/bin/env")) && reads(&reach, Path::new("/dev/null")));
     assert!(!reads(&reach, Path::new("/dev/sda")) && !reads(&reach, Path::new("/")));
 }
 
-/// Each where it is, and where this user could read it otherwise.
 #[test]
 fn secrets_of_the_machine_are_closed() {
-    let reach = Reach::of_commands(&Tree::new(&[]).policy());
-    for closed in ["/etc/shadow", "/run/user", "/run/secrets", "/etc/sudoers"].map(Path::new) {
-        let is_readable = rustix::fs::access(closed, Access::READ_OK).is_ok();
-        assert!(!is_readable || !reads(&reach, closed), "{}", closed.display());
+    let reach = Reach::of_commands(&Tree::new(&[]).policy(), &[]);
+    for closed in
+        ["/etc/shadow", "/run/user", "/run/secrets", "/etc/sudoers", "/tmp/x", "/root/x"].map(Path::new)
+    {
+        assert!(!reads(&reach, closed), "{}", closed.display());
     }
     assert!(reads(&reach, Path::new("/etc/passwd")));
 }
 
 #[test]
+fn what_links_in_a_secret_s_directory_lead_to_and_what_is_mounted_twice_is_closed_too() {
+    let tree = Tree::new(&["keys/id.key", "home/.ssh/deep/", "again/.ssh/", "ws2/"]);
+    std::os::unix::fs::symlink(tree.at("keys"), tree.at("home/.ssh/deep/keys")).unwrap();
+    let root = tree.at("");
+    let mounts =
+        format!("1 0 8:1 / / rw - ext4 a rw\n2 1 8:1 {0}home {0}again rw - ext4 a rw\n", root.display());
+    let reach = Reach::of_commands(&tree.policy(), &mountinfo::parse(&mounts));
+    for closed in ["keys/id.key", "again/.ssh/id", "again/notes"] {
+        assert!(!reads(&reach, &tree.at(closed)), "{closed}: {:?}", reach.hidden);
+    }
+}
+
+#[test]
 fn private_directories_are_closed_to_commands_and_open_to_the_agent() {
-    let tree = Tree::new(&["home/.uwf/config.yaml", "store/nodes.db", "other/x.txt"]);
+    let tree = Tree::new(&["home/.uwf/config.yaml", "store/nodes.db"]);
     let policy = Policy { private: vec![tree.at("home/.uwf"), tree.at("store")], ..tree.policy() };
-    let commands = Reach::of_commands(&policy);
+    let commands = Reach::of_commands(&policy, &[]);
     assert!(
         !reads(&commands, &tree.at("home/.uwf/config.yaml")) && !reads(&commands, &tree.at("store/nodes.db"))
     );
-    assert!(reads(&commands, &tree.at("other/x.txt")));
     let agent = commands.of_agent(&policy);
     assert!(agent.may_write(&tree.at("store/nodes.db")) && !agent.may_write(&tree.at("other")));
 }
@@ -82,7 +107,7 @@ fn the_target_of_a_linked_secret_is_closed_too_and_links_open_nothing() {
     let tree = Tree::new(&["vault/id.key", "home/a.txt"]);
     std::os::unix::fs::symlink(tree.at("vault"), tree.at("home/.ssh")).unwrap();
     std::os::unix::fs::symlink(tree.at("home/.aws"), tree.at("home/shortcut")).unwrap();
-    let reach = Reach::of_commands(&tree.policy());
+    let reach = Reach::of_commands(&tree.policy(), &[]);
     assert!(!reads(&reach, &tree.at("vault/id.key")));
     assert!(!reach.readable.contains(&tree.at("home/shortcut")));
 }
@@ -91,7 +116,7 @@ fn the_target_of_a_linked_secret_is_closed_too_and_links_open_nothing() {
 fn credentials_of_cargo_are_closed_whatever_their_ending_and_the_rest_can_be_opened() {
     let tree = Tree::new(&["home/.cargo/credentials.old", "home/.cargo/registry/i.txt"]);
     let policy = Policy { writable: vec![tree.at("home/.cargo")], ..tree.policy() };
-    let reach = Reach::of_commands(&policy);
+    let reach = Reach::of_commands(&policy, &[]);
     assert!(
         reach.may_write(&tree.at("home/.cargo/registry"))
             && !reads(&reach, &tree.at("home/.cargo/credentials.old"))
@@ -99,7 +124,7 @@ fn credentials_of_cargo_are_closed_whatever_their_ending_and_the_rest_can_be_ope
     // Without any, the whole directory is open: new files can be made in it.
     let tree = Tree::new(&["home/.cargo/registry/i.txt"]);
     let policy = Policy { writable: vec![tree.at("home/.cargo"), tree.at("absent")], ..tree.policy() };
-    assert!(Reach::of_commands(&policy).writable.contains(&tree.at("home/.cargo")));
+    assert!(Reach::of_commands(&policy, &[]).writable.contains(&tree.at("home/.cargo")));
 }
 
 #[test]
@@ -108,7 +133,7 @@ fn what_lies_within_the_workspace_is_named() {
     let within = |workspace: &str| {
         let policy =
             Policy { workspace: tree.at(workspace), private: vec![tree.at("ws/state")], ..tree.policy() };
-        Reach::of_commands(&policy).exposed
+        Reach::of_commands(&policy, &[]).exposed
     };
     assert_eq!(within("home/src/x"), None);
     assert_eq!(within("home"), Some(tree.at("home")));
@@ -142,10 +167,11 @@ fn of_a_narrowed_workspace_only_what_is_named_is_writable_to_commands() {
     std::os::unix::fs::symlink(tree.at("other"), tree.at("ws/out")).unwrap();
     let within = ["src", "missing", "out", "../other"].map(PathBuf::from).to_vec();
     let policy = Policy { within: Some(within), ..tree.policy() };
-    let commands = Reach::of_commands(&policy);
-    assert!(commands.may_write(&tree.at("ws/src/new.rs")) && commands.may_write(&tree.at("tmp/x")));
-    for closed in ["ws/b.md", "ws/new.md", "other/x.txt"] {
+    let commands = Reach::of_commands(&policy, &[]);
+    assert!(commands.may_write(&tree.at("ws/src/new.rs")) && commands.may_write(&tree.at("run/tmp/x")));
+    for closed in ["ws/b.md", "ws/new.md"] {
         assert!(!commands.may_write(&tree.at(closed)) && reads(&commands, &tree.at(closed)), "{closed}");
     }
+    assert!(!commands.may_write(&tree.at("other/x.txt")));
     assert!(commands.of_agent(&policy).may_write(&tree.at("ws/b.md")));
 }

@@ -17,10 +17,13 @@ pub struct Enforced {
     pub landlock: Option<u32>,
     /// Whether system calls are filtered.
     pub seccomp: bool,
-    /// Whether all but what is writable is mounted read-only for them. Without, the modes, owners and times of files
-    /// outside are not protected: Landlock does not govern those.
+    /// Whether they have mounts of their own, in which all but what is writable is read-only and secrets are not there.
+    /// Without, the modes, owners and times of files outside are not protected: Landlock does not govern those.
     #[serde(default)]
     pub mounts: bool,
+    /// What ends their processes.
+    #[serde(default)]
+    pub processes: Processes,
     /// What keeps commands off the network.
     pub network: Network,
     /// What should be there and is not. Empty under a strict level that holds.
@@ -31,8 +34,29 @@ impl Enforced {
     /// Nothing at all.
     pub(crate) fn nothing(level: Level) -> Enforced {
         let (network, missing) = (Network::Open, Vec::new());
-        Enforced { level, landlock: None, seccomp: false, mounts: false, network, missing }
+        Enforced {
+            level,
+            landlock: None,
+            seccomp: false,
+            mounts: false,
+            processes: Processes::Found,
+            network,
+            missing,
+        }
     }
+}
+
+/// What ends the processes of commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Processes {
+    /// The kernel, with the namespace they are in.
+    Namespace,
+    /// The kernel, with the control group they are in.
+    Cgroup,
+    /// The agent, by looking for them: what hides well enough lives on.
+    #[default]
+    Found,
 }
 
 /// What keeps commands off the network.

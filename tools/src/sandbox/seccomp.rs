@@ -60,16 +60,26 @@ const REFUSED: &[c_long] = &[
 
 /// The programs to install, in this order: at one call the strictest answer counts. `None` where this processor's calls
 /// are not known.
-pub(crate) fn programs(without_sockets: bool) -> Option<Vec<BpfProgram>> {
+pub(crate) fn programs(sockets: Sockets) -> Option<Vec<BpfProgram>> {
     let arch = TargetArch::try_from(ARCH).ok()?;
     let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let filter = SeccompFilter::new(rules(without_sockets)?, SeccompAction::Allow, refused, arch).ok()?;
+    let filter = SeccompFilter::new(rules(sockets)?, SeccompAction::Allow, refused, arch).ok()?;
     Some(vec![unreadable_calls(), filter.try_into().ok()?])
+}
+
+/// Which sockets there may be.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sockets {
+    /// Those of the internet. What they reach is no matter of filters.
+    pub(crate) internet: bool,
+    /// Those with a path or a name (AF_UNIX): only where those of the machine cannot be named, since they lead to docker
+    /// and D-Bus.
+    pub(crate) local: bool,
 }
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn rules(without_sockets: bool) -> Option<Rules> {
+fn rules(sockets: Sockets) -> Option<Rules> {
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     // A user namespace of its own gives a process all capabilities over it.
     for call in [libc::SYS_clone, libc::SYS_unshare] {
@@ -82,9 +92,9 @@ fn rules(without_sockets: bool) -> Option<Rules> {
     // Typing into a terminal.
     let typing = [libc::TIOCSTI, TIOCLINUX].map(|request| rule([argument(1, SeccompCmpOp::Eq, request)]));
     rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Option<_>>()?);
-    rules.insert(libc::SYS_socket, sockets(without_sockets)?);
-    rules.insert(libc::SYS_socketpair, pairs()?);
-    if without_sockets {
+    rules.insert(libc::SYS_socket, families(sockets)?);
+    rules.insert(libc::SYS_socketpair, pairs(sockets)?);
+    if !sockets.internet && !sockets.local {
         for call in [libc::SYS_connect, libc::SYS_bind, libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4]
         {
             rules.insert(call, Vec::new());
@@ -94,21 +104,29 @@ fn rules(without_sockets: bool) -> Option<Rules> {
     Some(rules)
 }
 
-/// Sockets of the internet and of routing tables alone. AF_UNIX leads to docker and D-Bus, AF_VSOCK to the host of a
-/// virtual machine; no network namespace parts them off. Where there is none, internet sockets are refused as well:
+/// Sockets of the internet, of this machine, and of routing tables; nothing else. AF_VSOCK leads to the host of a virtual
+/// machine, and no network namespace parts it off. Where there is no such namespace, internet sockets are refused as well:
 /// sendmsg takes its address from memory, which no filter can read.
-fn sockets(without_sockets: bool) -> Option<Vec<SeccompRule>> {
-    let internet = [libc::AF_INET, libc::AF_INET6];
-    let allowed = internet.iter().filter(|_| !without_sockets).chain([&libc::AF_NETLINK]);
-    let others = allowed.map(|family| argument(0, SeccompCmpOp::Ne, word(*family)));
+fn families(sockets: Sockets) -> Option<Vec<SeccompRule>> {
+    let internet = [libc::AF_INET, libc::AF_INET6].into_iter().filter(|_| sockets.internet);
+    let local = [libc::AF_UNIX].into_iter().filter(|_| sockets.local);
+    let allowed = internet.chain(local).chain([libc::AF_NETLINK]);
+    let others = allowed.map(|family| argument(0, SeccompCmpOp::Ne, word(family)));
     Some(vec![SeccompRule::new(others.collect::<Option<_>>()?).ok()?])
 }
 
-/// Pairs of AF_UNIX streams. Datagram sockets could send to any address.
-fn pairs() -> Option<Vec<SeccompRule>> {
+/// Pairs of AF_UNIX sockets; where those may not be reached otherwise, pairs that stay connected. Of a datagram's pair (and
+/// "raw" is one of its names) either end could send to any address.
+fn pairs(sockets: Sockets) -> Option<Vec<SeccompRule>> {
     let family = rule([argument(0, SeccompCmpOp::Ne, word(libc::AF_UNIX))])?;
-    let datagram = rule([argument(1, SeccompCmpOp::MaskedEq(0xf), word(libc::SOCK_DGRAM))])?;
-    Some(vec![family, datagram])
+    if sockets.local {
+        return Some(vec![family]);
+    }
+    // The type shares its argument with flags in the higher bits.
+    let is_type = |number: c_int| argument(1, SeccompCmpOp::MaskedEq(0xf), word(number));
+    let connected = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
+    let others = (0..=0xf).filter(|number| !connected.contains(number)).map(|number| rule([is_type(number)]));
+    std::iter::once(Some(family)).chain(others).collect()
 }
 
 /// libc has it not: ioctl of the console.

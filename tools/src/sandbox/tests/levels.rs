@@ -6,7 +6,7 @@ use super::*;
 fn strict_enforces_all_here_and_says_so() {
     let bench = Bench::new();
     let enforced = bench.sandbox.enforced();
-    assert!(enforced.landlock.is_some_and(|version| version >= STRICT_LANDLOCK), "{enforced:?}");
+    assert_eq!((enforced.mounts, enforced.processes), (true, Processes::Namespace), "{enforced:?}");
     assert_eq!((enforced.seccomp, enforced.network, enforced.missing.len()), (true, Network::Namespace, 0));
     let json = serde_json::to_value(enforced).unwrap();
     assert_eq!((&json["level"], &json["network"]), (&json!("strict"), &json!("namespace")));
@@ -36,18 +36,23 @@ fn a_workspace_around_a_home_is_refused_by_strict_and_reported_by_best_effort() 
 
 #[test]
 fn a_part_that_cannot_be_put_on_is_done_without_and_named() {
-    let bench = Bench::with(|policy| Policy { namespaces: false, ..policy });
+    let bench = Bench::with(|policy| Policy { namespaces: false, level: Level::BestEffort, ..policy });
     let enforced = bench.sandbox.enforced();
-    assert_eq!((enforced.network, enforced.missing.len()), (Network::Seccomp, 0));
-    let mut parts =
-        Parts { landlock: Err("absent".to_owned()), seccomp: Ok(()), namespaces: Err("absent".to_owned()) };
+    assert_eq!((enforced.network, enforced.processes), (Network::Seccomp, Processes::Found));
+    assert_eq!(enforced.missing, ["namespaces: namespaces are switched off"]);
+    let mut parts = Parts {
+        landlock: Err("absent".to_owned()),
+        seccomp: Ok(()),
+        namespaces: Err("absent".to_owned()),
+        cgroup: None,
+        inside: Inside::default(),
+    };
     let policy = bench.sandbox.policy();
     assert!(parts.give_up_one() && !parts.give_up_one());
     let enforced = parts.enforced(policy);
     assert_eq!((enforced.network, enforced.landlock, enforced.seccomp), (Network::None, None, false));
-    assert_eq!(enforced.missing.len(), 2);
     let error = SandboxError::Missing { missing: enforced.missing };
-    assert!(error.to_string().contains("Landlock: absent") && error.hint().contains("doctor"));
+    assert!(error.to_string().contains("namespaces: absent") && error.hint().contains("doctor"));
 }
 
 #[test]
@@ -92,8 +97,12 @@ fn a_program_that_closes_itself_in_reaches_what_its_commands_reach_and_its_own_d
 #[ignore = "run by the test above, in a process of its own"]
 fn program_that_closes_itself_in() {
     let Some(dir) = std::env::var_os(CONFINED).map(PathBuf::from) else { return };
-    let policy =
-        Policy { private: vec![dir.join("home/.uwf"), dir.join("store")], ..crate::scratch::policy(&dir) };
+    let run_dir = crate::RunDir::make(&dir).unwrap();
+    let policy = Policy {
+        private: vec![dir.join("home/.uwf"), dir.join("store")],
+        run_dir: run_dir.path().to_owned(),
+        ..crate::scratch::policy(&dir)
+    };
     let config = crate::scratch::config(&dir, limits());
     let sandbox = Arc::new(Sandbox::prepare(policy));
     let toolbox = Toolbox::open(crate::ToolboxConfig { sandbox: Arc::clone(&sandbox), ..config }).unwrap();
@@ -114,6 +123,9 @@ fn program_that_closes_itself_in() {
         let server = call(&format!("cat /proc/{}/environ", std::process::id()));
         assert_ne!(server.facts.exit_code, Some(0), "{}", server.text);
         assert_eq!(toolbox.close().ended.len(), 1);
+        // The directory of the run can be removed from within.
+        drop((toolbox, sandbox));
+        drop(run_dir);
         assert!(!Path::new(fs::read_to_string(dir.join("ws/where")).unwrap().trim()).exists());
     })
     .join()

@@ -53,9 +53,10 @@ fn nothing_of_the_host_is_reached() {
         return;
     }
     for namespaces in [true, false] {
-        let bench = Bench::with(|policy| Policy { namespaces, ..policy });
+        let level = if namespaces { Level::Strict } else { Level::BestEffort };
+        let bench = Bench::with(|policy| Policy { namespaces, level, ..policy });
         let host = Host::new();
-        let unix = bench.path("ws/socket");
+        let unix = bench.path("elsewhere/socket");
         let _unix = UnixListener::bind(&unix).unwrap();
         let program = host.client(&unix);
         // A datagram into one's own network is sent, and arrives nowhere.
@@ -72,7 +73,7 @@ fn an_open_network_reaches_the_host_and_still_no_local_sockets() {
     }
     let bench = Bench::with(|policy| Policy { network: true, ..policy });
     let host = Host::new();
-    let unix = bench.path("ws/socket");
+    let unix = bench.path("elsewhere/socket");
     let _unix = UnixListener::bind(&unix).unwrap();
     let program = host.client(&unix);
     bench.python(&format!(

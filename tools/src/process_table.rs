@@ -1,0 +1,132 @@
+//! The table of processes, as a mounted /proc shows it: the machine's, or that of a namespace.
+//!
+//! A process is known by its number and the moment it started: numbers are given out again.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, PidfdFlags, Signal};
+
+const NAME_CHARS: usize = 80;
+
+/// One row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Process {
+    pub(crate) pid: i32,
+    pub(crate) parent: i32,
+    pub(crate) session: i32,
+    /// When it started; with the pid, its identity.
+    pub(crate) start: u64,
+    /// It has ended, all its threads too, and its parent has not asked for its status.
+    pub(crate) zombie: bool,
+    pub(crate) threads: u64,
+}
+
+impl Process {
+    /// Whether both are the same process, at whatever moment they were looked at.
+    pub(crate) fn is(&self, other: &Process) -> bool {
+        (self.pid, self.start) == (other.pid, other.start)
+    }
+
+    /// `pid (comm) state ppid pgrp session …`, field 20 being the number of threads and 22 the start time; comm may hold
+    /// anything. A process whose first thread has ended shows as ended while its other threads go on.
+    fn parse(pid: i32, stat: &str) -> Option<Self> {
+        let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
+        let state = fields.next()?;
+        let parent = fields.next()?.parse().ok()?;
+        let session = fields.nth(1)?.parse().ok()?;
+        let threads = fields.nth(13)?.parse().ok()?;
+        let start = fields.nth(1)?.parse().ok()?;
+        let zombie = matches!(state, "Z" | "X") && threads <= 1;
+        Some(Self { pid, parent, session, start, zombie, threads })
+    }
+}
+
+/// A mounted /proc.
+#[derive(Debug)]
+pub(crate) struct ProcessTable(OwnedFd);
+
+impl ProcessTable {
+    /// The one at this path.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self(rustix::fs::open(path, flags, Mode::empty())?))
+    }
+
+    /// All processes, by pid; ended ones too.
+    pub(crate) fn processes(&self) -> Vec<Process> {
+        let entries = rustix::fs::Dir::read_from(&self.0).into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok());
+        let mut processes: Vec<Process> = pids.filter_map(|pid| self.process(pid)).collect();
+        processes.sort_by_key(|process| process.pid);
+        processes
+    }
+
+    /// One process, if there is one of this number.
+    pub(crate) fn process(&self, pid: i32) -> Option<Process> {
+        Process::parse(pid, &String::from_utf8_lossy(&self.read(pid, "stat")?))
+    }
+
+    /// The command line on one line, else the program's name.
+    pub(crate) fn name(&self, process: &Process) -> String {
+        let line = self.read(process.pid, "cmdline").unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        let program = || self.read(process.pid, "comm").unwrap_or_default();
+        let line =
+            if line.trim().is_empty() { String::from_utf8_lossy(&program()).into_owned() } else { line };
+        let line: String = line.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        match line.char_indices().nth(NAME_CHARS) {
+            Some((at, _)) => format!("{}…", &line[..at]),
+            None => line,
+        }
+    }
+
+    /// Signals these very processes, of the machine's table: a handle keeps a pid from being another's, and the start time
+    /// tells that it is not another's already.
+    pub(crate) fn signal(&self, processes: &[Process], signal: Signal) {
+        for process in processes {
+            let Some(pid) = Pid::from_raw(process.pid) else { continue };
+            let Ok(handle) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else { continue };
+            if self.process(process.pid).is_some_and(|now| now.is(process)) {
+                // It may have ended in between.
+                let _ = rustix::process::pidfd_send_signal(&handle, signal);
+            }
+        }
+    }
+
+    /// A file of a process; nothing when it, or the process, is not there any more.
+    pub(crate) fn read(&self, pid: i32, name: &str) -> Option<Vec<u8>> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.0, format!("{pid}/{name}"), flags, Mode::empty()).ok()?;
+        let mut content = Vec::new();
+        File::from(file).read_to_end(&mut content).ok()?;
+        Some(content)
+    }
+
+    /// What a symbolic link of a process says.
+    pub(crate) fn link(&self, pid: i32, name: &str) -> Option<String> {
+        let target = rustix::fs::readlinkat(&self.0, format!("{pid}/{name}"), Vec::new()).ok()?;
+        target.into_string().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_read_whatever_the_program_is_called() {
+        let stat = |state: &str, threads: u32| {
+            format!("12 (a) b (c) {state} 3 12 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 {threads} 0 4321 9 9")
+        };
+        let process = Process::parse(12, &stat("S", 1)).unwrap();
+        assert_eq!((process.parent, process.session, process.start, process.zombie), (3, 7, 4321, false));
+        assert!(Process::parse(12, &stat("Z", 1)).unwrap().zombie);
+        let headless = Process::parse(12, &stat("Z", 2)).unwrap();
+        assert!(!headless.zombie && headless.threads == 2, "its first thread has ended, another runs");
+        assert_eq!(Process::parse(12, "12 (a"), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! The private directory of a run: made, held while its run lives, and removed with everything that commands left in it,
+//! by a later run if this one is killed.
+//!
+//! Whoever holds the lock in it lives. What is removed is named relative to open directories and never through a link:
+//! whatever a process that hid from its end still swaps there, nothing outside is touched.
+
+use std::collections::VecDeque;
+use std::ffi::{CString, OsStr};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+use tempfile::Builder;
+
+const PREFIX: &str = "uwf-";
+const LOCK: &str = "lock";
+/// Directories of killed runs that one start removes.
+const SWEPT: usize = 100;
+
+/// A private directory; dropping it removes it.
+#[derive(Debug)]
+pub struct RunDir {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl RunDir {
+    /// Makes one in `base`, and removes those of runs that were killed.
+    ///
+    /// # Errors
+    /// That of the disk.
+    pub fn make(base: &Path) -> io::Result<RunDir> {
+        sweep(base);
+        let dir = Builder::new().prefix(PREFIX).tempdir_in(base)?;
+        // It has its name only once it is held: a sweep looks for the name.
+        let (unfinished, name) = (dir.path().join("locking"), dir.path().join(LOCK));
+        let lock = File::create_new(&unfinished)?;
+        lock.lock()?;
+        fs::rename(unfinished, name)?;
+        Ok(RunDir { path: dir.keep(), _lock: lock })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for RunDir {
+    fn drop(&mut self) {
+        // What cannot be removed now is swept by a later run.
+        let _ = remove(&self.path);
+    }
+}
+
+/// Removes the directories of runs that do not live any more.
+fn sweep(base: &Path) {
+    let user = rustix::process::geteuid().as_raw();
+    let entries = fs::read_dir(base).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| {
+        entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes())
+            && entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == user)
+    });
+    for entry in ours.take(SWEPT) {
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let lock = rustix::fs::open(entry.path().join(LOCK), flags, Mode::empty()).map(File::from);
+        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
+            let _ = remove(&entry.path());
+        }
+    }
+}
+
+/// Removes a directory and all in it. Every directory below is moved up first, so that none is too deep.
+fn remove(path: &Path) -> io::Result<()> {
+    let top = open(rustix::fs::CWD, path.as_os_str())?;
+    let mut dirs: VecDeque<CString> = VecDeque::new();
+    let mut moved = 0_u64;
+    let mut clear = |dir: &OwnedFd, dirs: &mut VecDeque<CString>| -> io::Result<()> {
+        for name in names(dir)? {
+            match rustix::fs::unlinkat(dir, &name, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => continue,
+                Err(Errno::ISDIR | Errno::PERM) => {}
+                Err(error) => return Err(error.into()),
+            }
+            // To be moved, it must be writable.
+            drop(open(dir, OsStr::from_bytes(name.to_bytes())).ok());
+            moved += 1;
+            let up = CString::new(format!("removed-{moved}"))?;
+            rustix::fs::renameat(dir, &name, &top, &up)?;
+            dirs.push_back(up);
+        }
+        Ok(())
+    };
+    clear(&top, &mut dirs)?;
+    while let Some(name) = dirs.pop_front() {
+        let dir = open(&top, OsStr::from_bytes(name.to_bytes()))?;
+        clear(&dir, &mut dirs)?;
+        rustix::fs::unlinkat(&top, &name, AtFlags::REMOVEDIR)?;
+    }
+    Ok(rustix::fs::rmdir(path)?)
+}
+
+/// Opens a directory that is no link, and gives its owner back the rights that a command took.
+fn open(at: impl std::os::fd::AsFd, name: &OsStr) -> io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let handle = rustix::fs::openat(&at, name, flags | OFlags::PATH, Mode::empty())?;
+    let mode = Mode::from_raw_mode(rustix::fs::fstat(&handle)?.st_mode);
+    if !mode.contains(Mode::RWXU) {
+        rustix::fs::chmod(format!("/proc/self/fd/{}", handle.as_raw_fd()), mode | Mode::RWXU)?;
+    }
+    Ok(rustix::fs::openat(&handle, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+fn names(dir: &OwnedFd) -> io::Result<Vec<CString>> {
+    let entries = rustix::fs::Dir::read_from(dir)?.flatten().map(|entry| entry.file_name().to_owned());
+    Ok(entries.filter(|name| name.as_c_str() != c"." && name.as_c_str() != c"..").collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn everything_goes_whatever_its_mode_and_depth_and_no_link_is_followed() {
+        let base = tempfile::tempdir().unwrap();
+        let outside = base.path().join("outside");
+        fs::create_dir_all(outside.join("d")).unwrap();
+        fs::write(outside.join("f"), "kept").unwrap();
+        mode(&outside.join("d"), 0o500);
+        let run = RunDir::make(base.path()).unwrap();
+        let path = run.path().to_owned();
+        symlink(&outside, path.join("link")).unwrap();
+        fs::create_dir_all(path.join("a/b/c")).unwrap();
+        fs::write(path.join("a/b/f"), "x").unwrap();
+        symlink("../../outside", path.join("a/b/c/link")).unwrap();
+        for (name, bits) in [("a/b/c", 0o000), ("a/b", 0o500), ("a", 0o100)] {
+            mode(&path.join(name), bits);
+        }
+        drop(run);
+        assert!(!path.exists());
+        assert_eq!(fs::read_to_string(outside.join("f")).unwrap(), "kept");
+        assert_eq!(fs::metadata(outside.join("d")).unwrap().mode() & 0o777, 0o500);
+    }
+
+    #[test]
+    fn ten_thousand_directories_in_each_other_are_removed() {
+        let base = tempfile::tempdir().unwrap();
+        let run = RunDir::make(base.path()).unwrap();
+        let mut dir = open(rustix::fs::CWD, run.path().as_os_str()).unwrap();
+        for _ in 0..10_000 {
+            rustix::fs::mkdirat(&dir, "d", Mode::RWXU).unwrap();
+            dir = open(&dir, OsStr::new("d")).unwrap();
+        }
+        let path = run.path().to_owned();
+        drop(run);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_swept_and_what_lives_or_is_another_s_is_not() {
+        let base = tempfile::tempdir().unwrap();
+        let alive = RunDir::make(base.path()).unwrap();
+        let killed = base.path().join("uwf-killed");
+        fs::create_dir_all(killed.join("tmp")).unwrap();
+        fs::write(killed.join(LOCK), "").unwrap();
+        let foreign = base.path().join("uwf-notes");
+        fs::create_dir(&foreign).unwrap();
+        let next = RunDir::make(base.path()).unwrap();
+        assert!(!killed.exists() && foreign.exists() && alive.path().exists() && next.path().exists());
+    }
+}

@@ -1,0 +1,129 @@
+//! A control group of the run's own, where the part of the tree that the agent is in was given to it: the kernel then ends
+//! all that is in it at once, and counts memory and processes of all commands together.
+//!
+//! Control groups, version 2. Everything is best effort: who has none is told by [`super::Enforced`].
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::mountinfo::{self, Mounted};
+use super::policy::{Policy, ProcessLimits};
+use crate::process_table::{Process, ProcessTable};
+
+const PAUSE: Duration = Duration::from_millis(2);
+/// How long the kernel may take to end what was killed.
+const KILLING: Duration = Duration::from_secs(2);
+
+/// A control group; dropping it removes it.
+#[derive(Debug)]
+pub(crate) struct Cgroup {
+    dir: PathBuf,
+    /// The directory: who is forked into it is in it.
+    entrance: File,
+    kill: File,
+    members: File,
+    machine: ProcessTable,
+    /// Whether the kernel counts memory and processes for it.
+    pub(crate) limited: bool,
+}
+
+impl Cgroup {
+    /// Makes one below the agent's own, named as the directory of the run; `None` where that is not allowed, where the
+    /// kernel cannot end a group at once (before Linux 5.14), or where it would be of no use: to `limit` only, and nothing is
+    /// counted.
+    pub(super) fn make(mounts: &[Mounted], policy: &Policy, to_limit: bool) -> Option<Cgroup> {
+        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let around = mountinfo::cgroup(mounts, &own)?;
+        let counted = fs::read_to_string(around.join("cgroup.controllers")).unwrap_or_default();
+        let counts = |name: &str| counted.split_ascii_whitespace().any(|known| known == name);
+        if to_limit && !(counts("memory") && counts("pids")) {
+            return None;
+        }
+        sweep(&around);
+        let dir = around.join(policy.run_dir.file_name()?);
+        fs::create_dir(&dir).ok()?;
+        let made = Cgroup::open(&dir, &around, &policy.limits).filter(|made| made.limited || !to_limit);
+        if made.is_none() {
+            let _ = fs::remove_dir(&dir);
+        }
+        made
+    }
+
+    fn open(dir: &Path, around: &Path, limits: &ProcessLimits) -> Option<Cgroup> {
+        let write = |name: &str| File::options().write(true).open(dir.join(name)).ok();
+        // Refused where the agent itself is in the group around: then there are no limits, and the rest works.
+        let _ = fs::write(around.join("cgroup.subtree_control"), "+memory +pids");
+        let limit = |name: &str, most: u64| fs::write(dir.join(name), most.to_string()).is_ok();
+        let limited = limit("memory.max", limits.memory_bytes) && limit("pids.max", limits.processes);
+        let _ = fs::write(dir.join("memory.oom.group"), "0");
+        Some(Cgroup {
+            dir: dir.to_owned(),
+            entrance: File::open(dir).ok()?,
+            kill: write("cgroup.kill")?,
+            members: File::open(dir.join("cgroup.procs")).ok()?,
+            machine: ProcessTable::open(Path::new("/proc")).ok()?,
+            limited,
+        })
+    }
+
+    /// A handle for the fork of a process that is to be in it.
+    pub(super) fn entrance(&self) -> Option<OwnedFd> {
+        self.entrance.try_clone().ok().map(OwnedFd::from)
+    }
+
+    /// What a guard writes `1` to.
+    pub(crate) fn kill_file(&self) -> PathBuf {
+        self.dir.join("cgroup.kill")
+    }
+
+    /// Where it is.
+    pub(super) fn around(&self) -> Option<&Path> {
+        self.dir.parent()
+    }
+
+    /// The machine's processes.
+    pub(crate) fn table(&self) -> &ProcessTable {
+        &self.machine
+    }
+
+    /// Those in it that live.
+    pub(crate) fn living(&self) -> Vec<Process> {
+        use std::io::{Read, Seek};
+        let (mut members, mut text) = (&self.members, String::new());
+        // A list that cannot be read is one of nobody: what is in the group is ended all the same.
+        let _ = members.rewind().and_then(|()| members.read_to_string(&mut text));
+        let mut pids: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+        pids.sort_unstable();
+        let processes = pids.into_iter().filter_map(|pid| self.machine.process(pid));
+        processes.filter(|process| !process.zombie).collect()
+    }
+
+    /// KILL to everybody at once. Waits until the kernel has ended them.
+    pub(crate) fn kill_all(&self) {
+        let _ = (&self.kill).write_all(b"1");
+        let until = Instant::now() + KILLING;
+        while !self.living().is_empty() && Instant::now() < until {
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        self.kill_all();
+        let _ = fs::remove_dir(&self.dir);
+    }
+}
+
+/// Removes the groups of runs that were killed: those that nobody is in.
+fn sweep(around: &Path) {
+    for entry in fs::read_dir(around).into_iter().flatten().flatten() {
+        if entry.file_name().as_encoded_bytes().starts_with(b"uwf-") {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}

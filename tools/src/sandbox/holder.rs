@@ -1,0 +1,71 @@
+//! What the kernel holds the processes of a run together by: a namespace or a control group. Who is in it, and their end.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustix::process::Signal;
+
+use super::cgroup::Cgroup;
+use super::pid_namespace::PidNamespace;
+use crate::process_table::{Process, ProcessTable};
+
+/// One of the two; clones are the same.
+#[derive(Clone, Debug)]
+pub(crate) enum Holder {
+    Namespace(Arc<PidNamespace>),
+    Cgroup(Arc<Cgroup>),
+}
+
+impl Holder {
+    /// Those that live, by pid.
+    pub(crate) fn living(&self) -> Vec<Process> {
+        match self {
+            Holder::Namespace(namespace) => namespace.living(),
+            Holder::Cgroup(cgroup) => cgroup.living(),
+        }
+    }
+
+    /// What a process is called.
+    pub(crate) fn name(&self, process: &Process) -> String {
+        self.table().name(process)
+    }
+
+    /// KILL to these.
+    pub(crate) fn kill(&self, processes: &[Process]) {
+        match self {
+            Holder::Namespace(namespace) => namespace.signal("KILL", processes),
+            Holder::Cgroup(cgroup) => cgroup.table().signal(processes, Signal::KILL),
+        }
+    }
+
+    /// TERM to everybody.
+    pub(crate) fn terminate_all(&self) {
+        match self {
+            Holder::Namespace(namespace) => namespace.terminate_all(),
+            Holder::Cgroup(cgroup) => cgroup.table().signal(&cgroup.living(), Signal::TERM),
+        }
+    }
+
+    /// KILL to everybody at once: nothing can fork away meanwhile. Waits until the kernel has ended them.
+    pub(crate) fn kill_all(&self) {
+        match self {
+            Holder::Namespace(namespace) => namespace.kill_all(),
+            Holder::Cgroup(cgroup) => cgroup.kill_all(),
+        }
+    }
+
+    /// What ends everybody when the agent cannot: a file to write `1` to; nothing where the kernel does it by itself.
+    pub(crate) fn kill_file(&self) -> Option<PathBuf> {
+        match self {
+            Holder::Namespace(_) => None,
+            Holder::Cgroup(cgroup) => Some(cgroup.kill_file()),
+        }
+    }
+
+    fn table(&self) -> &ProcessTable {
+        match self {
+            Holder::Namespace(namespace) => namespace.table(),
+            Holder::Cgroup(cgroup) => cgroup.table(),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The process that makes the namespaces of a run and becomes their init: it does nothing but reap and kill.
+//!
+//! Apart from [`super::child`], which is what commands go through. The maker is a fork of the agent, taken before that has
+//! threads of its own or walls around it; it makes plain system calls alone and then becomes a shell. As the first process
+//! of a namespace of processes it takes over whatever loses its parent, and the kernel ends all of them with it. It ends
+//! when its input closes: when the agent ends, in whatever way.
+#![expect(
+    unsafe_code,
+    reason = "fork is unsafe by nature, and some of these system calls have no safe wrapper"
+)]
+
+use std::convert::Infallible;
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr;
+
+use libc::c_int;
+use rustix::pipe::PipeFlags;
+use rustix::process::{Pid, WaitOptions};
+use rustix::thread::UnshareFlags;
+
+use super::child::{self, checked};
+use super::mounts::{self, Program};
+use super::pipe::{self, Message};
+
+/// Each line names a signal and processes, `-1` being all there are; an empty line is the answer.
+const INIT: &CStr =
+    c"while read -r signal processes; do kill -\"$signal\" $processes 2>/dev/null; echo; done";
+
+/// What can fail before and after the mounts, whose steps have numbers from 0.
+const NAMESPACES: i32 = -1;
+const LOOPBACK: i32 = -2;
+const FORK: i32 = -3;
+const PROC: i32 = -4;
+const SHELL: i32 = -5;
+
+/// Which namespaces to make. One of users and one of IPC are always among them.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    /// A network of loopback and nothing else.
+    pub(super) network: bool,
+    /// Mounts of its own, changed by this program.
+    pub(super) mounts: Option<Program>,
+    /// Processes of its own.
+    pub(super) processes: bool,
+}
+
+/// The init of a run's namespaces.
+#[derive(Debug)]
+pub(super) struct Init {
+    pub(super) pid: Pid,
+    input: File,
+    answers: File,
+}
+
+impl Init {
+    /// Signals these processes, by their numbers inside, and waits until that is done. `-1` is everybody but init.
+    pub(super) fn signal(&mut self, signal: &str, processes: &str) -> io::Result<()> {
+        writeln!(self.input, "{signal} {processes}")?;
+        self.answers.read_exact(&mut [0])
+    }
+}
+
+impl Drop for Init {
+    /// The kernel ends all in its namespace before it can be collected.
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = rustix::process::kill_process(self.pid, rustix::process::Signal::KILL);
+        let _ = rustix::process::waitpid(Some(self.pid), WaitOptions::empty());
+    }
+}
+
+/// Makes them; `map` gives the users of a new namespace their numbers, by the process that is in it.
+///
+/// # Errors
+/// What failed, in words, and the system's reason.
+pub(super) fn make(wanted: &Wanted, map: impl FnOnce(Pid) -> io::Result<()>) -> io::Result<Init> {
+    let pipe = || rustix::pipe::pipe_with(PipeFlags::CLOEXEC);
+    let ((reports, report), (mapped, go_on)) = (pipe()?, pipe()?);
+    let ((input, to_init), (from_init, output)) = (pipe()?, pipe()?);
+    let mut trees = vec![-1; wanted.mounts.as_ref().map_or(0, |program| program.slots)];
+    let maker = Maker { wanted, report: report.as_raw_fd(), mapped: &mapped, input: &input, output: &output };
+    // SAFETY: the new process makes plain system calls until it ends or becomes another program.
+    let pid = match checked(unsafe { libc::fork() }.into())? {
+        0 => maker.run(&mut trees),
+        pid => i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?,
+    };
+    drop((report, mapped, input, output));
+    let told = follow(reports, || {
+        map(pid)?;
+        File::from(go_on).write_all(b"\n")
+    });
+    let init = Init { pid: told.init.unwrap_or(pid), input: to_init.into(), answers: from_init.into() };
+    if told.init.is_some() {
+        rustix::process::waitpid(Some(pid), WaitOptions::empty())?;
+    }
+    match (told.error, told.failed) {
+        (Some(error), _) => Err(error),
+        (None, Some((step, errno))) => {
+            let error = io::Error::from_raw_os_error(errno);
+            Err(io::Error::new(error.kind(), format!("{}: {error}", wanted.describe(step))))
+        }
+        (None, None) => Ok(init),
+    }
+}
+
+/// What the maker told until it was ready.
+#[derive(Default)]
+struct Told {
+    /// The init, where that is another process.
+    init: Option<Pid>,
+    failed: Option<(i32, i32)>,
+    error: Option<io::Error>,
+}
+
+/// `go_on` is called when the namespaces are there, and lets the maker go on.
+fn follow(reports: OwnedFd, go_on: impl FnOnce() -> io::Result<()>) -> Told {
+    let (mut told, mut go_on) = (Told::default(), Some(go_on));
+    for message in pipe::messages(reports) {
+        match message {
+            Message::Unshared => told.error = go_on.take().and_then(|go_on| go_on().err()),
+            Message::Outside(pid) => told.init = Pid::from_raw(pid),
+            Message::Inside(_) => {}
+            Message::Failed(step, errno) => told.failed = Some((step, errno)),
+        }
+        if told.error.is_some() {
+            break;
+        }
+    }
+    told
+}
+
+impl Wanted {
+    fn describe(&self, step: i32) -> String {
+        match (step, &self.mounts) {
+            (NAMESPACES, _) => "to make namespaces".to_owned(),
+            (LOOPBACK, _) => "to set up the loopback interface".to_owned(),
+            (FORK, _) => "to fork into the namespace of processes".to_owned(),
+            (PROC, _) => "to mount /proc".to_owned(),
+            (step, Some(program)) if step >= 0 => program.describe(usize::try_from(step).unwrap_or_default()),
+            _ => "to start the shell that is init".to_owned(),
+        }
+    }
+
+    fn flags(&self) -> UnshareFlags {
+        let mut flags = UnshareFlags::NEWUSER | UnshareFlags::NEWIPC;
+        flags.set(UnshareFlags::NEWNET, self.network);
+        flags.set(UnshareFlags::NEWNS, self.mounts.is_some());
+        flags.set(UnshareFlags::NEWPID, self.processes);
+        flags
+    }
+}
+
+/// The new process's side: plain system calls alone.
+struct Maker<'a> {
+    wanted: &'a Wanted,
+    report: c_int,
+    /// Gives a byte when the users have their numbers.
+    mapped: &'a OwnedFd,
+    input: &'a OwnedFd,
+    output: &'a OwnedFd,
+}
+
+type Step<T> = Result<T, (i32, io::Error)>;
+
+impl Maker<'_> {
+    fn run(&self, trees: &mut [c_int]) -> ! {
+        let Err((step, error)) = self.make(trees);
+        // There is nobody else to tell.
+        let _ = Message::Failed(step, error.raw_os_error().unwrap_or(libc::EIO)).tell(self.report);
+        // SAFETY: ends this process at once.
+        unsafe { libc::_exit(1) }
+    }
+
+    fn make(&self, trees: &mut [c_int]) -> Step<Infallible> {
+        let failed = |step: i32| move |error: io::Error| (step, error);
+        self.unshare().map_err(failed(NAMESPACES))?;
+        if self.wanted.network {
+            child::loopback_up().map_err(failed(LOOPBACK))?;
+        }
+        if let Some(program) = &self.wanted.mounts {
+            program.run(trees).map_err(|(step, error)| (i32::try_from(step).unwrap_or(i32::MAX), error))?;
+        }
+        if self.wanted.processes {
+            child::fork_beside(self.report, None).map_err(failed(FORK))?;
+            if self.wanted.mounts.is_some() {
+                let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
+                mounts::mount(Some(c"proc"), c"/proc", flags, None).map_err(failed(PROC))?;
+            }
+        }
+        self.become_init().map_err(failed(SHELL))
+    }
+
+    fn unshare(&self) -> io::Result<()> {
+        // SAFETY: the table of descriptors is not unshared.
+        unsafe { rustix::thread::unshare_unsafe(self.wanted.flags())? };
+        Message::Unshared.tell(self.report)?;
+        match rustix::io::read(self.mapped, &mut [0_u8])? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Children that end are collected by the kernel, since nobody here asks for their status.
+    fn become_init(&self) -> io::Result<Infallible> {
+        let null = rustix::fs::open(c"/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty())?;
+        rustix::stdio::dup2_stdin(self.input)?;
+        rustix::stdio::dup2_stdout(self.output)?;
+        rustix::stdio::dup2_stderr(&null)?;
+        let arguments = [c"sh".as_ptr(), c"-c".as_ptr(), INIT.as_ptr(), ptr::null()];
+        let environment = [ptr::null()];
+        // SAFETY: plain system calls; the lists end in null, and the report is closed by exec.
+        unsafe {
+            libc::signal(libc::SIGCHLD, libc::SIG_IGN);
+            checked(libc::setsid().into())?;
+            checked(libc::chdir(c"/".as_ptr()).into())?;
+            child::close_on_exec()?;
+            libc::execve(c"/bin/sh".as_ptr(), arguments.as_ptr(), environment.as_ptr());
+        }
+        Err(io::Error::last_os_error())
+    }
+}

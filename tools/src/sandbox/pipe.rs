@@ -1,0 +1,62 @@
+//! What a forked process tells the one that forked it: messages of one size through a pipe, until its last writer is gone.
+//!
+//! Apart because both sides must agree on it, and the writing side may make plain system calls alone.
+#![expect(
+    unsafe_code,
+    reason = "the safe wrapper of write takes a descriptor that is owned, which a forked process has not"
+)]
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+
+use libc::c_int;
+
+/// One message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Message {
+    /// The number of a new process, as others know it.
+    Outside(i32),
+    /// The same, as the process itself knows it.
+    Inside(i32),
+    /// The namespaces are made, and their users have no numbers yet.
+    Unshared,
+    /// A step failed, with the number of the system's error.
+    Failed(i32, i32),
+}
+
+impl Message {
+    /// Writes it: less than a pipe takes at once, so never in pieces.
+    pub(super) fn tell(self, pipe: c_int) -> io::Result<()> {
+        let numbers: [i32; 3] = match self {
+            Message::Outside(pid) => [1, pid, 0],
+            Message::Inside(pid) => [2, pid, 0],
+            Message::Unshared => [3, 0, 0],
+            Message::Failed(step, error) => [4, step, error],
+        };
+        // SAFETY: the buffer has the size that is given.
+        let written = unsafe { libc::write(pipe, numbers.as_ptr().cast(), size_of_val(&numbers)) };
+        if written < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    fn read(bytes: [u8; 12]) -> Option<Message> {
+        let number = |at: usize| i32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        match number(0) {
+            1 => Some(Message::Outside(number(4))),
+            2 => Some(Message::Inside(number(4))),
+            3 => Some(Message::Unshared),
+            4 => Some(Message::Failed(number(4), number(8))),
+            _ => None,
+        }
+    }
+}
+
+/// The messages, as they come.
+pub(super) fn messages(pipe: OwnedFd) -> impl Iterator<Item = Message> {
+    let mut pipe = File::from(pipe);
+    std::iter::from_fn(move || {
+        let mut bytes = [0; 12];
+        pipe.read_exact(&mut bytes).ok()?;
+        Message::read(bytes)
+    })
+}

@@ -1,0 +1,332 @@
+//! What commands see of the file system: from the paths that are open to mounts that show these and nothing else.
+//!
+//! Everything is read-only but what is writable; closed places are covered: a home by one of the run's own, in which the
+//! toolchains and caches of the real one are mounted; /tmp by a private one; /dev by a few devices; all others by nothing.
+//! The private directories and the points to mount on are made here, in the directory of the run. Which mounts there are
+//! to be is a pure matter of what is open: a map of paths, in the order in which they are put.
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr};
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use super::home;
+use super::mountinfo::{self, Mounted};
+use super::mounts::{Operation, Program};
+use super::policy::Policy;
+use super::reach::Reach;
+
+/// What a path of the machine is to commands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Seen {
+    /// Nothing is there.
+    Closed,
+    /// A private directory, which commands may write.
+    Private,
+    /// The devices.
+    Devices,
+    /// What is really at this path, read-only.
+    Shown(PathBuf),
+    /// The same, under a layer of the run's own.
+    Cache(PathBuf),
+    /// The machine's own, as it is.
+    Writable,
+}
+
+/// The mounts, and the private directories behind them.
+#[derive(Debug, Default)]
+pub(super) struct View {
+    pub(super) program: Program,
+    /// Those that commands may write.
+    pub(super) private: Vec<PathBuf>,
+}
+
+impl View {
+    /// Of what is open on a machine with these mounts; makes directories in `policy.run_dir`.
+    pub(super) fn make(policy: &Policy, reach: &Reach, mounts: &[Mounted]) -> io::Result<View> {
+        let dir = policy.run_dir.join("view");
+        fs::create_dir(&dir)?;
+        let mut builder =
+            Builder { dir, steps: Steps::default(), places: Vec::new(), made: 0, view: View::default() };
+        for (path, seen) in map(reach) {
+            builder.place(&path, seen)?;
+        }
+        for home in &reach.homes {
+            if let Some(place) = builder.places.iter().find(|place| place.path == *home && place.by.is_some())
+            {
+                home::furnish(home, place.by.as_deref().unwrap_or(home))?;
+            }
+        }
+        builder.finish(mounts)
+    }
+}
+
+/// What each path is, parents before what lies below them.
+fn map(reach: &Reach) -> BTreeMap<PathBuf, Seen> {
+    let closed = reach.closed.iter().map(|path| (path.clone(), Seen::Closed));
+    let private = reach.homes.iter().chain(&reach.shared).map(|path| (path.clone(), Seen::Private));
+    let hidden = reach.hidden.iter().map(|path| (path.clone(), Seen::Closed));
+    let shown = reach.shown.iter().map(|(at, real)| (at.clone(), Seen::Shown(real.clone())));
+    let caches = reach.caches.iter().map(|(at, real)| (at.clone(), Seen::Cache(real.clone())));
+    let writable = reach.writable.iter().map(|path| (path.clone(), Seen::Writable));
+    let devices = [(PathBuf::from("/dev"), Seen::Devices)];
+    // Of two that name one path the later counts.
+    closed.chain(private).chain(devices).chain(hidden).chain(shown).chain(caches).chain(writable).collect()
+}
+
+/// A path that was placed.
+struct Place {
+    path: PathBuf,
+    /// Nothing of the machine is seen below it.
+    is_closed: bool,
+    /// The private directory in its place, once there must be one.
+    by: Option<PathBuf>,
+    /// A file system that is mounted there, and empty.
+    is_fresh: bool,
+}
+
+/// Steps by when they are to be done.
+#[derive(Default)]
+struct Steps {
+    /// While everything is as it was.
+    before: Vec<Operation>,
+    /// When everything is read-only and can still be named.
+    after: Vec<Operation>,
+    put: Vec<Put>,
+    slots: usize,
+}
+
+/// What is done when everything is read-only, in the order of the paths.
+enum Put {
+    /// Shows a tree at a path.
+    Tree(usize, PathBuf),
+    /// Shows the private directory of a place, which may not be known yet.
+    Place(usize),
+    Step(Operation),
+}
+
+struct Builder {
+    dir: PathBuf,
+    steps: Steps,
+    places: Vec<Place>,
+    made: usize,
+    view: View,
+}
+
+impl Builder {
+    fn place(&mut self, path: &Path, seen: Seen) -> io::Result<()> {
+        let closed = self.is_closed_around(path);
+        match seen {
+            Seen::Closed if closed || fs::symlink_metadata(path).is_err() => {}
+            Seen::Closed => self.cover(path, None),
+            Seen::Shown(_) if !closed && path.exists() => {}
+            Seen::Shown(real) => {
+                self.point(path, &real)?;
+                let slot = self.take_after(&real)?;
+                self.show(slot, path, false);
+            }
+            Seen::Cache(real) => {
+                self.point(path, &real)?;
+                let slot = self.lay_over(&real)?;
+                self.show(slot, path, false);
+            }
+            Seen::Writable => {
+                self.point(path, path)?;
+                let slot = self.take_before(path)?;
+                self.show(slot, path, false);
+            }
+            Seen::Private => {
+                let own = self.directory("private", 0o755)?;
+                self.view.private.push(own.clone());
+                self.point(path, &own)?;
+                let slot = self.take_before(&own)?;
+                self.places.push(Place {
+                    path: path.to_owned(),
+                    is_closed: true,
+                    by: Some(own),
+                    is_fresh: false,
+                });
+                self.steps.put.push(Put::Tree(slot, path.to_owned()));
+            }
+            Seen::Devices => self.devices(path)?,
+        }
+        Ok(())
+    }
+
+    /// Whether nothing of the machine is seen where `path` lies.
+    fn is_closed_around(&self, path: &Path) -> bool {
+        self.around(path).is_some_and(|at| self.places[at].is_closed)
+    }
+
+    /// The innermost place that `path` lies in. What lies in a path comes right behind it: the last one that fits.
+    fn around(&self, path: &Path) -> Option<usize> {
+        self.places.iter().rposition(|place| path.starts_with(&place.path))
+    }
+
+    /// Something is shown here as a whole.
+    fn show(&mut self, slot: usize, path: &Path, is_closed: bool) {
+        self.places.push(Place { path: path.to_owned(), is_closed, by: None, is_fresh: false });
+        self.steps.put.push(Put::Tree(slot, path.to_owned()));
+    }
+
+    /// Nothing is shown here.
+    fn cover(&mut self, path: &Path, by: Option<PathBuf>) {
+        self.steps.put.push(Put::Place(self.places.len()));
+        self.places.push(Place { path: path.to_owned(), is_closed: true, by, is_fresh: false });
+    }
+
+    /// Makes the point on which `path` is mounted, where none is to be seen: like what is at `real`.
+    fn point(&mut self, path: &Path, real: &Path) -> io::Result<()> {
+        let Some(at) = self.around(path).filter(|at| self.places[*at].is_closed) else { return Ok(()) };
+        if self.places[at].is_fresh {
+            return self.point_in_memory(path, at);
+        }
+        let by = match &self.places[at].by {
+            Some(by) => by.clone(),
+            None => {
+                let own = self.directory("covered", 0o755)?;
+                self.places[at].by = Some(own.clone());
+                own
+            }
+        };
+        let below = path.strip_prefix(&self.places[at].path).unwrap_or(path);
+        let point = by.join(below);
+        if real.is_dir() {
+            return fs::create_dir_all(point);
+        }
+        point.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::File::create(point).map(drop)
+    }
+
+    /// The same on a file system that is not mounted yet: directories alone.
+    fn point_in_memory(&mut self, path: &Path, at: usize) -> io::Result<()> {
+        let above: Vec<&Path> = path.ancestors().take_while(|dir| *dir != self.places[at].path).collect();
+        for dir in above.into_iter().rev() {
+            self.steps.put.push(Put::Step(Operation::Make { at: c_string(dir)? }));
+        }
+        Ok(())
+    }
+
+    fn directory(&mut self, name: &str, mode: u32) -> io::Result<PathBuf> {
+        self.made += 1;
+        let path = self.dir.join(format!("{name}-{}", self.made));
+        fs::create_dir(&path)?;
+        fs::set_permissions(&path, Permissions::from_mode(mode))?;
+        Ok(path)
+    }
+
+    fn slot(&mut self) -> usize {
+        self.steps.slots += 1;
+        self.steps.slots - 1
+    }
+
+    fn take_before(&mut self, path: &Path) -> io::Result<usize> {
+        let slot = self.slot();
+        self.steps.before.push(Operation::Take { path: c_string(path)?, slot });
+        Ok(slot)
+    }
+
+    fn take_after(&mut self, path: &Path) -> io::Result<usize> {
+        let slot = self.slot();
+        self.steps.after.push(Operation::Take { path: c_string(path)?, slot });
+        Ok(slot)
+    }
+
+    /// A layer over a directory; where that cannot be, the directory itself.
+    fn lay_over(&mut self, real: &Path) -> io::Result<usize> {
+        let slot = self.slot();
+        if real.is_dir() && !real.as_os_str().as_bytes().iter().any(|byte| b",:\\".contains(byte)) {
+            let names = ["over", "layer", "work"];
+            let [at, upper, work] = names.map(|name| self.directory(name, 0o700));
+            let (at, upper, work) = (at?, upper?, work?);
+            let mut options = b"userxattr".to_vec();
+            for (name, path) in [("lowerdir", real), ("upperdir", &upper), ("workdir", &work)] {
+                options.extend(format!(",{name}=").bytes());
+                options.extend(path.as_os_str().as_bytes());
+            }
+            self.steps.before.push(Operation::Overlay {
+                at: c_string(&at)?,
+                options: CString::new(options)?,
+                slot,
+            });
+        }
+        self.steps.after.push(Operation::Take { path: c_string(real)?, slot });
+        Ok(slot)
+    }
+
+    /// A few devices, terminals and shared memory of the run's own.
+    fn devices(&mut self, at: &Path) -> io::Result<()> {
+        let own = self.directory("devices", 0o755)?;
+        for (link, target) in [
+            ("fd", "/proc/self/fd"),
+            ("stdin", "/proc/self/fd/0"),
+            ("stdout", "/proc/self/fd/1"),
+            ("stderr", "/proc/self/fd/2"),
+            ("ptmx", "pts/ptmx"),
+        ] {
+            symlink(target, own.join(link))?;
+        }
+        for dir in ["pts", "shm", "mqueue"] {
+            fs::create_dir(own.join(dir))?;
+        }
+        self.cover(at, Some(own));
+        let file_systems = [
+            (c"devpts", "pts", c"newinstance,ptmxmode=0666,mode=0620"),
+            (c"tmpfs", "shm", c"mode=1777"),
+            (c"mqueue", "mqueue", c""),
+        ];
+        for (kind, name, options) in file_systems {
+            let path = at.join(name);
+            let step = Operation::Mount { kind, at: c_string(&path)?, options };
+            self.steps.put.push(Put::Step(step));
+            self.places.push(Place { path, is_closed: true, by: None, is_fresh: true });
+        }
+        for device in super::places::DEVICES.iter().map(Path::new).filter(|device| device.exists()) {
+            self.point(device, device)?;
+            let slot = self.take_after(device)?;
+            self.show(slot, device, false);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, mounts: &[Mounted]) -> io::Result<View> {
+        let (empty, nothing) = (self.directory("empty", 0o000)?, self.dir.join("nothing"));
+        fs::File::create(&nothing)?.set_permissions(Permissions::from_mode(0o000))?;
+        let mut puts = Vec::new();
+        for put in std::mem::take(&mut self.steps.put) {
+            let (slot, at) = match put {
+                Put::Step(step) => {
+                    puts.push(step);
+                    continue;
+                }
+                Put::Tree(slot, at) => (slot, at),
+                Put::Place(place) => {
+                    let Place { path, by, .. } = &self.places[place];
+                    let path = path.clone();
+                    let by = by
+                        .clone()
+                        .unwrap_or_else(|| if path.is_dir() { empty.clone() } else { nothing.clone() });
+                    (self.take_after(&by)?, path)
+                }
+            };
+            puts.push(Operation::Put { slot, at: c_string(&at)? });
+        }
+        let Steps { mut before, after, slots, .. } = self.steps;
+        before.push(Operation::ReadOnly);
+        let steps = before.into_iter().chain(after).chain(puts).collect();
+        let program = Program { steps, slots, mounted: mountinfo::flagged(mounts) };
+        Ok(View { program, ..self.view })
+    }
+}
+
+fn c_string(path: &Path) -> io::Result<CString> {
+    let bytes: &OsStr = path.as_os_str();
+    Ok(CString::new(bytes.as_bytes())?)
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;
