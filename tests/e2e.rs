@@ -9,6 +9,8 @@ mod endpoint;
 #[path = "e2e/site.rs"]
 mod site;
 
+#[path = "e2e/agents.rs"]
+mod agents;
 #[path = "e2e/aimock.rs"]
 mod aimock;
 #[path = "e2e/ask.rs"]

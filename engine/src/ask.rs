@@ -12,12 +12,13 @@ use thiserror::Error;
 
 use self::forks::Fork;
 use crate::config::ConfigError;
+use crate::exec::error::INSIDE;
 use crate::exec::{Engine, ExecError, ExecOptions, Observer};
 use crate::spawn::inquiry::Inquiry;
 use crate::spawn::protocol::AgentCommand;
 use crate::spawn::{self, Finished, PROMPT_MAX, Run, SpawnError};
 use crate::store::Hash;
-use crate::thread::{self, StepNode, ThreadError};
+use crate::thread::{self, StartNode, StepNode, ThreadError};
 use crate::workflow;
 
 /// What is asked.
@@ -110,6 +111,7 @@ impl AskError {
             AskError::NoDirectory { .. } | AskError::Spawn(SpawnError::Directory { .. }) => {
                 Some("ask from another directory with --cwd DIR".to_owned())
             }
+            AskError::Spawn(SpawnError::Inside { .. }) => Some(INSIDE.to_owned()),
             AskError::Spawn(SpawnError::Start { .. }) => Some("name an agent with --agent".to_owned()),
             AskError::Refused { forking: true, .. } => {
                 Some("--no-fork puts the question to the step's own session".to_owned())
@@ -132,13 +134,17 @@ pub fn ask(
     check(question.text)?;
     let step = thread::step_node(engine.store, &question.step)?;
     let detail = engine.store.get(&step.detail).map_err(ThreadError::from)?.payload;
-    let command = agent(engine, &step, options)?;
+    let start = thread::start_node(engine.store, &step.start)?;
+    let command = agent(engine, (&start, &step), options)?;
     let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from(&step.cwd));
     if !cwd.is_dir() {
         return Err(AskError::NoDirectory { step: question.step, path: cwd });
     }
+    let dirs = [Path::new(&start.cwd), Path::new(&step.cwd), &cwd];
+    let file = engine.programs.file_of(&command.program, &dirs)?;
     observer.spawning(&step.role, &command, &cwd);
-    let mut desk = Desk { engine, command: &command, cwd: &cwd, options, observer, remembered: false };
+    let mut desk =
+        Desk { engine, command: (&command, &file), cwd: &cwd, options, observer, remembered: false };
     let own = detail["sessionId"].as_str().filter(|session| !session.is_empty());
     let session = match own {
         Some(own) if !question.no_fork => Some(desk.fork_of(own, question)?),
@@ -158,11 +164,14 @@ fn check(text: &str) -> Result<(), AskError> {
 }
 
 /// The one asked for, else the one that made the step.
-fn agent(engine: &Engine<'_>, step: &StepNode, options: &ExecOptions) -> Result<AgentCommand, AskError> {
+fn agent(
+    engine: &Engine<'_>,
+    (start, step): (&StartNode, &StepNode),
+    options: &ExecOptions,
+) -> Result<AgentCommand, AskError> {
     if let Some(command) = &options.agent {
-        return Ok(engine.located(command));
+        return Ok(engine.own(command));
     }
-    let start = thread::start_node(engine.store, &step.start)?;
     let workflow = workflow::get(engine.store, &start.workflow).map_err(ThreadError::from)?;
     let configured = engine.config.agent_for(&workflow.name, &step.role)?;
     Ok(engine.maker(step, configured)?)
@@ -171,7 +180,8 @@ fn agent(engine: &Engine<'_>, step: &StepNode, options: &ExecOptions) -> Result<
 /// An agent that can be called.
 struct Desk<'a> {
     engine: &'a Engine<'a>,
-    command: &'a AgentCommand,
+    /// With the file of its program.
+    command: (&'a AgentCommand, &'a str),
     cwd: &'a Path,
     options: &'a ExecOptions,
     observer: &'a mut dyn Observer,
@@ -183,7 +193,7 @@ impl Desk<'_> {
     /// The fork that earlier questions went to, else a new one.
     fn fork_of(&mut self, session: &str, question: &Question<'_>) -> Result<String, AskError> {
         let file = forks::path(&self.engine.homes.uwf, &question.step);
-        let known = Fork::read(&file).filter(|fork| fork.is_of(session, self.command) && !question.fresh);
+        let known = Fork::read(&file).filter(|fork| fork.is_of(session, self.command.0) && !question.fresh);
         if let Some(fork) = known {
             self.remembered = true;
             return Ok(fork.id);
@@ -191,7 +201,7 @@ impl Desk<'_> {
         let said = self.said(&Inquiry::Fork { session })?;
         let id =
             said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned();
-        let fork = Fork::new(session, self.command, id);
+        let fork = Fork::new(session, self.command.0, id);
         fork.write(&file).map_err(|source| AskError::Cache { path: file, source })?;
         Ok(fork.id)
     }
@@ -204,7 +214,7 @@ impl Desk<'_> {
             return Ok(text);
         }
         Err(AskError::Refused {
-            agent: self.command.program.clone(),
+            agent: self.command.0.program.clone(),
             forking: matches!(inquiry, Inquiry::Fork { .. }),
             remembered: self.remembered,
             exit: finished.exit(),
@@ -215,7 +225,8 @@ impl Desk<'_> {
     fn run(&mut self, inquiry: &Inquiry<'_>) -> Result<Finished, SpawnError> {
         let env = self.engine.agent_env();
         let run = Run {
-            command: self.command,
+            command: self.command.0,
+            file: self.command.1,
             args: inquiry.to_args(),
             cwd: self.cwd,
             env: &env,

@@ -4,7 +4,7 @@
 //! ([`hold`]), and the head moves by compare-and-set for the sake of engines that know no lock. Whatever fails, the head
 //! stays where it was.
 
-mod error;
+pub(crate) mod error;
 mod reply;
 mod typed;
 mod visit;
@@ -22,6 +22,7 @@ use crate::lock::ThreadLock;
 use crate::log::{self, Event, Log};
 use crate::moderator::{Route, SUSPEND, Target};
 use crate::spawn::Stop;
+use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;
 use crate::store::{Hash, Store};
 use crate::thread::{self, Head, HeadKind, StartNode, Status, StepNode, ThreadError, ThreadId};
@@ -40,6 +41,8 @@ pub struct Engine<'a> {
     pub env: &'a Env,
     /// Who plays when nothing is configured.
     pub builtin: &'a AgentCommand,
+    /// What bare words stand for.
+    pub programs: &'a Programs,
     /// Set when this program is to stop.
     pub stop: &'a Stop,
 }

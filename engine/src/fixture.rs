@@ -15,6 +15,7 @@ use crate::exec::Engine;
 use crate::home::{Env, Homes};
 use crate::schema::builtin;
 use crate::spawn::Stop;
+use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;
 use crate::store::{Hash, Store, cbor};
 use crate::thread::{self, StepNode, ThreadId};
@@ -140,6 +141,7 @@ impl Place {
             config: &Config::default(),
             env: &env,
             builtin: &AgentCommand { program: "no-builtin-agent-here".to_owned(), args: vec![] },
+            programs: &Programs::look_up(["sh"], env.get("PATH")),
             stop: &Stop::default(),
         })
     }

@@ -3,7 +3,7 @@
 //! The engine knows nothing of sandboxes and models: for these the builtin agent is asked, as a program, and what it
 //! says is passed on as it is.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use super::failure::{Failure, OK, USER};
 use super::{Session, exec};
 use crate::config::{self, BUILTIN, Config, ConfigError};
 use crate::home::{Env, Homes, OCAS_HOME, UWF_HOME};
+use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;
 use crate::spawn::{self, Run, SpawnError, Stop};
 use crate::store::Store;
@@ -120,13 +121,15 @@ impl Patient<'_> {
         let others = config.agents.iter().map(|(alias, agent)| (alias.as_str(), agent.program.as_str()));
         own.into_iter()
             .chain(others)
-            .map(|(alias, program)| json!({"name": alias, "program": program, "found": self.find(program)}))
+            .map(|(alias, program)| {
+                let found = self.programs(program).any_file_of(program);
+                json!({"name": alias, "program": program, "found": found})
+            })
             .collect()
     }
 
-    /// The file of a program.
-    fn find(&self, program: &str) -> Option<PathBuf> {
-        spawn::file_of(program, self.env.get("PATH").unwrap_or_default(), self.cwd)
+    fn programs(&self, program: &str) -> Programs {
+        Programs::look_up([program], self.env.get("PATH"))
     }
 
     /// What the builtin agent has to say, and whether all is well with it. One that is not there says nothing.
@@ -136,16 +139,22 @@ impl Patient<'_> {
         let mut env = self.env.clone();
         env.set(UWF_HOME[0], &self.homes.uwf);
         env.set(OCAS_HOME[0], &self.homes.ocas);
-        let run = Run {
-            command: &AgentCommand { program: builtin.to_owned(), args: Vec::new() },
-            args: words.into_iter().chain(online.then_some("--online")).map(Into::into).collect(),
-            cwd: self.cwd,
-            env: &env,
-            deadline: Some(self.patience),
-            inherit_stderr: false,
-            stop: self.stop,
+        let args = words.into_iter().chain(online.then_some("--online")).map(Into::into).collect();
+        let run = |file: String| {
+            let run = Run {
+                command: &AgentCommand { program: builtin.to_owned(), args: Vec::new() },
+                file: &file,
+                args,
+                cwd: self.cwd,
+                env: &env,
+                deadline: Some(self.patience),
+                inherit_stderr: false,
+                stop: self.stop,
+            };
+            spawn::run(&run, &mut |_| ())
         };
-        match spawn::run(&run, &mut |_| ()) {
+        // Whoever looks after a thread may be where its commands have put programs.
+        match self.programs(builtin).file_of(builtin, &[self.cwd]).and_then(run) {
             Ok(said) => (String::from_utf8_lossy(&said.stdout).into_owned(), said.status.success()),
             Err(SpawnError::Start { .. }) => (String::new(), true),
             Err(error) if is_text => (format!("✗ {error}\n"), false),

@@ -17,10 +17,11 @@ use crate::exec::{
 };
 use crate::home::{Env, Homes};
 use crate::lock::ThreadLock;
+use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;
-use crate::spawn::{self, SpawnError, Stop};
+use crate::spawn::{SpawnError, Stop};
 use crate::store::Store;
-use crate::thread::{self, Status, ThreadId};
+use crate::thread::{self, StartNode, Status, ThreadId};
 use crate::workflow::Workflow;
 
 pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, Failure> {
@@ -137,6 +138,7 @@ pub(super) struct Desk {
     config: Config,
     env: Env,
     builtin: AgentCommand,
+    programs: Programs,
     pub(super) options: ExecOptions,
 }
 
@@ -154,14 +156,11 @@ impl Desk {
             // A person's terminal is the agent's own: it shows its progress there.
             inherit_stderr: session.terminals.err && !session.ui.quiet,
         };
-        Ok(Desk {
-            store: session.store()?,
-            env: session.env.clone().with_dotenv(&homes.uwf.join(".env"))?,
-            builtin: builtin(session.program.as_deref()),
-            homes,
-            config,
-            options,
-        })
+        let env = session.env.clone().with_dotenv(&homes.uwf.join(".env"))?;
+        let builtin = builtin(session.program.as_deref());
+        let agents = config.agents.values().chain(&options.agent).chain([&builtin]);
+        let programs = Programs::look_up(agents.map(|agent| agent.program.as_str()), env.get("PATH"));
+        Ok(Desk { store: session.store()?, homes, config, env, builtin, programs, options })
     }
 
     /// The engine on this desk.
@@ -172,24 +171,27 @@ impl Desk {
             config: &self.config,
             env: &self.env,
             builtin: &self.builtin,
+            programs: &self.programs,
             stop,
         }
     }
 
     /// Makes sure that there is a program for the agent that plays `role` next, if anybody does.
-    fn find_agent(&self, workflow: &Workflow, role: Option<&str>) -> Result<(), Failure> {
+    fn find_agent(&self, start: &StartNode, workflow: &Workflow, role: Option<&str>) -> Result<(), Failure> {
         let configured = match role {
             Some(role) => self.config.agent_for(&workflow.name, role)?,
             None => return Ok(()),
         };
         let command = self.options.agent.as_ref().or(configured).unwrap_or(&self.builtin);
         let program = if command.program == BUILTIN { &self.builtin.program } else { &command.program };
-        let path = self.env.get("PATH").unwrap_or_default();
-        match spawn::file_of(program, path, Path::new("/")) {
+        let own = Path::new(&start.cwd);
+        let dirs = [own, self.options.cwd.as_deref().unwrap_or(own)];
+        let file = self.programs.file_of(program, &dirs).map_err(ExecError::Spawn)?;
+        match self.programs.any_file_of(&file) {
             Some(_) => Ok(()),
             None => {
                 let source = rustix::io::Errno::NOENT.into();
-                Err(ExecError::Spawn(SpawnError::Start { program: program.clone(), source }).into())
+                Err(ExecError::Spawn(SpawnError::Start { program: file, source }).into())
             }
         }
     }

@@ -11,6 +11,9 @@ use crate::spawn::protocol::ProtocolError;
 use crate::spawn::{PROMPT_MAX, SpawnError};
 use crate::thread::{ThreadError, ThreadId};
 
+/// What to do about an agent that lies in the thread's directory.
+pub(crate) const INSIDE: &str = "name it by its full path if that is meant";
+
 /// Why a step could not be made. The head is where it was in every case.
 #[derive(Debug, Error)]
 pub enum ExecError {
@@ -177,6 +180,7 @@ impl ExecError {
             ExecError::Spawn(SpawnError::Start { .. }) => {
                 Some("name an agent with --agent, or set defaultAgent in config.yaml".to_owned())
             }
+            ExecError::Spawn(SpawnError::Inside { .. }) => Some(INSIDE.to_owned()),
             _ => None,
         }
     }

@@ -110,11 +110,12 @@ impl Visit {
         let role = role_of(&turn.workflow, &self.role)?;
         let command = self.agent(engine, options, &turn.workflow.name)?;
         self.check()?;
+        let file = engine.programs.file_of(&command.program, &[Path::new(&turn.start.cwd), &self.cwd])?;
         observer.spawning(&self.role, &command, &self.cwd);
         let agent = log::name(&command.program);
         turn.log(Event::StepStarted { role: &self.role, agent, cwd: &self.cwd });
         let begun = engine.store.now();
-        let finished = self.spawn(turn, &command, options, observer)?;
+        let finished = self.spawn(turn, (&command, &file), options, observer)?;
         let duration_ms = engine.store.now().saturating_sub(begun);
         turn.log(Event::AgentExited { role: &self.role, agent, exit: finished.exit(), duration_ms });
         let failed = |source| ExecError::NoReply {
@@ -154,7 +155,7 @@ impl Visit {
     fn spawn(
         &self,
         turn: &Turn<'_>,
-        command: &AgentCommand,
+        (command, file): (&AgentCommand, &str),
         options: &ExecOptions,
         observer: &mut dyn Observer,
     ) -> Result<Finished, ExecError> {
@@ -168,6 +169,7 @@ impl Visit {
         let env = engine.agent_env();
         let run = Run {
             command,
+            file,
             args: request.to_args(),
             cwd: &self.cwd,
             env: &env,
@@ -190,12 +192,12 @@ impl Visit {
         workflow: &str,
     ) -> Result<AgentCommand, ExecError> {
         if let Some(command) = &options.agent {
-            return Ok(engine.located(command));
+            return Ok(engine.own(command));
         }
         let configured = engine.config.agent_for(workflow, &self.role)?;
         match &self.instead {
             Some(step) => engine.maker(step, configured),
-            None => Ok(engine.located(configured.unwrap_or(engine.builtin))),
+            None => Ok(engine.own(configured.unwrap_or(engine.builtin))),
         }
     }
 }
@@ -212,11 +214,11 @@ impl Engine<'_> {
         let name = step.agent.as_str();
         let is_it = |command: &&AgentCommand| Path::new(&command.program).file_name() == Some(name.as_ref());
         if let Some(command) = configured.filter(is_it).or_else(|| self.config.agents.get(name)) {
-            return Ok(self.located(command));
+            return Ok(self.own(command));
         }
         match configured {
-            _ if name == BUILTIN => Ok(self.located(self.builtin)),
-            Some(command) => Ok(self.located(command)),
+            _ if name == BUILTIN => Ok(self.own(self.builtin)),
+            Some(command) => Ok(self.own(command)),
             None => Err(ExecError::UnknownMaker { agent: name.to_owned() }),
         }
     }
@@ -230,7 +232,7 @@ impl Engine<'_> {
     }
 
     /// The bare name of the builtin agent means the program that belongs to this engine.
-    pub(crate) fn located(&self, command: &AgentCommand) -> AgentCommand {
+    pub(crate) fn own(&self, command: &AgentCommand) -> AgentCommand {
         let mut command = command.clone();
         if command.program == BUILTIN {
             command.program.clone_from(&self.builtin.program);

@@ -4,10 +4,11 @@
 //! waits on the child's pidfd and on its pipes together.
 
 pub mod inquiry;
+pub mod lookup;
 pub mod protocol;
 mod watch;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -57,6 +58,8 @@ impl Stop {
 pub struct Run<'a> {
     /// The program and its own arguments.
     pub command: &'a AgentCommand,
+    /// The file that its program stands for; see [`lookup`].
+    pub file: &'a str,
     /// The protocol's arguments.
     pub args: Vec<OsString>,
     /// The working directory.
@@ -118,6 +121,17 @@ pub enum SpawnError {
         /// Why.
         source: io::Error,
     },
+    /// Its name leads nowhere but into a directory that it was to work in.
+    #[error(
+        "cannot start the agent `{program}`: {} is inside the thread's directory, where commands may have put it",
+        file.display()
+    )]
+    Inside {
+        /// The program.
+        program: String,
+        /// What `PATH` has.
+        file: PathBuf,
+    },
     /// It could not be started where it was to work.
     #[error("the directory {} cannot be entered, where the agent was to work", path.display())]
     Directory {
@@ -148,16 +162,6 @@ pub enum SpawnError {
         /// Why.
         source: io::Error,
     },
-}
-
-/// The file that is run for `program`: one that `path` leads to, or one seen from `cwd`; none when there is none that can
-/// be run.
-pub fn file_of(program: &str, path: &OsStr, cwd: &Path) -> Option<PathBuf> {
-    let runs = |file: &PathBuf| file.is_file() && access(file, Access::EXEC_OK).is_ok();
-    if program.contains('/') {
-        return Some(cwd.join(program)).filter(runs);
-    }
-    std::env::split_paths(path).map(|dir| dir.join(program)).find(runs)
 }
 
 /// Runs an agent to its end. Its stderr goes to `stderr` as it comes, unless it is inherited.
@@ -226,7 +230,7 @@ fn signal_group(child: &Child, signal: Signal) {
 }
 
 fn start(run: &Run<'_>) -> io::Result<Child> {
-    let mut command = Command::new(&run.command.program);
+    let mut command = Command::new(run.file);
     command
         .args(&run.command.args)
         .args(&run.args)

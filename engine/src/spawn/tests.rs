@@ -20,6 +20,7 @@ fn sh_in(
     let finished = run(
         &Run {
             command: &command,
+            file: &command.program,
             args: vec!["--flag".into(), "- value".into()],
             cwd,
             env: &env,
@@ -124,6 +125,7 @@ fn a_missing_program_is_named() {
     let command = AgentCommand { program: "no-such-agent".into(), args: vec![] };
     let run = Run {
         command: &command,
+        file: "no-such-agent",
         args: vec![],
         cwd: Path::new("/"),
         env: &Env::default(),

@@ -43,7 +43,7 @@ pub(super) fn launch(
     let start = head.start(store)?;
     let workflow = workflow::get(store, &start.workflow)?;
     // Nobody would see that it cannot be started.
-    desk.find_agent(&workflow, current_role(store, &workflow, &head).as_deref())?;
+    desk.find_agent(&start, &workflow, current_role(store, &workflow, &head).as_deref())?;
     let log = log_path(&desk.homes.uwf, &thread);
     // What earlier runs said is not about this one.
     let said = fs::metadata(&log).map_or(0, |log| log.len());
