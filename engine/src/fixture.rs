@@ -207,7 +207,7 @@ impl Place {
             prev,
             role: role.to_owned(),
             output: store.put(&type_, output).unwrap(),
-            detail: store.put_text("a record of another shape").unwrap(),
+            detail: store.put_text(RECORD).unwrap(),
             agent: "scripted".to_owned(),
             edge_prompt: "Do it.".to_owned(),
             started_at_ms: clock() - 1500,
@@ -278,10 +278,16 @@ fn materialise(dump: &Value, ocas: &Path) {
     }
 }
 
+/// What steps here have as their detail: a text, as agents without a type of their own write it.
+const RECORD: &str = "a record of another shape";
+
+/// Its hash.
+const DETAIL: &str = "APJTCSABFR3XK";
+
 /// The reply of an agent of today.
 pub(crate) fn reply(step: &Hash, role: &str, error: Option<&str>) -> String {
     json!({
-        "stepHash": step, "detailHash": step, "role": role, "frontmatter": {}, "body": "", "startedAtMs": 1,
+        "stepHash": step, "detailHash": DETAIL, "role": role, "frontmatter": {}, "body": "", "startedAtMs": 1,
         "completedAtMs": 2, "usage": null, "isError": error.is_some(), "errorMessage": error,
     })
     .to_string()

@@ -1,5 +1,8 @@
-//! Whether an agent's reply is true: the step it names exists, belongs to this thread and this visit, and its output
-//! is one the role may give.
+//! Whether an agent's reply is true: the step it names exists, belongs to this thread and this visit, its output is one
+//! the role may give, and what it records beside that is there.
+//!
+//! What an agent did is its own to describe: its record may be of any type that the store knows, but for those that say
+//! what something else is.
 
 use thiserror::Error;
 
@@ -61,10 +64,56 @@ pub enum ReplyFault {
         /// In which ways.
         violations: Vec<Violation>,
     },
+    /// What the step refers to is not there, or cannot be read.
+    #[error("its {what} {hash} cannot be read: expected {}", wanted(what))]
+    NoRecord {
+        /// `detail` or `assembledPrompt`.
+        what: &'static str,
+        /// The node.
+        hash: Hash,
+        /// Why.
+        source: Box<StoreError>,
+    },
+    /// The detail is a node that means something else.
+    #[error("its detail {detail} is a {found}: expected {}", wanted("detail"))]
+    DetailType {
+        /// The node.
+        detail: Hash,
+        /// What it is.
+        found: &'static str,
+    },
+    /// The detail does not obey its own type.
+    #[error("its detail {detail} does not obey its type {type_}: {}", schema::sentence(violations))]
+    DetailInvalid {
+        /// The node.
+        detail: Hash,
+        /// Its type.
+        type_: Hash,
+        /// In which ways.
+        violations: Vec<Violation>,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
+
+/// What a step refers to, in words.
+fn wanted(what: &str) -> &'static str {
+    match what {
+        "detail" => {
+            "the agent's record of what it did, a node of any type but Workflow, StartNode, StepNode and schema"
+        }
+        _ => "the opening messages, a text node",
+    }
+}
+
+/// What is never a record.
+const NO_RECORDS: [(Hash, &str); 4] = [
+    (builtin::WORKFLOW, "Workflow"),
+    (builtin::START_NODE, "StartNode"),
+    (builtin::STEP_NODE, "StepNode"),
+    (builtin::META_SCHEMA, "schema"),
+];
 
 /// Reads the step that `reply` names and compares it with what was asked; `schema` is the role's.
 pub(super) fn check(
@@ -73,10 +122,11 @@ pub(super) fn check(
     expected: &Expected<'_>,
     schema: &Hash,
 ) -> Result<(Played, Outcome), ReplyFault> {
-    let (hash, told_failure) = match reply {
-        Reply::Bare(hash) => (hash, None),
+    let (hash, told_detail, told_failure) = match reply {
+        Reply::Bare(hash) => (hash, None, None),
         Reply::Output(output) => (
             output.step_hash,
+            Some(output.detail_hash),
             output
                 .is_error
                 .then(|| output.error_message.unwrap_or_else(|| "the agent gave no reason".to_owned())),
@@ -85,6 +135,13 @@ pub(super) fn check(
     let step = step_node(store, &hash)
         .map_err(|source| ReplyFault::NoStep { step: hash, source: Box::new(source) })?;
     belongs(&hash, &step, expected)?;
+    is_record(store, &step.detail)?;
+    if let Some(told) = told_detail.filter(|told| *told != step.detail) {
+        is_record(store, &told)?;
+    }
+    if let Some(hash) = step.assembled_prompt {
+        store.get(&hash).map_err(unread("assembledPrompt", hash))?;
+    }
     let node = store.get(&step.output)?;
     if ![*schema, builtin::ERROR_OUTPUT, builtin::SUSPEND_OUTPUT].contains(&node.type_) {
         return Err(ReplyFault::OutputType { output: step.output, found: node.type_, expected: *schema });
@@ -101,6 +158,22 @@ pub(super) fn check(
         None => Outcome::Answer,
     };
     Ok((Played { hash, step, output: node.payload }, outcome))
+}
+
+fn unread(what: &'static str, hash: Hash) -> impl FnOnce(StoreError) -> ReplyFault {
+    move |source| ReplyFault::NoRecord { what, hash, source: Box::new(source) }
+}
+
+fn is_record(store: &Store, detail: &Hash) -> Result<(), ReplyFault> {
+    let node = store.get(detail).map_err(unread("detail", *detail))?;
+    if let Some((_, found)) = NO_RECORDS.iter().find(|(type_, _)| *type_ == node.type_) {
+        return Err(ReplyFault::DetailType { detail: *detail, found });
+    }
+    let violations = store.validate(&node.type_, &node.payload).map_err(unread("detail", *detail))?;
+    if violations.is_empty() {
+        return Ok(());
+    }
+    Err(ReplyFault::DetailInvalid { detail: *detail, type_: node.type_, violations })
 }
 
 fn belongs(hash: &Hash, step: &StepNode, expected: &Expected<'_>) -> Result<(), ReplyFault> {

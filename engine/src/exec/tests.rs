@@ -182,6 +182,49 @@ fn an_agent_without_a_reply_is_an_error_with_its_last_words() {
 }
 
 #[test]
+fn a_step_without_its_record_does_not_become_the_head() {
+    let place = Place::new();
+    let (thread, store) = (place.flow_thread(), place.store());
+    let start = head_of(&place, &thread);
+    let good = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
+    let with = |field: &str, value: &Hash| {
+        let mut payload = store.get(&good).unwrap().payload;
+        payload[field] = json!(value);
+        store.put(&builtin::STEP_NODE, &payload).unwrap()
+    };
+    let nowhere: Hash = "0123456789ABC".parse().unwrap();
+    let workflow = thread::head(&store, &thread).unwrap().start(&store).unwrap().workflow;
+    let told = |step: &Hash, detail: &Hash| {
+        let mut told: serde_json::Value = serde_json::from_str(&reply(step, "writer", None)).unwrap();
+        told["detailHash"] = json!(detail);
+        told.to_string()
+    };
+    let missing = format!("its detail {nowhere} cannot be read: expected the agent's record");
+    let cases = [
+        (with("detail", &nowhere).to_string(), missing.clone()),
+        (told(&good, &nowhere), missing),
+        (with("detail", &start.0).to_string(), format!("its detail {} is a StartNode: expected", start.0)),
+        (told(&good, &workflow), format!("its detail {workflow} is a Workflow: expected")),
+        (told(&good, &builtin::TEXT), format!("its detail {} is a schema: expected", builtin::TEXT)),
+        (
+            with("assembledPrompt", &nowhere).to_string(),
+            format!("its assembledPrompt {nowhere} cannot be read: expected the opening messages"),
+        ),
+    ];
+    for (said, expected) in cases {
+        let error = exec(&place, &thread, &place.agent(std::slice::from_ref(&said))).unwrap_err();
+        let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        assert!(source.starts_with(&expected), "{said}: {error}: {source}");
+        assert_eq!(head_of(&place, &thread), start, "{said}");
+    }
+    // A record of any other type will do.
+    let own = store.put_schema(&json!({"type": "object", "required": ["x"]})).unwrap();
+    let record = store.put(&own, &json!({"x": 1})).unwrap();
+    let step = with("detail", &record);
+    assert_eq!(exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap().head, step);
+}
+
+#[test]
 fn a_location_counts_from_the_threads_directory_and_must_be_there() {
     let place = Place::new();
     let thread = place.flow_thread();
