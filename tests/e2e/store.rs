@@ -71,6 +71,19 @@ fn a_thread_travels_through_a_pipe_and_reads_the_same() {
 }
 
 #[test]
+fn a_thread_survives_the_loss_of_the_databases_log() {
+    let site = Site::new();
+    let thread = solved(&site);
+    let before = site.uwf(&["thread", "read", &thread]).ok().out;
+    for name in ["_store.db-wal", "_store.db-shm"] {
+        fs::remove_file(site.home().join(".ocas/vars").join(name)).ok();
+    }
+    assert_eq!(site.uwf(&["thread", "read", &thread]).ok().out, before);
+    assert_solved(&site, &thread);
+    site.verify();
+}
+
+#[test]
 fn a_collector_killed_at_any_moment_leaves_a_store_that_verifies() {
     let site = Site::new();
     solved(&site);

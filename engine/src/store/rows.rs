@@ -18,9 +18,6 @@ use super::hash::Hash;
 /// How long a writer waits for another before it gives up.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// From so many bytes on, the log of the database is long. The first program of several reads it when it opens.
-const LONG_LOG: u64 = 256 << 10;
-
 /// How many values of a variable's past are kept.
 const HISTORY: i64 = 10;
 
@@ -98,14 +95,20 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     enter_wal(&connection)?;
-    // What was committed is in the log, synced. Moving it into the database and removing the log when the last program
-    // closes costs three syncs and more: only the one that finds the log long pays that.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !has_long_log(path))?;
+    // See [`checkpoint`], which removes nothing: another program may be about to open the log.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
 }
 
-fn has_long_log(path: &Path) -> bool {
-    beside(path, "-wal").is_ok_and(|log| log.len() >= LONG_LOG)
+/// Moves what is in the log into the database, so that whoever loses, forgets to copy or deletes the log loses nothing
+/// that a command before has done. As much as can be done at once: a program that reads or writes at this moment is not
+/// waited for, and whoever closes next does the rest. It costs about two syncs, once for each command that has written.
+pub(super) fn checkpoint(connection: &Connection, path: &Path) {
+    if beside(path, "-wal").is_ok_and(|log| log.len() > 0) {
+        // What fails here is in the log still.
+        connection.busy_timeout(Duration::ZERO).ok();
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).ok();
+    }
 }
 
 /// A file that SQLite keeps beside the database.

@@ -296,6 +296,12 @@ impl Vars {
     }
 }
 
+impl Drop for Vars {
+    fn drop(&mut self) {
+        rows::checkpoint(&self.connection(), &self.path);
+    }
+}
+
 impl Variable {
     /// As much of a row as can be told; see [`Vars::list`].
     fn carried(row: Row) -> Option<Variable> {
