@@ -20,6 +20,7 @@
 //! | [`legacy`] | state files of the oldest design, taken over once |
 //! | [`transfer`] | a thread as one file, to be taken to another store |
 //! | [`held`] | what collecting the store must leave to the runs that are going on |
+//! | `lost` | threads whose names are gone though nobody removed them |
 //! | [`exec`] | the step: lock → head → route → agent → check → advance; read this first |
 //! | [`ask`] | a question to the agent of a finished step; changes nothing |
 //! | [`cli`] | the command line of `uwf`: the only part that reads the environment or writes to a stream |
@@ -52,6 +53,7 @@ pub mod legacy;
 mod link;
 pub mod lock;
 pub mod log;
+mod lost;
 pub mod moderator;
 mod nearest;
 mod parallel;

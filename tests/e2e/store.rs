@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
+use serde_json::json;
+
 use crate::site::{AGENT, Said, Site, UWF, example};
 use crate::thread::{TASK, assert_solved};
 
@@ -84,17 +86,66 @@ fn a_thread_survives_the_loss_of_the_databases_log() {
 }
 
 #[test]
+fn a_store_whose_names_are_lost_is_not_collected_and_says_so() {
+    let site = Site::new();
+    let thread = solved(&site);
+    let database = site.home().join(".ocas/vars/_store.db");
+    let copy = fs::read(&database).unwrap();
+    let last = site.uwf(&["thread", "show", &thread]).ok().json()["head"].as_str().unwrap().to_owned();
+    age(&site);
+    let all = nodes(&site).len();
+    fs::write(&database, "").unwrap();
+    let words = "steps of 1 threads are in the store that no variable leads to";
+
+    let listed = site.uwf(&["thread", "list", "--all"]).ok();
+    assert!(
+        listed.err.contains(words) && listed.err.contains(&format!("uwf step fork {last}")),
+        "{listed:?}"
+    );
+    assert_eq!(listed.json(), json!([]));
+    let verified = site.uwf(&["cas", "verify"]).code(1);
+    let found = &verified.json()["findings"][0];
+    assert_eq!((&found["kind"], &found["lastStep"]), (&json!("lost"), &json!(last)));
+    for args in [&["cas", "gc"][..], &["cas", "gc", "--dry-run"]] {
+        site.uwf(args)
+            .fails(1, &[words, "nodes would have been removed", "hint: nothing was removed", "--force"]);
+    }
+    // One thread more does not explain what became of the other.
+    site.start(&example("solve-issue/workflow.yaml"), "Another task.");
+    assert_eq!(nodes(&site).len(), all + 1);
+    site.uwf(&["cas", "gc"]).fails(1, &[words]);
+
+    // Either way out is one.
+    let fork = site.uwf(&["step", "fork", &last]).ok().json();
+    site.uwf(&["thread", "read", fork["thread"].as_str().unwrap()]).ok();
+    site.verify();
+    site.uwf(&["cas", "gc"]).ok();
+    fs::write(&database, copy).unwrap();
+    assert_solved(&site, &thread);
+    site.verify();
+    site.uwf(&["cas", "gc"]).ok();
+
+    // Who removes every thread has lost nothing.
+    site.uwf(&["thread", "rm", &thread]).ok();
+    age(&site);
+    assert_eq!(site.uwf(&["thread", "list", "--all"]).ok().err, "");
+    site.verify();
+    assert!(site.uwf(&["cas", "gc"]).ok().json()["removed"].as_u64().unwrap() > 20);
+    assert_eq!(site.uwf(&["var", "list", "@uwf/removed/"]).ok().json(), json!([]));
+}
+
+#[test]
 fn a_collector_killed_at_any_moment_leaves_a_store_that_verifies() {
     let site = Site::new();
     solved(&site);
-    // Without its variable the whole thread is garbage: steps, turns, outputs, in chains.
+    // Without its variable the whole thread is garbage, if one says so: steps, turns, outputs, in chains.
     fs::remove_dir_all(site.home().join(".ocas/vars")).unwrap();
     assert!(nodes(&site).len() > 60);
     age(&site);
     for pause in (0..).step_by(6) {
         let mut gc = site
             .command(UWF)
-            .args(["cas", "gc"])
+            .args(["cas", "gc", "--force"])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -102,7 +153,10 @@ fn a_collector_killed_at_any_moment_leaves_a_store_that_verifies() {
         std::thread::sleep(Duration::from_millis(4 + pause));
         gc.kill().ok();
         let whole = gc.wait().unwrap().success();
-        site.verify();
+        // That the thread has lost its name is all there is to say.
+        for finding in site.uwf(&["cas", "verify"]).json()["findings"].as_array().unwrap() {
+            assert_eq!(finding["kind"], "lost", "{finding}");
+        }
         if whole {
             break;
         }

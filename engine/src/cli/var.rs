@@ -9,10 +9,10 @@ use super::failure::{Failure, OK, USAGE};
 use super::{Session, hash, render};
 use crate::store::{Expect, Hash, Store, StoreError, VarChange, Variable};
 use crate::workflow::REGISTRY;
-use crate::{nearest, thread, workflow};
+use crate::{lost, nearest, thread, workflow};
 
 /// Names that the engine keeps in step with other things.
-const KEPT: [&str; 4] = [thread::HEADS, thread::FAILED, thread::PARENTS, "@ocas/"];
+const KEPT: [&str; 5] = [thread::HEADS, thread::FAILED, thread::PARENTS, lost::REMOVED, "@ocas/"];
 
 pub(super) fn run(session: &mut Session<'_>, command: Var) -> Result<u8, Failure> {
     match command {

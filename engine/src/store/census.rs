@@ -72,6 +72,15 @@ impl Store {
         Ok(census)
     }
 
+    /// Every node of this type, whatever the index says. Reads every file.
+    pub(crate) fn all_of(&self, type_: &Hash) -> Result<Vec<Hash>, StoreError> {
+        let mut found = Vec::new();
+        self.each_type(&mut |hash, _, head| {
+            found.extend(head.filter(|(of, _)| of == type_).map(|_| hash));
+        })?;
+        Ok(found)
+    }
+
     /// Makes the index say what the nodes say: missing lines are added, oldest node first, wrong ones struck out. Lines
     /// that are right stay where they are, so that other programs may write at the same time.
     pub fn reindex(&self) -> Result<ReindexReport, StoreError> {

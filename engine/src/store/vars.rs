@@ -228,7 +228,7 @@ impl Vars {
     }
 
     /// The nodes that are remembered beside the present values: those of histories, their schemas, and those with tags.
-    pub(super) fn remembered(&self) -> Result<Vec<Hash>, StoreError> {
+    pub(crate) fn remembered(&self) -> Result<Vec<Hash>, StoreError> {
         let texts = rows::remembered(&self.connection()).map_err(self.failed("read the history from"))?;
         Ok(texts.iter().filter_map(|text| text.parse().ok()).collect())
     }

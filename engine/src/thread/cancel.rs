@@ -1,6 +1,7 @@
 //! Giving a thread up, and forgetting it. Whether it runs is the caller's to know: see [`crate::lock`].
 
 use super::{FAILED, PARENTS, Status, ThreadError, ThreadId, advance, entry, variable};
+use crate::lost;
 use crate::store::{Store, StoreError, VarChange};
 
 /// Gives a thread up where it stands; its failed attempts are forgotten. One that was given up before stays as it is:
@@ -31,10 +32,14 @@ pub fn check_exists(store: &Store, thread: &ThreadId) -> Result<(), ThreadError>
 /// Forgets a thread: its head, its failed attempts, its parent. The nodes stay until somebody collects garbage.
 pub fn remove(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
     check_exists(store, thread)?;
-    store.vars().apply(&[
+    let mut changes = vec![
         VarChange::Remove { name: variable(thread) },
         VarChange::RemovePrefix { prefix: format!("{FAILED}{thread}/") },
         VarChange::Remove { name: format!("{PARENTS}{thread}") },
-    ])?;
+    ];
+    // Its steps are to be seen as removed, not as lost; where its head is damaged there is nothing to tell them by.
+    let head = entry(store, thread).and_then(|entry| entry.read(store));
+    changes.extend(head.ok().map(|head| lost::note_removal(&head.start_hash())));
+    store.vars().apply(&changes)?;
     Ok(())
 }

@@ -46,14 +46,18 @@ pub(in crate::cli) enum Cas {
         long_about = "Remove the nodes that nothing leads to any more.\n\n\
                       What stays: whatever can be reached from a variable, its history, a tag, a failed attempt or the \
                       journal of a run; and nodes younger than an hour, or than the oldest run that is going on. \
-                      Temp files that killed writers left behind go, too.",
+                      Temp files that killed writers left behind go, too.\n\n\
+                      Nothing is removed when needed nodes are missing or corrupt, nor when there are steps of more threads \
+                      than have a name, or of threads older than all names, that `thread rm` did not remove: then the \
+                      variable database was lost or replaced. --force collects all the same.",
         after_long_help = "Examples:\n  uwf cas gc --dry-run\n  uwf cas gc"
     )]
     Gc {
         /// Say what would be removed; nothing is
         #[arg(long)]
         dry_run: bool,
-        /// Go on though nodes that are needed are missing or corrupt: what only they refer to is lost
+        /// Go on though nodes that are needed are missing or corrupt, or the names of threads are lost: what only they
+        /// lead to is lost as well
         #[arg(long)]
         force: bool,
     },

@@ -6,26 +6,35 @@ use super::{Session, schema};
 use crate::cli::failure::{Failure, OK, USER};
 use crate::cli::render;
 use crate::held::held;
-use crate::store::{Collect, Finding, GcReport, Referrer, StoreError};
+use crate::lost::{self, Lost};
+use crate::store::{Collect, Finding, GcReport, Referrer, Store, StoreError};
 use crate::{thread, workflow};
 
 pub(super) fn verify(session: &mut Session<'_>) -> Result<u8, Failure> {
     let mut findings = Vec::new();
-    let report = session.store()?.verify(&mut |finding| findings.push(finding))?;
+    let store = session.store()?;
+    let report = store.verify(&mut |finding| findings.push(finding))?;
+    let lost = lost::find(&store)?;
     // What a killed writer left behind harms nobody.
     let harmless = |finding: &Finding| matches!(finding, Finding::Stray { .. });
-    let sound = findings.iter().all(harmless);
+    let sound = findings.iter().all(harmless) && lost.is_none();
+    let (lost_words, lost_values): (Vec<_>, Vec<_>) = lost.iter().flat_map(Lost::findings).unzip();
     let value = json!({
         "ok": sound, "nodes": report.nodes, "variables": report.variables,
-        "findings": findings.iter().map(finding_json).collect::<Vec<_>>(),
+        "findings": findings.iter().map(finding_json).chain(lost_values).collect::<Vec<_>>(),
     });
     session.ui.result(&value, || {
-        let lines: String = findings.iter().map(|finding| format!("{finding}\n")).collect();
+        let lines = findings.iter().map(ToString::to_string).chain(lost_words);
+        let lines: String = lines.map(|line| line + "\n").collect();
         let verdict = if sound { "sound" } else { "damaged" };
         format!("{lines}{} nodes and {} variables checked: {verdict}\n", report.nodes, report.variables)
     })?;
     if findings.iter().any(|finding| matches!(finding, Finding::Variable { .. })) {
         session.ui.note("`uwf var set NAME HASH --force` mends a damaged variable, `uwf var history NAME` shows what it was");
+    }
+    if let Some(lost) = lost {
+        session.ui.warn(&lost.to_string());
+        session.ui.note(&lost.hint());
     }
     Ok(if sound { OK } else { USER })
 }
@@ -52,7 +61,11 @@ fn finding_json(finding: &Finding) -> Value {
 
 pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Result<u8, Failure> {
     let (homes, store) = (session.homes()?, session.store()?);
-    let report = store.gc(&Collect { dry_run, force, ..held(&store, &homes.uwf)? });
+    let how = Collect { dry_run, force, ..held(&store, &homes.uwf)? };
+    if let Some(lost) = lost::find(&store)?.filter(|_| !force) {
+        return Err(refusal(&store, how, &lost));
+    }
+    let report = store.gc(&how);
     let report = report.map_err(|error| match error {
         StoreError::Unsound { .. } => Failure::from(error).with_hint(
             "nothing was removed, since what such nodes refer to would be lost with them: `uwf cas verify` tells all \
@@ -61,6 +74,9 @@ pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Resul
         error => error.into(),
     })?;
     let GcReport { removed, kept, temporary, bytes } = report;
+    if !dry_run {
+        lost::forget_collected(&store)?;
+    }
     let value = json!({
         "removed": removed, "kept": kept, "bytes": bytes, "temporary": temporary, "dryRun": dry_run,
     });
@@ -74,6 +90,14 @@ pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Resul
         format!("{verb} {removed} nodes{files} ({}), kept {kept}\n", render::bytes(bytes))
     })?;
     Ok(OK)
+}
+
+/// Why nothing is collected, and what would have been.
+fn refusal(store: &Store, how: Collect, lost: &Lost) -> Failure {
+    let would = store.gc(&Collect { dry_run: true, force: true, ..how });
+    let would = would.map(|would| format!("; {} nodes would have been removed", would.removed));
+    let hint = format!("nothing was removed. {}. --force collects all the same", lost.hint());
+    Failure::user(format!("{lost}{}", would.unwrap_or_default())).with_hint(hint)
 }
 
 pub(super) fn reindex(session: &mut Session<'_>) -> Result<u8, Failure> {

@@ -12,6 +12,7 @@ use crate::cli::failure::{Failure, OK};
 use crate::cli::moment::moment;
 use crate::cli::{Session, render};
 use crate::lock;
+use crate::lost;
 use crate::parallel;
 use crate::store::{Hash, Store};
 use crate::thread::{self, Entry, Head, Status, ThreadError, ThreadId};
@@ -53,12 +54,14 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
     let before = which.before.as_deref().map(|text| moment(text, store.now())).transpose()?;
     let running = lock::all_running(&homes.uwf).unwrap_or_default();
     let mut page = Vec::new();
+    let mut is_empty = true;
     let (mut left_out, take) = (0, which.take.unwrap_or(usize::MAX));
     for entry in thread::entries(&store) {
         if page.len() == take {
             break;
         }
         let entry = entry?;
+        is_empty = false;
         let ms = entry.thread.time_ms();
         if after.is_some_and(|after| ms <= after) {
             break;
@@ -77,7 +80,11 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
         let cells: Vec<_> = rows.iter().map(Row::cells).collect();
         render::table(["THREAD", "STATUS", "WORKFLOW", "ROLE", "STARTED (UTC)"], &cells)
     })?;
-    if rows.is_empty() && session.terminals.out {
+    let lost = if is_empty { lost::glance(&store)? } else { None };
+    if let Some(lost) = lost {
+        session.ui.warn(&lost.to_string());
+        session.ui.note(&lost.hint());
+    } else if rows.is_empty() && session.terminals.out {
         session.ui.note("no threads; `uwf thread list --all` shows finished ones too");
     }
     Ok(OK)
