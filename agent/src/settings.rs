@@ -18,6 +18,7 @@ use std::time::Duration;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use uwf_engine::catalogue::{self, Prices};
+use uwf_engine::spawn::protocol::SANDBOX;
 use uwf_engine::{Env, Workflow, config};
 use uwf_tools::sandbox::Level;
 
@@ -163,9 +164,11 @@ impl Settings {
         let set_window = file.context_window;
         let mut prices = std::mem::take(&mut file.prices);
         let user = env.get("HOME").map(Path::new);
-        let sandbox = SandboxSettings::new(flags.sandbox, flags.allow_network, &file.sandbox, user).map_err(
-            |message| SettingsError::Invalid { path: path.display().to_string(), line: None, message },
-        )?;
+        let level = flags.sandbox.map_or_else(|| told_level(env), |level| Ok(Some(level)))?;
+        let sandbox =
+            SandboxSettings::new(level, flags.allow_network, &file.sandbox, user).map_err(|message| {
+                SettingsError::Invalid { path: path.display().to_string(), line: None, message }
+            })?;
         let (provider, model, extract) = match flags.mock {
             Some(script) => {
                 (ProviderSettings::Mock(script), flags.model.unwrap_or_else(|| "mock".to_owned()), None)
@@ -330,6 +333,13 @@ fn limits(flags: &Flags, file: &FileBudget) -> Limits {
             .or(default.time.filter(|_| !flags.budget_begun)),
         usd: flags.max_cost.or(file.usd).map(Usd::dollars),
     }
+}
+
+/// How much of the sandbox whoever started this run asks for.
+fn told_level(env: &Env) -> Result<Option<Level>, SettingsError> {
+    let word = env.get(SANDBOX).map(std::ffi::OsStr::to_string_lossy);
+    let level = |word: &str| serde_json::from_value(json!(word)).map_err(|_| word.to_owned());
+    word.map(|word| level(&word)).transpose().map_err(|word| SettingsError::NoSuchLevel { word })
 }
 
 /// A query may hold a key.

@@ -336,3 +336,25 @@ fn the_catalogue_knows_windows_and_prices_and_settings_win() {
     assert!(matches!(elsewhere("https://gateway.example/v1"), Err(SettingsError::NoPrice { .. })));
     assert!(elsewhere("https://openrouter.ai/api/v1").is_ok(), "it tells what each turn cost");
 }
+
+#[test]
+fn the_sandbox_is_the_flags_then_the_variables_then_the_files() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join("agents")).unwrap();
+    std::fs::write(home.path().join("agents/builtin.yaml"), "sandbox: { level: best-effort }\n").unwrap();
+    let load = |flag: Option<Level>, variable: &str| {
+        let env: Env = [("UWF_BUILTIN_SANDBOX", variable)].into_iter().collect();
+        let flags = Flags { mock: Some("/s.yaml".into()), sandbox: flag, ..Flags::default() };
+        Settings::load(flags, &env, home.path()).map(|settings| settings.sandbox.level)
+    };
+    assert_eq!(load(None, "").unwrap(), Level::BestEffort);
+    assert_eq!(load(None, "strict").unwrap(), Level::Strict);
+    assert_eq!(load(None, "off").unwrap(), Level::Off);
+    assert_eq!(load(Some(Level::Strict), "off").unwrap(), Level::Strict);
+    assert_eq!(load(Some(Level::Strict), "nonsense").unwrap(), Level::Strict);
+    let error = load(None, "Off").unwrap_err().to_string();
+    assert!(
+        error.starts_with("UWF_BUILTIN_SANDBOX: there is no sandbox \"Off\"; there are strict"),
+        "{error}"
+    );
+}

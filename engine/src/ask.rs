@@ -223,7 +223,7 @@ impl Desk<'_> {
     }
 
     fn run(&mut self, inquiry: &Inquiry<'_>) -> Result<Finished, SpawnError> {
-        let env = self.engine.agent_env();
+        let env = self.engine.agent_env(self.options);
         let run = Run {
             command: self.command.0,
             file: self.command.1,

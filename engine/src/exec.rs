@@ -56,6 +56,8 @@ pub struct ExecOptions {
     pub cwd: Option<PathBuf>,
     /// How long the agent may take.
     pub deadline: Option<Duration>,
+    /// How much of a sandbox the agent must have, in the words of [`crate::spawn::protocol::SANDBOX`]; none says nothing of it.
+    pub sandbox: Option<&'static str>,
     /// Whether the agent gets our stderr itself, rather than a pipe to [`Observer::agent_stderr`].
     pub inherit_stderr: bool,
 }

@@ -1,5 +1,7 @@
 //! The sandbox as people meet it: what is refused, how it is allowed, what is on record, and `doctor`.
 
+use crate::process::wait_for;
+use crate::rounds::{says, start};
 use crate::site::{Said, Site, example};
 
 /// A script that runs one command and then answers.
@@ -42,6 +44,42 @@ fn a_command_is_confined_unless_it_is_said_otherwise_and_the_record_has_it() {
     assert!(file.exists());
     assert_eq!(detail(&site, &said)["sandbox"]["level"], "off");
     site.verify();
+}
+
+/// The level that the thread's last step was enforced under.
+fn level_of(site: &Site, thread: &str) -> serde_json::Value {
+    let head = site.uwf(&["thread", "show", thread]).ok().json()["head"].as_str().unwrap().to_owned();
+    let step = site.uwf(&["cas", "get", &head]).ok().json();
+    let record = site.uwf(&["cas", "get", step["payload"]["detail"].as_str().unwrap()]).ok().json();
+    record["payload"]["sandbox"]["level"].clone()
+}
+
+#[test]
+fn the_engine_hands_the_level_on_in_every_way_a_step_is_run() {
+    let site = Site::new();
+    let (thread, mock) = (start(&site), says(&site, "$status: more"));
+    let (asks, done) = (says(&site, "$status: ask"), says(&site, "$status: done"));
+    let run = |args: &[&str]| site.uwf(&[&["thread"], args].concat());
+    let with_flag = format!("{mock} --sandbox strict");
+    site.write("home/.uwf/agents/builtin.yaml", "sandbox: { level: best-effort }\n");
+    for (args, level) in [
+        (&["--agent", &mock][..], "best-effort"),
+        (&["--agent", &mock, "--sandbox", "off"], "off"),
+        (&["--agent", &mock, "--sandbox", "strict"], "strict"),
+        (&["--agent", &with_flag, "--sandbox", "off"], "strict"),
+    ] {
+        run(&[&["exec", &thread], args].concat()).ok();
+        assert_eq!(level_of(&site, &thread), level, "{args:?}");
+    }
+    run(&["poke", &thread, "-p", "Again.", "--agent", &mock, "--sandbox", "off"]).ok();
+    assert_eq!(level_of(&site, &thread), "off");
+    run(&["exec", &thread, "--agent", &asks]).code(10);
+    run(&["resume", &thread, "-p", "This.", "--agent", &mock, "--sandbox", "off"]).ok();
+    assert_eq!(level_of(&site, &thread), "off");
+    run(&["exec", &thread, "--agent", &done, "--sandbox", "off", "--background"]).ok();
+    wait_for(|| run(&["show", &thread]).ok().json()["status"] == "end");
+    assert_eq!(level_of(&site, &thread), "off");
+    run(&["exec", &thread, "--sandbox", "none"]).code(2);
 }
 
 #[test]

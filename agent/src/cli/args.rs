@@ -22,6 +22,7 @@ A visit that was interrupted goes on where it stopped; one that was finished giv
 
 Files: $UWF_HOME (default ~/.uwf) holds agents/builtin.yaml and config.yaml; $OCAS_HOME (default ~/.ocas) the store.
 Environment: UWF_MODEL, UWF_BASE_URL, UWF_API_KEY; OPENAI_API_KEY goes to api.openai.com alone.
+  UWF_BUILTIN_SANDBOX=strict|best-effort|off is --sandbox for a run; `uwf thread exec --sandbox` sets it.
   UWF_BUILTIN_ALLOW_SHELL=1 takes what sandbox there is where the strict one cannot be enforced.
   TRACEPARENT (W3C Trace Context) is handed on to the endpoint and to commands.
 Events (--events), each with `event` and `at` (ms since the epoch): run.started, turn.started,

@@ -54,6 +54,12 @@ pub enum SettingsError {
         /// The names there are.
         known: Vec<&'static str>,
     },
+    /// The environment asks for a sandbox that there is not.
+    #[error("UWF_BUILTIN_SANDBOX: there is no sandbox {word:?}; there are strict, best-effort and off")]
+    NoSuchLevel {
+        /// What it says.
+        word: String,
+    },
     /// A base URL that cannot be used; it is not shown where it may hold a password.
     #[error("the base URL {0}")]
     BaseUrl(String),
@@ -79,6 +85,7 @@ impl SettingsError {
             ),
             SettingsError::BaseUrl(_) => Some("a base URL looks like https://api.openai.com/v1"),
             SettingsError::NoKey(_) => Some("set the variable, or change apiKeyEnv"),
+            SettingsError::NoSuchLevel { .. } => Some("set it to one of these, or unset it"),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use uwf_engine::spawn::protocol::SANDBOX;
 use uwf_engine::{Env, catalogue};
 
 use super::file::{File, FileProvider};
@@ -64,7 +65,10 @@ impl Settings {
             Origin {
                 name: "sandbox.level",
                 value: level.as_str().unwrap_or_default().to_owned(),
-                from: here(file.sandbox.level.is_some()),
+                from: first(
+                    &[(variable(SANDBOX), SANDBOX), (file.sandbox.level.is_some(), &path)],
+                    "default",
+                ),
             },
             Origin {
                 name: "sandbox.network",

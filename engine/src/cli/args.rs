@@ -26,7 +26,7 @@ pub use self::pages::{Completions, Man};
 pub(super) use self::prompt::{Prompt, Skill};
 pub(super) use self::setup::Setup;
 pub(super) use self::step::{Ask, Step};
-pub(super) use self::thread::{Exec, How, StatusWord, Thread, ThreadList};
+pub(super) use self::thread::{Exec, How, SandboxWord, StatusWord, Thread, ThreadList};
 pub(super) use self::var::Var;
 pub(super) use self::workflow::{Language, Workflow};
 

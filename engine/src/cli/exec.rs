@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::args::{Exec, Format, How};
+use super::args::{Exec, Format, How, SandboxWord};
 use super::failure::{FAILED_STEP, Failure, OK, SUSPENDED};
 use super::thread::{Standing, id};
 use super::ui::Ui;
@@ -153,6 +153,7 @@ impl Desk {
             agent,
             cwd,
             deadline: how.timeout,
+            sandbox: how.sandbox.map(SandboxWord::as_str),
             // A person's terminal is the agent's own: it shows its progress there.
             inherit_stderr: session.terminals.err && !session.ui.quiet,
         };

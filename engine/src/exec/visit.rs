@@ -9,7 +9,7 @@ use crate::home::Env;
 use crate::log::{self, Event};
 use crate::moderator::Route;
 use crate::schema::builtin;
-use crate::spawn::protocol::{AgentCommand, AgentRequest, EdgePromptSource, parse_reply};
+use crate::spawn::protocol::{AgentCommand, AgentRequest, EdgePromptSource, SANDBOX, parse_reply};
 use crate::spawn::{self, Finished, PROMPT_MAX, Run, SpawnError};
 use crate::store::{Hash, Store};
 use crate::thread::{StartNode, StepNode, ThreadError, role_of};
@@ -166,7 +166,7 @@ impl Visit {
             prompt: Some(self.prompt.clone()),
             prompt_source: EdgePromptSource::Given,
         };
-        let env = engine.agent_env();
+        let env = engine.agent_env(options);
         let run = Run {
             command,
             file,
@@ -224,10 +224,11 @@ impl Engine<'_> {
     }
 
     /// What an agent starts from; where everything is, is made explicit in it.
-    pub(crate) fn agent_env(&self) -> Env {
+    pub(crate) fn agent_env(&self, options: &ExecOptions) -> Env {
         let mut env = self.env.clone();
         env.set("UWF_HOME", &self.homes.uwf);
         env.set("OCAS_HOME", &self.homes.ocas);
+        options.sandbox.iter().for_each(|level| env.set(SANDBOX, level));
         env
     }
 

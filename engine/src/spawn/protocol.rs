@@ -12,6 +12,10 @@ use thiserror::Error;
 use crate::store::Hash;
 use crate::thread::{ThreadId, Usage};
 
+/// The variable that tells an agent how much of a sandbox its run must have: `strict`, `best-effort` or `off`. Agents that
+/// have none, or another kind, pass it over.
+pub const SANDBOX: &str = "UWF_BUILTIN_SANDBOX";
+
 /// A program that plays roles, and the arguments it always gets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentCommand {

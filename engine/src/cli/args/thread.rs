@@ -209,6 +209,32 @@ pub(in crate::cli) struct How {
     /// End an agent that takes longer (90s, 20m, 1h) [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = crate::cli::args::some_time)]
     pub(in crate::cli) timeout: Option<std::time::Duration>,
+    /// How much of its sandbox uwf-builtin must have: strict runs no command without all of it, best-effort takes what
+    /// the kernel can enforce, off is none; other agents may know it, too [default: as configured, else strict]
+    #[arg(long, value_enum, value_name = "LEVEL", hide_possible_values = true)]
+    pub(in crate::cli) sandbox: Option<SandboxWord>,
+}
+
+/// How much of a sandbox an agent must have, as it can be typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum SandboxWord {
+    /// All of it
+    Strict,
+    /// Whatever the kernel can enforce
+    BestEffort,
+    /// None
+    Off,
+}
+
+impl SandboxWord {
+    /// The word as agents are told it.
+    pub(in crate::cli) fn as_str(self) -> &'static str {
+        match self {
+            SandboxWord::Strict => "strict",
+            SandboxWord::BestEffort => "best-effort",
+            SandboxWord::Off => "off",
+        }
+    }
 }
 
 /// Which threads are listed.

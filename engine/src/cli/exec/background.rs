@@ -102,6 +102,7 @@ fn arguments(session: &Session<'_>, desk: &Desk, what: &Exec) -> Vec<OsString> {
     }
     what.how.agent.iter().for_each(|agent| option("--agent", agent.into()));
     desk.options.cwd.iter().for_each(|dir| option("--cwd", dir.into()));
+    what.how.sandbox.iter().for_each(|level| option("--sandbox", level.as_str().into()));
     let timeout = what.how.timeout.map(|time| humantime::format_duration(time).to_string());
     timeout.into_iter().for_each(|time| option("--timeout", time.into()));
     words.extend(what.until_end.then(|| "--until-end".into()));
