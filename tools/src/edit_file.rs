@@ -9,7 +9,7 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::limits::count;
+use crate::limits::{bytes, count};
 use crate::replace::{Place, Present, Written};
 use crate::seen::{Digest, Seen, lock};
 use crate::tool::{Change, Facts, Tool, ToolContext, ToolOutput};
@@ -43,6 +43,11 @@ enum EditError {
          file with write_file"
     )]
     EmptyOld { path: String },
+    #[error(
+        "with every match replaced `{path}` would have {}, more than the {} that file tools change; nothing was changed. \
+         Use run_command", bytes(*.size), bytes(*.limit)
+    )]
+    TooLong { path: String, size: u64, limit: u64 },
     #[error("`{path}` is not valid UTF-8 and cannot be edited as text; nothing was changed. Use run_command")]
     NotText { path: String },
     #[error("{0}")]
@@ -96,6 +101,10 @@ fn change(
     let all = args.replace_all.unwrap_or(false);
     let plan = locate::plan(content, &args.old_string, &args.new_string, all)
         .map_err(|no_plan| EditError::NoMatch(why(args, content, &no_plan)))?;
+    let (size, limit) = (plan.length_of(content), context.limits.whole_file_bytes);
+    if size > limit.max(content.len() as u64) {
+        return Err(EditError::TooLong { path: path(), size, limit });
+    }
     let (after, ranges) = apply(content, &plan);
     if after == content {
         return Err(EditError::NoChange { path: path() });

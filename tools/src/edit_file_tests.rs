@@ -142,3 +142,25 @@ proptest! {
         prop_assert_eq!(scratch.get("f"), content);
     }
 }
+
+#[test]
+fn replacing_everything_cannot_make_a_file_without_end() {
+    let scratch = Scratch::new();
+    scratch.put("f", "a".repeat(1 << 16));
+    let call =
+        json!({"path": "f", "old_string": "a", "new_string": "b".repeat(1 << 14), "replace_all": true});
+    let text = scratch.refused("edit_file", call);
+    assert!(text.contains("would have 1,024.0 MB, more than the 64.0 MB"), "{text}");
+    assert_eq!(scratch.get("f").len(), 1 << 16);
+}
+
+/// The file that took a minute and a half: one line, and a match at every other byte of it.
+#[test]
+fn every_match_of_a_long_line_is_replaced() {
+    let scratch = Scratch::new();
+    scratch.put("f", "ab".repeat(1 << 19));
+    let text = scratch
+        .ok("edit_file", json!({"path": "f", "old_string": "a", "new_string": "c", "replace_all": true}));
+    assert!(text.starts_with("edited f (524,288 replacements)"), "{text}");
+    assert_eq!(scratch.get("f"), "cb".repeat(1 << 19).into_bytes());
+}

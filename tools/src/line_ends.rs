@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::time::Duration;
 
+use memchr::{memchr, memrchr};
+
 /// A diff that is not found within this is settled for as it is; then more lines count as new.
 const DIFF_TIME: Duration = Duration::from_secs(2);
 
@@ -39,12 +41,33 @@ impl Normalised {
     }
 }
 
-/// Whether text put in the place of `range` has its lines end in CR LF: as the first line end within the range, else
-/// the next one after it, else the last one before it.
-pub(crate) fn is_crlf_at(text: &str, range: &Range<usize>) -> bool {
-    let next = text[range.start..].find('\n').map(|at| range.start + at);
-    let line_end = next.or_else(|| text[..range.start].rfind('\n'));
-    line_end.is_some_and(|at| at > 0 && text.as_bytes()[at - 1] == b'\r')
+/// The line ends around places of a text, asked for in the order of the text: however many the questions, each byte is
+/// looked at once or twice.
+pub(crate) struct LineEnds<'t> {
+    text: &'t str,
+    /// The first line end from the place asked for last on; when there is none, the last of all.
+    at: Option<usize>,
+    /// None follows it.
+    is_last: bool,
+}
+
+impl<'t> LineEnds<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        let at = memchr(b'\n', text.as_bytes());
+        Self { text, at, is_last: at.is_none() }
+    }
+
+    /// Whether text put in at `start` has its lines end in CR LF: as the first line end from there on, else the last one
+    /// before it.
+    pub(crate) fn is_crlf_at(&mut self, start: usize) -> bool {
+        let bytes = self.text.as_bytes();
+        if !self.is_last && self.at.is_some_and(|at| at < start) {
+            let next = memchr(b'\n', &bytes[start..]).map(|at| start + at);
+            self.is_last = next.is_none();
+            self.at = next.or_else(|| memrchr(b'\n', &bytes[..start]));
+        }
+        self.at.is_some_and(|at| at > 0 && bytes[at - 1] == b'\r')
+    }
 }
 
 /// `text` with each LF as CR LF; what is CR LF stays.

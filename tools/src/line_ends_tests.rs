@@ -6,12 +6,14 @@ use super::*;
 
 #[test]
 fn new_text_ends_its_lines_as_its_surroundings_do() {
-    let text = "a\r\nb\nc";
-    assert!(is_crlf_at(text, &(0..1)));
-    assert!(!is_crlf_at(text, &(3..4)));
-    assert!(!is_crlf_at(text, &(5..6)));
-    assert!(is_crlf_at("a\r\nb", &(3..4)));
-    assert!(!is_crlf_at("no line end", &(0..1)));
+    let are_crlf = |text: &str, places: &[usize]| -> Vec<bool> {
+        let mut ends = LineEnds::new(text);
+        places.iter().map(|place| ends.is_crlf_at(*place)).collect()
+    };
+    assert_eq!(are_crlf("a\r\nb\nc", &[0, 2, 3, 5, 6]), [true, true, false, false, false]);
+    assert_eq!(are_crlf("a\nb\r\nc", &[0, 0, 2, 5, 6]), [false, false, true, true, true]);
+    assert_eq!(are_crlf("a\r\nb", &[3, 4]), [true, true]);
+    assert_eq!(are_crlf("no line end", &[0, 5]), [false, false]);
     assert_eq!(to_crlf("a\nb\r\nc"), "a\r\nb\r\nc");
 }
 

@@ -7,8 +7,10 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use memchr::memchr_iter;
 use similar::{ChangeTag, TextDiff};
 
+use super::locate::COUNTED;
 use crate::limits::{count, cut_line};
 
 /// Lines shown around a change.
@@ -16,32 +18,58 @@ const AROUND: usize = 4;
 /// Places shown with their lines; more are named by their numbers.
 const PLACES: usize = 5;
 const NUMBERS: usize = 50;
-/// Lines of the file searched for one that is only similar, and lines of a comparison shown.
+/// Lines shown of one place; of more, the first and the last.
+const PLACE_LINES: usize = 100;
+/// Lines of the file searched for one that is only similar, and characters of each that are compared.
 const COMPARED: usize = 10_000;
+const COMPARED_CHARS: usize = 400;
+/// Places of one text among the lines of `old_string` that count where the same lines are looked for.
+const SAME: usize = 8;
+/// Lines of a comparison that are compared, and that are shown.
+const DIFF_COMPARED: usize = 500;
 const DIFF_LINES: usize = 60;
 /// Below this, the most similar line is no help (1 is equal).
 const ALIKE: f64 = 0.5;
 const LINE_CHARS: usize = 400;
 
-/// The number of the line, from 1, that byte `at` is in.
-pub(crate) fn line_at(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
+/// The numbers of lines, from 1, by bytes that are in them; asked for in the order of the text, so that the text is
+/// gone through once.
+struct Numbers<'t> {
+    text: &'t [u8],
+    at: usize,
+    line: usize,
+}
+
+impl<'t> Numbers<'t> {
+    fn new(text: &'t str) -> Self {
+        Self { text: text.as_bytes(), at: 0, line: 1 }
+    }
+
+    fn of(&mut self, at: usize) -> usize {
+        if at < self.at {
+            (self.at, self.line) = (0, 1);
+        }
+        self.line += memchr_iter(b'\n', &self.text[self.at..at]).count();
+        self.at = at;
+        self.line
+    }
 }
 
 /// The lines of several places, numbered, each with its surroundings; `ranges` are bytes of `text`.
 pub(crate) fn snippets(text: &str, ranges: &[Range<usize>], around: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
+    let mut numbers = Numbers::new(text);
     let mut shown = String::new();
     let mut last_shown = 0;
     for (at, range) in ranges.iter().take(PLACES).enumerate() {
-        let first = line_at(text, range.start);
+        let first = numbers.of(range.start);
         let end = if range.is_empty() { range.start } else { range.end - 1 };
         let from = first.saturating_sub(around).max(1).max(last_shown + 1);
-        let to = (line_at(text, end) + around).min(lines.len());
+        let to = (numbers.of(end) + around).min(lines.len());
         if at > 0 && from > last_shown + 1 {
             shown.push_str("   --\n");
         }
-        numbered(&mut shown, &lines, from, to);
+        place(&mut shown, &lines, from, to);
         last_shown = last_shown.max(to);
     }
     let rest = &ranges[PLACES.min(ranges.len())..];
@@ -53,7 +81,8 @@ pub(crate) fn snippets(text: &str, ranges: &[Range<usize>], around: usize) -> St
 
 /// `lines 3, 7, 9`, and how many more when there are too many.
 fn line_numbers(text: &str, ranges: &[Range<usize>]) -> String {
-    let numbers = ranges.iter().take(NUMBERS).map(|range| line_at(text, range.start).to_string());
+    let mut lines = Numbers::new(text);
+    let numbers = ranges.iter().take(NUMBERS).map(|range| lines.of(range.start).to_string());
     let numbers: Vec<String> = numbers.collect();
     let more = match ranges.len().saturating_sub(NUMBERS) {
         0 => String::new(),
@@ -65,6 +94,17 @@ fn line_numbers(text: &str, ranges: &[Range<usize>]) -> String {
 /// The lines around each change, as they are now.
 pub(crate) fn changed(text: &str, ranges: &[Range<usize>]) -> String {
     snippets(text, ranges, AROUND)
+}
+
+/// The lines of one place, without those in the middle when there are too many.
+fn place(shown: &mut String, lines: &[&str], from: usize, to: usize) {
+    if to < from + PLACE_LINES {
+        return numbered(shown, lines, from, to);
+    }
+    let (head, tail) = (from + PLACE_LINES / 2, to - PLACE_LINES / 2);
+    numbered(shown, lines, from, head - 1);
+    let _ = writeln!(shown, "[… {} …]", count((tail + 1 - head) as u64, "line"));
+    numbered(shown, lines, tail + 1, to);
 }
 
 fn numbered(shown: &mut String, lines: &[&str], from: usize, to: usize) {
@@ -85,8 +125,9 @@ fn one_line(line: &str) -> String {
 pub(crate) fn several(path: &str, content: &str, ranges: &[Range<usize>]) -> String {
     let places = snippets(content, ranges, 2);
     format!(
-        "old_string matches {} in {path}, at {}; nothing was changed. Add lines around it until it is unique, \
+        "old_string matches {}{} in {path}, at {}; nothing was changed. Add lines around it until it is unique, \
          or set replace_all.\n{places}",
+        if ranges.len() == COUNTED { "at least " } else { "" },
         count(ranges.len() as u64, "place"),
         line_numbers(content, ranges)
     )
@@ -108,7 +149,7 @@ pub(crate) fn nowhere(path: &str, content: &str, old: &str, new: &str) -> String
         let _ = writeln!(
             text,
             "new_string is there already, at line {}: was this edit made before?",
-            line_at(content, at)
+            Numbers::new(content).of(at)
         );
     }
     if has_line_numbers(old) {
@@ -142,7 +183,10 @@ fn nearest(lines: &[&str], old: &[&str]) -> Option<Range<usize>> {
 fn sharing(lines: &[&str], old: &[&str]) -> Option<Range<usize>> {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, line) in old.iter().enumerate().filter(|(_, line)| line.chars().any(char::is_alphanumeric)) {
-        places.entry(line.trim()).or_default().push(at);
+        let same = places.entry(line.trim()).or_default();
+        if same.len() < SAME {
+            same.push(at);
+        }
     }
     let mut votes: HashMap<isize, usize> = HashMap::new();
     for (at, line) in lines.iter().enumerate() {
@@ -157,8 +201,10 @@ fn sharing(lines: &[&str], old: &[&str]) -> Option<Range<usize>> {
 
 fn similar_line(lines: &[&str], old: &[&str]) -> Option<Range<usize>> {
     let (longest_at, longest) = old.iter().enumerate().max_by_key(|(_, line)| line.trim().len())?;
+    let head = |line: &'_ str| -> String { line.trim().chars().take(COMPARED_CHARS).collect() };
+    let wanted = head(longest);
     let scored = lines.iter().take(COMPARED).enumerate();
-    let scored = scored.map(|(at, line)| (strsim::sorensen_dice(longest.trim(), line.trim()), at));
+    let scored = scored.map(|(at, line)| (strsim::sorensen_dice(&wanted, &head(line)), at));
     let (score, at) = scored.max_by(|left, right| left.0.total_cmp(&right.0).then(right.1.cmp(&left.1)))?;
     let start = at.saturating_sub(longest_at);
     (score >= ALIKE).then(|| start..(start + old.len()).min(lines.len()))
@@ -170,7 +216,9 @@ fn comparison(lines: &[&str], old: &[&str], region: Range<usize>) -> String {
         region.start + 1,
         region.end
     );
-    let file = &lines[region.clone()];
+    // Only the first lines are shown, so only they are compared.
+    let (old, file) = (&old[..old.len().min(DIFF_COMPARED)], &lines[region.clone()]);
+    let file = &file[..file.len().min(DIFF_COMPARED)];
     let diff = TextDiff::from_slices(old, file);
     for change in diff.iter_all_changes().take(DIFF_LINES) {
         let number = change.new_index().map(|at| (region.start + at + 1).to_string()).unwrap_or_default();

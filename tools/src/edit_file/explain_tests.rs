@@ -69,3 +69,29 @@ fn a_snippet_at_either_end_of_the_file_is_whole() {
     assert_eq!(change("a\nb", 3..3), "    1\ta\n    2\tb\n");
     assert_eq!(change("", 0..0), "");
 }
+
+#[test]
+fn a_long_place_is_shown_by_its_ends() {
+    let content = "x\n".repeat(100_000);
+    let shown = changed(&content, std::slice::from_ref(&(0..content.len())));
+    assert!(shown.contains("   50\tx\n[… 99,900 lines …]\n99951\tx\n"), "{shown}");
+    assert_eq!(shown.lines().count(), 101);
+}
+
+#[test]
+fn of_places_without_end_it_is_said_that_there_are_more() {
+    let ranges = vec![0..1; COUNTED];
+    assert!(several("f", "x\n", &ranges).starts_with("old_string matches at least 1,000 places in f, "));
+}
+
+/// Lines that are all alike, very many of them, or very long: each took time by the square of its length.
+#[test]
+fn what_is_nearest_is_found_among_any_lines() {
+    let (content, old) = ("same\n".repeat(100_000), format!("{}other", "same\n".repeat(50_000)));
+    assert!(nowhere("f", &content, &old, "x").contains("Nearest: lines 1–50001 "));
+    let lines = |from: usize| (from..from + 20_000).map(|n| format!("line {n}\n")).collect::<String>();
+    assert!(nowhere("f", &lines(0), &lines(19_999), "x").contains("Nearest: lines 20000–20000"));
+    let long = "ab".repeat(10_000);
+    let content: String = (0..1_000).map(|n| format!("{long}{n}\n")).collect();
+    assert!(nowhere("f", &content, &format!("{long}x"), "x").contains("Nearest: lines 1–1 "));
+}

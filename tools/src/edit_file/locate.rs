@@ -3,18 +3,31 @@
 //! Exact; equal once line ends are; a unique match of whole lines that differ only in white space at their ends. The
 //! first that applies decides. Nothing is ever matched by similarity. Pure: text in, replacements out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::rc::Rc;
 
 use memchr::memmem;
 
-use crate::line_ends::{self, Normalised, bare};
+use crate::line_ends::{LineEnds, Normalised, bare, to_crlf};
+
+/// Matches counted where one is wanted: more are as many.
+pub(crate) const COUNTED: usize = 1_000;
 
 /// What to put where; ranges are bytes of the content, in order, apart from each other.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
-    pub(crate) replacements: Vec<(Range<usize>, String)>,
+    pub(crate) replacements: Vec<(Range<usize>, Rc<str>)>,
     pub(crate) how: How,
+}
+
+impl Plan {
+    /// How long the content will be, in bytes.
+    pub(crate) fn length_of(&self, content: &str) -> u64 {
+        let removed: usize = self.replacements.iter().map(|(range, _)| range.len()).sum();
+        let added = self.replacements.iter().map(|(_, text)| text.len() as u64);
+        (content.len() - removed) as u64 + added.sum::<u64>()
+    }
 }
 
 /// Which of the ways applied.
@@ -28,7 +41,7 @@ pub(crate) enum How {
 /// Why no edit applies.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoPlan {
-    /// Several places match; their ranges.
+    /// Several places match; their ranges, of the first [`COUNTED`].
     Several(Vec<Range<usize>>),
     /// Whole lines match but for white space, but the new text cannot be given their indentation without a guess.
     Indentation(Range<usize>),
@@ -38,11 +51,11 @@ pub(crate) enum NoPlan {
 
 /// Finds `old` in `content`; `old` is not empty. With `all`, every exact match is replaced.
 pub(crate) fn plan(content: &str, old: &str, new: &str, all: bool) -> Result<Plan, NoPlan> {
-    let exact = find(content, old);
+    let exact = find(content, old, all);
     if !exact.is_empty() {
         return replace_all(content, exact, new, all, How::Exact);
     }
-    let same = find_with_line_ends(content, old);
+    let same = find_with_line_ends(content, old, all);
     if !same.is_empty() {
         return replace_all(content, same, new, all, How::LineEnds);
     }
@@ -51,22 +64,28 @@ pub(crate) fn plan(content: &str, old: &str, new: &str, all: bool) -> Result<Pla
 
 /// Every place where `old` begins once line ends are equal. Without a CR LF on either side they are already, and a
 /// large file is not copied for nothing.
-fn find_with_line_ends(content: &str, old: &str) -> Vec<Range<usize>> {
+fn find_with_line_ends(content: &str, old: &str, all: bool) -> Vec<Range<usize>> {
     if !old.contains("\r\n") && memmem::find(content.as_bytes(), b"\r\n").is_none() {
         return Vec::new();
     }
     let normalised = Normalised::new(content);
-    let found = find(&normalised.text, &old.replace("\r\n", "\n")).into_iter();
+    let found = find(&normalised.text, &old.replace("\r\n", "\n"), all).into_iter();
     found.map(|range| normalised.original(range)).collect()
 }
 
-/// Every place where `old` begins, overlapping ones too: two that overlap are as ambiguous as two apart.
-fn find(content: &str, old: &str) -> Vec<Range<usize>> {
-    let step = old.chars().next().map_or(1, char::len_utf8);
+/// With `all`, the places of `old` that are apart, from the left. Else those where it begins, overlapping ones too: two
+/// that overlap are as ambiguous as two apart.
+fn find(content: &str, old: &str, all: bool) -> Vec<Range<usize>> {
+    let (step, limit) = match all {
+        true => (old.len(), usize::MAX),
+        false => (old.chars().next().map_or(1, char::len_utf8), COUNTED),
+    };
     let finder = memmem::Finder::new(old);
     let mut found = Vec::new();
     let mut from = 0;
-    while let Some(at) = finder.find(&content.as_bytes()[from..]) {
+    while found.len() < limit
+        && let Some(at) = finder.find(&content.as_bytes()[from..])
+    {
         found.push(from + at..from + at + old.len());
         from += at + step;
     }
@@ -75,7 +94,7 @@ fn find(content: &str, old: &str) -> Vec<Range<usize>> {
 
 fn replace_all(
     content: &str,
-    mut found: Vec<Range<usize>>,
+    found: Vec<Range<usize>>,
     new: &str,
     all: bool,
     how: How,
@@ -83,20 +102,27 @@ fn replace_all(
     if found.len() > 1 && !all {
         return Err(NoPlan::Several(found));
     }
-    let mut end = 0;
-    found.retain(|range| {
-        let apart = range.start >= end;
-        end = if apart { range.end } else { end };
-        apart
-    });
-    let replacements =
-        found.into_iter().map(|range| (range.clone(), ended_like(content, &range, new))).collect();
+    let mut ended = Ended::new(content, new);
+    let replacements = found.into_iter().map(|range| (range.clone(), ended.like(range.start))).collect();
     Ok(Plan { replacements, how })
 }
 
-/// `new` with the line ends that the file has at `range`.
-fn ended_like(content: &str, range: &Range<usize>, new: &str) -> String {
-    if line_ends::is_crlf_at(content, range) { line_ends::to_crlf(new).into_owned() } else { new.to_owned() }
+/// A new text with either line ends, shared by all places it goes to.
+struct Ended<'t> {
+    ends: LineEnds<'t>,
+    given: Rc<str>,
+    crlf: Rc<str>,
+}
+
+impl<'t> Ended<'t> {
+    fn new(content: &'t str, new: &str) -> Self {
+        Self { ends: LineEnds::new(content), given: Rc::from(new), crlf: Rc::from(&*to_crlf(new)) }
+    }
+
+    /// With the line ends that the file has at `start`; asked for in the order of the file.
+    fn like(&mut self, start: usize) -> Rc<str> {
+        Rc::clone(if self.ends.is_crlf_at(start) { &self.crlf } else { &self.given })
+    }
 }
 
 fn by_lines(content: &str, old: &str, new: &str) -> Result<Plan, NoPlan> {
@@ -112,8 +138,9 @@ fn by_lines(content: &str, old: &str, new: &str) -> Result<Plan, NoPlan> {
     if old_lines.iter().all(|line| line.trim().is_empty()) {
         return Err(NoPlan::Nowhere);
     }
+    let found = runs_of(&old_lines, &lines);
     let matches: Vec<&[(usize, &str)]> =
-        lines.windows(old_lines.len()).filter(|window| alike(window, &old_lines)).collect();
+        found.into_iter().map(|at| &lines[at..at + old_lines.len()]).collect();
     let whole_lines = old.ends_with('\n');
     match matches[..] {
         [] => Err(NoPlan::Nowhere),
@@ -122,15 +149,55 @@ fn by_lines(content: &str, old: &str, new: &str) -> Result<Plan, NoPlan> {
             let indentation =
                 Indentation::learn(&old_lines, window).ok_or_else(|| NoPlan::Indentation(range.clone()))?;
             let text = indentation.apply(new).ok_or_else(|| NoPlan::Indentation(range.clone()))?;
-            let text = ended_like(content, &range, &text);
+            let text = Ended::new(content, &text).like(range.start);
             Ok(Plan { replacements: vec![(range, text)], how: How::WhiteSpace })
         }
         _ => Err(NoPlan::Several(matches.into_iter().map(|window| range_of(window, whole_lines)).collect())),
     }
 }
 
-fn alike(window: &[(usize, &str)], old_lines: &[&str]) -> bool {
-    window.iter().zip(old_lines).all(|((_, line), old)| trimmed(line) == old.trim())
+/// The lines at which a run begins that is `old_lines` but for white space at their ends, at most [`COUNTED`]. By Knuth,
+/// Morris and Pratt over numbers for the texts, so that lines that resemble each other cost no more than others.
+fn runs_of(old_lines: &[&str], lines: &[(usize, &str)]) -> Vec<usize> {
+    let mut numbers = HashMap::new();
+    let wanted: Vec<Option<usize>> = old_lines
+        .iter()
+        .map(|line| {
+            let next = numbers.len();
+            Some(*numbers.entry(line.trim()).or_insert(next))
+        })
+        .collect();
+    let borders = borders(&wanted);
+    let (mut found, mut length) = (Vec::new(), 0);
+    for (at, (_, line)) in lines.iter().enumerate() {
+        let number = numbers.get(trimmed(line)).copied();
+        length = extended(&wanted, &borders, length, number);
+        if length == wanted.len() {
+            found.push(at + 1 - length);
+            length = borders[length - 1];
+        }
+        if found.len() == COUNTED {
+            break;
+        }
+    }
+    found
+}
+
+/// For each beginning of `wanted`: the length of the longest shorter beginning that it ends with.
+fn borders(wanted: &[Option<usize>]) -> Vec<usize> {
+    let mut borders = vec![0; wanted.len()];
+    for at in 1..wanted.len() {
+        borders[at] = extended(wanted, &borders, borders[at - 1], wanted[at]);
+    }
+    borders
+}
+
+/// How much of the beginning of `wanted` matches with one more line, when `length` lines of it matched so far.
+fn extended(wanted: &[Option<usize>], borders: &[usize], mut length: usize, number: Option<usize>) -> usize {
+    while length > 0 && wanted[length] != number {
+        length = borders[length - 1];
+    }
+    length + usize::from(wanted[length] == number)
 }
 
 /// A byte order mark is no part of the first line's text.

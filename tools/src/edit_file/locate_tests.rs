@@ -7,7 +7,7 @@ use super::*;
 /// The content after the plan, and how it matched.
 fn edited(content: &str, old: &str, new: &str) -> Result<(String, How), NoPlan> {
     let plan = plan(content, old, new, false)?;
-    let (range, text) = plan.replacements.into_iter().next().unwrap();
+    let (range, text) = plan.replacements.first().unwrap().clone();
     Ok((format!("{}{text}{}", &content[..range.start], &content[range.end..]), plan.how))
 }
 
@@ -33,7 +33,7 @@ fn several_places_are_refused_overlapping_ones_too() {
 #[test]
 fn all_are_replaced_from_the_left_when_told_to() {
     let plan = plan("aaa b aa", "aa", "x", true).unwrap();
-    assert_eq!(plan.replacements, [(0..2, "x".to_owned()), (6..8, "x".to_owned())]);
+    assert_eq!(plan.replacements, [(0..2, "x".into()), (6..8, "x".into())]);
 }
 
 #[test]
@@ -86,7 +86,40 @@ fn inner_white_space_and_similar_text_never_match() {
     assert_eq!(edited("", "x", "y"), Err(NoPlan::Nowhere));
 }
 
+#[test]
+fn matches_without_end_are_counted_up_to_a_bound() {
+    let content = "a".repeat(1 << 20);
+    for old in ["a", &content[..1 << 19]] {
+        let Err(NoPlan::Several(found)) = plan(&content, old, "x", false) else { panic!() };
+        assert_eq!((found.len(), &found[1]), (COUNTED, &(1..1 + old.len())));
+    }
+    let Err(NoPlan::Several(found)) = plan(&" a\n".repeat(5_000), "  a\n", "x", false) else { panic!() };
+    assert_eq!(found.len(), COUNTED);
+}
+
+/// Each of these took time by the square of its length: minutes, and gigabytes.
+#[test]
+fn places_and_lines_that_resemble_each_other_cost_no_more_than_others() {
+    let long = "ab".repeat(1 << 19);
+    for content in [long.clone(), format!("x\n{long}"), format!("{long}\r\n")] {
+        let plan = plan(&content, "a", "x\ny", true).unwrap();
+        assert_eq!(plan.replacements.len(), 1 << 19);
+    }
+    let (content, old) = (" a\n".repeat(200_000), "a\n".repeat(100_000));
+    assert_eq!(plan(&content, &format!("{old}b\n"), "x", false), Err(NoPlan::Nowhere));
+}
+
 proptest! {
+    /// Runs of lines are found as by looking at every line, overlapping ones too.
+    #[test]
+    fn runs_of_lines_are_all_found(content in "([ab]\n){1,12}", old in "(  [ab]\n){1,4}") {
+        let lines: Vec<&str> = content.split_inclusive('\n').collect();
+        let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
+        let placed: Vec<(usize, &str)> = lines.iter().map(|line| (0, *line)).collect();
+        let alike = |at: &usize| (0..old_lines.len()).all(|n| lines.get(at + n).map(|l| l.trim()) == Some(old_lines[n].trim()));
+        prop_assert_eq!(runs_of(&old_lines, &placed), (0..lines.len()).filter(alike).collect::<Vec<_>>());
+    }
+
     /// Whatever matches, the rest of the file stays as it is, byte for byte.
     #[test]
     fn untouched_bytes_stay(content in "([ab\t ]{0,4}(\r\n|\n)){0,8}[ab ]{0,3}", old in "[ab\t ]{1,4}(\n[ab ]{0,3}){0,2}", new in "[ab\n ]{0,6}") {
