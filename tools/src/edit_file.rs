@@ -79,6 +79,7 @@ fn edit(args: &Args, context: &ToolContext) -> Result<ToolOutput, EditError> {
 }
 
 fn create(args: &Args, place: &Place, context: &ToolContext) -> Result<ToolOutput, EditError> {
+    context.before_writing(place.path)?;
     place.store(None, args.new_string.as_bytes())?;
     let lines = count(args.new_string.lines().count() as u64, "line");
     let seen = context.seen.whole(place.real, Digest::of(args.new_string.as_bytes()));
@@ -110,6 +111,7 @@ fn change(
         return Err(EditError::NoChange { path: path() });
     }
     let stale = context.seen.is_stale(place.real, Digest::of(&present.content));
+    context.before_writing(place.path)?;
     let written = place.store(Some(present), after.as_bytes())?;
     let seen = context.seen.edited(place.real, Digest::of(&present.content), Digest::of(after.as_bytes()));
     let edit = Edit { before: content, after: &after, ranges, how: plan.how, stale, written };

@@ -2,17 +2,15 @@
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::{DirEntry, WalkBuilder, WalkState};
+use ignore::{DirEntry, WalkBuilder};
 use rustix::fs::OFlags;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::limits::{count, thousands};
-use crate::seen::lock;
-use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
+use crate::tool::{Tool, ToolContext, ToolOutput};
 use crate::walk;
 use crate::workspace::{PathError, shown};
 
@@ -47,16 +45,10 @@ fn run(args: Args, context: &ToolContext) -> ToolOutput {
 fn find(args: &Args, context: &ToolContext) -> Result<ToolOutput, GlobError> {
     let (_, real) = context.workspace.open_dir(args.path.as_deref().unwrap_or("."))?;
     let root = context.workspace.path().join(&real);
-    let search = Search {
-        matcher: matcher(&args.pattern, &root)?,
-        context,
-        root,
-        real,
-        newest: Mutex::new(Newest::new(context.limits.glob_files)),
-    };
+    let newest = Newest::new(context.limits.glob_files);
+    let mut search = Search { matcher: matcher(&args.pattern, &root)?, context, root, real, newest };
     search.walk();
-    let newest = search.newest.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    Ok(answer(args, newest, context))
+    Ok(answer(args, search.newest, context))
 }
 
 /// The pattern as one of paths below `root`: an absolute one below it is made relative.
@@ -77,38 +69,33 @@ pub(crate) fn compile(pattern: &str) -> Result<GlobMatcher, globset::Error> {
     Ok(glob.compile_matcher())
 }
 
-/// One search, shared by the threads of the walk.
+/// One search.
 struct Search<'a> {
     matcher: GlobMatcher,
     context: &'a ToolContext<'a>,
     root: PathBuf,
     real: PathBuf,
-    newest: Mutex<Newest>,
+    newest: Newest,
 }
 
 impl Search<'_> {
     /// Hidden files are found, ignored ones and git's own are not: as `list_dir` shows them.
-    fn walk(&self) {
+    fn walk(&mut self) {
         let mut walk = WalkBuilder::new(&self.root);
         walk.hidden(false).require_git(false);
         walk::guard(&mut walk, (self.context.workspace, &self.real), |entry| {
             entry.depth() == 0 || entry.file_name() != ".git"
         });
-        walk.build_parallel().run(|| {
-            Box::new(|entry| {
-                if self.context.cancel.is_cancelled() {
-                    return WalkState::Quit;
-                }
-                if let Ok(entry) = entry {
-                    self.entry(&entry);
-                }
-                WalkState::Continue
-            })
-        });
+        for entry in walk.build().flatten() {
+            if !self.context.watch.go_on() {
+                break;
+            }
+            self.entry(&entry);
+        }
     }
 
     /// Looked up beneath the workspace's handle, whatever way the walk took.
-    fn entry(&self, entry: &DirEntry) {
+    fn entry(&mut self, entry: &DirEntry) {
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file() || kind.is_symlink());
         let Ok(below) = entry.path().strip_prefix(&self.root) else { return };
         if !is_file || !self.matcher.is_match(below) {
@@ -118,7 +105,7 @@ impl Search<'_> {
         let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let stat = self.context.workspace.beneath(&path, look).and_then(rustix::fs::fstat);
         if let Ok(stat) = stat {
-            lock(&self.newest).add((stat.st_mtime, stat.st_mtime_nsec), path);
+            self.newest.add((stat.st_mtime, stat.st_mtime_nsec), path);
         }
     }
 }
@@ -153,7 +140,6 @@ impl Newest {
 
 fn answer(args: &Args, mut newest: Newest, context: &ToolContext) -> ToolOutput {
     newest.cut();
-    let cancelled = context.cancel.is_cancelled();
     let left_out = newest.all - newest.files.len() as u64;
     let mut lines: Vec<String> = newest.files.iter().map(|(_, path)| shown(path.as_os_str())).collect();
     if newest.all == 0 {
@@ -162,12 +148,13 @@ fn answer(args: &Args, mut newest: Newest, context: &ToolContext) -> ToolOutput 
     if left_out > 0 {
         lines.push(format!("({} more; narrow the pattern or the path)", thousands(left_out)));
     }
-    if cancelled {
-        lines.push("(cancelled: not all directories were searched)".to_owned());
+    if let Some(reason) = context.watch.reason() {
+        lines.push(format!("({reason}: not all directories were searched; narrow the path)"));
     }
-    let facts = Facts { cancelled, truncated: left_out > 0, ..Facts::default() };
+    let mut facts = context.watch.facts();
+    facts.truncated |= left_out > 0;
     let title = format!("glob {} ({})", args.pattern, count(newest.all, "file"));
-    ToolOutput { text: lines.join("\n"), title, is_error: cancelled, facts }
+    ToolOutput { text: lines.join("\n"), title, is_error: facts.cancelled, facts }
 }
 
 #[cfg(test)]

@@ -3,21 +3,25 @@
 mod results;
 mod sink;
 
+use std::fmt::Write as _;
 use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
-use ignore::{DirEntry, WalkBuilder, WalkState};
+use ignore::{DirEntry, WalkBuilder};
 use rustix::fs::{FileType, OFlags};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::crew;
 use crate::seen::lock;
-use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
+use crate::tool::{Tool, ToolContext, ToolOutput};
 use crate::walk;
+use crate::watch::Watch;
 use crate::workspace::{PathError, kind};
 use results::Results;
 use sink::Matches;
@@ -132,7 +136,19 @@ fn globs(args: &Args, root: &Path) -> Result<Override, GrepError> {
     builder.build().map_err(|source| GrepError::Glob { source })
 }
 
-/// One search, shared by the threads of the walk.
+/// A file that ends where the call has to end: what was found before counts.
+struct Watched<'a> {
+    file: &'a File,
+    watch: &'a Watch<'a>,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.watch.go_on() { self.file.read(buffer) } else { Ok(0) }
+    }
+}
+
+/// One search, shared by the threads that work on it.
 struct Search<'a> {
     args: &'a Args,
     context: &'a ToolContext<'a>,
@@ -158,21 +174,18 @@ impl Search<'_> {
         let mut walk = WalkBuilder::new(&root);
         walk.overrides(globs);
         walk::guard(&mut walk, (self.context.workspace, real), |_| true);
-        walk.build_parallel().run(|| {
+        let entries = walk.build().flatten().take_while(|_| self.context.watch.go_on());
+        crew::each(entries, || {
             // Of its own for each thread: what a matcher works with is handed from thread to thread else.
             let (mut searcher, matcher) = (self.searcher(), self.matcher.clone());
             let root = &root;
-            Box::new(move |entry| {
-                if self.context.cancel.is_cancelled() {
-                    return WalkState::Quit;
-                }
-                if let Ok(entry) = entry
-                    && let Some((file, real)) = self.open(root, real, &entry)
+            move |entry| {
+                if let Some((file, real)) =
+                    self.open(root, real, &entry).filter(|_| self.context.watch.go_on())
                 {
                     self.file(&mut searcher, &matcher, &file, real);
                 }
-                WalkState::Continue
-            })
+            }
         });
     }
 
@@ -191,23 +204,24 @@ impl Search<'_> {
 
     fn file(&self, searcher: &mut Searcher, matcher: &RegexMatcher, file: &File, real: PathBuf) {
         let limits = self.context.limits;
-        let mut matches = Matches::new(matcher, limits, self.args.files_only());
+        let mut matches = Matches::new(matcher, self.context.watch, limits, self.args.files_only());
         // A file that cannot be read is passed over, as those that cannot be opened are.
-        let searched = searcher.search_file(matcher, file, &mut matches).is_ok();
+        let file = Watched { file, watch: self.context.watch };
+        let searched = searcher.search_reader(matcher, file, &mut matches).is_ok();
         let found = matches.found(real);
         lock(&self.results).add(found.filter(|_| searched));
     }
 }
 
 fn answer(args: &Args, results: &Results, context: &ToolContext) -> ToolOutput {
-    let cancelled = context.cancel.is_cancelled();
     let mut text = results.text();
-    if cancelled {
-        text.push_str("\n(cancelled: not all files were searched)");
+    if let Some(reason) = context.watch.reason() {
+        let _ = write!(text, "\n({reason}: not all files were searched; narrow the path or the glob)");
     }
-    let facts = Facts { cancelled, truncated: results.is_truncated(), ..Facts::default() };
+    let mut facts = context.watch.facts();
+    facts.truncated |= results.is_truncated();
     let title = format!("grep {} ({})", args.pattern, results.summary());
-    ToolOutput { text, title, is_error: cancelled, facts }
+    ToolOutput { text, title, is_error: facts.cancelled, facts }
 }
 
 #[cfg(test)]

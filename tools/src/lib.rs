@@ -12,6 +12,7 @@
 //! - `workspace` — the root as a directory handle: every path is resolved beneath it; `replace` — atomic writes
 //! - `writable` — which paths a role may write; `walk` — walks that no ignore file can stop
 //! - `seen` — what this run knows of files, by content hash, and one lock a file; `page` — numbered lines of a stream
+//! - `watch` — whether a call may go on; `crew` — work on many items, by threads or without
 //! - `limits` — the caps, and numbers as they are shown; `nearest` — names for "did you mean"; `line_ends` — CR LF and LF
 //! - `git_guard` — hooks and configuration of git that a command changed, taken back
 //! - `blot` — secrets taken out of what commands print, before anything is cut or kept
@@ -33,6 +34,7 @@ compile_error!("uwf-tools needs Linux: it confines paths with openat2 and finds 
 
 mod arguments;
 mod blot;
+mod crew;
 mod edit_file;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -56,6 +58,7 @@ mod tool;
 mod tool_output;
 mod toolbox;
 mod walk;
+mod watch;
 mod workspace;
 mod writable;
 mod write_file;

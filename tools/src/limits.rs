@@ -30,6 +30,8 @@ pub struct Limits {
     pub command_bytes: usize,
     /// Bytes of a command's output that are kept in its spool file.
     pub spool_bytes: u64,
+    /// How long a call of any tool but `run_command` may take.
+    pub call_time: Duration,
     /// How long a command may run unless told otherwise.
     pub command_timeout: Duration,
     /// How long to wait for more output once the command itself has exited.
@@ -52,6 +54,7 @@ impl Default for Limits {
             grep_line_chars: 400,
             command_bytes: 16 * 1024,
             spool_bytes: 64 << 20,
+            call_time: Duration::from_secs(60),
             command_timeout: Duration::from_secs(120),
             drain: Duration::from_secs(2),
             grace: Duration::from_secs(2),

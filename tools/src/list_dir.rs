@@ -11,8 +11,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::limits::{bytes, count};
-use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
+use crate::tool::{Tool, ToolContext, ToolOutput};
 use crate::walk;
+use crate::watch::Cut;
 use crate::workspace::{PathError, Workspace, kind, shown};
 
 #[derive(Deserialize, JsonSchema)]
@@ -40,8 +41,8 @@ fn run(args: Args, context: &ToolContext) -> ToolOutput {
 fn list(path: &str, args: &Args, context: &ToolContext) -> Result<ToolOutput, PathError> {
     let (_, real) = context.workspace.open_dir(path)?;
     let (entries, all) = entries(&real, args, context);
-    if context.cancel.is_cancelled() {
-        let facts = Facts { cancelled: true, ..Facts::default() };
+    if context.watch.cut() == Some(Cut::Cancelled) {
+        let facts = context.watch.facts();
         return Ok(ToolOutput { facts, ..ToolOutput::error(format!("list {path}: cancelled"), "cancelled") });
     }
     let mut text = String::new();
@@ -57,7 +58,11 @@ fn list(path: &str, args: &Args, context: &ToolContext) -> Result<ToolOutput, Pa
     if left_out > 0 {
         let _ = write!(text, "({} more; narrow with path)", crate::limits::thousands(left_out));
     }
-    let facts = Facts { truncated: left_out > 0, ..Facts::default() };
+    if let Some(reason) = context.watch.reason() {
+        let _ = write!(text, "\n({reason}: not all directories were listed; narrow with path or depth)");
+    }
+    let mut facts = context.watch.facts();
+    facts.truncated |= left_out > 0;
     let title = format!("list {path} ({})", count(all, "entry"));
     Ok(ToolOutput { facts, ..ToolOutput::done(title, text) })
 }
@@ -83,7 +88,7 @@ fn entries(real: &Path, args: &Args, context: &ToolContext) -> (Vec<PathBuf>, u6
     let mut heap = BinaryHeap::new();
     let mut all = 0;
     for entry in walk.build().flatten().filter(|entry| entry.depth() > 0) {
-        if context.cancel.is_cancelled() {
+        if !context.watch.go_on() {
             break;
         }
         let Ok(path) = entry.path().strip_prefix(&root) else { continue };

@@ -39,6 +39,8 @@ pub(crate) struct Page {
     pub(crate) crlf: bool,
     /// Some line was longer than the limit.
     pub(crate) cut: bool,
+    /// Line ends, and bytes, that were passed on the whole way.
+    pub(crate) passed: (u64, u64),
 }
 
 /// Reads `stream` up to its end, or up to the end of the page. `go_on` is asked between chunks; when it says no, the
@@ -52,11 +54,12 @@ pub(crate) fn read(
     let mut collector = Collector::new(wanted, limits);
     let mut hasher = Xxh64::new(0);
     let mut buffer = vec![0; CHUNK];
-    let mut at_end = false;
-    while !at_end && go_on() && (wanted.to_end || !collector.full) {
+    let (mut at_end, mut bytes) = (false, 0);
+    while !at_end && (wanted.to_end || !collector.full) && go_on() {
         match stream.read(&mut buffer) {
             Ok(0) => at_end = true,
             Ok(n) => {
+                bytes += n as u64;
                 hasher.update(&buffer[..n]);
                 collector.feed(&buffer[..n]);
             }
@@ -68,7 +71,9 @@ pub(crate) fn read(
         collector.last_line();
     }
     let lines = collector.newlines + u64::from(collector.unfinished);
+    let passed = (collector.newlines, bytes);
     let Collector { mut page, .. } = collector;
+    page.passed = passed;
     page.end = at_end.then(|| (lines, Digest::finish(&hasher)));
     Ok(page)
 }
@@ -91,7 +96,8 @@ struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     fn new(wanted: Wanted, limits: &'a Limits) -> Self {
-        let page = Page { text: String::new(), lines: 0, end: None, lossy: false, crlf: false, cut: false };
+        let text = String::new();
+        let page = Page { text, lines: 0, end: None, lossy: false, crlf: false, cut: false, passed: (0, 0) };
         let full = wanted.limit == 0;
         Self { limits, wanted, page, newlines: 0, unfinished: false, full, line: Vec::new(), more: 0 }
     }

@@ -1,5 +1,6 @@
 //! `read_file`: a page of a text file, with line numbers.
 
+use std::fmt::Write as _;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
@@ -10,6 +11,7 @@ use crate::limits::{Limits, bytes, count, thousands};
 use crate::page::{self, Page, Wanted};
 use crate::seen::Shown;
 use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
+use crate::watch::Cut;
 use crate::workspace::PathError;
 
 /// Where a NUL byte makes a file count as binary.
@@ -77,10 +79,9 @@ fn read(args: &Args, context: &ToolContext) -> Result<ToolOutput, ReadError> {
         return Err(ReadError::Binary { path: path.clone(), kind, size });
     }
     let stream = Cursor::new(head).chain(open.file);
-    let page =
-        page::read(stream, wanted, context.limits, || !context.cancel.is_cancelled()).map_err(failed)?;
-    if context.cancel.is_cancelled() {
-        return Ok(cancelled(path));
+    let page = page::read(stream, wanted, context.limits, || context.watch.go_on()).map_err(failed)?;
+    if let Some(output) = cut_off(("read", path), wanted.offset, &page, context) {
+        return Ok(output);
     }
     match page.end {
         Some((lines, _)) if page.lines == 0 && wanted.offset > lines.max(1) => {
@@ -105,14 +106,14 @@ fn answer(path: &str, real: &Path, wanted: Wanted, page: &Page, context: &ToolCo
         .end
         .map(|(total, digest)| context.seen.shown(real, digest, Shown { first: wanted.offset, last, total }));
     let more = page.end.is_none_or(|(total, _)| last < total);
-    let facts = Facts { truncated: more || page.cut, seen, ..Facts::default() };
+    let facts = Facts { truncated: more || page.cut, seen, ..context.watch.facts() };
     let title = format!("read {path} ({})", count(page.lines, "line"));
-    let text = format!("{}{}", page.text, footer(wanted.offset, page));
+    let text = format!("{}{}", page.text, footer(wanted.offset, page, context));
     ToolOutput { facts, ..ToolOutput::done(title, text) }
 }
 
 /// What a page ends with: where it stands in the file, and how to go on.
-pub(crate) fn footer(first: u64, page: &Page) -> String {
+pub(crate) fn footer(first: u64, page: &Page, context: &ToolContext) -> String {
     let last = first + page.lines - u64::from(page.lines > 0);
     let mut text = match page.end {
         Some((total, _)) if last >= total => format!("(end of file, {}", count(total, "line")),
@@ -121,6 +122,9 @@ pub(crate) fn footer(first: u64, page: &Page) -> String {
         }
         None => format!("(lines {first}–{last}; continue with offset={}", last + 1),
     };
+    if let Some(reason) = context.watch.reason() {
+        let _ = write!(text, "; {reason}, what follows was not looked at");
+    }
     if page.crlf {
         text.push_str("; line ends are CR LF");
     }
@@ -144,9 +148,30 @@ pub(crate) fn binary_kind(head: &[u8]) -> Option<&'static str> {
     known.or_else(|| has_nul.then_some("it holds NUL bytes"))
 }
 
-fn cancelled(path: &str) -> ToolOutput {
-    let facts = Facts { cancelled: true, ..Facts::default() };
-    ToolOutput { facts, ..ToolOutput::error(format!("read {path}: cancelled"), "cancelled") }
+/// The answer of a call that had to end before it came to the page, or that nobody waits for any more.
+pub(crate) fn cut_off(
+    (verb, what): (&str, &str),
+    offset: u64,
+    page: &Page,
+    context: &ToolContext,
+) -> Option<ToolOutput> {
+    let text = match context.watch.cut()? {
+        Cut::Cancelled => "cancelled".to_owned(),
+        Cut::Late if page.lines > 0 => return None,
+        Cut::Late => {
+            let (lines, read) = page.passed;
+            format!(
+                "{} before line {} could be shown: {} in {} were passed. Give an earlier offset, or use run_command \
+                 (`tail -c`, `grep -n`)",
+                context.watch.reason().unwrap_or_default(),
+                thousands(offset),
+                count(lines, "line"),
+                bytes(read)
+            )
+        }
+    };
+    let facts = context.watch.facts();
+    Some(ToolOutput { facts, ..ToolOutput::error(format!("{verb} {what}: not done"), text) })
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::Cancel;
-use crate::scratch::Scratch;
+use crate::Limits;
+use crate::scratch::{Scratch, limits};
 
 #[test]
 fn a_page_says_where_it_stands() {
@@ -92,12 +92,35 @@ fn a_huge_file_is_not_read_to_its_end() {
     assert!(scratch.refused("write_file", json!({"path": "huge", "content": "x"})).contains("64.0 MB"));
 }
 
+/// Fifteen gigabytes that take no room: reading them took a minute and a half.
 #[test]
-fn a_cancel_ends_the_reading() {
-    let scratch = Scratch::new();
-    scratch.put("f", "one\n");
-    let cancel = Cancel::default();
-    cancel.cancel();
-    let output = scratch.toolbox.call("read_file", r#"{"path": "f"}"#, &cancel);
-    assert!(output.is_error && output.facts.cancelled);
+fn a_line_that_is_not_reached_in_time_is_said_to_be_far() {
+    let scratch = Scratch::with(Limits { call_time: Duration::from_millis(200), ..limits() });
+    scratch.put("f", "line\n".repeat(4_000));
+    std::fs::File::options().write(true).open(scratch.root().join("f")).unwrap().set_len(15 << 30).unwrap();
+    let output = scratch.call("read_file", json!({"path": "f", "offset": 1_000_000}));
+    assert!(output.is_error && output.facts.timed_out);
+    let text = output.text;
+    assert!(
+        text.starts_with("stopped after 0.2 s before line 1,000,000 could be shown: 4,000 lines in "),
+        "{text}"
+    );
+    assert!(text.contains("run_command"), "{text}");
+    let text = scratch.ok("read_file", json!({"path": "f", "offset": 3_999, "limit": 1}));
+    assert_eq!(text, " 3999\tline\n(lines 3999–3999; continue with offset=4000)");
+}
+
+#[test]
+fn what_was_read_in_time_is_shown() {
+    let scratch = Scratch::with(Limits { call_time: Duration::from_millis(200), ..limits() });
+    scratch.put("f", "line\n".repeat(2_000));
+    std::fs::File::options().write(true).open(scratch.root().join("f")).unwrap().set_len(15 << 30).unwrap();
+    let output = scratch.call("read_file", json!({"path": "f", "offset": 1_999}));
+    assert!(!output.is_error && output.facts.timed_out, "{}", output.text);
+    assert!(output.text.starts_with(" 1999\tline\n 2000\tline\n(lines 1999–2000; "), "{}", output.text);
+    assert!(
+        output.text.ends_with("; stopped after 0.2 s, what follows was not looked at)"),
+        "{}",
+        output.text
+    );
 }

@@ -19,7 +19,8 @@ use crate::git_guard::GitGuard;
 use crate::limits::Limits;
 use crate::run_command::Shell;
 use crate::seen::{Digest, Seen, SeenFiles};
-use crate::workspace::Workspace;
+use crate::watch::Watch;
+use crate::workspace::{PathError, Workspace};
 
 /// A tool as the model is told of it.
 #[derive(Clone, Debug)]
@@ -64,7 +65,7 @@ pub struct Facts {
     pub exit_code: Option<i32>,
     /// The signal that ended a command.
     pub signal: Option<i32>,
-    /// A command reached its time limit and was ended.
+    /// The call, or the command it ran, reached its time limit and was ended.
     pub timed_out: bool,
     /// The call was cancelled.
     pub cancelled: bool,
@@ -144,6 +145,16 @@ pub(crate) struct ToolContext<'a> {
     pub(crate) shell: &'a Shell,
     pub(crate) git: &'a GitGuard,
     pub(crate) cancel: &'a Cancel,
+    pub(crate) watch: &'a Watch<'a>,
+}
+
+impl ToolContext<'_> {
+    /// Whether there is still time to change anything; asked last, since a write is whole or not at all.
+    pub(crate) fn before_writing(&self, path: &str) -> Result<(), PathError> {
+        self.watch.go_on();
+        let reason = self.watch.reason();
+        reason.map_or(Ok(()), |reason| Err(PathError::CutOff { path: path.to_owned(), reason }))
+    }
 }
 
 type Run = Box<dyn Fn(Value, &ToolContext) -> Result<ToolOutput, serde_json::Error> + Send + Sync>;

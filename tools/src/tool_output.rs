@@ -78,13 +78,15 @@ fn read(args: &Args, context: &ToolContext) -> Result<ToolOutput, OutputError> {
         limit: args.limit.unwrap_or(limits.read_lines).min(limits.read_lines),
         to_end: true,
     };
-    let page = page::read(stream, wanted, limits, || !context.cancel.is_cancelled()).map_err(failed)?;
+    let page = page::read(stream, wanted, limits, || context.watch.go_on()).map_err(failed)?;
+    if let Some(output) = read_file::cut_off(("output", hash), wanted.offset, &page, context) {
+        return Ok(output);
+    }
     match page.end {
-        _ if context.cancel.is_cancelled() => Ok(cancelled(hash)),
         Some((lines, _)) if page.lines == 0 && wanted.offset > lines.max(1) => {
             Err(OutputError::PastEnd { offset: wanted.offset, lines })
         }
-        _ => Ok(answer(hash, wanted.offset, &page)),
+        _ => Ok(answer(hash, wanted.offset, &page, context)),
     }
 }
 
@@ -105,20 +107,13 @@ pub(crate) fn file(spool_dir: &Path, name: &str) -> PathBuf {
     spool_dir.join(format!("output-{name}.txt"))
 }
 
-fn answer(hash: &str, first: u64, page: &Page) -> ToolOutput {
+fn answer(hash: &str, first: u64, page: &Page, context: &ToolContext) -> ToolOutput {
     let last = first + page.lines - u64::from(page.lines > 0);
     let truncated = page.cut || page.end.is_none_or(|(total, _)| last < total);
     let title = format!("output {hash} (lines {}–{})", thousands(first), thousands(last));
-    let facts = Facts { truncated, ..Facts::default() };
-    ToolOutput {
-        facts,
-        ..ToolOutput::done(title, format!("{}{}", page.text, read_file::footer(first, page)))
-    }
-}
-
-fn cancelled(hash: &str) -> ToolOutput {
-    let facts = Facts { cancelled: true, ..Facts::default() };
-    ToolOutput { facts, ..ToolOutput::error(format!("output {hash}: cancelled"), "cancelled") }
+    let facts = Facts { truncated, ..context.watch.facts() };
+    let text = format!("{}{}", page.text, read_file::footer(first, page, context));
+    ToolOutput { facts, ..ToolOutput::done(title, text) }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::sandbox::Sandbox;
 use crate::seen::{Seen, SeenFiles};
 use crate::tool::{Cancel, Tool, ToolContext, ToolOutput, ToolSpec};
 use crate::tool_output::Outputs;
+use crate::watch::Watch;
 use crate::workspace::Workspace;
 use crate::writable::Writable;
 use crate::{edit_file, glob, grep, list_dir, nearest, read_file, run_command, tool_output, write_file};
@@ -125,7 +126,8 @@ impl Toolbox {
         if !tool.spec.read_only {
             git.begin();
         }
-        tool.call(arguments, &ToolContext { workspace, limits, seen, shell, git, cancel })
+        let watch = &Watch::begin(cancel, limits.call_time);
+        tool.call(arguments, &ToolContext { workspace, limits, seen, shell, git, cancel, watch })
     }
 
     /// Takes over what an earlier part of this run knew of a file: [`crate::Facts::seen`] of its calls, oldest first.

@@ -59,6 +59,8 @@ pub(crate) enum PathError {
     Private { path: String },
     #[error("`{path}` has {}, more than the {} that file tools change: use run_command", bytes(*.size), bytes(*.limit))]
     TooLarge { path: String, size: u64, limit: u64 },
+    #[error("`{path}` was not written ({reason}); nothing was changed")]
+    CutOff { path: String, reason: String },
     #[error("could not {verb} `{path}`: {source}")]
     Io { verb: &'static str, path: String, source: io::Error },
 }

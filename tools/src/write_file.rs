@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::limits::{Limits, bytes, count};
+use crate::limits::{bytes, count};
 use crate::line_ends;
 use crate::page::{self, Wanted};
 use crate::read_file;
@@ -91,6 +91,7 @@ fn put(
     content: String,
     context: &ToolContext,
 ) -> Result<ToolOutput, WriteError> {
+    context.before_writing(place.path)?;
     let written = place.store(present, content.as_bytes())?;
     let (path, done) = (place.path, if present.is_some() { "replaced" } else { "created" });
     let size = format!("{}, {}", bytes(content.len() as u64), count(content.lines().count() as u64, "line"));
@@ -145,18 +146,18 @@ fn unseen(args: &Args, real: &Path, present: &[u8], context: &ToolContext) -> To
          call write_file again to replace it, or edit_file to change parts.\n",
         args.path
     );
-    text.push_str(&show(present, context.limits));
+    text.push_str(&show(present, context));
     let facts = Facts { seen: Some(seen), ..Facts::default() };
     ToolOutput { facts, ..ToolOutput::error(format!("write {}: not read before", args.path), text) }
 }
 
-fn show(present: &[u8], limits: &Limits) -> String {
+fn show(present: &[u8], context: &ToolContext) -> String {
     if let Some(kind) = read_file::binary_kind(present) {
         return format!("(binary: {kind}, {})", bytes(present.len() as u64));
     }
-    let wanted = Wanted { offset: 1, limit: limits.read_lines, to_end: true };
-    match page::read(present, wanted, limits, || true) {
-        Ok(page) => format!("{}{}", page.text, read_file::footer(1, &page)),
+    let wanted = Wanted { offset: 1, limit: context.limits.read_lines, to_end: true };
+    match page::read(present, wanted, context.limits, || true) {
+        Ok(page) => format!("{}{}", page.text, read_file::footer(1, &page, context)),
         Err(error) => format!("(it cannot be shown: {error})"),
     }
 }
@@ -164,10 +165,10 @@ fn show(present: &[u8], limits: &Limits) -> String {
 /// The first line of `new` that stands for left-out content, when it is not in `old` and lines of `old` would be lost.
 fn placeholder<'a>(old: &str, new: &'a str) -> Option<(usize, &'a str)> {
     let new_lines: std::collections::HashSet<&str> = new.lines().map(str::trim).collect();
-    let loses = old.lines().map(str::trim).any(|line| !line.is_empty() && !new_lines.contains(line));
-    let old_has = |line: &str| old.lines().any(|old| old.trim() == line);
+    let old_lines: std::collections::HashSet<&str> = old.lines().map(str::trim).collect();
+    let loses = old_lines.iter().any(|line| !line.is_empty() && !new_lines.contains(line));
     let mut lines = new.lines().map(str::trim).enumerate().map(|(at, line)| (at + 1, line));
-    lines.find(|(_, line)| loses && stands_for_more(line) && !old_has(line))
+    lines.find(|(_, line)| loses && stands_for_more(line) && !old_lines.contains(line))
 }
 
 /// `// ... rest of the code`, `# (existing code) …` and the like: an ellipsis first and such words after it, or a

@@ -161,3 +161,12 @@ fn parallel_calls_lose_no_update() {
     });
     assert_eq!(String::from_utf8(scratch.get("f")).unwrap(), lines.replace("line", "done"));
 }
+
+/// Each of the new file's lines was looked for among all of the old one's.
+#[test]
+fn lines_that_stand_for_others_are_looked_up_and_not_searched_for() {
+    let lines = |n: usize| (0..n).map(|n| format!("// ... rest of part {n}\n")).collect::<String>();
+    let old = format!("{}lost\n", lines(100_000));
+    assert_eq!(placeholder(&old, &lines(100_000)), None);
+    assert_eq!(placeholder(&old, &lines(100_001)).unwrap().0, 100_001);
+}

@@ -11,6 +11,7 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 use super::results::{Found, Line};
 use crate::limits::{Limits, cut_line};
 use crate::line_ends::bare;
+use crate::watch::Watch;
 
 /// Characters shown before a match that would else be cut off.
 const LEAD: usize = 80;
@@ -18,6 +19,7 @@ const LEAD: usize = 80;
 /// Takes the matches of one file.
 pub(crate) struct Matches<'a> {
     matcher: &'a RegexMatcher,
+    watch: &'a Watch<'a>,
     limits: &'a Limits,
     files_only: bool,
     lines: Vec<Line>,
@@ -26,8 +28,13 @@ pub(crate) struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    pub(crate) fn new(matcher: &'a RegexMatcher, limits: &'a Limits, files_only: bool) -> Self {
-        Self { matcher, limits, files_only, lines: Vec::new(), count: 0, binary: false }
+    pub(crate) fn new(
+        matcher: &'a RegexMatcher,
+        watch: &'a Watch<'a>,
+        limits: &'a Limits,
+        files_only: bool,
+    ) -> Self {
+        Self { matcher, watch, limits, files_only, lines: Vec::new(), count: 0, binary: false }
     }
 
     /// `None` when nothing matched, or the file is binary.
@@ -74,7 +81,7 @@ impl Sink for Matches<'_> {
             self.push(found.line_number(), found.bytes(), true);
         }
         // One match is enough for a file's name, but whether it is binary shows only at the end of what is buffered.
-        Ok(!self.files_only)
+        Ok(!self.files_only && self.watch.go_on())
     }
 
     fn context(&mut self, _searcher: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
