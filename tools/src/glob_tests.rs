@@ -66,3 +66,27 @@ fn a_wrong_pattern_and_a_wrong_path_are_answered() {
     assert!(scratch.refused("glob", json!({"pattern": "*", "path": ".."})).contains("outside the workspace"));
     assert!(scratch.refused("glob", json!({"pattern": "*", "path": "a"})).contains("not a directory"));
 }
+/// More of them took the memory, the stack or the whole program.
+#[test]
+fn a_pattern_that_nobody_writes_is_refused_with_its_bound() {
+    let scratch = Scratch::new();
+    scratch.put("abababab", "x\n");
+    for (pattern, why) in [
+        ("{a,b}".repeat(300), "it has more than 100 braces"),
+        (format!("{}a{}", "{".repeat(100_000), "}".repeat(100_000)), "it is longer than 4,096 characters"),
+        ("*a".repeat(100_000), "it is longer than 4,096 characters"),
+        (format!("{}a{}", "{a,".repeat(101), "}".repeat(101)), "it has more than 100 braces"),
+    ] {
+        let text = scratch.refused("glob", json!({ "pattern": pattern }));
+        assert!(text.contains(why) && text.len() < 500, "{text}");
+        let text = scratch.refused("grep", json!({"pattern": "x", "glob": pattern}));
+        assert!(text.contains(why) && text.len() < 500, "{text}");
+    }
+    assert_eq!(find(&scratch, &"{a,b}".repeat(8)), "abababab");
+    for pattern in
+        ["{a,b}".repeat(100), "*a".repeat(2_000), format!("{}a{}", "{a,".repeat(100), "}".repeat(100))]
+    {
+        find(&scratch, &pattern);
+        scratch.call("grep", json!({"pattern": "x", "glob": pattern}));
+    }
+}

@@ -18,6 +18,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::crew;
+use crate::glob::{self, BadGlob};
+use crate::limits::cut_line;
 use crate::seen::lock;
 use crate::tool::{Tool, ToolContext, ToolOutput};
 use crate::walk;
@@ -28,6 +30,13 @@ use sink::Matches;
 
 /// Memory for one file, or for one line where matches are lines. A file that takes more is passed over.
 const MAX_HEAP: usize = 256 << 20;
+
+/// Characters shown of what is wrong with a pattern, which repeats it.
+const SHOWN: usize = 1_000;
+
+/// Memory for the pattern, and for what is remembered of it while it is searched for, in each thread.
+const MAX_REGEX: usize = 10 << 20;
+const MAX_CACHE: usize = 64 << 20;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -60,6 +69,8 @@ enum GrepError {
         "the pattern is no regular expression: {message}\nTo search for it as plain text, set `literal`{hint}"
     )]
     Pattern { message: String, hint: &'static str },
+    #[error("the glob is wrong: {0}. Give a simpler one, or search with several calls")]
+    Bounds(BadGlob),
     #[error("the glob is wrong: {source}")]
     Glob { source: ignore::Error },
 }
@@ -110,6 +121,8 @@ fn matcher(args: &Args) -> Result<RegexMatcher, GrepError> {
         .multi_line(true)
         .unicode(true)
         .octal(false)
+        .size_limit(MAX_REGEX)
+        .dfa_size_limit(MAX_CACHE)
         .case_insensitive(args.case_insensitive.unwrap_or(false))
         .fixed_strings(args.literal.unwrap_or(false))
         .dot_matches_new_line(multiline);
@@ -121,6 +134,7 @@ fn matcher(args: &Args) -> Result<RegexMatcher, GrepError> {
         let own = regex_syntax::parse(&args.pattern).err();
         let message = own.map_or_else(|| error.to_string(), |own| own.to_string());
         let spans = message.contains("not allowed");
+        let message = cut_line(&message, SHOWN).0.to_owned();
         GrepError::Pattern {
             message,
             hint: if spans { "; to match across lines, set `multiline`" } else { "" },
@@ -131,6 +145,7 @@ fn matcher(args: &Args) -> Result<RegexMatcher, GrepError> {
 fn globs(args: &Args, root: &Path) -> Result<Override, GrepError> {
     let mut builder = OverrideBuilder::new(root);
     if let Some(glob) = &args.glob {
+        glob::is_modest(glob.as_bytes()).map_err(GrepError::Bounds)?;
         builder.add(glob).map_err(|source| GrepError::Glob { source })?;
     }
     builder.build().map_err(|source| GrepError::Glob { source })

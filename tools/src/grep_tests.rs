@@ -142,3 +142,12 @@ fn a_huge_file_does_not_fill_the_memory() {
     let text = scratch.call("grep", json!({"pattern": "needle", "multiline": true})).text;
     assert!(text.contains("small"), "{text}");
 }
+
+#[test]
+fn a_pattern_that_would_take_the_memory_is_refused() {
+    let scratch = Scratch::new();
+    let text = scratch.refused("grep", json!({"pattern": r"((\w{100}){100}){10}"}));
+    assert!(text.contains("10485760") || text.contains("size limit"), "{text}");
+    let deep = format!("{}a{}", "(".repeat(100_000), ")".repeat(100_000));
+    assert!(scratch.refused("grep", json!({"pattern": deep})).len() < 2_000);
+}

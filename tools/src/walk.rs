@@ -12,6 +12,7 @@ use std::path::Path;
 
 use ignore::{DirEntry, WalkBuilder};
 
+use crate::glob::is_modest;
 use crate::workspace::Workspace;
 
 /// No file of rules that people wrote is longer.
@@ -35,14 +36,14 @@ pub(crate) fn guard(
     });
 }
 
-/// Whether all that is read as rules of `dir` is short files, as far as it is there.
+/// Whether all that is read as rules of `dir` is short files of modest rules, as far as it is there.
 fn are_rules_sound(dir: &Path) -> bool {
     let git = dir.join(".git");
-    is_short(&dir.join(".gitignore"))
-        && is_short(&dir.join(".ignore"))
+    are_modest(&dir.join(".gitignore"))
+        && are_modest(&dir.join(".ignore"))
         && match fs::metadata(&git) {
             Ok(metadata) if metadata.is_file() => is_short(&git) && is_pointer_sound(&git),
-            Ok(_) => is_short(&git.join("info/exclude")),
+            Ok(_) => are_modest(&git.join("info/exclude")),
             Err(_) => true,
         }
 }
@@ -62,7 +63,16 @@ fn is_pointer_sound(git: &Path) -> bool {
     let commondir = own.join("commondir");
     is_short(&commondir)
         && line(&commondir)
-            .is_none_or(|common| is_short(&own.join(OsStr::from_bytes(&common)).join("info/exclude")))
+            .is_none_or(|common| are_modest(&own.join(OsStr::from_bytes(&common)).join("info/exclude")))
+}
+
+/// Rules in a short file, none of which is a danger to whoever compiles it; or no rules.
+fn are_modest(path: &Path) -> bool {
+    let mut text = Vec::new();
+    // What cannot be read is no danger: nobody else can read it either.
+    is_short(path)
+        && (!File::open(path).is_ok_and(|file| file.take(MAX_BYTES).read_to_end(&mut text).is_ok())
+            || text.split(|byte| *byte == b'\n').all(|line| is_modest(line).is_ok()))
 }
 
 /// A short regular file, symlinks followed, or nothing.
@@ -123,6 +133,25 @@ mod tests {
         std::os::unix::fs::symlink("/dev/zero", own.join("commondir")).unwrap();
         let text = scratch.call("grep", json!({"pattern": "needle"})).text;
         assert!(text.contains("found"), "{text}");
+    }
+
+    /// Compiling it would end the program: its stack is too small for that.
+    #[test]
+    fn rules_of_any_depth_end_no_walk() {
+        let deep = format!("{}a{}\n", "{".repeat(200_000), "}".repeat(200_000));
+        for dir in [".", "d"] {
+            let scratch = Scratch::new();
+            scratch.put("found", "needle\n");
+            scratch.put(&format!("{dir}/.gitignore"), &deep);
+            for (tool, arguments) in [
+                ("list_dir", json!({})),
+                ("glob", json!({"pattern": "*"})),
+                ("grep", json!({"pattern": "needle"})),
+            ] {
+                let text = scratch.call(tool, arguments).text;
+                assert!(text.contains("found"), "{tool}: {text}");
+            }
+        }
     }
 
     #[test]

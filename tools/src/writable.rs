@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use globset::GlobMatcher;
+use globset::GlobSet;
 
 use crate::glob;
 use crate::toolbox::ToolboxError;
@@ -12,7 +12,7 @@ use crate::toolbox::ToolboxError;
 #[derive(Debug)]
 pub(crate) struct Writable {
     globs: Vec<String>,
-    matchers: Vec<GlobMatcher>,
+    matchers: Vec<GlobSet>,
 }
 
 impl Writable {
@@ -21,7 +21,7 @@ impl Writable {
         let matcher = |glob: &String| {
             let all_below = if glob.ends_with('/') { "**" } else { "" };
             glob::compile(&format!("{glob}{all_below}"))
-                .map_err(|error| ToolboxError::Glob { glob: glob.clone(), message: error.kind().to_string() })
+                .map_err(|error| ToolboxError::Glob { glob: glob.clone(), message: error.to_string() })
         };
         Ok(Self { globs: globs.to_owned(), matchers: globs.iter().map(matcher).collect::<Result<_, _>>()? })
     }
@@ -95,6 +95,8 @@ mod tests {
         assert!(text.contains("allows nothing alone"), "{text}");
         let error = open(&scratch, &["a{"]).unwrap_err().to_string();
         assert!(error.starts_with("the writable 'a{' is no glob: "), "{error}");
+        let error = open(&scratch, &[&"{a,b}".repeat(300)]).unwrap_err().to_string();
+        assert!(error.ends_with("is no glob: it has more than 100 braces"), "{error}");
     }
 
     #[test]
