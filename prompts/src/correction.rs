@@ -14,6 +14,8 @@ use serde_json::Value;
 
 /// The longest value that is shown back to the model, in characters.
 const GOT: usize = 300;
+/// The longest rule, which the opening has told whole, in characters.
+const RULE: usize = 2_000;
 
 /// The answer was refused: what is wrong with it, every error at once, and what a right one looks like.
 /// `attempt` counts from 1 to `of`.
@@ -61,7 +63,7 @@ pub(crate) struct Violation<'a> {
     place: String,
     message: &'a str,
     got: Option<String>,
-    expected: Option<&'a str>,
+    expected: Option<String>,
     allowed: Option<String>,
 }
 context!(Violation<'_>, "violation");
@@ -106,9 +108,9 @@ fn render_errors(view: &CorrectionView<'_>) -> Result<String, PromptError> {
 fn violation(view: &ViolationView<'_>, schema: &Value, status: Option<&str>) -> Result<String, PromptError> {
     render(&Violation {
         place: place(view.path),
-        message: view.message.trim(),
+        message: &quote::cut(view.message.trim(), RULE, " "),
         got: view.got.map(|value| quote::inline_json(value, GOT)),
-        expected: view.expected.map(str::trim),
+        expected: view.expected.map(|expected| quote::cut(expected.trim(), RULE, " ")),
         allowed: allowed(schema, status, view.path),
     })
 }
@@ -120,7 +122,7 @@ fn allowed(schema: &Value, status: Option<&str>, path: &str) -> Option<String> {
     }
     let mut found: Vec<String> = shape::at(schema, status, path).iter().map(expectation).collect();
     found.dedup();
-    (!found.is_empty()).then(|| found.join(", or "))
+    (!found.is_empty()).then(|| quote::cut(&found.join(", or "), RULE, " "))
 }
 
 fn place(path: &str) -> String {

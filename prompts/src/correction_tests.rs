@@ -105,3 +105,16 @@ fn a_copied_placeholder() {
     };
     insta::assert_snapshot!("placeholder", correction(&view, 1, 2).unwrap());
 }
+
+#[test]
+fn a_rule_is_repeated_up_to_a_length() {
+    let values: Vec<String> = (0..5_000).map(|n| format!("value {n}")).collect();
+    let schema = json!({"properties": {"$status": {"const": "done"}, "list": {"items": {"enum": values}}}});
+    let got = json!("x");
+    let long = values.join(", ");
+    let violation = ViolationView { path: "/list/0", message: &long, expected: Some(&long), got: Some(&got) };
+    let view = CorrectionView::Violations { violations: &[violation], status: None, schema: &schema };
+    let errors = render_errors(&view).unwrap();
+    assert!(errors.len() < 3 * RULE + 1_000, "{}", errors.len());
+    assert_eq!(errors.matches("[cut] 2000 of ").count(), 3);
+}

@@ -3,6 +3,8 @@
 //! Apart from the words (`fields`) and the example (`skeleton`), which both need the same reading. It does not
 //! validate; what it cannot read (`not`, `if` …) it leaves in place for `fields` to quote.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 /// One property of an object schema.
@@ -30,13 +32,14 @@ pub(crate) fn variants(schema: &Value) -> Vec<Value> {
 /// of a map, which depends on how the JSON library was built.
 pub(crate) fn properties(schema: &Value) -> Vec<Property<'_>> {
     let Some(map) = schema.get("properties").and_then(Value::as_object) else { return Vec::new() };
-    let required: Vec<&str> = texts(schema, "required");
+    let texts = texts(schema, "required").into_iter().enumerate();
+    let required: HashMap<&str, usize> = texts.rev().map(|(place, name)| (name, place)).collect();
     let mut properties: Vec<Property<'_>> = map
         .iter()
-        .map(|(name, schema)| Property { name, schema, required: required.contains(&name.as_str()) })
+        .map(|(name, schema)| Property { name, schema, required: required.contains_key(name.as_str()) })
         .collect();
     properties.sort_by_key(|property| {
-        let place = required.iter().position(|name| *name == property.name).unwrap_or(usize::MAX);
+        let place = required.get(property.name).copied().unwrap_or(usize::MAX);
         (property.name != "$status", place, property.name)
     });
     properties

@@ -9,11 +9,11 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use super::keywords::{self, OCAS_REF, SchemaError};
-use super::variants;
+use super::variants::{self, TOLD};
 use super::violation::Violation;
 use crate::store::Hash;
 
-/// Everything that is wrong with a payload; empty means it obeys the schema.
+/// Everything that is wrong with a payload, the first [`TOLD`] things in words; empty means it obeys the schema.
 pub fn validate(schema: &Value, payload: &Value) -> Result<Vec<Violation>, SchemaError> {
     Schema::new(schema.clone()).validate(payload)
 }
@@ -33,15 +33,20 @@ impl Schema {
         &self.value
     }
 
-    /// Everything that is wrong with a payload.
+    /// As [`validate`].
     pub(crate) fn validate(&self, payload: &Value) -> Result<Vec<Violation>, SchemaError> {
         let validator = self.validator.get_or_init(|| compile(&self.value)).as_ref().map_err(Clone::clone)?;
         if validator.is_valid(payload) {
             return Ok(Vec::new());
         }
-        let mut violations = Vec::new();
+        let (mut violations, mut untold) = (Vec::new(), 0_usize);
         for error in validator.iter_errors(payload) {
-            variants::explain(&error, &self.value, &mut violations);
+            untold += variants::explain(&error, &self.value, &mut violations);
+        }
+        if untold > 0 {
+            let words = if untold == 1 { "thing is" } else { "things are" };
+            violations
+                .push(Violation::whole(format!("{untold} more {words} wrong, of the same kinds or others")));
         }
         Ok(violations)
     }

@@ -167,3 +167,28 @@ fn a_pattern_that_would_take_forever_is_a_violation() {
     let payload = json!(format!("{}b", "a".repeat(40)));
     assert!(!validate(&schema, &payload).unwrap().is_empty());
 }
+
+/// An answer of 20,000 wrong values against 5,000 allowed ones was told in gigabytes of words.
+#[test]
+fn what_is_told_is_bounded_in_number_and_in_length() {
+    let values: Vec<Value> = (0..5_000).map(|n| json!(format!("value {n}"))).collect();
+    let schema = json!({"properties": {"list": {"items": {"enum": values}}}});
+    let violations = validate(&schema, &json!({"list": vec!["x"; 20_000]})).unwrap();
+    assert_eq!(violations.len(), TOLD + 1);
+    assert!(violations[0].message.ends_with("\"value 49\" and 4950 more"), "{}", violations[0].message);
+    assert_eq!(violations[TOLD].message, "19950 more things are wrong, of the same kinds or others");
+
+    let any = json!({"anyOf": values[..100].iter().map(|value| json!({"const": value})).collect::<Vec<_>>()});
+    let choices =
+        json!({"items": {"oneOf": [{"properties": {"$status": {"const": "a"}, "b": {"items": any}}}]}});
+    let violations =
+        validate(&choices, &json!([{"$status": "a", "b": vec!["x"; 200]}, {"$status": "b"}])).unwrap();
+    assert_eq!(violations.len(), TOLD + 1);
+    let names: serde_json::Map<String, Value> =
+        (0..20_000).map(|n| (format!("name {n}"), Value::Null)).collect();
+    let closed = json!({"items": {"properties": {"a": {}}, "additionalProperties": false}});
+    let violations = validate(&closed, &json!([names])).unwrap();
+    assert!(violations[0].message.contains(" and 19950 more; allowed: \"a\""), "{}", violations[0].message);
+    let text = crate::schema::sentence(&violations);
+    assert!(text.len() < 20_000, "{}", text.len());
+}

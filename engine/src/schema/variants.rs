@@ -12,15 +12,22 @@ use super::violation::Violation;
 /// The property whose constant names a variant.
 const STATUS: &str = "$status";
 
-/// Adds what this error means to `out`: for a choice between named variants, what is wrong with the one meant.
-pub(super) fn explain(error: &ValidationError<'_>, schema: &Value, out: &mut Vec<Violation>) {
+/// How many things that are wrong are told in words: nobody mends more at once, and the words repeat what is allowed.
+pub(super) const TOLD: usize = 50;
+
+/// Adds what this error means to `out`: for a choice between named variants, what is wrong with the one meant. Says how
+/// many things found no room there.
+pub(super) fn explain(error: &ValidationError<'_>, schema: &Value, out: &mut Vec<Violation>) -> usize {
+    if out.len() >= TOLD {
+        return 1;
+    }
     let (Kind::AnyOf { context } | Kind::OneOfNotValid { context }) = error.kind() else {
         out.push(Violation::new(error, schema));
-        return;
+        return 0;
     };
     match choose(error, schema) {
         Choice::Variant(i) if context.get(i).is_some_and(|errors| !errors.is_empty()) => {
-            context[i].iter().for_each(|error| explain(error, schema, out));
+            return context[i].iter().map(|error| explain(error, schema, out)).sum();
         }
         Choice::NoneNamed(allowed) => {
             let got = error.instance().get(STATUS);
@@ -28,6 +35,7 @@ pub(super) fn explain(error: &ValidationError<'_>, schema: &Value, out: &mut Vec
         }
         _ => out.push(Violation::new(error, schema)),
     }
+    0
 }
 
 enum Choice<'s> {

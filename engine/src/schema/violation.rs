@@ -14,6 +14,10 @@ use crate::yaml::escape;
 
 /// Values longer than this are cut in messages; `got` always has them whole.
 const SHOWN: usize = 160;
+/// Values and names of a list that are shown; how many more there are is said.
+const LISTED: usize = 50;
+/// No message is longer, in characters: one may quote others.
+const MESSAGE: usize = 10_000;
 
 /// One thing that is wrong with a payload.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,6 +52,7 @@ impl Violation {
     pub(super) fn new(error: &ValidationError<'_>, schema: &Value) -> Violation {
         let got = error.instance().as_ref();
         let (message, expected) = words(error, got, schema);
+        let message = cut(message, MESSAGE);
         let got = (!matches!(error.kind(), Kind::Required { .. })).then(|| got.clone());
         Violation { path: error.instance_path().as_str().to_owned(), message, expected, got }
     }
@@ -147,11 +152,10 @@ fn unexpected_properties(
     schema: &Value,
 ) -> (String, Option<String>) {
     let noun = if names.len() == 1 { "property" } else { "properties" };
-    let message = format!("unexpected {noun} {}", list(names.iter().map(|name| quoted(name))));
+    let message = format!("unexpected {noun} {}", list(names.iter(), |name| quoted(name)));
     let object = error.schema_path().as_str().strip_suffix("/additionalProperties");
     let allowed = object.and_then(|path| schema.pointer(path)?.get("properties")?.as_object());
-    let expected =
-        allowed.map(|map| list(map.keys().map(|name| quoted(name)))).filter(|text| !text.is_empty());
+    let expected = allowed.map(|map| list(map.keys(), |name| quoted(name))).filter(|text| !text.is_empty());
     match expected {
         Some(expected) => (format!("{message}; allowed: {expected}"), Some(expected)),
         None => (message, None),
@@ -174,28 +178,45 @@ fn none_fits(
     if let Some(expected) = wrong_types.collect::<Option<Vec<_>>>().map(|types| types.join(", ")) {
         return (format!("{got} is not any of the types {expected}"), Some(expected));
     }
-    let reasons = firsts.iter().enumerate().map(|(i, first)| {
-        let mut reason = Violation::new(first, schema);
-        reason.path = reason.path.strip_prefix(here).unwrap_or_default().to_owned();
-        format!("({}) {reason}", i + 1)
-    });
-    (format!("{got} fits none of the alternatives: {}", list(reasons)), None)
+    let reason = |(i, first): (usize, &&ValidationError<'_>)| {
+        let path = first.instance_path().as_str().strip_prefix(here).unwrap_or_default().to_owned();
+        let message = cut(words(first, first.instance(), schema).0, MESSAGE);
+        format!("({}) {}", i + 1, Violation { path, ..Violation::whole(message) })
+    };
+    let reasons = list(firsts.iter().enumerate(), reason);
+    (format!("{got} fits none of the alternatives: {reasons}"), None)
 }
 
 fn types(kind: &TypeKind) -> String {
     match kind {
         TypeKind::Single(name) => quoted(&name.to_string()),
-        TypeKind::Multiple(names) => list(names.iter().map(|name| quoted(&name.to_string()))),
+        TypeKind::Multiple(names) => list(names.iter(), |name| quoted(&name.to_string())),
     }
 }
 
 fn one_of<'v>(values: impl Iterator<Item = &'v Value>) -> String {
-    let values: Vec<_> = values.map(shown).collect();
-    if values.len() == 1 { values[0].clone() } else { format!("one of {}", values.join(", ")) }
+    let values: Vec<_> = values.collect();
+    match values[..] {
+        [only] => shown(only),
+        _ => format!("one of {}", list(values.into_iter(), shown)),
+    }
 }
 
-fn list(items: impl Iterator<Item = String>) -> String {
-    items.collect::<Vec<_>>().join(", ")
+/// The first items in words, and how many more there are: those cost nothing.
+fn list<T>(mut items: impl Iterator<Item = T>, words: impl Fn(T) -> String) -> String {
+    let first: Vec<_> = items.by_ref().take(LISTED).map(words).collect();
+    let more = match items.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", first.join(", "))
+}
+
+fn cut(text: String, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
 }
 
 fn quoted(name: &str) -> String {
