@@ -7,7 +7,12 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
+use crate::limits::cut_line;
 use crate::nearest;
+
+/// Problems that are told, and characters of a name that nobody has given.
+const TOLD: usize = 20;
+const SHOWN: usize = 100;
 
 /// Why arguments do not fit. Displays as one paragraph for the model.
 #[derive(Debug, thiserror::Error)]
@@ -58,30 +63,39 @@ pub(crate) fn parse(text: &str, schema: &Value) -> Result<Value, ArgumentsError>
     let value: Value = serde_json::from_str(text)
         .map_err(|source| ArgumentsError::Syntax { near: near(text, &source), source })?;
     let object = value.as_object().ok_or(ArgumentsError::NotAnObject { got: kind(&value) })?;
-    let problems = problems(object, schema);
+    let problems = told(problems(object, schema));
     if problems.is_empty() { Ok(value) } else { Err(ArgumentsError::Members { problems }) }
 }
 
-fn problems(object: &Map<String, Value>, schema: &Value) -> Vec<String> {
-    let none = Map::new();
-    let properties = schema["properties"].as_object().unwrap_or(&none);
-    let required: Vec<&str> =
-        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut found = Vec::new();
-    for (name, value) in object {
-        match properties.get(name) {
-            None => found.push(unknown(name, properties)),
-            Some(_) if value.is_null() && !required.contains(&name.as_str()) => {}
-            Some(property) => found.extend(mismatch(name, value, property)),
-        }
+/// The first problems, and how many more there are.
+fn told(mut problems: impl Iterator<Item = String>) -> Vec<String> {
+    let mut told: Vec<String> = problems.by_ref().take(TOLD).collect();
+    match problems.count() {
+        0 => {}
+        more => told.push(format!("and {more} more problems")),
     }
-    let missing = required.iter().filter(|name| !object.contains_key(**name));
-    found.extend(missing.map(|name| format!("`{name}` is missing")));
-    found
+    told
 }
 
-fn unknown(name: &str, properties: &Map<String, Value>) -> String {
-    match nearest::name(name, properties.keys().map(String::as_str)) {
+fn problems<'a>(object: &'a Map<String, Value>, schema: &'a Value) -> impl Iterator<Item = String> {
+    let properties = schema["properties"].as_object();
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let missing = required.clone().into_iter().filter(|name| !object.contains_key(*name));
+    let missing = missing.map(|name| format!("`{name}` is missing"));
+    let wrong = object.iter().filter_map(move |(name, value)| {
+        match properties.and_then(|properties| properties.get(name)) {
+            None => Some(unknown(name, properties)),
+            Some(_) if value.is_null() && !required.contains(&name.as_str()) => None,
+            Some(property) => mismatch(name, value, property),
+        }
+    });
+    wrong.chain(missing)
+}
+
+fn unknown(name: &str, properties: Option<&Map<String, Value>>) -> String {
+    let name = cut_line(name, SHOWN).0;
+    match nearest::name(name, properties.into_iter().flat_map(|known| known.keys().map(String::as_str))) {
         Some(near) => format!("there is no parameter `{name}` (did you mean `{near}`?)"),
         None => format!("there is no parameter `{name}`"),
     }

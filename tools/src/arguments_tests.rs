@@ -82,3 +82,13 @@ fn what_is_no_object_or_no_json_is_said() {
 fn the_shape_is_one_line_with_what_is_required_first() {
     assert_eq!(shape(&schema::<Args>()), r#"{"path": string, "all"?: boolean, "limit"?: integer}"#);
 }
+
+#[test]
+fn of_problems_without_end_the_first_are_told() {
+    let members: Vec<String> = (0..5_000).map(|n| format!("\"p{n}{}\": 1", "x".repeat(200))).collect();
+    let problem = check(&format!("{{{}}}", members.join(", "))).unwrap_err();
+    assert!(problem.starts_with("there is no parameter `p0xxx"), "{problem}");
+    assert!(problem.ends_with("; and 4981 more problems") && problem.len() < 5_000, "{problem}");
+    let deep = format!("{{\"path\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(check(&deep).unwrap_err().contains("recursion limit exceeded"));
+}

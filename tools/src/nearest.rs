@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use ignore::WalkBuilder;
+use ignore::{DirEntry, WalkBuilder};
 
 use crate::walk;
 use crate::workspace::Workspace;
@@ -13,6 +13,10 @@ use crate::workspace::Workspace;
 const ALIKE: f64 = 0.6;
 /// Entries looked at for a missing file; an error must not cost seconds in a huge tree.
 const LOOKED_AT: usize = 10_000;
+/// What all comparisons of names may cost: the product of the lengths, summed up.
+const WORK: usize = 10 << 20;
+/// Longer names and paths are like nothing, in bytes.
+const COMPARED: usize = 300;
 
 /// The name most like `wanted`, if any is alike.
 pub(crate) fn name<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -31,11 +35,18 @@ pub(crate) fn paths(workspace: &Workspace, wanted: &Path) -> Vec<String> {
     let mut walk = WalkBuilder::new(workspace.path());
     walk.hidden(false);
     walk::guard(&mut walk, (workspace, Path::new("")), |entry| entry.file_name() != ".git");
+    let wanted_length = wanted_name.len();
+    let mut work = WORK;
+    let affordable = |entry: &DirEntry| {
+        work = work.saturating_sub(wanted_length * entry.file_name().len());
+        work > 0
+    };
     let mut scored: Vec<(f64, String)> = walk
         .build()
         .flatten()
         .skip(1)
         .take(LOOKED_AT)
+        .take_while(affordable)
         .filter_map(|entry| {
             let path = entry.path().strip_prefix(workspace.path()).ok()?.to_str()?.to_owned();
             let score = likeness(&wanted_name, entry.file_name().to_str()?);
@@ -47,7 +58,11 @@ pub(crate) fn paths(workspace: &Workspace, wanted: &Path) -> Vec<String> {
     scored.into_iter().take(3).map(|(_, path)| path).collect()
 }
 
+/// Long names are compared in time by the product of their lengths, and are no slips of the pen.
 fn likeness(left: &str, right: &str) -> f64 {
+    if left.len().max(right.len()) > COMPARED {
+        return 0.0;
+    }
     strsim::normalized_damerau_levenshtein(&left.to_lowercase(), &right.to_lowercase())
 }
 
@@ -60,5 +75,6 @@ mod tests {
         let known = ["read_file", "write_file", "grep"];
         assert_eq!(name("readfile", known.into_iter()), Some("read_file"));
         assert_eq!(name("xyz", known.into_iter()), None);
+        assert_eq!(name(&"grep".repeat(1 << 20), known.into_iter()), None);
     }
 }
