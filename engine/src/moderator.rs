@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::nearest;
+use crate::spawn::PROMPT_MAX;
 use crate::template::{self, TemplateError};
 
 /// Where every thread begins: the graph's entry for a thread without steps.
@@ -108,6 +109,16 @@ pub enum RouteError {
         /// The template.
         template: String,
     },
+    /// The prompt cannot be handed to an agent, which gets it on its command line.
+    #[error("the prompt of edge `{role}` → `{status}` {why}")]
+    Unspeakable {
+        /// The role that ended.
+        role: String,
+        /// How it ended.
+        status: String,
+        /// Its length and the limit, or what it holds.
+        why: String,
+    },
 }
 
 impl RouteError {
@@ -122,6 +133,10 @@ impl RouteError {
             RouteError::EmptyPrompt { .. } => {
                 "an edge needs a prompt, also to $END: add words around the names in the template".to_owned()
             }
+            RouteError::Unspeakable { role, .. } => format!(
+                "have role `{role}` write long text to a file and name the file in its output: \
+                 `uwf thread poke` lets it make the step again"
+            ),
         }
     }
 }
@@ -174,8 +189,22 @@ fn follow(edge: &Edge, role: &str, status: &str, output: &Value) -> Result<Route
             template: edge.prompt.clone(),
         });
     }
+    let target = target(&edge.role);
+    if let (Target::Role(_), Some(why)) = (&target, unspeakable(&prompt)) {
+        return Err(RouteError::Unspeakable { role: role.to_owned(), status: status.to_owned(), why });
+    }
     let location = edge.location.as_deref().map(|template| render("location", template)).transpose()?;
-    Ok(Route { target: target(&edge.role), prompt, location })
+    Ok(Route { target, prompt, location })
+}
+
+/// Why a text cannot be an argument of a program, if it cannot.
+fn unspeakable(prompt: &str) -> Option<String> {
+    match prompt.len() {
+        bytes if bytes > PROMPT_MAX => {
+            Some(format!("renders to {bytes} bytes: at most {PROMPT_MAX} fit on a command line"))
+        }
+        _ => prompt.contains('\0').then(|| "renders to a text with a NUL character".to_owned()),
+    }
 }
 
 fn target(role: &str) -> Target {

@@ -256,20 +256,32 @@ fn a_prompt_that_no_command_line_can_hold_is_not_blamed_on_the_agent() {
     let place = Place::new();
     let thread = place.flow_thread();
     let step = place.step(&thread, None, "writer", &json!({"$status": "lost", "dir": "a\0b"}));
-    exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
+    let report = exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
+    assert!(report.obstacle.unwrap().contains("a NUL character"));
     let error = exec(&place, &thread, "unused").unwrap_err();
-    assert!(error.to_string().contains("holds a NUL") && error.hint().unwrap().contains("poke"), "{error}");
+    assert!(
+        error.to_string().contains("a NUL character") && error.hint().unwrap().contains("poke"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_prompt_beyond_the_kernels_limit_is_refused_before_the_spawn() {
     let place = Place::new();
     let thread = place.flow_thread();
-    let dir = "x".repeat((120 << 10) + 1);
-    let step = place.step(&thread, None, "writer", &json!({"$status": "lost", "dir": dir}));
-    exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
+    let long = |bytes| json!({"$status": "lost", "dir": "x".repeat(bytes)});
+    let step = place.step(&thread, None, "writer", &long((120 << 10) + 1));
+    let report = exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
+    let why =
+        "the prompt of edge `writer` → `lost` renders to 122881 bytes: at most 122880 fit on a command line";
+    assert_eq!(report.obstacle.as_deref(), Some(why));
     let error = exec(&place, &thread, "unused").unwrap_err();
-    assert!(matches!(error, ExecError::PromptTooLong { bytes: 122_881, .. }), "{error}");
+    assert!(error.to_string() == why && error.hint().unwrap().contains("poke"), "{error}");
+
+    let thread = place.flow_thread();
+    let step = place.step(&thread, None, "writer", &long(120 << 10));
+    let report = exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap();
+    assert_eq!(report.current_role.as_deref(), Some("checker"));
 }
 
 #[test]
