@@ -18,7 +18,7 @@ use thiserror::Error;
 pub use self::edit::{Change, Edited, apply, set};
 pub use self::file::checked;
 use self::file::read;
-pub use self::keys::{lookup, masked};
+pub use self::keys::{check_key, lookup, masked};
 pub use self::models::{ModelConfig, ProviderConfig};
 use crate::home::disk_hint;
 use crate::nearest;
@@ -88,6 +88,20 @@ pub enum ConfigError {
         /// What was given.
         key: String,
     },
+    /// A key of more names than lead anywhere.
+    #[error("`{start}…` is not a key: it has {names} names, and at most {} lead to a value", keys::MAX_NAMES)]
+    LongKey {
+        /// How it begins.
+        start: String,
+        /// How many names it has.
+        names: usize,
+    },
+    /// A value that would be nested deeper than settings are read.
+    #[error("`{key}` cannot be that: it would be nested deeper than {} levels", edit::MAX_DEPTH)]
+    Deep {
+        /// The key.
+        key: String,
+    },
     /// What is to be set would stand below a value that has no keys.
     #[error("`{key}` is a single value or a list: nothing can be set below it")]
     NoMapping {
@@ -135,7 +149,10 @@ impl ConfigError {
             ConfigError::NoMapping { key } => {
                 Some(format!("set it as a whole: `uwf config set {key} VALUE`"))
             }
-            ConfigError::BadKey { .. } | ConfigError::Invalid { .. } => None,
+            ConfigError::BadKey { .. }
+            | ConfigError::LongKey { .. }
+            | ConfigError::Deep { .. }
+            | ConfigError::Invalid { .. } => None,
         }
     }
 }

@@ -26,9 +26,7 @@ fn list(session: &mut Session<'_>, clear: bool) -> Result<u8, Failure> {
 
 fn get(session: &mut Session<'_>, key: &str, clear: bool) -> Result<u8, Failure> {
     let home = session.homes()?.uwf;
-    if key.is_empty() {
-        return Err(ConfigError::BadKey { key: key.to_owned() }.into());
-    }
+    config::check_key(key)?;
     let whole = config::value(&home)?;
     let found = lookup(&whole, key).ok_or_else(|| ConfigError::NoSuchKey {
         key: key.to_owned(),

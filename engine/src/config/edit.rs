@@ -16,7 +16,11 @@ use super::{ConfigError, keys, path, shape};
 use crate::emit;
 use crate::home::make_private;
 use crate::link;
+use crate::store::is_deeper;
 use crate::yaml::{self, Document};
+
+/// How deep a value of the file may be nested: half of what can be read, so that what is written is read again.
+pub(super) const MAX_DEPTH: usize = yaml::MAX_DEPTH / 2;
 
 /// What [`set`] did.
 #[derive(Debug, PartialEq)]
@@ -35,14 +39,15 @@ pub type Change = (Vec<String>, Option<Value>);
 /// Sets the value at a dotted key in `$UWF_HOME/config.yaml`; `text` is read as YAML, or as a plain string where only
 /// that is valid. Nothing is written when the result would not be a valid configuration.
 pub fn set(home: &Path, key: &str, text: &str) -> Result<Edited, ConfigError> {
+    keys::check_key(key)?;
     let file = path(home);
     let whole = read(&file, &shape())?;
-    if key.split('.').any(str::is_empty) {
-        return Err(ConfigError::BadKey { key: key.to_owned() });
-    }
     let names = keys::resolve(&whole, key);
     keys::check_way(&whole, &names)?;
     let value = understood(&whole, &names, text)?;
+    if is_deeper(&value, MAX_DEPTH.saturating_sub(names.len())) {
+        return Err(ConfigError::Deep { key: key.to_owned() });
+    }
     let unread = keys::unread(&shape(), &names);
     let comments_lost = apply(home, &[(names, Some(value.clone()))])?;
     Ok(Edited { value, comments_lost, unread })

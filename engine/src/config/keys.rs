@@ -14,6 +14,26 @@ const HEADERS: &str = "headers";
 /// Names whose values are secret, in lower case, by their end.
 const SECRET: [&str; 5] = ["apikey", "token", "secret", "password", "authorization"];
 
+/// Names of a dotted key; more would take time by the cube of their number.
+pub(super) const MAX_NAMES: usize = 32;
+/// Characters of a key that is too long which are shown.
+const SHOWN: usize = 60;
+
+/// Whether a text can be a key at all.
+///
+/// # Errors
+/// [`ConfigError::BadKey`] and [`ConfigError::LongKey`].
+pub fn check_key(key: &str) -> Result<(), ConfigError> {
+    let names = key.split('.').count();
+    if names > MAX_NAMES {
+        return Err(ConfigError::LongKey { start: key.chars().take(SHOWN).collect(), names });
+    }
+    match key.split('.').any(str::is_empty) {
+        true => Err(ConfigError::BadKey { key: key.to_owned() }),
+        false => Ok(()),
+    }
+}
+
 /// The value at a dotted key. Names may hold dots themselves (`models.gpt-5.1.name`): the longest name that exists
 /// counts at every level.
 pub fn lookup<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {

@@ -232,3 +232,24 @@ fn a_linked_file_stays_a_link() {
     assert_eq!(fs::read_to_string(&target).unwrap(), "defaultModel: b\n");
     assert!(fs::symlink_metadata(path(dir.path())).unwrap().is_symlink());
 }
+
+/// Five thousand names took minutes, and the stack; a value that was read deep could not be read again.
+#[test]
+fn keys_and_values_without_end_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    set(home.path(), "theirs.a", "1").unwrap();
+    let before = std::fs::read(path(home.path())).unwrap();
+    let error = set(home.path(), &vec!["a"; 5_000].join("."), "1").unwrap_err().to_string();
+    assert!(error.ends_with("…` is not a key: it has 5000 names, and at most 32 lead to a value"), "{error}");
+    for depth in [64, 100, 127, 128, 100_000] {
+        let value = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let error = set(home.path(), "theirs.b.c.d", &value);
+        // What is no value at all any more is a text.
+        assert!(depth > 128 || matches!(error, Err(ConfigError::Deep { .. })), "{depth}: {error:?}");
+    }
+    set(home.path(), "theirs.b", "x").unwrap();
+    std::fs::write(path(home.path()), &before).unwrap();
+    let deepest = format!("{}{}", "[".repeat(30), "]".repeat(30));
+    set(home.path(), &vec!["a"; 32].join("."), &deepest).unwrap();
+    set(home.path(), "theirs.a", "2").unwrap();
+}
