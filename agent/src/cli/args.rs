@@ -94,7 +94,7 @@ pub(super) struct AgentArgs {
     #[arg(long = "thread", value_name = "THREAD", conflicts_with = "thread")]
     pub(super) thread_option: Option<String>,
     /// The same, as an option
-    #[arg(long = "role", value_name = "ROLE", conflicts_with = "role")]
+    #[arg(long = "role", value_name = "ROLE", conflicts_with = "role", allow_hyphen_values = true)]
     pub(super) role_option: Option<String>,
     /// What the workflow tells the role to do now (else $UWF_EDGE_PROMPT, else what the moderator says)
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]

@@ -30,7 +30,10 @@ impl Statuses {
         match (self, other) {
             (Statuses::Undeclared, other) | (other, Statuses::Undeclared) => other,
             (Statuses::Any, other) | (other, Statuses::Any) => other,
-            (Statuses::Listed(a), Statuses::Listed(b)) => Statuses::Listed(&a & &b),
+            (Statuses::Listed(mut a), Statuses::Listed(b)) => {
+                a.retain(|status| b.contains(status));
+                Statuses::Listed(a)
+            }
         }
     }
 
@@ -39,7 +42,11 @@ impl Statuses {
         match (self, other) {
             (Statuses::Undeclared, _) | (_, Statuses::Undeclared) => Statuses::Undeclared,
             (Statuses::Any, _) | (_, Statuses::Any) => Statuses::Any,
-            (Statuses::Listed(a), Statuses::Listed(b)) => Statuses::Listed(&a | &b),
+            (Statuses::Listed(mut a), Statuses::Listed(b)) => {
+                // Each of many variants adds one: a new set for each would cost the square of their number.
+                a.extend(b);
+                Statuses::Listed(a)
+            }
         }
     }
 }

@@ -15,7 +15,6 @@ use super::answers::{self, Impossible, Statuses};
 use super::problem::Problems;
 use super::raw::{RawRole, RawWorkflow, Text};
 use super::{CheckedRole, CheckedWorkflow};
-use crate::nearest;
 use crate::schema::{self, SchemaError};
 use crate::store::is_deeper;
 use crate::yaml::escape;
@@ -52,11 +51,15 @@ fn workflow_name(name: Text, problems: &mut Problems<'_>) -> String {
     name.text
 }
 
-pub(super) const NAME_HINT: &str = "names are made of letters, digits, `.`, `_` and `-`";
+pub(super) const NAME_HINT: &str =
+    "names are made of letters, digits, `.`, `_` and `-`, and do not begin with `-`";
 
-/// Names become parts of variable names, which allow no more than this.
+/// Names become parts of variable names, which allow no more than this, and arguments of programs, which take what
+/// begins with `-` for an option.
 pub(super) fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+    !name.is_empty()
+        && !name.starts_with('-')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
 fn role(workflow: &str, raw: &RawRole, problems: &mut Problems<'_>) -> CheckedRole {
@@ -131,6 +134,7 @@ fn declares_status(pointer: &str, role: &RawRole, schema: &Value, problems: &mut
 /// A run of whoever asks for what is never kept of an answer would fail, whatever it answers.
 fn can_be_answered(pointer: &str, role: &RawRole, schema: &Value, problems: &mut Problems<'_>) {
     let role = &role.name;
+    let kept = answers::kept_fields(schema);
     for (below, what) in answers::impossible(schema) {
         let pointer = format!("{pointer}{below}");
         let (message, hint) = match what {
@@ -138,7 +142,7 @@ fn can_be_answered(pointer: &str, role: &RawRole, schema: &Value, problems: &mut
                 format!(
                     "role `{role}` requires `{name}`, which is not declared and so never kept of an answer"
                 ),
-                Some(match nearest::one(&name, answers::kept_fields(schema)) {
+                Some(match problems.nearest(&name, &kept) {
                     Some(meant) => {
                         format!("did you mean `{meant}`? else declare `{name}` under `properties`")
                     }
@@ -150,10 +154,7 @@ fn can_be_answered(pointer: &str, role: &RawRole, schema: &Value, problems: &mut
                 Some("write `type: object`".to_owned()),
             ),
             Impossible::Fields(asked) => (
-                format!(
-                    "role `{role}` is asked for {asked} fields, and {} are declared",
-                    answers::kept_fields(schema).len()
-                ),
+                format!("role `{role}` is asked for {asked} fields, and {} are declared", kept.len()),
                 Some("only what `properties` declares is kept of an answer".to_owned()),
             ),
         };

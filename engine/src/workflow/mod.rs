@@ -192,12 +192,19 @@ fn count(problems: &[Problem]) -> String {
     }
 }
 
+/// Problems that are told of one file.
+const TOLD: usize = 200;
+
 fn lines(problems: &[Problem]) -> String {
     let line = |problem: &Problem| match &problem.hint {
         Some(hint) => format!("\n  {problem}\n    hint: {hint}"),
         None => format!("\n  {problem}"),
     };
-    problems.iter().map(line).collect()
+    let more = match problems.len().saturating_sub(TOLD) {
+        0 => String::new(),
+        more => format!("\n  … and {more} more"),
+    };
+    problems.iter().take(TOLD).map(line).chain([more]).collect()
 }
 
 /// Reads and checks a workflow file. Nothing is stored.

@@ -32,15 +32,52 @@ impl fmt::Display for Problem {
     }
 }
 
+/// How many pairs of names are compared for one workflow before nothing is suggested any more.
+const COMPARED: usize = 100_000;
+/// Names listed in a hint.
+const LISTED: usize = 30;
+
 /// Collects problems against JSON pointers into one workflow source.
 pub(super) struct Problems<'s> {
     source: &'s Source,
     found: Vec<Problem>,
+    /// What is left of [`COMPARED`].
+    comparisons: usize,
 }
 
 impl<'s> Problems<'s> {
     pub(super) fn new(source: &'s Source) -> Problems<'s> {
-        Problems { source, found: Vec::new() }
+        Problems { source, found: Vec::new(), comparisons: COMPARED }
+    }
+
+    /// `did you mean`, for a name that resembles a known one; else what there is. Nothing when too many names have been
+    /// compared already: in a large workflow with many mistakes it would take minutes.
+    pub(super) fn meant<S: AsRef<str>>(
+        &mut self,
+        name: &str,
+        known: impl IntoIterator<Item = S>,
+    ) -> Option<String> {
+        let known = self.affordable(known)?;
+        meant(name, &known)
+    }
+
+    /// The one known name that was probably meant, as far as that can be afforded.
+    pub(super) fn nearest<S: AsRef<str>>(
+        &mut self,
+        name: &str,
+        known: impl IntoIterator<Item = S>,
+    ) -> Option<String> {
+        let known = self.affordable(known)?;
+        crate::nearest::one(name, &known)
+    }
+
+    fn affordable<S>(&mut self, known: impl IntoIterator<Item = S>) -> Option<Vec<S>> {
+        if self.comparisons == 0 {
+            return None;
+        }
+        let known: Vec<S> = known.into_iter().collect();
+        self.comparisons = self.comparisons.saturating_sub(known.len());
+        Some(known)
     }
 
     /// A problem with the value at the pointer.
@@ -74,7 +111,11 @@ pub(super) fn meant<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S
     if known.is_empty() {
         return None;
     }
-    let there_is = known.join(", ");
+    let more = match known.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let there_is = format!("{}{more}", known[..known.len().min(LISTED)].join(", "));
     Some(match crate::nearest::one(name, &known) {
         Some(nearest) => format!("did you mean `{nearest}`? there is: {there_is}"),
         None => format!("there is: {there_is}"),

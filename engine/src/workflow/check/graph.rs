@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::moderator::{END, Edge, Graph, START, SUSPEND};
-use crate::template;
+use crate::template::{self, Name};
 use crate::workflow::answers::{self, Statuses};
-use crate::workflow::problem::{Problems, meant};
+use crate::workflow::problem::Problems;
 use crate::workflow::raw::{RawEdge, RawNode, RawRole, Text};
 
 /// The schema of each role; null where it was refused, which has been reported.
@@ -33,7 +33,8 @@ pub(super) fn check(
             None if node.role == START => check_node(node, &start, schemas, problems),
             None => {
                 let message = format!("the graph has edges of `{}`, which is no role", node.role);
-                problems.at_key(&node.pointer, message, meant(&node.role, schemas.keys()));
+                let hint = problems.meant(&node.role, schemas.keys());
+                problems.at_key(&node.pointer, message, hint);
             }
         }
     }
@@ -56,6 +57,7 @@ fn check_node(node: &RawNode, schema: &Value, schemas: &Schemas<'_>, problems: &
     if !schema.is_null() {
         check_statuses(node, edges, schema, problems);
     }
+    let kept = answers::kept_fields(schema);
     for edge in edges {
         if let Some(role) = &edge.role {
             check_target(role, schemas, problems);
@@ -73,7 +75,7 @@ fn check_node(node: &RawNode, schema: &Value, schemas: &Schemas<'_>, problems: &
             problems.at(&prompt.pointer, format!("the prompt of `{}` is blank", edge.status), hint);
         }
         for template in [&edge.prompt, &edge.location].into_iter().flatten() {
-            check_template(template, &node.role, schema, problems);
+            check_template(template, &node.role, (schema, &kept), problems);
         }
     }
 }
@@ -85,21 +87,22 @@ fn check_statuses(node: &RawNode, edges: &[RawEdge], schema: &Value, problems: &
     for edge in edges.iter().filter(|edge| !statuses.contains(&edge.status)) {
         let never = if is_start { "has no" } else { "never ends with" };
         let message = format!("{of} {never} status `{}`", edge.status);
-        problems.at_key(&edge.pointer, message, meant(&edge.status, &statuses));
+        let hint = problems.meant(&edge.status, &statuses);
+        problems.at_key(&edge.pointer, message, hint);
     }
     // A resumed thread needs an edge only when there is something to resume to; a role suspends itself without one.
     let optional = |status: &str| status == SUSPEND || (is_start && status == "resume");
-    for status in statuses.iter().filter(|status| !optional(status)) {
-        // A misspelt status is reported once, where it stands.
-        let given = |edge: &RawEdge| {
-            edge.status == *status
-                || (!statuses.contains(&edge.status)
-                    && crate::nearest::one(&edge.status, &statuses).as_ref() == Some(status))
-        };
-        if !edges.iter().any(given) {
-            let hint = format!("add `{status}: {{ role: …, prompt: … }}`");
-            problems.at_key(&node.pointer, format!("{of} has no edge for status `{status}`"), hint);
-        }
+    // A misspelt status is reported once, where it stands.
+    let given: BTreeSet<String> = edges
+        .iter()
+        .filter_map(|edge| match statuses.contains(&edge.status) {
+            true => Some(edge.status.clone()),
+            false => problems.nearest(&edge.status, &statuses),
+        })
+        .collect();
+    for status in statuses.iter().filter(|status| !optional(status) && !given.contains(*status)) {
+        let hint = format!("add `{status}: {{ role: …, prompt: … }}`");
+        problems.at_key(&node.pointer, format!("{of} has no edge for status `{status}`"), hint);
     }
 }
 
@@ -107,11 +110,18 @@ fn check_target(role: &Text, schemas: &Schemas<'_>, problems: &mut Problems<'_>)
     if !schemas.contains_key(role.text.as_str()) && ![END, SUSPEND].contains(&role.text.as_str()) {
         let known = schemas.keys().copied().chain([END, SUSPEND]);
         let message = format!("an edge leads to `{}`, which is no role", role.text);
-        problems.at(&role.pointer, message, meant(&role.text, known));
+        let hint = problems.meant(&role.text, known);
+        problems.at(&role.pointer, message, hint);
     }
 }
 
-fn check_template(template: &Text, role: &str, schema: &Value, problems: &mut Problems<'_>) {
+/// `kept` are the fields that are kept of an answer by `schema`.
+fn check_template(
+    template: &Text,
+    role: &str,
+    (schema, kept): (&Value, &BTreeSet<&str>),
+    problems: &mut Problems<'_>,
+) {
     let names = match template::names(&template.text) {
         Ok(names) => names,
         Err(error) => {
@@ -125,8 +135,11 @@ fn check_template(template: &Text, role: &str, schema: &Value, problems: &mut Pr
     if schema.is_null() {
         return;
     }
-    let unknown: BTreeSet<&str> =
-        names.iter().filter(|name| !answers::has(schema, name)).map(|name| name.name.as_str()).collect();
+    // Most names are fields, which need no walk through all variants.
+    let is_field =
+        |name: &Name| name.within.is_empty() && !name.name.contains('.') && kept.contains(name.name.as_str());
+    let unknown = names.iter().filter(|name| !is_field(name) && !answers::has(schema, name));
+    let unknown: BTreeSet<&str> = unknown.map(|name| name.name.as_str()).collect();
     for name in unknown {
         let (message, hint) = match role {
             START => (
@@ -135,7 +148,7 @@ fn check_template(template: &Text, role: &str, schema: &Value, problems: &mut Pr
             ),
             _ => (
                 format!("the template names `{name}`, which no answer of role `{role}` has"),
-                meant(name, answers::kept_fields(schema)),
+                problems.meant(name, kept),
             ),
         };
         problems.at(&template.pointer, message, hint);
@@ -143,7 +156,8 @@ fn check_template(template: &Text, role: &str, schema: &Value, problems: &mut Pr
 }
 
 fn without_edges(nodes: &[RawNode], roles: &[RawRole], schemas: &Schemas<'_>, problems: &mut Problems<'_>) {
-    let without = |role: &&RawRole| match nodes.iter().find(|node| node.role == role.name) {
+    let by_role: BTreeMap<&str, &RawNode> = nodes.iter().map(|node| (node.role.as_str(), node)).collect();
+    let without = |role: &&RawRole| match by_role.get(role.name.as_str()) {
         // What is no mapping has been reported.
         Some(node) => node.edges.as_ref().is_some_and(Vec::is_empty),
         None => true,
@@ -167,17 +181,18 @@ fn without_edges(nodes: &[RawNode], roles: &[RawRole], schemas: &Schemas<'_>, pr
 }
 
 fn unreached(nodes: &[RawNode], roles: &[RawRole], schemas: &Schemas<'_>, problems: &mut Problems<'_>) {
+    let by_role: BTreeMap<&str, &RawNode> = nodes.iter().map(|node| (node.role.as_str(), node)).collect();
     let mut reached = BTreeSet::new();
     let mut open = vec![START.to_owned()];
     while let Some(role) = open.pop() {
-        let edges = nodes.iter().filter(|node| node.role == role).filter_map(|node| node.edges.as_ref());
-        for target in edges.flatten().filter_map(|edge| edge.role.as_ref()) {
+        let edges = by_role.get(role.as_str()).and_then(|node| node.edges.as_ref());
+        for target in edges.into_iter().flatten().filter_map(|edge| edge.role.as_ref()) {
             // A misspelt target is reported where it stands; the role it means counts as reached.
             let known = schemas.contains_key(target.text.as_str());
             let role = if known {
                 Some(target.text.clone())
             } else {
-                crate::nearest::one(&target.text, schemas.keys())
+                problems.nearest(&target.text, schemas.keys())
             };
             open.extend(role.filter(|role| reached.insert(role.clone())));
         }

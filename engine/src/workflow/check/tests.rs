@@ -170,3 +170,86 @@ proptest! {
         let _ = files.problems("w.yaml");
     }
 }
+
+/// A role's name is an argument of every agent, and a workflow's of every command that takes one.
+#[test]
+fn names_that_read_as_options_are_refused() {
+    let said = good().replace("fixer:", "--help:").replace("role: fixer", "role: --help");
+    let files = Files::new();
+    files.write("w.yaml", &said);
+    let problems = files.problems("w.yaml");
+    assert!(problems.contains("role name `--help` cannot be stored"), "{problems}");
+    assert!(problems.contains("and do not begin with `-`"), "{problems}");
+    assert!(broken("name: fix-bug", "name: -x").contains("workflow name `-x` cannot be stored"));
+}
+
+/// As many statuses, roles and edges as a file has room for: each of these took minutes.
+mod large {
+    use super::*;
+
+    const MANY: usize = 10_000;
+
+    /// What is said of a workflow with these roles and this graph, and that it did not take minutes.
+    fn said(roles: &str, graph: &str) -> String {
+        let files = Files::new();
+        files.write("w.yaml", &format!("name: w\nroles:\n{roles}graph:\n{graph}"));
+        let begun = std::time::Instant::now();
+        let said = match crate::workflow::load(&files.root().join("w.yaml")) {
+            Ok(_) => String::new(),
+            Err(error) => error.to_string(),
+        };
+        assert!(begun.elapsed().as_secs() < 120, "{:?}", begun.elapsed());
+        said
+    }
+
+    fn each(what: impl Fn(usize) -> String) -> String {
+        (0..MANY).map(what).collect()
+    }
+
+    fn role(name: &str, schema: &str) -> String {
+        format!("  {name}: {{ goal: g, frontmatter: {schema} }}\n")
+    }
+
+    const START: &str = "  $START: { new: { role: r, prompt: go } }\n";
+
+    #[test]
+    fn statuses_without_edges() {
+        for schema in [
+            format!("{{ properties: {{ $status: {{ enum: [{}] }} }} }}", each(|n| format!("s{n},"))),
+            format!(
+                "{{ oneOf: [{}] }}",
+                each(|n| format!("{{ properties: {{ $status: {{ const: s{n} }} }} }},"))
+            ),
+        ] {
+            let one =
+                said(&role("r", &schema), &format!("{START}  r: {{ s0: {{ role: $END, prompt: x }} }}\n"));
+            assert!(
+                one.contains("has 9999 problems") && one.ends_with("\n  … and 9799 more"),
+                "{}",
+                one.len()
+            );
+            let misspelt = each(|n| format!("    z{n}: {{ role: $END, prompt: x }}\n"));
+            let all = said(&role("r", &schema), &format!("{START}  r:\n{misspelt}"));
+            assert!(all.contains(" problems") && all.len() < 200_000, "{}", all.len());
+        }
+    }
+
+    #[test]
+    fn edges_with_a_field_each() {
+        let variant = |n| format!("{{ properties: {{ $status: {{ const: s{n} }}, f{n}: {{}} }} }},");
+        let schema = format!("{{ oneOf: [{}] }}", each(variant));
+        let edges = each(|n| format!("    s{n}: {{ role: $END, prompt: \"{{{{f{n}}}}}\" }}\n"));
+        assert_eq!(said(&role("r", &schema), &format!("{START}  r:\n{edges}")), "");
+    }
+
+    #[test]
+    fn roles_in_a_row() {
+        let schema = "{ properties: { $status: { const: done } } }";
+        let roles = each(|n| role(&format!("r{n}"), schema));
+        let edge = |n: usize| format!("  r{n}: {{ done: {{ role: r{}, prompt: x }} }}\n", (n + 1) % MANY);
+        let start = START.replace("role: r,", "role: r0,");
+        assert_eq!(said(&roles, &format!("{start}{}", each(edge))), "");
+        let astray = each(|n| format!("  r{n}: {{ done: {{ role: q{n}, prompt: x }} }}\n"));
+        assert!(said(&roles, &format!("{start}{astray}")).contains(" has 19999 problems"));
+    }
+}
