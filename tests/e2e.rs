@@ -21,6 +21,8 @@ mod attacks;
 mod background;
 #[path = "e2e/bad_input.rs"]
 mod bad_input;
+#[path = "e2e/bounds.rs"]
+mod bounds;
 #[path = "e2e/calls.rs"]
 mod calls;
 #[path = "e2e/concurrency.rs"]

@@ -16,7 +16,13 @@ pub(crate) fn one<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>)
     (distance(name, &best) <= bound).then_some(best)
 }
 
+/// Longer texts resemble nothing, in bytes: comparing takes time by the product of the lengths.
+const COMPARED: usize = 300;
+
 fn distance(left: &str, right: &str) -> usize {
+    if left.len().max(right.len()) > COMPARED {
+        return usize::MAX;
+    }
     strsim::damerau_levenshtein(&left.to_lowercase(), &right.to_lowercase())
 }
 
@@ -29,5 +35,6 @@ mod tests {
         assert_eq!(super::one("Reviwer", known).as_deref(), Some("reviewer"));
         assert_eq!(super::one("deploy", known), None);
         assert_eq!(super::one("x", Vec::<String>::new()), None);
+        assert_eq!(super::one(&"fixer".repeat(1 << 20), known), None);
     }
 }

@@ -3,7 +3,7 @@
 //! Apart because reading is what long lists wait for.
 
 use std::num::NonZero;
-use std::thread::{available_parallelism, scope};
+use std::thread::{Builder, available_parallelism, scope};
 
 /// Below this many it is not worth a thread.
 const WORTHWHILE: usize = 64;
@@ -14,12 +14,27 @@ pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) 
     if workers == 1 || items.len() < WORTHWHILE {
         return items.iter().map(work).collect();
     }
-    let work = &work;
+    on_threads(items, work, workers, Builder::new)
+}
+
+/// A part that gets no thread, since the system has no more of them, is worked on here.
+fn on_threads<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> R + Sync,
+    workers: usize,
+    thread: impl Fn() -> Builder,
+) -> Vec<R> {
+    let work_on = |part: &[T]| part.iter().map(&work).collect::<Vec<R>>();
+    let work_on = &work_on;
     scope(|scope| {
         let parts = items.chunks(items.len().div_ceil(workers));
-        let parts: Vec<_> =
-            parts.map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<R>>())).collect();
-        parts.into_iter().flat_map(|part| part.join().expect("the work does not panic")).collect()
+        let started: Vec<_> =
+            parts.map(|part| (part, thread().spawn_scoped(scope, move || work_on(part)))).collect();
+        let results = started.into_iter().flat_map(|(part, started)| match started {
+            Ok(running) => running.join().expect("the work does not panic"),
+            Err(_) => work_on(part),
+        });
+        results.collect()
     })
 }
 
@@ -32,5 +47,14 @@ mod tests {
             let expected: Vec<usize> = items.iter().map(|item| item * 2).collect();
             assert_eq!(super::map(&items, |item| item * 2), expected);
         }
+    }
+
+    /// No system has room for such a stack: the threads cannot be made.
+    #[test]
+    fn without_any_thread_the_answers_are_the_same() {
+        let items: Vec<usize> = (0..100).collect();
+        let thread = || std::thread::Builder::new().stack_size(1 << 60);
+        let answers = super::on_threads(&items, |item| item * 2, 4, thread);
+        assert_eq!(answers, items.iter().map(|item| item * 2).collect::<Vec<_>>());
     }
 }

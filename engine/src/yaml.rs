@@ -180,6 +180,8 @@ fn syntax_error(text: &str, error: &ScanError) -> YamlError {
         None if error.info().starts_with("mapping values are not allowed") => {
             YamlError::at(mark, "`: ` inside a plain value: quote the whole value")
         }
+        // It looks ahead, and so may come to its own limit before we come to ours.
+        None if error.info() == "recursion limit exceeded" => build::too_deep(mark),
         None => YamlError::at(mark, error.info()),
     }
 }

@@ -8,6 +8,9 @@ use super::{Session, render};
 use crate::catalogue::{self, Model};
 use crate::nearest;
 
+/// Characters shown of a pattern that nothing is like.
+const SHOWN: usize = 100;
+
 const HEADINGS: [&str; 9] =
     ["MODEL", "WINDOW", "OUTPUT", "$ IN", "$ CACHED", "$ WRITTEN", "$ OUT", "EFFORTS", "WIRE"];
 
@@ -97,6 +100,7 @@ fn is_like(pattern: &[u8], name: &[u8]) -> bool {
 }
 
 fn unknown(pattern: &str) -> Failure {
+    let pattern = &*pattern.chars().take(SHOWN).collect::<String>();
     let whole = pattern.contains('/');
     let names = catalogue::models().map(|model| if whole { name(&model) } else { model.id.to_owned() });
     let mut near = nearest::sorted(pattern, names);

@@ -9,11 +9,11 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use super::keywords::{self, OCAS_REF, SchemaError};
-use super::variants::{self, TOLD};
+use super::variants;
 use super::violation::Violation;
 use crate::store::Hash;
 
-/// Everything that is wrong with a payload, the first [`TOLD`] things in words; empty means it obeys the schema.
+/// Everything that is wrong with a payload, the first fifty things in words; empty means it obeys the schema.
 pub fn validate(schema: &Value, payload: &Value) -> Result<Vec<Violation>, SchemaError> {
     Schema::new(schema.clone()).validate(payload)
 }

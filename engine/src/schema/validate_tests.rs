@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::schema::variants::TOLD;
 
 #[test]
 fn payloads_are_judged_as_by_others() {

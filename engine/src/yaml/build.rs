@@ -209,6 +209,6 @@ fn application_tag(tag: Option<&Tag>) -> Option<String> {
     tag.filter(|tag| !tag.is_yaml_core_schema()).map(|tag| format!("{}{}", tag.handle, tag.suffix))
 }
 
-fn too_deep(mark: Mark) -> YamlError {
+pub(super) fn too_deep(mark: Mark) -> YamlError {
     YamlError::at(mark, format!("nested deeper than {MAX_DEPTH} levels"))
 }

@@ -7,7 +7,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread;
+use std::thread::{self, Builder};
 
 use super::{Disk, remove};
 use crate::store::error::StoreError;
@@ -23,20 +23,23 @@ impl Disk {
     pub(in crate::store) fn remove_in_order(&self, order: &[Hash]) -> Result<u64, StoreError> {
         thread::scope(|scope| {
             let closers: Vec<SyncSender<File>> = (0..CLOSERS.min(order.len()))
-                .map(|_| {
+                .map_while(|_| {
                     let (sender, files) = sync_channel::<File>(WAITING);
-                    scope.spawn(move || files.into_iter().for_each(drop));
-                    sender
+                    // Where the system has no more threads, those there are have more to do.
+                    let closer = Builder::new().spawn_scoped(scope, move || files.into_iter().for_each(drop));
+                    closer.is_ok().then_some(sender)
                 })
                 .collect();
             let mut bytes = 0;
-            for (hash, closer) in order.iter().zip(closers.iter().cycle()) {
+            for (at, hash) in order.iter().enumerate() {
                 let path = self.path(hash);
                 let file = File::open(&path).ok();
                 bytes += size(&path, file.as_ref());
                 remove(&path)?;
-                // Nobody closes it but us if its thread is gone.
-                file.map(|file| closer.send(file));
+                // Nobody closes it but us if there is no thread, or it is gone.
+                if let (Some(file), Some(closer)) = (file, closers.get(at % closers.len().max(1))) {
+                    closer.send(file).ok();
+                }
             }
             Ok(bytes)
         })
