@@ -33,6 +33,8 @@ pub(crate) struct SandboxSettings {
     pub readable: Vec<PathBuf>,
     /// Commands may change which programs git runs: hooks, aliases, filters.
     pub git_programs: bool,
+    /// More variables that commands see: names, or what names begin with, a `*` at the end.
+    pub env: Vec<String>,
     /// What one command's processes may use up.
     pub limits: ProcessLimits,
 }
@@ -46,6 +48,7 @@ pub(crate) struct FileSandbox {
     writable: Vec<PathBuf>,
     readable: Vec<PathBuf>,
     git_programs: bool,
+    env: Vec<String>,
     limits: ProcessLimits,
 }
 
@@ -75,6 +78,7 @@ impl SandboxSettings {
             writable: paths("writable", &file.writable)?,
             readable: paths("readable", &file.readable)?,
             git_programs: file.git_programs,
+            env: file.env.iter().map(|name| variable(name)).collect::<Result<_, _>>()?,
             limits: file.limits,
         })
     }
@@ -83,7 +87,7 @@ impl SandboxSettings {
     pub(crate) fn describe(&self) -> Value {
         json!({
             "level": self.level, "network": self.network, "writable": self.writable, "readable": self.readable,
-            "gitPrograms": self.git_programs, "limits": self.limits,
+            "gitPrograms": self.git_programs, "env": self.env, "limits": self.limits,
         })
     }
 }
@@ -97,6 +101,21 @@ fn absolute(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
 
 fn not_absolute(name: &str, path: &Path) -> String {
     format!("sandbox.{name}: expected paths that begin with / or ~/, got {}", path.display())
+}
+
+/// The name of a variable, or its beginning and a `*`.
+fn variable(name: &str) -> Result<String, String> {
+    let beginning = name.strip_suffix('*').unwrap_or(name);
+    let is_part = |c: char| !(c.is_whitespace() || c.is_control() || matches!(c, '=' | '*'));
+    if !beginning.is_empty() && beginning.chars().all(is_part) {
+        return Ok(name.to_owned());
+    }
+    // What stands after a `=` may be a key.
+    let shown = name.split_inclusive('=').next().unwrap_or_default();
+    Err(format!(
+        "sandbox.env: expected names of variables, such as NAME or PREFIX_*, got {shown:?}; their values are those of \
+         the environment that uwf-builtin runs in"
+    ))
 }
 
 /// Why a run cannot be confined.
@@ -236,6 +255,20 @@ mod tests {
         assert_eq!(settings.limits, ProcessLimits { processes: 100, ..ProcessLimits::default() });
         assert!(settings.git_programs && !SandboxSettings::default().git_programs);
         assert_eq!(settings.describe()["limits"]["processes"], 100);
+    }
+
+    #[test]
+    fn variables_are_named_or_their_beginnings_and_only_that() {
+        let file_of = |text: &str| SandboxSettings::new(None, false, &file(text), None);
+        let settings = file_of("env: [NAME, 'PREFIX_*', 'npm_config_//host/:_authToken']").unwrap();
+        assert_eq!(settings.env, ["NAME", "PREFIX_*", "npm_config_//host/:_authToken"]);
+        assert_eq!(settings.describe()["env"][1], "PREFIX_*");
+        for wrong in ["*", "A*B", "A B", " ", "**", "", "A\\n"] {
+            let error = file_of(&format!("env: [\"{wrong}\"]")).unwrap_err();
+            assert!(error.starts_with("sandbox.env: expected names of variables"), "{wrong}: {error}");
+        }
+        let error = file_of("env: ['TOKEN=hush=hush']").unwrap_err();
+        assert!(error.contains("got \"TOKEN=\"") && !error.contains("hush"), "{error}");
     }
 
     #[test]

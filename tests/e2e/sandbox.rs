@@ -2,7 +2,7 @@
 
 use crate::process::wait_for;
 use crate::rounds::{says, start};
-use crate::site::{Said, Site, example};
+use crate::site::{AGENT, Said, Site, example};
 
 /// A script that runs one command and then answers.
 fn commanding(command: &str) -> String {
@@ -150,4 +150,47 @@ fn the_doctor_tells_what_it_found() {
     site.write("home/.uwf/agents/builtin.yaml", "budget: { turns: many }\n");
     let text = site.agent(&["doctor", "--format", "text"]).code(1).out;
     assert!(text.contains("✗ config: ") && text.contains("builtin.yaml:1:18: `budget.turns`"), "{text}");
+}
+
+#[test]
+fn commands_see_the_variables_that_are_allowed_and_those_that_a_file_names() {
+    let site = Site::new();
+    let mock = site.write("m.yaml", &commanding("env"));
+    let workflow = example("solve-issue/workflow.yaml");
+    let with_variables = |args: &[&str]| {
+        let mut agent = site.command(AGENT);
+        agent
+            .env("LC_ALL", "C")
+            .env("FROB_TOKEN", "hush-1")
+            .env("FROB_HOME", "hush-2")
+            .env("PLAIN", "hush-3");
+        Said::of(agent.args(args).output().unwrap()).ok()
+    };
+    let run = ["run", &workflow, "--role", "reviewer", "-p", "Review", "--mock", &mock];
+    let found = || [1, 2, 3].map(|n| site.contains(&format!("=hush-{n}\n")).is_some());
+    with_variables(&run);
+    assert_eq!(found(), [false, false, false]);
+    site.write("home/.uwf/agents/builtin.yaml", "sandbox: { env: [PLAIN, FROB_T*] }\n");
+    let said = with_variables(&run);
+    let settings = detail(&site, &said)["settings"].clone();
+    assert_eq!(settings["sandbox"]["env"], serde_json::json!(["PLAIN", "FROB_T*"]), "{settings}");
+    assert_eq!(found(), [true, false, true]);
+}
+
+#[test]
+fn wrong_names_of_variables_are_told_without_their_values() {
+    for (env, expected) in [
+        ("FROB_TOKEN", "env"),
+        ("{ FROB_TOKEN: hush }", "env"),
+        ("[FROB_TOKEN: hush]", "env"),
+        ("[1]", "env"),
+        ("['']", "env"),
+        ("['*']", "sandbox.env: expected names of variables, such as NAME or PREFIX_*, got \"*\""),
+        ("[FROB_TOKEN=hush]", "got \"FROB_TOKEN=\""),
+    ] {
+        let site = Site::new();
+        site.write("home/.uwf/agents/builtin.yaml", &format!("sandbox: {{ env: {env} }}\n"));
+        let said = reviewer(&site, "true", &[]).fails(1, &["builtin.yaml", expected]);
+        assert!(!said.err.contains("hush"), "{}", said.err);
+    }
 }

@@ -68,6 +68,7 @@ mod scratch;
 
 pub use blot::{Blot, blotted};
 pub use limits::Limits;
+pub use run_command::environment::{EnvironmentSurvey, survey_environment};
 pub use run_dir::RunDir;
 pub use seen::Seen;
 pub use tool::{Cancel, Change, Facts, ToolOutput, ToolSpec};

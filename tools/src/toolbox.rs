@@ -32,8 +32,11 @@ pub struct ToolboxConfig {
     pub spool_dir: PathBuf,
     /// The names of full outputs, and those of earlier runs.
     pub outputs: Arc<dyn Outputs>,
-    /// The environment of commands, before names and values that look like secrets are taken out.
+    /// The environment of commands, of which they see what programs commonly need.
     pub env: Vec<(OsString, OsString)>,
+    /// Variables of [`ToolboxConfig::env`] that commands see besides, whatever they hold: names, or what names begin
+    /// with, a `*` at the end.
+    pub pass_env: Vec<String>,
     /// Values that are never passed on to a command, such as the provider's key.
     pub hidden_env: Vec<String>,
     /// Commands may change git's hooks and the configuration that makes git run programs.
@@ -105,8 +108,8 @@ impl Toolbox {
         }
         let git = GitGuard::new(workspace.path(), config.allow_git_programs);
         let specs = tools.iter().map(|tool| tool.spec.clone()).collect();
-        let ToolboxConfig { spool_dir, outputs, env, hidden_env, limits, sandbox, .. } = config;
-        let env = environment::scrubbed(&env, &hidden_env);
+        let ToolboxConfig { spool_dir, outputs, env, pass_env, hidden_env, limits, sandbox, .. } = config;
+        let env = environment::scrubbed(&env, &pass_env, &hidden_env);
         let shell = Shell::new(env, hidden_env.into(), (spool_dir, outputs), &limits, sandbox);
         Ok(Self { tools, specs, workspace, seen: SeenFiles::default(), shell, git, limits })
     }

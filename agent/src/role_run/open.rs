@@ -134,6 +134,7 @@ pub(crate) fn toolbox(
         spool_dir,
         outputs: outputs.clone(),
         hidden_env: site.settings.secrets().values(),
+        pass_env: site.settings.sandbox.env.clone(),
         env: site.env.clone(),
         allow_git_programs: site.settings.sandbox.git_programs,
         limits: uwf_tools::Limits::default(),

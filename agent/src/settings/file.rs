@@ -173,10 +173,10 @@ fn shape() -> Value {
             "tiers": {"type": "array", "items": tier},
         },
     });
-    let paths = json!({"type": "array", "items": text});
+    let texts = json!({"type": "array", "items": text});
     let sandbox = json!({
-        "level": {"enum": ["strict", "best-effort", "off"]}, "network": flag, "writable": paths, "readable": paths,
-        "gitPrograms": flag, "limits": closed(json!({"processes": some, "fileBytes": some, "memoryBytes": some})),
+        "level": {"enum": ["strict", "best-effort", "off"]}, "network": flag, "writable": texts, "readable": texts,
+        "gitPrograms": flag, "env": texts, "limits": closed(json!({"processes": some, "fileBytes": some, "memoryBytes": some})),
     });
     record(json!({
         "provider": {"type": "object", "required": ["baseUrl"], "properties": provider},

@@ -45,6 +45,7 @@ impl Site {
             spool_dir: dir.join("spool"),
             outputs: Arc::new(Hashed::default()),
             env: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
+            pass_env: Vec::new(),
             hidden_env: Vec::new(),
             allow_git_programs: false,
             limits: Limits::default(),

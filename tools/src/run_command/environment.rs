@@ -1,52 +1,18 @@
-//! The environment of a command: what is inherited, less what looks like a secret, plus what keeps programs quiet.
+//! The environment of a command: what programs commonly need and what the settings name, plus what keeps programs quiet.
 //!
-//! Pure: the environment to start from is a value.
+//! By a list of what is allowed. Nobody can list the names of secrets: whatever is new to us stays closed. Pure: the
+//! environment to start from is a value.
+
+mod values;
+mod wanted;
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 
-/// Words of a name, between underscores, that make it a secret's.
-const SECRET_WORDS: &[&str] = &[
-    "KEY",
-    "KEYS",
-    "APIKEY",
-    "TOKEN",
-    "TOKENS",
-    "SECRET",
-    "SECRETS",
-    "PASS",
-    "PASSWD",
-    "PASSWORD",
-    "PASSPHRASE",
-    "PAT",
-    "CREDENTIAL",
-    "CREDENTIALS",
-    "AUTH",
-    "COOKIE",
-    // Of programs that run their words together.
-    "PGPASSWORD",
-    "SSHPASS",
-];
+use self::values::{contains_any, holds_a_secret};
+use self::wanted::sounds_like_a_build_s;
 
-/// What the values of keys begin with, and how long they are at least.
-const KEY_BEGINNINGS: &[(&str, usize)] = &[
-    ("sk-", 20),
-    ("ghp_", 30),
-    ("gho_", 30),
-    ("ghs_", 30),
-    ("github_pat_", 30),
-    ("glpat-", 20),
-    ("xoxb-", 20),
-    ("xoxp-", 20),
-    ("AKIA", 20),
-    ("AIza", 30),
-    ("hf_", 20),
-    ("npm_", 30),
-    ("pypi-", 30),
-    ("gsk_", 30),
-    ("eyJhbGci", 30),
-    ("-----BEGIN ", 30),
-];
+/// Names, or their beginnings with a `*`, by purpose; a line that begins with `#` tells which.
+const ALLOWED: &str = include_str!("environment/allowed.txt");
 
 /// No pager waits, no colours, no progress bars.
 const QUIET: &[(&str, &str)] = &[
@@ -58,18 +24,68 @@ const QUIET: &[(&str, &str)] = &[
     ("PIP_PROGRESS_BAR", "off"),
 ];
 
-/// The variables of `inherited` that a command may see, and the quiet ones. `hidden` values are never passed on, nor
+/// What each command's shell, or we for it, set anew: what is inherited would be the agent's.
+const SET_ANEW: &[&str] = &["PWD", "OLDPWD", "SHLVL", "_", "TMPDIR"];
+
+/// What commands see of an environment, for people: no value is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EnvironmentSurvey {
+    /// How many of its variables are passed on.
+    pub seen: usize,
+    /// How many are not.
+    pub withheld: usize,
+    /// Those withheld that sound like something a build may want, by name.
+    pub wanted: Vec<String>,
+}
+
+/// What becomes of an inherited variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Passed,
+    /// A command has a value of its own.
+    SetAnew,
+    /// It is on no list.
+    Unlisted,
+    /// It is on our list, but its value holds a secret.
+    Telling,
+    /// Its value holds the provider's key.
+    Hidden,
+}
+
+/// The variables of `inherited` that a command may see, and the quiet ones. `named` are names beside our own list, or
+/// their beginnings (`NAME`, `PREFIX_*`): those pass whatever they hold, but for `hidden` values, which never do, nor
 /// any that contains one.
-pub(crate) fn scrubbed(inherited: &[(OsString, OsString)], hidden: &[String]) -> Vec<(OsString, OsString)> {
-    let passed = inherited.iter().filter(|(name, value)| {
-        // The shell finds out where it is; what is inherited would be the agent's directory.
-        let is_place = name == "PWD" || name == "OLDPWD";
-        let is_proxy = name.to_string_lossy().to_lowercase().ends_with("_proxy");
-        let is_secret = names_a_secret(name) || looks_like_a_key(value) || (has_password(value) && !is_proxy);
-        !is_place && !is_secret && !is_hidden(value, hidden)
-    });
+pub(crate) fn scrubbed(
+    inherited: &[(OsString, OsString)],
+    named: &[String],
+    hidden: &[String],
+) -> Vec<(OsString, OsString)> {
+    let passed = inherited.iter().filter(|(name, value)| fate((name, value), named, hidden) == Fate::Passed);
     let quiet = QUIET.iter().map(|(name, value)| (name.into(), value.into()));
-    passed.filter(|(name, _)| QUIET.iter().all(|(quiet, _)| name != quiet)).cloned().chain(quiet).collect()
+    passed.cloned().chain(quiet).collect()
+}
+
+/// Counts what [`crate::ToolboxConfig::env`] passes on, given its `pass_env` and `hidden_env`.
+pub fn survey_environment(
+    inherited: &[(OsString, OsString)],
+    named: &[String],
+    hidden: &[String],
+) -> EnvironmentSurvey {
+    let mut survey = EnvironmentSurvey::default();
+    for (name, value) in inherited {
+        match fate((name, value), named, hidden) {
+            Fate::Passed => survey.seen += 1,
+            Fate::SetAnew => {}
+            fate => {
+                survey.withheld += 1;
+                let name = name.to_string_lossy();
+                if fate == Fate::Telling || (fate == Fate::Unlisted && sounds_like_a_build_s(&name)) {
+                    survey.wanted.push(name.into_owned());
+                }
+            }
+        }
+    }
+    survey
 }
 
 /// The value of a variable.
@@ -77,79 +93,33 @@ pub(crate) fn value<'a>(env: &'a [(OsString, OsString)], name: &str) -> Option<&
     env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
 }
 
-fn names_a_secret(name: &OsStr) -> bool {
-    let name = name.to_string_lossy().to_uppercase();
-    name == "MYSQL_PWD" || name.split('_').any(|word| SECRET_WORDS.contains(&word))
+fn fate((name, value): (&OsStr, &OsStr), named: &[String], hidden: &[String]) -> Fate {
+    let name = name.to_string_lossy();
+    let is_allowed = || listed(ALLOWED).any(|pattern| matches(pattern, &name));
+    if SET_ANEW.contains(&&*name) || QUIET.iter().any(|(quiet, _)| *quiet == name) {
+        Fate::SetAnew
+    } else if contains_any(value, hidden) {
+        Fate::Hidden
+    } else if named.iter().any(|pattern| matches(pattern, &name)) {
+        Fate::Passed
+    } else if !is_allowed() {
+        Fate::Unlisted
+    } else if holds_a_secret(&value.to_string_lossy()) {
+        Fate::Telling
+    } else {
+        Fate::Passed
+    }
 }
 
-fn is_hidden(value: &OsStr, hidden: &[String]) -> bool {
-    let contains = |part: &str| value.as_bytes().windows(part.len()).any(|bytes| bytes == part.as_bytes());
-    hidden.iter().filter(|part| !part.is_empty()).any(|part| contains(part))
+/// `NAME` is itself, `PREFIX_*` all that begins so.
+fn matches(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |beginning| name.starts_with(beginning))
 }
 
-fn looks_like_a_key(value: &OsStr) -> bool {
-    let value = value.to_string_lossy();
-    let value = value.trim().trim_start_matches("Bearer ");
-    KEY_BEGINNINGS.iter().any(|(beginning, least)| value.starts_with(beginning) && value.len() >= *least)
-}
-
-/// `scheme://user:password@host`, as addresses of databases are. (What commands reach by a proxy is no secret to them.)
-fn has_password(value: &OsStr) -> bool {
-    let value = value.to_string_lossy();
-    let authority = value.split_once("://").and_then(|(_, rest)| rest.split('/').next());
-    let user = authority.and_then(|authority| authority.rsplit_once('@'));
-    user.and_then(|(user, _)| user.split_once(':')).is_some_and(|(_, password)| !password.is_empty())
+/// The names in a list such as [`ALLOWED`].
+fn listed(list: &str) -> impl Iterator<Item = &str> {
+    list.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(inherited: &[(&str, &str)], hidden: &[&str]) -> Vec<String> {
-        let inherited: Vec<_> = inherited.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        let hidden: Vec<_> = hidden.iter().map(|value| (*value).to_owned()).collect();
-        let quiet = QUIET.len();
-        let env = scrubbed(&inherited, &hidden);
-        env[..env.len() - quiet].iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect()
-    }
-
-    #[test]
-    fn names_of_secrets_are_left_out_by_whole_words() {
-        let given = [
-            ("OPENAI_API_KEY", "x"),
-            ("github_token", "x"),
-            ("SSH_AUTH_SOCK", "/s"),
-            ("DB_PASSWORD", "x"),
-            ("DB_PASS", "x"),
-            ("PGPASSWORD", "x"),
-            ("MYSQL_PWD", "x"),
-            ("PASSAGE", "x"),
-            ("KEYBOARD", "us"),
-            ("AUTHOR", "me"),
-            ("PATH", "/bin"),
-        ];
-        assert_eq!(names(&given, &[]), ["PASSAGE", "KEYBOARD", "AUTHOR", "PATH"]);
-    }
-
-    #[test]
-    fn values_that_look_like_keys_and_hidden_ones_are_left_out() {
-        let given = [
-            ("A", "sk-abcdefghijklmnopqrstuvwxyz"),
-            ("B", "Bearer ghp_abcdefghijklmnopqrstuvwxyz0123456789"),
-            ("C", "sk-short"),
-            ("D", "prefix:hunter2-and-more"),
-            ("DATABASE_URL", "postgres://me:hunter3@db:5432/x"),
-            ("REPOSITORY", "ssh://git@example.org:22/x"),
-            ("https_proxy", "http://me:hunter3@proxy:3128"),
-            ("E", "-----BEGIN RSA PRIVATE KEY-----\nxxxx"),
-        ];
-        assert_eq!(names(&given, &["hunter2", ""]), ["C", "REPOSITORY", "https_proxy"]);
-    }
-
-    #[test]
-    fn quiet_variables_replace_inherited_ones() {
-        let env = scrubbed(&[("PAGER".into(), "less".into())], &[]);
-        assert_eq!(value(&env, "PAGER"), Some(OsStr::new("cat")));
-        assert_eq!(env.iter().filter(|(name, _)| name == "PAGER").count(), 1);
-    }
-}
+mod tests;
