@@ -175,6 +175,10 @@ fn commands_see_the_variables_that_are_allowed_and_those_that_a_file_names() {
     let settings = detail(&site, &said)["settings"].clone();
     assert_eq!(settings["sandbox"]["env"], serde_json::json!(["PLAIN", "FROB_T*"]), "{settings}");
     assert_eq!(found(), [true, false, true]);
+    let told = with_variables(&["doctor", "--format", "text"]);
+    let line = "commands see 5 of these variables and not 1; a build may want FROB_HOME: to pass one on, sandbox: { \
+                env: [FROB_HOME] } in agents/builtin.yaml\n";
+    assert!(told.out.contains(line) && !told.out.contains("hush"), "{}", told.out);
 }
 
 #[test]

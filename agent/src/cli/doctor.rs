@@ -1,5 +1,6 @@
 //! `uwf-builtin doctor`: whether a run would find what it needs, each finding with its reason. Changes nothing.
 
+mod environment;
 mod online;
 
 use std::path::Path;
@@ -20,8 +21,10 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
     let workspace = session.directory(args.cwd.as_deref())?;
     let settings = Settings::load(Flags { mock: Some("-".into()), ..Flags::default() }, &env, &homes.uwf);
     let sandbox = settings.map(|settings| settings.sandbox).unwrap_or_default();
+    let seen = environment::report(&env, &homes.uwf, &sandbox.env);
     let mut report = json!({
         "sandbox": strict(sandbox, &homes, &workspace, &env)?,
+        "environment": seen,
         "config": config(&env, &homes),
         "store": store(&homes.ocas, session),
         "homes": [home("UWF_HOME", &homes.uwf), home("OCAS_HOME", &homes.ocas)],
@@ -116,6 +119,7 @@ fn text(report: &Value) -> String {
         };
         say(home["writable"] == true, format!("{}: {}: {state}", word(&home["name"]), word(&home["path"])));
     }
+    lines.push(format!("  {}", environment::line(&report["environment"])));
     lines.extend(online::lines(&report["online"]).into_iter().map(|(mark, line)| format!("{mark} {line}")));
     let config = &report["config"];
     if let Some(error) = config["error"].as_str() {

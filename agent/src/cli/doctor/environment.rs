@@ -1,0 +1,75 @@
+//! How much of this environment commands see, for who wonders why a build does not find what it is told by a variable.
+//!
+//! Names at most: values may be keys.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use uwf_engine::Env;
+use uwf_tools::{EnvironmentSurvey, survey_environment};
+
+use crate::settings::{Flags, Settings};
+
+/// How many names people are shown.
+const SHOWN: usize = 12;
+
+/// The counts; `named` is `sandbox.env`.
+pub(super) fn report(env: &Env, home: &Path, named: &[String]) -> Value {
+    let keys = Settings::load(Flags::default(), env, home).map(|settings| settings.secrets().values());
+    let variables: Vec<(OsString, OsString)> =
+        env.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let EnvironmentSurvey { seen, withheld, wanted } =
+        survey_environment(&variables, named, &keys.unwrap_or_default());
+    json!({"seen": seen, "withheld": withheld, "wanted": wanted})
+}
+
+/// The same for people.
+pub(super) fn line(report: &Value) -> String {
+    let (seen, withheld) = (&report["seen"], &report["withheld"]);
+    let counts = format!("environment: commands see {seen} of these variables and not {withheld}");
+    let names: Vec<&str> =
+        report["wanted"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let Some(first) = names.first() else { return counts };
+    let (shown, more) = names.split_at(names.len().min(SHOWN));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    let shown = shown.join(", ");
+    format!(
+        "{counts}; a build may want {shown}{more}: to pass one on, sandbox: {{ env: [{first}] }} in agents/builtin.yaml"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_read_names_and_how_to_pass_one_and_never_a_value() {
+        let env: Env = [
+            ("PATH", "/bin"),
+            ("FROB_HOME", "/hush/1"),
+            ("FROB_SDK", "/hush/2"),
+            ("FROB_TOKEN", "hush"),
+            ("MINE", "hush"),
+            ("UWF_BASE_URL", "http://localhost/v1"),
+            ("UWF_MODEL", "m"),
+            ("UWF_API_KEY", "the-provider-key"),
+            ("MY_KEY_AGAIN", "the-provider-key"),
+        ]
+        .into_iter()
+        .collect();
+        let home = tempfile::tempdir().unwrap();
+        let report = report(&env, home.path(), &["MINE".to_owned(), "MY_*".to_owned()]);
+        assert_eq!(
+            line(&report),
+            "environment: commands see 2 of these variables and not 7; a build may want FROB_HOME, FROB_SDK: to pass \
+             one on, sandbox: { env: [FROB_HOME] } in agents/builtin.yaml"
+        );
+        assert!(!report.to_string().contains("hush"), "{report}");
+        let few = line(&json!({"seen": 3, "withheld": 0, "wanted": []}));
+        assert_eq!(few, "environment: commands see 3 of these variables and not 0");
+        let many: Vec<String> = (1..=SHOWN + 2).map(|n| format!("FROB_{n}")).collect();
+        let many = line(&json!({"seen": 3, "withheld": 30, "wanted": many}));
+        assert!(many.contains(", FROB_12 and 2 more: to pass"), "{many}");
+    }
+}
