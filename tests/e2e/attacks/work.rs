@@ -1,114 +1,150 @@
-//! What must go on working under the strict sandbox: builds, tests with servers of their own, git, links and moves.
+//! What must go on working under the strict sandbox: tables of what people's builds and tests do, each with the programs
+//! that it needs. The few things that must be refused are told in a word that a person understands.
 
-use std::process::Command;
+#[path = "work/builds.rs"]
+mod builds;
+#[path = "work/git.rs"]
+mod git;
+#[path = "work/home.rs"]
+mod home;
+#[path = "work/processes.rs"]
+mod processes;
+#[path = "work/python.rs"]
+mod python;
+#[path = "work/servers.rs"]
+mod servers;
 
-use super::field::{Answers, Call, Field, Who, by_everybody, command, has, skipped};
+use serde_json::{Value, json};
+
+use super::field::{Answers, Call, Field, PATH, Who, answers, by_everybody, command, has, skipped};
+use crate::site::Said;
+
+/// What is tried: its name, the programs that it needs, and the command, which must succeed.
+type Work = (&'static str, &'static str, &'static str);
 
 #[track_caller]
 fn assert_works(answers: &Answers) {
-    for (id, answer) in &answers.texts {
-        assert!(answer.succeeded(), "{id}: {}", answer.text);
+    let failed = answers.texts.iter().filter(|(_, answer)| !answer.succeeded());
+    let failed: Vec<String> = failed.map(|(id, answer)| format!("{id}: {}", last(&answer.text))).collect();
+    assert!(failed.is_empty(), "{} of {} fail:\n{}", failed.len(), answers.texts.len(), failed.join("\n"));
+}
+
+/// The end of a text, where programs say what is wrong.
+fn last(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(6)..].join("\n")
+}
+
+/// The calls for which the programs are here; the others are told.
+fn possible(field: &Field, table: &[Work]) -> Vec<Call> {
+    let missing = |needs: &'static str| needs.split_whitespace().find(|program| !has(program));
+    let (here, not): (Vec<_>, Vec<_>) = table.iter().partition(|(_, needs, _)| missing(needs).is_none());
+    not.iter().for_each(|(name, needs, _)| skipped(name, missing(needs).unwrap()));
+    here.iter().map(|(name, _, text)| command(name, &field.fill(text))).collect()
+}
+
+/// All of it is done, in one run, in order.
+#[track_caller]
+fn works(field: &Field, table: &[Work], options: &[&str]) {
+    let calls = possible(field, table);
+    if !calls.is_empty() {
+        assert_works(&field.run(&calls, options));
     }
 }
 
-fn works(field: &Field, commands: &[(&str, &str)], options: &[&str]) {
-    let calls: Vec<Call> = commands.iter().map(|(name, text)| command(name, text)).collect();
-    assert_works(&field.run(&calls, options));
+/// A run as [`Field::run`] makes them, with more in the agent's environment.
+fn run_with(field: &Field, calls: &[Call], variables: &[(&str, String)]) -> Answers {
+    let calls: Vec<Value> = calls
+        .iter()
+        .map(|call| json!({"id": call.id, "name": call.tool, "arguments": call.arguments}))
+        .collect();
+    let script = json!({"turns": [{"tool_calls": calls}, {"content": "---\n$status: done\n---\n"}]});
+    let mock = field.site.write("m.yaml", &script.to_string());
+    let workflow = field.dir().join("w.yaml").display().to_string();
+    let args = ["run", &workflow, "--role", "worker", "-p", "Work", "--mock", &mock];
+    let mut agent = field.agent();
+    agent.args(args).envs(variables.iter().map(|(name, value)| (name, value)));
+    let said = Said::of(agent.output().unwrap()).ok();
+    Answers { texts: answers(&field.site.home().join(".uwf/sessions")), said }
 }
 
-#[test]
-fn files_are_listed_linked_and_moved() {
-    by_everybody(|who| {
-        let commands = [
-            ("list", "ls / /tmp /usr /usr/bin > listing && test -s listing"),
-            ("a private TMPDIR", "test $(stat -c %a $TMPDIR) = 700"),
-            ("link", "ln a hard && ln -s a soft && cmp hard soft"),
-            ("move", "mkdir -p d/e f && echo x > d/e/x && mv d/e/x f/ && mv f d/ && test -f d/f/x"),
-            (
-                "move from TMPDIR",
-                "echo x > $TMPDIR/x && mv $TMPDIR/x x && ln x $TMPDIR/y 2>/dev/null; test -f x",
-            ),
-            ("mode and time", "echo ':' > s && chmod +x s && ./s && touch -d yesterday s && test -x s"),
-            ("copy and unpack", "tar cf t.tar d && rm -r d && tar xpf t.tar && cp -a d g && test -f g/f/x"),
-        ];
-        works(&Field::new(who), &commands, &[]);
-    });
+/// The same as [`works`], with more in the agent's environment.
+#[track_caller]
+fn works_with(field: &Field, table: &[Work], variables: &[(&str, String)]) {
+    let calls = possible(field, table);
+    if !calls.is_empty() {
+        assert_works(&run_with(field, &calls, variables));
+    }
 }
 
-const GIT: &[(&str, &str)] = &[
-    ("who", "git config user.name n && git config user.email e"),
-    ("add and commit", "echo x > new && git add new && git commit -qm one"),
-    ("branch", "git checkout -qb topic && echo y >> new"),
-    ("stash", "git stash -q && test $(wc -l < new) = 1 && git stash pop -q"),
-    ("commit again", "git commit -qam two && git log --oneline | grep two && git status --short"),
-    ("merge", "git checkout -q - && git merge -q topic && git diff HEAD~1 --stat | grep new"),
+const FILES: &[Work] = &[
+    ("list", "", "ls / /tmp /usr /usr/bin > listing && test -s listing"),
+    ("a private TMPDIR", "", "test $(stat -c %a $TMPDIR) = 700"),
+    ("a temporary file", "mktemp", "f=$(mktemp) && d=$(mktemp -d) && echo x > $f && mv $f $d/"),
+    ("link", "", "ln a hard && ln -s a soft && cmp hard soft"),
+    ("move", "", "mkdir -p d/e f && echo x > d/e/x && mv d/e/x f/ && mv f d/ && test -f d/f/x"),
+    ("move from TMPDIR", "", "echo x > $TMPDIR/x && mv $TMPDIR/x x && ln x $TMPDIR/y 2>/dev/null; test -f x"),
+    ("mode and time", "", "echo ':' > s && chmod +x s && ./s && touch -d yesterday s && test -x s"),
+    ("copy and unpack", "tar", "tar cf t.tar d && rm -r d && tar xpf t.tar && cp -a d g && test -f g/f/x"),
+    ("compress", "tar gzip", "tar czf t.tgz d && mkdir z && tar xzf t.tgz -C z && test -f z/d/f/x"),
+    ("zip and unzip", "zip unzip", "zip -qr t.zip d && rm -rf d && unzip -q t.zip && test -f d/f/x"),
+    ("a named pipe", "mkfifo", "mkfifo p && (echo through > p &) && test \"$(cat p)\" = through"),
+    ("a lock", "flock", "flock lock -c 'flock -n lock true && exit 9; exit 0' && flock -n lock true"),
+    ("a sparse file", "truncate", "truncate -s 1G big && test $(stat -c %s big) = 1073741824 && rm big"),
+    ("an extended name", "", "echo x > 'a b\tc–d' && test -f 'a b\tc–d'"),
+    (
+        "shared memory",
+        "",
+        "echo x > /dev/shm/uwf-work && grep -q x /dev/shm/uwf-work && rm /dev/shm/uwf-work",
+    ),
+    (
+        "the null device and the like",
+        "head",
+        "head -c 9 /dev/urandom > /dev/null && head -c 9 /dev/zero | wc -c",
+    ),
 ];
 
 #[test]
-fn git_works_in_a_repository_and_in_a_linked_worktree() {
-    by_everybody(|who| {
-        let field = Field::new(who);
-        works(
-            &field,
-            &[&[("init", "git init -q && git commit -qm m --allow-empty || true")], GIT].concat(),
-            &[],
-        );
-        let (main, linked) = (field.dir().join("main"), field.dir().join("linked"));
-        let make = "git init -q \"$0\" && cd \"$0\" && git -c user.name=n -c user.email=e commit -qm m --allow-empty && git worktree add -q \"$1\"";
-        let made = field.site.command("sh").args(["-c", make]).args([&main, &linked]).output().unwrap();
-        assert!(made.status.success(), "{made:?}");
-        works(&field, GIT, &["--cwd", &linked.display().to_string()]);
-    });
+fn files_are_listed_linked_moved_and_packed() {
+    by_everybody(|who| works(&Field::new(who), FILES, &[]));
 }
 
-#[test]
-fn a_crate_is_built_and_tested() {
-    let rustc = Command::new(env!("CARGO")).args(["--version"]).output();
-    if !rustc.is_ok_and(|output| output.status.success()) {
-        return skipped("a crate is built", "cargo");
-    }
-    let field = Field::new(Who::Me);
-    field.site.write("work/Cargo.toml", "[package]\nname = \"small\"\nedition = \"2021\"\n");
-    field.site.write(
-        "work/src/lib.rs",
-        "pub fn one() -> u8 { 1 }\n#[test]\nfn is_one() { assert_eq!(one(), 1) }\n",
-    );
-    let bin = std::path::Path::new(env!("CARGO")).parent().unwrap().display().to_string();
-    let cargo = |what: &str| format!("PATH={bin}:$PATH CARGO_HOME=$TMPDIR/cargo cargo {what} --offline -q");
-    works(&field, &[("build", &cargo("build")), ("test", &cargo("test --lib"))], &[]);
-}
-
-const PYTHON: &str = "import http.server, threading, unittest, urllib.request
-class Page(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200); self.end_headers(); self.wfile.write(b'hello')
-class Works(unittest.TestCase):
-    def test_page(self):
-        server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Page)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = 'http://localhost:%d/' % server.server_port
-        self.assertEqual(urllib.request.urlopen(url).read(), b'hello')
-";
-
-const NODE: &str = "const { test } = require('node:test'); const assert = require('node:assert'); const http = require('node:http');
-test('page', async () => {
-  const server = http.createServer((request, response) => response.end('hello'));
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const reply = await fetch(`http://127.0.0.1:${server.address().port}/`);
-  assert.equal(await reply.text(), 'hello');
-  server.close();
-});
-";
+/// What is refused: its name, its programs, the command, and words of which the answer has one.
+const REFUSED: &[(&str, &str, &str, &[&str])] = &[
+    (
+        "a tracer",
+        "strace",
+        "strace -o $TMPDIR/out true",
+        &["ptrace", "not permitted", "Function not implemented"],
+    ),
+    (
+        "a debugger",
+        "gdb",
+        "HOME=$TMPDIR gdb -batch -nx -ex run /bin/true 2>&1; exit 1",
+        &["ptrace", "not permitted", "Function not implemented"],
+    ),
+    (
+        "a tracer of a process",
+        "strace sleep",
+        "sleep 9 & timeout 5 strace -p $!",
+        &["ptrace", "not permitted"],
+    ),
+    ("an agent that nobody names", "ssh-add", "ssh-add -l", &["authentication agent"]),
+    ("an agent of the machine", "ssh-add", "SSH_AUTH_SOCK={unix} ssh-add -l", &["agent"]),
+];
 
 #[test]
-fn test_suites_reach_their_own_servers() {
-    let programs = [("python3", "python3 -m unittest -q test_page"), ("node", "node --test page.test.js")];
+fn what_is_refused_is_told_in_a_word() {
     by_everybody(|who| {
         let field = Field::new(who);
-        field.site.write("work/test_page.py", PYTHON);
-        field.site.write("work/page.test.js", NODE);
-        let (here, missing): (Vec<_>, Vec<_>) = programs.into_iter().partition(|(program, _)| has(program));
-        missing.iter().for_each(|(program, _)| skipped("a test suite with a server", program));
-        works(&field, &here, &[]);
+        let table: Vec<Work> = REFUSED.iter().map(|(name, needs, text, _)| (*name, *needs, *text)).collect();
+        let agent = [("SSH_AUTH_SOCK", field.fill("{unix}"))];
+        let answers = run_with(&field, &possible(&field, &table), &agent);
+        for (name, .., words) in REFUSED {
+            let Some(answer) = answers.texts.get(*name) else { continue };
+            assert!(!answer.succeeded(), "{name}: {}", answer.text);
+            assert!(words.iter().any(|word| answer.text.contains(word)), "{name}: {}", answer.text);
+        }
+        assert_eq!(field.visits(), 0);
     });
 }
