@@ -77,14 +77,22 @@ impl Entry {
             // No program, but git would write tracked files there: a .bashrc into a home.
             "core.worktree",
             "diff.external",
+            // A tool is a script below git's own, whose name may lead elsewhere.
+            "diff.guitool",
+            "diff.tool",
             "help.browser",
             "imap.tunnel",
             "init.templatedir",
             "interactive.difffilter",
+            "lfs.args",
             "lfs.clean",
             "lfs.path",
             "lfs.smudge",
             "lfs.standalonetransferagent",
+            "merge.guitool",
+            "merge.tool",
+            // Lines of it become steps of a rebase.
+            "rebase.instructionformat",
             "remote.receivepack",
             "remote.uploadpack",
             "remote.vcs",

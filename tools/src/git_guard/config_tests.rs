@@ -124,6 +124,9 @@ fn what_runs_programs_is_known_in_every_spelling() {
         "[alias]\nx=y",
         "[trailer \"t\"]\ncmd=x",
         "[tar \"t\"]\ncommand=x",
+        "[merge]\ntool=../x",
+        "[diff]\nguitool=../x",
+        "[rebase]\ninstructionFormat=%s%nexec x",
     ] {
         assert!(undo(b"", line.as_bytes()).is_some(), "{line}");
     }
