@@ -56,6 +56,13 @@ impl ToolOutput {
     pub(crate) fn error(title: impl Into<String>, text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::done(title, text) }
     }
+
+    /// The run was to end before the tool began.
+    pub(crate) fn cancelled(name: &str) -> Self {
+        let mut output = Self::error(format!("{name}: cancelled"), format!("{name} was not run: cancelled"));
+        output.facts.cancelled = true;
+        output
+    }
 }
 
 /// What happened, for the record rather than for the model.

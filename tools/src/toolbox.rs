@@ -83,6 +83,9 @@ pub struct Closed {
     pub ended: Vec<String>,
     /// As [`crate::Facts::undone`].
     pub undone: Vec<String>,
+    /// Of these, what could not be undone or was not looked at: git may run programs because of it. Nobody does anything
+    /// about it any more.
+    pub standing: Vec<String>,
 }
 
 /// The tools over one workspace, and what a run has done with them. Calls may come from several threads.
@@ -126,8 +129,8 @@ impl Toolbox {
             return self.unknown(name);
         };
         let Self { workspace, limits, seen, shell, git, .. } = self;
-        if !tool.spec.read_only {
-            git.begin();
+        if !tool.spec.read_only && !git.begin(cancel) {
+            return ToolOutput::cancelled(name);
         }
         let watch = &Watch::begin(cancel, limits.call_time);
         tool.call(arguments, &ToolContext { workspace, limits, seen, shell, git, cancel, watch })
@@ -140,7 +143,14 @@ impl Toolbox {
 
     /// Ends what commands left running and looks at git once more; tells what that came to. Dropping does it too.
     pub fn close(&self) -> Closed {
-        Closed { ended: self.shell.end(), undone: self.git.end() }
+        self.close_unless(&Cancel::default())
+    }
+
+    /// The same, with not much time for git once it is cancelled.
+    pub fn close_unless(&self, cancel: &Cancel) -> Closed {
+        let ended = self.shell.end();
+        let git = self.git.end(cancel);
+        Closed { ended, standing: git.standing(), undone: git.lines() }
     }
 
     fn unknown(&self, name: &str) -> ToolOutput {

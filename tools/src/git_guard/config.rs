@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::state;
+
 /// One variable of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
@@ -106,6 +108,13 @@ impl Entry {
             || NAMES.contains(&format!("{}.{}", self.section, self.name).as_str())
             || ENDS.iter().any(|end| self.name.ends_with(end))
             || (self.section == "submodule" && is_command())
+            || self.is_strategy()
+    }
+
+    /// In `sequencer/opts`: the program that a cherry-pick goes on with, but for git's own.
+    fn is_strategy(&self) -> bool {
+        let is_own = || self.value.as_ref().is_some_and(|value| state::is_own_strategy(value));
+        self.section == "options" && self.name == "strategy" && !is_own()
     }
 
     fn header(&self) -> String {

@@ -127,6 +127,7 @@ fn what_runs_programs_is_known_in_every_spelling() {
         "[merge]\ntool=../x",
         "[diff]\nguitool=../x",
         "[rebase]\ninstructionFormat=%s%nexec x",
+        "[options]\nstrategy=./x",
     ] {
         assert!(undo(b"", line.as_bytes()).is_some(), "{line}");
     }
@@ -136,6 +137,7 @@ fn what_runs_programs_is_known_in_every_spelling() {
         "[branch \"b\"]\nmerge=x",
         "[core]\nautocrlf=x",
         "[pull]\nrebase=x",
+        "[options]\nstrategy=ort\nstrategy-option=theirs",
     ] {
         assert!(undo(b"", line.as_bytes()).is_none(), "{line}");
     }

@@ -8,19 +8,32 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::time::Duration;
 
-use ignore::{WalkBuilder, WalkState};
-
-use super::dir::Content;
+use super::dir::{Content, Dir};
+use super::patience::Patience;
 use super::read;
-use crate::seen::lock;
+use super::walk::Found;
+use crate::tool::Cancel;
 
 /// The directories behind one `.git`: its own, and the one it shares with other worktrees (else the same).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) own: PathBuf,
     pub(super) common: PathBuf,
+}
+
+/// How a file makes git run programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// By what is set in it.
+    Config,
+    /// By its lines, each a step that git will take.
+    Steps,
+    /// By its name for a program.
+    Strategy,
+    /// Not by itself, but what is in it is not looked at when it is a symlink.
+    Directory,
 }
 
 impl Place {
@@ -34,8 +47,24 @@ impl Place {
         Some(Self { own, common })
     }
 
-    pub(super) fn configs(&self) -> [PathBuf; 2] {
-        [self.common.join("config"), self.own.join("config.worktree")]
+    /// The files that make git run programs, whether they are there or not; hooks apart. `info/attributes` and
+    /// `objects/info/alternates` are none: they choose among drivers that a configuration defines, and lend objects.
+    pub(super) fn files(&self) -> Vec<(PathBuf, Kind)> {
+        const OWN: &[(&str, Kind)] = &[
+            ("config.worktree", Kind::Config),
+            ("rebase-merge", Kind::Directory),
+            ("rebase-merge/git-rebase-todo", Kind::Steps),
+            ("rebase-merge/git-rebase-todo.backup", Kind::Steps),
+            ("rebase-merge/done", Kind::Steps),
+            ("rebase-merge/strategy", Kind::Strategy),
+            ("rebase-apply", Kind::Directory),
+            ("rebase-apply/strategy", Kind::Strategy),
+            ("sequencer", Kind::Directory),
+            ("sequencer/todo", Kind::Steps),
+            ("sequencer/opts", Kind::Config),
+        ];
+        let own = OWN.iter().map(|(name, kind)| (self.own.join(name), *kind));
+        [(self.common.join("config"), Kind::Config)].into_iter().chain(own).collect()
     }
 
     pub(super) fn hooks(&self) -> PathBuf {
@@ -43,33 +72,31 @@ impl Place {
     }
 
     pub(super) fn exists(&self) -> bool {
-        self.own.is_dir() && self.common.is_dir()
+        self.dirs().iter().all(|dir| Dir::open(dir).is_some())
     }
 
     pub(super) fn dirs(&self) -> [&PathBuf; 2] {
         [&self.own, &self.common]
     }
-
-    /// Of other worktrees, and of submodules whether they are checked out or not: `git submodule update` takes what is
-    /// there.
-    fn inner(&self) -> Vec<Self> {
-        let worktrees = fs::read_dir(self.common.join("worktrees")).into_iter().flatten().flatten();
-        let worktrees = worktrees.filter_map(|entry| Self::of(&entry.path()));
-        let is_objects = |name: &OsStr| name == "objects" || name == "refs";
-        let modules = WalkBuilder::new(self.common.join("modules"))
-            .standard_filters(false)
-            .filter_entry(move |entry| !is_objects(entry.file_name()))
-            .build();
-        let modules = modules.flatten().filter(|entry| entry.file_name() == "HEAD");
-        worktrees.chain(modules.filter_map(|head| Self::of(head.path().parent()?))).collect()
-    }
 }
 
-/// The git directories that `points` lead to, and those within them.
-pub(super) fn behind(points: &BTreeSet<PathBuf>) -> BTreeSet<Place> {
-    let direct: BTreeSet<Place> = points.iter().filter_map(|point| Place::of(point)).collect();
-    let inner: Vec<Place> = direct.iter().flat_map(Place::inner).collect();
-    direct.into_iter().chain(inner).collect()
+/// The git directories that the points of `found` lead to, those that these share, and those within them: of other
+/// worktrees, and of submodules whether they are checked out or not, since `git submodule update` takes what is there.
+/// What lies below `walked` is among the points already.
+pub(super) fn behind(found: &mut Found, walked: Option<&Path>, patience: &Patience) -> BTreeSet<Place> {
+    let direct: BTreeSet<Place> = found.points.iter().filter_map(|point| Place::of(point)).collect();
+    let commons: BTreeSet<&PathBuf> = direct.iter().map(|place| &place.common).collect();
+    let mut inner = Found::default();
+    for common in &commons {
+        if !walked.is_some_and(|walked| common.starts_with(walked)) {
+            ["modules", "worktrees"].iter().for_each(|name| inner.add(&common.join(name), patience));
+        }
+    }
+    let shared = commons.into_iter().chain(&inner.points);
+    let places: Vec<Place> = shared.filter_map(|point| Place::of(point)).collect();
+    found.opened.extend(inner.opened);
+    found.missed = found.missed.take().or(inner.missed);
+    direct.into_iter().chain(places).collect()
 }
 
 /// The directory that a file names: up to a zero, less the line ends at the end, from the directory in which the file
@@ -85,30 +112,50 @@ fn refers(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
 
 /// Every `.git` of the workspace, and the one at its root whether it is there or not; and every directory that git would
 /// take for a repository without that name. Ignored directories count too.
-pub(super) fn points(root: &Path) -> BTreeSet<PathBuf> {
-    let found = Mutex::new(BTreeSet::from([root.join(".git")]));
-    let inside = |path: &Path| path.parent().is_some_and(|parent| parent.ends_with(".git"));
-    let walk = WalkBuilder::new(root)
-        .standard_filters(false)
-        .filter_entry(move |entry| entry.depth() == 0 || !inside(entry.path()))
-        .build_parallel();
-    walk.run(|| {
-        Box::new(|entry| {
-            let Ok(entry) = entry else { return WalkState::Continue };
-            if entry.depth() > 0 && entry.file_name() == ".git" {
-                lock(&found).insert(entry.into_path());
-            } else if entry.file_name() == "HEAD"
-                && let Some(bare) = entry.path().parent().filter(|dir| is_bare(dir))
-            {
-                lock(&found).insert(bare.to_owned());
-            }
-            WalkState::Continue
-        })
-    });
-    found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+pub(super) fn points(root: &Path, patience: &Patience) -> Found {
+    let mut found = Found { points: BTreeSet::from([root.join(".git")]), ..Found::default() };
+    found.add(root, patience);
+    found
 }
 
-/// Whether git, in this directory or below, takes it for a repository; it has a `HEAD`.
-fn is_bare(dir: &Path) -> bool {
-    (dir.join("objects").is_dir() && dir.join("refs").is_dir()) || dir.join("commondir").is_file()
+/// The directories of one repository, for those who mount over what git would run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GitPlace {
+    /// The git directory of the working tree.
+    pub(crate) own: PathBuf,
+    /// The one it shares with other worktrees; else the same.
+    pub(crate) common: PathBuf,
+    /// The configuration files that exist.
+    pub(crate) configs: Vec<PathBuf>,
+    /// The directory of the hooks, and whether it exists.
+    pub(crate) hooks: (PathBuf, bool),
+    /// The directory of attributes and exclusions, and whether it exists.
+    pub(crate) info: (PathBuf, bool),
 }
+
+/// The git directories that there are in a workspace, absolute and free of symlinks, and behind it: each once, sorted by
+/// their paths. It reads the names of all directories of the workspace, which takes about as long as `find` does, and
+/// stops after `limit`: there may be more.
+#[cfg_attr(not(test), expect(dead_code, reason = "the sandbox calls it once it mounts over these"))]
+pub(crate) fn places_of(root: &Path, limit: Duration) -> Vec<GitPlace> {
+    let cancel = Cancel::default();
+    let patience = Patience::new(limit, &cancel);
+    let mut found = points(root, &patience);
+    let places = behind(&mut found, Some(root), &patience);
+    let places = places.into_iter().filter(Place::exists).map(|place| {
+        let configs =
+            place.files().into_iter().filter(|(file, kind)| *kind == Kind::Config && file.is_file());
+        let configs = configs.map(|(file, _)| file).collect();
+        let (hooks, info) = (place.hooks(), place.common.join("info"));
+        let (has_hooks, has_info) = (hooks.is_dir(), info.is_dir());
+        let Place { own, common } = place;
+        GitPlace { own, common, configs, hooks: (hooks, has_hooks), info: (info, has_info) }
+    });
+    let places = places.collect();
+    found.close(&patience);
+    places
+}
+
+#[cfg(test)]
+#[path = "places_tests.rs"]
+mod tests;

@@ -1,0 +1,52 @@
+//! What became of what commands did to git, in sentences.
+
+use std::io;
+
+/// Of many things, as many are told.
+const TOLD: usize = 20;
+
+/// What was undone, and what stands.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    undone: Vec<String>,
+    standing: Vec<String>,
+}
+
+impl Report {
+    pub(super) fn len(&self) -> usize {
+        self.undone.len() + self.standing.len()
+    }
+
+    pub(super) fn tell(&mut self, what: &str, failed: Option<&io::Error>) {
+        match failed {
+            None => self.undone.push(format!("undone: {what}")),
+            Some(error) => self.stands(what, &error.to_string()),
+        }
+    }
+
+    pub(super) fn stands(&mut self, what: &str, why: &str) {
+        self.standing.push(format!("not undone: {what}: {why}"));
+    }
+
+    pub(super) fn missed(&mut self, what: &str) {
+        self.standing.push(format!("not looked at: {what}"));
+    }
+
+    /// What stands; few of many.
+    pub(crate) fn standing(&self) -> Vec<String> {
+        few(self.standing.clone())
+    }
+
+    /// Everything, first what stands; few of many.
+    pub(crate) fn lines(self) -> Vec<String> {
+        few(self.standing.into_iter().chain(self.undone).collect())
+    }
+}
+
+fn few(mut lines: Vec<String>) -> Vec<String> {
+    if lines.len() > TOLD {
+        let more = lines.split_off(TOLD).len();
+        lines.push(format!("and {more} more"));
+    }
+    lines
+}

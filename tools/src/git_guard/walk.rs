@@ -1,0 +1,203 @@
+//! Finding what git would take for a repository below a directory, however it lies: deep, many, or closed.
+//!
+//! One directory is open at a time, on one thread: it cannot fail for want of threads, descriptors or room in a path. A
+//! directory that its owner may not look into keeps git from nothing once it is opened again, so it is opened, looked
+//! into, and closed again.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode};
+use rustix::io::Errno;
+
+use super::dir::{self, Dir};
+use super::patience::Patience;
+use crate::workspace::kind;
+
+/// Within a git directory: many, and none of git's own programs looks for a repository there.
+const SKIPPED: &[&[u8]] = &[b"objects", b"refs", b"logs", b"lfs"];
+
+#[derive(Default)]
+pub(super) struct Found {
+    /// Every `.git`, and every directory that git takes for a repository without that name.
+    pub(super) points: BTreeSet<PathBuf>,
+    /// Directories on the way to a point that were closed, and how; they are open now. The innermost comes first.
+    pub(super) opened: Vec<(PathBuf, Mode)>,
+    /// Where the walk ended before its time, and why.
+    pub(super) missed: Option<String>,
+}
+
+impl Found {
+    /// Looks below `root`, absolute and free of symlinks, too.
+    pub(super) fn add(&mut self, root: &Path, patience: &Patience) {
+        let Some(top) = Dir::open(root) else { return };
+        let Ok(here) = rustix::io::fcntl_dupfd_cloexec(top.fd(), 0) else { return };
+        let mut walk = Walk { here, path: root.to_owned(), levels: Vec::new(), found: self };
+        let (names, id) = (walk.look(), id_of(&walk.here).unwrap_or_default());
+        walk.levels.push(Level { names, id, closed: None, points: 0 });
+        walk.run(patience);
+    }
+
+    /// Closes again what was closed.
+    pub(super) fn close(&mut self, patience: &Patience) {
+        for (path, mode) in self.opened.drain(..) {
+            if patience.is_over() {
+                return;
+            }
+            if let Some(dir) = Dir::open(&path) {
+                // Its owner has it opened meanwhile, or lost it: no business of ours.
+                let _ = rustix::fs::fchmod(dir.fd(), mode);
+            }
+        }
+    }
+}
+
+/// Device and inode.
+type Id = (u64, u64);
+
+/// A directory on the way from the root to where the walk is.
+struct Level {
+    /// What is still to be visited in it.
+    names: Vec<OsString>,
+    id: Id,
+    /// Its mode, where it was closed.
+    closed: Option<Mode>,
+    /// How many points were known before it.
+    points: usize,
+}
+
+struct Walk<'a> {
+    here: OwnedFd,
+    path: PathBuf,
+    levels: Vec<Level>,
+    found: &'a mut Found,
+}
+
+impl Walk<'_> {
+    fn run(mut self, patience: &Patience) {
+        while let Some(level) = self.levels.last_mut() {
+            if patience.is_over() {
+                level.names.clear();
+                let missed = || format!("what is below {}: {}", self.path.display(), patience.why());
+                self.found.missed.get_or_insert_with(missed);
+            }
+            if let Some(name) = level.names.pop() {
+                self.enter(&name);
+            } else if !self.leave() {
+                let missed = || format!("what is below {}: it was moved meanwhile", self.path.display());
+                self.found.missed.get_or_insert_with(missed);
+                return;
+            }
+        }
+    }
+
+    /// Looks into a directory, and goes there when there is more in it.
+    fn enter(&mut self, name: &OsStr) {
+        let Some((inner, mut closed)) = open_child(&self.here, name) else { return };
+        let outer = std::mem::replace(&mut self.here, inner);
+        self.path.push(name);
+        let points = self.found.points.len();
+        let names = self.look();
+        if names.is_empty() {
+            self.close_again(closed, points);
+            self.here = outer;
+            self.path.pop();
+            return;
+        }
+        if closed.is_none() {
+            closed = dir::open_up(&self.here).unwrap_or_default();
+        }
+        let id = id_of(&self.here).unwrap_or_default();
+        self.levels.push(Level { names, id, closed, points });
+    }
+
+    /// Goes back to the directory above.
+    fn leave(&mut self) -> bool {
+        let Some(level) = self.levels.pop() else { return false };
+        let Some(id) = self.levels.last().map(|above| above.id) else { return true };
+        let outer = self.above(id);
+        self.close_again(level.closed, level.points);
+        self.path.pop();
+        let Some(outer) = outer.or_else(|| again(&self.path, id)) else { return false };
+        self.here = outer;
+        true
+    }
+
+    fn above(&self, id: Id) -> Option<OwnedFd> {
+        let outer = rustix::fs::openat(&self.here, "..", dir::LOOK, Mode::empty()).ok()?;
+        (id_of(&outer)? == id).then_some(outer)
+    }
+
+    /// What has points below stays open until these were looked at.
+    fn close_again(&mut self, closed: Option<Mode>, points: usize) {
+        let Some(mode) = closed else { return };
+        if self.found.points.len() > points {
+            self.found.opened.push((self.path.clone(), mode));
+        } else {
+            // It is ours: only its owner can have taken it away meanwhile.
+            let _ = rustix::fs::fchmod(&self.here, mode);
+        }
+    }
+
+    /// Notes the points that are here; gives the directories to visit.
+    fn look(&mut self) -> Vec<OsString> {
+        let entries = rustix::fs::Dir::read_from(&self.here).into_iter().flatten().flatten();
+        let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
+        for entry in entries {
+            let name = entry.file_name().to_bytes();
+            match name {
+                b"." | b".." => continue,
+                b".git" => drop(self.found.points.insert(self.path.join(".git"))),
+                b"HEAD" | b"objects" | b"refs" | b"commondir" => drop(seen.insert(name.to_owned())),
+                _ => {}
+            }
+            if self.is_dir(entry.file_type(), name) {
+                names.push(OsStr::from_bytes(name).to_owned());
+            }
+        }
+        let has = |name: &[u8]| seen.contains(name);
+        if has(b"HEAD") && (has(b"objects") && has(b"refs") || has(b"commondir")) {
+            self.found.points.insert(self.path.clone());
+            names.retain(|name| !SKIPPED.contains(&name.as_bytes()));
+        }
+        names
+    }
+
+    /// Not every file system says what its entries are.
+    fn is_dir(&self, told: FileType, name: &[u8]) -> bool {
+        let stat = || rustix::fs::statat(&self.here, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW);
+        match told {
+            FileType::Unknown => stat().is_ok_and(|stat| kind(&stat) == FileType::Directory),
+            told => told == FileType::Directory,
+        }
+    }
+}
+
+/// A directory within another; one that its owner has closed is opened, and its mode given.
+fn open_child(here: &OwnedFd, name: &OsStr) -> Option<(OwnedFd, Option<Mode>)> {
+    let open = |flags| rustix::fs::openat(here, name, flags, Mode::empty());
+    match open(dir::LOOK) {
+        Err(Errno::ACCESS) => {
+            let closed = dir::open_up(&open(dir::NAME).ok()?).ok()?;
+            Some((open(dir::LOOK).ok()?, closed))
+        }
+        opened => Some((opened.ok()?, None)),
+    }
+}
+
+fn again(path: &Path, id: Id) -> Option<OwnedFd> {
+    let dir = Dir::open(path)?;
+    let fd = rustix::io::fcntl_dupfd_cloexec(dir.fd(), 0).ok()?;
+    (id_of(&fd)? == id).then_some(fd)
+}
+
+fn id_of(dir: &OwnedFd) -> Option<Id> {
+    rustix::fs::fstat(dir).ok().map(|stat| (stat.st_dev, stat.st_ino))
+}
+
+#[cfg(test)]
+#[path = "walk_tests.rs"]
+mod tests;
