@@ -125,7 +125,8 @@ pub(crate) async fn ask(
     let text = uwf_prompts::question(&question.text).map_err(Stopped::from)?;
     react.say(Message::text(Speaker::User, Kind::Opening, text))?;
     let answer = react.until_text().await;
-    react.close()?;
+    // Tools that only read leave nothing for git.
+    react.close().await?;
     let answer = answer?.trim().to_owned();
     react.finish(json!({"answer": answer}))?;
     Ok(answer)

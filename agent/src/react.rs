@@ -5,6 +5,7 @@
 //! elsewhere (`frontmatter`), and so is what is kept of it (`record`).
 
 mod act;
+mod close;
 mod event;
 mod listen;
 mod room;
@@ -235,23 +236,6 @@ impl React<'_> {
         self.sync()
     }
 
-    /// The tools are over: what still runs ends, and what it did to git is taken back, told and recorded.
-    ///
-    /// # Errors
-    /// [`Stopped::Journal`].
-    pub(crate) fn close(&mut self) -> Result<(), Stopped> {
-        let undone = self.toolbox.close().undone;
-        self.tell_undone(&undone)
-    }
-
-    fn tell_undone(&mut self, undone: &[String]) -> Result<(), Stopped> {
-        if undone.is_empty() {
-            return Ok(());
-        }
-        let text = format!("at the end of the run, git: {}", undone.join("; "));
-        self.say(Message::text(Speaker::User, Kind::Closing, text))
-    }
-
     /// Asks the budget, and tells the model what it must know before its next turn.
     fn admit(&mut self) -> Result<ToolChoice, Stopped> {
         if let Some(granted) = self.stand.admitted.take() {
@@ -337,21 +321,6 @@ impl React<'_> {
             signals: &mut self.signals,
             secrets: &self.secrets,
             time_left: self.course.budget.time_left(self.started.elapsed()),
-        }
-    }
-
-    /// What still runs ends before we do; a second signal does not wait for it.
-    pub(crate) async fn interrupted(&mut self, signal: Signal) -> Stopped {
-        let toolbox = Arc::clone(&self.toolbox);
-        let closing = tokio::task::spawn_blocking(move || toolbox.close());
-        tokio::select! {
-            closed = closing => {
-                // Where it cannot be told any more, the signal is the reason all the same.
-                let undone = closed.map(|closed| closed.undone).unwrap_or_default();
-                self.tell_undone(&undone).and_then(|()| self.sync()).ok();
-                Stopped::Interrupted(signal)
-            }
-            again = self.signals.next() => Stopped::Interrupted(again),
         }
     }
 

@@ -36,6 +36,8 @@ pub(crate) enum Phase {
     Provider,
     /// Commands cannot be confined as asked.
     Sandbox,
+    /// Git may run programs that commands have left, and that could not be undone.
+    Git,
 }
 
 /// A run that gave no valid answer.

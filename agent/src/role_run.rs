@@ -143,14 +143,36 @@ async fn play(
     let refused = unconfined(&react.tools, sandbox).filter(|_| ended.is_none());
     let outcome = match refused {
         Some(failure) => Err(failure),
-        None => failed(answer(react, context, extractor).await)?,
+        None => match failed(answer(react, context, extractor).await) {
+            Ok(outcome) => outcome,
+            Err(stopped) => {
+                // What it comes to is told; why the run stopped goes before what else may be amiss now.
+                react.close().await.ok();
+                return Err(stopped);
+            }
+        },
     };
-    react.close()?;
+    let outcome = safe_for_git(outcome, &react.close().await?);
     let at = match ended {
         Some((None, at)) if outcome.is_ok() => at,
         _ => react.end(outcome.as_ref().err())?,
     };
     Ok((outcome, at))
+}
+
+/// A run that leaves something `standing` for git to run has failed, whatever else came of it.
+fn safe_for_git(outcome: Result<Extracted, Failure>, standing: &[String]) -> Result<Extracted, Failure> {
+    if standing.is_empty() {
+        return outcome;
+    }
+    let before = outcome.err().map(|failure| format!(" The run had failed before: {}", failure.error));
+    let error = format!(
+        "git may run what commands have left in this workspace: {}. Look at it before you use git there; where commands \
+         may do so, `sandbox: {{ gitPrograms: true }}` in agents/builtin.yaml says it.{}",
+        standing.join("; "),
+        before.unwrap_or_default()
+    );
+    Err(Failure { phase: Phase::Git, error })
 }
 
 /// The reply of a run that is over, once more; none when it is not over, or its record is gone from the store.

@@ -40,7 +40,8 @@ An interrupted run goes on with --continue: what was answered is not asked again
 options that are not typed again are those it was begun with (but for the sandbox: that is the one asked for now).
 
 Exit: 0 done; 10 suspended (a person must answer); 3 no valid answer; 4 a budget ended; 5 the provider failed;
-      6 the sandbox could not be enforced; 1 you can mend it; 2 usage; 70 a bug of ours; 129/130/143 ended by a signal.
+      6 the sandbox could not be enforced; 7 git may run what commands left; 1 you can mend it; 2 usage;
+      70 a bug of ours; 129/130/143 ended by a signal.
 
 Example:
   uwf-builtin run solve-issue --role developer -p \"Mend the parser\" --cwd ~/src/parser";

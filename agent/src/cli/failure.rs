@@ -30,6 +30,8 @@ pub(super) fn usage(message: String) -> Failure {
 
 /// Exit status: the sandbox that was asked for cannot be enforced.
 pub(super) const UNCONFINED: u8 = 6;
+/// Exit status: git may run programs that commands left in the workspace.
+pub(super) const PREPARED: u8 = 7;
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {

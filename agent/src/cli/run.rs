@@ -16,7 +16,7 @@ use super::again;
 use super::args::{RunArgs, RunOptions};
 use super::audience::Audience;
 use super::events::EventLog;
-use super::failure::{UNCONFINED, usage};
+use super::failure::{PREPARED, UNCONFINED, usage};
 #[cfg(feature = "otel")]
 use super::traces::Traces;
 use crate::confinement::Confinement;
@@ -325,6 +325,7 @@ fn settle(store: &Store, thread: &ThreadId, from: &Hash, reply: &AdapterOutput) 
             Phase::Budget => 4,
             Phase::Provider => 5,
             Phase::Sandbox => UNCONFINED,
+            Phase::Git => PREPARED,
         });
     }
     let (status, exit) = if word("$status") == SUSPEND {

@@ -147,6 +147,12 @@ impl Field {
 
     /// Runs an agent whose model makes `calls` at once and then answers.
     pub(super) fn run(&self, calls: &[Call], options: &[&str]) -> Answers {
+        let said = self.attempt(calls, options).ok();
+        Answers { texts: answers(&self.site.home().join(".uwf/sessions")), said }
+    }
+
+    /// The same, however the run ends.
+    pub(super) fn attempt(&self, calls: &[Call], options: &[&str]) -> Said {
         let calls: Vec<Value> = calls
             .iter()
             .map(|call| json!({"id": call.id, "name": call.tool, "arguments": call.arguments}))
@@ -156,8 +162,7 @@ impl Field {
         let mock = self.site.write("m.yaml", &script);
         let workflow = self.dir().join("w.yaml").display().to_string();
         let args = ["run", &workflow, "--role", "worker", "-p", "Attack", "--mock", &mock];
-        let said = Said::of(self.agent().args(args).args(options).output().unwrap()).ok();
-        Answers { texts: answers(&self.site.home().join(".uwf/sessions")), said }
+        Said::of(self.agent().args(args).args(options).output().unwrap())
     }
 
     /// What must not change: every file beside the workspace that is not the agent's own.
