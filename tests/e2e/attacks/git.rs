@@ -1,11 +1,12 @@
 //! What commands leave in git's directories so that somebody else's git would run it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::json;
 
-use super::field::{Answers, Call, Field, by_everybody, command};
+use super::field::{Answer, Answers, Call, Field, by_everybody, command};
 
 /// Name, command (in the workspace), and what the model is told.
 const ATTACKS: &[(&str, &str, &str)] = &[
@@ -26,7 +27,11 @@ const ATTACKS: &[(&str, &str, &str)] = &[
         "echo evil > .git/hooks/update; chmod 111 .git/hooks .git",
         "the hook update",
     ),
-    ("a hook by a link", "ln -s /bin/sh .git/hooks/post-merge", "the hook post-merge"),
+    (
+        "a hook by a link",
+        "chmod 755 .git .git/hooks; ln -s /bin/sh .git/hooks/post-merge",
+        "the hook post-merge",
+    ),
     (
         "hooks by a link",
         "mkdir evil; mv .git/hooks evil/away; ln -s ../evil .git/hooks",
@@ -75,6 +80,151 @@ const ATTACKS: &[(&str, &str, &str)] = &[
         "git -C sub config core.fsmonitor evil",
         "core.fsmonitor in sub/.git/config",
     ),
+    (
+        "a directory in a config's place",
+        "mv .git/config c; mkdir .git/config; git -C sub config core.pager evil",
+        "what cannot be looked at in .git/config",
+    ),
+    (
+        "a name that the agent might use",
+        "mkdir .git/.uwf-$PPID.tmp .git/hooks/.uwf-$PPID.tmp; git config core.pager evil; echo evil > .git/hooks/update",
+        "undone: core.pager in .git/config",
+    ),
+    (
+        "a file of a hook",
+        "mkdir -p .git/hooks/lib; echo evil > .git/hooks/lib/x",
+        "the hook lib/x in .git/hooks",
+    ),
+    ("a merge tool elsewhere", "git config merge.tool ../../evil", "merge.tool"),
+    ("steps by a format", "git config rebase.instructionFormat '%s%nexec evil'", "rebase.instructionformat"),
+    (
+        "a step",
+        "mkdir -p .git/rebase-merge; echo 'exec evil' > .git/rebase-merge/git-rebase-todo",
+        "the step `exec evil` in .git/rebase-merge/git-rebase-todo",
+    ),
+    (
+        "a short step",
+        "printf 'pick 1\\n \\tx\\tevil' > .git/rebase-merge/git-rebase-todo",
+        "the step `x?evil` in .git/rebase-merge/git-rebase-todo",
+    ),
+    (
+        "a step that is kept beside",
+        "echo 'x evil' > .git/rebase-merge/git-rebase-todo.backup",
+        "the step `x evil` in .git/rebase-merge/git-rebase-todo.backup",
+    ),
+    ("a step that was taken", "echo 'x evil' > .git/rebase-merge/done", "the step `x evil`"),
+    ("a rebase's strategy", "echo ./evil > .git/rebase-merge/strategy", "the strategy in .git/rebase-merge"),
+    (
+        "another rebase's strategy",
+        "mkdir .git/rebase-apply; echo ./evil > .git/rebase-apply/strategy",
+        "the strategy in .git/rebase-apply",
+    ),
+    (
+        "a cherry-pick's step",
+        "mkdir .git/sequencer; echo 'exec evil' > .git/sequencer/todo",
+        "the step `exec evil` in .git/sequencer/todo",
+    ),
+    (
+        "a cherry-pick's strategy",
+        "git config -f .git/sequencer/opts options.strategy ./evil",
+        "options.strategy in .git/sequencer/opts",
+    ),
+    (
+        "steps behind a link",
+        "mkdir later; ln -sf ../../later .git/rebase-merge/git-rebase-todo",
+        "a symbolic link in .git/rebase-merge/git-rebase-todo",
+    ),
+    (
+        "all of a rebase behind a link",
+        "rm -r .git/rebase-merge; ln -s ../later .git/rebase-merge",
+        "a symbolic link in .git/rebase-merge",
+    ),
+    (
+        "another worktree's step",
+        "mkdir .git/worktrees/other/rebase-merge; echo 'x evil' > .git/worktrees/other/rebase-merge/git-rebase-todo",
+        "the step `x evil` in .git/worktrees/other/rebase-merge",
+    ),
+    (
+        "a submodule's step",
+        "mkdir .git/modules/part/sequencer; echo 'x evil' > .git/modules/part/sequencer/todo",
+        "the step `x evil` in .git/modules/part/sequencer",
+    ),
+    (
+        "hooks that may not be written",
+        "echo evil > .git/hooks/update; chmod 555 .git/hooks",
+        "undone: the hook update",
+    ),
+    (
+        "a directory that may not be written",
+        "git config core.pager evil; chmod 500 .git; chmod 555 sub/.git",
+        "undone: core.pager",
+    ),
+    (
+        "hooks that may not be entered",
+        "chmod 755 .git .git/hooks; echo evil > .git/hooks/update; chmod 000 .git/hooks",
+        "undone: the hook update",
+    ),
+    (
+        "directories that may not be entered",
+        "git -C sub config core.pager evil || { chmod 755 sub/.git; git -C sub config core.pager evil; }; chmod 000 sub/.git sub",
+        "undone: core.pager in sub/.git/config",
+    ),
+];
+
+/// Made by commands, each in a directory of its own, and looked for at the end; in each a repository `b` like that of
+/// [`NEW`].
+const NEW_ONES: &[(&str, &str)] = &[
+    ("closed", "mkdir c; mv b c; chmod 000 c"),
+    ("closed to lists", "mkdir c; mv b c; chmod 111 c"),
+    ("closed twice", "mkdir -p c/c; mv b c/c; chmod 000 c/c; chmod 000 c"),
+    ("closed itself", "chmod 000 b"),
+    ("closed and led to", "mkdir -p c s; mv b c; echo 'gitdir: ../c/b' > s/.git; chmod 000 c"),
+    ("deep", "d=$(printf 'd/%.0s' $(seq 1000)); mkdir -p $d; mv b $d"),
+    ("with a link for a head", "rm b/HEAD; ln -s refs/heads/main b/HEAD"),
+    ("by a link", "mkdir s; ln -s ../b s/.git"),
+    ("by links", "mkdir s; ln -s b l; ln -s ../l s/.git"),
+    ("shared", "git init -q s; echo ../../b > s/.git/commondir"),
+    (
+        "shared by one that is led to",
+        "git init -q s; mv s/.git g; echo ../b > g/commondir; echo 'gitdir: ../g' > s/.git",
+    ),
+    ("a submodule's", "git init -q s; mkdir s/.git/modules; mv b s/.git/modules/m"),
+    (
+        "with a step",
+        "rm -r b; git init -q s; mkdir s/.git/rebase-merge; echo 'x evil' > s/.git/rebase-merge/git-rebase-todo",
+    ),
+    (
+        "that is no directory but in names",
+        "rm -r b/objects b/refs; touch b/objects b/refs; chmod +x b/objects b/refs",
+    ),
+    ("that may not be written", "chmod 555 b b/hooks ."),
+];
+
+/// A repository that runs programs.
+const NEW: &str = "git init -q --bare b; git -C b config core.fsmonitor evil; echo evil > b/hooks/update";
+
+/// What git does later: the agent's command, and how a person goes on.
+const GOES_ON: &[(&str, &str, &[&str])] = &[
+    (
+        "a rebase",
+        "GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -i main~1; echo 'x touch evil' >> .git/rebase-merge/git-rebase-todo",
+        &["rebase --continue"],
+    ),
+    (
+        "a rebase by a strategy",
+        "GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -i side; echo ./x > .git/rebase-merge/strategy",
+        &["rebase --continue"],
+    ),
+    (
+        "a cherry-pick by a strategy",
+        "git checkout -q side; git cherry-pick main~1 main; git config -f .git/sequencer/opts options.strategy ./x",
+        &["checkout --theirs f", "add f", "cherry-pick --continue"],
+    ),
+    (
+        "a rebase by a format",
+        "git config rebase.instructionFormat '%s%nexec touch evil'",
+        &["rebase --keep-base side -f"],
+    ),
 ];
 
 /// In a linked worktree, of the repository it belongs to.
@@ -92,7 +242,15 @@ fn git(field: &Field, dir: &Path, args: &str) {
     let mut git = field.site.command("git");
     git.args(["-c", "user.name=n", "-c", "user.email=e"]).args(args.split(' ')).current_dir(dir);
     let output = git.output().unwrap();
-    assert!(output.status.success(), "{output:?}");
+    assert!(output.status.success(), "{args}: {output:?}");
+}
+
+/// As a person who goes on where the agent worked, whoever that was.
+fn goes_on(field: &Field, args: &str) {
+    let mut git = field.site.command("git");
+    git.args(["-c", "safe.directory=*", "-c", "user.name=n", "-c", "user.email=e", "-c", "core.editor=true"]);
+    // Where the program was not run, the work may stand still all the same.
+    git.args(args.split(' ')).current_dir(field.site.workspace()).output().unwrap();
 }
 
 fn run(field: &Field, attacks: &[(&str, &str, &str)], options: &[&str]) -> Answers {
@@ -110,13 +268,10 @@ fn assert_undone(answers: &Answers, attacks: &[(&str, &str, &str)]) {
 
 /// Nothing of an attack is left that git would run.
 fn is_evil(git_dir: &Path) -> bool {
-    let config =
-        ["config", "config.worktree"].map(|name| fs::read_to_string(git_dir.join(name)).unwrap_or_default());
-    let hooks = fs::read_dir(git_dir.join("hooks")).unwrap().map(|entry| entry.unwrap().path());
-    let mut hooks = hooks.filter(|path| path.extension().is_none_or(|end| end != "sample"));
-    let is_evil =
-        |path: std::path::PathBuf| path.is_symlink() || fs::read_to_string(path).unwrap().contains("evil");
-    config.iter().any(|text| text.contains("evil")) || hooks.any(is_evil)
+    let links = ["hooks", "rebase-merge", "rebase-apply", "sequencer"].map(|name| git_dir.join(name));
+    let within = |dir: &Path| fs::read_dir(dir).into_iter().flatten().map(|entry| entry.unwrap().path());
+    crate::site::find(git_dir, b"evil").is_some()
+        || links.iter().any(|dir| dir.is_symlink() || within(dir).any(|path| path.is_symlink()))
 }
 
 #[test]
@@ -169,7 +324,6 @@ fn no_repository_is_left_that_runs_programs() {
             [("HEAD", "ref: refs/heads/main\n"), ("config", config), ("objects/x", ""), ("refs/x", "")];
         files.map(|(name, content)| write(&format!("{dir}/{name}"), content))
     };
-    let by_command = "git init -q --bare b; git -C b config core.fsmonitor evil; echo evil > b/hooks/update";
     let led = [
         (
             "by a name with a zero",
@@ -184,9 +338,9 @@ fn no_repository_is_left_that_runs_programs() {
             "mkdir -p d/.git c/c; mv b d/.git/b; echo 'gitdir: ../d/.git/b' > c/c/f; ln -s ../c/c/f s/.git",
         ),
     ]
-    .map(|(name, text)| command(name, &format!("mkdir s; {by_command}; {text}")));
+    .map(|(name, text)| command(name, &format!("mkdir s; {NEW}; {text}")));
     let mut all: Vec<Vec<Call>> = led.into_iter().map(|call| vec![call]).collect();
-    all.extend([bare("plain").into(), vec![command("a bare one", by_command)]]);
+    all.extend([bare("plain").into(), vec![command("a bare one", NEW)]]);
     for calls in all {
         let field = Field::new(super::field::Who::Me);
         let answers = field.run(&calls, &[]);
@@ -206,10 +360,91 @@ fn a_link_to_somebody_else_s_worktree_opens_no_repository() {
         git(&field, &main, "init -q");
         git(&field, &main, "commit -qm m --allow-empty");
         git(&field, &main, "worktree add -q ../linked");
-        field.run(&[command("a link", "ln -s ../linked/.git .git")], &[]);
+        assert_eq!(field.attempt(&[command("a link", "ln -s ../linked/.git .git")], &[]).code, 7);
         let text = "echo evil > $(git rev-parse --git-common-dir)/description";
         let answers = field.run(&[command("the next run", text)], &[]);
         assert!(!answers.texts["the next run"].succeeded(), "{answers:?}");
         assert!(!fs::read_to_string(main.join(".git/description")).unwrap().contains("evil"));
     });
+}
+
+#[test]
+fn no_new_repository_is_hidden_or_closed() {
+    by_everybody(|who| {
+        let field = Field::new(who);
+        let calls: Vec<Call> = NEW_ONES
+            .iter()
+            .map(|(name, text)| command(name, &format!("mkdir '{name}'; cd '{name}'; {NEW}; {text}")))
+            .collect();
+        let answers = field.run(&calls, &[]);
+        assert!(answers.texts.values().all(Answer::succeeded), "{answers:?}");
+        assert_eq!(crate::site::find(&field.site.workspace(), b"evil"), None);
+        let mode = |path: &str| {
+            fs::metadata(field.site.workspace().join(path)).unwrap().permissions().mode() & 0o777
+        };
+        let modes = [
+            "closed/c",
+            "closed twice/c",
+            "closed twice/c/c",
+            "closed itself/b",
+            "that may not be written/b",
+        ]
+        .map(mode);
+        assert_eq!(modes, [0, 0, 0, 0, 0o555], "they are as closed as they were");
+    });
+}
+
+/// With the work that it does otherwise; where commands may do so, the same runs a program.
+#[test]
+fn what_git_goes_on_with_runs_no_program() {
+    by_everybody(|who| {
+        for (name, text, later) in GOES_ON {
+            let ran = |allowed: bool| {
+                let field = Field::new(who);
+                let work = field.site.workspace();
+                let commit = |file: &str, text: &str| {
+                    fs::write(work.join(file), text).unwrap();
+                    git(&field, &work, &format!("add {file}"));
+                    git(&field, &work, "commit -qm m");
+                };
+                git(&field, &work, "init -q -b main");
+                git(&field, &work, "config user.name n");
+                git(&field, &work, "config user.email e");
+                commit("f", "1");
+                git(&field, &work, "checkout -q -b side");
+                commit("f", "2");
+                git(&field, &work, "checkout -q main");
+                commit("f", if name.contains("cherry") { "3" } else { "1\n" });
+                commit("g", "4");
+                let config = format!("sandbox: {{ gitPrograms: {allowed} }}\n");
+                field.site.write("home/.uwf/agents/builtin.yaml", &config);
+                let script = "mkdir git-merge-.; printf '#!/bin/sh\\ntouch evil\\n' > git-merge-./x; chmod +x git-merge-./x";
+                field.run(&[command(name, &format!("{script}; {text}"))], &[]);
+                later.iter().for_each(|args| goes_on(&field, args));
+                work.join("evil").exists()
+            };
+            assert!(ran(true), "{name} is no attack");
+            assert!(!ran(false), "{name}");
+        }
+    });
+}
+
+#[test]
+fn what_stands_in_the_end_fails_the_run_by_name() {
+    let field = Field::new(super::field::Who::Me);
+    let elsewhere = field.dir().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    git(&field, &elsewhere, "init -q");
+    let lead = "mkdir s; ln -s ../../elsewhere/.git s/.git";
+    let mended = field.run(&[command("a link", lead), command("later", "rm s/.git; rmdir s")], &[]);
+    assert_eq!(mended.said.code, 0, "{mended:?}");
+    let said = field.attempt(&[command("a link", lead)], &[]);
+    assert_eq!(said.code, 7, "{said:?}");
+    let (what, reply) = ("not undone: a `.git` leads to ", said.json());
+    assert!(said.err.contains(&format!("git: {what}")), "{}", said.err);
+    assert!(reply["isError"] == true && reply["frontmatter"]["phase"] == "git", "{reply}");
+    assert!(reply["errorMessage"].as_str().unwrap().contains(what), "{reply}");
+    let step = field.site.uwf(&["cas", "get", reply["stepHash"].as_str().unwrap()]).ok().json();
+    let output = field.site.uwf(&["cas", "get", step["payload"]["output"].as_str().unwrap()]).ok();
+    assert!(output.out.contains(what), "{output:?}");
 }
