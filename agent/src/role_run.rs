@@ -302,3 +302,19 @@ fn record(
         },
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_git_fails_a_run_and_hides_no_other_failure() {
+        let failure = || Err(Failure { phase: Phase::Budget, error: "over".to_owned() });
+        assert_eq!(safe_for_git(failure(), &[]).unwrap_err().phase, Phase::Budget);
+        let failed = safe_for_git(failure(), &["a".to_owned(), "b".to_owned()]).unwrap_err();
+        assert_eq!(failed.phase, Phase::Git);
+        assert!(
+            failed.error.contains("this workspace: a; b. Look") && failed.error.ends_with("before: over")
+        );
+    }
+}

@@ -309,3 +309,7 @@ fn collect_included(root: &Path, (file, depth): (&Path, usize), found: &mut BTre
         }
     }
 }
+
+#[cfg(test)]
+#[path = "start_tests.rs"]
+mod tests;

@@ -1,0 +1,110 @@
+//! Tests of `start`.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use super::*;
+use crate::tool::Cancel;
+
+const LONG: Duration = Duration::from_secs(600);
+/// Longer than a clock's step, so that a file is not taken for one that was changed just now.
+const STEP: Duration = Duration::from_millis(120);
+
+fn workspace() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    (dir, root)
+}
+
+fn repository(path: &Path) {
+    for dir in ["objects", "refs", "hooks"] {
+        fs::create_dir_all(path.join(dir)).unwrap();
+    }
+    fs::write(path.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    fs::write(path.join("config"), "[core]\n\tpager = mine\n").unwrap();
+    fs::write(path.join("hooks/mine"), "mine").unwrap();
+}
+
+fn start(root: &Path, limit: Duration) -> Start {
+    Start::new(root, &Patience::new(limit, &Cancel::default()))
+}
+
+fn check(start: &mut Start) -> Vec<String> {
+    start.check(&Patience::new(LONG, &Cancel::default())).lines()
+}
+
+fn check_all(start: &mut Start) -> Report {
+    start.check_all(&Patience::new(LONG, &Cancel::default()))
+}
+
+/// What could not be noted in time is left as it was, and what is new is not.
+#[test]
+fn a_beginning_without_time_costs_nobody_his_hooks() {
+    let (_dir, root) = workspace();
+    repository(&root.join("sub/.git"));
+    std::thread::sleep(STEP);
+    let mut start = start(&root, Duration::ZERO);
+    std::thread::sleep(STEP);
+    fs::write(root.join("sub/.git/hooks/new"), "evil").unwrap();
+    let report = check_all(&mut start);
+    assert!(report.standing().is_empty(), "{report:?}");
+    assert_eq!(report.lines(), ["undone: the hook new in sub/.git/hooks"]);
+    assert!(root.join("sub/.git/hooks/mine").exists());
+    assert!(fs::read_to_string(root.join("sub/.git/config")).unwrap().contains("mine"));
+}
+
+#[test]
+fn an_end_without_time_says_what_was_not_looked_at() {
+    let (_dir, root) = workspace();
+    repository(&root.join(".git"));
+    let mut start = start(&root, LONG);
+    let report = start.check_all(&Patience::new(Duration::ZERO, &Cancel::default()));
+    let standing = report.standing();
+    assert!(standing[0].starts_with("not looked at: what is below /"), "{standing:?}");
+    assert_eq!(standing[1], "not looked at: 1 git directories: 0 s were not enough");
+}
+
+/// Neither its length nor the time of its last change tells of a change: only the time that nobody can set.
+#[test]
+fn what_looks_as_before_is_not_read_and_what_was_made_to_is() {
+    let (_dir, root) = workspace();
+    repository(&root.join(".git"));
+    let config = root.join(".git/config");
+    let (text, modified) = (fs::read_to_string(&config).unwrap(), fs::metadata(&config).unwrap().modified());
+    let mut start = start(&root, LONG);
+    std::thread::sleep(STEP);
+    assert!(check(&mut start).is_empty());
+    assert_eq!(start.same.len(), 1, "it is known from now on");
+    fs::write(&config, text.replace("mine", "evil")).unwrap();
+    fs::File::options().write(true).open(&config).unwrap().set_modified(modified.unwrap()).unwrap();
+    assert_eq!(check(&mut start), ["undone: core.pager in .git/config"]);
+    fs::write(root.join(".git/hooks/mine"), "evil").unwrap();
+    assert_eq!(check(&mut start), ["undone: the hook mine in .git/hooks"]);
+}
+
+/// Where a file system can be mounted: first there is no room for what was there, and in the end there is.
+#[test]
+fn what_could_not_be_put_back_is_owed() {
+    let (_dir, root) = workspace();
+    let size = ["-t", "tmpfs", "-o", "size=256k", "uwf"];
+    if !Command::new("mount").args(size).arg(&root).output().is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    repository(&root.join(".git"));
+    let config = root.join(".git/config");
+    let text = format!("[core]\n\tpager = mine\n{}", "# much\n".repeat(8000));
+    fs::write(&config, &text).unwrap();
+    let mut start = start(&root, LONG);
+    fs::write(&config, "[core]\n\tpager = evil\n").unwrap();
+    let _ = fs::write(root.join("full"), vec![0; 1 << 20]);
+    let full = start.check(&Patience::new(LONG, &Cancel::default()));
+    let left = config.exists();
+    fs::remove_file(root.join("full")).unwrap();
+    let report = check_all(&mut start);
+    let restored = fs::read_to_string(&config);
+    assert!(Command::new("umount").arg(&root).status().unwrap().success());
+    assert!(!left && full.standing()[0].starts_with("not undone: core.pager in .git/config: "), "{full:?}");
+    assert_eq!(report.lines(), ["undone: that .git/config was taken away"]);
+    assert_eq!(restored.unwrap(), text);
+}
