@@ -84,9 +84,17 @@ impl Place {
 /// worktrees, and of submodules whether they are checked out or not, since `git submodule update` takes what is there.
 /// What lies below `walked` is among the points already.
 pub(super) fn behind(found: &mut Found, walked: Option<&Path>, patience: &Patience) -> BTreeSet<Place> {
-    let direct: BTreeSet<Place> = found.points.iter().filter_map(|point| Place::of(point)).collect();
-    let commons: BTreeSet<&PathBuf> = direct.iter().map(|place| &place.common).collect();
     let mut inner = Found::default();
+    let mut direct = BTreeSet::new();
+    for point in &found.points {
+        if patience.is_over() {
+            let missed = || format!("where {} and others lead: {}", point.display(), patience.why());
+            inner.missed.get_or_insert_with(missed);
+            break;
+        }
+        direct.extend(Place::of(point));
+    }
+    let commons: BTreeSet<&PathBuf> = direct.iter().map(|place| &place.common).collect();
     for common in &commons {
         if !walked.is_some_and(|walked| common.starts_with(walked)) {
             ["modules", "worktrees"].iter().for_each(|name| inner.add(&common.join(name), patience));

@@ -66,6 +66,7 @@ impl Start {
         }
         let files = start.included.iter().map(|file| (file.clone(), read(file)));
         start.files.extend(files.collect::<Vec<_>>());
+        start.whole &= !patience.is_over();
         found.close(patience);
         start
     }
@@ -77,7 +78,7 @@ impl Start {
         for (file, kind) in place.files() {
             let content = read(&file);
             match (kind, &content) {
-                (Kind::Config, _) => collect_included(&self.root, (&file, 0), &mut self.included),
+                (Kind::Config, _) => collect_included((&self.root, patience), (&file, 0), &mut self.included),
                 (Kind::Steps, Content::File(text, _)) => {
                     self.steps.extend(state::programs(text).map(<[u8]>::to_vec));
                 }
@@ -120,6 +121,10 @@ impl Start {
             }
         }
         for file in files {
+            if patience.is_over() {
+                report.missed(&format!("files that are included: {}", patience.why()));
+                break;
+            }
             self.check_file((&file, Kind::Config), &mut report);
         }
         if let Some(missed) = found.missed.take() {
@@ -157,7 +162,7 @@ impl Start {
         for (file, kind) in place.files() {
             self.check_file((&file, kind), report);
             if kind == Kind::Config {
-                collect_included(&self.root, (&file, 0), &mut included);
+                collect_included((&self.root, patience), (&file, 0), &mut included);
             }
         }
         // Which files are included is told by more than what is in the files of the place.
@@ -296,16 +301,23 @@ impl Start {
 
 /// The files in the workspace that a configuration includes, and those that these do. One that is not there, or has
 /// become another by a symlink on the way, counts too: git reads it as soon as it is there.
-fn collect_included(root: &Path, (file, depth): (&Path, usize), found: &mut BTreeSet<PathBuf>) {
+fn collect_included(
+    (root, patience): (&Path, &Patience),
+    (file, depth): (&Path, usize),
+    found: &mut BTreeSet<PathBuf>,
+) {
     let Content::File(text, _) = read(file) else { return };
     for entry in config::parse(&text).unwrap_or_default() {
+        if patience.is_over() {
+            return;
+        }
         let Some(path) = entry.included().map(|path| file.parent().unwrap_or(root).join(path)) else {
             continue;
         };
         let missing = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
         let real = path.canonicalize().ok().or_else(missing).filter(|path| path.starts_with(root));
         if let Some(real) = real.filter(|real| found.insert(real.clone()) && depth < MAX_INCLUDES) {
-            collect_included(root, (&real, depth + 1), found);
+            collect_included((root, patience), (&real, depth + 1), found);
         }
     }
 }

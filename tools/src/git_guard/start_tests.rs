@@ -108,3 +108,20 @@ fn what_could_not_be_put_back_is_owed() {
     assert_eq!(report.lines(), ["undone: that .git/config was taken away"]);
     assert_eq!(restored.unwrap(), text);
 }
+
+/// Each of a few small files names thousands of others: to follow all of them would take for ever.
+#[test]
+fn a_flood_of_includes_ends_with_the_time_for_it() {
+    let (_dir, root) = workspace();
+    repository(&root.join(".git"));
+    let mut start = start(&root, LONG);
+    let includes: String =
+        (0..60).map(|n| format!("[include]\n\tpath = {}/i{n}\n", root.display())).collect();
+    let many: String = (0..20_000).map(|n| format!("\tpath = ./missing/{n}\n")).collect();
+    (0..60).for_each(|n| fs::write(root.join(format!("i{n}")), format!("{includes}{many}")).unwrap());
+    fs::write(root.join(".git/config"), &includes).unwrap();
+    let begun = std::time::Instant::now();
+    let report = start.check(&Patience::new(Duration::from_millis(300), &Cancel::default()));
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    assert!(!report.lines().is_empty());
+}
