@@ -2,14 +2,17 @@
 
 use std::process::{Child, Stdio};
 
-use crate::process::{is_alive, signal, wait_for};
+use crate::process::{runs, signal, wait_for};
 use crate::site::{AGENT, Said, Site, example};
 
-/// Starts a developer whose command announces itself by a file and then sleeps.
-fn sleeping(site: &Site, thread: &str) -> Child {
+/// Starts a developer whose command announces itself by a file and then sleeps, for so long.
+fn sleeping(site: &Site, (thread, seconds): (&str, &str)) -> Child {
+    let command = format!("echo begun > begun; sleep {seconds}");
     let mock = site.write(
         "m.yaml",
-        "turns:\n  - tool_calls: [{ name: run_command, arguments: { command: 'echo $$ > pid; sleep 1000' } }]\n",
+        &format!(
+            "turns:\n  - tool_calls: [{{ name: run_command, arguments: {{ command: '{command}' }} }}]\n"
+        ),
     );
     let child = site
         .command(AGENT)
@@ -18,18 +21,20 @@ fn sleeping(site: &Site, thread: &str) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    wait_for(|| site.workspace().join("pid").metadata().is_ok_and(|file| file.len() > 1));
+    wait_for(|| site.workspace().join("begun").exists());
     child
 }
 
 fn after(name: &str, code: i32) -> Said {
     let site = Site::new();
     let thread = site.start(&example("solve-issue/workflow.yaml"), "t");
-    let child = sleeping(&site, &thread);
-    let command = std::fs::read_to_string(site.workspace().join("pid")).unwrap();
+    // No other command sleeps as long.
+    let seconds = format!("1000.{}{}", std::process::id(), code.unsigned_abs());
+    let child = sleeping(&site, (&thread, &seconds));
+    wait_for(|| runs(&seconds));
     signal(name, child.id());
     let said = Said::of(child.wait_with_output().unwrap()).code(code);
-    wait_for(|| !is_alive(command.trim()));
+    wait_for(|| !runs(&seconds));
     let shown = site.uwf(&["thread", "show", &thread]).ok().json();
     assert_eq!(shown["status"], "idle", "no step was written");
     let journals = std::fs::read_dir(site.home().join(".uwf/sessions")).unwrap();

@@ -18,6 +18,13 @@ pub(crate) fn is_alive(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
+/// Whether a process has `word` in its command line.
+pub(crate) fn runs(word: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|line| String::from_utf8_lossy(&line).contains(word))
+}
+
 /// Sends a signal (`-INT`) to a process that is there.
 pub(crate) fn signal(name: &str, pid: impl ToString) {
     assert!(Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success());

@@ -6,13 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use serde_json::json;
 
 use super::field::{Call, Field, Who, by_everybody};
-
-/// Whether a process has `word` in its command line.
-fn runs(word: &str) -> bool {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let mut lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    lines.any(|line| String::from_utf8_lossy(&line).contains(word))
-}
+use crate::process::runs;
 
 /// The kernel holds everybody to a number of processes but the root of the whole machine.
 fn bombed(who: Who) -> &'static str {

@@ -174,8 +174,9 @@ impl Start {
         files.extend(included);
     }
 
-    fn has_dir(&self, dir: &PathBuf) -> bool {
-        self.places.iter().flat_map(Place::dirs).any(|known| known == dir)
+    /// Whether it is, or lies in, a git directory that was there: of a submodule, in that of its worktree.
+    fn has_dir(&self, dir: &Path) -> bool {
+        self.places.iter().flat_map(Place::dirs).any(|known| dir.starts_with(known))
     }
 
     /// How everything looks that is watched in a place; `None` when that cannot be told.

@@ -30,9 +30,14 @@ pub(crate) struct Inside {
     pub(crate) readable: Vec<PathBuf>,
 }
 
-/// Rules for commands: they signal nothing outside and reach no abstract socket outside.
-pub(crate) fn for_commands(reach: &Reach, inside: &Inside) -> Result<Option<OwnedFd>, RulesetError> {
-    Ok(ruleset(reach, inside, Scope::from_all(KNOWN))?.into())
+/// Rules for commands. What namespaces keep from them is not kept from them once more: each command has walls of its own,
+/// by which it could not end what an earlier one left running.
+pub(crate) fn for_commands(
+    reach: &Reach,
+    inside: &Inside,
+    scopes: BitFlags<Scope>,
+) -> Result<Option<OwnedFd>, RulesetError> {
+    Ok(ruleset(reach, inside, scopes)?.into())
 }
 
 /// Rules for the agent: its own process must be able to end its commands, which are inside. It may remove empty directories

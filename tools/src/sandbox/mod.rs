@@ -49,7 +49,7 @@ use std::process::{ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 
-use ::landlock::RulesetCreated;
+use ::landlock::{BitFlags, RulesetCreated, Scope};
 use rustix::pipe::PipeFlags;
 use rustix::process::{DumpableBehavior, Pid, WaitOptions};
 use rustix::thread::LinkNameSpaceType;
@@ -302,7 +302,8 @@ impl Parts {
         };
         let to_limit = namespaces.as_ref().is_ok_and(|namespaces| namespaces.processes.is_some());
         let cgroup = Cgroup::make(mounts, policy, to_limit).map(Arc::new);
-        Parts { landlock: find_landlock(reach, &inside), seccomp, namespaces, cgroup, inside }
+        let landlock = find_landlock(reach, &inside, (policy, namespaces.as_ref().ok()));
+        Parts { landlock, seccomp, namespaces, cgroup, inside }
     }
 
     /// Whether signals and abstract sockets end at Landlock's walls.
@@ -467,9 +468,20 @@ fn try_beside(garment: &Arc<Garment>) -> io::Result<JoinHandle<Tried>> {
     thread::Builder::new().name("sandbox".to_owned()).spawn(|| try_on(garment))
 }
 
-fn find_landlock(reach: &Reach, inside: &Inside) -> Result<(u32, OwnedFd), String> {
+fn find_landlock(
+    reach: &Reach,
+    inside: &Inside,
+    (policy, namespaces): (&Policy, Option<&Namespaces>),
+) -> Result<(u32, OwnedFd), String> {
     let version = child::landlock_version().ok_or("the kernel has it not, or not switched on")?;
-    match landlock::for_commands(reach, inside) {
+    let mut scopes = BitFlags::empty();
+    if namespaces.is_none_or(|namespaces| namespaces.processes.is_none()) {
+        scopes |= Scope::Signal;
+    }
+    if namespaces.is_none() || policy.network {
+        scopes |= Scope::AbstractUnixSocket;
+    }
+    match landlock::for_commands(reach, inside, scopes) {
         Ok(Some(ruleset)) => Ok((version, ruleset)),
         Ok(None) => Err("the kernel made no ruleset".to_owned()),
         Err(error) => Err(error.to_string()),

@@ -118,7 +118,7 @@ const CACHE: &[Work] = &[
     (
         "3 over one that is there",
         "",
-        "grep -qx before ~/.cache/there && echo after > ~/.cache/there && grep -qx after ~/.cache/there",
+        "grep -qx before ~/.cache/pip/there && echo after > ~/.cache/pip/there && grep -qx after ~/.cache/pip/there",
     ),
     (
         "4 a directory of a tool's own",
@@ -132,7 +132,7 @@ const CACHE: &[Work] = &[
 fn a_cache_in_the_home_is_the_run_s_own() {
     by_everybody(|who| {
         let field = Field::new(who);
-        let there = field.site.write("home/.cache/there", "before\n");
+        let there = field.site.write("home/.cache/pip/there", "before\n");
         let cache = field.site.home().join(".cache");
         works_with(&field, CACHE, &[("XDG_CACHE_HOME", cache.display().to_string())]);
         assert_eq!(fs::read_to_string(there).unwrap(), "before\n");
