@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use libc::{c_int, c_long};
 use rustix::fs::{Mode, OFlags};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, LinkNameSpaceType};
 use seccompiler::BpfProgram;
 
@@ -140,6 +140,43 @@ fn enter(namespaces: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<()> {
     checked(unsafe { libc::chdir(here.as_ptr()) }.into())?;
     let null = rustix::fs::open(c"/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     Ok(rustix::stdio::dup2_stdin(&null)?)
+}
+
+/// Sends a signal to these processes of the namespace that `handles` lead to, by their numbers inside; `-1` is all there are
+/// but init, at once. A process that enters it does it: numbers mean nothing outside.
+pub(super) fn signal_inside(
+    handles: &[(OwnedFd, LinkNameSpaceType)],
+    signal: Signal,
+    pids: &[i32],
+) -> io::Result<()> {
+    // SAFETY: the new processes make plain system calls until they end.
+    let entered = match checked(unsafe { libc::fork() }.into())? {
+        0 => unsafe {
+            let done = send_inside(handles, signal, pids);
+            libc::_exit(i32::from(done.is_err()))
+        },
+        pid => i32::try_from(pid).ok().and_then(Pid::from_raw),
+    };
+    rustix::process::waitpid(entered, WaitOptions::empty())?;
+    Ok(())
+}
+
+/// The side of the process that enters, and of the one that it forks there.
+fn send_inside(handles: &[(OwnedFd, LinkNameSpaceType)], signal: Signal, pids: &[i32]) -> io::Result<()> {
+    let needed = [LinkNameSpaceType::User, LinkNameSpaceType::ProcessID];
+    for (namespace, kind) in handles.iter().filter(|(_, kind)| needed.contains(kind)) {
+        rustix::thread::move_into_link_name_space(borrowed(namespace), Some(*kind))?;
+    }
+    // SAFETY: the new process makes plain system calls until it ends.
+    match checked(unsafe { libc::fork() }.into())? {
+        0 => unsafe {
+            for pid in pids {
+                libc::kill(*pid, signal.as_raw());
+            }
+            libc::_exit(0)
+        },
+        _ => Ok(rustix::process::wait(WaitOptions::empty()).map(drop)?),
+    }
 }
 
 impl Garment {

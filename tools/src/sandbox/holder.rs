@@ -33,7 +33,7 @@ impl Holder {
     /// KILL to these.
     pub(crate) fn kill(&self, processes: &[Process]) {
         match self {
-            Holder::Namespace(namespace) => namespace.signal("KILL", processes),
+            Holder::Namespace(namespace) => namespace.kill(processes),
             Holder::Cgroup(cgroup) => cgroup.table().signal(processes, Signal::KILL),
         }
     }

@@ -1,7 +1,7 @@
-//! The process that makes the namespaces of a run and becomes their init: it does nothing but reap and kill.
+//! The process that makes the namespaces of a run and becomes their init: it does nothing but wait.
 //!
 //! Apart from [`super::child`], which is what commands go through. The maker is a fork of the agent, taken before that has
-//! threads of its own or walls around it; it makes plain system calls alone and then becomes a shell. As the first process
+//! threads of its own or walls around it; it makes plain system calls alone and then becomes `cat`. As the first process
 //! of a namespace of processes it takes over whatever loses its parent, and the kernel ends all of them with it. It ends
 //! when its input closes: when the agent ends, in whatever way.
 #![expect(
@@ -12,7 +12,7 @@
 use std::convert::Infallible;
 use std::ffi::CStr;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
 
@@ -25,16 +25,16 @@ use super::child::{self, checked};
 use super::mounts::{self, Program};
 use super::pipe::{self, Message};
 
-/// Each line names a signal and processes, `-1` being all there are; an empty line is the answer.
-const INIT: &CStr =
-    c"while read -r signal processes; do kill -\"$signal\" $processes 2>/dev/null; echo; done";
+/// What becomes init: a program that waits for the end of its input, and leaves it to the kernel to collect children that
+/// end, as a shell does not.
+const INIT: &[&[&CStr]] = &[&[c"/bin/cat"], &[c"/usr/bin/cat"], &[c"/bin/sh", c"-c", c"exec cat"]];
 
 /// What can fail before and after the mounts, whose steps have numbers from 0.
 const NAMESPACES: i32 = -1;
 const LOOPBACK: i32 = -2;
 const FORK: i32 = -3;
 const PROC: i32 = -4;
-const SHELL: i32 = -5;
+const INIT_PROGRAM: i32 = -5;
 
 /// Which namespaces to make. One of users and one of IPC are always among them.
 #[derive(Debug, Default)]
@@ -51,16 +51,8 @@ pub(super) struct Wanted {
 #[derive(Debug)]
 pub(super) struct Init {
     pub(super) pid: Pid,
-    input: File,
-    answers: File,
-}
-
-impl Init {
-    /// Signals these processes, by their numbers inside, and waits until that is done. `-1` is everybody but init.
-    pub(super) fn signal(&mut self, signal: &str, processes: &str) -> io::Result<()> {
-        writeln!(self.input, "{signal} {processes}")?;
-        self.answers.read_exact(&mut [0])
-    }
+    /// Nothing is written to it: that it closes is what counts.
+    _input: OwnedFd,
 }
 
 impl Drop for Init {
@@ -79,20 +71,20 @@ impl Drop for Init {
 pub(super) fn make(wanted: &Wanted, map: impl FnOnce(Pid) -> io::Result<()>) -> io::Result<Init> {
     let pipe = || rustix::pipe::pipe_with(PipeFlags::CLOEXEC);
     let ((reports, report), (mapped, go_on)) = (pipe()?, pipe()?);
-    let ((input, to_init), (from_init, output)) = (pipe()?, pipe()?);
+    let (input, to_init) = pipe()?;
     let mut trees = vec![-1; wanted.mounts.as_ref().map_or(0, |program| program.slots)];
-    let maker = Maker { wanted, report: report.as_raw_fd(), mapped: &mapped, input: &input, output: &output };
+    let maker = Maker { wanted, report: report.as_raw_fd(), mapped: &mapped, input: &input };
     // SAFETY: the new process makes plain system calls until it ends or becomes another program.
     let pid = match checked(unsafe { libc::fork() }.into())? {
         0 => maker.run(&mut trees),
         pid => i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?,
     };
-    drop((report, mapped, input, output));
+    drop((report, mapped, input));
     let told = follow(reports, || {
         map(pid)?;
         File::from(go_on).write_all(b"\n")
     });
-    let init = Init { pid: told.init.unwrap_or(pid), input: to_init.into(), answers: from_init.into() };
+    let init = Init { pid: told.init.unwrap_or(pid), _input: to_init };
     if told.init.is_some() {
         rustix::process::waitpid(Some(pid), WaitOptions::empty())?;
     }
@@ -140,7 +132,7 @@ impl Wanted {
             (FORK, _) => "to fork into the namespace of processes".to_owned(),
             (PROC, _) => "to mount /proc".to_owned(),
             (step, Some(program)) if step >= 0 => program.describe(usize::try_from(step).unwrap_or_default()),
-            _ => "to start the shell that is init".to_owned(),
+            _ => "to start init".to_owned(),
         }
     }
 
@@ -160,7 +152,6 @@ struct Maker<'a> {
     /// Gives a byte when the users have their numbers.
     mapped: &'a OwnedFd,
     input: &'a OwnedFd,
-    output: &'a OwnedFd,
 }
 
 type Step<T> = Result<T, (i32, io::Error)>;
@@ -190,7 +181,7 @@ impl Maker<'_> {
                 mounts::mount(Some(c"proc"), c"/proc", flags, None).map_err(failed(PROC))?;
             }
         }
-        self.become_init().map_err(failed(SHELL))
+        self.become_init().map_err(failed(INIT_PROGRAM))
     }
 
     fn unshare(&self) -> io::Result<()> {
@@ -203,21 +194,25 @@ impl Maker<'_> {
         }
     }
 
-    /// Children that end are collected by the kernel, since nobody here asks for their status.
     fn become_init(&self) -> io::Result<Infallible> {
         let null = rustix::fs::open(c"/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty())?;
         rustix::stdio::dup2_stdin(self.input)?;
-        rustix::stdio::dup2_stdout(self.output)?;
+        rustix::stdio::dup2_stdout(&null)?;
         rustix::stdio::dup2_stderr(&null)?;
-        let arguments = [c"sh".as_ptr(), c"-c".as_ptr(), INIT.as_ptr(), ptr::null()];
-        let environment = [ptr::null()];
+        let environment = [c"PATH=/usr/bin:/bin:/run/current-system/sw/bin".as_ptr(), ptr::null()];
         // SAFETY: plain system calls; the lists end in null, and the report is closed by exec.
         unsafe {
             libc::signal(libc::SIGCHLD, libc::SIG_IGN);
             checked(libc::setsid().into())?;
             checked(libc::chdir(c"/".as_ptr()).into())?;
             child::close_on_exec()?;
-            libc::execve(c"/bin/sh".as_ptr(), arguments.as_ptr(), environment.as_ptr());
+            for program in INIT {
+                let mut arguments = [ptr::null(); 4];
+                for (argument, text) in arguments.iter_mut().zip(*program) {
+                    *argument = text.as_ptr();
+                }
+                libc::execve(program[0].as_ptr(), arguments.as_ptr(), environment.as_ptr());
+            }
         }
         Err(io::Error::last_os_error())
     }

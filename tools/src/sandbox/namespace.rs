@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use rustix::process::Pid;
 use rustix::thread::LinkNameSpaceType;
@@ -33,7 +33,7 @@ pub(crate) struct Namespaces {
     /// What could not be had, in words.
     pub(crate) missing: Vec<String>,
     /// Ends all that is inside when it is dropped.
-    init: Arc<Mutex<Init>>,
+    init: Init,
 }
 
 impl Namespaces {
@@ -59,9 +59,8 @@ impl Namespaces {
     fn of(init: Init, wanted: &Wanted, missing: Vec<String>) -> io::Result<Namespaces> {
         let (pid, mounts) = (init.pid, wanted.mounts.is_some());
         let handles = handles(pid, wanted)?;
-        let init = Arc::new(Mutex::new(init));
         let processes = match wanted.processes {
-            true => Some(Arc::new(PidNamespace::new(&inside(pid, "proc"), &init)?)),
+            true => Some(Arc::new(PidNamespace::new(&inside(pid, "proc"), &handles)?)),
             false => None,
         };
         Ok(Namespaces { handles, processes, mounts, missing, init })
@@ -69,7 +68,7 @@ impl Namespaces {
 
     /// A path as it is inside.
     pub(crate) fn inside(&self, path: &str) -> PathBuf {
-        inside(crate::seen::lock(&self.init).pid, path)
+        inside(self.init.pid, path)
     }
 }
 

@@ -4,17 +4,21 @@
 //! Numbers of processes are those inside, as commands see them.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::maker::Init;
+use rustix::process::Signal;
+use rustix::thread::LinkNameSpaceType;
+
+use super::child;
 use crate::process_table::{Process, ProcessTable};
-use crate::seen::lock;
 
 /// The number of the init.
 const INIT: i32 = 1;
+/// Everybody but init.
+const ALL: i32 = -1;
 const PAUSE: Duration = Duration::from_millis(2);
 /// How long the kernel may take to end what was killed.
 const KILLING: Duration = Duration::from_secs(2);
@@ -23,13 +27,15 @@ const KILLING: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct PidNamespace {
     table: ProcessTable,
-    init: Arc<Mutex<Init>>,
+    /// The namespaces that lead to it.
+    handles: Vec<(OwnedFd, LinkNameSpaceType)>,
 }
 
 impl PidNamespace {
-    /// Of `init`; `proc` is its /proc, as others reach it.
-    pub(super) fn new(proc: &Path, init: &Arc<Mutex<Init>>) -> io::Result<Self> {
-        Ok(Self { table: ProcessTable::open(proc)?, init: Arc::clone(init) })
+    /// Reached by `handles`; `proc` is its /proc, as others reach it.
+    pub(super) fn new(proc: &Path, handles: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<Self> {
+        let copies = handles.iter().map(|(handle, kind)| Ok((handle.try_clone()?, *kind)));
+        Ok(Self { table: ProcessTable::open(proc)?, handles: copies.collect::<io::Result<_>>()? })
     }
 
     /// Its table; ended processes and init are in it too.
@@ -44,22 +50,25 @@ impl PidNamespace {
         living
     }
 
-    /// Signals these. An init that is gone has taken all with it.
-    pub(crate) fn signal(&self, signal: &str, processes: &[Process]) {
-        let pids: Vec<String> = processes.iter().map(|process| process.pid.to_string()).collect();
-        if !pids.is_empty() {
-            let _ = lock(&self.init).signal(signal, &pids.join(" "));
-        }
+    /// KILL to these.
+    pub(crate) fn kill(&self, processes: &[Process]) {
+        let pids: Vec<i32> = processes.iter().map(|process| process.pid).collect();
+        self.signal(Signal::KILL, &pids);
     }
 
     /// TERM to everybody.
     pub(crate) fn terminate_all(&self) {
-        let _ = lock(&self.init).signal("TERM", "-1");
+        self.signal(Signal::TERM, &[ALL]);
+    }
+
+    /// Where no process can be had for it, the end of init ends all, at the latest with the run.
+    fn signal(&self, signal: Signal, pids: &[i32]) {
+        let _ = child::signal_inside(&self.handles, signal, pids);
     }
 
     /// KILL to everybody at once: nothing can fork away meanwhile. Waits until the kernel has ended them.
     pub(crate) fn kill_all(&self) {
-        let _ = lock(&self.init).signal("KILL", "-1");
+        self.signal(Signal::KILL, &[ALL]);
         let until = Instant::now() + KILLING;
         while !self.living().is_empty() && Instant::now() < until {
             thread::sleep(PAUSE);
