@@ -175,6 +175,7 @@ impl Confinement {
             within: settings.within.clone(),
             writable: settings.writable.clone(),
             readable: settings.readable.clone(),
+            git_programs: settings.git_programs,
             limits: settings.limits,
             programs: std::env::split_paths(path).filter(|dir| dir.is_absolute()).collect(),
             ..Policy::new(workspace, "")

@@ -8,6 +8,7 @@
 //! what it did not get to is told like what it could not undo.
 
 pub(crate) mod config;
+mod copies;
 mod dir;
 mod hooks;
 mod patience;
@@ -40,14 +41,16 @@ pub(crate) struct GitGuard {
     root: PathBuf,
     /// Commands may do as they like.
     allowed: bool,
+    /// Configuration files, and the copies of them that commands change.
+    copies: Vec<(PathBuf, PathBuf)>,
     /// From the first change on.
     start: Mutex<Option<Start>>,
 }
 
 impl GitGuard {
     /// `root` is absolute and free of symlinks. Nothing is looked at yet.
-    pub(crate) fn new(root: &Path, allowed: bool) -> Self {
-        Self { root: root.to_owned(), allowed, start: Mutex::default() }
+    pub(crate) fn new(root: &Path, allowed: bool, copies: &[(PathBuf, PathBuf)]) -> Self {
+        Self { root: root.to_owned(), allowed, copies: copies.to_vec(), start: Mutex::default() }
     }
 
     /// To be called before each call that may change something: the first time it notes what there is. False when it
@@ -57,7 +60,7 @@ impl GitGuard {
         if self.allowed || start.is_some() {
             return true;
         }
-        let begun = Start::new(&self.root, &Patience::new(ALL, cancel));
+        let begun = Start::new(&self.root, &self.copies, &Patience::new(ALL, cancel));
         if cancel.is_cancelled() {
             return false;
         }

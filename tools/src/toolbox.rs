@@ -109,7 +109,7 @@ impl Toolbox {
         if let Some(globs) = &config.writable {
             workspace.limit(Writable::new(globs)?);
         }
-        let git = GitGuard::new(workspace.path(), config.allow_git_programs);
+        let git = GitGuard::new(workspace.path(), config.allow_git_programs, config.sandbox.git_copies());
         let specs = tools.iter().map(|tool| tool.spec.clone()).collect();
         let ToolboxConfig { spool_dir, outputs, env, pass_env, hidden_env, limits, sandbox, .. } = config;
         let env = environment::scrubbed(&env, &pass_env, &hidden_env);

@@ -206,7 +206,8 @@ impl Dir {
     }
 
     /// In place. A file with several names is left: the others are not git's.
-    fn overwrite(&self, name: &OsStr, bytes: &[u8], mode: Mode) -> io::Result<()> {
+    /// Writes into the file that is there, which stays the same file.
+    pub(crate) fn overwrite(&self, name: &OsStr, bytes: &[u8], mode: Mode) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?);
         let stat = rustix::fs::fstat(&file)?;

@@ -7,14 +7,13 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::dir::{Content, Dir};
 use super::patience::Patience;
 use super::read;
 use super::walk::Found;
-use crate::tool::Cancel;
 
 /// The directories behind one `.git`: its own, and the one it shares with other worktrees (else the same).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,42 +125,27 @@ pub(super) fn points(root: &Path, patience: &Patience) -> Found {
     found
 }
 
-/// The directories of one repository, for those who mount over what git would run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct GitPlace {
-    /// The git directory of the working tree.
-    pub(crate) own: PathBuf,
-    /// The one it shares with other worktrees; else the same.
-    pub(crate) common: PathBuf,
-    /// The configuration files that exist.
+/// What of the repository of a workspace makes git run programs and is there from the beginning: for those who keep it from
+/// being changed at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Programs {
+    /// The directory of the hooks.
+    pub(crate) hooks: Option<PathBuf>,
+    /// The configuration files.
     pub(crate) configs: Vec<PathBuf>,
-    /// The directory of the hooks, and whether it exists.
-    pub(crate) hooks: (PathBuf, bool),
-    /// The directory of attributes and exclusions, and whether it exists.
-    pub(crate) info: (PathBuf, bool),
 }
 
-/// The git directories that there are in a workspace, absolute and free of symlinks, and behind it: each once, sorted by
-/// their paths. It reads the names of all directories of the workspace, which takes about as long as `find` does, and
-/// stops after `limit`: there may be more.
-#[cfg_attr(not(test), expect(dead_code, reason = "the sandbox calls it once it mounts over these"))]
-pub(crate) fn places_of(root: &Path, limit: Duration) -> Vec<GitPlace> {
-    let cancel = Cancel::default();
-    let patience = Patience::new(limit, &cancel);
-    let mut found = points(root, &patience);
-    let places = behind(&mut found, Some(root), &patience);
-    let places = places.into_iter().filter(Place::exists).map(|place| {
-        let configs =
-            place.files().into_iter().filter(|(file, kind)| *kind == Kind::Config && file.is_file());
-        let configs = configs.map(|(file, _)| file).collect();
-        let (hooks, info) = (place.hooks(), place.common.join("info"));
-        let (has_hooks, has_info) = (hooks.is_dir(), info.is_dir());
-        let Place { own, common } = place;
-        GitPlace { own, common, configs, hooks: (hooks, has_hooks), info: (info, has_info) }
-    });
-    let places = places.collect();
-    found.close(&patience);
-    places
+/// Of the repository that git finds first in `root`; paths are free of symlinks. Others, below it, are watched alone.
+pub(crate) fn programs_at(root: &Path) -> Programs {
+    let Some(place) = Place::of(&root.join(".git")) else { return Programs::default() };
+    let is_file =
+        |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.nlink() == 1);
+    let is_dir = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    let configs = [place.common.join("config"), place.own.join("config.worktree")];
+    Programs {
+        hooks: Some(place.hooks()).filter(is_dir),
+        configs: configs.into_iter().filter(is_file).collect(),
+    }
 }
 
 #[cfg(test)]

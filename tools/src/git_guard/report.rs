@@ -28,6 +28,11 @@ impl Report {
         self.standing.push(format!("not undone: {what}: {why}"));
     }
 
+    /// Something that is neither undone nor stands.
+    pub(super) fn told(&mut self, what: &str) {
+        self.undone.push(what.to_owned());
+    }
+
     pub(super) fn missed(&mut self, what: &str) {
         self.standing.push(format!("not looked at: {what}"));
     }

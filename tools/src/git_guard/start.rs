@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::copies::Copies;
 use super::dir::{Content, Dir};
 use super::hooks::{self, Hooks, hooks_in};
 use super::patience::Patience;
@@ -37,6 +38,8 @@ pub(super) struct Start {
     /// When this was, and whether there was time for everything: else what was not changed since was so before.
     since: SystemTime,
     whole: bool,
+    /// What commands change instead of the real files.
+    copies: Copies,
     /// What could not be put back yet.
     owed: BTreeMap<PathBuf, Content>,
     /// How the files of a place looked when they were as before; those that cannot be told alike are not here.
@@ -44,7 +47,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    pub(super) fn new(root: &Path, patience: &Patience) -> Self {
+    pub(super) fn new(root: &Path, copies: &[(PathBuf, PathBuf)], patience: &Patience) -> Self {
         let since = SystemTime::now();
         let mut found = places::points(root, patience);
         let places = places::behind(&mut found, Some(root), patience);
@@ -58,6 +61,7 @@ impl Start {
             hooks: BTreeMap::new(),
             since,
             whole: found.missed.is_none(),
+            copies: Copies::default(),
             owed: BTreeMap::new(),
             same: BTreeMap::new(),
         };
@@ -67,6 +71,7 @@ impl Start {
         let files = start.included.iter().map(|file| (file.clone(), read(file)));
         start.files.extend(files.collect::<Vec<_>>());
         start.whole &= !patience.is_over();
+        start.copies = Copies::new(copies);
         found.close(patience);
         start
     }
@@ -105,8 +110,20 @@ impl Start {
         self.look((found, Some(&root)), patience)
     }
 
+    /// A link to a copy becomes the file that is meant; all else is as it is.
+    fn meant(&self, file: &Path, is: Content) -> Content {
+        let Content::Link(target) = &is else { return is };
+        match self.copies.meant_by(Path::new(target)) {
+            Some(content) if put(file, content).is_ok() => content.clone(),
+            _ => is,
+        }
+    }
+
     fn look(&mut self, (mut found, walked): (Found, Option<&Path>), patience: &Patience) -> Report {
         let mut report = Report::default();
+        let mut copies = std::mem::take(&mut self.copies);
+        copies.take_over(self, &mut report);
+        self.copies = copies;
         self.pay(&mut report);
         let behind = places::behind(&mut found, walked, patience);
         let new = behind.difference(&self.places).cloned();
@@ -205,9 +222,18 @@ impl Start {
         what.iter().for_each(|what| report.tell(what, done.as_ref().err()));
     }
 
+    /// What a file of this text may become, and what is taken out of it, in words.
+    pub(super) fn allowed(&self, file: &Path, kind: Kind, text: &[u8]) -> Option<(Content, Vec<String>)> {
+        let was = self.files.get(file).unwrap_or(&Content::Missing);
+        let as_it_is = || (Content::File(text.to_owned(), 0o644), Vec::new());
+        let (content, keys) = self.without_programs((was, kind), text, 0o644).unwrap_or_else(as_it_is);
+        let told = keys.iter().map(|key| format!("{key} in {}", self.shown(file)));
+        matches!(content, Content::File(..)).then(|| (content, told.collect()))
+    }
+
     fn check_file(&mut self, (file, kind): (&Path, Kind), report: &mut Report) {
         let was = self.files.get(file).unwrap_or(&Content::Missing);
-        let is = read(file);
+        let is = self.meant(file, read(file));
         if *was == is || (!self.files.contains_key(file) && self.is_old(file)) {
             return;
         }

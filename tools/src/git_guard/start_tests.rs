@@ -27,7 +27,7 @@ fn repository(path: &Path) {
 }
 
 fn start(root: &Path, limit: Duration) -> Start {
-    Start::new(root, &Patience::new(limit, &Cancel::default()))
+    Start::new(root, &[], &Patience::new(limit, &Cancel::default()))
 }
 
 fn check(start: &mut Start) -> Vec<String> {

@@ -88,6 +88,7 @@ pub struct Sandbox {
     /// Everything in them ends when this is dropped.
     namespaces: Option<Namespaces>,
     cgroup: Option<Arc<Cgroup>>,
+    copies: Copies,
 }
 
 /// A command that was started.
@@ -122,6 +123,7 @@ impl Sandbox {
                 own: Mutex::default(),
                 namespaces: None,
                 cgroup: None,
+                copies: Vec::new(),
             };
         }
         let mounts = mountinfo::parse(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default());
@@ -161,8 +163,9 @@ impl Sandbox {
             (_, _, tried) => drop(state.set(tried.map(Some))),
         }
         let (trial, own) = (Mutex::new(trial), Mutex::new(Some(own)));
+        let copies = if parts.has_mounts() { parts.copies } else { Vec::new() };
         let (namespaces, cgroup) = (parts.namespaces.ok(), parts.cgroup);
-        Sandbox { policy, reach, enforced, state, trial, own, namespaces, cgroup }
+        Sandbox { policy, reach, enforced, state, trial, own, namespaces, cgroup, copies }
     }
 
     fn state(&self) -> &Result<Option<Arc<Garment>>, SandboxError> {
@@ -207,6 +210,11 @@ impl Sandbox {
         let ipc = LinkNameSpaceType::InterProcessCommunication;
         let (handle, _) = garment.namespaces.iter().find(|(_, kind)| *kind == ipc)?;
         Some(format!("ipc:[{}]", rustix::fs::fstat(handle).ok()?.st_ino))
+    }
+
+    /// Files of git's configuration, and the copies that commands change in their place.
+    pub(crate) fn git_copies(&self) -> &[(PathBuf, PathBuf)] {
+        &self.copies
     }
 
     /// What holds the processes of commands together; `None` where they must be looked for.
@@ -272,7 +280,9 @@ fn restrict(rules: RulesetCreated) -> io::Result<bool> {
 /// TMPDIR of commands.
 fn make_temporary(policy: &Policy) -> Result<(), SandboxError> {
     let path = policy.temporary();
-    let made = fs::create_dir(&path).and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o700)));
+    let made = fs::create_dir(policy.copies())
+        .and_then(|()| fs::create_dir(&path))
+        .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o700)));
     made.map_err(SandboxError::setup("the temporary directory"))
 }
 
@@ -282,6 +292,7 @@ struct Parts {
     seccomp: Result<(), String>,
     namespaces: Result<Namespaces, String>,
     cgroup: Option<Arc<Cgroup>>,
+    copies: Copies,
     inside: Inside,
 }
 
@@ -296,14 +307,14 @@ impl Parts {
             false => Err("namespaces are switched off".to_owned()),
             true => make_namespaces(policy, reach, mounts).map_err(|error| error.to_string()),
         };
-        let (namespaces, inside) = match made {
-            Ok((namespaces, inside)) => (Ok(namespaces), inside),
-            Err(why) => (Err(why), Inside::default()),
+        let (namespaces, inside, copies) = match made {
+            Ok((namespaces, inside, copies)) => (Ok(namespaces), inside, copies),
+            Err(why) => (Err(why), Inside::default(), Vec::new()),
         };
         let to_limit = namespaces.as_ref().is_ok_and(|namespaces| namespaces.processes.is_some());
         let cgroup = Cgroup::make(mounts, policy, to_limit).map(Arc::new);
         let landlock = find_landlock(reach, &inside, (policy, namespaces.as_ref().ok()));
-        Parts { landlock, seccomp, namespaces, cgroup, inside }
+        Parts { landlock, seccomp, namespaces, cgroup, copies, inside }
     }
 
     /// Whether signals and abstract sockets end at Landlock's walls.
@@ -390,9 +401,16 @@ impl Parts {
     }
 }
 
+/// Files, and what commands see in their place.
+type Copies = Vec<(PathBuf, PathBuf)>;
+
 /// The namespaces, and what is open in them alone.
-fn make_namespaces(policy: &Policy, reach: &Reach, mounts: &[Mounted]) -> io::Result<(Namespaces, Inside)> {
-    let View { program, private } = View::make(policy, reach, mounts)?;
+fn make_namespaces(
+    policy: &Policy,
+    reach: &Reach,
+    mounts: &[Mounted],
+) -> io::Result<(Namespaces, Inside, Copies)> {
+    let View { program, private, copies } = View::make(policy, reach, mounts)?;
     let namespaces = Namespaces::make(policy.network, program)?;
     let paths =
         |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| namespaces.inside(name)).collect() };
@@ -405,7 +423,7 @@ fn make_namespaces(policy: &Policy, reach: &Reach, mounts: &[Mounted]) -> io::Re
         },
         false => Inside::default(),
     };
-    Ok((namespaces, inside))
+    Ok((namespaces, inside, copies))
 }
 
 /// Starts a command in a garment. Where that has a namespace of processes, what was started is not what was forked.

@@ -26,6 +26,10 @@ pub(super) enum Operation {
     Put { slot: usize, at: CString },
     /// Makes a directory, on what was mounted before.
     Make { at: CString },
+    /// Takes a link itself, not what it leads to.
+    TakeLink { path: CString, slot: usize },
+    /// Mounts a link over a file: whoever opens the file is led elsewhere. Where the kernel mounts no links, the file stays.
+    PutLink { slot: usize, at: CString },
     /// Mounts a file system of its own.
     Mount { kind: &'static CStr, at: CString, options: &'static CStr },
 }
@@ -53,6 +57,8 @@ impl Program {
         match self.steps.get(step) {
             Some(Operation::Overlay { at, .. }) => format!("to lay over {}", at.to_string_lossy()),
             Some(Operation::Take { path, .. }) => format!("to take {}", path.to_string_lossy()),
+            Some(Operation::TakeLink { path, .. }) => format!("to take {}", path.to_string_lossy()),
+            Some(Operation::PutLink { at, .. }) => format!("to mount a link over {}", at.to_string_lossy()),
             Some(Operation::Make { at }) => format!("to make {}", at.to_string_lossy()),
             Some(Operation::Put { at, .. }) => format!("to mount {}", at.to_string_lossy()),
             Some(Operation::Mount { kind, at, .. }) => {
@@ -66,17 +72,27 @@ impl Program {
         match step {
             Operation::Overlay { at, options, slot } => {
                 if mount(Some(c"overlay"), at, 0, Some(options)).is_ok() {
-                    trees[*slot] = take(at)?;
+                    trees[*slot] = take(at, libc::AT_RECURSIVE)?;
                 }
                 Ok(())
             }
-            Operation::Take { path, slot } if trees[*slot] < 0 => take(path).map(|tree| trees[*slot] = tree),
+            Operation::Take { path, slot } if trees[*slot] < 0 => {
+                take(path, libc::AT_RECURSIVE).map(|tree| trees[*slot] = tree)
+            }
             Operation::Take { .. } => Ok(()),
             Operation::ReadOnly => match read_only_at_once() {
                 Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => self.read_only_one_by_one(),
                 done => done,
             },
             Operation::Put { slot, at } => put(trees[*slot], at),
+            Operation::TakeLink { path, slot } => {
+                trees[*slot] = take(path, libc::AT_SYMLINK_NOFOLLOW).unwrap_or(-1);
+                Ok(())
+            }
+            Operation::PutLink { slot, at } => {
+                let _ = put(trees[*slot], at);
+                Ok(())
+            }
             Operation::Make { at } => match rustix::fs::mkdir(at.as_c_str(), Mode::from_raw_mode(0o755)) {
                 Err(rustix::io::Errno::EXIST) => Ok(()),
                 made => Ok(made?),
@@ -121,9 +137,9 @@ fn read_only_at_once() -> io::Result<()> {
     .map(drop)
 }
 
-fn take(path: &CStr) -> io::Result<c_int> {
+fn take(path: &CStr, how: c_int) -> io::Result<c_int> {
     const CLONE: c_int = 1; // OPEN_TREE_CLONE
-    let flags = CLONE | libc::O_CLOEXEC | libc::AT_RECURSIVE;
+    let flags = CLONE | libc::O_CLOEXEC | how;
     // SAFETY: a plain system call; the string ends in a zero.
     let tree = checked(unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) })?;
     Ok(c_int::try_from(tree).unwrap_or(-1))

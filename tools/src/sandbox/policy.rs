@@ -44,6 +44,9 @@ pub struct Policy {
     pub writable: Vec<PathBuf>,
     /// More that commands may read although it lies in a home or a secret's place.
     pub readable: Vec<PathBuf>,
+    /// Commands may change which programs git runs: its hooks and configuration are the workspace's own. Else commands see
+    /// hooks that they cannot change, and change a copy of the configuration.
+    pub git_programs: bool,
     /// What one command's processes may use up.
     pub limits: ProcessLimits,
     /// Whether to use namespaces, where the kernel allows it. Without, less can be enforced: no strict level is.
@@ -64,6 +67,7 @@ impl Policy {
             within: None,
             writable: Vec::new(),
             readable: Vec::new(),
+            git_programs: false,
             limits: ProcessLimits::default(),
             namespaces: true,
         }
@@ -72,6 +76,11 @@ impl Policy {
     /// TMPDIR of commands.
     pub fn temporary(&self) -> PathBuf {
         self.run_dir.join("tmp")
+    }
+
+    /// Where copies of git's configuration are that commands change.
+    pub(crate) fn copies(&self) -> PathBuf {
+        self.run_dir.join("git")
     }
 }
 

@@ -16,6 +16,7 @@ use super::mountinfo::{self, Mounted};
 use super::places;
 use super::policy::Policy;
 use super::worktree;
+use crate::git_guard::places::{self as repositories, Programs};
 
 /// How deep below a secret's directory links are looked for whose targets are secrets too, and how many entries are looked
 /// at.
@@ -44,6 +45,8 @@ pub(crate) struct Reach {
     pub(crate) caches: Vec<(PathBuf, PathBuf)>,
     /// What should be closed and is not, since it lies within the workspace.
     pub(crate) exposed: Option<PathBuf>,
+    /// What of the workspace's repository makes git run programs, where commands may not change that.
+    pub(crate) git: Programs,
 }
 
 impl Reach {
@@ -67,6 +70,14 @@ impl Reach {
         reach.writable.extend(of_workspace(policy));
         for path in existing(&policy.writable) {
             open(&path, &reach.hidden, &mut reach.writable);
+        }
+        if !policy.git_programs {
+            let Programs { hooks, configs } = repositories::programs_at(&real(&policy.workspace));
+            let configs = configs.into_iter().filter(|path| reach.may_write(path)).collect();
+            reach.git = Programs { hooks: hooks.filter(|path| reach.may_write(path)), configs };
+            if !reach.git.configs.is_empty() {
+                reach.writable.extend(existing([&policy.copies()]));
+            }
         }
         reach
     }

@@ -34,6 +34,10 @@ enum Seen {
     Cache(PathBuf),
     /// The machine's own, as it is.
     Writable,
+    /// What is there in a place that is writable, read-only.
+    Kept,
+    /// A copy of a file, to which a link leads: what renames another file over this one changes the copy.
+    Copied,
 }
 
 /// The mounts, and the private directories behind them.
@@ -42,6 +46,8 @@ pub(super) struct View {
     pub(super) program: Program,
     /// Those that commands may write.
     pub(super) private: Vec<PathBuf>,
+    /// Files, and the copies that commands change in their place.
+    pub(super) copies: Vec<(PathBuf, PathBuf)>,
 }
 
 impl View {
@@ -49,8 +55,14 @@ impl View {
     pub(super) fn make(policy: &Policy, reach: &Reach, mounts: &[Mounted]) -> io::Result<View> {
         let dir = policy.run_dir.join("view");
         fs::create_dir(&dir)?;
-        let mut builder =
-            Builder { dir, steps: Steps::default(), places: Vec::new(), made: 0, view: View::default() };
+        let mut builder = Builder {
+            dir,
+            copies: policy.copies(),
+            steps: Steps::default(),
+            places: Vec::new(),
+            made: 0,
+            view: View::default(),
+        };
         for (path, seen) in map(reach) {
             builder.place(&path, seen)?;
         }
@@ -73,8 +85,11 @@ fn map(reach: &Reach) -> BTreeMap<PathBuf, Seen> {
     let caches = reach.caches.iter().map(|(at, real)| (at.clone(), Seen::Cache(real.clone())));
     let writable = reach.writable.iter().map(|path| (path.clone(), Seen::Writable));
     let devices = [(PathBuf::from("/dev"), Seen::Devices)];
+    let hooks = reach.git.hooks.iter().map(|path| (path.clone(), Seen::Kept));
+    let configs = reach.git.configs.iter().map(|path| (path.clone(), Seen::Copied));
     // Of two that name one path the later counts.
-    closed.chain(private).chain(devices).chain(hidden).chain(shown).chain(caches).chain(writable).collect()
+    let all = closed.chain(private).chain(devices).chain(hidden).chain(shown).chain(caches).chain(writable);
+    all.chain(hooks).chain(configs).collect()
 }
 
 /// A path that was placed.
@@ -110,6 +125,7 @@ enum Put {
 
 struct Builder {
     dir: PathBuf,
+    copies: PathBuf,
     steps: Steps,
     places: Vec<Place>,
     made: usize,
@@ -151,6 +167,11 @@ impl Builder {
                 });
                 self.steps.put.push(Put::Tree(slot, path.to_owned()));
             }
+            Seen::Kept => {
+                let slot = self.take_after(path)?;
+                self.show(slot, path, false);
+            }
+            Seen::Copied => self.copy(path)?,
             Seen::Devices => self.devices(path)?,
         }
         Ok(())
@@ -255,6 +276,22 @@ impl Builder {
         }
         self.steps.after.push(Operation::Take { path: c_string(real)?, slot });
         Ok(slot)
+    }
+
+    /// A copy in the directory of copies, and a link to it in the place of the file.
+    fn copy(&mut self, path: &Path) -> io::Result<()> {
+        self.made += 1;
+        let (dir, link) =
+            (self.copies.join(self.made.to_string()), self.dir.join(format!("link-{}", self.made)));
+        let copy = dir.join(path.file_name().unwrap_or_default());
+        fs::create_dir(&dir)?;
+        fs::copy(path, &copy)?;
+        symlink(&copy, &link)?;
+        let slot = self.slot();
+        self.steps.after.push(Operation::TakeLink { path: c_string(&link)?, slot });
+        self.steps.put.push(Put::Step(Operation::PutLink { slot, at: c_string(path)? }));
+        self.view.copies.push((path.to_owned(), copy));
+        Ok(())
     }
 
     /// A few devices, terminals and shared memory of the run's own.

@@ -45,6 +45,7 @@ fn a_part_that_cannot_be_put_on_is_done_without_and_named() {
         seccomp: Ok(()),
         namespaces: Err("absent".to_owned()),
         cgroup: None,
+        copies: Vec::new(),
         inside: Inside::default(),
     };
     let policy = bench.sandbox.policy();
