@@ -3,10 +3,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::json;
 
 use super::field::{Answer, Answers, Call, Field, by_everybody, command};
+use crate::process::wait_for;
 
 /// Name, command (in the workspace), and what the model is told.
 const ATTACKS: &[(&str, &str, &str)] = &[
@@ -258,12 +260,41 @@ fn run(field: &Field, attacks: &[(&str, &str, &str)], options: &[&str]) -> Answe
     field.run(&calls, options)
 }
 
+/// Each was taken back and told, or could not be done in the first place.
 #[track_caller]
 fn assert_undone(answers: &Answers, attacks: &[(&str, &str, &str)]) {
     for (name, _, told) in attacks {
         let text = &answers.texts[*name].text;
-        assert!(text.contains("[git: ") && text.contains(told), "{name}: {text}");
+        let refused =
+            ["Read-only file system", "Device or resource busy"].iter().any(|word| text.contains(word));
+        assert!(refused || (text.contains("[git: ") && text.contains(told)), "{name}: {text}");
     }
+}
+
+/// Somebody else's git may look at any moment, and the agent may be killed at any moment.
+#[test]
+fn what_runs_programs_is_never_in_the_real_configuration() {
+    by_everybody(|who| {
+        let field = Field::new(who);
+        let work = field.site.workspace();
+        git(&field, &work, "init -q");
+        let before = fs::read_to_string(work.join(".git/config")).unwrap();
+        let text = "git config user.name n && git config core.fsmonitor evil && touch set && sleep 1000";
+        let turns =
+            json!([{"tool_calls": [{"id": "a", "name": "run_command", "arguments": {"command": text}}]}]);
+        let mock = field.site.write("m.yaml", &json!({"turns": turns}).to_string());
+        let workflow = field.dir().join("w.yaml").display().to_string();
+        let mut agent = field.agent();
+        agent.args(["run", &workflow, "--role", "worker", "-p", "Set", "--mock", &mock]);
+        let mut agent = agent.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_for(|| {
+            assert!(!fs::read_to_string(work.join(".git/config")).unwrap().contains("evil"));
+            work.join("set").exists()
+        });
+        agent.kill().unwrap();
+        agent.wait().unwrap();
+        assert_eq!(fs::read_to_string(work.join(".git/config")).unwrap(), before);
+    });
 }
 
 /// Nothing of an attack is left that git would run.

@@ -43,8 +43,13 @@ impl Copies {
         for pair in &mut self.0 {
             let (is, real) = (read(&pair.copy), read(&pair.real));
             let wanted = match &is {
-                Content::File(text, _) if is != pair.same => start.allowed(&pair.real, Kind::Config, text),
-                _ => None,
+                _ if is == pair.same => None,
+                Content::File(text, _) => start.allowed(&pair.real, Kind::Config, text),
+                Content::Missing => None,
+                _ => {
+                    report.tell(&format!("what cannot be looked at in {}", start.shown(&pair.real)), None);
+                    None
+                }
             };
             if let Some((content, undone)) = wanted {
                 undone.iter().for_each(|what| report.tell(what, None));

@@ -321,7 +321,7 @@ impl Start {
         !self.whole && Sight::of(file).is_some_and(|sight| sight.is_before(self.since))
     }
 
-    fn shown(&self, path: &Path) -> String {
+    pub(super) fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }
 }
