@@ -105,6 +105,7 @@ impl Program {
 
     /// What cannot be reached by its path now is reached by nobody.
     fn read_only_one_by_one(&self) -> io::Result<()> {
+        mount(None, c"/", libc::MS_REC | libc::MS_PRIVATE, None)?;
         let all = libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY;
         self.mounted.iter().try_for_each(|(path, flags)| match mount(None, path, all | flags, None) {
             Err(error)
@@ -120,8 +121,8 @@ impl Program {
 /// Linux 5.12.
 fn read_only_at_once() -> io::Result<()> {
     const READ_ONLY: u64 = 1; // MOUNT_ATTR_RDONLY
-    // What the kernel reads: set, clear, propagation, user namespace.
-    let attributes = [READ_ONLY, 0, 0, 0];
+    // What the kernel reads: set, clear, propagation, user namespace. What is mounted outside from now on stays outside.
+    let attributes = [READ_ONLY, 0, libc::MS_PRIVATE, 0];
     let (root, size) = (c"/".as_ptr(), size_of_val(&attributes));
     // SAFETY: a plain system call; the attributes have the size that is given.
     checked(unsafe {
