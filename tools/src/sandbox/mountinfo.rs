@@ -65,7 +65,9 @@ fn flags(options: &str) -> c_ulong {
         "relatime" => libc::MS_RELATIME,
         _ => 0,
     };
-    options.split(',').map(flag).fold(0, |all, one| all | one)
+    let all = options.split(',').map(flag).fold(0, |all, one| all | one);
+    // What is not said is the strictest, and may not be changed.
+    if all & (libc::MS_NOATIME | libc::MS_RELATIME) == 0 { all | libc::MS_STRICTATIME } else { all }
 }
 
 /// Each mount with its flags, as the kernel takes them.
@@ -154,5 +156,6 @@ mod tests {
     fn flags_are_kept_when_a_mount_becomes_read_only() {
         let flags = flagged(&parse(MOUNTS))[1].1;
         assert_eq!(flags, libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOATIME);
+        assert_eq!(flagged(&parse(MOUNTS))[2].1, libc::MS_STRICTATIME);
     }
 }
