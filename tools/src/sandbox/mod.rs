@@ -15,6 +15,7 @@
 //! | other sockets, ptrace, io_uring, kernel interfaces | `seccomp` |
 //! | capabilities, limits, inherited handles | `child`, between fork and exec |
 //!
+//! `promises` is the table of what is promised, by which of these; strict is where each promise is kept by one of its means.
 //! `maker` is the process that makes the namespaces and stays as their init.
 //!
 //! The order for an agent: `prepare` (it needs /proc), then `confine_self` (before any thread of its own), then run.
@@ -33,6 +34,7 @@ mod pid_namespace;
 mod pipe;
 mod places;
 mod policy;
+mod promises;
 mod reach;
 mod report;
 mod seccomp;
@@ -60,16 +62,15 @@ use self::child::{Born, Garment};
 pub(crate) use self::holder::Holder;
 use self::landlock::Inside;
 use self::mountinfo::Mounted;
-use self::namespace::Namespaces;
+use self::namespace::{Namespaces, Refused};
 pub use self::policy::{Level, Policy, ProcessLimits};
+use self::promises::SCOPED_LANDLOCK;
+pub use self::promises::{Kept, Promise, Wall};
 use self::reach::Reach;
 pub use self::report::{Enforced, Network, Processes, SandboxError};
 use self::seccomp::Sockets;
 use self::view::View;
 use crate::seen::lock;
-
-/// Landlock's version from which signals and abstract sockets are scoped (Linux 6.12).
-const SCOPED_LANDLOCK: u32 = 6;
 
 /// A garment that a process could put on.
 type Tried = Result<Arc<Garment>, SandboxError>;
@@ -363,19 +364,7 @@ impl Parts {
         true
     }
 
-    /// Each promise is kept by one of several means: what is missing is a promise that none keeps.
     fn enforced(&self, policy: &Policy) -> Enforced {
-        let mut missing = match &self.namespaces {
-            Ok(namespaces) => namespaces.missing.clone(),
-            Err(why) => vec![format!("namespaces: {why}")],
-        };
-        // A control group ends processes as well; that they signal nobody outside is then Landlock's part.
-        if self.cgroup.is_some() && self.is_scoped() {
-            missing.retain(|part| !part.starts_with(namespace::PROCESSES));
-        }
-        if let Err(why) = &self.seccomp {
-            missing.push(format!("seccomp: {why}"));
-        }
         let network = match (policy.network, &self.namespaces, &self.seccomp) {
             (true, ..) => Network::Open,
             (false, Ok(_), _) => Network::Namespace,
@@ -389,14 +378,25 @@ impl Parts {
         };
         let (landlock, seccomp) =
             (self.landlock.as_ref().ok().map(|(version, _)| *version), self.seccomp.is_ok());
-        Enforced {
-            level: policy.level,
-            landlock,
-            seccomp,
-            mounts: self.has_mounts(),
-            processes,
-            network,
-            missing,
+        let (mounts, missing) = (self.has_mounts(), Vec::new());
+        let enforced =
+            Enforced { level: policy.level, landlock, seccomp, mounts, processes, network, missing };
+        Enforced { missing: enforced.broken(|wall| self.why_not(wall)), ..enforced }
+    }
+
+    /// Why a wall is not there.
+    fn why_not(&self, wall: Wall) -> Option<String> {
+        let refused = |kind: &str, of: fn(&Refused) -> &Option<String>| match &self.namespaces {
+            Ok(namespaces) => of(&namespaces.refused).as_ref().map(|why| format!("{kind}: {why}")),
+            Err(why) => Some(format!("namespaces: {why}")),
+        };
+        match wall {
+            Wall::Mounts => refused("mounts of its own", |refused| &refused.mounts),
+            Wall::ProcessNamespace => refused("a process namespace", |refused| &refused.processes),
+            Wall::IpcNamespace | Wall::NetworkNamespace => refused("", |_| &None),
+            Wall::Seccomp => self.seccomp.as_ref().err().map(|why| format!("seccomp: {why}")),
+            Wall::Landlock => self.landlock.as_ref().err().map(|why| format!("Landlock: {why}")),
+            Wall::ControlGroup => None,
         }
     }
 }

@@ -18,9 +18,6 @@ use super::maker::{self, Init, Wanted};
 use super::mounts::Program;
 use super::pid_namespace::PidNamespace;
 
-/// What is missing where processes have no namespace.
-pub(super) const PROCESSES: &str = "processes of their own";
-
 /// The namespaces of a run.
 #[derive(Debug)]
 pub(crate) struct Namespaces {
@@ -30,10 +27,17 @@ pub(crate) struct Namespaces {
     pub(crate) processes: Option<Arc<PidNamespace>>,
     /// Whether the mounts are among them.
     pub(crate) mounts: bool,
-    /// What could not be had, in words.
-    pub(crate) missing: Vec<String>,
+    /// Why there is none of processes or of mounts, where there is not.
+    pub(super) refused: Refused,
     /// Ends all that is inside when it is dropped.
     init: Init,
+}
+
+/// Why a namespace was not to be had, in words.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Refused {
+    pub(super) processes: Option<String>,
+    pub(super) mounts: Option<String>,
 }
 
 impl Namespaces {
@@ -41,29 +45,29 @@ impl Namespaces {
     /// not be confined by Landlock yet: it writes into /proc, and the maker mounts.
     pub(crate) fn make(network: bool, mounts: Program) -> io::Result<Namespaces> {
         let mut wanted = Wanted { network: !network, mounts: Some(mounts), processes: true };
-        let mut missing = Vec::new();
+        let mut refused = Refused::default();
         let mut made = maker::make(&wanted, map_users);
         if let Err(error) = &made {
-            missing.push(format!("{PROCESSES}: {error}"));
+            refused.processes = Some(error.to_string());
             wanted.processes = false;
             made = maker::make(&wanted, map_users);
         }
         if let Err(error) = &made {
-            missing.push(format!("mounts of their own: {error}"));
+            refused.mounts = Some(error.to_string());
             wanted.mounts = None;
             made = maker::make(&wanted, map_users);
         }
-        Namespaces::of(made?, &wanted, missing)
+        Namespaces::of(made?, &wanted, refused)
     }
 
-    fn of(init: Init, wanted: &Wanted, missing: Vec<String>) -> io::Result<Namespaces> {
+    fn of(init: Init, wanted: &Wanted, refused: Refused) -> io::Result<Namespaces> {
         let (pid, mounts) = (init.pid, wanted.mounts.is_some());
         let handles = handles(pid, wanted)?;
         let processes = match wanted.processes {
             true => Some(Arc::new(PidNamespace::new(&inside(pid, "proc"), &handles)?)),
             false => None,
         };
-        Ok(Namespaces { handles, processes, mounts, missing, init })
+        Ok(Namespaces { handles, processes, mounts, refused, init })
     }
 
     /// A path as it is inside.
@@ -126,12 +130,16 @@ mod tests {
     #[test]
     fn what_cannot_be_had_is_done_without_and_named() {
         let all = Namespaces::make(false, Program::default()).unwrap();
-        assert!(all.mounts && all.processes.is_some() && all.missing.is_empty() && all.handles.len() == 5);
+        assert!(all.mounts && all.processes.is_some() && all.handles.len() == 5);
+        assert!(all.refused.mounts.is_none() && all.refused.processes.is_none());
         let absent = super::super::mounts::Operation::Take { path: c"/not/there".to_owned(), slot: 0 };
         let program = Program { steps: vec![absent], slots: 1, ..Program::default() };
         let some = Namespaces::make(false, program).unwrap();
         assert!(!some.mounts && some.handles.len() == 3, "{some:?}");
-        assert!(some.missing[1].contains("to take /not/there: No such file"), "{some:?}");
+        let Refused { processes, mounts } = &some.refused;
+        for why in [processes, mounts] {
+            assert!(why.as_ref().unwrap().contains("to take /not/there: No such file"), "{some:?}");
+        }
     }
 
     #[test]

@@ -38,8 +38,11 @@ fn a_workspace_around_a_home_is_refused_by_strict_and_reported_by_best_effort() 
 fn a_part_that_cannot_be_put_on_is_done_without_and_named() {
     let bench = Bench::with(|policy| Policy { namespaces: false, level: Level::BestEffort, ..policy });
     let enforced = bench.sandbox.enforced();
-    assert_eq!((enforced.network, enforced.processes), (Network::Seccomp, Processes::Found));
-    assert_eq!(enforced.missing, ["namespaces: namespaces are switched off"]);
+    // A control group may hold them, where the agent may make one.
+    assert_eq!(enforced.network, Network::Seccomp);
+    assert_ne!(enforced.processes, Processes::Namespace);
+    let [missing] = &enforced.missing[..] else { panic!("{enforced:?}") };
+    assert!(missing.starts_with("namespaces: namespaces are switched off; so modes, owners and times"));
     let mut parts = Parts {
         landlock: Err("absent".to_owned()),
         seccomp: Ok(()),

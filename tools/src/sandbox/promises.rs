@@ -1,0 +1,225 @@
+//! What the sandbox promises, and which walls keep each promise: for the record, for `doctor`, and for what is refused.
+//!
+//! Pure. A promise is kept by one of several means, each of one wall or of several together; which there are is read from
+//! what is enforced. Strict is where every promise is kept.
+
+use serde::Serialize;
+
+use super::report::{Enforced, Network, Processes};
+
+/// Landlock's version from which a file cannot be cut short against its rules (Linux 6.2).
+const TRUNCATING_LANDLOCK: u32 = 3;
+/// That from which signals and abstract sockets are scoped (Linux 6.12).
+pub(super) const SCOPED_LANDLOCK: u32 = 6;
+
+/// Something that commands cannot do. As it is serialized, its name is stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Promise {
+    /// They change no files but those that are writable.
+    FilesOutside,
+    /// Nor the modes, owners and times of these.
+    ModesOutside,
+    /// They read no secrets.
+    Secrets,
+    /// Their processes do not outlive the run.
+    ProcessesEnd,
+    /// They signal no other processes.
+    ProcessesOutside,
+    /// They share no memory and no message queues with others.
+    SharedMemory,
+    /// They have no network; no promise where it is allowed.
+    Network,
+    /// They connect to no sockets of other programs.
+    Sockets,
+    /// They make no system calls that lead out.
+    SystemCalls,
+}
+
+/// What keeps promises. As it is serialized, its name is stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wall {
+    /// Mounts of their own.
+    Mounts,
+    /// Rules about files, signals and abstract sockets.
+    Landlock,
+    /// Processes of their own.
+    ProcessNamespace,
+    /// Shared memory and message queues of their own.
+    IpcNamespace,
+    /// A network of their own.
+    NetworkNamespace,
+    /// A group in which the kernel ends them.
+    ControlGroup,
+    /// A filter of system calls.
+    Seccomp,
+}
+
+/// A promise, and what keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// Which.
+    pub promise: Promise,
+    /// Whether it is kept.
+    pub held: bool,
+    /// By which walls; none where it is not.
+    pub by: Vec<Wall>,
+}
+
+/// What a wall must be to be of use.
+#[derive(Clone, Copy)]
+enum Need {
+    Mounts,
+    Landlock(u32),
+    Processes,
+    Ipc,
+    NetworkNamespace,
+    ControlGroup,
+    /// A filter that is there.
+    Filter,
+    /// One that refuses sockets of the internet.
+    NoInternet,
+    /// One that refuses sockets with paths and names. There is none where these lead nowhere, by the other means.
+    NoLocal,
+}
+
+/// The means of each promise.
+const TABLE: &[(Promise, &[&[Need]])] = &[
+    (Promise::FilesOutside, &[&[Need::Mounts], &[Need::Landlock(TRUNCATING_LANDLOCK)]]),
+    (Promise::ModesOutside, &[&[Need::Mounts]]),
+    (Promise::Secrets, &[&[Need::Mounts], &[Need::Landlock(1)]]),
+    (Promise::ProcessesEnd, &[&[Need::Processes], &[Need::ControlGroup]]),
+    (Promise::ProcessesOutside, &[&[Need::Processes], &[Need::Landlock(SCOPED_LANDLOCK)]]),
+    (Promise::SharedMemory, &[&[Need::Ipc, Need::Mounts], &[Need::Ipc, Need::Landlock(1)]]),
+    (Promise::Network, &[&[Need::NetworkNamespace], &[Need::NoInternet]]),
+    (
+        Promise::Sockets,
+        &[
+            &[Need::Mounts, Need::NetworkNamespace],
+            &[Need::Mounts, Need::Landlock(SCOPED_LANDLOCK)],
+            &[Need::NoLocal],
+        ],
+    ),
+    (Promise::SystemCalls, &[&[Need::Filter]]),
+];
+
+impl Promise {
+    /// What commands cannot do while it is kept.
+    pub fn kept(self) -> &'static str {
+        match self {
+            Promise::FilesOutside => "files outside the workspace cannot be changed",
+            Promise::ModesOutside => "modes, owners and times of files outside cannot be changed",
+            Promise::Secrets => "secrets (keys, tokens, the store) cannot be read",
+            Promise::ProcessesEnd => "processes end with the run",
+            Promise::ProcessesOutside => "processes outside the run cannot be signalled",
+            Promise::SharedMemory => "shared memory and message queues of other programs cannot be reached",
+            Promise::Network => "the network cannot be reached",
+            Promise::Sockets => "sockets of other programs (docker, D-Bus, ssh-agent) cannot be reached",
+            Promise::SystemCalls => "system calls that lead out (ptrace, mount, bpf, io_uring) are refused",
+        }
+    }
+
+    /// What they can do while it is not.
+    pub fn broken(self) -> &'static str {
+        match self {
+            Promise::FilesOutside => "files outside the workspace can be changed",
+            Promise::ModesOutside => "modes, owners and times of files outside can be changed",
+            Promise::Secrets => "secrets (keys, tokens, the store) can be read",
+            Promise::ProcessesEnd => {
+                "processes can outlive the run (they are looked for, and one that hides well is not found)"
+            }
+            Promise::ProcessesOutside => "processes outside the run can be signalled",
+            Promise::SharedMemory => "shared memory and message queues of other programs can be reached",
+            Promise::Network => "the network can be reached",
+            Promise::Sockets => "sockets of other programs (docker, D-Bus, ssh-agent) can be reached",
+            Promise::SystemCalls => "system calls that lead out (ptrace, mount, bpf, io_uring) are allowed",
+        }
+    }
+}
+
+impl Wall {
+    /// In words; `landlock` is its version.
+    pub fn describe(self, landlock: Option<u32>) -> String {
+        match self {
+            Wall::Mounts => "mounts of its own".to_owned(),
+            Wall::Landlock => format!("Landlock {}", landlock.unwrap_or_default()),
+            Wall::ProcessNamespace => "a process namespace of its own".to_owned(),
+            Wall::IpcNamespace => "an IPC namespace of its own".to_owned(),
+            Wall::NetworkNamespace => "a network namespace of its own".to_owned(),
+            Wall::ControlGroup => "a control group of its own".to_owned(),
+            Wall::Seccomp => "seccomp".to_owned(),
+        }
+    }
+}
+
+impl Enforced {
+    /// What is promised, and what keeps it.
+    pub fn promises(&self) -> Vec<Kept> {
+        let promised = TABLE.iter().filter(|(promise, _)| {
+            // What is allowed is not promised.
+            *promise != Promise::Network || self.network != Network::Open
+        });
+        let kept = |(promise, means): &(Promise, &[&[Need]])| {
+            let whole = means.iter().filter(|needs| needs.iter().all(|need| self.has(*need)));
+            let mut by: Vec<Wall> = Vec::new();
+            for wall in whole.copied().flatten().map(|need| need.wall()) {
+                if !by.contains(&wall) {
+                    by.push(wall);
+                }
+            }
+            Kept { promise: *promise, held: !by.is_empty(), by }
+        };
+        promised.map(kept).collect()
+    }
+
+    /// What is not kept, a cause a line: why a wall is not there, by `why`, and what follows.
+    pub(super) fn broken(&self, why: impl Fn(Wall) -> Option<String>) -> Vec<String> {
+        let mut causes: Vec<(String, Vec<&str>)> = Vec::new();
+        for Kept { promise, .. } in self.promises().into_iter().filter(|kept| !kept.held) {
+            let means = TABLE.iter().find(|(known, _)| *known == promise).map_or(&[][..], |(_, means)| means);
+            let walls = means.iter().copied().flatten().map(|need| need.wall());
+            let cause = walls.filter_map(&why).next().unwrap_or_else(|| "the kernel has no means".to_owned());
+            match causes.iter_mut().find(|(known, _)| *known == cause) {
+                Some((_, what)) => what.push(promise.broken()),
+                None => causes.push((cause, vec![promise.broken()])),
+            }
+        }
+        causes.into_iter().map(|(cause, what)| format!("{cause}; so {}", what.join(", "))).collect()
+    }
+
+    fn has(&self, need: Need) -> bool {
+        let has_network = self.network == Network::Namespace;
+        let is_scoped = self.landlock >= Some(SCOPED_LANDLOCK);
+        match need {
+            Need::Mounts => self.mounts,
+            Need::Landlock(version) => self.landlock >= Some(version),
+            Need::Processes => self.processes == Processes::Namespace,
+            // Whoever has one of the others has it.
+            Need::Ipc => self.mounts || has_network,
+            Need::NetworkNamespace => has_network,
+            Need::ControlGroup => self.processes == Processes::Cgroup,
+            Need::Filter => self.seccomp,
+            Need::NoInternet => self.network == Network::Seccomp,
+            Need::NoLocal => self.seccomp && !(self.mounts && (has_network || is_scoped)),
+        }
+    }
+}
+
+impl Need {
+    fn wall(self) -> Wall {
+        match self {
+            Need::Mounts => Wall::Mounts,
+            Need::Landlock(_) => Wall::Landlock,
+            Need::Processes => Wall::ProcessNamespace,
+            Need::Ipc => Wall::IpcNamespace,
+            Need::NetworkNamespace => Wall::NetworkNamespace,
+            Need::ControlGroup => Wall::ControlGroup,
+            Need::Filter | Need::NoInternet | Need::NoLocal => Wall::Seccomp,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "promises_tests.rs"]
+mod tests;
