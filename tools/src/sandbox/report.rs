@@ -26,7 +26,7 @@ pub struct Enforced {
     pub processes: Processes,
     /// What keeps commands off the network.
     pub network: Network,
-    /// What should be there and is not. Empty under a strict level that holds.
+    /// What is promised and not kept ([`Enforced::promises`]), by its causes. Empty under a strict level that holds.
     pub missing: Vec<String>,
 }
 
@@ -120,16 +120,33 @@ impl SandboxError {
         match self {
             SandboxError::Workspace { .. } => {
                 "work in a directory further down, or move UWF_HOME and OCAS_HOME out of it; --sandbox best-effort \
-                 leaves them open to commands"
+                 (of `uwf thread exec`, resume and poke, or of `uwf-builtin`) leaves them open to commands"
             }
             _ => {
-                "`uwf-builtin doctor` shows what the kernel can enforce; --sandbox best-effort takes what there is, and \
-                 --tools without run_command needs none of it"
+                "`uwf-builtin doctor` shows what the kernel can enforce; --sandbox best-effort (of `uwf thread exec`, \
+                 resume and poke, or of `uwf-builtin`) takes what there is, and --tools without run_command needs \
+                 none of it"
             }
         }
     }
 
     pub(crate) fn setup(what: &'static str) -> impl FnOnce(io::Error) -> SandboxError {
         move |source| SandboxError::Setup { what, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_name_the_programs_that_take_the_option() {
+        let missing = SandboxError::Missing { missing: Vec::new() };
+        let workspace = SandboxError::Workspace { workspace: PathBuf::new(), inside: PathBuf::new() };
+        for error in [missing, workspace] {
+            let hint = error.hint();
+            let option = "--sandbox best-effort (of `uwf thread exec`, resume and poke, or of `uwf-builtin`)";
+            assert!(hint.contains(option), "{hint}");
+        }
     }
 }
