@@ -135,6 +135,11 @@ fn the_doctor_tells_what_it_found() {
     let report = site.agent(&["doctor", "--format", "json"]).ok().json();
     assert_eq!(report["sandbox"]["strict"], true);
     assert_eq!(report["sandbox"]["enforceable"]["network"], "namespace");
+    let promises = report["sandbox"]["promises"].as_array().unwrap();
+    assert!(promises.len() == 9 && promises.iter().all(|kept| kept["held"] == true), "{promises:?}");
+    let processes =
+        serde_json::json!({"promise": "processes-end", "held": true, "by": ["process-namespace"]});
+    assert!(promises.contains(&processes), "{promises:?}");
     let config = &report["config"];
     assert_eq!(
         (&config["connected"], &config["error"]),
@@ -143,13 +148,26 @@ fn the_doctor_tells_what_it_found() {
     );
     assert!(!site.home().join(".ocas").exists(), "it changes nothing");
     let text = site.agent(&["doctor", "--format", "text"]).ok().out;
-    assert!(text.contains("✓ sandbox: strict can be enforced (Landlock "), "{text}");
+    assert!(text.contains("✓ sandbox: strict can be enforced\n  ✓ files outside"), "{text}");
     let home = site.home().display().to_string();
     let text = site.agent(&["doctor", "--cwd", &home, "--format", "text"]).code(1).out;
     assert!(text.contains("✗ sandbox: the workspace") && text.contains("--sandbox best-effort"), "{text}");
+    assert!(text.contains("✗ secrets (keys, tokens, the store) can be read"), "{text}");
     site.write("home/.uwf/agents/builtin.yaml", "budget: { turns: many }\n");
     let text = site.agent(&["doctor", "--format", "text"]).code(1).out;
     assert!(text.contains("✗ config: ") && text.contains("builtin.yaml:1:18: `budget.turns`"), "{text}");
+}
+
+#[test]
+fn the_doctor_prints_the_apparmor_profile_of_this_very_program() {
+    let site = Site::new();
+    let text = site.agent(&["doctor", "--apparmor-profile"]).ok().out;
+    let program = std::fs::canonicalize(AGENT).unwrap();
+    let attached = format!("profile uwf-builtin \"{}\" flags=(unconfined) {{\n  userns,", program.display());
+    assert!(text.contains(&attached), "{text}");
+    assert!(!site.home().join(".uwf").exists(), "it does nothing else");
+    let json = site.agent(&["doctor", "--apparmor-profile", "--format", "json"]).ok().json();
+    assert_eq!((json["program"].as_str(), json["profile"].as_str()), (program.to_str(), Some(&*text)));
 }
 
 #[test]

@@ -280,7 +280,7 @@ pub(super) struct MockServerArgs {
 /// `doctor`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Exit: 0 all is well; 1 the strict sandbox cannot be enforced, or something else is in the way.\n\nExamples:\n  uwf-builtin doctor\n  uwf-builtin doctor --online"
+    after_long_help = "Exit: 0 all is well; 1 the strict sandbox cannot be enforced, or something else is in the way.\n\nExamples:\n  uwf-builtin doctor\n  uwf-builtin doctor --online\n  uwf-builtin doctor --apparmor-profile"
 )]
 pub(super) struct DoctorArgs {
     /// The directory a role would work in (default: the current one)
@@ -289,6 +289,9 @@ pub(super) struct DoctorArgs {
     /// Ask the model's endpoint which models it serves, and try a call of a tool: two small requests, with the key
     #[arg(long)]
     pub(super) online: bool,
+    /// Print the AppArmor profile that lets this program make user namespaces, and do nothing else (Ubuntu from 23.10 on)
+    #[arg(long, conflicts_with_all = ["cwd", "online"])]
+    pub(super) apparmor_profile: bool,
 }
 
 impl AgentArgs {

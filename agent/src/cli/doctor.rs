@@ -1,29 +1,36 @@
 //! `uwf-builtin doctor`: whether a run would find what it needs, each finding with its reason. Changes nothing.
 
+mod apparmor;
 mod environment;
+mod kernel;
 mod online;
+mod remedy;
+mod walls;
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 use uwf_engine::cli::{Failure, OK, Session, USER};
 use uwf_engine::{Env, Homes, Store};
-use uwf_tools::sandbox::{Enforced, Level};
 
+use self::walls::Walls;
 use super::args::DoctorArgs;
-use crate::confinement::{Confinement, SandboxSettings};
 use crate::settings::{Flags, Settings, SettingsError};
 
 /// Looks, and tells what it found.
 pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+    if args.apparmor_profile {
+        return print_profile(session);
+    }
     let homes = session.homes()?;
     let env = session.env.clone().with_dotenv(&homes.uwf.join(".env"))?;
     let workspace = session.directory(args.cwd.as_deref())?;
     let settings = Settings::load(Flags { mock: Some("-".into()), ..Flags::default() }, &env, &homes.uwf);
     let sandbox = settings.map(|settings| settings.sandbox).unwrap_or_default();
     let seen = environment::report(&env, &homes.uwf, &sandbox.env);
+    let walls = walls::look(sandbox, &homes, &workspace, &env)?;
     let mut report = json!({
-        "sandbox": strict(sandbox, &homes, &workspace, &env)?,
+        "sandbox": walls.to_json(),
         "environment": seen,
         "config": config(&env, &homes),
         "store": store(&homes.ocas, session),
@@ -32,7 +39,7 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
     if args.online {
         report["online"] = online::report(&env, &homes.uwf)?;
     }
-    session.ui.result(&report, || text(&report))?;
+    session.ui.result(&report, || text(&walls, &report))?;
     let well = report["sandbox"]["strict"] == true
         && report["online"]["error"].is_null()
         && report["store"]["error"].is_null()
@@ -41,21 +48,20 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
     Ok(if well { OK } else { USER })
 }
 
-/// The strict sandbox without a network, tried on a process.
-fn strict(sandbox: SandboxSettings, homes: &Homes, workspace: &Path, env: &Env) -> Result<Value, Failure> {
-    let wanted = SandboxSettings { level: Level::Strict, network: false, ..sandbox };
-    let mut env = env.clone();
-    // It is to be told whether there is a sandbox, not what is done where there is none.
-    env.set(crate::confinement::ALLOW_SHELL, "");
-    let confinement = Confinement::prepare(&wanted, homes, workspace, &env)?;
-    let refusal = confinement.sandbox.refusal();
-    Ok(json!({
-        "strict": refusal.is_none(),
-        "enforceable": confinement.sandbox.enforced(),
-        "workspace": workspace,
-        "error": refusal.map(ToString::to_string),
-        "hint": refusal.map(|refusal| refusal.hint()),
-    }))
+/// The AppArmor profile of the program that this is.
+fn print_profile(session: &mut Session<'_>) -> Result<u8, Failure> {
+    let failed = |error: String| Failure::Said {
+        error: error.into(),
+        hint: Some("install the program where its path is plain text, and run that".to_owned()),
+        exit: USER,
+    };
+    let program = std::env::current_exe().and_then(|path| path.canonicalize());
+    let program =
+        program.map_err(|error| failed(format!("cannot tell the path of this program: {error}")))?;
+    let profile = apparmor::profile(&program)
+        .ok_or_else(|| failed(format!("no AppArmor profile can name this program, {}", program.display())))?;
+    session.ui.document(|| json!({"program": program, "profile": profile}), &profile)?;
+    Ok(OK)
 }
 
 fn config(env: &Env, homes: &Homes) -> Value {
@@ -92,18 +98,10 @@ fn home(name: &str, path: &Path) -> Value {
     json!({"name": name, "path": path, "exists": path.exists(), "directory": there.is_dir(), "writable": writable})
 }
 
-fn text(report: &Value) -> String {
+fn text(walls: &Walls, report: &Value) -> String {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut lines = Vec::new();
+    let mut lines = walls.lines();
     let mut say = |good: bool, text: String| lines.push(format!("{} {text}", if good { "✓" } else { "✗" }));
-    let sandbox = &report["sandbox"];
-    match sandbox["strict"] == true {
-        true => say(true, format!("sandbox: strict can be enforced ({})", parts(&sandbox["enforceable"]))),
-        false => {
-            say(false, format!("sandbox: {}", word(&sandbox["error"])));
-            say(false, format!("  there is {}; {}", parts(&sandbox["enforceable"]), word(&sandbox["hint"])));
-        }
-    }
     let store = &report["store"];
     let state = match (store["error"].as_str(), store["exists"] == true) {
         (Some(error), _) => error.to_owned(),
@@ -141,15 +139,4 @@ fn text(report: &Value) -> String {
         ));
     }
     lines.join("\n") + "\n"
-}
-
-fn parts(enforced: &Value) -> String {
-    let Enforced { landlock, seccomp, mounts, network, .. } = match serde_json::from_value(enforced.clone()) {
-        Ok(enforced) => enforced,
-        Err(_) => return String::new(),
-    };
-    let landlock = landlock.map_or("no Landlock".to_owned(), |version| format!("Landlock {version}"));
-    let seccomp = if seccomp { "seccomp" } else { "no seccomp" };
-    let mounts = if mounts { "read-only mounts" } else { "no mounts: modes and times outside are open" };
-    format!("{landlock}, {seccomp}, {mounts}, network: {network}")
 }

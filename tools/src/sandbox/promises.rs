@@ -142,12 +142,12 @@ impl Wall {
     /// In words; `landlock` is its version.
     pub fn describe(self, landlock: Option<u32>) -> String {
         match self {
-            Wall::Mounts => "mounts of its own".to_owned(),
+            Wall::Mounts => "mounts".to_owned(),
             Wall::Landlock => format!("Landlock {}", landlock.unwrap_or_default()),
-            Wall::ProcessNamespace => "a process namespace of its own".to_owned(),
-            Wall::IpcNamespace => "an IPC namespace of its own".to_owned(),
-            Wall::NetworkNamespace => "a network namespace of its own".to_owned(),
-            Wall::ControlGroup => "a control group of its own".to_owned(),
+            Wall::ProcessNamespace => "a process namespace".to_owned(),
+            Wall::IpcNamespace => "an IPC namespace".to_owned(),
+            Wall::NetworkNamespace => "a network namespace".to_owned(),
+            Wall::ControlGroup => "a control group".to_owned(),
             Wall::Seccomp => "seccomp".to_owned(),
         }
     }

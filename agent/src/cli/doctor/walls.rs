@@ -1,0 +1,185 @@
+//! What `doctor` finds of the sandbox: tried on a process, told promise by promise, and the way to what is missing.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use uwf_engine::cli::Failure;
+use uwf_engine::{Env, Homes};
+use uwf_tools::sandbox::{Enforced, Kept, Level, Promise, SandboxError};
+
+use super::kernel::Facts;
+use super::remedy::{Remedy, remedies};
+use crate::confinement::{ALLOW_SHELL, Confinement, SandboxSettings};
+
+/// What was found.
+pub(super) struct Walls {
+    workspace: PathBuf,
+    /// Why strict runs no command, and what people can do about it.
+    refusal: Option<(String, &'static str)>,
+    /// What strict enforces; where it is refused, what there is.
+    there_is: Enforced,
+    promises: Vec<Kept>,
+    /// Whether the kernel refuses something: it is not the workspace.
+    is_lacking: bool,
+    remedies: Vec<Remedy>,
+}
+
+/// The hint of those whose kernel refuses something, less the advice to ask the doctor.
+const TAKE_LESS: &str = "or take what there is: --sandbox best-effort (of `uwf thread exec`, resume and poke, or of \
+                         `uwf-builtin`); --tools without run_command needs none of it";
+
+/// Tries the strict sandbox without a network on a process.
+pub(super) fn look(
+    sandbox: SandboxSettings,
+    homes: &Homes,
+    workspace: &Path,
+    env: &Env,
+) -> Result<Walls, Failure> {
+    let mut env = env.clone();
+    // It is to be told whether there is a sandbox, not what is done where there is none.
+    env.set(ALLOW_SHELL, "");
+    let strict = SandboxSettings { level: Level::Strict, network: false, ..sandbox };
+    let tried = Confinement::prepare(&strict, homes, workspace, &env)?.sandbox;
+    let refusal = tried.refusal();
+    let there_is = match refusal {
+        None => tried.enforced().clone(),
+        Some(_) => {
+            let less = SandboxSettings { level: Level::BestEffort, ..strict };
+            Confinement::prepare(&less, homes, workspace, &env)?.sandbox.enforced().clone()
+        }
+    };
+    let is_lacking = matches!(refusal, Some(SandboxError::Missing { .. } | SandboxError::Setup { .. }));
+    Ok(Walls {
+        workspace: workspace.to_owned(),
+        promises: promises(&there_is, matches!(refusal, Some(SandboxError::Workspace { .. }))),
+        refusal: refusal.map(|refusal| (refusal.to_string(), refusal.hint())),
+        there_is,
+        is_lacking,
+        remedies: if is_lacking { remedies(&Facts::read()) } else { Vec::new() },
+    })
+}
+
+/// No wall keeps secrets that lie within the workspace.
+fn promises(there_is: &Enforced, is_exposed: bool) -> Vec<Kept> {
+    let open = |kept: Kept| match kept.promise {
+        Promise::Secrets if is_exposed => Kept { held: false, by: Vec::new(), ..kept },
+        _ => kept,
+    };
+    there_is.promises().into_iter().map(open).collect()
+}
+
+impl Walls {
+    /// For programs.
+    pub(super) fn to_json(&self) -> Value {
+        json!({
+            "strict": self.refusal.is_none(),
+            "enforceable": self.there_is,
+            "promises": self.promises,
+            "remedies": self.remedies,
+            "workspace": self.workspace,
+            "error": self.refusal.as_ref().map(|(error, _)| error),
+            "hint": self.refusal.as_ref().map(|(_, hint)| hint),
+        })
+    }
+
+    /// For people.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        match &self.refusal {
+            None => lines.push("✓ sandbox: strict can be enforced".to_owned()),
+            Some((error, hint)) => {
+                lines.push(format!("✗ sandbox: {error}"));
+                for Remedy { cause, remedy } in &self.remedies {
+                    lines.push(format!("  → {cause}: {remedy}"));
+                }
+                lines.push(format!("  {}", if self.is_lacking { TAKE_LESS } else { hint }));
+                lines.push("  what there is without strict:".to_owned());
+            }
+        }
+        lines.extend(self.promises.iter().map(|kept| format!("  {}", line(kept, self.there_is.landlock))));
+        lines.push(format!("    {}", of_the_agent(self.there_is.landlock)));
+        lines
+    }
+}
+
+/// A promise that is kept and one that is not are said in different words: no mark is needed to tell them apart.
+fn line(kept: &Kept, landlock: Option<u32>) -> String {
+    if !kept.held {
+        return format!("✗ {}", kept.promise.broken());
+    }
+    let by: Vec<String> = kept.by.iter().map(|wall| wall.describe(landlock)).collect();
+    format!("✓ {}: {}", kept.promise.kept(), by.join(", "))
+}
+
+/// No promise of strict's, since commands are confined without it.
+fn of_the_agent(landlock: Option<u32>) -> String {
+    match landlock {
+        Some(version) => format!("the agent's own process is confined as well: Landlock {version}"),
+        None => {
+            "the agent's own process is not confined: that takes Landlock (Linux 5.13), which is not there \
+                 or not switched on"
+                .to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::from_value;
+
+    use super::*;
+
+    fn walls(enforced: &Value, refusal: Option<(String, &'static str)>) -> Walls {
+        let there_is: Enforced = from_value(enforced.clone()).unwrap();
+        let remedies = match &refusal {
+            Some(_) => vec![Remedy { cause: "a cause".to_owned(), remedy: "a command".to_owned() }],
+            None => Vec::new(),
+        };
+        let promises = promises(&there_is, false);
+        Walls { workspace: "/w".into(), is_lacking: refusal.is_some(), refusal, there_is, promises, remedies }
+    }
+
+    #[test]
+    fn every_promise_has_a_line_that_cannot_be_read_the_other_way_round() {
+        let all = json!({
+            "level": "strict", "landlock": 7, "seccomp": true, "mounts": true, "processes": "namespace",
+            "network": "namespace", "missing": [],
+        });
+        let expected = "✓ sandbox: strict can be enforced
+  ✓ files outside the workspace cannot be changed: mounts, Landlock 7
+  ✓ modes, owners and times of files outside cannot be changed: mounts
+  ✓ secrets (keys, tokens, the store) cannot be read: mounts, Landlock 7
+  ✓ processes end with the run: a process namespace
+  ✓ processes outside the run cannot be signalled: a process namespace, Landlock 7
+  ✓ shared memory and message queues of other programs cannot be reached: an IPC namespace, mounts, Landlock 7
+  ✓ the network cannot be reached: a network namespace
+  ✓ sockets of other programs (docker, D-Bus, ssh-agent) cannot be reached: mounts, a network namespace, Landlock 7
+  ✓ system calls that lead out (ptrace, mount, bpf, io_uring) are refused: seccomp
+    the agent's own process is confined as well: Landlock 7";
+        assert_eq!(walls(&all, None).lines().join("\n"), expected);
+        let old = json!({
+            "level": "best-effort", "landlock": null, "seccomp": true, "mounts": false, "processes": "found",
+            "network": "seccomp", "missing": ["x"],
+        });
+        let walls = walls(&old, Some(("no strict".to_owned(), "a hint")));
+        let expected = "✗ sandbox: no strict
+  → a cause: a command
+  or take what there is: --sandbox best-effort (of `uwf thread exec`, resume and poke, or of `uwf-builtin`); --tools \
+without run_command needs none of it
+  what there is without strict:
+  ✗ files outside the workspace can be changed
+  ✗ modes, owners and times of files outside can be changed
+  ✗ secrets (keys, tokens, the store) can be read
+  ✗ processes can outlive the run (they are looked for, and one that hides well is not found)
+  ✗ processes outside the run can be signalled
+  ✗ shared memory and message queues of other programs can be reached
+  ✓ the network cannot be reached: seccomp
+  ✓ sockets of other programs (docker, D-Bus, ssh-agent) cannot be reached: seccomp
+  ✓ system calls that lead out (ptrace, mount, bpf, io_uring) are refused: seccomp
+    the agent's own process is not confined: that takes Landlock (Linux 5.13), which is not there or not switched on";
+        assert_eq!(walls.lines().join("\n"), expected);
+        let json = walls.to_json();
+        assert_eq!((&json["strict"], &json["remedies"][0]["remedy"]), (&json!(false), &json!("a command")));
+        assert_eq!(json["promises"][0], json!({"promise": "files-outside", "held": false, "by": []}));
+    }
+}
