@@ -1,9 +1,11 @@
 //! What to say when a command failed and the sandbox is the likely cause: which rule, and what can be done instead.
 //!
-//! Pure. It judges by the words that programs print; a path that commands may write is never blamed on the sandbox.
+//! Pure. It judges by the words that programs print; a path that commands may write is never blamed on the sandbox. What
+//! it proposes to open is as narrow as the path tells: never a home, nor what is around one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::promises::Promise;
 use super::reach::Reach;
 use super::report::{Enforced, Network};
 
@@ -46,6 +48,51 @@ const ABSENT: &[&str] = &["No such file or directory", "no such file or director
 const UNANSWERED: &[&str] =
     &["Connection refused", "connection refused", "ECONNREFUSED", "Couldn't connect to server"];
 
+/// What programs print that look for a server of the machine, which commands do not reach: who it is, and what to do.
+const SERVERS: &[(&str, &[&str], &str)] = &[
+    (
+        "ssh-agent and the user's keys",
+        &[
+            "Could not open a connection to your authentication agent",
+            "Error connecting to agent",
+            "Permission denied (publickey",
+        ],
+        "fetching and pushing by ssh is for people to do",
+    ),
+    (
+        "the Docker daemon",
+        &[
+            "Cannot connect to the Docker daemon",
+            "to connect to the Docker daemon socket",
+            "to connect to the docker API",
+            "Cannot connect to Podman",
+            "unable to connect to Podman",
+        ],
+        "do without containers, or say that people must do this step",
+    ),
+    (
+        "D-Bus",
+        &[
+            "Failed to connect to bus",
+            "Failed to get D-Bus connection",
+            "Cannot autolaunch D-Bus",
+            "org.freedesktop.DBus.Error",
+        ],
+        "services, keyrings and desktops are out of reach: do without, or start `dbus-run-session`",
+    ),
+    (
+        "gpg-agent and the user's keys",
+        &["can't connect to the agent", "can't connect to the gpg-agent", "gpg failed to sign the data"],
+        "do not sign, or say that people must",
+    ),
+];
+
+/// Directories of the kernel and of devices, which commands have of their own: nothing in them can be opened.
+const SYSTEM: &[&str] = &["/dev", "/proc", "/sys"];
+
+/// Directories of a home in which each program has one of its own.
+const GROUPS: &[&str] = &[".config", ".cache", ".local/share", ".local/state", ".local/lib", ".local"];
+
 /// Said of connections that nobody answers.
 const ALONE: &str = "\n(sandbox: commands have a loopback of their own: only what a command of this run started listens there. Start the \
                      server, or say that one of the machine is needed: people allow it by --allow-network)";
@@ -58,6 +105,20 @@ pub(crate) fn of(output: &str, reach: &Reach, enforced: &Enforced) -> String {
                 nothing. Work with what is here, or say that it is needed: people allow it by --allow-network)"
             .to_owned();
     }
+    let has_no_servers = enforced.promises().iter().any(|kept| kept.promise == Promise::Sockets && kept.held);
+    let server = SERVERS.iter().find(|(_, words, _)| has_no_servers && contains(output, words));
+    if let Some((name, _, instead)) = server {
+        return format!(
+            "\n(sandbox: commands reach no servers of the machine, such as {name}; trying again changes nothing: {instead})"
+        );
+    }
+    if let Some(path) = socket(output, reach).filter(|_| has_no_servers) {
+        return format!(
+            "\n(sandbox: {} is a socket of the machine's, if it is there: commands do not reach those. Start a server of \
+             your own whose socket is in the workspace or in $TMPDIR, or say that people must do this step)",
+            path.display()
+        );
+    }
     let line = output.lines().rev().find(|line| contains(line, REFUSED) && !blames_the_file(line, reach));
     let Some(line) = line else {
         let absent = output.lines().rev().filter(|line| contains(line, ABSENT));
@@ -67,21 +128,41 @@ pub(crate) fn of(output: &str, reach: &Reach, enforced: &Enforced) -> String {
         let unanswered = enforced.network == Network::Namespace && contains(output, UNANSWERED);
         return if unanswered { ALONE.to_owned() } else { String::new() };
     };
-    let path = paths(line).find(|path| !reach.may_write(path));
-    match path {
+    match paths(line).find(|path| !reach.may_write(path)) {
         Some(path) if reach.is_hidden(path) => closed(path, reach),
-        Some(path) => format!(
-            "\n(sandbox: likely refused, since commands write only {}. Use those instead of {}, or \
-             say that it is needed: people allow it by `sandbox: {{ writable: [{}] }}` in agents/builtin.yaml)",
-            open_trees(reach),
-            path.display(),
-            allowable(path)
-        ),
+        Some(path) => refused(path, reach),
         None => format!(
             "\n(sandbox: perhaps refused by it. Commands write only {}, read no secrets, reach no sockets of the machine (ssh-agent, \
              docker, D-Bus), have no ptrace or io_uring, and no more rights as root than over files)",
             open_trees(reach)
         ),
+    }
+}
+
+/// A socket that a line names which tells of a connection that failed.
+fn socket<'a>(output: &'a str, reach: &Reach) -> Option<&'a Path> {
+    let failed = |line: &&str| [UNANSWERED, REFUSED, ABSENT].iter().any(|words| contains(line, words));
+    let is_socket = |path: &&Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.contains(".sock") || name.starts_with(".s.PGSQL.")
+    };
+    let paths = output.lines().rev().filter(failed).flat_map(paths);
+    paths.filter(is_socket).find(|path| !reach.may_write(path))
+}
+
+/// What is said of a place that commands see and do not write.
+fn refused(path: &Path, reach: &Reach) -> String {
+    let text = format!(
+        "\n(sandbox: likely refused, since commands write only {}. Use those instead of {}",
+        open_trees(reach),
+        path.display()
+    );
+    match allowable(path, reach) {
+        Some(tree) => format!(
+            "{text}, or say that it is needed: people allow it by `sandbox: {{ writable: [{}] }}` in agents/builtin.yaml)",
+            tree.display()
+        ),
+        None => format!("{text})"),
     }
 }
 
@@ -93,11 +174,17 @@ fn closed(path: &Path, reach: &Reach) -> String {
             "\n(sandbox: {path_shown} may hold secrets and is closed to commands; work without it)"
         );
     }
-    format!(
+    let text = format!(
         "\n(sandbox: {path_shown} is not shown to commands, which have a home, a /tmp and a /run of their own. Work without \
-         it, or say that it is needed: people show it by `sandbox: {{ readable: [{}] }}` in agents/builtin.yaml)",
-        allowable(path)
-    )
+         it"
+    );
+    match allowable(path, reach) {
+        Some(tree) => format!(
+            "{text}, or say that it is needed: people show it by `sandbox: {{ readable: [{}] }}` in agents/builtin.yaml)",
+            tree.display()
+        ),
+        None => format!("{text})"),
+    }
 }
 
 /// What commands write, in words.
@@ -132,29 +219,61 @@ fn is_program(path: &Path) -> bool {
     ["/bin", "/usr/bin", "/usr/sbin", "/sbin", "/usr/local/bin"].iter().any(|dir| path.starts_with(dir))
 }
 
-/// What people would allow: the tool's directory in a home, else the directory the file is in.
-fn allowable(path: &Path) -> String {
-    let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
-    match parts.iter().position(|part| part.len() > 1 && part.starts_with('.')) {
-        Some(at) => parts[..=at].join("/").replacen("//", "/", 1),
-        None => path.parent().unwrap_or(path).display().to_string(),
+/// What people would open for the sake of `path`: of a home the directory of one tool, else the directory that the file is
+/// in. `None` where that would be too much, or of no use.
+fn allowable(path: &Path, reach: &Reach) -> Option<PathBuf> {
+    let is_around_home =
+        |tree: &Path| reach.homes.iter().any(|home| home.starts_with(tree)) || tree.parent().is_none();
+    if SYSTEM.iter().any(|dir| path.starts_with(dir)) || is_around_home(path) {
+        return None;
     }
+    let home = reach.homes.iter().find(|home| path.starts_with(home));
+    let tree = match home {
+        Some(home) => of_a_tool(path, home, reach),
+        // Of a directory in which everybody writes, or of all homes, what is right below it.
+        None => match reach.shared.iter().chain(&reach.closed).find(|dir| path.starts_with(dir)) {
+            Some(dir) => dir.join(path.strip_prefix(dir).ok()?.iter().next()?),
+            None => path.parent()?.to_owned(),
+        },
+    };
+    (!is_around_home(&tree) && !reach.closed.contains(&tree)).then_some(tree)
+}
+
+/// The narrowest directory of a home that is one tool's: a place that is shown, else the first below the home or a group;
+/// of a group itself none, which is to say the home.
+fn of_a_tool(path: &Path, home: &Path, reach: &Reach) -> PathBuf {
+    let places = reach.shown.iter().chain(&reach.caches).map(|(at, _)| at);
+    let place = places.filter(|at| at.starts_with(home) && at != &home && path.starts_with(at));
+    if let Some(place) = place.max_by_key(|at| at.as_os_str().len()) {
+        return place.clone();
+    }
+    let group = GROUPS.iter().map(|group| home.join(group)).find(|group| path.starts_with(group));
+    let above = group.unwrap_or_else(|| home.to_owned());
+    let name = path.strip_prefix(&above).ok().and_then(|below| below.iter().next());
+    name.map_or_else(|| home.to_owned(), |name| above.join(name))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
     use crate::sandbox::Level;
 
     fn advice(output: &str) -> String {
         let reach = Reach {
             writable: vec![PathBuf::from("/w")],
-            hidden: vec![PathBuf::from("/home/u/.ssh")],
+            hidden: vec![PathBuf::from("/home/u/.ssh"), PathBuf::from("/srv/app/app.sock")],
+            homes: vec![PathBuf::from("/home/u"), PathBuf::from("/root")],
+            closed: ["/run", "/var/run", "/home", "/root"].map(PathBuf::from).to_vec(),
+            shared: vec![PathBuf::from("/tmp")],
+            shown: vec![(PathBuf::from("/home/u/.cargo/bin"), PathBuf::from("/home/u/.cargo/bin"))],
             ..Reach::default()
         };
-        let enforced = Enforced { network: Network::Namespace, ..Enforced::nothing(Level::Strict) };
+        let enforced = Enforced {
+            network: Network::Namespace,
+            mounts: true,
+            seccomp: true,
+            ..Enforced::nothing(Level::Strict)
+        };
         of(output, &reach, &enforced)
     }
 
@@ -174,12 +293,79 @@ mod tests {
     #[test]
     fn a_refused_write_names_the_path_and_the_setting() {
         let text =
-            advice("error: failed to create `/home/u/.cargo/registry/x`: Permission denied (os error 13)");
-        assert!(text.contains("writable: [/home/u/.cargo]"), "{text}");
+            advice("error: failed to create `/home/u/.cargo/bin/x`: Read-only file system (os error 30)");
+        assert!(text.contains("writable: [/home/u/.cargo/bin]"), "{text}");
         let text = advice("bash: line 1: /etc/x: Permission denied");
         assert!(text.contains("instead of /etc/x,") && text.contains("writable: [/etc]"), "{text}");
         assert!(advice("cat: /home/u/.ssh/id: Permission denied").contains("may hold secrets"));
         assert!(advice("strace: PTRACE_TRACEME: Operation not permitted").contains("ptrace"));
+    }
+
+    #[test]
+    fn what_is_proposed_is_as_narrow_as_it_can_be() {
+        for (output, expected) in [
+            ("cat: /home/u/.cargo/config.d/x: No such file or directory", Some("readable: [/home/u/.cargo]")),
+            (
+                "cat: /home/u/.config/foo/bar/x: No such file or directory",
+                Some("readable: [/home/u/.config/foo]"),
+            ),
+            (
+                "cat: /home/u/.local/share/foo/x: No such file or directory",
+                Some("readable: [/home/u/.local/share/foo]"),
+            ),
+            ("cat: /home/u/.local/foo/x: No such file or directory", Some("readable: [/home/u/.local/foo]")),
+            (
+                "cat: /home/u/projects/other/x: No such file or directory",
+                Some("readable: [/home/u/projects]"),
+            ),
+            ("cat: /home/u/notes: No such file or directory", Some("readable: [/home/u/notes]")),
+            ("cat: /home/other/x: No such file or directory", Some("readable: [/home/other]")),
+            ("cat: /tmp/build-1/x: No such file or directory", Some("readable: [/tmp/build-1]")),
+            ("cat: /run/app/pid: No such file or directory", Some("readable: [/run/app]")),
+            ("touch: cannot touch '/opt/app/x': Read-only file system", Some("writable: [/opt/app]")),
+            ("touch: cannot touch '/home/u': Permission denied", None),
+            ("ls: cannot open directory '/home/u/.': Permission denied", None),
+            ("mkdir: cannot create directory '/home/u/.config': Permission denied", None),
+            ("mkdir: /data: Read-only file system", None),
+            ("mkdir: '/data/x': Read-only file system", Some("writable: [/data]")),
+            ("touch: cannot touch '/root/': Permission denied", None),
+            ("touch: cannot touch '/dev/shm/x': Permission denied", None),
+            ("cat: /proc/1/environ: Permission denied", None),
+        ] {
+            let text = advice(output);
+            match expected {
+                Some(proposed) => assert!(text.contains(proposed), "{output}: {text}"),
+                None => assert!(!text.contains("able: ["), "{output}: {text}"),
+            }
+        }
+    }
+
+    #[test]
+    fn servers_of_the_machine_are_told_as_such() {
+        for (output, expected) in [
+            ("Could not open a connection to your authentication agent.", "ssh-agent"),
+            ("git@example.org: Permission denied (publickey).", "ssh-agent"),
+            (
+                "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is it running?",
+                "the Docker daemon",
+            ),
+            ("permission denied while trying to connect to the Docker daemon socket", "the Docker daemon"),
+            ("Failed to connect to bus: No such file or directory", "D-Bus"),
+            ("gpg: can't connect to the gpg-agent: No such file or directory", "gpg-agent"),
+            ("error: gpg failed to sign the data", "do not sign"),
+            (
+                "connection to server on socket \"/var/run/postgresql/.s.PGSQL.5432\" failed: No such file or directory",
+                ".s.PGSQL.5432 is a socket of the machine's",
+            ),
+            ("curl: /srv/app/app.sock: Connection refused", "/srv/app/app.sock is a socket of the machine's"),
+        ] {
+            let text = advice(output);
+            assert!(text.contains(expected) && !text.contains("able: ["), "{output}: {text}");
+        }
+        assert_eq!(advice("connect /w/app.sock: No such file or directory"), "");
+        // Where sockets are open it is something else.
+        let (reach, open) = (Reach::default(), Enforced::nothing(Level::BestEffort));
+        assert_eq!(of("Cannot connect to the Docker daemon", &reach, &open), "");
     }
 
     #[test]
