@@ -95,7 +95,12 @@ impl Reach {
         let shown: Vec<_> = programs.filter_map(real).filter(is_open).collect();
         let caches: Vec<_> = of_homes(places::CACHES).filter_map(real).filter(is_open).collect();
         let asked = policy.readable.iter().cloned().filter_map(real);
-        self.shown = shown.into_iter().chain(asked).collect();
+        // Of a narrowed workspace what is not writable is seen all the same, wherever it lies.
+        let narrowed = policy.within.iter().flat_map(|_| {
+            let workspace = self::real(&policy.workspace);
+            worktree::git_directories(&workspace).into_iter().chain([workspace])
+        });
+        self.shown = shown.into_iter().chain(asked).chain(narrowed.filter_map(real)).collect();
         self.caches = caches;
     }
 

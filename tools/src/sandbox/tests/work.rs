@@ -81,3 +81,17 @@ fn shared_memory_is_opened_by_the_policy() {
     let bench = Bench::with(|policy| Policy { writable: vec![PathBuf::from("/dev/shm")], ..policy });
     bench.python(program);
 }
+
+#[test]
+fn a_narrowed_workspace_is_seen_below_a_home_and_in_a_place_that_is_private() {
+    for is_below_home in [false, true] {
+        let bench = Bench::with(|policy| {
+            let around = policy.workspace.parent().map(Path::to_owned);
+            let home = around.filter(|_| is_below_home).or(policy.home.clone());
+            Policy { within: Some(vec!["docs".into(), "absent".into()]), home, ..policy }
+        });
+        assert!(bench.works("cat a").starts_with("a\n"));
+        bench.fails("touch new");
+        bench.fails("touch ../elsewhere/new");
+    }
+}
