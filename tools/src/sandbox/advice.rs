@@ -157,7 +157,8 @@ fn refused(path: &Path, reach: &Reach) -> String {
         open_trees(reach),
         path.display()
     );
-    match allowable(path, reach) {
+    // What a role is narrowed to is no matter of the sandbox's settings.
+    match allowable(path, reach).filter(|_| !reach.narrowed) {
         Some(tree) => format!(
             "{text}, or say that it is needed: people allow it by `sandbox: {{ writable: [{}] }}` in agents/builtin.yaml)",
             tree.display()
@@ -338,6 +339,13 @@ mod tests {
                 None => assert!(!text.contains("able: ["), "{output}: {text}"),
             }
         }
+    }
+
+    #[test]
+    fn a_narrowed_role_is_told_no_setting_that_would_not_widen_it() {
+        let reach = Reach { narrowed: true, writable: vec![PathBuf::from("/w/docs")], ..Reach::default() };
+        let text = of("touch: '/w/new': Read-only file system", &reach, &Enforced::nothing(Level::Strict));
+        assert!(text.contains("/w/docs (this role is narrowed)") && !text.contains("able: ["), "{text}");
     }
 
     #[test]
