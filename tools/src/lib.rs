@@ -13,24 +13,29 @@
 //! - `writable` — which paths a role may write; `walk` — walks that no ignore file can stop
 //! - `seen` — what this run knows of files, by content hash, and one lock a file; `page` — numbered lines of a stream
 //! - `watch` — whether a call may go on; `crew` — work on many items, by threads or without
+//! - `process_table` — the processes that a /proc shows; `run_dir` — the private directory of a run
 //! - `limits` — the caps, and numbers as they are shown; `nearest` — names for "did you mean"; `line_ends` — CR LF and LF
-//! - `git_guard` — hooks and configuration of git that a command changed, taken back
+//! - `git_guard` — hooks, configuration and unfinished work of git that a command changed, taken back
 //! - `blot` — secrets taken out of what commands print, before anything is cut or kept
-//! - [`sandbox`] — what commands, and the agent itself, may reach: policy in, enforced by the kernel, reported
+//! - [`sandbox`] — what commands, and the agent itself, may reach: policy in, enforced by the kernel, told promise by
+//!   promise
 //!
 //! # Invariants
 //!
 //! 1. No path string reaches anything outside the workspace: by `openat2(RESOLVE_BENEATH)`, not by comparison.
 //! 2. A file is replaced whole or not at all, and the bytes an edit does not name stay as they are.
-//! 3. A command's processes end with its time limit, with a cancel, or with the run; also when the agent is killed.
+//! 3. A command's processes end with its time limit, with a cancel, or with the run, also when the agent is killed: by the
+//!    kernel, which holds them together (a namespace, else a control group). Only where strict is given up they are looked
+//!    for.
 //! 4. Whatever is cut says so, with the right numbers.
-//! 5. A command runs in the sandbox that was asked for or not at all; what was enforced is told.
+//! 5. A command runs in the sandbox that was asked for or not at all: strict is every promise kept, by one means or another.
+//!    What was enforced is told.
 //!
 //! Absent by intent: models, threads, the environment, the terminal. The environment of commands is a value given
 //! by the caller; nothing is printed.
 
 #[cfg(not(target_os = "linux"))]
-compile_error!("uwf-tools needs Linux: it confines paths with openat2 and finds processes in /proc");
+compile_error!("uwf-tools needs Linux: it confines paths with openat2 and commands with namespaces");
 
 mod arguments;
 mod blot;
