@@ -13,6 +13,7 @@
 )]
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -20,7 +21,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use libc::{c_int, c_long};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, LinkNameSpaceType};
 use seccompiler::BpfProgram;
@@ -242,7 +243,28 @@ pub(super) fn close_on_exec() -> io::Result<()> {
     // SAFETY: only a flag of descriptors is set; none is closed before exec.
     let result =
         unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    match checked(result) {
+        // Linux 5.10 has the call and not the flag.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => close_on_exec_one_by_one(),
+        done => done.map(drop),
+    }
+}
+
+/// The same, by the list that /proc has of them.
+fn close_on_exec_one_by_one() -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let list = rustix::fs::open(c"/proc/self/fd", flags, Mode::empty())?;
+    let mut buffer = [MaybeUninit::uninit(); 2048];
+    let mut entries = RawDir::new(list, &mut buffer);
+    while let Some(entry) = entries.next() {
+        let number =
+            std::str::from_utf8(entry?.file_name().to_bytes()).ok().and_then(|name| name.parse().ok());
+        if let Some(number) = number.filter(|number: &c_int| *number > 2) {
+            // SAFETY: a plain system call; only a flag of a descriptor is set.
+            checked(unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) }.into())?;
+        }
+    }
+    Ok(())
 }
 
 fn restrict_self(ruleset: &OwnedFd) -> io::Result<()> {
@@ -282,4 +304,30 @@ pub(super) fn loopback_up() -> io::Result<()> {
 
 fn borrowed(fd: &OwnedFd) -> BorrowedFd<'_> {
     std::os::fd::AsFd::as_fd(fd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_descriptor_is_passed_on_where_the_kernel_closes_none_at_once() {
+        let passed = |close: fn() -> io::Result<()>| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", "ls /proc/self/fd/200 /proc/self/fd/1"]);
+            // SAFETY: plain system calls.
+            unsafe {
+                command.pre_exec(move || {
+                    checked(libc::dup2(1, 200).into())?;
+                    close()
+                })
+            };
+            let output = command.output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(text.contains("/proc/self/fd/1\n"), "{output:?}");
+            text.contains("/proc/self/fd/200\n")
+        };
+        assert!(passed(|| Ok(())));
+        assert!(!passed(close_on_exec) && !passed(close_on_exec_one_by_one));
+    }
 }
