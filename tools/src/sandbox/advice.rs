@@ -93,6 +93,15 @@ const SYSTEM: &[&str] = &["/dev", "/proc", "/sys"];
 /// Directories of a home in which each program has one of its own.
 const GROUPS: &[&str] = &[".config", ".cache", ".local/share", ".local/state", ".local/lib", ".local"];
 
+/// What programs print when they would change git's hooks, or put another file in the place of its configuration.
+const OF_GIT: &[&str] =
+    &["Read-only file system", "read-only file system", "EROFS", "Device or resource busy", "EBUSY"];
+
+/// Said of that.
+const GIT_KEPT: &str = "\n(sandbox: commands do not change which programs git runs: hooks are read-only, and `git config` alone changes the \
+                        configuration. Say in your answer what a person should set, or that it is needed: people allow it by \
+                        `sandbox: { gitPrograms: true }` in agents/builtin.yaml)";
+
 /// Said of connections that nobody answers.
 const ALONE: &str = "\n(sandbox: commands have a loopback of their own: only what a command of this run started listens there. Start the \
                      server, or say that one of the machine is needed: people allow it by --allow-network)";
@@ -118,6 +127,11 @@ pub(crate) fn of(output: &str, reach: &Reach, enforced: &Enforced) -> String {
              your own whose socket is in the workspace or in $TMPDIR, or say that people must do this step)",
             path.display()
         );
+    }
+    let is_of_git =
+        |line: &&str| contains(line, OF_GIT) && (line.contains(".git/") || line.contains("/hooks"));
+    if reach.git.hooks.is_some() && output.lines().any(|line| is_of_git(&line)) {
+        return GIT_KEPT.to_owned();
     }
     let line = output.lines().rev().find(|line| contains(line, REFUSED) && !blames_the_file(line, reach));
     let Some(line) = line else {
@@ -257,6 +271,7 @@ fn of_a_tool(path: &Path, home: &Path, reach: &Reach) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::git_guard::places::Programs;
     use crate::sandbox::Level;
 
     fn advice(output: &str) -> String {
@@ -267,6 +282,7 @@ mod tests {
             closed: ["/run", "/var/run", "/home", "/root"].map(PathBuf::from).to_vec(),
             shared: vec![PathBuf::from("/tmp")],
             shown: vec![(PathBuf::from("/home/u/.cargo/bin"), PathBuf::from("/home/u/.cargo/bin"))],
+            git: Programs { hooks: Some(PathBuf::from("/w/.git/hooks")), configs: Vec::new() },
             ..Reach::default()
         };
         let enforced = Enforced {
@@ -276,6 +292,17 @@ mod tests {
             ..Enforced::nothing(Level::Strict)
         };
         of(output, &reach, &enforced)
+    }
+
+    #[test]
+    fn git_s_hooks_and_configuration_name_their_setting() {
+        for line in [
+            "bash: line 1: .git/hooks/pre-commit: Read-only file system",
+            "sed: cannot rename .git/sedUhbl5f: Device or resource busy",
+        ] {
+            assert!(advice(line).contains("gitPrograms: true"), "{line}");
+        }
+        assert!(!advice("rm: cannot remove '/mnt/x': Device or resource busy").contains("gitPrograms"));
     }
 
     #[test]
