@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use super::mountinfo::{self, Mounted};
@@ -230,14 +231,36 @@ fn secrets_of_machine() -> Vec<PathBuf> {
 /// Where servers of the machine listen: a program that is told what to do is a way out.
 fn sockets() -> Vec<PathBuf> {
     let table = fs::read("/proc/net/unix").unwrap_or_default();
-    let paths = table.split(|byte| *byte == b'\n').filter_map(|line| {
-        let at = line.iter().position(|byte| *byte == b'/')?;
-        Some(PathBuf::from(OsStr::from_bytes(&line[at..])))
-    });
-    let mut sockets: Vec<PathBuf> = paths.filter_map(|path| path.canonicalize().ok()).collect();
-    sockets.sort();
-    sockets.dedup();
-    sockets
+    let names = table.split(|byte| *byte == b'\n').filter_map(socket_name);
+    let (absolute, relative): (Vec<&Path>, Vec<&Path>) = names.partition(|name| name.is_absolute());
+    // A relative name counts from where the server was, which mostly is where it still is.
+    let dirs = if relative.is_empty() { BTreeSet::new() } else { working_directories() };
+    let relative: BTreeSet<&Path> = relative.into_iter().collect();
+    let from_dirs = dirs.iter().flat_map(|dir| relative.iter().map(|name| dir.join(name)));
+    let paths = absolute.into_iter().map(Path::to_owned).chain(from_dirs.filter(|path| is_socket(path)));
+    let sockets: BTreeSet<PathBuf> = paths.filter_map(|path| path.canonicalize().ok()).collect();
+    sockets.into_iter().collect()
+}
+
+/// Of a line of /proc/net/unix what follows seven fields; none for sockets without a path, whose names begin
+/// with `@`.
+fn socket_name(line: &[u8]) -> Option<&Path> {
+    let mut rest = line;
+    for _ in 0..7 {
+        rest = rest.trim_ascii_start();
+        rest = &rest[rest.iter().position(|byte| *byte == b' ')?..];
+    }
+    let is_path = |name: &&[u8]| !name.is_empty() && !name.starts_with(b"@") && *name != b"Path";
+    Some(Path::new(OsStr::from_bytes(rest.get(1..).filter(is_path)?)))
+}
+
+/// Where the processes are that we may look at.
+fn working_directories() -> BTreeSet<PathBuf> {
+    entries(Path::new("/proc")).iter().filter_map(|process| fs::read_link(process.join("cwd")).ok()).collect()
+}
+
+fn is_socket(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket())
 }
 
 /// Where the secrets of one home are, or would be.

@@ -175,3 +175,33 @@ fn of_a_narrowed_workspace_only_what_is_named_is_writable_to_commands() {
     assert!(!commands.may_write(&tree.at("other/x.txt")));
     assert!(commands.of_agent(&policy).may_write(&tree.at("ws/b.md")));
 }
+
+#[test]
+fn a_socket_s_name_is_what_follows_its_numbers() {
+    let name = |line: &str| socket_name(line.as_bytes()).map(|name| name.display().to_string());
+    let numbers = "ffff8880: 00000002 00000000 00010000 0001 01 21430";
+    assert_eq!(name(&format!("{numbers} /run/a b/s")).as_deref(), Some("/run/a b/s"));
+    assert_eq!(name(&format!("{numbers} private/s")).as_deref(), Some("private/s"));
+    assert_eq!(name("ffff8880: 00000002 00000000 00010000 0001 01    14 s").as_deref(), Some("s"));
+    assert_eq!((name(numbers), name(""), name(&format!("{numbers} @/x"))), (None, None, None));
+    assert_eq!(name("Num       RefCount Protocol Flags    Type St Inode Path"), None);
+}
+
+#[test]
+fn servers_of_the_machine_are_hidden_wherever_their_sockets_are() {
+    let tree = Tree::new(&["seen/"]);
+    let at = std::os::unix::net::UnixListener::bind(tree.at("seen/s.sock")).unwrap();
+    let bind = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind('relative'); s.listen(); print(flush=True); sys.stdin.read()";
+    let mut server = std::process::Command::new("python3");
+    server.args(["-c", bind]).current_dir(tree.at("seen"));
+    server.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut server = server.spawn().unwrap();
+    std::io::Read::read_exact(server.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+    let found = sockets();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    drop(at);
+    for socket in ["seen/s.sock", "seen/relative"] {
+        assert!(found.contains(&tree.at(socket)), "{socket}: {found:?}");
+    }
+}
