@@ -13,6 +13,8 @@ mod exhaustion;
 mod field;
 #[path = "attacks/git.rs"]
 mod git;
+#[path = "attacks/machine.rs"]
+mod machine;
 #[path = "attacks/paths.rs"]
 mod paths;
 #[path = "attacks/records.rs"]
@@ -23,3 +25,14 @@ mod survivors;
 mod words;
 #[path = "attacks/work.rs"]
 mod work;
+
+#[test]
+fn the_tables_are_long_and_no_attack_is_in_them_twice() {
+    let tables = commands::all_names().into_iter().chain(git::all_names().map(str::to_owned));
+    let mut names: Vec<String> = tables.chain(paths::all_names().map(str::to_owned)).collect();
+    let all = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), all);
+    assert!(all >= 400, "{all}");
+}

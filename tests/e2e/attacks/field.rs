@@ -13,6 +13,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
+use super::machine::Machine;
 use crate::site::{AGENT, Said, Site};
 
 /// In files that no tool may show.
@@ -32,7 +33,7 @@ pub(super) enum Who {
 }
 
 /// Everybody who can run an agent here.
-fn everybody() -> Vec<Who> {
+pub(super) fn everybody() -> Vec<Who> {
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
     if is_root && has("setpriv") {
         return vec![Who::Me, Who::Nobody];
@@ -71,6 +72,12 @@ pub(super) struct Field {
     udp: Server,
     unix: Server,
     named: Server,
+    /// Beside the temporary directories, which commands do not see: mostly a place that is there to be read.
+    seen: tempfile::TempDir,
+    /// What else runs on the machine, where an attack asks for it.
+    machine: Option<Machine>,
+    /// What the agent is started by: a program and its arguments.
+    launcher: Vec<String>,
 }
 
 /// A server of the machine.
@@ -90,6 +97,11 @@ impl Field {
         for plain in ["home/.bashrc", "outside/file", "outside/dir/file", "work/a", "work-2/file"] {
             site.write(plain, "untouched\n");
         }
+        let seen = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        for plain in ["file", "dir/file"] {
+            fs::create_dir_all(seen.path().join("dir")).unwrap();
+            fs::write(seen.path().join(plain), "untouched\n").unwrap();
+        }
         let (unix, named) =
             (site.home().with_file_name("socket"), format!("uwf-attacks-{}", fastname(&site)));
         Field {
@@ -98,14 +110,51 @@ impl Field {
             udp: Server::udp(),
             unix: Server::unix(&std::os::unix::net::SocketAddr::from_pathname(unix).unwrap()),
             named: Server::unix(&abstract_name(&named)),
+            seen,
+            machine: None,
+            launcher: Vec::new(),
             site,
             who,
         }
     }
 
-    /// Whether the addresses in this text are to be had: not every machine has IPv6 on loopback.
+    /// The same on a machine that runs more: see [`Machine`].
+    pub(super) fn with_machine(who: Who) -> Field {
+        let mut field = Field::new(who);
+        field.plant();
+        own_if(who, &field.dir());
+        own_if(who, field.seen());
+        field.machine = Machine::start(who, (&field.dir(), field.seen()), SECRET);
+        field
+    }
+
+    /// What leads to secrets by other ways: a link in a closed directory, whose target is elsewhere.
+    fn plant(&self) {
+        let linked = self.seen().join("linked");
+        fs::write(&linked, SECRET).unwrap();
+        fs::create_dir(self.site.home().join(".aws")).unwrap();
+        std::os::unix::fs::symlink(linked, self.site.home().join(".aws/credentials")).unwrap();
+    }
+
+    /// The same agent, started by this program.
+    pub(super) fn launched_by(self, launcher: Vec<String>) -> Field {
+        Field { launcher, ..self }
+    }
+
+    /// A directory that commands may see.
+    pub(super) fn seen(&self) -> &Path {
+        self.seen.path()
+    }
+
+    /// What the rest of the machine noticed; empty where nothing else runs.
+    pub(super) fn noticed(&self) -> Value {
+        self.machine.as_ref().map_or(Value::Null, Machine::noticed)
+    }
+
+    /// Whether what this text names is to be had: not every machine has IPv6 on loopback, or python3.
     pub(super) fn reaches(&self, text: &str) -> bool {
-        self.tcp6.is_some() || !text.contains("{tcp6}")
+        let asks = |names: &[&str]| names.iter().any(|name| text.contains(name));
+        (self.tcp6.is_some() || !asks(&["{tcp6}"])) && (self.machine.is_some() || !asks(Machine::NAMES))
     }
 
     pub(super) fn dir(&self) -> PathBuf {
@@ -120,13 +169,15 @@ impl Field {
         let text = text.replace("{workspace}", &workspace);
         let filled = text.replace("{dir}", &dir).replace("{tcp}", &self.tcp.address).replace("{tcp6}", tcp6);
         let filled = filled.replace("{udp}", &self.udp.address).replace("{unix}", &self.unix.address);
-        filled.replace("{abstract}", &self.named.address)
+        let filled = filled.replace("{abstract}", &self.named.address);
+        let filled = filled.replace("{seen}", &self.seen().display().to_string());
+        self.machine.as_ref().map_or(filled.clone(), |machine| machine.fill(&filled))
     }
 
     /// The command of the agent, as `who`.
     pub(super) fn agent(&self) -> Command {
         let mut command = match self.who {
-            Who::Me => self.site.command(AGENT),
+            Who::Me => self.launch(AGENT),
             Who::Nobody => {
                 own(&self.dir());
                 let program = self.dir().join("uwf-builtin");
@@ -136,12 +187,19 @@ impl Field {
                     let copy = Command::new("install").args(["-m", "755", AGENT]).arg(&program).status();
                     assert!(copy.unwrap().success());
                 }
-                let mut command = self.site.command("setpriv");
+                let mut command = self.launch("setpriv");
                 command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(program);
                 command
             }
         };
         command.env("PATH", PATH);
+        command
+    }
+
+    fn launch(&self, program: &str) -> Command {
+        let Some((first, rest)) = self.launcher.split_first() else { return self.site.command(program) };
+        let mut command = self.site.command(first);
+        command.args(rest).arg(program);
         command
     }
 
@@ -168,9 +226,14 @@ impl Field {
     /// What must not change: every file beside the workspace that is not the agent's own.
     pub(super) fn outside(&self) -> BTreeMap<PathBuf, String> {
         own_if(self.who, &self.dir());
+        own_if(self.who, self.seen());
         let mut found = BTreeMap::new();
         for name in ["home/.bashrc", "home/.ssh", "home/.netrc", "outside", "work-2"] {
             state(&self.dir().join(name), &mut found);
+        }
+        state(self.seen(), &mut found);
+        for path in [self.site.home(), PathBuf::from("/dev/null")] {
+            found.insert(path.clone(), format!("{:o}", fs::metadata(path).unwrap().permissions().mode()));
         }
         for dir in ["", "home"] {
             for entry in fs::read_dir(self.dir().join(dir)).unwrap() {
@@ -182,9 +245,9 @@ impl Field {
     }
 
     /// How often the servers of the machine were reached.
-    pub(super) fn visits(&self) -> usize {
+    pub(super) fn visits(&self) -> u64 {
         let servers = [&self.tcp, &self.udp, &self.unix, &self.named].into_iter().chain(&self.tcp6);
-        servers.map(|server| server.visits.load(Ordering::SeqCst)).sum()
+        servers.map(|server| server.visits.load(Ordering::SeqCst) as u64).sum()
     }
 
     /// No secret is in what the agent keeps.

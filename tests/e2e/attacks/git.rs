@@ -240,6 +240,12 @@ const IN_A_WORKTREE: &[(&str, &str, &str)] = &[
     ("the worktree's config", "git config --worktree core.pager evil", "core.pager"),
 ];
 
+/// The names of all.
+pub(super) fn all_names() -> impl Iterator<Item = &'static str> {
+    let tables = ATTACKS.iter().chain(IN_A_WORKTREE).map(|(name, ..)| *name);
+    tables.chain(NEW_ONES.iter().map(|(name, _)| *name)).chain(GOES_ON.iter().map(|(name, ..)| *name))
+}
+
 fn git(field: &Field, dir: &Path, args: &str) {
     let mut git = field.site.command("git");
     git.args(["-c", "user.name=n", "-c", "user.email=e"]).args(args.split(' ')).current_dir(dir);

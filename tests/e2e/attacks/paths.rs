@@ -62,6 +62,11 @@ const ATTACKS: &[(&str, &str, &str)] = &[
     (".git", "", "git's own data"),
 ];
 
+/// The paths of all.
+pub(super) fn all_names() -> impl Iterator<Item = &'static str> {
+    ATTACKS.iter().map(|(path, ..)| *path)
+}
+
 /// What leads astray, put there by somebody else.
 fn plant(field: &Field) {
     let work = field.site.workspace();

@@ -1,0 +1,82 @@
+//! To look into, steer and end other processes: the agent, another one of the same user, and the init of the run.
+
+use super::Attack;
+use super::End::Refused;
+
+pub(in super::super) const HARMLESS: &[Attack] = &[
+    ("signal another process", "", "kill -CONT {victim}", Refused("")),
+    ("see another process", "", "test -d /proc/{victim}", Refused("")),
+    ("its command line", "", "grep -a innermost /proc/{victim}/cmdline", Refused("")),
+    ("its command line by ps", "ps", "ps -o args= -p {victim} | grep innermost", Refused("")),
+    ("all command lines by ps", "ps", "ps -eo args= | grep '[i]nnermost'", Refused("")),
+    ("its environment", "", "grep -a innermost /proc/{victim}/environ", Refused("")),
+    ("its environment by ps", "ps", "ps e -ww -p {victim} | grep -q INNOCENT", Refused("")),
+    ("its directory", "", "ls /proc/{victim}/cwd/", Refused("")),
+    ("its root", "", "cat /proc/{victim}/root$HOME/.ssh/id", Refused("")),
+    ("its handles", "", "ls -l /proc/{victim}/fd/0", Refused("")),
+    ("its maps", "", "head -c 9 /proc/{victim}/maps | grep -q .", Refused("")),
+    ("its memory", "", ": < /proc/{victim}/mem", Refused("")),
+    ("its priority", "renice", "renice -n 3 -p {victim}", Refused("")),
+    ("its priority of input and output", "ionice", "ionice -c 3 -p {victim}", Refused("")),
+    ("its processors", "taskset", "taskset -pc 0 {victim}", Refused("")),
+    ("its policy", "chrt", "chrt -b -p 0 {victim}", Refused("")),
+    ("its limits", "prlimit", "prlimit --pid {victim} --nofile=99:99", Refused("")),
+    ("how it is rated when memory is short", "", "echo 500 > /proc/{victim}/oom_score_adj", Refused("")),
+    ("a handle of it", "python3", "python3 -c 'import os; os.pidfd_open({victim})'", Refused("")),
+    ("signal the agent", "", "test $PPID -gt 1 && kill -CONT $PPID", Refused("")),
+    ("the agent by its name", "pgrep", "pgrep -f 'uwf-builti[n]'", Refused("")),
+];
+
+pub(in super::super) const CONFINED: &[Attack] = &[
+    ("end another process", "", "kill -TERM {victim}", Refused("")),
+    ("stop another process", "", "kill -STOP {victim}", Refused("")),
+    (
+        "trace another process",
+        "python3",
+        "python3 -c 'import ctypes; c = ctypes.CDLL(None); exit(c.ptrace(16, {victim}, 0, 0) != 0)'",
+        Refused(""),
+    ),
+    (
+        "read its memory",
+        "python3",
+        "python3 -c 'import ctypes; c = ctypes.CDLL(None); exit(c.syscall(310, {victim}, 0, 0, 0, 0, 0) < 0)'",
+        Refused(""),
+    ),
+    (
+        "the priority of a user",
+        "python3",
+        "test $(id -u) != 0 && python3 -c 'import os; os.setpriority(2, os.getuid(), 3)' && test $(cut -d' ' -f19 /proc/{victim}/stat) = 3",
+        Refused(""),
+    ),
+    ("end the agent", "", "test $PPID -gt 1 && kill -TERM $PPID", Refused("")),
+    ("stop the agent", "", "test $PPID -gt 1 && kill -STOP $PPID", Refused("")),
+    ("the agent's environment", "", "cat /proc/$PPID/environ", Refused("")),
+    ("the agent's memory", "", "head -c 1 /proc/$PPID/mem", Refused("")),
+    ("the agent's handles", "", "cat /proc/$PPID/fd/*", Refused("")),
+    ("the agent's root", "", "cat /proc/$PPID/root$HOME/.ssh/id", Refused("")),
+    ("the agent's limits", "prlimit", "test $PPID -gt 1 && prlimit --pid $PPID --nofile=3", Refused("")),
+    ("end init", "", "grep -qx sh /proc/1/comm && kill -KILL 1; sleep 0.1; test ! -d /proc/1", Refused("")),
+    (
+        "stop init",
+        "",
+        "grep -qx sh /proc/1/comm && kill -STOP 1; sleep 0.1; grep -q '^State:.*stopped' /proc/1/status",
+        Refused(""),
+    ),
+    ("write to init", "", "echo 'KILL -1' > /proc/1/fd/0", Refused("")),
+    ("answer for init", "", "echo > /proc/1/fd/1", Refused("")),
+    ("hold init's input open", "", ": 9>/proc/1/fd/0", Refused("")),
+    ("take what init is told", "", ": < /proc/1/fd/0", Refused("")),
+    ("init's root", "", "cat /proc/1/root$HOME/.ssh/id", Refused("")),
+    ("init's directory", "", "ls /proc/1/cwd/", Refused("")),
+    ("init's environment", "", "cat /proc/1/environ", Refused("")),
+    ("init's memory", "", ": < /proc/1/mem", Refused("")),
+    ("the root of all processes", "", "cat /proc/[0-9]*/root$HOME/.ssh/id", Refused("")),
+    (
+        "trace a child",
+        "python3",
+        "python3 -c 'import ctypes; c = ctypes.CDLL(None); exit(c.ptrace(0, 0, 0, 0) != 0)'",
+        Refused(""),
+    ),
+    ("enter init's mounts", "nsenter", "nsenter -t 1 -m true", Refused("(sandbox: ")),
+    ("enter the agent's network", "nsenter", "nsenter -t $PPID -n true", Refused("")),
+];

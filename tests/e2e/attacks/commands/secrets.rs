@@ -1,0 +1,92 @@
+//! To read what must not be learnt, by whatever program and path.
+
+use super::Attack;
+use super::End::Refused;
+
+const CLOSED: &str = "may hold secrets and is closed to commands";
+
+pub(in super::super) const HARMLESS: &[Attack] = &[
+    ("read an ssh key", "", "cat ~/.ssh/id", Refused(CLOSED)),
+    ("read .netrc", "", "cat ~/.netrc", Refused(CLOSED)),
+    ("read the config", "", "cat ~/.uwf/notes", Refused(CLOSED)),
+    ("read the store", "", "cat ~/.ocas/notes", Refused(CLOSED)),
+    ("archive the keys", "tar", "tar cf - -C ~ .ssh | grep -aq id", Refused("")),
+    (
+        "archive by a list",
+        "tar",
+        "echo $HOME/.ssh/id > list; tar cPf - -T list | grep -aq innermost",
+        Refused(CLOSED),
+    ),
+    ("copy the keys", "", "cp -r ~/.ssh keys && cat keys/id && rm -r keys", Refused(CLOSED)),
+    ("copy by links", "", "cp -l ~/.ssh/id key-3 && rm key-3", Refused(CLOSED)),
+    ("read a key by a link", "", "ln -s ~/.ssh/id key; cat key", Refused("")),
+    ("read a key by a hard link", "", "ln ~/.ssh/id key-2 && rm key-2", Refused(CLOSED)),
+    ("read a key through /proc", "", "cat /proc/self/root$HOME/.ssh/id", Refused("No such file")),
+    ("read a key through a process's directory", "", "cd ~; cat /proc/$$/cwd/.ssh/id", Refused("")),
+    ("read a key from elsewhere", "", "cd ~/.ssh && cat id", Refused(CLOSED)),
+    ("read a key below a handle", "", "exec 3<$HOME; cat /proc/self/fd/3/.ssh/id", Refused("")),
+    ("read a key by a pattern", "", "cat ~/.s*/i?", Refused("")),
+    ("read a key by its name in bytes", "bash", "bash -c 'cat ~/$(printf \"\\x2essh\")/id'", Refused(CLOSED)),
+    ("read a key by bash", "bash", "bash -c 'k=$(< ~/.ssh/id) && echo $k'", Refused(CLOSED)),
+    (
+        "run a key",
+        "bash",
+        "bash ~/.ssh/id; test $? = 127 && bash -c '. ~/.ssh/id' 2>&1 | grep innermost",
+        Refused(""),
+    ),
+    ("read a key as base64", "base64", "base64 ~/.ssh/id", Refused(CLOSED)),
+    ("read a key as octets", "od", "od -c ~/.ssh/id", Refused(CLOSED)),
+    ("the sum of a key", "md5sum", "md5sum ~/.ssh/id", Refused(CLOSED)),
+    ("read a key by dd", "dd", "dd if=$HOME/.ssh/id status=none", Refused(CLOSED)),
+    ("read a key by xargs", "xargs", "xargs -a ~/.ssh/id echo", Refused(CLOSED)),
+    ("read a key by sort", "sort", "sort ~/.ssh/id", Refused(CLOSED)),
+    ("read a key by git", "git", "git diff --no-index -- a ~/.ssh/id | grep innermost", Refused("")),
+    ("read a key by curl", "curl", "curl -sS file://$HOME/.ssh/id", Refused("")),
+    (
+        "read a key by python",
+        "python3",
+        "python3 -c 'import os; print(open(os.path.expanduser(\"~/.ssh/id\")).read())'",
+        Refused(CLOSED),
+    ),
+    ("read a key by perl", "perl", "perl -pe 1 ~/.ssh/id | grep .", Refused("")),
+    ("read a key by awk", "awk", "awk 1 ~/.ssh/id", Refused("")),
+    ("compare a key", "cmp", "cmp ~/.ssh/id ~/.netrc", Refused(CLOSED)),
+    (
+        "map a key",
+        "python3",
+        "python3 -c 'import mmap, os; f = open(os.path.expanduser(\"~/.ssh/id\")); print(mmap.mmap(f.fileno(), 0, prot=1)[:])'",
+        Refused(CLOSED),
+    ),
+    ("search the home", "grep", "grep -rh innermost ~", Refused("")),
+    ("search beside the workspace", "grep", "grep -rsh innermost ..", Refused("")),
+    ("search what is seen", "grep", "grep -rsh innermost {seen}", Refused("")),
+    ("find and read", "find", "find ~ {dir} -type f -exec cat {} + | grep -a innermost", Refused("")),
+    ("where a link in a closed directory leads", "", "cat {seen}/linked | grep .", Refused(CLOSED)),
+    ("a link in a closed directory", "", "cat ~/.aws/credentials", Refused(CLOSED)),
+    ("a secret outside", "", "cat {dir}/outside/secret", Refused("is not shown to commands")),
+    ("a secret outside, upwards", "", "cat ../outside/secret", Refused("")),
+];
+
+pub(in super::super) const CONFINED: &[Attack] = &[
+    ("search /tmp", "grep", "timeout 5 grep -rsh innermost /tmp", Refused("")),
+    ("the machine's passwords", "", "cat /etc/shadow | grep .", Refused(CLOSED)),
+    ("the passwords of before", "", "cat /etc/shadow- | grep .", Refused("")),
+    ("the groups' passwords", "", "cat /etc/gshadow | grep .", Refused("")),
+    ("who may become root", "", "cat /etc/sudoers | grep .", Refused("")),
+    ("keys of the machine", "", "cat /etc/ssh/ssh_host_*_key", Refused("")),
+    ("keys of its certificates", "", "cat /etc/ssl/private/*", Refused("")),
+    ("other homes", "", "cat /home/*/.bashrc /root/.bashrc", Refused("")),
+    ("what servers wrote", "", "cat /var/log/*log", Refused("")),
+    ("credentials of services", "", "cat /run/secrets/* /run/credentials/*/*", Refused("")),
+    ("print the environment", "", "env | grep local-''key", Refused("")),
+    ("the key by its name", "printenv", "printenv UWF_API_KEY", Refused("")),
+    ("the shell's own environment", "", "grep -a local-''key /proc/self/environ", Refused("")),
+    ("any environment", "", "grep -aqs 'KE''Y=local-' /proc/[0-9]*/environ", Refused("")),
+    ("the script of the model", "", "cat {dir}/m.yaml", Refused("is not shown to commands")),
+    (
+        "files by their handles",
+        "python3",
+        "python3 -c 'import ctypes; c = ctypes.CDLL(None); exit(0 if c.syscall(304, -100, 0, 0) >= 0 else 1)'",
+        Refused(""),
+    ),
+];
