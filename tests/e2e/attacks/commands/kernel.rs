@@ -103,6 +103,7 @@ const CALLS: &[(&str, &str)] = &[
     ("quotactl", "179, 0, 0, 0, 0"),
     ("limits of another process", "302, os.getppid() or 1, 7, ctypes.byref((ctypes.c_ulong * 2)(9, 9)), 0"),
     ("type into a terminal", "16, 0, 0x5412, b'x', 0"),
+    ("a lease on a file outside", "72, os.open('/etc/passwd', 0), 1024, 0, 0"),
 ];
 
 /// Their names and commands; each ends with 0 when the kernel did it.
