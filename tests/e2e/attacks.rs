@@ -19,6 +19,8 @@ mod machine;
 mod paths;
 #[path = "attacks/records.rs"]
 mod records;
+#[path = "attacks/secret_places.rs"]
+mod secret_places;
 #[path = "attacks/survivors.rs"]
 mod survivors;
 #[path = "attacks/words.rs"]

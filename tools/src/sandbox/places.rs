@@ -172,6 +172,16 @@ pub(super) const SECRETS: &[&str] = &[
     ".m2/settings.xml",
     ".m2/settings-security.xml",
     ".gradle/gradle.properties",
+    ".local/share/uv/credentials",
+    ".opam/plugins/opam-publish",
+    ".pub-cache/credentials.json",
+    ".rye/config.toml",
+    ".npm-global/etc/npmrc",
+    ".npm-packages/etc/npmrc",
+    "miniconda3/.condarc",
+    "anaconda3/.condarc",
+    "miniforge3/.condarc",
+    "mambaforge/.condarc",
 ];
 
 /// Directories of the machine that hold sockets, keys or other people's files; commands have others in their place.
