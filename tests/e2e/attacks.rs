@@ -15,6 +15,8 @@ mod field;
 mod git;
 #[path = "attacks/machine.rs"]
 mod machine;
+#[path = "attacks/odd_places.rs"]
+mod odd_places;
 #[path = "attacks/paths.rs"]
 mod paths;
 #[path = "attacks/records.rs"]
