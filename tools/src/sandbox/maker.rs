@@ -19,7 +19,7 @@ use std::ptr;
 use libc::c_int;
 use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, WaitOptions};
-use rustix::thread::UnshareFlags;
+use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 
 use super::child::{self, checked};
 use super::mounts::{self, Program};
@@ -156,6 +156,16 @@ struct Maker<'a> {
 
 type Step<T> = Result<T, (i32, io::Error)>;
 
+/// The shell that is init keeps a right that no command has: so none looks into it or opens its pipes. Whoever held its
+/// input open would live on when the agent ends.
+fn keep_apart() -> io::Result<()> {
+    let sets = rustix::thread::capabilities(None)?;
+    let right = CapabilitySet::KILL;
+    let inheritable = sets.inheritable | right;
+    rustix::thread::set_capabilities(None, CapabilitySets { inheritable, ..sets })?;
+    Ok(rustix::thread::configure_capability_in_ambient_set(right, true)?)
+}
+
 impl Maker<'_> {
     fn run(&self, trees: &mut [c_int]) -> ! {
         let Err((step, error)) = self.make(trees);
@@ -199,6 +209,7 @@ impl Maker<'_> {
         rustix::stdio::dup2_stdin(self.input)?;
         rustix::stdio::dup2_stdout(&null)?;
         rustix::stdio::dup2_stderr(&null)?;
+        keep_apart()?;
         let environment = [c"PATH=/usr/bin:/bin:/run/current-system/sw/bin".as_ptr(), ptr::null()];
         // SAFETY: plain system calls; the lists end in null, and the report is closed by exec.
         unsafe {
