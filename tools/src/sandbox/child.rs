@@ -119,6 +119,13 @@ pub(super) fn fork_beside(report: c_int, cgroup: Option<c_int>) -> io::Result<()
     }
 }
 
+/// Whether the kernel takes this call: filters of containers often do not, since its flags lie in memory.
+pub(super) fn has_clone3() -> bool {
+    // SAFETY: without arguments the kernel refuses it before anything happens.
+    let refused = unsafe { libc::syscall(libc::SYS_clone3, ptr::null::<u8>(), 0) };
+    refused < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL)
+}
+
 pub(super) fn checked(result: c_long) -> io::Result<c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }

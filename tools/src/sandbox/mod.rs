@@ -313,7 +313,9 @@ impl Parts {
             Err(why) => (Err(why), Inside::default(), Vec::new()),
         };
         let to_limit = namespaces.as_ref().is_ok_and(|namespaces| namespaces.processes.is_some());
-        let cgroup = Cgroup::make(mounts, policy, to_limit).map(Arc::new);
+        // Nothing else forks into a group.
+        let cgroup =
+            child::has_clone3().then(|| Cgroup::make(mounts, policy, to_limit).map(Arc::new)).flatten();
         let landlock = find_landlock(reach, &inside, (policy, namespaces.as_ref().ok()));
         Parts { landlock, seccomp, namespaces, cgroup, copies, inside }
     }
