@@ -3,7 +3,8 @@
 //! The tables are in `paths` (file tools) and `commands` (run_command); many attacks are the calls of one scripted run.
 //! Whatever the attack, nothing outside the workspace may differ afterwards, no secret may be in the transcript, the
 //! journal or the store, and no server of the machine may have been reached. Commands that do no harm run once more with
-//! `--sandbox off`, where they must succeed: so it is the sandbox that refused. Everything also runs as an ordinary user.
+//! `--sandbox off`, where they must succeed: so it is the sandbox that refused. Everything also runs as an ordinary user, and
+//! in `settings` on kernels that lack something.
 
 #[path = "attacks/commands.rs"]
 mod commands;
@@ -23,6 +24,8 @@ mod paths;
 mod records;
 #[path = "attacks/secret_places.rs"]
 mod secret_places;
+#[path = "attacks/settings.rs"]
+mod settings;
 #[path = "attacks/survivors.rs"]
 mod survivors;
 #[path = "attacks/words.rs"]

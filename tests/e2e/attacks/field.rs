@@ -57,10 +57,14 @@ pub(super) fn has(program: &str) -> bool {
     std::env::split_paths(PATH).any(|dir| dir.join(program).is_file())
 }
 
-/// Said past the test runner, which shows nothing of a test that passes.
 pub(super) fn skipped(what: &str, why: &str) {
+    tell(&format!("skipped: {what}: needs {why}"));
+}
+
+/// Said past the test runner, which shows nothing of a test that passes.
+pub(super) fn tell(line: &str) {
     let mut past_the_runner = std::io::stderr();
-    writeln!(past_the_runner, "skipped: {what}: needs {why}").unwrap();
+    writeln!(past_the_runner, "{line}").unwrap();
 }
 
 /// A site under attack.
