@@ -22,7 +22,7 @@ const KILLING: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Cgroup {
     dir: PathBuf,
-    /// The directory: who is forked into it is in it.
+    /// Who writes to it is in the group.
     entrance: File,
     kill: File,
     members: File,
@@ -62,7 +62,7 @@ impl Cgroup {
         let _ = fs::write(dir.join("memory.oom.group"), "0");
         Some(Cgroup {
             dir: dir.to_owned(),
-            entrance: File::open(dir).ok()?,
+            entrance: write("cgroup.procs")?,
             kill: write("cgroup.kill")?,
             members: File::open(dir.join("cgroup.procs")).ok()?,
             machine: ProcessTable::open(Path::new("/proc")).ok()?,
@@ -70,7 +70,7 @@ impl Cgroup {
         })
     }
 
-    /// A handle for the fork of a process that is to be in it.
+    /// A handle for a process that is to be in it.
     pub(super) fn entrance(&self) -> Option<OwnedFd> {
         self.entrance.try_clone().ok().map(OwnedFd::from)
     }

@@ -41,7 +41,7 @@ pub(crate) struct Garment {
     pub(crate) limits: ProcessLimits,
     /// Of a user namespace and those it owns, in this order.
     pub(crate) namespaces: Vec<(OwnedFd, LinkNameSpaceType)>,
-    /// A control group.
+    /// What is written to, to be in a control group.
     pub(crate) cgroup: Option<OwnedFd>,
     /// A Landlock ruleset.
     pub(crate) ruleset: Option<OwnedFd>,
@@ -67,9 +67,6 @@ pub(crate) fn confine(command: &mut Command, garment: Arc<Garment>, report: Owne
     unsafe { command.pre_exec(move || garment.put_on(report.as_raw_fd())) }
 }
 
-/// libc has it for no C library; Linux 5.7.
-const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
-
 /// The numbers of a process that was forked into a namespace, outside of it and inside; zero while they are not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Born {
@@ -89,25 +86,11 @@ impl Born {
 }
 
 /// A second fork, whose parent is that of this process: it is in the namespace of processes that was entered or made just
-/// before, which this process never is, and in `cgroup`. Returns in the new process alone; this one ends.
-pub(super) fn fork_beside(report: c_int, cgroup: Option<c_int>) -> io::Result<()> {
-    let parent = libc::CLONE_PARENT as u64;
-    // What the kernel reads: flags, six that are not used, thread storage, two that are not used, a control group.
-    let mut arguments = [parent, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    if let Some(cgroup) = cgroup {
-        arguments[0] |= CLONE_INTO_CGROUP;
-        arguments[10] = u64::from(cgroup.unsigned_abs());
-    }
+/// before, which this process never is. Returns in the new process alone; this one ends.
+pub(super) fn fork_beside(report: c_int) -> io::Result<()> {
+    let flags = c_long::from(libc::CLONE_PARENT | libc::SIGCHLD);
     // SAFETY: a fork without a stack of its own; both go on with plain system calls alone.
-    let forked = unsafe {
-        match cgroup {
-            Some(_) => libc::syscall(libc::SYS_clone3, arguments.as_ptr(), size_of_val(&arguments)),
-            None => {
-                let flags = c_long::from(libc::CLONE_PARENT | libc::SIGCHLD);
-                libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0)
-            }
-        }
-    };
+    let forked = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
     match forked {
         0 => Message::Inside(rustix::process::getpid().as_raw_pid()).tell(report),
         pid if pid > 0 => {
@@ -192,10 +175,13 @@ impl Garment {
     /// come last since they refuse some of the calls before them.
     fn put_on(&self, report: c_int) -> io::Result<()> {
         self.limit()?;
+        if let Some(cgroup) = &self.cgroup {
+            // By moving in, since kernels end whoever is forked into a group in which all were ended before.
+            rustix::io::write(cgroup, b"0")?;
+        }
         enter(&self.namespaces)?;
-        let has_processes = self.namespaces.iter().any(|(_, kind)| *kind == LinkNameSpaceType::ProcessID);
-        if has_processes || self.cgroup.is_some() {
-            fork_beside(report, self.cgroup.as_ref().map(AsRawFd::as_raw_fd))?;
+        if self.namespaces.iter().any(|(_, kind)| *kind == LinkNameSpaceType::ProcessID) {
+            fork_beside(report)?;
         }
         rustix::process::setsid()?;
         rustix::thread::set_no_new_privs(true)?;

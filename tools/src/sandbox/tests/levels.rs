@@ -79,6 +79,18 @@ fn limits_hold() {
     assert!(bench.works("ulimit -c").starts_with("0\n"));
 }
 
+#[test]
+fn after_commands_were_ended_others_run() {
+    for namespaces in [true, false] {
+        let bench = Bench::with(|policy| Policy { namespaces, level: Level::BestEffort, ..policy });
+        let arguments =
+            json!({"command": "trap '' TERM; sleep 95.5 & wait; wait", "timeout_s": 1}).to_string();
+        let text = bench.toolbox.call("run_command", &arguments, &Cancel::default()).text;
+        assert!(text.contains("ended at the time limit"), "{text}");
+        bench.works("true");
+    }
+}
+
 /// Set for the copy of this program that closes itself in.
 const CONFINED: &str = "UWF_TOOLS_TEST_CONFINED";
 
