@@ -2,12 +2,14 @@
 //!
 //! A process is known by its number and the moment it started: numbers are given out again.
 
+use std::collections::HashSet;
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
 const NAME_CHARS: usize = 80;
@@ -106,11 +108,44 @@ impl ProcessTable {
         Some(content)
     }
 
+    /// How many bytes the files without a name in memory have (memfd) that these processes hold open, each once.
+    pub(crate) fn memory_files(&self, processes: &[Process]) -> u64 {
+        let mut known = HashSet::new();
+        processes
+            .iter()
+            .flat_map(|process| self.open_memory_files(process.pid))
+            .filter(|(id, _)| known.insert(*id))
+            .map(|(_, bytes)| bytes)
+            .sum()
+    }
+
+    /// Each with what it is known by. The links are asked first: a file of any other kind may be on a server that does not answer.
+    fn open_memory_files(&self, pid: i32) -> Vec<((u64, u64), u64)> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let Ok(dir) = rustix::fs::openat(&self.0, format!("{pid}/fd"), flags, Mode::empty()) else {
+            return Vec::new();
+        };
+        let size = |name: &CStr| {
+            let target = rustix::fs::readlinkat(&dir, name, Vec::new()).ok()?;
+            let of = target.as_bytes().starts_with(b"/memfd:").then_some(&dir)?;
+            let stat = rustix::fs::statat(of, name, AtFlags::empty()).ok()?;
+            Some(((stat.st_dev, stat.st_ino), stat.st_blocks.unsigned_abs() * 512))
+        };
+        let entries = rustix::fs::Dir::read_from(&dir).into_iter().flatten().flatten();
+        entries.filter_map(|entry| size(entry.file_name())).collect()
+    }
+
     /// What a symbolic link of a process says.
     pub(crate) fn link(&self, pid: i32, name: &str) -> Option<String> {
         let target = rustix::fs::readlinkat(&self.0, format!("{pid}/{name}"), Vec::new()).ok()?;
         target.into_string().ok()
     }
+}
+
+/// A line of what /proc tells of memory, as `RssAnon:     1024 kB`, in bytes.
+pub(crate) fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_ascii_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 #[cfg(test)]

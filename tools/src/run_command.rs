@@ -1,9 +1,12 @@
 //! `run_command`: a shell command, its output, and what becomes of its processes.
 
 pub(crate) mod capture;
+mod disk;
 pub(crate) mod environment;
 pub(crate) mod guard;
 mod hunt;
+mod memory;
+mod overuse;
 mod processes;
 pub(crate) mod spool;
 mod supervise;
@@ -23,22 +26,22 @@ use serde::Deserialize;
 
 use crate::limits::{Limits, bytes, count};
 use crate::process_table::Process;
-use crate::sandbox::{Holder, Running, Sandbox, StartError};
+use crate::sandbox::{Holder, Level, Policy, ProcessLimits, Running, Sandbox, StartError};
 use crate::seen::lock;
 use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
 use crate::tool_output::Outputs;
 use crate::workspace::PathError;
 use capture::{Capture, Captured};
+use disk::Disk;
 use guard::Guard;
 use hunt::{MARK, Trail};
-use processes::{Family, Found};
+use memory::Memory;
+use processes::{Family, Found, NAMED};
 use spool::Spool;
 use supervise::{Cause, Ended, Supervised};
 
 const TITLE_CHARS: usize = 60;
 const MORE_TIME: &str = "; for more time set timeout_s (at most 600), or let it run in the background";
-/// Background processes named in an answer; more are counted.
-const NAMED: usize = 10;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -131,7 +134,7 @@ fn answer(
         ended.duration.as_secs_f64(),
         bytes(captured.total),
         others(ended),
-        if ended.cause == Some(Cause::TimedOut) { MORE_TIME } else { "" }
+        hint(ended.cause),
     ));
     let facts = Facts {
         exit_code: ended.status.code().filter(|_| ended.cause.is_none()),
@@ -161,11 +164,20 @@ fn about_git(undone: &[String]) -> String {
     )
 }
 
+/// What to do about a command that was ended.
+fn hint(cause: Option<Cause>) -> &'static str {
+    match cause {
+        Some(Cause::TimedOut) => MORE_TIME,
+        Some(Cause::Overused(what)) => what.hint(),
+        Some(Cause::Cancelled) | None => "",
+    }
+}
+
 fn how_it_ended(ended: &Ended, timeout: Duration) -> String {
     match (ended.cause, ended.status.code(), ended.status.signal()) {
         (Some(Cause::TimedOut), ..) => format!("ended at the time limit of {} s", timeout.as_secs()),
         (Some(Cause::Cancelled), ..) => "cancelled".to_owned(),
-        (Some(Cause::Swarmed), ..) => "ended for starting more processes than a command may".to_owned(),
+        (Some(Cause::Overused(what)), ..) => what.to_string(),
         (None, Some(code), _) => format!("exit code {code}"),
         (None, None, signal) => format!("ended by signal {}", signal.unwrap_or_default()),
     }
@@ -180,7 +192,6 @@ fn others(ended: &Ended) -> String {
         .others
         .iter()
         .zip(&ended.names)
-        .take(NAMED)
         .map(|(process, name)| format!("{} {name}", process.pid))
         .collect();
     let more = if ended.others.len() > NAMED { ", …" } else { "" };
@@ -204,6 +215,8 @@ pub(crate) struct Shell {
     outputs: Arc<dyn Outputs>,
     grace: Duration,
     sandbox: Arc<Sandbox>,
+    /// Since the run began.
+    disk: Disk,
     state: Mutex<State>,
 }
 
@@ -235,6 +248,12 @@ impl Shell {
         sandbox: Arc<Sandbox>,
     ) -> Self {
         let program = find_bash(&env).unwrap_or_else(|| PathBuf::from("/bin/sh"));
+        let Policy { level, workspace, run_dir, limits: ProcessLimits { disk_bytes, .. }, .. } =
+            sandbox.policy();
+        let disk = match level {
+            Level::Off => Disk::default(),
+            Level::Strict | Level::BestEffort => Disk::new(*disk_bytes, [workspace, run_dir]),
+        };
         Self {
             program,
             env,
@@ -243,6 +262,7 @@ impl Shell {
             outputs,
             grace: limits.grace,
             sandbox,
+            disk,
             state: Mutex::default(),
         }
     }
@@ -291,7 +311,10 @@ impl Shell {
             None => Found::Hunted(self.follow(&mut state, (running.pid, mark.unwrap_or_default()))),
         };
         let shell = running.pid;
-        Ok((running, Family { shell, most: self.sandbox.process_limit(), found }))
+        let (most, memory, disk) =
+            (self.sandbox.process_limit(), self.sandbox.memory(), self.disk.of_command());
+        let memory = memory.map(|(limit, shared)| Memory::of_command(limit, shared));
+        Ok((running, Family { shell, most, memory, disk, found }))
     }
 
     /// What the next command's processes are marked by. With the first one, a guard is started.

@@ -176,7 +176,7 @@ fn shape() -> Value {
     let texts = json!({"type": "array", "items": text});
     let sandbox = json!({
         "level": {"enum": ["strict", "best-effort", "off"]}, "network": flag, "writable": texts, "readable": texts,
-        "gitPrograms": flag, "env": texts, "limits": closed(json!({"processes": some, "fileBytes": some, "memoryBytes": some})),
+        "gitPrograms": flag, "env": texts, "limits": closed(json!({"processes": some, "fileBytes": some, "memoryBytes": some, "diskBytes": some})),
     });
     record(json!({
         "provider": {"type": "object", "required": ["baseUrl"], "properties": provider},

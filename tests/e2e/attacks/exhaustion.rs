@@ -86,3 +86,73 @@ fn what_never_ends_is_ended_and_what_is_too_much_is_cut() {
         assert!(!std::path::Path::new(temporary.trim()).exists(), "{temporary}");
     });
 }
+
+/// Each process is within the limits of its own; none takes more than 300 MB, whatever the sandbox does.
+#[test]
+fn what_all_processes_of_a_command_take_together_is_limited() {
+    by_everybody(|who| {
+        let field = Field::new(who);
+        let limits =
+            "sandbox: { limits: { processes: 300, memoryBytes: 134217728, diskBytes: 100000000 } }\n";
+        field.site.write("home/.uwf/agents/builtin.yaml", limits);
+        let memory = "ended for using more memory than a command may (128.0 MB)";
+        let attacks = [
+            (
+                "a herd",
+                "for n in 1 2 3; do python3 -c 'import time; kept = b\"x\" * (60 << 20); time.sleep(60)' & done; wait",
+                memory,
+            ),
+            (
+                "a memfd",
+                "python3 -c 'import os, time\nf = os.memfd_create(\"f\")\nfor n in range(180): os.write(f, bytes(1 << 20))\ntime.sleep(60)'",
+                memory,
+            ),
+            (
+                "segments",
+                "python3 -c 'import ctypes, time; c = ctypes.CDLL(None); c.shmat.restype = ctypes.c_void_p\nids = [c.shmget(0, 60 << 20, 0o1600) for n in range(3)]\nfor s in ids:\n p = c.shmat(s, None, 0); ctypes.memset(p, 1, 60 << 20); c.shmdt(ctypes.c_void_p(p))\ntime.sleep(60)'",
+                memory,
+            ),
+            (
+                "their end",
+                "python3 -c 'import ctypes; c = ctypes.CDLL(None); [c.shmctl(n, 0, None) for n in range(9)]'",
+                "exit code 0",
+            ),
+            (
+                "shared memory",
+                "head -c 200000000 /dev/zero > /dev/shm/f; ls -s --block-size=M /dev/shm; rm /dev/shm/f",
+                "No space left",
+            ),
+            (
+                "threads",
+                "python3 -c 'import threading, time\nthreading.stack_size(65536)\nfor n in range(900): threading.Thread(target=time.sleep, args=(60,)).start()'",
+                swarmed(who),
+            ),
+            (
+                "a deaf bomb",
+                "trap '' TERM; f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 60; }; f 11",
+                bombed(who),
+            ),
+            (
+                "a disk",
+                "head -c 250000000 /dev/zero > f; sync f; sleep 60",
+                "ended for using up more of the disk than a run may (95.3 MB)",
+            ),
+            ("room again", "rm f && sleep 0.5", "exit code 0"),
+        ];
+        let call = |(id, text, _): &(&str, &str, &str)| super::field::command(id, text);
+        let answers = field.run(&attacks.iter().map(call).collect::<Vec<_>>(), &[]);
+        for (id, _, told) in attacks {
+            let answer = &answers.texts[id];
+            assert!(answer.text.contains(told), "{who:?} {id}: {}", answer.text);
+            assert!(answer.seconds < 60.0, "{who:?} {id}: {}", answer.seconds);
+        }
+    });
+}
+
+/// Who starts too many threads is told by the kernel, or ended.
+fn swarmed(who: Who) -> &'static str {
+    match bombed(who) {
+        "ended with it: " => "can't start new thread",
+        ended => ended,
+    }
+}

@@ -75,12 +75,6 @@ impl Trail {
         members
     }
 
-    /// Whether there are more threads than there may be. To count them takes long, so it is done only where the whole
-    /// machine has so many.
-    pub(crate) fn is_swarm(&self, most: u64) -> bool {
-        all_threads() > most && self.members().iter().map(|process| process.threads).sum::<u64>() > most
-    }
-
     fn is_root(&self, process: &Process) -> bool {
         let shell = self.shell.as_raw_pid();
         process.pid == shell
@@ -162,7 +156,7 @@ fn depopulate(namespace: &str) {
 }
 
 /// How many threads there are on the machine; 0 where it does not say.
-fn all_threads() -> u64 {
+pub(crate) fn all_threads() -> u64 {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     parse_threads(&load).unwrap_or_default()
 }
@@ -173,7 +167,7 @@ fn parse_threads(load: &str) -> Option<u64> {
 }
 
 /// The machine's processes.
-fn machine() -> Option<&'static ProcessTable> {
+pub(crate) fn machine() -> Option<&'static ProcessTable> {
     static MACHINE: OnceLock<Option<ProcessTable>> = OnceLock::new();
     MACHINE.get_or_init(|| ProcessTable::open(Path::new("/proc")).ok()).as_ref()
 }

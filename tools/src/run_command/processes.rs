@@ -7,11 +7,15 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
+use super::disk::Disk;
 use super::hunt::{self, Trail};
-use crate::process_table::Process;
+use super::memory::Memory;
+use crate::process_table::{Process, ProcessTable};
 use crate::sandbox::Holder;
 
 const PAUSE: Duration = Duration::from_millis(10);
+/// Processes that are called by their names; more are counted. To read the names of a swarm takes long.
+pub(crate) const NAMED: usize = 10;
 /// How long processes of a command may take to end, one after the other, where others of the run are to live on.
 const PICKING: Duration = Duration::from_millis(100);
 
@@ -23,6 +27,9 @@ pub(crate) struct Family {
     /// How many processes and threads it may be. The kernel holds others than root to that; root is held to it by being
     /// watched.
     pub(crate) most: u64,
+    /// What they may hold together, where the kernel does not see to it.
+    pub(crate) memory: Option<Memory>,
+    pub(crate) disk: Disk,
     pub(crate) found: Found,
 }
 
@@ -44,8 +51,8 @@ impl Family {
         }
     }
 
-    /// Those beside the shell, and what they are called.
-    pub(crate) fn beside(&self) -> Vec<(Process, String)> {
+    /// Those beside the shell, and what the first [`NAMED`] are called.
+    pub(crate) fn beside(&self) -> (Vec<Process>, Vec<String>) {
         let shell = match &self.found {
             Found::Held { shell, .. } => *shell,
             Found::Hunted(_) => self.shell.as_raw_pid(),
@@ -54,17 +61,25 @@ impl Family {
             Found::Held { holder, .. } => holder.name(process),
             Found::Hunted(_) => hunt::name(process),
         };
-        let beside = self.members().into_iter().filter(|process| process.pid != shell);
-        beside.map(|process| (process, name(&process))).collect()
+        let beside: Vec<_> = self.members().into_iter().filter(|process| process.pid != shell).collect();
+        let names = beside.iter().take(NAMED).map(name).collect();
+        (beside, names)
     }
 
-    /// Whether there are more processes and threads than there may be.
-    pub(crate) fn is_swarm(&self) -> bool {
+    /// Whether it is certain, without counting, that there are not more processes and threads than there may be. To look for
+    /// them takes long, so it is done only where the whole machine has so many.
+    pub(crate) fn is_small(&self) -> bool {
         match &self.found {
-            Found::Held { .. } => {
-                self.members().iter().map(|process| process.threads).sum::<u64>() > self.most
-            }
-            Found::Hunted(trail) => trail.is_swarm(self.most),
+            Found::Held { .. } => false,
+            Found::Hunted(_) => hunt::all_threads() <= self.most,
+        }
+    }
+
+    /// Where to read about them; nothing where there is no /proc.
+    pub(crate) fn table(&self) -> Option<&ProcessTable> {
+        match &self.found {
+            Found::Held { holder, .. } => Some(holder.table()),
+            Found::Hunted(_) => hunt::machine(),
         }
     }
 

@@ -16,14 +16,13 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions};
 use crate::limits::Limits;
 use crate::process_table::Process;
 use crate::run_command::capture::{Capture, Stream};
+use crate::run_command::overuse::{Lookout, Overuse};
 use crate::run_command::processes::Family;
 use crate::sandbox::Running;
 use crate::tool::Cancel;
 
 /// How often a cancel is looked for, and whether processes that were told to end did.
 const TICK: Duration = Duration::from_millis(50);
-/// How often it is looked whether there are too many processes.
-const COUNTING: Duration = Duration::from_millis(200);
 /// What a pipe is made to hold: enough that a command seldom waits for its output to be written to the spool, and few
 /// enough bytes that they are still in the cache of the processor when they are read.
 const PIPE: usize = 256 * 1024;
@@ -37,8 +36,8 @@ const GATHERING: Duration = Duration::from_micros(100);
 pub(crate) enum Cause {
     TimedOut,
     Cancelled,
-    /// It started more processes than it may.
-    Swarmed,
+    /// It used more of something than it may.
+    Overused(Overuse),
 }
 
 /// How a command ended.
@@ -49,7 +48,7 @@ pub(crate) struct Ended {
     pub(crate) duration: Duration,
     /// The processes beside the shell that were ended with it (with a cause), or that still run (without).
     pub(crate) others: Vec<Process>,
-    /// The names of `others`, while they lived.
+    /// The names of the first of `others`, while they lived.
     pub(crate) names: Vec<String>,
 }
 
@@ -127,7 +126,7 @@ impl<'a> Supervised<'a> {
     fn supervise(&mut self, timeout: Duration, cancel: &Cancel) -> io::Result<(Option<Cause>, Duration)> {
         let started = Instant::now();
         let (mut cause, mut duration) = (None, None);
-        let mut counted = started;
+        let mut lookout = Lookout::new(self.family);
         let mut phase = Phase::Running { deadline: started + timeout };
         loop {
             self.pump(&phase)?;
@@ -137,13 +136,11 @@ impl<'a> Supervised<'a> {
             }
             if cause.is_none() {
                 cause = self.why_end(&phase, now, cancel);
-                if cause.is_none() && now - counted >= COUNTING {
-                    counted = now;
-                    cause = self.family.is_swarm().then_some(Cause::Swarmed);
+                if cause.is_none() {
+                    cause = lookout.look().map(Cause::Overused);
                 }
-                if cause.is_some() {
-                    self.terminate();
-                    phase = Phase::Terminating { until: now + self.limits.grace };
+                if let Some(cause) = cause {
+                    phase = Phase::Terminating { until: now + self.terminate(cause) };
                 }
             }
             match phase {
@@ -171,14 +168,21 @@ impl<'a> Supervised<'a> {
         }
     }
 
-    fn terminate(&mut self) {
+    /// Tells it to end, and gives how long it has for that: none where it takes the machine meanwhile.
+    fn terminate(&mut self, cause: Cause) -> Duration {
         self.look_around();
-        self.family.terminate();
+        match cause {
+            Cause::Overused(_) => Duration::ZERO,
+            Cause::TimedOut | Cause::Cancelled => {
+                self.family.terminate();
+                self.limits.grace
+            }
+        }
     }
 
     /// Remembers which processes there are beside the shell.
     fn look_around(&mut self) {
-        (self.others, self.names) = self.family.beside().into_iter().unzip();
+        (self.others, self.names) = self.family.beside();
     }
 
     /// The shell is waited for last: until then no other process can have its pid.

@@ -197,7 +197,7 @@ impl Garment {
     }
 
     fn limit(&self) -> io::Result<()> {
-        let ProcessLimits { processes, file_bytes, memory_bytes } = self.limits;
+        let ProcessLimits { processes, file_bytes, memory_bytes, .. } = self.limits;
         // A core of a process that held secrets would lie in the workspace.
         let limits = [
             (Resource::Nproc, processes),

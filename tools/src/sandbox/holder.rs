@@ -62,7 +62,8 @@ impl Holder {
         }
     }
 
-    fn table(&self) -> &ProcessTable {
+    /// Where to read about them.
+    pub(crate) fn table(&self) -> &ProcessTable {
         match self {
             Holder::Namespace(namespace) => namespace.table(),
             Holder::Cgroup(cgroup) => cgroup.table(),

@@ -17,6 +17,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
 
 use libc::c_int;
+use rustix::fs::{Mode, OFlags};
 use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, WaitOptions};
 use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
@@ -24,6 +25,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 use super::child::{self, checked};
 use super::mounts::{self, Program};
 use super::pipe::{self, Message};
+use super::shared_memory;
 
 /// What becomes init: a program that waits for the end of its input, and leaves it to the kernel to collect children that
 /// end, as a shell does not.
@@ -53,6 +55,8 @@ pub(super) struct Init {
     pub(super) pid: Pid,
     /// Nothing is written to it: that it closes is what counts.
     _input: OwnedFd,
+    /// The shared memory of its namespace, where that can be told.
+    pub(super) segments: Option<File>,
 }
 
 impl Drop for Init {
@@ -80,11 +84,11 @@ pub(super) fn make(wanted: &Wanted, map: impl FnOnce(Pid) -> io::Result<()>) -> 
         pid => i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?,
     };
     drop((report, mapped, input));
-    let told = follow(reports, || {
+    let told = follow((reports, pid), || {
         map(pid)?;
         File::from(go_on).write_all(b"\n")
     });
-    let init = Init { pid: told.init.unwrap_or(pid), _input: to_init };
+    let init = Init { pid: told.init.unwrap_or(pid), _input: to_init, segments: told.segments };
     if told.init.is_some() {
         rustix::process::waitpid(Some(pid), WaitOptions::empty())?;
     }
@@ -103,17 +107,19 @@ pub(super) fn make(wanted: &Wanted, map: impl FnOnce(Pid) -> io::Result<()>) -> 
 struct Told {
     /// The init, where that is another process.
     init: Option<Pid>,
+    segments: Option<File>,
     failed: Option<(i32, i32)>,
     error: Option<io::Error>,
 }
 
 /// `go_on` is called when the namespaces are there, and lets the maker go on.
-fn follow(reports: OwnedFd, go_on: impl FnOnce() -> io::Result<()>) -> Told {
+fn follow((reports, maker): (OwnedFd, Pid), go_on: impl FnOnce() -> io::Result<()>) -> Told {
     let (mut told, mut go_on) = (Told::default(), Some(go_on));
     for message in pipe::messages(reports) {
         match message {
             Message::Unshared => told.error = go_on.take().and_then(|go_on| go_on().err()),
             Message::Outside(pid) => told.init = Pid::from_raw(pid),
+            Message::Segments(number) => told.segments = shared_memory::taken(maker, number).ok(),
             Message::Inside(_) => {}
             Message::Failed(step, errno) => told.failed = Some((step, errno)),
         }
@@ -197,6 +203,12 @@ impl Maker<'_> {
     fn unshare(&self) -> io::Result<()> {
         // SAFETY: the table of descriptors is not unshared.
         unsafe { rustix::thread::unshare_unsafe(self.wanted.flags())? };
+        // Taken by the other side while this one waits; becoming another program closes it.
+        let segments =
+            rustix::fs::open(c"/proc/sysvipc/shm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        if let Ok(segments) = &segments {
+            Message::Segments(segments.as_raw_fd()).tell(self.report)?;
+        }
         Message::Unshared.tell(self.report)?;
         match rustix::io::read(self.mapped, &mut [0_u8])? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -205,7 +217,7 @@ impl Maker<'_> {
     }
 
     fn become_init(&self) -> io::Result<Infallible> {
-        let null = rustix::fs::open(c"/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty())?;
+        let null = rustix::fs::open(c"/dev/null", OFlags::RDWR, Mode::empty())?;
         rustix::stdio::dup2_stdin(self.input)?;
         rustix::stdio::dup2_stdout(&null)?;
         rustix::stdio::dup2_stderr(&null)?;

@@ -38,6 +38,7 @@ mod promises;
 mod reach;
 mod report;
 mod seccomp;
+mod shared_memory;
 mod view;
 mod worktree;
 
@@ -69,6 +70,7 @@ pub use self::promises::{Kept, Promise, Wall};
 use self::reach::Reach;
 pub use self::report::{Enforced, Network, Processes, SandboxError};
 use self::seccomp::Sockets;
+pub(crate) use self::shared_memory::SharedMemory;
 use self::view::View;
 use crate::seen::lock;
 
@@ -197,6 +199,17 @@ impl Sandbox {
             Ok(Some(_)) => self.policy.limits.processes,
             _ => u64::MAX,
         }
+    }
+
+    /// How many bytes of memory a command may hold, and what is in no process of it; nothing where the kernel sees to it, and
+    /// without a sandbox.
+    pub(crate) fn memory(&self) -> Option<(u64, SharedMemory)> {
+        self.state().as_ref().ok()?.as_ref()?;
+        if self.cgroup.as_ref().is_some_and(|cgroup| cgroup.limited) {
+            return None;
+        }
+        let shared = self.namespaces.as_ref().map(|namespaces| namespaces.shared.clone());
+        Some((self.policy.limits.memory_bytes, shared.unwrap_or_default()))
     }
 
     /// Whether commands may write at `path`, which is absolute and free of symlinks.

@@ -31,7 +31,7 @@ pub(super) enum Operation {
     /// Mounts a link over a file: whoever opens the file is led elsewhere. Where the kernel mounts no links, the file stays.
     PutLink { slot: usize, at: CString },
     /// Mounts a file system of its own.
-    Mount { kind: &'static CStr, at: CString, options: &'static CStr },
+    Mount { kind: &'static CStr, at: CString, options: CString },
 }
 
 /// The steps in order.

@@ -17,6 +17,7 @@ use rustix::thread::LinkNameSpaceType;
 use super::maker::{self, Init, Wanted};
 use super::mounts::Program;
 use super::pid_namespace::PidNamespace;
+use super::shared_memory::SharedMemory;
 
 /// The namespaces of a run.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct Namespaces {
     pub(crate) processes: Option<Arc<PidNamespace>>,
     /// Whether the mounts are among them.
     pub(crate) mounts: bool,
+    /// What is in none of the processes.
+    pub(crate) shared: SharedMemory,
     /// Why there is none of processes or of mounts, where there is not.
     pub(super) refused: Refused,
     /// Ends all that is inside when it is dropped.
@@ -60,14 +63,17 @@ impl Namespaces {
         Namespaces::of(made?, &wanted, refused)
     }
 
-    fn of(init: Init, wanted: &Wanted, refused: Refused) -> io::Result<Namespaces> {
+    fn of(mut init: Init, wanted: &Wanted, refused: Refused) -> io::Result<Namespaces> {
         let (pid, mounts) = (init.pid, wanted.mounts.is_some());
         let handles = handles(pid, wanted)?;
+        // Without mounts of its own it is the machine's.
+        let files = if mounts { inside(pid, "dev/shm") } else { PathBuf::new() };
+        let shared = SharedMemory::open(&files, init.segments.take());
         let processes = match wanted.processes {
             true => Some(Arc::new(PidNamespace::new(&inside(pid, "proc"), &handles)?)),
             false => None,
         };
-        Ok(Namespaces { handles, processes, mounts, refused, init })
+        Ok(Namespaces { handles, processes, mounts, shared, refused, init })
     }
 
     /// A path as it is inside.

@@ -21,6 +21,8 @@ pub(super) enum Message {
     Inside(i32),
     /// The namespaces are made, and their users have no numbers yet.
     Unshared,
+    /// The descriptor under which the process has its list of shared memory open.
+    Segments(i32),
     /// A step failed, with the number of the system's error.
     Failed(i32, i32),
 }
@@ -33,6 +35,7 @@ impl Message {
             Message::Inside(pid) => [2, pid, 0],
             Message::Unshared => [3, 0, 0],
             Message::Failed(step, error) => [4, step, error],
+            Message::Segments(number) => [5, number, 0],
         };
         // SAFETY: the buffer has the size that is given.
         let written = unsafe { libc::write(pipe, numbers.as_ptr().cast(), size_of_val(&numbers)) };
@@ -46,6 +49,7 @@ impl Message {
             2 => Some(Message::Inside(number(4))),
             3 => Some(Message::Unshared),
             4 => Some(Message::Failed(number(4), number(8))),
+            5 => Some(Message::Segments(number(4))),
             _ => None,
         }
     }

@@ -84,7 +84,7 @@ impl Policy {
     }
 }
 
-/// Limits of a command's processes (setrlimit). The defaults are far above what a build uses, and below what takes a
+/// Limits of a command: of each process by the kernel (setrlimit), of all together by a control group or by being watched. The defaults are far above what a build uses, and below what takes a
 /// machine down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -94,12 +94,17 @@ pub struct ProcessLimits {
     pub processes: u64,
     /// The longest file that can be written, in bytes (`RLIMIT_FSIZE`).
     pub file_bytes: u64,
-    /// Private memory of one process, in bytes (`RLIMIT_DATA`; address space alone, as runtimes reserve it, is free).
+    /// Memory of a command's processes together, in bytes, and private memory of each (`RLIMIT_DATA`; address space alone, as
+    /// runtimes reserve it, is free). Shared memory counts, mapped files do not.
     pub memory_bytes: u64,
+    /// Disk space that the run uses up, in bytes: what the file systems of the workspace and of the private directory have less
+    /// of than when the run began. A command that goes on over it is ended, and one that leaves less than 64 MB free.
+    /// What other programs write meanwhile counts too.
+    pub disk_bytes: u64,
 }
 
 impl Default for ProcessLimits {
     fn default() -> Self {
-        ProcessLimits { processes: 8_192, file_bytes: 16 << 30, memory_bytes: 16 << 30 }
+        ProcessLimits { processes: 8_192, file_bytes: 16 << 30, memory_bytes: 16 << 30, disk_bytes: 64 << 30 }
     }
 }

@@ -1,6 +1,7 @@
 //! Real commands against the walls: what must not work, what must go on working, and the same with the sandbox off.
 
 mod attacks;
+mod exhaustion;
 mod levels;
 mod network;
 mod work;

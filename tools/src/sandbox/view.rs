@@ -18,6 +18,10 @@ use super::mountinfo::{self, Mounted};
 use super::mounts::{Operation, Program};
 use super::policy::Policy;
 use super::reach::Reach;
+use crate::process_table::kilobytes;
+
+/// Files in shared memory: each takes memory beside what it holds.
+const MEMORY_FILES: u32 = 1 << 20;
 
 /// What a path of the machine is to commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +62,7 @@ impl View {
         let mut builder = Builder {
             dir,
             copies: policy.copies(),
+            memory: shared_memory(policy),
             steps: Steps::default(),
             places: Vec::new(),
             made: 0,
@@ -126,6 +131,8 @@ enum Put {
 struct Builder {
     dir: PathBuf,
     copies: PathBuf,
+    /// How much can be written to shared memory, in bytes.
+    memory: u64,
     steps: Steps,
     places: Vec<Place>,
     made: usize,
@@ -310,10 +317,11 @@ impl Builder {
             fs::create_dir(own.join(dir))?;
         }
         self.cover(at, Some(own));
+        let memory = CString::new(format!("mode=1777,size={},nr_inodes={MEMORY_FILES}", self.memory))?;
         let file_systems = [
-            (c"devpts", "pts", c"newinstance,ptmxmode=0666,mode=0620"),
-            (c"tmpfs", "shm", c"mode=1777"),
-            (c"mqueue", "mqueue", c""),
+            (c"devpts", "pts", c"newinstance,ptmxmode=0666,mode=0620".to_owned()),
+            (c"tmpfs", "shm", memory),
+            (c"mqueue", "mqueue", CString::default()),
         ];
         for (kind, name, options) in file_systems {
             let path = at.join(name);
@@ -357,6 +365,13 @@ impl Builder {
         let program = Program { steps, slots, mounted: mountinfo::flagged(mounts) };
         Ok(View { program, ..self.view })
     }
+}
+
+/// Half of the machine's, as is usual, and not more than commands may hold.
+fn shared_memory(policy: &Policy) -> u64 {
+    let machine = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let half = kilobytes(&machine, "MemTotal:").map_or(u64::MAX, |bytes| bytes / 2);
+    policy.limits.memory_bytes.min(half)
 }
 
 fn c_string(path: &Path) -> io::Result<CString> {

@@ -1,0 +1,120 @@
+//! The disk space that a run takes: what the file systems of its workspace and of its private directory have less of than when
+//! it began.
+//!
+//! Quotas need rights that an agent has not, and a sum over files would miss those without a name: so free space is
+//! compared. What other programs write meanwhile cannot be told apart.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags};
+
+use super::overuse::Overuse;
+
+/// What must be left for others, and for the agent's own journal and store.
+const LEFT: u64 = 64 << 20;
+/// What a command may always use up: so one that makes room can run where there is none. The space of others changes too.
+const ALWAYS: u64 = 16 << 20;
+
+/// What a run may use up; clones have the same beginning.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Disk {
+    limit: u64,
+    volumes: Vec<Volume>,
+}
+
+/// One file system.
+#[derive(Clone, Debug)]
+struct Volume {
+    handle: Arc<OwnedFd>,
+    /// Free when the run began.
+    first: u64,
+    /// Free when the command began.
+    before: u64,
+}
+
+impl Disk {
+    /// Of the file systems that these directories are on; what cannot be opened is not watched.
+    pub(crate) fn new(limit: u64, paths: [&Path; 2]) -> Disk {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = |path: &Path| {
+            let handle = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+            let (device, first) = (rustix::fs::fstat(&handle).ok()?.st_dev, free(&handle)?);
+            Some((device, Volume { handle: Arc::new(handle), first, before: first }))
+        };
+        let mut volumes: Vec<_> = paths.into_iter().filter_map(open).collect();
+        volumes.dedup_by_key(|(device, _)| *device);
+        Disk { limit, volumes: volumes.into_iter().map(|(_, volume)| volume).collect() }
+    }
+
+    /// For a command that begins now.
+    pub(crate) fn of_command(&self) -> Disk {
+        let now = |volume: &Volume| {
+            let before = free(&volume.handle).unwrap_or(volume.before);
+            Volume { before, ..volume.clone() }
+        };
+        Disk { limit: self.limit, volumes: self.volumes.iter().map(now).collect() }
+    }
+
+    /// What there is too little or too much of.
+    pub(crate) fn overuse(&self) -> Option<Overuse> {
+        let now: Vec<_> =
+            self.volumes.iter().filter_map(|volume| Some((volume, free(&volume.handle)?))).collect();
+        let grows = now.iter().any(|(volume, free)| volume.grew(*free));
+        let used: u64 = now.iter().map(|(volume, free)| volume.first.saturating_sub(*free)).sum();
+        if now.iter().any(|(volume, free)| *free < LEFT && volume.grew(*free)) {
+            return Some(Overuse::DiskLeft(LEFT));
+        }
+        (grows && used > self.limit).then_some(Overuse::Disk(self.limit))
+    }
+}
+
+impl Volume {
+    /// Whether this command took much, having found `before`.
+    fn grew(&self, free: u64) -> bool {
+        self.before.saturating_sub(free) > ALWAYS.min(self.before / 2)
+    }
+}
+
+/// What an ordinary user can still write.
+fn free(handle: &OwnedFd) -> Option<u64> {
+    let stat = rustix::fs::fstatvfs(handle).ok()?;
+    Some(stat.f_bavail * stat.f_frsize)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A file system that is used up to `first`, then `before`, as seen now.
+    fn disk(limit: u64, (first, before): (i64, i64)) -> Disk {
+        let dir = tempfile::tempdir().unwrap();
+        let mut disk = Disk::new(limit, [dir.path(), dir.path()]);
+        let volume = &mut disk.volumes[0];
+        let more = |free: u64, by: i64| free.saturating_add_signed(by);
+        (volume.first, volume.before) = (more(volume.first, first), more(volume.before, before));
+        disk
+    }
+
+    const GB: i64 = 1 << 30;
+
+    #[test]
+    fn what_a_run_used_counts_and_only_a_command_that_uses_more_is_ended() {
+        assert_eq!(disk(1 << 30, (0, 0)).overuse(), None);
+        assert_eq!(disk(1 << 30, (3 * GB, 2 * GB)).overuse(), Some(Overuse::Disk(1 << 30)));
+        assert_eq!(disk(8 << 30, (3 * GB, 2 * GB)).overuse(), None);
+        assert_eq!(disk(1 << 30, (3 * GB, 0)).overuse(), None, "what is over the limit can be removed");
+    }
+
+    #[test]
+    fn one_file_system_is_counted_once() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("d")).unwrap();
+        let disk = Disk::new(1, [dir.path(), &dir.path().join("d")]);
+        assert_eq!(disk.volumes.len(), 1);
+        assert_eq!(Disk::new(1, [dir.path(), Path::new("/not/there")]).volumes.len(), 1);
+    }
+}

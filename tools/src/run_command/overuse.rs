@@ -1,0 +1,111 @@
+//! What a command uses up beside its time: processes, memory, disk. Looked at while it runs, since the kernel holds single
+//! processes to their limits, and not all of them together.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use super::memory::Memory;
+use super::processes::Family;
+use crate::limits::bytes;
+use crate::process_table::Process;
+
+/// How often it is looked.
+const LOOKING: Duration = Duration::from_millis(100);
+/// The longest time between two looks, however long one takes.
+const SELDOM: Duration = Duration::from_secs(1);
+/// A look that takes long is followed by a pause of so many times that, so that it never takes a processor.
+const PAUSE: u32 = 5;
+
+/// What a command used more of than it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Overuse {
+    Processes,
+    /// The limit in bytes.
+    Memory(u64),
+    /// The limit in bytes.
+    Disk(u64),
+    /// What must be left, in bytes.
+    DiskLeft(u64),
+}
+
+impl Overuse {
+    /// What people can do about it.
+    pub(crate) fn hint(self) -> &'static str {
+        match self {
+            Overuse::Processes => "; people allow more by sandbox.limits.processes in agents/builtin.yaml",
+            Overuse::Memory(_) => "; people allow more by sandbox.limits.memoryBytes in agents/builtin.yaml",
+            Overuse::Disk(_) => {
+                "; what other programs wrote since the run began counts too. Remove what is not needed; people allow more \
+                 by sandbox.limits.diskBytes in agents/builtin.yaml"
+            }
+            Overuse::DiskLeft(_) => {
+                "; what other programs wrote counts too. Remove what is not needed before anything else is written"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Overuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Overuse::Processes => f.write_str("ended for starting more processes than a command may"),
+            Overuse::Memory(limit) => {
+                write!(f, "ended for using more memory than a command may ({})", bytes(*limit))
+            }
+            Overuse::Disk(limit) => {
+                write!(f, "ended for using up more of the disk than a run may ({})", bytes(*limit))
+            }
+            Overuse::DiskLeft(left) => {
+                write!(f, "ended because less than {} of the disk is free", bytes(*left))
+            }
+        }
+    }
+}
+
+/// Looks at a command from time to time.
+#[derive(Debug)]
+pub(crate) struct Lookout<'a> {
+    family: &'a Family,
+    next: Instant,
+    /// The processes of the last look, by number and start.
+    known: HashSet<(i32, u64)>,
+}
+
+impl<'a> Lookout<'a> {
+    pub(crate) fn new(family: &'a Family) -> Self {
+        Self { family, next: Instant::now(), known: HashSet::new() }
+    }
+
+    /// What there is too much of, if it is time to look.
+    pub(crate) fn look(&mut self) -> Option<Overuse> {
+        let begun = Instant::now();
+        if begun < self.next {
+            return None;
+        }
+        let found = self.look_now();
+        self.next = begun + (begun.elapsed() * PAUSE).clamp(LOOKING, SELDOM);
+        found
+    }
+
+    fn look_now(&mut self) -> Option<Overuse> {
+        let family = self.family;
+        let memory = family.memory.as_ref().filter(|memory| memory.may_be_short());
+        let members = if memory.is_none() && family.is_small() { Vec::new() } else { family.members() };
+        if members.iter().map(|process| process.threads).sum::<u64>() > family.most {
+            return Some(Overuse::Processes);
+        }
+        let over = memory.and_then(|memory| self.memory(memory, members));
+        over.or_else(|| family.disk.overuse())
+    }
+
+    /// A process that was not there at the last look may still be in its parent's memory, until it executes a program: it is
+    /// counted from the next look on.
+    fn memory(&mut self, memory: &Memory, members: Vec<Process>) -> Option<Overuse> {
+        let is_known = |process: &Process| self.known.contains(&(process.pid, process.start));
+        let (old, young): (Vec<_>, Vec<_>) = members.into_iter().partition(is_known);
+        let over = memory.is_over(&old, self.family.table()?).then_some(Overuse::Memory(memory.limit));
+        self.known = old.iter().chain(&young).map(|process| (process.pid, process.start)).collect();
+        over
+    }
+}

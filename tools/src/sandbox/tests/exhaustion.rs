@@ -1,0 +1,105 @@
+//! Commands that use up what all of them share: memory and processes, each process within its own limits.
+
+use super::*;
+
+const MB: u64 = 1 << 20;
+
+/// A bench whose commands may hold 128 MB.
+fn narrow(level: Level, namespaces: bool) -> Bench {
+    let limits = ProcessLimits { memory_bytes: 128 * MB, processes: 300, ..ProcessLimits::default() };
+    Bench::with(|policy| Policy { limits, level, namespaces, ..policy })
+}
+
+/// Whether a control group holds the commands; then the kernel ends single processes, at its own choice.
+fn is_limited(bench: &Bench) -> bool {
+    bench.sandbox.memory().is_none()
+}
+
+#[track_caller]
+fn is_ended(bench: &Bench, command: &str, why: &str) {
+    let output = bench.run(command);
+    assert!(output.is_error && output.text.contains(why), "{command}: {}", output.text);
+    bench.works("true");
+}
+
+/// Three processes with 60 MB each, 180 MB in all.
+const HERD: &str =
+    "for n in 1 2 3; do python3 -c 'import time; kept = b\"x\" * (60 << 20); time.sleep(90)' & done; wait";
+
+#[test]
+fn processes_within_their_limits_are_ended_for_what_they_hold_together() {
+    for (level, namespaces) in [(Level::Strict, true), (Level::BestEffort, false)] {
+        let bench = narrow(level, namespaces);
+        if !is_limited(&bench) {
+            is_ended(&bench, HERD, "ended for using more memory than a command may (128.0 MB) after");
+        }
+    }
+}
+
+#[test]
+fn memory_that_is_in_no_process_counts() {
+    let bench = narrow(Level::Strict, true);
+    if is_limited(&bench) {
+        return;
+    }
+    let word = "ended for using more memory than a command may";
+    let file = "import os, time; f = os.memfd_create('f')\nfor n in range(180): os.write(f, bytes(1 << 20))\ntime.sleep(90)";
+    is_ended(&bench, &format!("python3 -c \"{file}\""), word);
+    // System V: attached, written, and left.
+    let segment = "import ctypes, time; c = ctypes.CDLL(None); c.shmat.restype = ctypes.c_void_p\nfor n in range(3):\n s = c.shmget(0, 60 << 20, 0o1600); p = c.shmat(s, None, 0); ctypes.memset(p, 1, 60 << 20); c.shmdt(ctypes.c_void_p(p))\ntime.sleep(90)";
+    is_ended(&bench, &format!("python3 -c \"{segment}\""), word);
+    bench.works("ipcrm -a 2>/dev/null || python3 -c 'import ctypes; c = ctypes.CDLL(None); [c.shmctl(n, 0, None) for n in range(9)]'");
+    // Each half of the limit, in both places.
+    let both = "head -c 80000000 /dev/zero > /dev/shm/f && python3 -c 'import time; kept = b\"x\" * (80 << 20); time.sleep(90)'";
+    is_ended(&bench, both, word);
+    bench.works("rm /dev/shm/f");
+    let text = bench.fails("head -c 200000000 /dev/zero > /dev/shm/f");
+    assert!(text.contains("No space left"), "{text}");
+    bench.works("rm /dev/shm/f");
+}
+
+#[test]
+fn what_is_shared_is_counted_once_and_mapped_files_are_not() {
+    let bench = narrow(Level::Strict, true);
+    // Ten processes that share 60 MB, written before they were forked; and a mapped file of 200 MB, all of it read.
+    bench.works("python3 -c 'import os, time\nkept = bytearray(b\"x\") * (60 << 20)\nfor n in range(10):\n  if os.fork() == 0: time.sleep(1); os._exit(0)\ntime.sleep(1)'");
+    bench.works("head -c 200000000 /dev/zero > f; python3 -c 'import mmap, time; m = mmap.mmap(open(\"f\", \"rb\").fileno(), 0, prot=1); sum(m[n] for n in range(0, len(m), 4096)); time.sleep(1)'; rm f");
+    // In a mapping and in /dev/shm it is the same.
+    bench.works("python3 -c 'import mmap, time\nf = open(\"/dev/shm/f\", \"w+b\"); f.truncate(80 << 20); m = mmap.mmap(f.fileno(), 0); m[:] = b\"x\" * 0 + bytes(len(m)); time.sleep(1)'; rm /dev/shm/f");
+}
+
+#[test]
+fn what_multiplies_is_ended_at_once_with_what_it_started() {
+    for (level, namespaces) in [(Level::Strict, true), (Level::BestEffort, false)] {
+        let bench = narrow(level, namespaces);
+        // Deaf to TERM: each second it had would be used. At most 4,095 processes.
+        let bomb =
+            "trap '' TERM; f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 97.531; }; f 11";
+        let text = bench.run(bomb).text;
+        let by_kernel = text.contains("Resource temporarily unavailable")
+            || text.contains("Cannot fork")
+            || text.contains("retry");
+        assert!(text.contains("ended for starting more processes") || by_kernel, "{text}");
+        // Threads are counted as well.
+        let threads = "python3 -c 'import threading, time\nthreading.stack_size(65536)\nfor n in range(600): threading.Thread(target=time.sleep, args=(90,)).start()'";
+        let text = bench.run(threads).text;
+        assert!(
+            text.contains("ended for starting more processes") || text.contains("start new thread"),
+            "{text}"
+        );
+        bench.works("true");
+    }
+}
+
+#[test]
+fn disk_space_is_limited_for_the_run_and_can_be_given_back() {
+    let limits = ProcessLimits { disk_bytes: 64 * MB, ..ProcessLimits::default() };
+    let bench = Bench::with(|policy| Policy { limits, ..policy });
+    for place in ["f", "$TMPDIR/f"] {
+        let output = bench.run(&format!("head -c 200000000 /dev/zero > {place}; sync {place}; sleep 90"));
+        let word = "ended for using up more of the disk than a run may (64.0 MB) after";
+        assert!(output.is_error && output.text.contains(word), "{}", output.text);
+        assert!(output.text.contains("sandbox.limits.diskBytes"), "{}", output.text);
+        bench.works(&format!("rm {place}; sleep 0.5"));
+    }
+}
