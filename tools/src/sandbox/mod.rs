@@ -313,7 +313,7 @@ struct Parts {
 impl Parts {
     fn find(policy: &Policy, reach: &Reach, mounts: &[Mounted]) -> Parts {
         let seccomp = match rustix::thread::secure_computing_mode() {
-            Ok(_) if seccomp::programs(Sockets::default()).is_some() => Ok(()),
+            Ok(_) if seccomp::programs(Sockets::default(), false).is_some() => Ok(()),
             Ok(_) => Err("no filters are known for this processor".to_owned()),
             Err(error) => Err(error.to_string()),
         };
@@ -338,6 +338,11 @@ impl Parts {
         self.landlock.as_ref().is_ok_and(|(version, _)| *version >= SCOPED_LANDLOCK)
     }
 
+    /// Whether processes have a namespace of their own.
+    fn is_apart(&self) -> bool {
+        self.namespaces.as_ref().is_ok_and(|namespaces| namespaces.processes.is_some())
+    }
+
     fn has_mounts(&self) -> bool {
         self.namespaces.as_ref().is_ok_and(|namespaces| namespaces.mounts)
     }
@@ -358,7 +363,7 @@ impl Parts {
             cgroup: self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance()),
             ruleset: self.landlock.as_ref().ok().map(|(_, fd)| copy(fd)).transpose()?,
             filters: match self.seccomp {
-                Ok(()) => seccomp::programs(self.sockets(policy)).unwrap_or_default(),
+                Ok(()) => seccomp::programs(self.sockets(policy), self.is_apart()).unwrap_or_default(),
                 Err(_) => Vec::new(),
             },
         }))

@@ -58,12 +58,13 @@ const REFUSED: &[c_long] = &[
     libc::SYS_setdomainname,
 ];
 
-/// The programs to install, in this order: at one call the strictest answer counts. `None` where this processor's calls
+/// The programs to install, in this order: at one call the strictest answer counts. `apart` tells that the processes have a
+/// namespace of their own. `None` where this processor's calls
 /// are not known.
-pub(crate) fn programs(sockets: Sockets) -> Option<Vec<BpfProgram>> {
+pub(crate) fn programs(sockets: Sockets, apart: bool) -> Option<Vec<BpfProgram>> {
     let arch = TargetArch::try_from(ARCH).ok()?;
     let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let filter = SeccompFilter::new(rules(sockets)?, SeccompAction::Allow, refused, arch).ok()?;
+    let filter = SeccompFilter::new(rules(sockets, apart)?, SeccompAction::Allow, refused, arch).ok()?;
     Some(vec![unreadable_calls(), filter.try_into().ok()?])
 }
 
@@ -79,7 +80,7 @@ pub(crate) struct Sockets {
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn rules(sockets: Sockets) -> Option<Rules> {
+fn rules(sockets: Sockets, apart: bool) -> Option<Rules> {
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     // A user namespace of its own gives a process all capabilities over it.
     for call in [libc::SYS_clone, libc::SYS_unshare] {
@@ -95,6 +96,13 @@ fn rules(sockets: Sockets) -> Option<Rules> {
     // Typing into a terminal.
     let typing = [libc::TIOCSTI, TIOCLINUX].map(|request| rule([argument(1, SeccompCmpOp::Eq, request)]));
     rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Option<_>>()?);
+    // A lease stops whoever opens the file next, and a watch of a directory signals: both reach beyond the sandbox.
+    let notes =
+        [libc::F_SETLEASE, libc::F_NOTIFY].map(|note| rule([argument(1, SeccompCmpOp::Eq, word(note))]));
+    rules.insert(libc::SYS_fcntl, notes.into_iter().collect::<Option<_>>()?);
+    if !apart {
+        steering(&mut rules)?;
+    }
     rules.insert(libc::SYS_socket, families(sockets)?);
     rules.insert(libc::SYS_socketpair, pairs(sockets)?);
     if !sockets.internet && !sockets.local {
@@ -105,6 +113,26 @@ fn rules(sockets: Sockets) -> Option<Rules> {
         rules.insert(libc::SYS_sendto, vec![rule([nonzero(4)])?]);
     }
     Some(rules)
+}
+
+/// Priorities and processors of other processes by number: where these have no namespace, the agent's among them. A process
+/// still sets its own, and that of its group by 0.
+fn steering(rules: &mut Rules) -> Option<()> {
+    const USER: u64 = 2; // PRIO_USER
+    const IO_USER: u64 = 3; // IOPRIO_WHO_USER
+    let other = |index| argument(index, SeccompCmpOp::Ne, 0);
+    let all_of_a_user = |user| rule([argument(0, SeccompCmpOp::Eq, user)]);
+    rules.insert(libc::SYS_setpriority, vec![rule([other(1)])?, all_of_a_user(USER)?]);
+    rules.insert(libc::SYS_ioprio_set, vec![rule([other(1)])?, all_of_a_user(IO_USER)?]);
+    for call in [
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setscheduler,
+        libc::SYS_sched_setparam,
+        libc::SYS_sched_setattr,
+    ] {
+        rules.insert(call, vec![rule([other(0)])?]);
+    }
+    Some(())
 }
 
 /// Sockets of the internet, of this machine, and of routing tables; nothing else. AF_VSOCK leads to the host of a virtual

@@ -132,6 +132,31 @@ fn calls_that_break_out_are_refused() {
 }
 
 #[test]
+fn files_are_not_leased_and_processes_of_others_are_not_steered() {
+    let lease = "import fcntl, os\nf = open('leased', 'w')\nfor note in (1024, 1026):\n    try: fcntl.fcntl(f if note == 1024 else os.open('.', 0), note, 1)\n    except PermissionError: continue\n    raise SystemExit(1)\nfcntl.lockf(f, fcntl.LOCK_EX)\nos.nice(1)\nos.sched_setaffinity(0, os.sched_getaffinity(0))\n";
+    let steer = |pid: u32| {
+        let calls = format!(
+            "lambda: os.setpriority(os.PRIO_PROCESS, {pid}, 5), lambda: os.setpriority(os.PRIO_USER, 0, 5), \
+             lambda: os.sched_setaffinity({pid}, [0]), \
+             lambda: os.sched_setscheduler({pid}, os.SCHED_BATCH, os.sched_param(0))"
+        );
+        format!(
+            "import os\nfor call in ({calls}):\n    try: call()\n    except PermissionError: continue\n    raise SystemExit(1)\n"
+        )
+    };
+    for (level, namespaces) in [(Level::Strict, true), (Level::BestEffort, false)] {
+        let bench = Bench::with(|policy| Policy { level, namespaces, ..policy });
+        bench.python(lease);
+        if !namespaces {
+            let mut victim = Command::new("sleep").arg("60").spawn().unwrap();
+            bench.python(&steer(victim.id()));
+            victim.kill().unwrap();
+            victim.wait().unwrap();
+        }
+    }
+}
+
+#[test]
 fn root_keeps_rights_over_files_alone() {
     let bench = Bench::new();
     let status = bench.works("grep -E '^(CapEff|CapPrm|CapInh|NoNewPrivs)' /proc/self/status");
