@@ -59,6 +59,8 @@ mod rounds;
 mod run;
 #[path = "e2e/sandbox.rs"]
 mod sandbox;
+#[path = "e2e/secrecy.rs"]
+mod secrecy;
 #[path = "e2e/setup.rs"]
 mod setup;
 #[path = "e2e/store.rs"]

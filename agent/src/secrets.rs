@@ -39,6 +39,17 @@ impl Secrets {
         uwf_tools::blotted(text, self.0.iter().map(|secret| secret.expose_secret()))
     }
 
+    /// The same in a JSON text, where a secret may be written with escapes. What holds none stays as it is, byte for byte.
+    pub(crate) fn clean_json(&self, text: String) -> String {
+        let escaped =
+            serde_json::from_str(&text).ok().filter(|_| text.contains('\\')).and_then(|value: Value| {
+                let clean = self.clean_value(value.clone());
+                (clean != value).then(|| clean.to_string())
+            });
+        let text = escaped.unwrap_or(text);
+        self.clean(&text).into_owned()
+    }
+
     /// The same for every text within a value, keys of mappings included.
     pub(crate) fn clean_value(&self, value: Value) -> Value {
         if self.0.is_empty() {
@@ -94,6 +105,21 @@ mod tests {
         let mut texts = secret_texts(&body);
         texts.sort_unstable();
         assert_eq!(texts, ["a", "c", "e"]);
+    }
+
+    #[test]
+    fn a_secret_is_found_in_json_however_it_is_written() {
+        let mut secrets = Secrets::default();
+        secrets.add("sk-12/45");
+        for (text, cleaned) in [
+            (r#"{"a": "sk-12/45"}"#, r#"{"a": "***"}"#),
+            (r#"{"a": "sk-12\/45", "b": 1}"#, r#"{"a":"***","b":1}"#),
+            (r#"{"\u0073k-12/45": 1}"#, r#"{"***":1}"#),
+            (r#"{"a":  "\n"}"#, r#"{"a":  "\n"}"#),
+            (r#"{"a": sk-12/45"#, r#"{"a": ***"#),
+        ] {
+            assert_eq!(secrets.clean_json(text.to_owned()), cleaned);
+        }
     }
 
     #[test]

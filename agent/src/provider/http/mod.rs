@@ -30,7 +30,7 @@ use self::transport::Exchange;
 use super::dialect::Dialect;
 use super::fault::Fault;
 use super::lessons::{Learnt, Lesson, Refused};
-use super::message::{Completion, Origin, Request, make_ids_unique};
+use super::message::{Completion, Origin, Request};
 use super::model_facts::ModelFacts;
 use super::retry::Attempts;
 use super::wires::chat::generation;
@@ -251,23 +251,7 @@ async fn ask(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Completion, Fault> {
     let events = client.chat().create_stream_byot::<_, Box<RawValue>>(body).await.map_err(stream::refused)?;
-    let completion = stream::read(events, assembly, ending.secrets, progress).await?.finish(ending)?;
-    Ok(without_secrets(completion, ending))
-}
-
-/// The completion without secrets in what names a call; ids stay unique. (Texts and arguments are free of them already.)
-fn without_secrets(mut completion: Completion, ending: &Ending<'_>) -> Completion {
-    let holds_any = |text: &String| ending.secrets.clean(text) != *text;
-    if completion.tool_calls.iter().any(|call| holds_any(&call.id) || holds_any(&call.name)) {
-        for call in &mut completion.tool_calls {
-            call.id = ending.clean(std::mem::take(&mut call.id));
-            call.name = ending.clean(std::mem::take(&mut call.name));
-        }
-        make_ids_unique(&mut completion.tool_calls, ending.said);
-        completion.native = None;
-    }
-    completion.finish_reason = completion.finish_reason.map(|reason| ending.clean(reason));
-    completion
+    ending.complete(stream::read(events, assembly, ending.secrets, progress).await?)
 }
 
 #[cfg(test)]

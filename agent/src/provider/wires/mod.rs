@@ -16,6 +16,7 @@ pub(in crate::provider) mod samples;
 pub(in crate::provider) mod written;
 
 use std::fmt;
+use std::mem::take;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ use self::written::Written;
 use super::Progress;
 use super::dialect::{Cache, Dialect};
 use super::fault::{Complaint, Fault};
-use super::message::{Completion, Message, Native, Origin, Request, Speaker, ToolChoice};
+use super::message::{Completion, Message, Native, Origin, Request, Speaker, ToolChoice, make_ids_unique};
 use super::model_facts::ModelFacts;
 use crate::secrets::Secrets;
 
@@ -198,16 +199,43 @@ pub(in crate::provider) struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    /// The text without secrets.
-    pub(in crate::provider) fn clean(&self, text: String) -> String {
-        self.secrets.clean(&text).into_owned()
+    /// What goes back verbatim.
+    pub(in crate::provider) fn native(&self, value: String) -> Native {
+        Native { origin: self.origin.clone(), value, prefix_changed: false }
     }
 
-    /// What goes back verbatim. A changed signature is refused, so nothing is blotted out in it: where it holds a secret
-    /// there is none, and the neutral words go back instead.
-    pub(in crate::provider) fn native(&self, value: String) -> Option<Native> {
-        let holds_none = self.secrets.clean(&value) == value;
-        holds_none.then(|| Native { origin: self.origin.clone(), value, prefix_changed: false })
+    /// The completion of all that came, without secrets.
+    pub(in crate::provider) fn complete(&self, assembly: Box<dyn Assembly>) -> Result<Completion, Fault> {
+        assembly.finish(self).map(|completion| self.cleaned(completion))
+    }
+
+    /// The completion without secrets, and with ids that are still unique. A changed signature is refused, so nothing is
+    /// blotted out in a native part: where it, or what names a call, holds a secret there is none, and the neutral words go
+    /// back instead.
+    fn cleaned(&self, completion: Completion) -> Completion {
+        let Completion { content, reasoning, mut tool_calls, finish_reason, usage, native, raw } = completion;
+        let clean = |text: String| self.secrets.clean(&text).into_owned();
+        let holds_any = |text: &str| self.secrets.clean(text) != text;
+        let is_named = tool_calls.iter().any(|call| holds_any(&call.id) || holds_any(&call.name));
+        for call in &mut tool_calls {
+            call.id = clean(take(&mut call.id));
+            call.name = clean(take(&mut call.name));
+            call.arguments = self.secrets.clean_json(take(&mut call.arguments));
+        }
+        if is_named {
+            make_ids_unique(&mut tool_calls, self.said);
+        }
+        let is_kept =
+            |native: &Native| !is_named && self.secrets.clean_json(native.value.clone()) == native.value;
+        Completion {
+            content: clean(content),
+            reasoning: reasoning.map(clean),
+            tool_calls,
+            finish_reason: finish_reason.map(clean),
+            usage,
+            native: native.filter(is_kept),
+            raw: self.secrets.clean_value(raw),
+        }
     }
 }
 
@@ -235,6 +263,6 @@ pub(in crate::provider) trait Assembly {
         false
     }
 
-    /// The completion.
+    /// The completion as the endpoint gave it: [`Ending::complete`] is what takes the secrets out of it.
     fn finish(self: Box<Self>, ending: &Ending<'_>) -> Result<Completion, Fault>;
 }

@@ -149,10 +149,7 @@ impl wires::Assembly for Assembly {
         if silent && self.calls.is_empty() && filtered {
             return Err(held_back());
         }
-        let (mut tool_calls, extra) = self.calls.finish(ending.said);
-        tool_calls
-            .iter_mut()
-            .for_each(|call| call.arguments = ending.clean(std::mem::take(&mut call.arguments)));
+        let (tool_calls, extra) = self.calls.finish(ending.said);
         let details = self.details.finish();
         let said = native::ChatNative {
             reasoning_field: self.reasoning_field.filter(|field| *field != ReasoningField::ReasoningContent),
@@ -166,12 +163,12 @@ impl wires::Assembly for Assembly {
         };
         let content = if self.content.is_empty() { self.refusal } else { self.content };
         let mut completion = Completion {
-            content: ending.clean(content),
-            reasoning: Some(ending.clean(self.reasoning)).filter(|text| !text.is_empty()),
+            content,
+            reasoning: Some(self.reasoning).filter(|text| !text.is_empty()),
             tool_calls,
             finish_reason: self.finish_reason,
             usage: self.usage,
-            native: said.text().and_then(|text| ending.native(text)),
+            native: said.text().map(|text| ending.native(text)),
             raw: Value::Null,
         };
         let (head, model) = (self.head, self.model);
@@ -180,7 +177,7 @@ impl wires::Assembly for Assembly {
             head.extend(model.map(|model| ("model".to_owned(), Value::from(model))));
             reply::body(head, &completion)
         });
-        completion.raw = ending.secrets.clean_value(raw);
+        completion.raw = raw;
         Ok(completion)
     }
 }

@@ -158,23 +158,20 @@ impl wires::Assembly for Assembly {
         }
         let mut tool_calls = self.blocks.calls();
         make_ids_unique(&mut tool_calls, ending.said);
-        for call in &mut tool_calls {
-            call.arguments = ending.clean(std::mem::take(&mut call.arguments));
-        }
         let said = self.blocks.said().filter(|_| !self.blocks.is_plain());
-        let native = said.and_then(|blocks| ending.native(serde_json::to_string(&blocks).ok()?));
+        let native = said.and_then(|blocks| Some(ending.native(serde_json::to_string(&blocks).ok()?)));
         let usage = event::tokens(&self.usage);
         let (content, reasoning) = (self.blocks.text(), self.blocks.thinking());
         let whole = self.whole.take();
         let raw = whole.unwrap_or_else(|| self.raw());
         Ok(Completion {
-            content: ending.clean(content),
-            reasoning: Some(ending.clean(reasoning)).filter(|text| !text.is_empty()),
+            content,
+            reasoning: Some(reasoning).filter(|text| !text.is_empty()),
             tool_calls,
             finish_reason: self.stop_reason,
             usage,
             native,
-            raw: ending.secrets.clean_value(raw),
+            raw,
         })
     }
 }

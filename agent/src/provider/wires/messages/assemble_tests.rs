@@ -419,7 +419,8 @@ fn secrets_are_in_no_part_of_a_completion() {
     let mut assembly = Box::<Assembly>::default();
     let body = json!({"type": "message", "content": blocks}).to_string();
     assembly.push(&body, &secrets, &mut |_| {}).unwrap();
-    let completion = assembly.finish(&Ending { said: &[], origin: &origin, secrets: &secrets }).unwrap();
+    let ending = Ending { said: &[], origin: &origin, secrets: &secrets };
+    let completion = ending.complete(assembly).unwrap();
     assert!(!format!("{completion:?}").contains("sk-secret-key"));
     assert_eq!(completion.native, None);
 }

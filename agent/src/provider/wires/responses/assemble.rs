@@ -3,8 +3,6 @@
 //! Apart because it is pure: events in, progress and a completion out, however the texts were cut. Nothing of an
 //! assembly is used unless it is finished.
 
-use std::mem::take;
-
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -151,8 +149,7 @@ impl wires::Assembly for Assembly {
             _ => {}
         }
         let native = said.native(ending.said).filter(|_| end.incomplete.is_none());
-        let mut tool_calls = said.calls(ending.said);
-        tool_calls.iter_mut().for_each(|call| call.arguments = ending.clean(take(&mut call.arguments)));
+        let tool_calls = said.calls(ending.said);
         let finish_reason = match end.incomplete.as_deref() {
             Some("max_output_tokens" | "max_tokens") => "length",
             Some(reason) => reason,
@@ -160,13 +157,13 @@ impl wires::Assembly for Assembly {
             None => "tool_calls",
         };
         Ok(Completion {
-            content: ending.clean(said.content()),
-            reasoning: Some(ending.clean(said.reasoning())).filter(|text| !text.is_empty()),
+            content: said.content(),
+            reasoning: Some(said.reasoning()).filter(|text| !text.is_empty()),
             tool_calls,
             finish_reason: Some(finish_reason.to_owned()),
             usage: end.usage,
-            native: native.and_then(|text| ending.native(text)),
-            raw: ending.secrets.clean_value(said.within(end.response)),
+            native: native.map(|text| ending.native(text)),
+            raw: said.within(end.response),
         })
     }
 }
