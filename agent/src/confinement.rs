@@ -92,6 +92,13 @@ impl SandboxSettings {
     }
 }
 
+/// The agent's own directories, also those that are links to elsewhere.
+fn private(homes: &Homes) -> Vec<PathBuf> {
+    let within = ["sessions", "cache"].map(|name| homes.uwf.join(name));
+    let linked = within.into_iter().filter(|path| path.is_symlink());
+    [homes.uwf.clone(), homes.ocas.clone()].into_iter().chain(linked).collect()
+}
+
 fn absolute(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
     match path.strip_prefix("~") {
         Ok(below) => home.map(|home| home.join(below)),
@@ -171,7 +178,7 @@ impl Confinement {
             level: settings.level,
             network: settings.network,
             home: env.get("HOME").map(PathBuf::from),
-            private: vec![homes.uwf.clone(), homes.ocas.clone()],
+            private: private(homes),
             within: settings.within.clone(),
             writable: settings.writable.clone(),
             readable: settings.readable.clone(),

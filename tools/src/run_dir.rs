@@ -66,13 +66,19 @@ fn sweep(base: &Path) {
         entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes())
             && entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == user)
     });
-    for entry in ours.take(SWEPT) {
-        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let lock = rustix::fs::open(entry.path().join(LOCK), flags, Mode::empty()).map(File::from);
-        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
-            let _ = remove(&entry.path());
-        }
+    let left = ours.map(|entry| entry.path()).filter_map(|path| Some((abandoned(&path)?, path)));
+    for (_lock, path) in left.take(SWEPT) {
+        // What cannot be removed is tried again by a later run.
+        let _ = remove(&path);
     }
+}
+
+/// The lock of a directory whose run does not live any more.
+fn abandoned(path: &Path) -> Option<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let lock = File::from(rustix::fs::open(path.join(LOCK), flags, Mode::empty()).ok()?);
+    let is_ours = lock.metadata().is_ok_and(|metadata| metadata.is_file());
+    (is_ours && lock.try_lock().is_ok()).then_some(lock)
 }
 
 /// Removes a directory and all in it. Every directory below is moved up first, so that none is too deep.
@@ -174,8 +180,11 @@ mod tests {
         let killed = base.path().join("uwf-killed");
         fs::create_dir_all(killed.join("tmp")).unwrap();
         fs::write(killed.join(LOCK), "").unwrap();
+        mode(&killed.join("tmp"), 0o000);
         let foreign = base.path().join("uwf-notes");
         fs::create_dir(&foreign).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, foreign.join(LOCK), rustix::fs::FileType::Fifo, Mode::RWXU, 0)
+            .unwrap();
         let next = RunDir::make(base.path()).unwrap();
         assert!(!killed.exists() && foreign.exists() && alive.path().exists() && next.path().exists());
     }

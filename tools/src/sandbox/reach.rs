@@ -207,7 +207,7 @@ fn existing<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
 fn hidden(policy: &Policy, mounts: &[Mounted]) -> Vec<PathBuf> {
     let mut hidden: Vec<PathBuf> = policy.private.iter().map(|path| real(path)).collect();
     hidden.extend(secrets_of_machine());
-    hidden.extend(sockets());
+    hidden.extend(sockets(&real(&policy.workspace)));
     let homes = homes(policy);
     hidden.extend(homes.iter().flat_map(|home| secrets_of(home)));
     // Most are not there, and to be told so costs less than to look at each part of their paths.
@@ -229,9 +229,12 @@ fn secrets_of_machine() -> Vec<PathBuf> {
 }
 
 /// Where servers of the machine listen: a program that is told what to do is a way out.
-fn sockets() -> Vec<PathBuf> {
+fn sockets(workspace: &Path) -> Vec<PathBuf> {
     let table = fs::read("/proc/net/unix").unwrap_or_default();
-    let names = table.split(|byte| *byte == b'\n').filter_map(socket_name);
+    // A desktop has hundreds, of few names, and most in places that are closed as a whole.
+    let is_closed = |name: &Path| places::CLOSED.iter().any(|place| name.starts_with(place));
+    let names: BTreeSet<&Path> = table.split(|byte| *byte == b'\n').filter_map(socket_name).collect();
+    let names = names.into_iter().filter(|name| !is_closed(name) || name.starts_with(workspace));
     let (absolute, relative): (Vec<&Path>, Vec<&Path>) = names.partition(|name| name.is_absolute());
     // A relative name counts from where the server was, which mostly is where it still is.
     let dirs = if relative.is_empty() { BTreeSet::new() } else { working_directories() };

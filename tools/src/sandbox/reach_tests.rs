@@ -197,7 +197,7 @@ fn servers_of_the_machine_are_hidden_wherever_their_sockets_are() {
     server.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut server = server.spawn().unwrap();
     std::io::Read::read_exact(server.stdout.as_mut().unwrap(), &mut [0]).unwrap();
-    let found = sockets();
+    let found = sockets(Path::new("/ws"));
     server.kill().unwrap();
     server.wait().unwrap();
     drop(at);
