@@ -202,11 +202,16 @@ impl Confinement {
 
     /// Makes a private directory in `base`, and the sandbox over it.
     fn enclose(policy: Policy, base: &Path) -> Result<Confinement, ConfinementError> {
-        let run_dir = RunDir::make(base).map_err(|source| ConfinementError::Directory {
+        let mut run_dir = RunDir::make(base).map_err(|source| ConfinementError::Directory {
             what: "a private directory",
             dir: base.to_owned(),
             source,
         })?;
+        if !run_dir.has_attributes()
+            && let Some(on_disk) = RunDir::make(Path::new("/var/tmp")).ok().filter(RunDir::has_attributes)
+        {
+            run_dir = on_disk;
+        }
         let sandbox = Sandbox::prepare(Policy { run_dir: run_dir.path().to_owned(), ..policy });
         Ok(Confinement { sandbox: Arc::new(sandbox), _run_dir: run_dir })
     }

@@ -57,7 +57,11 @@ impl GitGuard {
     /// was not to be ended: then nothing may be changed.
     pub(crate) fn begin(&self, cancel: &Cancel) -> bool {
         let mut start = lock(&self.start);
-        if self.allowed || start.is_some() {
+        if let Some(start) = start.as_mut() {
+            start.renew();
+            return true;
+        }
+        if self.allowed {
             return true;
         }
         let begun = Start::new(&self.root, &self.copies, &Patience::new(ALL, cancel));

@@ -10,9 +10,11 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::process::Signal;
 
 const NAME_CHARS: usize = 80;
+/// Of a file as much: its length is what the process makes of it.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// One row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,12 +88,13 @@ impl ProcessTable {
         }
     }
 
-    /// Signals these very processes, of the machine's table: a handle keeps a pid from being another's, and the start time
-    /// tells that it is not another's already.
+    /// Signals these very processes: by a handle of their directory, which is not given to another, and the start time tells
+    /// that it was not before. They may be in a namespace of their own, whose table this is.
     pub(crate) fn signal(&self, processes: &[Process], signal: Signal) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         for process in processes {
-            let Some(pid) = Pid::from_raw(process.pid) else { continue };
-            let Ok(handle) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else { continue };
+            let handle = rustix::fs::openat(&self.0, process.pid.to_string(), flags, Mode::empty());
+            let Ok(handle) = handle else { continue };
             if self.process(process.pid).is_some_and(|now| now.is(process)) {
                 // It may have ended in between.
                 let _ = rustix::process::pidfd_send_signal(&handle, signal);
@@ -104,7 +107,7 @@ impl ProcessTable {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.0, format!("{pid}/{name}"), flags, Mode::empty()).ok()?;
         let mut content = Vec::new();
-        File::from(file).read_to_end(&mut content).ok()?;
+        File::from(file).take(MAX_BYTES).read_to_end(&mut content).ok()?;
         Some(content)
     }
 

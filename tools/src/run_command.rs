@@ -288,6 +288,9 @@ impl Shell {
         let mut command = Command::new(&self.program);
         command.arg("-c").arg(script).current_dir(cwd).env_clear().envs(self.env.iter().cloned());
         command.env("TMPDIR", self.sandbox.policy().temporary());
+        if let Some(config) = self.sandbox.git_config() {
+            command.env("GIT_CONFIG_GLOBAL", config);
+        }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let holder = self.sandbox.holder();
         let mark = match &holder {

@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use tempfile::Builder;
 
 const PREFIX: &str = "uwf-";
-const LOCK: &str = "lock";
+const LOCK: &str = ".uwf-run-lock";
 /// Directories of killed runs that one start removes.
 const SWEPT: usize = 100;
 
@@ -36,13 +36,20 @@ impl RunDir {
     /// That of the disk.
     pub fn make(base: &Path) -> io::Result<RunDir> {
         sweep(base);
-        let dir = Builder::new().prefix(PREFIX).tempdir_in(base)?;
+        let dir =
+            Builder::new().prefix(PREFIX).permissions(fs::Permissions::from_mode(0o700)).tempdir_in(base)?;
         // It has its name only once it is held: a sweep looks for the name.
         let (unfinished, name) = (dir.path().join("locking"), dir.path().join(LOCK));
         let lock = File::create_new(&unfinished)?;
         lock.lock()?;
         fs::rename(unfinished, name)?;
         Ok(RunDir { path: dir.keep(), _lock: lock })
+    }
+
+    /// Whether what lies in it can have attributes of users', as layers over caches need: a tmpfs has none before Linux
+    /// 6.6, and then no directory in a layer can be removed or moved.
+    pub fn has_attributes(&self) -> bool {
+        rustix::fs::setxattr(&self.path, c"user.uwf", b"y", rustix::fs::XattrFlags::empty()).is_ok()
     }
 
     /// Where it is.
@@ -81,13 +88,14 @@ fn abandoned(path: &Path) -> Option<File> {
     (is_ours && lock.try_lock().is_ok()).then_some(lock)
 }
 
-/// Removes a directory and all in it. Every directory below is moved up first, so that none is too deep.
+/// Removes a directory and all in it, its lock last: what is cut off is swept later. Every directory below is moved up
+/// first, so that none is too deep.
 fn remove(path: &Path) -> io::Result<()> {
     let top = open(rustix::fs::CWD, path.as_os_str())?;
     let mut dirs: VecDeque<CString> = VecDeque::new();
     let mut moved = 0_u64;
     let mut clear = |dir: &OwnedFd, dirs: &mut VecDeque<CString>| -> io::Result<()> {
-        for name in names(dir)? {
+        for name in names(dir)?.into_iter().filter(|name| name.to_bytes() != LOCK.as_bytes()) {
             match rustix::fs::unlinkat(dir, &name, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => continue,
                 Err(Errno::ISDIR | Errno::PERM) => {}
@@ -95,10 +103,7 @@ fn remove(path: &Path) -> io::Result<()> {
             }
             // To be moved, it must be writable.
             drop(open(dir, OsStr::from_bytes(name.to_bytes())).ok());
-            moved += 1;
-            let up = CString::new(format!("removed-{moved}"))?;
-            rustix::fs::renameat(dir, &name, &top, &up)?;
-            dirs.push_back(up);
+            dirs.push_back(move_up((dir, &name), &top, &mut moved)?);
         }
         Ok(())
     };
@@ -108,7 +113,20 @@ fn remove(path: &Path) -> io::Result<()> {
         clear(&dir, &mut dirs)?;
         rustix::fs::unlinkat(&top, &name, AtFlags::REMOVEDIR)?;
     }
+    let _ = rustix::fs::unlinkat(&top, LOCK, AtFlags::empty());
     Ok(rustix::fs::rmdir(path)?)
+}
+
+/// Moves a directory into `top`, under a name that is free there.
+fn move_up((dir, name): (&OwnedFd, &CString), top: &OwnedFd, moved: &mut u64) -> io::Result<CString> {
+    loop {
+        *moved += 1;
+        let up = CString::new(format!("removed-{moved}"))?;
+        match rustix::fs::renameat(dir, name, top, &up) {
+            Err(Errno::EXIST | Errno::NOTEMPTY) => {}
+            renamed => return Ok(renamed.map(|()| up)?),
+        }
+    }
 }
 
 /// Opens a directory that is no link, and gives its owner back the rights that a command took.
@@ -129,7 +147,7 @@ fn names(dir: &OwnedFd) -> io::Result<Vec<CString>> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 
@@ -146,6 +164,9 @@ mod tests {
         mode(&outside.join("d"), 0o500);
         let run = RunDir::make(base.path()).unwrap();
         let path = run.path().to_owned();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+        // An earlier removal was cut off.
+        fs::create_dir_all(path.join("removed-1/x")).unwrap();
         symlink(&outside, path.join("link")).unwrap();
         fs::create_dir_all(path.join("a/b/c")).unwrap();
         fs::write(path.join("a/b/f"), "x").unwrap();

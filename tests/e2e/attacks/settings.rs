@@ -35,8 +35,8 @@ const SETTINGS: &[(&str, Option<&str>)] = &[
     ("no-mount-setattr", None),
     ("no-clone3", None),
     ("no-users", Some("namespaces: ")),
-    ("no-mounts", Some("mounts of their own: ")),
-    ("no-processes-no-clone3", Some("processes of their own: ")),
+    ("no-mounts", Some("mounts of its own: ")),
+    ("no-processes-no-clone3", Some("a process namespace: ")),
 ];
 
 /// What must go on working under every strict level; done before the attacks.

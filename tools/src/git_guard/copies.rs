@@ -30,8 +30,7 @@ impl Copies {
     pub(super) fn new(files: &[(PathBuf, PathBuf)]) -> Copies {
         let pair = |(real, copy): &(PathBuf, PathBuf)| {
             let same = read(real);
-            // Where that fails, the copy is what it was when it was made.
-            let _ = put(copy, &same);
+            refresh(copy, &same);
             Pair { real: real.clone(), copy: copy.clone(), same }
         };
         Copies(files.iter().map(pair).collect())
@@ -57,9 +56,20 @@ impl Copies {
             }
             let now = read(&pair.real);
             if is != now {
-                let _ = put(&pair.copy, &now);
+                refresh(&pair.copy, &now);
             }
             pair.same = now;
+        }
+    }
+
+    /// What people changed in the files since is what commands begin with.
+    pub(super) fn renew(&mut self) {
+        for pair in &mut self.0 {
+            let real = read(&pair.real);
+            if real != pair.same && read(&pair.copy) == pair.same {
+                refresh(&pair.copy, &real);
+                pair.same = real;
+            }
         }
     }
 
@@ -69,12 +79,28 @@ impl Copies {
     }
 }
 
+/// A copy becomes what its file is; of what is no file it stays what it was.
+fn refresh(copy: &Path, content: &Content) {
+    if let Content::File(..) = content {
+        // A copy that is old is told as such when something is to be taken over from it.
+        let _ = put(copy, content);
+    }
+}
+
 impl Pair {
     /// Into the file itself: in its place stands a link to the copy, for commands, and another file would take that place.
     fn write(&self, (text, mode): (&[u8], u32)) -> io::Result<()> {
         let dir = self.real.parent().and_then(Dir::open);
         let (dir, name) = dir.zip(self.real.file_name()).ok_or(io::ErrorKind::NotFound)?;
-        dir.overwrite(name, text, Mode::from_raw_mode(mode))
+        let (mode, mut lock) = (Mode::from_raw_mode(mode), name.to_owned());
+        lock.push(".lock");
+        // Git's own lock: nobody else writes meanwhile, and whatever happens the whole text is in one of both.
+        dir.write_new(&lock, text, mode)?;
+        let written = dir.overwrite(name, text, mode);
+        if written.is_ok() {
+            dir.remove(&lock)?;
+        }
+        written
     }
 
     fn take_over(&self, content: &Content, real: &Content, report: &mut Report) {

@@ -197,7 +197,7 @@ impl Dir {
         done
     }
 
-    fn write_new(&self, name: &OsStr, bytes: &[u8], mode: Mode) -> io::Result<()> {
+    pub(crate) fn write_new(&self, name: &OsStr, bytes: &[u8], mode: Mode) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o600))?);
         file.write_all(bytes)?;
@@ -238,7 +238,7 @@ impl Dir {
         }
     }
 
-    fn remove(&self, name: &OsStr) -> io::Result<()> {
+    pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         match rustix::fs::unlinkat(&self.fd, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(_) => self.set_aside(name).map(drop),

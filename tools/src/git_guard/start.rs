@@ -110,6 +110,11 @@ impl Start {
         self.look((found, Some(&root)), patience)
     }
 
+    /// What people changed since is what commands begin with.
+    pub(super) fn renew(&mut self) {
+        self.copies.renew();
+    }
+
     /// A link to a copy becomes the file that is meant; all else is as it is.
     fn meant(&self, file: &Path, is: Content) -> Content {
         let Content::Link(target) = &is else { return is };

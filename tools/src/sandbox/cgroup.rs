@@ -43,7 +43,6 @@ impl Cgroup {
         if to_limit && !(counts("memory") && counts("pids")) {
             return None;
         }
-        sweep(&around);
         let dir = around.join(policy.run_dir.file_name()?);
         fs::create_dir(&dir).ok()?;
         let made = Cgroup::open(&dir, &around, &policy.limits).filter(|made| made.limited || !to_limit);
@@ -116,14 +115,5 @@ impl Drop for Cgroup {
     fn drop(&mut self) {
         self.kill_all();
         let _ = fs::remove_dir(&self.dir);
-    }
-}
-
-/// Removes the groups of runs that were killed: those that nobody is in.
-fn sweep(around: &Path) {
-    for entry in fs::read_dir(around).into_iter().flatten().flatten() {
-        if entry.file_name().as_encoded_bytes().starts_with(b"uwf-") {
-            let _ = fs::remove_dir(entry.path());
-        }
     }
 }

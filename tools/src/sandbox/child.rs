@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use libc::{c_int, c_long};
 use rustix::fs::{Mode, OFlags, RawDir};
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, LinkNameSpaceType};
 use seccompiler::BpfProgram;
 
@@ -85,10 +85,11 @@ impl Born {
     }
 }
 
-/// A second fork, whose parent is that of this process: it is in the namespace of processes that was entered or made just
-/// before, which this process never is. Returns in the new process alone; this one ends.
-pub(super) fn fork_beside(report: c_int) -> io::Result<()> {
-    let flags = c_long::from(libc::CLONE_PARENT | libc::SIGCHLD);
+/// A second fork, in the namespace of processes that was entered or made just before, which this process never is. With
+/// `CLONE_PARENT` in `more` its parent is that of this process, else nobody of ours. Returns in the new process alone; this
+/// one ends.
+pub(super) fn fork_beside(report: c_int, more: c_int) -> io::Result<()> {
+    let flags = c_long::from(more | libc::SIGCHLD);
     // SAFETY: a fork without a stack of its own; both go on with plain system calls alone.
     let forked = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
     match forked {
@@ -133,43 +134,6 @@ fn enter(namespaces: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<()> {
     Ok(rustix::stdio::dup2_stdin(&null)?)
 }
 
-/// Sends a signal to these processes of the namespace that `handles` lead to, by their numbers inside; `-1` is all there are
-/// but init, at once. A process that enters it does it: numbers mean nothing outside.
-pub(super) fn signal_inside(
-    handles: &[(OwnedFd, LinkNameSpaceType)],
-    signal: Signal,
-    pids: &[i32],
-) -> io::Result<()> {
-    // SAFETY: the new processes make plain system calls until they end.
-    let entered = match checked(unsafe { libc::fork() }.into())? {
-        0 => unsafe {
-            let done = send_inside(handles, signal, pids);
-            libc::_exit(i32::from(done.is_err()))
-        },
-        pid => i32::try_from(pid).ok().and_then(Pid::from_raw),
-    };
-    rustix::process::waitpid(entered, WaitOptions::empty())?;
-    Ok(())
-}
-
-/// The side of the process that enters, and of the one that it forks there.
-fn send_inside(handles: &[(OwnedFd, LinkNameSpaceType)], signal: Signal, pids: &[i32]) -> io::Result<()> {
-    let needed = [LinkNameSpaceType::User, LinkNameSpaceType::ProcessID];
-    for (namespace, kind) in handles.iter().filter(|(_, kind)| needed.contains(kind)) {
-        rustix::thread::move_into_link_name_space(borrowed(namespace), Some(*kind))?;
-    }
-    // SAFETY: the new process makes plain system calls until it ends.
-    match checked(unsafe { libc::fork() }.into())? {
-        0 => unsafe {
-            for pid in pids {
-                libc::kill(*pid, signal.as_raw());
-            }
-            libc::_exit(0)
-        },
-        _ => Ok(rustix::process::wait(WaitOptions::empty()).map(drop)?),
-    }
-}
-
 impl Garment {
     /// The order matters: joining namespaces needs capabilities, restricting oneself needs no_new_privs, and the filters
     /// come last since they refuse some of the calls before them.
@@ -181,7 +145,7 @@ impl Garment {
         }
         enter(&self.namespaces)?;
         if self.namespaces.iter().any(|(_, kind)| *kind == LinkNameSpaceType::ProcessID) {
-            fork_beside(report)?;
+            fork_beside(report, libc::CLONE_PARENT)?;
         }
         rustix::process::setsid()?;
         rustix::thread::set_no_new_privs(true)?;

@@ -15,11 +15,12 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
+use std::sync::Arc;
 
 use libc::c_int;
 use rustix::fs::{Mode, OFlags};
 use rustix::pipe::PipeFlags;
-use rustix::process::{Pid, WaitOptions};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 
 use super::child::{self, checked};
@@ -53,6 +54,10 @@ pub(super) struct Wanted {
 #[derive(Debug)]
 pub(super) struct Init {
     pub(super) pid: Pid,
+    /// Numbers are given out again.
+    pub(super) handle: Arc<OwnedFd>,
+    /// Whether it is for the agent to collect; else its parent is the first process of the machine.
+    is_child: bool,
     /// Nothing is written to it: that it closes is what counts.
     _input: OwnedFd,
     /// The shared memory of its namespace, where that can be told.
@@ -60,11 +65,13 @@ pub(super) struct Init {
 }
 
 impl Drop for Init {
-    /// The kernel ends all in its namespace before it can be collected.
+    /// The kernel ends all in its namespace. Nobody waits for that: what it takes down with it takes some milliseconds.
     fn drop(&mut self) {
         // It may have ended already.
-        let _ = rustix::process::kill_process(self.pid, rustix::process::Signal::KILL);
-        let _ = rustix::process::waitpid(Some(self.pid), WaitOptions::empty());
+        let _ = rustix::process::pidfd_send_signal(&self.handle, Signal::KILL);
+        if self.is_child {
+            let _ = rustix::process::waitpid(Some(self.pid), WaitOptions::empty());
+        }
     }
 }
 
@@ -88,18 +95,30 @@ pub(super) fn make(wanted: &Wanted, map: impl FnOnce(Pid) -> io::Result<()>) -> 
         map(pid)?;
         File::from(go_on).write_all(b"\n")
     });
-    let init = Init { pid: told.init.unwrap_or(pid), _input: to_init, segments: told.segments };
-    if told.init.is_some() {
-        rustix::process::waitpid(Some(pid), WaitOptions::empty())?;
-    }
-    match (told.error, told.failed) {
-        (Some(error), _) => Err(error),
+    let failed = match (told.error, told.failed) {
+        (None, None) => None,
+        (Some(error), _) => Some(error),
         (None, Some((step, errno))) => {
             let error = io::Error::from_raw_os_error(errno);
-            Err(io::Error::new(error.kind(), format!("{}: {error}", wanted.describe(step))))
+            Some(io::Error::new(error.kind(), format!("{}: {error}", wanted.describe(step))))
         }
-        (None, None) => Ok(init),
+    };
+    // What failed has ended, or does as soon as its input closes.
+    let init = told.init.unwrap_or(pid);
+    let handle = failed.map_or_else(|| Ok(rustix::process::pidfd_open(init, PidfdFlags::empty())?), Err);
+    let handle = match handle {
+        Ok(handle) => handle,
+        Err(error) => {
+            drop(to_init);
+            rustix::process::waitpid(Some(pid), WaitOptions::empty())?;
+            return Err(error);
+        }
+    };
+    let is_child = told.init.is_none();
+    if !is_child {
+        rustix::process::waitpid(Some(pid), WaitOptions::empty())?;
     }
+    Ok(Init { pid: init, handle: Arc::new(handle), is_child, _input: to_init, segments: told.segments })
 }
 
 /// What the maker told until it was ready.
@@ -191,7 +210,7 @@ impl Maker<'_> {
             program.run(trees).map_err(|(step, error)| (i32::try_from(step).unwrap_or(i32::MAX), error))?;
         }
         if self.wanted.processes {
-            child::fork_beside(self.report).map_err(failed(FORK))?;
+            child::fork_beside(self.report, 0).map_err(failed(FORK))?;
             if self.wanted.mounts.is_some() {
                 let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
                 mounts::mount(Some(c"proc"), c"/proc", flags, None).map_err(failed(PROC))?;

@@ -74,6 +74,9 @@ pub(crate) use self::shared_memory::SharedMemory;
 use self::view::View;
 use crate::seen::lock;
 
+/// Landlock's version from which files can be moved and linked from one directory to another (Linux 5.19).
+const MOVING_LANDLOCK: u32 = 2;
+
 /// A garment that a process could put on.
 type Tried = Result<Arc<Garment>, SandboxError>;
 
@@ -87,7 +90,7 @@ pub struct Sandbox {
     /// A garment that is being tried on.
     trial: Mutex<Option<JoinHandle<Tried>>>,
     /// What the agent itself will be closed in by, until it is.
-    own: Mutex<Option<io::Result<RulesetCreated>>>,
+    own: Mutex<Option<io::Result<Option<RulesetCreated>>>>,
     /// Everything in them ends when this is dropped.
     namespaces: Option<Namespaces>,
     cgroup: Option<Arc<Cgroup>>,
@@ -115,36 +118,24 @@ impl Sandbox {
     /// caller goes on; whoever asks waits for it.
     pub fn prepare(policy: Policy) -> Sandbox {
         if policy.level == Level::Off {
-            let (enforced, reach) = (Enforced::nothing(Level::Off), Reach::default());
-            let state = make_temporary(&policy).map(|()| None).into();
-            return Sandbox {
-                policy,
-                reach,
-                enforced,
-                state,
-                trial: Mutex::default(),
-                own: Mutex::default(),
-                namespaces: None,
-                cgroup: None,
-                copies: Vec::new(),
-            };
+            return Sandbox::off(policy);
         }
         let mounts = mountinfo::parse(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default());
         let made = make_temporary(&policy);
         let reach = Reach::of_commands(&policy, &mounts);
         let mut parts = Parts::find(&policy, &reach, &mounts);
-        let around = parts.cgroup.iter().filter_map(|cgroup| cgroup.around());
-        let emptied =
-            policy.run_dir.parent().into_iter().chain(around).map(Path::to_owned).collect::<Vec<_>>();
-        let own =
-            landlock::for_agent(&reach.of_agent(&policy), &parts.inside, &emptied).map_err(landlock::to_io);
+        let own = parts.own(&policy, &reach);
         let mut garment = made.and_then(|()| parts.garment(&policy));
         if policy.level == Level::BestEffort {
             let mut tried = garment.and_then(try_on);
-            while tried.is_err() && parts.give_up_one() {
+            while tried.is_err() && parts.give_up_one(&policy, &reach) {
                 tried = parts.garment(&policy).and_then(try_on);
             }
             garment = tried;
+        }
+        if let Some(home) = policy.home.as_ref().filter(|_| !parts.has_mounts()) {
+            // Git refuses to work beside a configuration that it may not read. Without a copy it does so still.
+            let _ = home::furnish(home, &policy.temporary());
         }
         let mut enforced = parts.enforced(&policy);
         if let Some(inside) = &reach.exposed {
@@ -169,6 +160,13 @@ impl Sandbox {
         let copies = if parts.has_mounts() { parts.copies } else { Vec::new() };
         let (namespaces, cgroup) = (parts.namespaces.ok(), parts.cgroup);
         Sandbox { policy, reach, enforced, state, trial, own, namespaces, cgroup, copies }
+    }
+
+    fn off(policy: Policy) -> Sandbox {
+        let (enforced, reach) = (Enforced::nothing(Level::Off), Reach::default());
+        let state = make_temporary(&policy).map(|()| None).into();
+        let (trial, own, copies) = (Mutex::default(), Mutex::default(), Vec::new());
+        Sandbox { policy, reach, enforced, state, trial, own, namespaces: None, cgroup: None, copies }
     }
 
     fn state(&self) -> &Result<Option<Arc<Garment>>, SandboxError> {
@@ -226,6 +224,12 @@ impl Sandbox {
         Some(format!("ipc:[{}]", rustix::fs::fstat(handle).ok()?.st_ino))
     }
 
+    /// The user's configuration of git without credentials, where commands do not see a home of their own that has it.
+    pub(crate) fn git_config(&self) -> Option<PathBuf> {
+        let config = self.policy.temporary().join(".gitconfig");
+        (!self.enforced.mounts && config.is_file()).then_some(config)
+    }
+
     /// Files of git's configuration, and the copies that commands change in their place.
     pub(crate) fn git_copies(&self) -> &[(PathBuf, PathBuf)] {
         &self.copies
@@ -242,7 +246,13 @@ impl Sandbox {
     /// Starts `command` in a session of its own and in the sandbox.
     pub(crate) fn start(&self, command: Command) -> Result<Running, StartError<'_>> {
         match self.state() {
-            Ok(Some(garment)) => start_in(command, garment).map_err(StartError::Io),
+            Ok(Some(garment)) => {
+                let start = || start_in(command, garment).map_err(StartError::Io);
+                match &self.namespaces {
+                    Some(namespaces) => namespaces.watched(start),
+                    None => start(),
+                }
+            }
             Ok(None) => start_bare(command).map_err(StartError::Io),
             Err(error) => Err(StartError::Refused(error)),
         }
@@ -286,7 +296,8 @@ fn panicked() -> SandboxError {
     SandboxError::setup("a process in it could not be started")(io::Error::other("it panicked"))
 }
 
-fn restrict(rules: RulesetCreated) -> io::Result<bool> {
+fn restrict(rules: Option<RulesetCreated>) -> io::Result<bool> {
+    let Some(rules) = rules else { return Ok(false) };
     let status = rules.restrict_self().map_err(landlock::to_io)?;
     Ok(status.ruleset != ::landlock::RulesetStatus::NotEnforced)
 }
@@ -326,7 +337,7 @@ impl Parts {
             Err(why) => (Err(why), Inside::default(), Vec::new()),
         };
         let to_limit = namespaces.as_ref().is_ok_and(|namespaces| namespaces.processes.is_some());
-        // Nothing else forks into a group.
+        // Where this is refused, the filter is a container's, and so are the groups.
         let cgroup =
             child::has_clone3().then(|| Cgroup::make(mounts, policy, to_limit).map(Arc::new)).flatten();
         let landlock = find_landlock(reach, &inside, (policy, namespaces.as_ref().ok()));
@@ -341,6 +352,24 @@ impl Parts {
     /// Whether processes have a namespace of their own.
     fn is_apart(&self) -> bool {
         self.namespaces.as_ref().is_ok_and(|namespaces| namespaces.processes.is_some())
+    }
+
+    /// What the agent itself is to be closed in by.
+    fn own(&self, policy: &Policy, reach: &Reach) -> io::Result<Option<RulesetCreated>> {
+        if self.is_immovable() {
+            return Ok(None);
+        }
+        let around = self.cgroup.iter().filter_map(|cgroup| cgroup.around());
+        let emptied: Vec<PathBuf> =
+            policy.run_dir.parent().into_iter().chain(around).map(Path::to_owned).collect();
+        let rules = landlock::for_agent(&reach.of_agent(policy), &self.inside, &emptied);
+        rules.map(Some).map_err(landlock::to_io)
+    }
+
+    /// Whether Landlock would do more harm than good: its first version lets nothing move from one directory to another, in
+    /// the agent or below it, and the mounts hold without it.
+    fn is_immovable(&self) -> bool {
+        self.has_mounts() && child::landlock_version().is_some_and(|version| version < MOVING_LANDLOCK)
     }
 
     fn has_mounts(&self) -> bool {
@@ -370,10 +399,17 @@ impl Parts {
     }
 
     /// Does without the part that most often cannot be put on. `false` when there is none left.
-    fn give_up_one(&mut self) -> bool {
+    fn give_up_one(&mut self, policy: &Policy, reach: &Reach) -> bool {
         let refused = || "a process could not put it on".to_owned();
+        if self.cgroup.take().is_some() {
+            return true;
+        }
         if self.namespaces.is_ok() {
             self.namespaces = Err(refused());
+            // What they kept from commands is Landlock's part now.
+            if self.landlock.is_ok() {
+                self.landlock = find_landlock(reach, &Inside::default(), (policy, None));
+            }
         } else if self.seccomp.is_ok() {
             self.seccomp = Err(refused());
         } else if self.landlock.is_ok() {
@@ -512,6 +548,9 @@ fn find_landlock(
     (policy, namespaces): (&Policy, Option<&Namespaces>),
 ) -> Result<(u32, OwnedFd), String> {
     let version = child::landlock_version().ok_or("the kernel has it not, or not switched on")?;
+    if version < MOVING_LANDLOCK && namespaces.is_some_and(|namespaces| namespaces.mounts) {
+        return Err("version 1 lets nothing move between directories".to_owned());
+    }
     let mut scopes = BitFlags::empty();
     if namespaces.is_none_or(|namespaces| namespaces.processes.is_none()) {
         scopes |= Scope::Signal;

@@ -70,10 +70,18 @@ impl Namespaces {
         let files = if mounts { inside(pid, "dev/shm") } else { PathBuf::new() };
         let shared = SharedMemory::open(&files, init.segments.take());
         let processes = match wanted.processes {
-            true => Some(Arc::new(PidNamespace::new(&inside(pid, "proc"), &handles)?)),
+            true => Some(Arc::new(PidNamespace::new(&inside(pid, "proc"), &init.handle)?)),
             false => None,
         };
         Ok(Namespaces { handles, processes, mounts, shared, refused, init })
+    }
+
+    /// Starts something inside, where somebody may be who stops it.
+    pub(crate) fn watched<T>(&self, work: impl FnOnce() -> T) -> T {
+        match self.processes {
+            Some(_) => PidNamespace::watched(&self.init.handle, work),
+            None => work(),
+        }
     }
 
     /// A path as it is inside.

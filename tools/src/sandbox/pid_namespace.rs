@@ -6,19 +6,19 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use rustix::thread::LinkNameSpaceType;
 
-use super::child;
 use crate::process_table::{Process, ProcessTable};
 
 /// The number of the init.
 const INIT: i32 = 1;
-/// Everybody but init.
-const ALL: i32 = -1;
+/// How long the start of a command may take that somebody inside may have stopped.
+const STARTING: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(2);
 /// How long the kernel may take to end what was killed.
 const KILLING: Duration = Duration::from_secs(2);
@@ -27,15 +27,14 @@ const KILLING: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct PidNamespace {
     table: ProcessTable,
-    /// The namespaces that lead to it.
-    handles: Vec<(OwnedFd, LinkNameSpaceType)>,
+    /// Whose end is the end of all.
+    init: Arc<OwnedFd>,
 }
 
 impl PidNamespace {
-    /// Reached by `handles`; `proc` is its /proc, as others reach it.
-    pub(super) fn new(proc: &Path, handles: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<Self> {
-        let copies = handles.iter().map(|(handle, kind)| Ok((handle.try_clone()?, *kind)));
-        Ok(Self { table: ProcessTable::open(proc)?, handles: copies.collect::<io::Result<_>>()? })
+    /// Of `init`; `proc` is its /proc, as others reach it.
+    pub(super) fn new(proc: &Path, init: &Arc<OwnedFd>) -> io::Result<Self> {
+        Ok(Self { table: ProcessTable::open(proc)?, init: Arc::clone(init) })
     }
 
     /// Its table; ended processes and init are in it too.
@@ -52,26 +51,54 @@ impl PidNamespace {
 
     /// KILL to these.
     pub(crate) fn kill(&self, processes: &[Process]) {
-        let pids: Vec<i32> = processes.iter().map(|process| process.pid).collect();
-        self.signal(Signal::KILL, &pids);
+        self.table.signal(processes, Signal::KILL);
     }
 
     /// TERM to everybody.
     pub(crate) fn terminate_all(&self) {
-        self.signal(Signal::TERM, &[ALL]);
+        self.table.signal(&self.living(), Signal::TERM);
     }
 
-    /// Where no process can be had for it, the end of init ends all, at the latest with the run.
-    fn signal(&self, signal: Signal, pids: &[i32]) {
-        let _ = child::signal_inside(&self.handles, signal, pids);
-    }
-
-    /// KILL to everybody at once: nothing can fork away meanwhile. Waits until the kernel has ended them.
+    /// KILL to everybody until nobody lives. Signals come from outside, where nobody inside can stop or end who sends them.
+    /// What forks faster than that loses init, and with it everything: then no command runs any more in this run.
     pub(crate) fn kill_all(&self) {
-        self.signal(Signal::KILL, &[ALL]);
         let until = Instant::now() + KILLING;
-        while !self.living().is_empty() && Instant::now() < until {
+        loop {
+            let living = self.living();
+            if living.is_empty() {
+                return;
+            }
+            if Instant::now() >= until {
+                return self.end();
+            }
+            self.kill(&living);
             thread::sleep(PAUSE);
         }
+    }
+
+    fn end(&self) {
+        // It may have ended already.
+        let _ = rustix::process::pidfd_send_signal(&self.init, Signal::KILL);
+        let until = Instant::now() + KILLING;
+        while !self.table.processes().is_empty() && Instant::now() < until {
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Does what a process inside has a part in, and ends everything when that takes too long: whoever is inside already can
+    /// stop it.
+    pub(super) fn watched<T>(init: &Arc<OwnedFd>, work: impl FnOnce() -> T) -> T {
+        let (done, doing) = mpsc::channel::<()>();
+        let init = Arc::clone(init);
+        let watch = move || {
+            if doing.recv_timeout(STARTING) == Err(RecvTimeoutError::Timeout) {
+                let _ = rustix::process::pidfd_send_signal(&init, Signal::KILL);
+            }
+        };
+        // Without a thread nobody watches, as when nobody stops anything.
+        let _ = thread::Builder::new().name("starting".to_owned()).spawn(watch);
+        let result = work();
+        drop(done);
+        result
     }
 }

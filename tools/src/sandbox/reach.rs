@@ -85,7 +85,8 @@ impl Reach {
 
     /// Finds what is open below closed places: programs and caches of homes, and what the policy names.
     fn show(&mut self, policy: &Policy) {
-        let real = |at: PathBuf| Some((at.clone(), at.canonicalize().ok()?));
+        // Most are not there, and to be told so costs less than to look at each part of their paths.
+        let real = |at: PathBuf| at.exists().then(|| at.canonicalize().ok().map(|real| (at, real))).flatten();
         let of_homes = |names: &'static [&'static str]| {
             self.homes.iter().flat_map(move |home| names.iter().map(move |name| home.join(name)))
         };
@@ -168,23 +169,28 @@ fn homes(policy: &Policy) -> Vec<PathBuf> {
     homes
 }
 
-/// The directories of programs that lie below a home; of one called `bin`, the one around it.
+/// The directories of programs that lie below a home, and what belongs to them beside one called `bin`; nothing else of what
+/// is around it, which may be a tool's whole state.
 fn toolchains(policy: &Policy, homes: &[PathBuf]) -> Vec<PathBuf> {
-    let around = |dir: &PathBuf| match dir.parent() {
-        Some(parent) if dir.ends_with("bin") => parent.to_owned(),
-        _ => dir.clone(),
-    };
+    const BESIDE: &[&str] = &["lib", "lib64", "libexec", "share", "include", "pyvenv.cfg"];
     let is_safe = |dir: &PathBuf| {
         homes.iter().any(|home| dir.starts_with(home) && dir != home)
             && !homes.iter().any(|home| home.starts_with(dir) || is_bare(dir, home))
     };
-    let dirs = policy.programs.iter().filter_map(|dir| dir.canonicalize().ok());
-    dirs.map(|dir| if is_safe(&around(&dir)) { around(&dir) } else { dir }).filter(is_safe).collect()
+    let beside = |dir: &PathBuf| {
+        let around = dir.parent().filter(|_| dir.ends_with("bin")).map(Path::to_owned);
+        around.into_iter().flat_map(|around| BESIDE.iter().map(move |name| around.join(name)))
+    };
+    let dirs: Vec<PathBuf> = policy.programs.iter().filter_map(|dir| dir.canonicalize().ok()).collect();
+    let all = dirs.iter().flat_map(|dir| std::iter::once(dir.clone()).chain(beside(dir)));
+    all.filter(is_safe).collect()
 }
 
 /// Directories of a home in which everybody keeps everything: never opened for the programs in them.
 fn is_bare(dir: &Path, home: &Path) -> bool {
-    [".config", ".local", ".local/share", ".cache", ".cargo"].iter().any(|name| dir == home.join(name))
+    [".config", ".local", ".local/share", ".cache", ".cargo", "share", "lib", "include"]
+        .iter()
+        .any(|name| dir == home.join(name))
 }
 
 /// What commands may write of the workspace. It is open as a whole, unless narrowed: what lies within it is `exposed`.
@@ -200,7 +206,7 @@ fn of_workspace(policy: &Policy) -> Vec<PathBuf> {
 
 /// Those of `paths` that exist, free of symlinks.
 fn existing<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
-    paths.into_iter().filter_map(|path| path.canonicalize().ok()).collect()
+    paths.into_iter().filter(|path| path.exists()).filter_map(|path| path.canonicalize().ok()).collect()
 }
 
 /// What must stay closed, whether it exists or not; of symlinks, their targets too, and the same files by other mounts.

@@ -44,6 +44,8 @@ fn of_a_home_what_is_known_to_be_no_secret_is_readable() {
         "home/.cargo/bin/",
         "home/.cache/pip/http.x",
         "home/tools/bin/",
+        "home/tools/share/",
+        "home/tools/token.txt",
         "home/other/x.txt",
     ]);
     let programs = ["home/tools/bin", "home", "absent"].map(|name| tree.at(name)).to_vec();
@@ -59,7 +61,14 @@ fn of_a_home_what_is_known_to_be_no_secret_is_readable() {
     ] {
         assert!(reads(&reach, &tree.at(open)) && !reach.is_hidden(&tree.at(open)), "{open}");
     }
-    for closed in ["home/notes.md", "home/.config/app.toml", "home/.ssh/id.key", "home", "home/.aws/later"] {
+    for closed in [
+        "home/notes.md",
+        "home/tools/token.txt",
+        "home/.config/app.toml",
+        "home/.ssh/id.key",
+        "home",
+        "home/.aws/later",
+    ] {
         assert!(!reads(&reach, &tree.at(closed)) && reach.is_hidden(&tree.at(closed)), "{closed}");
     }
     assert!(reads(&reach, Path::new("/usr/bin/env")) && reads(&reach, Path::new("/dev/null")));

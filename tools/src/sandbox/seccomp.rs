@@ -90,9 +90,6 @@ fn rules(sockets: Sockets, apart: bool) -> Option<Rules> {
     // Limits of other processes, such as the agent.
     let others = [argument(0, SeccompCmpOp::Ne, 0), nonzero(2)];
     rules.insert(libc::SYS_prlimit64, vec![rule(others)?]);
-    // A lease on a file outside keeps others waiting who open it.
-    let lease = [argument(1, SeccompCmpOp::Eq, word(libc::F_SETLEASE))];
-    rules.insert(libc::SYS_fcntl, vec![rule(lease)?]);
     // Typing into a terminal.
     let typing = [libc::TIOCSTI, TIOCLINUX].map(|request| rule([argument(1, SeccompCmpOp::Eq, request)]));
     rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Option<_>>()?);

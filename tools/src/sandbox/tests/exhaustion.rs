@@ -74,14 +74,14 @@ fn what_multiplies_is_ended_at_once_with_what_it_started() {
         let bench = narrow(level, namespaces);
         // Deaf to TERM: each second it had would be used. At most 4,095 processes.
         let bomb =
-            "trap '' TERM; f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 97.531; }; f 11";
+            "trap '' TERM; f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 7.531; }; f 11";
         let text = bench.run(bomb).text;
         let by_kernel = text.contains("Resource temporarily unavailable")
             || text.contains("Cannot fork")
             || text.contains("retry");
         assert!(text.contains("ended for starting more processes") || by_kernel, "{text}");
         // Threads are counted as well.
-        let threads = "python3 -c 'import threading, time\nthreading.stack_size(65536)\nfor n in range(600): threading.Thread(target=time.sleep, args=(90,)).start()'";
+        let threads = "python3 -c 'import threading, time\nthreading.stack_size(65536)\nfor n in range(600): threading.Thread(target=time.sleep, args=(5,)).start()'";
         let text = bench.run(threads).text;
         assert!(
             text.contains("ended for starting more processes") || text.contains("start new thread"),

@@ -52,7 +52,8 @@ fn a_part_that_cannot_be_put_on_is_done_without_and_named() {
         inside: Inside::default(),
     };
     let policy = bench.sandbox.policy();
-    assert!(parts.give_up_one() && !parts.give_up_one());
+    let reach = Reach::default();
+    assert!(parts.give_up_one(policy, &reach) && !parts.give_up_one(policy, &reach));
     let enforced = parts.enforced(policy);
     assert_eq!((enforced.network, enforced.landlock, enforced.seccomp), (Network::None, None, false));
     let error = SandboxError::Missing { missing: enforced.missing };
