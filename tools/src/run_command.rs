@@ -227,7 +227,7 @@ struct State {
     commands: u64,
     /// What commands left running, where the kernel holds it together.
     left: Vec<Process>,
-    /// Commands of which something may still run, where there is no such namespace.
+    /// Commands of which something may still run, where the kernel does not hold it together.
     trails: Vec<Trail>,
 }
 
@@ -376,7 +376,7 @@ impl Shell {
         }
     }
 
-    /// Ends whatever commands left running, removes the private directory, and names what was ended.
+    /// Ends whatever commands left running, and names what was ended.
     pub(crate) fn end(&self) -> Vec<String> {
         let State { session, trails, commands, .. } = std::mem::take(&mut *lock(&self.state));
         if commands == 0 {

@@ -101,6 +101,10 @@ fn remove(path: &Path) -> io::Result<()> {
                 Err(Errno::ISDIR | Errno::PERM) => {}
                 Err(error) => return Err(error.into()),
             }
+            // Most are empty.
+            if rustix::fs::unlinkat(dir, &name, AtFlags::REMOVEDIR).is_ok() {
+                continue;
+            }
             // To be moved, it must be writable.
             drop(open(dir, OsStr::from_bytes(name.to_bytes())).ok());
             dirs.push_back(move_up((dir, &name), &top, &mut moved)?);

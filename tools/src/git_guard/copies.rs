@@ -1,5 +1,6 @@
 //! Copies of git's configuration that commands change instead of the real files: what they may set is taken over, the rest
-//! is dropped. So a program that a command names never stands in the real file, not for a moment.
+//! is dropped. So a program that a command names does not stand in the real file, not for a moment, unless somebody else put
+//! another file in its place meanwhile, as git does: then commands see that one, and it is watched like all others.
 
 use std::io;
 use std::path::{Path, PathBuf};

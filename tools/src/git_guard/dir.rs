@@ -205,8 +205,8 @@ impl Dir {
         file.sync_all()
     }
 
-    /// In place. A file with several names is left: the others are not git's.
-    /// Writes into the file that is there, which stays the same file.
+    /// Writes into the file that is there, which stays the same file. One with several names is left: the others are not
+    /// git's.
     pub(crate) fn overwrite(&self, name: &OsStr, bytes: &[u8], mode: Mode) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?);

@@ -1,6 +1,6 @@
 //! What a child process does to itself between fork and exec.
 //!
-//! The one place with `unsafe`. Between fork and exec of a program that has threads only calls that are safe in a copy
+//! Between fork and exec of a program that has threads only calls that are safe in a copy
 //! of one thread may be made: plain system calls, no allocation, no locks. So rulesets, filters and namespaces are made
 //! before the fork, and here they are only put on.
 //!

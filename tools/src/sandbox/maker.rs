@@ -181,7 +181,7 @@ struct Maker<'a> {
 
 type Step<T> = Result<T, (i32, io::Error)>;
 
-/// The shell that is init keeps a right that no command has: so none looks into it or opens its pipes. Whoever held its
+/// Init keeps a right that no command has: so none looks into it or opens its pipes. Whoever held its
 /// input open would live on when the agent ends.
 fn keep_apart() -> io::Result<()> {
     let sets = rustix::thread::capabilities(None)?;

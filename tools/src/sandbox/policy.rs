@@ -29,7 +29,7 @@ pub struct Policy {
     /// The directory to work in: readable and writable.
     pub workspace: PathBuf,
     /// The private directory of this run, empty: what commands have for themselves (TMPDIR, a home) is made in it. The
-    /// caller makes it; a toolbox that ran commands removes it when it is closed.
+    /// caller makes it and removes it: see [`crate::RunDir`].
     pub run_dir: PathBuf,
     /// The home of the user. Commands see of it what is known to hold no secret: toolchains, caches, who commits.
     pub home: Option<PathBuf>,
