@@ -343,8 +343,8 @@ impl Shell {
         let run_dir = &self.sandbox.policy().run_dir;
         let mark = run_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let namespace = self.sandbox.ipc_namespace().unwrap_or_default();
-        let kill_file = held.and_then(Holder::kill_file).unwrap_or_default();
-        let guard = Guard::start(&mark, (&namespace, &kill_file), &self.trusted_path())
+        let kill = held.and_then(Holder::kill_file);
+        let guard = Guard::start(&mark, (&namespace, kill), &self.trusted_path())
             .map_err(CommandError::io("its guard could not be started"))?;
         Ok(Session { guard, mark })
     }

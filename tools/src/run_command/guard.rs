@@ -5,14 +5,15 @@
 //! carries the run's mark or lives in its namespace. An orderly end writes `done` first.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use crate::run_command::hunt::MARK;
 use crate::sandbox;
 
-/// `$1` is what the marks begin with, `$2` the namespace and `$3` the file that ends a control group, if there are any. Each line read is the group that runs now, 0 for none.
+/// `$1` is what the marks begin with, `$2` the namespace if there is one; what is written to stdout ends a control group.
+/// Each line read is the group that runs now, 0 for none.
 const SCRIPT: &str = include_str!("guard.sh");
 
 /// The running guard.
@@ -23,18 +24,20 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// Starts the guard over processes whose mark begins with `mark` or whose IPC namespace is `namespace` (none when it
-    /// is empty), or all in a control group, by its file for that. Its programs are those of `path`, which commands must not change.
-    pub(crate) fn start(mark: &str, (namespace, kill_file): (&str, &Path), path: &OsStr) -> io::Result<Self> {
+    /// is empty), and all in a control group, by `kill`, its file for that, opened before the agent was closed in. Its
+    /// programs are those of `path`, which commands must not change.
+    pub(crate) fn start(
+        mark: &str,
+        (namespace, kill): (&str, Option<File>),
+        path: &OsStr,
+    ) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
-        command
-            .arg("-c")
-            .arg(SCRIPT)
-            .arg("guard")
-            .arg(format!("{MARK}={mark}/"))
-            .arg(namespace)
-            .arg(kill_file);
+        command.arg("-c").arg(SCRIPT).arg("guard").arg(format!("{MARK}={mark}/")).arg(namespace);
         command.env_clear().env("PATH", path).current_dir("/");
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .stdin(Stdio::piped())
+            .stdout(kill.map_or_else(Stdio::null, Stdio::from))
+            .stderr(Stdio::null());
         let mut child = sandbox::own_session(&mut command).spawn()?;
         let pipe = child.stdin.take().ok_or_else(|| io::Error::other("the guard has no pipe"))?;
         Ok(Self { child, pipe })

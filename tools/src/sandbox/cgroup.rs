@@ -75,8 +75,8 @@ impl Cgroup {
     }
 
     /// What a guard writes `1` to.
-    pub(crate) fn kill_file(&self) -> PathBuf {
-        self.dir.join("cgroup.kill")
+    pub(crate) fn kill_file(&self) -> Option<File> {
+        self.kill.try_clone().ok()
     }
 
     /// Where it is.

@@ -1,6 +1,6 @@
 //! What the kernel holds the processes of a run together by: a namespace or a control group. Who is in it, and their end.
 
-use std::path::PathBuf;
+use std::fs::File;
 use std::sync::Arc;
 
 use rustix::process::Signal;
@@ -55,10 +55,10 @@ impl Holder {
     }
 
     /// What ends everybody when the agent cannot: a file to write `1` to; nothing where the kernel does it by itself.
-    pub(crate) fn kill_file(&self) -> Option<PathBuf> {
+    pub(crate) fn kill_file(&self) -> Option<File> {
         match self {
             Holder::Namespace(_) => None,
-            Holder::Cgroup(cgroup) => Some(cgroup.kill_file()),
+            Holder::Cgroup(cgroup) => cgroup.kill_file(),
         }
     }
 
