@@ -21,8 +21,9 @@ use std::ptr;
 use std::sync::Arc;
 
 use libc::{c_int, c_long};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags, RawDir};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, LinkNameSpaceType};
 use seccompiler::BpfProgram;
 
@@ -132,6 +133,42 @@ fn enter(namespaces: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<()> {
     checked(unsafe { libc::chdir(here.as_ptr()) }.into())?;
     let null = rustix::fs::open(c"/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     Ok(rustix::stdio::dup2_stdin(&null)?)
+}
+
+/// KILL to all processes of the namespace that `handles` lead to but its init, at once: nothing can fork away meanwhile. A
+/// process that enters it does that; it has `patience`, since whoever is inside may stop it.
+pub(super) fn kill_inside(handles: &[(OwnedFd, LinkNameSpaceType)], patience: &Timespec) -> io::Result<()> {
+    // SAFETY: the new processes make plain system calls until they end.
+    let entered = match checked(unsafe { libc::fork() }.into())? {
+        0 => unsafe {
+            let done = kill_all_inside(handles);
+            libc::_exit(i32::from(done.is_err()))
+        },
+        pid => i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?,
+    };
+    let handle = rustix::process::pidfd_open(entered, PidfdFlags::empty())?;
+    let mut ends = [PollFd::new(&handle, PollFlags::IN)];
+    // Whatever it came to: who is left is ended from outside.
+    let _ = rustix::event::poll(&mut ends, Some(patience));
+    let _ = rustix::process::pidfd_send_signal(&handle, Signal::KILL);
+    rustix::process::waitpid(Some(entered), WaitOptions::empty())?;
+    Ok(())
+}
+
+/// The side of the process that enters, and of the one that it forks there.
+fn kill_all_inside(handles: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<()> {
+    let needed = [LinkNameSpaceType::User, LinkNameSpaceType::ProcessID];
+    for (namespace, kind) in handles.iter().filter(|(_, kind)| needed.contains(kind)) {
+        rustix::thread::move_into_link_name_space(borrowed(namespace), Some(*kind))?;
+    }
+    // SAFETY: the new process makes plain system calls until it ends.
+    match checked(unsafe { libc::fork() }.into())? {
+        0 => unsafe {
+            libc::kill(-1, libc::SIGKILL);
+            libc::_exit(0)
+        },
+        _ => Ok(rustix::process::wait(WaitOptions::empty()).map(drop)?),
+    }
 }
 
 impl Garment {

@@ -70,7 +70,7 @@ impl Namespaces {
         let files = if mounts { inside(pid, "dev/shm") } else { PathBuf::new() };
         let shared = SharedMemory::open(&files, init.segments.take());
         let processes = match wanted.processes {
-            true => Some(Arc::new(PidNamespace::new(&inside(pid, "proc"), &init.handle)?)),
+            true => Some(Arc::new(PidNamespace::new(&inside(pid, "proc"), &init.handle, &handles)?)),
             false => None,
         };
         Ok(Namespaces { handles, processes, mounts, shared, refused, init })

@@ -11,14 +11,19 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::event::Timespec;
 use rustix::process::Signal;
+use rustix::thread::LinkNameSpaceType;
 
+use super::child;
 use crate::process_table::{Process, ProcessTable};
 
 /// The number of the init.
 const INIT: i32 = 1;
 /// How long the start of a command may take that somebody inside may have stopped.
 const STARTING: Duration = Duration::from_secs(10);
+/// How long the one who kills from inside may take.
+const INSIDE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 const PAUSE: Duration = Duration::from_millis(2);
 /// How long the kernel may take to end what was killed.
 const KILLING: Duration = Duration::from_secs(2);
@@ -29,12 +34,20 @@ pub(crate) struct PidNamespace {
     table: ProcessTable,
     /// Whose end is the end of all.
     init: Arc<OwnedFd>,
+    /// The namespaces that lead to it.
+    handles: Vec<(OwnedFd, LinkNameSpaceType)>,
 }
 
 impl PidNamespace {
-    /// Of `init`; `proc` is its /proc, as others reach it.
-    pub(super) fn new(proc: &Path, init: &Arc<OwnedFd>) -> io::Result<Self> {
-        Ok(Self { table: ProcessTable::open(proc)?, init: Arc::clone(init) })
+    /// Of `init`, reached by `handles`; `proc` is its /proc, as others reach it.
+    pub(super) fn new(
+        proc: &Path,
+        init: &Arc<OwnedFd>,
+        handles: &[(OwnedFd, LinkNameSpaceType)],
+    ) -> io::Result<Self> {
+        let handles = handles.iter().map(|(handle, kind)| Ok((handle.try_clone()?, *kind)));
+        let handles = handles.collect::<io::Result<_>>()?;
+        Ok(Self { table: ProcessTable::open(proc)?, init: Arc::clone(init), handles })
     }
 
     /// Its table; ended processes and init are in it too.
@@ -59,9 +72,14 @@ impl PidNamespace {
         self.table.signal(&self.living(), Signal::TERM);
     }
 
-    /// KILL to everybody until nobody lives. Signals come from outside, where nobody inside can stop or end who sends them.
-    /// What forks faster than that loses init, and with it everything: then no command runs any more in this run.
+    /// KILL to everybody until nobody lives: first from inside, at once; what is left, because it stopped who did that, from
+    /// outside, where it can do nothing. If that is not enough, init goes, and with it everything: then no command runs any
+    /// more in this run.
     pub(crate) fn kill_all(&self) {
+        if !self.living().is_empty() {
+            // Where no process can be had for it, the other ways are left.
+            let _ = child::kill_inside(&self.handles, &INSIDE);
+        }
         let until = Instant::now() + KILLING;
         loop {
             let living = self.living();
