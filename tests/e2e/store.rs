@@ -68,8 +68,12 @@ fn a_thread_travels_through_a_pipe_and_reads_the_same() {
     let read = |site: &Site| site.uwf(&["thread", "read", &thread]).ok().out;
     assert_eq!(read(&here), read(&there));
     there.verify();
-    let file = there.write("cut.jsonl", &exported[..exported.len() / 2]);
-    Site::new().uwf(&["thread", "import", &file]).fails(1, &["damaged"]);
+    // Cut off within a line, and after one.
+    let line_end = exported.len() / 2 + exported[exported.len() / 2..].find('\n').unwrap();
+    for (end, told) in [(line_end - 3, "damaged"), (line_end + 1, "the file is not whole")] {
+        let file = there.write("cut.jsonl", &exported[..end]);
+        Site::new().uwf(&["thread", "import", &file]).fails(1, &[told]);
+    }
 }
 
 #[test]
