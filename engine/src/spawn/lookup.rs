@@ -137,8 +137,8 @@ mod tests {
 
     #[test]
     fn what_lies_in_the_threads_directory_is_passed_over() {
-        let (_dir, root) = place(&["work/.venv/bin", "bin"]);
-        let (work, venv) = (root.join("work"), root.join("work/.venv/bin"));
+        let (_dir, root) = place(&["thread/.venv/bin", "bin"]);
+        let (work, venv) = (root.join("thread"), root.join("thread/.venv/bin"));
         let both = [".venv/bin".into(), "".into(), venv.clone(), root.join("bin")];
         assert_eq!(found(&both, &work).unwrap(), root.join("bin/agent"));
         assert_eq!(found(&both, &root.join("elsewhere")).unwrap(), venv.join("agent"));
@@ -149,22 +149,22 @@ mod tests {
 
     #[test]
     fn a_way_over_links_counts_wherever_it_ends() {
-        let (_dir, root) = place(&["work/bin", "opt"]);
-        let work = root.join("work");
+        let (_dir, root) = place(&["thread/bin", "opt"]);
+        let work = root.join("thread");
         let at = |name: &str| root.join(name);
         // A directory that is within, seen from without; a file that is; and ways that leave again.
-        symlink("work/bin", at("linked")).unwrap();
+        symlink("thread/bin", at("linked")).unwrap();
         fs::create_dir(at("files")).unwrap();
-        symlink("../work/bin/agent", at("files/agent")).unwrap();
-        symlink(at("opt"), at("work/out")).unwrap();
-        symlink("work/out", at("there-and-back")).unwrap();
-        for dir in ["linked", "files", "there-and-back", "work/out", "opt/../work/bin"] {
+        symlink("../thread/bin/agent", at("files/agent")).unwrap();
+        symlink(at("opt"), at("thread/out")).unwrap();
+        symlink("thread/out", at("there-and-back")).unwrap();
+        for dir in ["linked", "files", "there-and-back", "thread/out", "opt/../thread/bin"] {
             assert!(matches!(found(&[at(dir)], &work), Err(SpawnError::Inside { .. })), "{dir}");
             assert!(found(&[at(dir)], &at("other")).is_ok(), "{dir}");
         }
         // A directory that is itself reached over a link is the same directory.
-        symlink("work", at("alias")).unwrap();
-        assert!(matches!(found(&[at("work/bin")], &at("alias")), Err(SpawnError::Inside { .. })));
+        symlink("thread", at("alias")).unwrap();
+        assert!(matches!(found(&[at("thread/bin")], &at("alias")), Err(SpawnError::Inside { .. })));
         assert_eq!(found(&[at("linked"), at("opt")], &work).unwrap(), at("opt/agent"));
     }
 
