@@ -6,7 +6,13 @@ const MB: u64 = 1 << 20;
 
 /// A bench whose commands may hold 128 MB.
 fn narrow(level: Level, namespaces: bool) -> Bench {
-    let limits = ProcessLimits { memory_bytes: 128 * MB, processes: 300, ..ProcessLimits::default() };
+    let limits = ProcessLimits { memory_bytes: 128 * MB, ..ProcessLimits::default() };
+    Bench::with(|policy| Policy { limits, level, namespaces, ..policy })
+}
+
+/// A bench whose commands may be 300 processes. Without namespaces those of other tests count too, as they are the same user's.
+fn few(level: Level, namespaces: bool) -> Bench {
+    let limits = ProcessLimits { processes: 300, ..ProcessLimits::default() };
     Bench::with(|policy| Policy { limits, level, namespaces, ..policy })
 }
 
@@ -71,7 +77,7 @@ fn what_is_shared_is_counted_once_and_mapped_files_are_not() {
 #[test]
 fn what_multiplies_is_ended_at_once_with_what_it_started() {
     for (level, namespaces) in [(Level::Strict, true), (Level::BestEffort, false)] {
-        let bench = narrow(level, namespaces);
+        let bench = few(level, namespaces);
         // Deaf to TERM: each second it had would be used. At most 4,095 processes.
         let bomb =
             "trap '' TERM; f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 7.531; }; f 11";
@@ -93,11 +99,12 @@ fn what_multiplies_is_ended_at_once_with_what_it_started() {
 
 #[test]
 fn disk_space_is_limited_for_the_run_and_can_be_given_back() {
-    let limits = ProcessLimits { disk_bytes: 64 * MB, ..ProcessLimits::default() };
+    // Other tests write to the same disk: beyond what they take.
+    let limits = ProcessLimits { disk_bytes: 1024 * MB, ..ProcessLimits::default() };
     let bench = Bench::with(|policy| Policy { limits, ..policy });
     for place in ["f", "$TMPDIR/f"] {
-        let output = bench.run(&format!("head -c 200000000 /dev/zero > {place}; sync {place}; sleep 90"));
-        let word = "ended for using up more of the disk than a run may (64.0 MB) after";
+        let output = bench.run(&format!("fallocate -l 2G {place}; sleep 90"));
+        let word = "ended for using up more of the disk than a run may (1,024.0 MB) after";
         assert!(output.is_error && output.text.contains(word), "{}", output.text);
         assert!(output.text.contains("sandbox.limits.diskBytes"), "{}", output.text);
         bench.works(&format!("rm {place}; sleep 0.5"));
