@@ -16,7 +16,8 @@
 //! | capabilities, limits, inherited handles | `child`, between fork and exec |
 //!
 //! `promises` is the table of what is promised, by which of these; strict is where each promise is kept by one of its means.
-//! `maker` is the process that makes the namespaces and stays as their init.
+//! `parts` finds out what the kernel can do, `start` starts a process in it; `maker` is the process that makes the namespaces
+//! and stays as their init.
 //!
 //! The order for an agent: `prepare` (it needs /proc), then `confine_self` (before any thread of its own), then run.
 
@@ -30,6 +31,7 @@ mod maker;
 mod mountinfo;
 mod mounts;
 mod namespace;
+mod parts;
 mod pid_namespace;
 mod pipe;
 mod places;
@@ -39,46 +41,37 @@ mod reach;
 mod report;
 mod seccomp;
 mod shared_memory;
+mod start;
 mod view;
 mod worktree;
 
 use std::fmt;
 use std::fs::{self, Permissions};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStderr, ChildStdout, Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
-use ::landlock::{BitFlags, RulesetCreated, Scope};
-use rustix::pipe::PipeFlags;
-use rustix::process::{DumpableBehavior, Pid, WaitOptions};
+use ::landlock::RulesetCreated;
+use rustix::process::DumpableBehavior;
 use rustix::thread::LinkNameSpaceType;
 
 use self::cgroup::Cgroup;
+use self::child::Garment;
 pub(crate) use self::child::own_session;
-use self::child::{Born, Garment};
 pub(crate) use self::holder::Holder;
-use self::landlock::Inside;
-use self::mountinfo::Mounted;
-use self::namespace::{Namespaces, Refused};
+use self::namespace::Namespaces;
+use self::parts::{Copies, Parts};
 pub use self::policy::{Level, Policy, ProcessLimits};
-use self::promises::SCOPED_LANDLOCK;
 pub use self::promises::{Kept, Promise, Wall};
 use self::reach::Reach;
 pub use self::report::{Enforced, Network, Processes, SandboxError};
-use self::seccomp::Sockets;
 pub(crate) use self::shared_memory::SharedMemory;
-use self::view::View;
+pub(crate) use self::start::{Running, StartError};
+use self::start::{Tried, start_bare, start_in, try_beside, try_on};
 use crate::seen::lock;
-
-/// Landlock's version from which files can be moved and linked from one directory to another (Linux 5.19).
-const MOVING_LANDLOCK: u32 = 2;
-
-/// A garment that a process could put on.
-type Tried = Result<Arc<Garment>, SandboxError>;
 
 /// The sandbox of a run, ready for its commands.
 pub struct Sandbox {
@@ -95,21 +88,6 @@ pub struct Sandbox {
     namespaces: Option<Namespaces>,
     cgroup: Option<Arc<Cgroup>>,
     copies: Copies,
-}
-
-/// A command that was started.
-pub(crate) struct Running {
-    pub(crate) pid: Pid,
-    /// Its number in the namespace of processes, if it is in one.
-    pub(crate) inside: Option<i32>,
-    pub(crate) stdout: Option<ChildStdout>,
-    pub(crate) stderr: Option<ChildStderr>,
-}
-
-/// Why a command was not started.
-pub(crate) enum StartError<'a> {
-    Refused(&'a SandboxError),
-    Io(io::Error),
 }
 
 impl Sandbox {
@@ -309,260 +287,6 @@ fn make_temporary(policy: &Policy) -> Result<(), SandboxError> {
         .and_then(|()| fs::create_dir(&path))
         .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o700)));
     made.map_err(SandboxError::setup("the temporary directory"))
-}
-
-/// What the kernel can do, each part or why not.
-struct Parts {
-    landlock: Result<(u32, OwnedFd), String>,
-    seccomp: Result<(), String>,
-    namespaces: Result<Namespaces, String>,
-    cgroup: Option<Arc<Cgroup>>,
-    copies: Copies,
-    inside: Inside,
-}
-
-impl Parts {
-    fn find(policy: &Policy, reach: &Reach, mounts: &[Mounted]) -> Parts {
-        let seccomp = match rustix::thread::secure_computing_mode() {
-            Ok(_) if seccomp::programs(Sockets::default(), false).is_some() => Ok(()),
-            Ok(_) => Err("no filters are known for this processor".to_owned()),
-            Err(error) => Err(error.to_string()),
-        };
-        let made = match policy.namespaces {
-            false => Err("namespaces are switched off".to_owned()),
-            true => make_namespaces(policy, reach, mounts).map_err(|error| error.to_string()),
-        };
-        let (namespaces, inside, copies) = match made {
-            Ok((namespaces, inside, copies)) => (Ok(namespaces), inside, copies),
-            Err(why) => (Err(why), Inside::default(), Vec::new()),
-        };
-        let to_limit = namespaces.as_ref().is_ok_and(|namespaces| namespaces.processes.is_some());
-        // Where this is refused, the filter is a container's, and so are the groups.
-        let cgroup =
-            child::has_clone3().then(|| Cgroup::make(mounts, policy, to_limit).map(Arc::new)).flatten();
-        let landlock = find_landlock(reach, &inside, (policy, namespaces.as_ref().ok()));
-        Parts { landlock, seccomp, namespaces, cgroup, copies, inside }
-    }
-
-    /// Whether signals and abstract sockets end at Landlock's walls.
-    fn is_scoped(&self) -> bool {
-        self.landlock.as_ref().is_ok_and(|(version, _)| *version >= SCOPED_LANDLOCK)
-    }
-
-    /// Whether processes have a namespace of their own.
-    fn is_apart(&self) -> bool {
-        self.namespaces.as_ref().is_ok_and(|namespaces| namespaces.processes.is_some())
-    }
-
-    /// What the agent itself is to be closed in by.
-    fn own(&self, policy: &Policy, reach: &Reach) -> io::Result<Option<RulesetCreated>> {
-        if self.is_immovable() {
-            return Ok(None);
-        }
-        let around = self.cgroup.iter().filter_map(|cgroup| cgroup.around());
-        let emptied: Vec<PathBuf> =
-            policy.run_dir.parent().into_iter().chain(around).map(Path::to_owned).collect();
-        let rules = landlock::for_agent(&reach.of_agent(policy), &self.inside, &emptied);
-        rules.map(Some).map_err(landlock::to_io)
-    }
-
-    /// Whether Landlock would do more harm than good: its first version lets nothing move from one directory to another, in
-    /// the agent or below it, and the mounts hold without it.
-    fn is_immovable(&self) -> bool {
-        self.has_mounts() && child::landlock_version().is_some_and(|version| version < MOVING_LANDLOCK)
-    }
-
-    fn has_mounts(&self) -> bool {
-        self.namespaces.as_ref().is_ok_and(|namespaces| namespaces.mounts)
-    }
-
-    /// Which sockets are harmless. Names without a path belong to the network; paths are those that are mounted.
-    fn sockets(&self, policy: &Policy) -> Sockets {
-        let internet = policy.network || self.namespaces.is_ok();
-        Sockets { internet, local: self.has_mounts() && (!policy.network || self.is_scoped()) }
-    }
-
-    /// What a process puts on.
-    fn garment(&self, policy: &Policy) -> Tried {
-        let copy = |fd: &OwnedFd| fd.try_clone().map_err(SandboxError::setup("a handle"));
-        let namespaces = self.namespaces.iter().flat_map(|namespaces| &namespaces.handles);
-        Ok(Arc::new(Garment {
-            limits: policy.limits,
-            namespaces: namespaces.map(|(fd, kind)| Ok((copy(fd)?, *kind))).collect::<Result<_, _>>()?,
-            cgroup: self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance()),
-            ruleset: self.landlock.as_ref().ok().map(|(_, fd)| copy(fd)).transpose()?,
-            filters: match self.seccomp {
-                Ok(()) => seccomp::programs(self.sockets(policy), self.is_apart()).unwrap_or_default(),
-                Err(_) => Vec::new(),
-            },
-        }))
-    }
-
-    /// Does without the part that most often cannot be put on. `false` when there is none left.
-    fn give_up_one(&mut self, policy: &Policy, reach: &Reach) -> bool {
-        let refused = || "a process could not put it on".to_owned();
-        if self.cgroup.take().is_some() {
-            return true;
-        }
-        if self.namespaces.is_ok() {
-            self.namespaces = Err(refused());
-            // What they kept from commands is Landlock's part now.
-            if self.landlock.is_ok() {
-                self.landlock = find_landlock(reach, &Inside::default(), (policy, None));
-            }
-        } else if self.seccomp.is_ok() {
-            self.seccomp = Err(refused());
-        } else if self.landlock.is_ok() {
-            self.landlock = Err(refused());
-        } else {
-            return false;
-        }
-        true
-    }
-
-    fn enforced(&self, policy: &Policy) -> Enforced {
-        let network = match (policy.network, &self.namespaces, &self.seccomp) {
-            (true, ..) => Network::Open,
-            (false, Ok(_), _) => Network::Namespace,
-            (false, Err(_), Ok(())) => Network::Seccomp,
-            (false, Err(_), Err(_)) => Network::None,
-        };
-        let processes = match (&self.namespaces, &self.cgroup) {
-            (Ok(Namespaces { processes: Some(_), .. }), _) => Processes::Namespace,
-            (_, Some(_)) => Processes::Cgroup,
-            (_, None) => Processes::Found,
-        };
-        let (landlock, seccomp) =
-            (self.landlock.as_ref().ok().map(|(version, _)| *version), self.seccomp.is_ok());
-        let (mounts, missing) = (self.has_mounts(), Vec::new());
-        let enforced =
-            Enforced { level: policy.level, landlock, seccomp, mounts, processes, network, missing };
-        Enforced { missing: enforced.broken(|wall| self.why_not(wall)), ..enforced }
-    }
-
-    /// Why a wall is not there.
-    fn why_not(&self, wall: Wall) -> Option<String> {
-        let refused = |kind: &str, of: fn(&Refused) -> &Option<String>| match &self.namespaces {
-            Ok(namespaces) => of(&namespaces.refused).as_ref().map(|why| format!("{kind}: {why}")),
-            Err(why) => Some(format!("namespaces: {why}")),
-        };
-        match wall {
-            Wall::Mounts => refused("mounts of its own", |refused| &refused.mounts),
-            Wall::ProcessNamespace => refused("a process namespace", |refused| &refused.processes),
-            Wall::IpcNamespace | Wall::NetworkNamespace => refused("", |_| &None),
-            Wall::Seccomp => self.seccomp.as_ref().err().map(|why| format!("seccomp: {why}")),
-            Wall::Landlock => self.landlock.as_ref().err().map(|why| format!("Landlock: {why}")),
-            Wall::ControlGroup => None,
-        }
-    }
-}
-
-/// Files, and what commands see in their place.
-type Copies = Vec<(PathBuf, PathBuf)>;
-
-/// The namespaces, and what is open in them alone.
-fn make_namespaces(
-    policy: &Policy,
-    reach: &Reach,
-    mounts: &[Mounted],
-) -> io::Result<(Namespaces, Inside, Copies)> {
-    let View { program, private, copies } = View::make(policy, reach, mounts)?;
-    let namespaces = Namespaces::make(policy.network, program)?;
-    let paths =
-        |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| namespaces.inside(name)).collect() };
-    let inside = match namespaces.mounts {
-        true => Inside {
-            private,
-            memory: paths(&["dev/shm", "dev/mqueue"]),
-            terminals: paths(&["dev/pts"]),
-            readable: paths(&["proc"]),
-        },
-        false => Inside::default(),
-    };
-    Ok((namespaces, inside, copies))
-}
-
-/// Starts a command in a garment. Where that has a namespace of processes, what was started is not what was forked.
-fn start_in(mut command: Command, garment: &Arc<Garment>) -> io::Result<Running> {
-    let (reports, report) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-    let started = child::confine(&mut command, Arc::clone(garment), report).spawn();
-    // Its end of the pipe goes with it.
-    drop(command);
-    let born = Born::read(reports);
-    let beside = Pid::from_raw(born.outside).filter(|_| born.outside > 0);
-    match (started, beside) {
-        (Ok(mut child), Some(pid)) => {
-            child.wait()?;
-            Ok(Running {
-                pid,
-                inside: Some(born.inside),
-                stdout: child.stdout.take(),
-                stderr: child.stderr.take(),
-            })
-        }
-        (Ok(child), None) => running(child),
-        (Err(error), beside) => {
-            // It has ended, with the error.
-            beside.map(|pid| rustix::process::waitpid(Some(pid), WaitOptions::empty())).transpose()?;
-            Err(error)
-        }
-    }
-}
-
-fn start_bare(mut command: Command) -> io::Result<Running> {
-    running(own_session(&mut command).spawn()?)
-}
-
-fn running(mut child: std::process::Child) -> io::Result<Running> {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let pid = pid.ok_or_else(|| io::Error::other("the process has no usable pid"))?;
-    Ok(Running { pid, inside: None, stdout: child.stdout.take(), stderr: child.stderr.take() })
-}
-
-/// Starts a process in a garment.
-fn try_on(garment: Arc<Garment>) -> Tried {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", ":"]).env_clear().current_dir("/");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let failed = SandboxError::setup("a process in it could not be started");
-    let ended = start_in(command, &garment).and_then(|running| {
-        let status = rustix::process::waitpid(Some(running.pid), WaitOptions::empty())?;
-        Ok(status.and_then(|(_, status)| status.exit_status()))
-    });
-    match ended {
-        Ok(Some(0)) => Ok(garment),
-        Ok(status) => Err(failed(io::Error::other(format!("it ended with {status:?}")))),
-        Err(error) => Err(failed(error)),
-    }
-}
-
-/// The same while the caller goes on.
-fn try_beside(garment: &Arc<Garment>) -> io::Result<JoinHandle<Tried>> {
-    let garment = Arc::clone(garment);
-    thread::Builder::new().name("sandbox".to_owned()).spawn(|| try_on(garment))
-}
-
-fn find_landlock(
-    reach: &Reach,
-    inside: &Inside,
-    (policy, namespaces): (&Policy, Option<&Namespaces>),
-) -> Result<(u32, OwnedFd), String> {
-    let version = child::landlock_version().ok_or("the kernel has it not, or not switched on")?;
-    if version < MOVING_LANDLOCK && namespaces.is_some_and(|namespaces| namespaces.mounts) {
-        return Err("version 1 lets nothing move between directories".to_owned());
-    }
-    let mut scopes = BitFlags::empty();
-    if namespaces.is_none_or(|namespaces| namespaces.processes.is_none()) {
-        scopes |= Scope::Signal;
-    }
-    if namespaces.is_none() || policy.network {
-        scopes |= Scope::AbstractUnixSocket;
-    }
-    match landlock::for_commands(reach, inside, scopes) {
-        Ok(Some(ruleset)) => Ok((version, ruleset)),
-        Ok(None) => Err("the kernel made no ruleset".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,244 @@
+//! What the kernel can do for a sandbox, each part or why not, and what a command puts on of it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use landlock::{BitFlags, RulesetCreated, Scope};
+
+use super::cgroup::Cgroup;
+use super::child::{self, Garment};
+use super::landlock::{self as rules, Inside};
+use super::mountinfo::Mounted;
+use super::namespace::{Namespaces, Refused};
+use super::policy::Policy;
+use super::promises::{SCOPED_LANDLOCK, Wall};
+use super::reach::Reach;
+use super::report::{Enforced, Network, Processes, SandboxError};
+use super::seccomp::{self, Sockets};
+use super::start::Tried;
+use super::view::View;
+
+/// Landlock's version from which files can be moved and linked from one directory to another (Linux 5.19).
+const MOVING_LANDLOCK: u32 = 2;
+
+/// Files, and what commands see in their place.
+pub(super) type Copies = Vec<(PathBuf, PathBuf)>;
+
+/// What the kernel can do, each part or why not.
+pub(super) struct Parts {
+    landlock: Result<(u32, OwnedFd), String>,
+    seccomp: Result<(), String>,
+    pub(super) namespaces: Result<Namespaces, String>,
+    pub(super) cgroup: Option<Arc<Cgroup>>,
+    pub(super) copies: Copies,
+    inside: Inside,
+}
+
+impl Parts {
+    pub(super) fn find(policy: &Policy, reach: &Reach, mounts: &[Mounted]) -> Parts {
+        let seccomp = match rustix::thread::secure_computing_mode() {
+            Ok(_) if seccomp::programs(Sockets::default(), false).is_some() => Ok(()),
+            Ok(_) => Err("no filters are known for this processor".to_owned()),
+            Err(error) => Err(error.to_string()),
+        };
+        let made = match policy.namespaces {
+            false => Err("namespaces are switched off".to_owned()),
+            true => make_namespaces(policy, reach, mounts).map_err(|error| error.to_string()),
+        };
+        let (namespaces, inside, copies) = match made {
+            Ok((namespaces, inside, copies)) => (Ok(namespaces), inside, copies),
+            Err(why) => (Err(why), Inside::default(), Vec::new()),
+        };
+        let to_limit = namespaces.as_ref().is_ok_and(|namespaces| namespaces.processes.is_some());
+        // Where this is refused, the filter is a container's, and so are the groups.
+        let cgroup =
+            child::has_clone3().then(|| Cgroup::make(mounts, policy, to_limit).map(Arc::new)).flatten();
+        let landlock = find_landlock(reach, &inside, (policy, namespaces.as_ref().ok()));
+        Parts { landlock, seccomp, namespaces, cgroup, copies, inside }
+    }
+
+    /// Whether signals and abstract sockets end at Landlock's walls.
+    fn is_scoped(&self) -> bool {
+        self.landlock.as_ref().is_ok_and(|(version, _)| *version >= SCOPED_LANDLOCK)
+    }
+
+    /// Whether processes have a namespace of their own.
+    fn is_apart(&self) -> bool {
+        self.namespaces.as_ref().is_ok_and(|namespaces| namespaces.processes.is_some())
+    }
+
+    /// What the agent itself is to be closed in by.
+    pub(super) fn own(&self, policy: &Policy, reach: &Reach) -> io::Result<Option<RulesetCreated>> {
+        if self.is_immovable() {
+            return Ok(None);
+        }
+        let around = self.cgroup.iter().filter_map(|cgroup| cgroup.around());
+        let emptied: Vec<PathBuf> =
+            policy.run_dir.parent().into_iter().chain(around).map(Path::to_owned).collect();
+        let rules = rules::for_agent(&reach.of_agent(policy), &self.inside, &emptied);
+        rules.map(Some).map_err(rules::to_io)
+    }
+
+    /// Whether Landlock would do more harm than good: its first version lets nothing move from one directory to another, in
+    /// the agent or below it, and the mounts hold without it.
+    fn is_immovable(&self) -> bool {
+        self.has_mounts() && child::landlock_version().is_some_and(|version| version < MOVING_LANDLOCK)
+    }
+
+    pub(super) fn has_mounts(&self) -> bool {
+        self.namespaces.as_ref().is_ok_and(|namespaces| namespaces.mounts)
+    }
+
+    /// Which sockets are harmless. Names without a path belong to the network; paths are those that are mounted.
+    fn sockets(&self, policy: &Policy) -> Sockets {
+        let internet = policy.network || self.namespaces.is_ok();
+        Sockets { internet, local: self.has_mounts() && (!policy.network || self.is_scoped()) }
+    }
+
+    /// What a process puts on.
+    pub(super) fn garment(&self, policy: &Policy) -> Tried {
+        let copy = |fd: &OwnedFd| fd.try_clone().map_err(SandboxError::setup("a handle"));
+        let namespaces = self.namespaces.iter().flat_map(|namespaces| &namespaces.handles);
+        Ok(Arc::new(Garment {
+            limits: policy.limits,
+            namespaces: namespaces.map(|(fd, kind)| Ok((copy(fd)?, *kind))).collect::<Result<_, _>>()?,
+            cgroup: self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance()),
+            ruleset: self.landlock.as_ref().ok().map(|(_, fd)| copy(fd)).transpose()?,
+            filters: match self.seccomp {
+                Ok(()) => seccomp::programs(self.sockets(policy), self.is_apart()).unwrap_or_default(),
+                Err(_) => Vec::new(),
+            },
+        }))
+    }
+
+    /// Does without the part that most often cannot be put on. `false` when there is none left.
+    pub(super) fn give_up_one(&mut self, policy: &Policy, reach: &Reach) -> bool {
+        let refused = || "a process could not put it on".to_owned();
+        if self.cgroup.take().is_some() {
+            return true;
+        }
+        if self.namespaces.is_ok() {
+            self.namespaces = Err(refused());
+            // What they kept from commands is Landlock's part now.
+            if self.landlock.is_ok() {
+                self.landlock = find_landlock(reach, &Inside::default(), (policy, None));
+            }
+        } else if self.seccomp.is_ok() {
+            self.seccomp = Err(refused());
+        } else if self.landlock.is_ok() {
+            self.landlock = Err(refused());
+        } else {
+            return false;
+        }
+        true
+    }
+
+    pub(super) fn enforced(&self, policy: &Policy) -> Enforced {
+        let network = match (policy.network, &self.namespaces, &self.seccomp) {
+            (true, ..) => Network::Open,
+            (false, Ok(_), _) => Network::Namespace,
+            (false, Err(_), Ok(())) => Network::Seccomp,
+            (false, Err(_), Err(_)) => Network::None,
+        };
+        let processes = match (&self.namespaces, &self.cgroup) {
+            (Ok(Namespaces { processes: Some(_), .. }), _) => Processes::Namespace,
+            (_, Some(_)) => Processes::Cgroup,
+            (_, None) => Processes::Found,
+        };
+        let (landlock, seccomp) =
+            (self.landlock.as_ref().ok().map(|(version, _)| *version), self.seccomp.is_ok());
+        let (mounts, missing) = (self.has_mounts(), Vec::new());
+        let enforced =
+            Enforced { level: policy.level, landlock, seccomp, mounts, processes, network, missing };
+        Enforced { missing: enforced.broken(|wall| self.why_not(wall)), ..enforced }
+    }
+
+    /// Why a wall is not there.
+    fn why_not(&self, wall: Wall) -> Option<String> {
+        let refused = |kind: &str, of: fn(&Refused) -> &Option<String>| match &self.namespaces {
+            Ok(namespaces) => of(&namespaces.refused).as_ref().map(|why| format!("{kind}: {why}")),
+            Err(why) => Some(format!("namespaces: {why}")),
+        };
+        match wall {
+            Wall::Mounts => refused("mounts of its own", |refused| &refused.mounts),
+            Wall::ProcessNamespace => refused("a process namespace", |refused| &refused.processes),
+            Wall::IpcNamespace | Wall::NetworkNamespace => refused("", |_| &None),
+            Wall::Seccomp => self.seccomp.as_ref().err().map(|why| format!("seccomp: {why}")),
+            Wall::Landlock => self.landlock.as_ref().err().map(|why| format!("Landlock: {why}")),
+            Wall::ControlGroup => None,
+        }
+    }
+}
+
+/// The namespaces, and what is open in them alone.
+fn make_namespaces(
+    policy: &Policy,
+    reach: &Reach,
+    mounts: &[Mounted],
+) -> io::Result<(Namespaces, Inside, Copies)> {
+    let View { program, private, copies } = View::make(policy, reach, mounts)?;
+    let namespaces = Namespaces::make(policy.network, program)?;
+    let paths =
+        |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| namespaces.inside(name)).collect() };
+    let inside = match namespaces.mounts {
+        true => Inside {
+            private,
+            memory: paths(&["dev/shm", "dev/mqueue"]),
+            terminals: paths(&["dev/pts"]),
+            readable: paths(&["proc"]),
+        },
+        false => Inside::default(),
+    };
+    Ok((namespaces, inside, copies))
+}
+
+fn find_landlock(
+    reach: &Reach,
+    inside: &Inside,
+    (policy, namespaces): (&Policy, Option<&Namespaces>),
+) -> Result<(u32, OwnedFd), String> {
+    let version = child::landlock_version().ok_or("the kernel has it not, or not switched on")?;
+    if version < MOVING_LANDLOCK && namespaces.is_some_and(|namespaces| namespaces.mounts) {
+        return Err("version 1 lets nothing move between directories".to_owned());
+    }
+    let mut scopes = BitFlags::empty();
+    if namespaces.is_none_or(|namespaces| namespaces.processes.is_none()) {
+        scopes |= Scope::Signal;
+    }
+    if namespaces.is_none() || policy.network {
+        scopes |= Scope::AbstractUnixSocket;
+    }
+    match rules::for_commands(reach, inside, scopes) {
+        Ok(Some(ruleset)) => Ok((version, ruleset)),
+        Ok(None) => Err("the kernel made no ruleset".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_part_that_cannot_be_put_on_is_done_without_and_named() {
+        let mut parts = Parts {
+            landlock: Err("absent".to_owned()),
+            seccomp: Ok(()),
+            namespaces: Err("absent".to_owned()),
+            cgroup: None,
+            copies: Vec::new(),
+            inside: Inside::default(),
+        };
+        let place = Path::new("/not/there");
+        let (policy, reach) = (&Policy::new(place, place), Reach::default());
+        assert!(parts.give_up_one(policy, &reach) && !parts.give_up_one(policy, &reach));
+        let enforced = parts.enforced(policy);
+        assert_eq!((enforced.network, enforced.landlock, enforced.seccomp), (Network::None, None, false));
+        let error = SandboxError::Missing { missing: enforced.missing };
+        assert!(error.to_string().contains("namespaces: absent") && error.hint().contains("doctor"));
+    }
+}
