@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use tempfile::Builder;
 
@@ -21,6 +21,8 @@ const PREFIX: &str = "uwf-";
 const LOCK: &str = ".uwf-run-lock";
 /// Directories of killed runs that one start removes.
 const SWEPT: usize = 100;
+/// Levels of directories that are open at once while one is removed.
+const LEVELS: usize = 16;
 
 /// A private directory; dropping it removes it.
 #[derive(Debug)]
@@ -88,47 +90,66 @@ fn abandoned(path: &Path) -> Option<File> {
     (is_ours && lock.try_lock().is_ok()).then_some(lock)
 }
 
-/// Removes a directory and all in it, its lock last: what is cut off is swept later. Every directory below is moved up
-/// first, so that none is too deep.
+/// Removes a directory and all in it, its lock last: what is cut off is swept later.
 fn remove(path: &Path) -> io::Result<()> {
     let top = open(rustix::fs::CWD, path.as_os_str())?;
-    let mut dirs: VecDeque<CString> = VecDeque::new();
-    let mut moved = 0_u64;
-    let mut clear = |dir: &OwnedFd, dirs: &mut VecDeque<CString>| -> io::Result<()> {
-        for name in names(dir)?.into_iter().filter(|name| name.to_bytes() != LOCK.as_bytes()) {
-            match rustix::fs::unlinkat(dir, &name, AtFlags::empty()) {
-                Ok(()) | Err(Errno::NOENT) => continue,
-                Err(Errno::ISDIR | Errno::PERM) => {}
-                Err(error) => return Err(error.into()),
-            }
-            // Most are empty.
-            if rustix::fs::unlinkat(dir, &name, AtFlags::REMOVEDIR).is_ok() {
-                continue;
-            }
-            // To be moved, it must be writable.
-            drop(open(dir, OsStr::from_bytes(name.to_bytes())).ok());
-            dirs.push_back(move_up((dir, &name), &top, &mut moved)?);
-        }
-        Ok(())
-    };
-    clear(&top, &mut dirs)?;
-    while let Some(name) = dirs.pop_front() {
-        let dir = open(&top, OsStr::from_bytes(name.to_bytes()))?;
-        clear(&dir, &mut dirs)?;
+    let mut deep = Deep { top: &top, names: VecDeque::new(), moved: 0 };
+    clear(&top, LEVELS, &mut deep)?;
+    while let Some(name) = deep.names.pop_front() {
+        clear(&open(&top, OsStr::from_bytes(name.to_bytes()))?, LEVELS, &mut deep)?;
         rustix::fs::unlinkat(&top, &name, AtFlags::REMOVEDIR)?;
     }
     let _ = rustix::fs::unlinkat(&top, LOCK, AtFlags::empty());
     Ok(rustix::fs::rmdir(path)?)
 }
 
-/// Moves a directory into `top`, under a name that is free there.
-fn move_up((dir, name): (&OwnedFd, &CString), top: &OwnedFd, moved: &mut u64) -> io::Result<CString> {
-    loop {
-        *moved += 1;
-        let up = CString::new(format!("removed-{moved}"))?;
-        match rustix::fs::renameat(dir, name, top, &up) {
-            Err(Errno::EXIST | Errno::NOTEMPTY) => {}
-            renamed => return Ok(renamed.map(|()| up)?),
+/// Directories that lie too deep: they are moved to the top and cleared in turn.
+struct Deep<'a> {
+    top: &'a OwnedFd,
+    names: VecDeque<CString>,
+    moved: u64,
+}
+
+/// Removes all in `dir` but a lock, and what lies more than so many levels below it.
+fn clear(dir: &OwnedFd, levels: usize, deep: &mut Deep<'_>) -> io::Result<()> {
+    for (name, kind) in entries(dir)?.into_iter().filter(|(name, _)| name.to_bytes() != LOCK.as_bytes()) {
+        if kind != FileType::Directory {
+            match rustix::fs::unlinkat(dir, &name, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => continue,
+                Err(Errno::ISDIR | Errno::PERM) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        // Most are empty.
+        if rustix::fs::unlinkat(dir, &name, AtFlags::REMOVEDIR).is_ok() {
+            continue;
+        }
+        let below = open(dir, OsStr::from_bytes(name.to_bytes()));
+        match levels {
+            // To be moved, it must be writable, which it is now.
+            0 => deep.move_up(dir, &name)?,
+            _ => {
+                clear(&below?, levels - 1, deep)?;
+                rustix::fs::unlinkat(dir, &name, AtFlags::REMOVEDIR)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Deep<'_> {
+    /// Moves a directory to the top, under a name that is free there.
+    fn move_up(&mut self, dir: &OwnedFd, name: &CString) -> io::Result<()> {
+        loop {
+            self.moved += 1;
+            let up = CString::new(format!("removed-{}", self.moved))?;
+            match rustix::fs::renameat(dir, name, self.top, &up) {
+                Err(Errno::EXIST | Errno::NOTEMPTY) => {}
+                renamed => {
+                    self.names.push_back(up);
+                    return Ok(renamed?);
+                }
+            }
         }
     }
 }
@@ -144,9 +165,10 @@ fn open(at: impl std::os::fd::AsFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(&handle, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-fn names(dir: &OwnedFd) -> io::Result<Vec<CString>> {
-    let entries = rustix::fs::Dir::read_from(dir)?.flatten().map(|entry| entry.file_name().to_owned());
-    Ok(entries.filter(|name| name.as_c_str() != c"." && name.as_c_str() != c"..").collect())
+fn entries(dir: &OwnedFd) -> io::Result<Vec<(CString, FileType)>> {
+    let entries = rustix::fs::Dir::read_from(dir)?.flatten();
+    let entries = entries.map(|entry| (entry.file_name().to_owned(), entry.file_type()));
+    Ok(entries.filter(|(name, _)| name.as_c_str() != c"." && name.as_c_str() != c"..").collect())
 }
 
 #[cfg(test)]
@@ -208,8 +230,7 @@ mod tests {
         mode(&killed.join("tmp"), 0o000);
         let foreign = base.path().join("uwf-notes");
         fs::create_dir(&foreign).unwrap();
-        rustix::fs::mknodat(rustix::fs::CWD, foreign.join(LOCK), rustix::fs::FileType::Fifo, Mode::RWXU, 0)
-            .unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, foreign.join(LOCK), FileType::Fifo, Mode::RWXU, 0).unwrap();
         let next = RunDir::make(base.path()).unwrap();
         assert!(!killed.exists() && foreign.exists() && alive.path().exists() && next.path().exists());
     }

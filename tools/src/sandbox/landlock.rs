@@ -37,37 +37,53 @@ pub(crate) fn for_commands(
     inside: &Inside,
     scopes: BitFlags<Scope>,
 ) -> Result<Option<OwnedFd>, RulesetError> {
-    Ok(ruleset(reach, inside, scopes)?.into())
+    Ok(open_inside(ruleset(reach, scopes)?, inside)?.into())
 }
 
-/// Rules for the agent: its own process must be able to end its commands, which are inside. It may remove empty directories
-/// in `emptied`, since that is how it removes that of the run.
-pub(crate) fn for_agent(
-    reach: &Reach,
+/// Rules for the agent, to which [`for_agent_inside`] adds: its own process must be able to end its commands, which are inside.
+pub(crate) fn for_agent(reach: &Reach) -> Result<RulesetCreated, RulesetError> {
+    ruleset(reach, BitFlags::empty())
+}
+
+/// The same with what is inside. It may remove empty directories in `emptied`, since that is how it removes that of the run.
+pub(crate) fn for_agent_inside(
+    ruleset: RulesetCreated,
     inside: &Inside,
     emptied: &[PathBuf],
 ) -> Result<RulesetCreated, RulesetError> {
-    rules(ruleset(reach, inside, BitFlags::empty())?, emptied, AccessFs::RemoveDir.into())
+    rules(open_inside(ruleset, inside)?, emptied, AccessFs::RemoveDir.into())
 }
 
-fn ruleset(reach: &Reach, inside: &Inside, scopes: BitFlags<Scope>) -> Result<RulesetCreated, RulesetError> {
+fn read() -> BitFlags<AccessFs> {
+    AccessFs::Execute | AccessFs::ReadFile | AccessFs::ReadDir
+}
+
+/// Without the right to refer, files could be neither linked nor moved from one directory to another.
+fn write() -> BitFlags<AccessFs> {
+    AccessFs::from_all(KNOWN) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev)
+}
+
+fn device() -> BitFlags<AccessFs> {
+    AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev
+}
+
+fn ruleset(reach: &Reach, scopes: BitFlags<Scope>) -> Result<RulesetCreated, RulesetError> {
     let ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
     let mut ruleset = ruleset.handle_access(AccessFs::from_all(KNOWN))?;
     if !scopes.is_empty() {
         ruleset = ruleset.scope(scopes)?;
     }
-    let read = AccessFs::Execute | AccessFs::ReadFile | AccessFs::ReadDir;
-    // Without the right to refer, files could be neither linked nor moved from one directory to another.
-    let write = AccessFs::from_all(KNOWN) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
-    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
     let ruleset = rules(ruleset.create()?, &[PathBuf::from("/")], AccessFs::ReadDir.into())?;
-    let ruleset = rules(ruleset, &reach.readable, read)?;
-    let ruleset = rules(ruleset, &inside.readable, read)?;
-    let ruleset = rules(ruleset, &reach.devices, device)?;
-    let ruleset = rules(ruleset, &inside.terminals, device)?;
-    let ruleset = rules(ruleset, &inside.memory, write)?;
-    let ruleset = rules(ruleset, &inside.private, write)?;
-    rules(ruleset, &reach.writable, write)
+    let ruleset = rules(ruleset, &reach.readable, read())?;
+    let ruleset = rules(ruleset, &reach.devices, device())?;
+    rules(ruleset, &reach.writable, write())
+}
+
+fn open_inside(ruleset: RulesetCreated, inside: &Inside) -> Result<RulesetCreated, RulesetError> {
+    let ruleset = rules(ruleset, &inside.readable, read())?;
+    let ruleset = rules(ruleset, &inside.terminals, device())?;
+    let ruleset = rules(ruleset, &inside.memory, write())?;
+    rules(ruleset, &inside.private, write())
 }
 
 /// Adds a rule for each path. What is gone by now needs none; what the kernel takes for no file has none.

@@ -52,7 +52,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 
 use ::landlock::RulesetCreated;
 use rustix::process::DumpableBehavior;
@@ -101,8 +101,10 @@ impl Sandbox {
         let mounts = mountinfo::parse(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default());
         let made = make_temporary(&policy);
         let reach = Reach::of_commands(&policy, &mounts);
-        let mut parts = Parts::find(&policy, &reach, &mounts);
-        let own = parts.own(&policy, &reach);
+        // Both take some milliseconds, most of them for others to be done.
+        let agent = || landlock::for_agent(&reach.of_agent(&policy));
+        let (agent, mut parts) = at_once(&agent, || Parts::find(&policy, &reach, &mounts));
+        let own = parts.own(&policy, agent);
         let mut garment = made.and_then(|()| parts.garment(&policy));
         if policy.level == Level::BestEffort {
             let mut tried = garment.and_then(try_on);
@@ -268,6 +270,16 @@ pub fn confine_self(sandbox: &Sandbox) -> Result<bool, SandboxError> {
         (Err(source), Level::Strict) => Err(SandboxError::Setup { what: "the agent itself", source }),
         (confined, _) => Ok(confined.unwrap_or(false)),
     }
+}
+
+/// What both give: the first in a thread, if there is one to be had.
+fn at_once<A: Send, B>(first: &(impl Fn() -> A + Sync), second: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let first_beside = thread::Builder::new().spawn_scoped(scope, first);
+        let second = second();
+        let first = first_beside.ok().and_then(|beside| beside.join().ok()).unwrap_or_else(first);
+        (first, second)
+    })
 }
 
 fn panicked() -> SandboxError {

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use landlock::{BitFlags, RulesetCreated, Scope};
+use landlock::{BitFlags, RulesetCreated, RulesetError, Scope};
 
 use super::cgroup::Cgroup;
 use super::child::{self, Garment};
@@ -69,15 +69,19 @@ impl Parts {
         self.namespaces.as_ref().is_ok_and(|namespaces| namespaces.processes.is_some())
     }
 
-    /// What the agent itself is to be closed in by.
-    pub(super) fn own(&self, policy: &Policy, reach: &Reach) -> io::Result<Option<RulesetCreated>> {
+    /// What the agent itself is to be closed in by, from the rules for what is not inside.
+    pub(super) fn own(
+        &self,
+        policy: &Policy,
+        outside: Result<RulesetCreated, RulesetError>,
+    ) -> io::Result<Option<RulesetCreated>> {
         if self.is_immovable() {
             return Ok(None);
         }
         let around = self.cgroup.iter().filter_map(|cgroup| cgroup.around());
         let emptied: Vec<PathBuf> =
             policy.run_dir.parent().into_iter().chain(around).map(Path::to_owned).collect();
-        let rules = rules::for_agent(&reach.of_agent(policy), &self.inside, &emptied);
+        let rules = outside.and_then(|rules| rules::for_agent_inside(rules, &self.inside, &emptied));
         rules.map(Some).map_err(rules::to_io)
     }
 

@@ -123,6 +123,7 @@ impl Reach {
         closed.push(PathBuf::from("/dev"));
         closed.sort();
         beside(Path::new("/"), &closed, &mut reach.readable);
+        reach.readable = outermost(reach.readable);
         if policy.within.is_some() {
             reach.writable.extend(of_workspace(&Policy { within: None, ..policy.clone() }));
         }
@@ -333,6 +334,14 @@ fn beside(dir: &Path, closed: &[PathBuf], out: &mut Vec<PathBuf>) {
             _ => out.push(path),
         }
     }
+}
+
+/// Without those that lie below others.
+fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    // What lies below a path comes right behind it.
+    paths.sort();
+    paths.dedup_by(|path, above| path.starts_with(above));
+    paths
 }
 
 /// The entries of a directory that are no symlinks, sorted; none where it cannot be listed.
