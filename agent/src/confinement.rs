@@ -190,11 +190,14 @@ impl Confinement {
         let base = PathBuf::from(env.get("TMPDIR").unwrap_or("/tmp".as_ref()));
         let strict = Confinement::enclose(policy.clone(), &base)?;
         let allowed = env.text(ALLOW_SHELL) == Some("1");
-        let missing = matches!(
-            strict.sandbox.refusal().filter(|_| allowed),
-            Some(SandboxError::Missing { .. } | SandboxError::Setup { .. })
-        );
-        match missing {
+        // To ask is to wait for the trial.
+        let is_refused = || {
+            matches!(
+                strict.sandbox.refusal(),
+                Some(SandboxError::Missing { .. } | SandboxError::Setup { .. })
+            )
+        };
+        match allowed && is_refused() {
             true => Confinement::enclose(Policy { level: Level::BestEffort, ..policy }, &base),
             false => Ok(strict),
         }
