@@ -1,5 +1,6 @@
 //! `run_command`: a shell command, its output, and what becomes of its processes.
 
+mod background;
 pub(crate) mod capture;
 mod disk;
 pub(crate) mod environment;
@@ -25,17 +26,18 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::limits::{Limits, bytes, count};
-use crate::process_table::Process;
 use crate::sandbox::{Holder, Level, Policy, ProcessLimits, Running, Sandbox, StartError};
 use crate::seen::lock;
 use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
 use crate::tool_output::Outputs;
 use crate::workspace::PathError;
+use background::Background;
 use capture::{Capture, Captured};
 use disk::Disk;
 use guard::Guard;
 use hunt::{MARK, Trail};
 use memory::Memory;
+use overuse::Tally;
 use processes::{Family, Found, NAMED};
 use spool::Spool;
 use supervise::{Cause, Ended, Supervised};
@@ -105,10 +107,16 @@ fn execute(args: &Args, context: &ToolContext) -> Result<ToolOutput, CommandErro
         .and_then(|supervised| supervised.run(timeout, context.cancel));
     context.shell.ended(&family, ended.as_ref().map_or(true, Ended::lives_on));
     let ended = ended.map_err(CommandError::io("it could not be supervised"))?;
+    let background = context.shell.background_ended();
     let mut answer = answer(args, timeout, &ended, (capture.finish(), context.git.check()));
     if answer.facts.exit_code.is_some_and(|code| code != 0) {
         let advice = context.shell.sandbox.advice(&answer.text);
         answer.text.push_str(&advice);
+    }
+    if let Some(overuse) = background {
+        answer
+            .text
+            .push_str(&format!("\n[what earlier commands left running was {overuse}{}]", overuse.hint()));
     }
     Ok(answer)
 }
@@ -226,7 +234,7 @@ struct State {
     session: Option<Session>,
     commands: u64,
     /// What commands left running, where the kernel holds it together.
-    left: Vec<Process>,
+    background: Background,
     /// Commands of which something may still run, where the kernel does not hold it together.
     trails: Vec<Trail>,
 }
@@ -300,6 +308,7 @@ impl Shell {
         if let Some(mark) = &mark {
             command.env(MARK, mark);
         }
+        let before = holder.as_ref().map(|holder| state.background.step_back(holder)).unwrap_or_default();
         let running = self.sandbox.start(command).map_err(|error| match error {
             StartError::Refused(error) => {
                 CommandError::Refused { why: error.to_string(), hint: error.hint() }
@@ -309,15 +318,17 @@ impl Shell {
         let found = match holder {
             Some(holder) => {
                 let shell = running.inside.unwrap_or_else(|| running.pid.as_raw_pid());
-                Found::Held { holder, shell, before: state.left.clone() }
+                Found::Held { holder, shell, before }
             }
             None => Found::Hunted(self.follow(&mut state, (running.pid, mark.unwrap_or_default()))),
         };
         let shell = running.pid;
-        let (most, memory, disk) =
-            (self.sandbox.process_limit(), self.sandbox.memory(), self.disk.of_command());
-        let memory = memory.map(|(limit, shared)| Memory::of_command(limit, shared));
-        Ok((running, Family { shell, most, memory, disk, found }))
+        let (most, disk) = (self.sandbox.process_limit(), self.disk.of_command());
+        Ok((running, Family { shell, most, memory: self.memory(), disk, found }))
+    }
+
+    fn memory(&self) -> Option<Memory> {
+        self.sandbox.memory().map(|(limit, shared)| Memory::of_command(limit, shared))
     }
 
     /// What the next command's processes are marked by. With the first one, a guard is started.
@@ -364,7 +375,10 @@ impl Shell {
     fn ended(&self, family: &Family, lives_on: bool) {
         let mut state = lock(&self.state);
         match &family.found {
-            Found::Held { holder, .. } => state.left = holder.living(),
+            Found::Held { holder, .. } => {
+                let tally = || Tally::new(family.most, self.memory());
+                state.background.take_over(holder, tally, || self.disk.of_command());
+            }
             Found::Hunted(trail) => {
                 if let Some(session) = &mut state.session {
                     session.guard.running(0);
@@ -374,6 +388,11 @@ impl Shell {
                 }
             }
         }
+    }
+
+    /// Why what earlier commands left running was ended, told once.
+    fn background_ended(&self) -> Option<overuse::Overuse> {
+        lock(&self.state).background.ended()
     }
 
     /// Ends whatever commands left running, and names what was ended.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::memory::Memory;
 use super::processes::Family;
 use crate::limits::bytes;
-use crate::process_table::Process;
+use crate::process_table::{Process, ProcessTable};
 
 /// How often it is looked.
 const LOOKING: Duration = Duration::from_millis(100);
@@ -68,13 +68,12 @@ impl fmt::Display for Overuse {
 pub(crate) struct Lookout<'a> {
     family: &'a Family,
     next: Instant,
-    /// The processes of the last look, by number and start.
-    known: HashSet<(i32, u64)>,
+    tally: Tally,
 }
 
 impl<'a> Lookout<'a> {
     pub(crate) fn new(family: &'a Family) -> Self {
-        Self { family, next: Instant::now(), known: HashSet::new() }
+        Self { family, next: Instant::now(), tally: Tally::new(family.most, family.memory.clone()) }
     }
 
     /// What there is too much of, if it is time to look.
@@ -84,27 +83,53 @@ impl<'a> Lookout<'a> {
             return None;
         }
         let found = self.look_now();
-        self.next = begun + (begun.elapsed() * PAUSE).clamp(LOOKING, SELDOM);
+        self.next = begun + pause(begun.elapsed());
         found
     }
 
     fn look_now(&mut self) -> Option<Overuse> {
         let family = self.family;
-        let memory = family.memory.as_ref().filter(|memory| memory.may_be_short());
-        let members = if memory.is_none() && family.is_small() { Vec::new() } else { family.members() };
-        if members.iter().map(|process| process.threads).sum::<u64>() > family.most {
-            return Some(Overuse::Processes);
-        }
-        let over = memory.and_then(|memory| self.memory(memory, members));
-        over.or_else(|| family.disk.overuse())
+        let need_not_be_listed = family.is_small() && !self.tally.may_be_short();
+        let members = if need_not_be_listed { Vec::new() } else { family.members() };
+        self.tally.over(members, family.table()).or_else(|| family.disk.overuse())
+    }
+}
+
+/// How long to wait after a look that took so long.
+pub(crate) fn pause(look: Duration) -> Duration {
+    (look * PAUSE).clamp(LOOKING, SELDOM)
+}
+
+/// Processes and memory, looked at again and again.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    /// How many processes and threads there may be.
+    most: u64,
+    memory: Option<Memory>,
+    /// The processes of the last look, by number and start.
+    known: HashSet<(i32, u64)>,
+}
+
+impl Tally {
+    pub(crate) fn new(most: u64, memory: Option<Memory>) -> Tally {
+        Tally { most, memory, known: HashSet::new() }
     }
 
-    /// A process that was not there at the last look may still be in its parent's memory, until it executes a program: it is
-    /// counted from the next look on.
-    fn memory(&mut self, memory: &Memory, members: Vec<Process>) -> Option<Overuse> {
+    fn may_be_short(&self) -> bool {
+        self.memory.as_ref().is_some_and(Memory::may_be_short)
+    }
+
+    /// What all these have too much of; `table` tells about them.
+    pub(crate) fn over(&mut self, members: Vec<Process>, table: Option<&ProcessTable>) -> Option<Overuse> {
+        if members.iter().map(|process| process.threads).sum::<u64>() > self.most {
+            return Some(Overuse::Processes);
+        }
+        let memory = self.memory.as_ref().filter(|memory| memory.may_be_short())?;
+        // One that was not there at the last look may still be in its parent's memory, until it executes a program: it is
+        // counted from the next look on.
         let is_known = |process: &Process| self.known.contains(&(process.pid, process.start));
         let (old, young): (Vec<_>, Vec<_>) = members.into_iter().partition(is_known);
-        let over = memory.is_over(&old, self.family.table()?).then_some(Overuse::Memory(memory.limit));
+        let over = memory.is_over(&old, table?).then_some(Overuse::Memory(memory.limit));
         self.known = old.iter().chain(&young).map(|process| (process.pid, process.start)).collect();
         over
     }

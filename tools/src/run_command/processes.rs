@@ -115,12 +115,21 @@ pub(crate) fn end_held(holder: &Holder, grace: Duration) -> Vec<String> {
     names
 }
 
-/// Ends all that are held but those of `before` and what these started. What forks faster than it is ended takes all
-/// others with it.
+/// Ends all that are held but those of `before` and what these started.
 fn pick_out(holder: &Holder, before: &[Process]) {
+    end_those(holder, |living| others(living, before));
+}
+
+/// Ends what [`left`] gives.
+pub(crate) fn end_left(holder: &Holder, before: Option<&[Process]>) {
+    end_those(holder, |living| left(living, before));
+}
+
+/// Ends those of the living that are picked. What forks faster than it is ended takes all others with it.
+fn end_those(holder: &Holder, pick: impl Fn(Vec<Process>) -> Vec<Process>) {
     let until = Instant::now() + PICKING;
     loop {
-        let left = others(holder.living(), before);
+        let left = pick(holder.living());
         if left.is_empty() {
             return;
         }
@@ -132,16 +141,32 @@ fn pick_out(holder: &Holder, before: &[Process]) {
 }
 
 /// Those of `living`, by pid, that are neither in `before` nor below one of these.
-fn others(living: Vec<Process>, before: &[Process]) -> Vec<Process> {
-    let is_known = |process: &&Process| before.iter().any(|known| known.is(process));
-    let mut kept: HashSet<i32> = living.iter().filter(is_known).map(|process| process.pid).collect();
+fn others(mut living: Vec<Process>, before: &[Process]) -> Vec<Process> {
+    let left = with_what_they_started(&living, before);
+    living.retain(|process| !left.contains(&process.pid));
+    living
+}
+
+/// Those of `living` that no running command started: it began when those of `before` were there. All where none runs.
+pub(crate) fn left(mut living: Vec<Process>, before: Option<&[Process]>) -> Vec<Process> {
+    if let Some(before) = before {
+        let left = with_what_they_started(&living, before);
+        living.retain(|process| left.contains(&process.pid));
+    }
+    living
+}
+
+/// The numbers of those that are `known` and live, and of what lives below them.
+fn with_what_they_started(living: &[Process], known: &[Process]) -> HashSet<i32> {
+    let is_known = |process: &&Process| known.iter().any(|known| known.is(process));
+    let mut found: HashSet<i32> = living.iter().filter(is_known).map(|process| process.pid).collect();
     loop {
-        let below = |process: &&Process| kept.contains(&process.parent) && !kept.contains(&process.pid);
+        let below = |process: &&Process| found.contains(&process.parent) && !found.contains(&process.pid);
         let more: Vec<i32> = living.iter().filter(below).map(|process| process.pid).collect();
         if more.is_empty() {
-            return living.into_iter().filter(|process| !kept.contains(&process.pid)).collect();
+            return found;
         }
-        kept.extend(more);
+        found.extend(more);
     }
 }
 
@@ -160,6 +185,10 @@ mod tests {
             |before: &[Process]| others(living(), before).iter().map(|one| one.pid).collect::<Vec<_>>();
         assert_eq!(pids(&[]), [2, 3, 4, 5, 6]);
         assert_eq!(pids(&[process(2, 1)]), [5, 6]);
+        let left =
+            |before: Option<&[Process]>| left(living(), before).iter().map(|one| one.pid).collect::<Vec<_>>();
+        assert_eq!(left(Some(&[process(2, 1)])), [2, 3, 4]);
+        assert_eq!((left(None).len(), left(Some(&[])).len()), (5, 0));
         // Its number was given out again.
         assert_eq!(pids(&[Process { start: 9, ..process(2, 1) }]), [2, 3, 4, 5, 6]);
     }

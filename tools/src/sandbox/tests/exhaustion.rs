@@ -97,6 +97,32 @@ fn what_multiplies_is_ended_at_once_with_what_it_started() {
     }
 }
 
+/// While no command runs, and while one does, which is none of it.
+#[test]
+fn what_is_left_running_is_ended_for_what_it_takes() {
+    let herd = (narrow(Level::Strict, true), HERD, "using more memory than a command may");
+    let bomb = "trap '' TERM; f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 90; }; f 11";
+    let bomb = (few(Level::Strict, true), bomb, "starting more processes than a command may");
+    // The kernel itself holds others than root to a number of processes.
+    let by_kernel = |command: &str| command != HERD && !rustix::process::geteuid().is_root();
+    for (bench, command, word) in [herd, bomb] {
+        if is_limited(&bench) || by_kernel(command) {
+            continue;
+        }
+        for wait in ["true", "sleep 3"] {
+            bench.works(&format!("(sleep 1; {command}) >/dev/null 2>&1 &"));
+            let answers = (0..300).map(|_| {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+                bench.run(wait).text
+            });
+            let told = answers.into_iter().find(|text| text.contains("left running was")).unwrap_or_default();
+            assert!(told.contains(&format!("left running was ended for {word}")), "{told}");
+            assert!(told.contains("exit code 0") || command != HERD, "{told}");
+        }
+        bench.works("true");
+    }
+}
+
 #[test]
 fn disk_space_is_limited_for_the_run_and_can_be_given_back() {
     // Other tests write to the same disk: beyond what they take.
