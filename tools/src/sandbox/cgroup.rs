@@ -58,6 +58,8 @@ impl Cgroup {
         let _ = fs::write(around.join("cgroup.subtree_control"), "+memory +pids");
         let limit = |name: &str, most: u64| fs::write(dir.join(name), most.to_string()).is_ok();
         let limited = limit("memory.max", limits.memory_bytes) && limit("pids.max", limits.processes);
+        // What is swapped out is held as well. Where nothing is, there is no such file.
+        let _ = fs::write(dir.join("memory.swap.max"), "0");
         let _ = fs::write(dir.join("memory.oom.group"), "0");
         Some(Cgroup {
             dir: dir.to_owned(),
