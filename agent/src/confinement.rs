@@ -133,6 +133,8 @@ pub enum ConfinementError {
     Directory {
         /// What.
         what: &'static str,
+        /// The variable that moves it.
+        variable: &'static str,
         /// Where.
         dir: PathBuf,
         /// The disk's reason.
@@ -145,10 +147,12 @@ pub enum ConfinementError {
 
 impl ConfinementError {
     /// What to do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> String {
         match self {
-            ConfinementError::Directory { .. } => None,
-            ConfinementError::Sandbox(error) => Some(error.hint()),
+            ConfinementError::Directory { variable, .. } => {
+                format!("set {variable} to a directory that can be written")
+            }
+            ConfinementError::Sandbox(error) => error.hint().to_owned(),
         }
     }
 }
@@ -207,6 +211,7 @@ impl Confinement {
     fn enclose(policy: Policy, base: &Path) -> Result<Confinement, ConfinementError> {
         let mut run_dir = RunDir::make(base).map_err(|source| ConfinementError::Directory {
             what: "a private directory",
+            variable: "TMPDIR",
             dir: base.to_owned(),
             source,
         })?;
@@ -232,6 +237,7 @@ impl Confinement {
         // What does not exist cannot be opened to the process afterwards.
         make_private(&homes.uwf).map_err(|source| ConfinementError::Directory {
             what: "the agent's directory",
+            variable: "UWF_HOME",
             dir: homes.uwf.clone(),
             source,
         })?;

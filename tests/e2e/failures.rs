@@ -243,3 +243,14 @@ fn a_workspace_that_is_none_is_named() {
     let mock = site.write("m.yaml", DONE);
     reviewer(&site, &["--mock", &mock, "--cwd", "nowhere"]).fails(1, &["nowhere"]);
 }
+
+#[test]
+fn a_temporary_directory_that_is_none_is_named_with_what_moves_it() {
+    let site = Site::new();
+    let (workflow, mock) = (example("solve-issue/workflow.yaml"), site.write("m.yaml", DONE));
+    let mut command = site.command(AGENT);
+    command.args(["run", &workflow, "--role", "reviewer", "-p", "Look", "--mock", &mock]);
+    command.env("TMPDIR", site.workspace().join("absent"));
+    let words = ["cannot make a private directory in", "absent", "set TMPDIR to a directory"];
+    Said::of(command.output().unwrap()).fails(1, &words);
+}

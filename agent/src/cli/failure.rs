@@ -104,7 +104,14 @@ macro_rules! with_own_hint {
     )*};
 }
 
-with_own_hint!(SettingsError, ProviderError, ConfinementError);
+with_own_hint!(SettingsError, ProviderError);
+
+impl From<ConfinementError> for Failure {
+    fn from(error: ConfinementError) -> Failure {
+        let hint = Some(error.hint());
+        Failure::Said { error: Box::new(error), hint, exit: USER }
+    }
+}
 
 impl From<ListenError> for Failure {
     fn from(error: ListenError) -> Failure {
