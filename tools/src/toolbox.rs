@@ -79,7 +79,7 @@ pub enum ToolboxError {
 /// What the end of a run came to.
 #[derive(Clone, Debug, Default)]
 pub struct Closed {
-    /// The processes that were ended, each by pid and command line.
+    /// The processes that were ended, the first by pid and command line, the rest by their number.
     pub ended: Vec<String>,
     /// As [`crate::Facts::undone`].
     pub undone: Vec<String>,

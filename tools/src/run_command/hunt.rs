@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
+use super::processes;
 use crate::process_table::{Process, ProcessTable};
 
 /// The variable that marks a command's processes.
@@ -125,7 +126,7 @@ pub(crate) fn end_all(trails: &[Trail], namespace: Option<&str>, grace: Duration
         living
     };
     let known = living();
-    let names = known.iter().map(|process| format!("{} {}", process.pid, name(process))).collect();
+    let names = processes::names(&known, name);
     signal(&known, Signal::TERM);
     let until = Instant::now() + grace;
     while !living().is_empty() && Instant::now() < until {

@@ -105,7 +105,7 @@ pub(crate) fn end_held(holder: &Holder, grace: Duration) -> Vec<String> {
     if living.is_empty() {
         return Vec::new();
     }
-    let names = living.iter().map(|process| format!("{} {}", process.pid, holder.name(process))).collect();
+    let names = names(&living, |process| holder.name(process));
     holder.terminate_all();
     let until = Instant::now() + grace;
     while !holder.living().is_empty() && Instant::now() < until {
@@ -113,6 +113,13 @@ pub(crate) fn end_held(holder: &Holder, grace: Duration) -> Vec<String> {
     }
     holder.kill_all();
     names
+}
+
+/// The first [`NAMED`] by number and name, and how many more there are.
+pub(crate) fn names(processes: &[Process], name: impl Fn(&Process) -> String) -> Vec<String> {
+    let named = processes.iter().take(NAMED).map(|process| format!("{} {}", process.pid, name(process)));
+    let more = processes.len().saturating_sub(NAMED);
+    named.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }
 
 /// Ends all that are held but those of `before` and what these started.
@@ -191,5 +198,12 @@ mod tests {
         assert_eq!((left(None).len(), left(Some(&[])).len()), (5, 0));
         // Its number was given out again.
         assert_eq!(pids(&[Process { start: 9, ..process(2, 1) }]), [2, 3, 4, 5, 6]);
+    }
+    #[test]
+    fn few_are_named_and_the_rest_is_counted() {
+        let many: Vec<_> = (1..=14).map(|pid| process(pid, 0)).collect();
+        let told = names(&many, |process| format!("sleep {}", process.pid));
+        assert_eq!((told.len(), &told[0][..], &told[10][..]), (11, "1 sleep 1", "and 4 more"));
+        assert_eq!(names(&many[..10], |_| String::new()).len(), 10);
     }
 }
