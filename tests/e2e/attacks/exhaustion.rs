@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 
 use serde_json::json;
 
-use super::field::{Call, Field, Who, by_everybody};
+use super::field::{Call, Field, Who, by_everybody, command, everybody};
 use crate::process::runs;
 
 /// The kernel holds everybody to a number of processes but the root of the whole machine.
@@ -87,14 +87,12 @@ fn what_never_ends_is_ended_and_what_is_too_much_is_cut() {
     });
 }
 
-/// Each process is within the limits of its own; none takes more than 300 MB of memory, whatever the sandbox does. The disk is
-/// one that other tests write to meanwhile: its limit is beyond what they take.
+/// Each process is within the limits of its own; none takes more than 300 MB of memory, whatever the sandbox does.
 #[test]
 fn what_all_processes_of_a_command_take_together_is_limited() {
     by_everybody(|who| {
         let field = Field::new(who);
-        let limits =
-            "sandbox: { limits: { processes: 300, memoryBytes: 134217728, diskBytes: 1073741824 } }\n";
+        let limits = "sandbox: { limits: { processes: 300, memoryBytes: 134217728 } }\n";
         field.site.write("home/.uwf/agents/builtin.yaml", limits);
         let memory = "ended for using more memory than a command may (128.0 MB)";
         let attacks = [
@@ -128,12 +126,6 @@ fn what_all_processes_of_a_command_take_together_is_limited() {
                 "python3 -c 'import threading, time\nthreading.stack_size(65536)\nfor n in range(900): threading.Thread(target=time.sleep, args=(20,)).start()'",
                 swarmed(who, "can't start new thread"),
             ),
-            (
-                "a disk",
-                "fallocate -l 2G f; sleep 60",
-                "ended for using up more of the disk than a run may (1,024.0 MB)",
-            ),
-            ("room again", "rm f && sleep 0.5", "exit code 0"),
             // The last one, since what it started and the kernel did not refuse is left in the background.
             (
                 "a deaf bomb",
@@ -141,7 +133,7 @@ fn what_all_processes_of_a_command_take_together_is_limited() {
                 swarmed(who, "fork: retry"),
             ),
         ];
-        let call = |(id, text, _): &(&str, &str, &str)| super::field::command(id, text);
+        let call = |(id, text, _): &(&str, &str, &str)| command(id, text);
         let answers = field.run(&attacks.iter().map(call).collect::<Vec<_>>(), &[]);
         for (id, _, told) in attacks {
             let answer = &answers.texts[id];
@@ -149,6 +141,27 @@ fn what_all_processes_of_a_command_take_together_is_limited() {
             assert!(answer.seconds < 60.0, "{who:?} {id}: {}", answer.seconds);
         }
     });
+}
+
+/// One after the other, since what one takes the others miss; and beyond what other tests write to this disk meanwhile.
+#[test]
+fn what_a_run_takes_of_the_disk_is_limited() {
+    for who in everybody() {
+        let field = Field::new(who);
+        let limits = "sandbox: { limits: { diskBytes: 1073741824 } }\n";
+        field.site.write("home/.uwf/agents/builtin.yaml", limits);
+        let calls =
+            [command("a disk", "fallocate -l 2G f; sleep 60"), command("room again", "rm f && sleep 0.5")];
+        let answers = field.run(&calls, &[]);
+        let told = [
+            ("a disk", "ended for using up more of the disk than a run may (1,024.0 MB)"),
+            ("room again", "exit code 0"),
+        ];
+        for (id, told) in told {
+            let answer = &answers.texts[id];
+            assert!(answer.text.contains(told) && answer.seconds < 60.0, "{who:?} {id}: {}", answer.text);
+        }
+    }
 }
 
 /// Who starts too many is ended, or told so by the kernel, in these words.

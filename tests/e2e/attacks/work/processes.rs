@@ -25,11 +25,15 @@ const SHELL: &[Work] = &[
         "setsid",
         "setsid sh -c 'sleep 60 & sleep 60 & wait' & sleep 0.3; kill -- -$! && ! wait $!",
     ),
-    ("own processes are seen", "ps", "sleep 30 & ps -p $! -o comm= | grep -q sleep && kill $!"),
+    (
+        "own processes are seen",
+        "ps",
+        "sleep 30 & until ps -p $! -o comm= | grep -q sleep; do :; done; kill $!",
+    ),
     (
         "own processes are found",
         "pgrep pkill",
-        "sleep 31 & pgrep -P $$ sleep | grep -qx $! && pkill -P $$ sleep",
+        "sleep 31 & until pgrep -P $$ sleep | grep -qx $!; do :; done; pkill -P $$ sleep",
     ),
     ("the process table", "", "test -r /proc/self/status && test -d /proc/$$/fd && test -r /proc/meminfo"),
     ("own limits", "", "ulimit -n 100 && test $(ulimit -n) = 100"),
