@@ -39,10 +39,11 @@ pub(super) fn look(
     // It is to be told whether there is a sandbox, not what is done where there is none.
     env.set(ALLOW_SHELL, "");
     let strict = SandboxSettings { level: Level::Strict, network: false, ..sandbox };
-    let tried = Confinement::prepare(&strict, homes, workspace, &env)?.sandbox;
-    let refusal = tried.refusal();
+    // Kept as a whole: its directory must be there until it was tried.
+    let tried = Confinement::prepare(&strict, homes, workspace, &env)?;
+    let refusal = tried.sandbox.refusal();
     let there_is = match refusal {
-        None => tried.enforced().clone(),
+        None => tried.sandbox.enforced().clone(),
         Some(_) => {
             let less = SandboxSettings { level: Level::BestEffort, ..strict };
             Confinement::prepare(&less, homes, workspace, &env)?.sandbox.enforced().clone()
