@@ -130,9 +130,19 @@ fn worktrees_and_nested_repositories_are_watched_too() {
         ..config(scratch.outside(), limits())
     });
     let call = json!({"command": "git config --worktree core.pager y; git config core.editor x"}).to_string();
-    let told = toolbox.unwrap().call("run_command", &call, &crate::Cancel::default()).facts.undone;
+    let toolbox = toolbox.unwrap();
+    let run = |call: &str| toolbox.call("run_command", call, &crate::Cancel::default()).facts.undone;
+    let told = run(&call);
     assert!(told.len() == 2 && told.iter().all(|line| line.starts_with("undone: ")), "{told:?}");
     assert!(!git(&scratch, &["config", "--list"]).contains("core.editor"));
+    // What the worktrees share is not below this one, and all of it can be written.
+    let hidden =
+        "n=$(git rev-parse --git-common-dir)/objects/zz.git; git init -q --bare $n; echo x > $n/hooks/update";
+    let told = run(&json!({"command": hidden}).to_string());
+    assert!(
+        !told.is_empty() && !scratch.root().join(".git/objects/zz.git/hooks/update").exists(),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -76,10 +76,9 @@ fn sweep(base: &Path) {
             && entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == user)
     });
     let left = ours.map(|entry| entry.path()).filter_map(|path| Some((abandoned(&path)?, path)));
-    for (_lock, path) in left.take(SWEPT) {
-        // What cannot be removed is tried again by a later run.
-        let _ = remove(&path);
-    }
+    // What cannot be removed is tried again by a later run, and keeps none from removing others.
+    let removed = left.filter(|(_lock, path)| remove(path).is_ok());
+    removed.take(SWEPT).for_each(drop);
 }
 
 /// The lock of a directory whose run does not live any more.
@@ -94,9 +93,9 @@ fn abandoned(path: &Path) -> Option<File> {
 fn remove(path: &Path) -> io::Result<()> {
     let top = open(rustix::fs::CWD, path.as_os_str())?;
     let mut deep = Deep { top: &top, names: VecDeque::new(), moved: 0 };
-    clear(&top, LEVELS, &mut deep)?;
+    clear(&top, LEVELS, &mut deep, Some(LOCK))?;
     while let Some(name) = deep.names.pop_front() {
-        clear(&open(&top, OsStr::from_bytes(name.to_bytes()))?, LEVELS, &mut deep)?;
+        clear(&open(&top, OsStr::from_bytes(name.to_bytes()))?, LEVELS, &mut deep, None)?;
         rustix::fs::unlinkat(&top, &name, AtFlags::REMOVEDIR)?;
     }
     let _ = rustix::fs::unlinkat(&top, LOCK, AtFlags::empty());
@@ -110,9 +109,10 @@ struct Deep<'a> {
     moved: u64,
 }
 
-/// Removes all in `dir` but a lock, and what lies more than so many levels below it.
-fn clear(dir: &OwnedFd, levels: usize, deep: &mut Deep<'_>) -> io::Result<()> {
-    for (name, kind) in entries(dir)?.into_iter().filter(|(name, _)| name.to_bytes() != LOCK.as_bytes()) {
+/// Removes all in `dir` but what is `kept`, and what lies more than so many levels below it.
+fn clear(dir: &OwnedFd, levels: usize, deep: &mut Deep<'_>, kept: Option<&str>) -> io::Result<()> {
+    let is_kept = |name: &CString| kept.is_some_and(|kept| name.to_bytes() == kept.as_bytes());
+    for (name, kind) in entries(dir)?.into_iter().filter(|(name, _)| !is_kept(name)) {
         if kind != FileType::Directory {
             match rustix::fs::unlinkat(dir, &name, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => continue,
@@ -129,7 +129,7 @@ fn clear(dir: &OwnedFd, levels: usize, deep: &mut Deep<'_>) -> io::Result<()> {
             // To be moved, it must be writable, which it is now.
             0 => deep.move_up(dir, &name)?,
             _ => {
-                clear(&below?, levels - 1, deep)?;
+                clear(&below?, levels - 1, deep, None)?;
                 rustix::fs::unlinkat(dir, &name, AtFlags::REMOVEDIR)?;
             }
         }
@@ -197,6 +197,9 @@ mod tests {
         fs::create_dir_all(path.join("a/b/c")).unwrap();
         fs::write(path.join("a/b/f"), "x").unwrap();
         symlink("../../outside", path.join("a/b/c/link")).unwrap();
+        // Commands can make what is called so.
+        fs::create_dir_all(path.join("tmp").join(LOCK)).unwrap();
+        fs::write(path.join("a").join(LOCK), "").unwrap();
         for (name, bits) in [("a/b/c", 0o000), ("a/b", 0o500), ("a", 0o100)] {
             mode(&path.join(name), bits);
         }

@@ -374,6 +374,12 @@ fn no_repository_is_left_that_runs_programs() {
             "by a link elsewhere",
             "mkdir -p d/.git c/c; mv b d/.git/b; echo 'gitdir: ../d/.git/b' > c/c/f; ln -s ../c/c/f s/.git",
         ),
+        (
+            "among the objects of what looks like one",
+            "mkdir -p p/objects p/refs; echo x > p/HEAD; mv b p/objects/b",
+        ),
+        ("among the objects of one", "git init -q r; mkdir r/.git/objects/ab; mv b r/.git/objects/ab/b"),
+        ("among the references of one", "git init -q r; mv b r/.git/refs/heads/b"),
     ]
     .map(|(name, text)| command(name, &format!("mkdir s; {NEW}; {text}")));
     let mut all: Vec<Vec<Call>> = led.into_iter().map(|call| vec![call]).collect();

@@ -96,7 +96,7 @@ pub(super) fn behind(found: &mut Found, walked: Option<&Path>, patience: &Patien
     let commons: BTreeSet<&PathBuf> = direct.iter().map(|place| &place.common).collect();
     for common in &commons {
         if !walked.is_some_and(|walked| common.starts_with(walked)) {
-            ["modules", "worktrees"].iter().for_each(|name| inner.add(&common.join(name), patience));
+            inner.add(common, patience);
         }
     }
     let shared = commons.into_iter().chain(&inner.points);

@@ -17,8 +17,8 @@ use super::dir::{self, Dir};
 use super::patience::Patience;
 use crate::workspace::kind;
 
-/// Within a git directory: many, and none of git's own programs looks for a repository there.
-const SKIPPED: &[&[u8]] = &[b"objects", b"refs", b"logs", b"lfs"];
+/// Where a git directory has many directories without any below them. Somebody may have put a repository among these.
+const MANY: &[&[u8]] = &[b"objects", b"refs", b"logs", b"lfs"];
 
 #[derive(Default)]
 pub(super) struct Found {
@@ -36,8 +36,9 @@ impl Found {
         let Some(top) = Dir::open(root) else { return };
         let Ok(here) = rustix::io::fcntl_dupfd_cloexec(top.fd(), 0) else { return };
         let mut walk = Walk { here, path: root.to_owned(), levels: Vec::new(), found: self };
-        let (names, id) = (walk.look(), id_of(&walk.here).unwrap_or_default());
-        walk.levels.push(Level { names, id, closed: None, points: 0 });
+        let Seen { names, is_repository } = walk.look();
+        let id = id_of(&walk.here).unwrap_or_default();
+        walk.levels.push(Level { names, id, closed: None, points: 0, is_repository, is_many: false });
         walk.run(patience);
     }
 
@@ -67,6 +68,16 @@ struct Level {
     closed: Option<Mode>,
     /// How many points were known before it.
     points: usize,
+    is_repository: bool,
+    /// Whether it is one of [`MANY`], or below.
+    is_many: bool,
+}
+
+/// What there is in a directory.
+struct Seen {
+    /// The directories to visit.
+    names: Vec<OsString>,
+    is_repository: bool,
 }
 
 struct Walk<'a> {
@@ -96,11 +107,17 @@ impl Walk<'_> {
 
     /// Looks into a directory, and goes there when there is more in it.
     fn enter(&mut self, name: &OsStr) {
+        let above = self.levels.last();
+        let is_many = above
+            .is_some_and(|above| above.is_many || above.is_repository && MANY.contains(&name.as_bytes()));
+        if is_many && self.is_childless(name) {
+            return;
+        }
         let Some((inner, mut closed)) = open_child(&self.here, name) else { return };
         let outer = std::mem::replace(&mut self.here, inner);
         self.path.push(name);
         let points = self.found.points.len();
-        let names = self.look();
+        let Seen { names, is_repository } = self.look();
         if names.is_empty() {
             self.close_again(closed, points);
             self.here = outer;
@@ -111,7 +128,15 @@ impl Walk<'_> {
             closed = dir::open_up(&self.here).unwrap_or_default();
         }
         let id = id_of(&self.here).unwrap_or_default();
-        self.levels.push(Level { names, id, closed, points });
+        self.levels.push(Level { names, id, closed, points, is_repository, is_many });
+    }
+
+    /// Whether there is certainly no directory in this one, and so no repository: a file that leads to one does not matter,
+    /// since that one is found where it is.
+    fn is_childless(&self, name: &OsStr) -> bool {
+        let stat = rustix::fs::statat(&self.here, name, AtFlags::SYMLINK_NOFOLLOW);
+        // Each would be one more link to it, where the file system counts them; some have 1 for all.
+        stat.is_ok_and(|stat| stat.st_nlink == 2)
     }
 
     /// Goes back to the directory above.
@@ -143,7 +168,7 @@ impl Walk<'_> {
     }
 
     /// Notes the points that are here; gives the directories to visit.
-    fn look(&mut self) -> Vec<OsString> {
+    fn look(&mut self) -> Seen {
         let entries = rustix::fs::Dir::read_from(&self.here).into_iter().flatten().flatten();
         let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
         for entry in entries {
@@ -159,11 +184,11 @@ impl Walk<'_> {
             }
         }
         let has = |name: &[u8]| seen.contains(name);
-        if has(b"HEAD") && (has(b"objects") && has(b"refs") || has(b"commondir")) {
+        let is_repository = has(b"HEAD") && (has(b"objects") && has(b"refs") || has(b"commondir"));
+        if is_repository {
             self.found.points.insert(self.path.clone());
-            names.retain(|name| !SKIPPED.contains(&name.as_bytes()));
         }
-        names
+        Seen { names, is_repository }
     }
 
     /// Not every file system says what its entries are.
