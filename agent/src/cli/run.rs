@@ -303,9 +303,10 @@ fn new_thread(
     bench: &Bench,
     new: &New<'_>,
     settings: &Settings,
-    (workspace, session): (&Path, &Session<'_>),
+    (workspace, session): (&Path, &mut Session<'_>),
 ) -> Result<(ThreadId, Hash), Failure> {
     let resolved = workflow::resolve(&bench.store, new.workflow, &session.cwd)?;
+    resolved.checked.iter().for_each(|checked| session.ui.warn_of(checked));
     let content = resolved.workflow(&bench.store)?;
     thread::role_of(&content, new.role)?;
     thread::check_task(new.prompt)?;

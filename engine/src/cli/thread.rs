@@ -59,6 +59,7 @@ fn start(
     let directory = utf8(directory)?;
     let store = session.store()?;
     let resolved = workflow::resolve(&store, reference, &session.cwd)?;
+    resolved.checked.iter().for_each(|checked| session.ui.warn_of(checked));
     let workflow = resolved.ensure_stored(&store)?;
     let thread = thread::start(&store, &workflow, prompt, &directory)?;
     let log = Log::new(&session.homes()?.uwf, store.now());

@@ -12,6 +12,7 @@ use super::args::Format;
 use super::failure::Failure;
 use super::visible::visible;
 use crate::emit;
+use crate::workflow::CheckedWorkflow;
 
 /// Where a command writes, and how.
 pub struct Ui<'a> {
@@ -83,6 +84,13 @@ impl Ui<'_> {
     pub fn warn(&mut self, text: &str) {
         let label = self.painted("warning", "33");
         writeln!(self.err, "{label}: {}", visible(text)).ok();
+    }
+
+    /// Warns of what a workflow file says that is probably not meant.
+    pub fn warn_of(&mut self, workflow: &CheckedWorkflow) {
+        for warning in workflow.told_warnings() {
+            self.warn(&warning);
+        }
     }
 
     /// Passes on what an agent writes; with `--quiet` its last words are in the error when it fails.

@@ -31,10 +31,12 @@ pub(super) fn run(session: &mut Session<'_>, command: Workflow) -> Result<u8, Fa
 
 /// A workflow file, or stdin for `-`; then what it includes lies in the current directory.
 fn checked(session: &mut Session<'_>, file: &Path) -> Result<CheckedWorkflow, WorkflowError> {
-    match is_stdin(file) {
+    let checked = match is_stdin(file) {
         true => workflow::read(session.stdin, Path::new(&name_of(file)), &session.cwd),
         false => workflow::load(&session.cwd.join(file)),
-    }
+    }?;
+    session.ui.warn_of(&checked);
+    Ok(checked)
 }
 
 fn add(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {

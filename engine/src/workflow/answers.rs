@@ -4,7 +4,8 @@
 //! where a schema leaves something open, so does this. Only a field that is asked for and never kept is
 //! always a mistake.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use serde_json::Value;
 
@@ -77,22 +78,124 @@ fn variants<'s>(schema: &'s Value, keyword: &str) -> &'s [Value] {
     schema.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Whether a role with this schema can have what the template's name looks up. Only names that a schema lists are
-/// kept from an answer, so at the root what is not listed is not there.
-pub(super) fn has(schema: &Value, name: &Name) -> bool {
-    let root = vec![schema];
-    if name.name == "$status" || name.name.starts_with("$status.") {
-        return true;
+/// What answers with each status can hold. A variant of the schema that lists other statuses has no say in them.
+///
+/// Made once for a schema, because a schema can have as many variants as it has statuses.
+pub(super) struct Answers<'s> {
+    statuses: Statuses,
+    /// What is kept of any answer.
+    kept: BTreeSet<&'s str>,
+    /// The first holds for answers with every status.
+    groups: Vec<Group<'s>>,
+    /// Which of the others hold for those with this one.
+    only: BTreeMap<String, Vec<usize>>,
+}
+
+/// Parts of a schema that hold for the same statuses.
+#[derive(Default)]
+struct Group<'s> {
+    schemas: Vec<&'s Value>,
+    /// What these keep of an answer.
+    kept: BTreeSet<&'s str>,
+}
+
+impl<'s> Answers<'s> {
+    pub(super) fn of(schema: &'s Value) -> Answers<'s> {
+        let (mut groups, mut only) = (vec![Group::default()], BTreeMap::<String, Vec<usize>>::new());
+        let everything: Option<Rc<BTreeSet<String>>> = None;
+        let mut open = vec![(schema, 0, everything)];
+        while let Some((schema, group, statuses)) = open.pop() {
+            groups[group].schemas.push(schema);
+            groups[group].kept.extend(own_fields(schema));
+            open.extend(together(schema).map(|part| (part, group, statuses.clone())));
+            for variant in choices(schema) {
+                let Some(narrowed) = narrowed(statuses.as_deref(), variant) else {
+                    open.push((variant, group, statuses.clone()));
+                    continue;
+                };
+                for status in &narrowed {
+                    only.entry(status.clone()).or_default().push(groups.len());
+                }
+                open.push((variant, groups.len(), Some(Rc::new(narrowed))));
+                groups.push(Group::default());
+            }
+        }
+        Answers { statuses: statuses(schema), kept: kept_fields(schema), groups, only }
     }
-    let mut scopes = vec![root];
-    for section in &name.within {
-        match find(&scopes, section) {
-            Found::Schemas(found) => scopes.push(found.into_iter().map(item).collect()),
-            // A section that is itself unknown is a problem of its own.
-            Found::Open | Found::Nothing => return true,
+
+    /// What answers end with.
+    pub(super) fn statuses(&self) -> &Statuses {
+        &self.statuses
+    }
+
+    /// Whether a template that is rendered with an answer of this status can have what its name looks up. Only names that
+    /// a schema lists are kept from an answer, so at the root what is not listed is not there.
+    pub(super) fn has(&self, status: &str, name: &Name) -> bool {
+        let text = name.name.as_str();
+        if text == "$status" || text.starts_with("$status.") {
+            return true;
+        }
+        // Most names are fields, which need no walk through all variants.
+        if name.within.is_empty() && !text.contains('.') {
+            return self.keeps(status, text);
+        }
+        let mut scopes =
+            vec![self.groups_of(status).flat_map(|group| group.schemas.iter().copied()).collect()];
+        for section in &name.within {
+            match find(&scopes, section) {
+                Found::Schemas(found) => scopes.push(found.into_iter().map(item).collect()),
+                // A section that is itself unknown is a problem of its own.
+                Found::Open | Found::Nothing => return true,
+            }
+        }
+        !matches!(find(&scopes, text), Found::Nothing)
+    }
+
+    /// The fields that are kept of an answer with this status.
+    pub(super) fn kept(&self, status: &str) -> BTreeSet<&'s str> {
+        self.groups_of(status).flat_map(|group| group.kept.iter().copied()).collect()
+    }
+
+    /// Whether the field is kept of an answer with any status.
+    pub(super) fn keeps_at_all(&self, field: &str) -> bool {
+        self.kept.contains(field)
+    }
+
+    fn keeps(&self, status: &str, field: &str) -> bool {
+        match self.is_never(status) {
+            true => self.kept.contains(field),
+            false => self.groups_of(status).any(|group| group.kept.contains(field)),
         }
     }
-    !matches!(find(&scopes, &name.name), Found::Nothing)
+
+    /// A status that no answer has is a problem of its own: nothing further is held against it.
+    fn groups_of(&self, status: &str) -> Box<dyn Iterator<Item = &Group<'s>> + '_> {
+        if self.is_never(status) {
+            return Box::new(self.groups.iter());
+        }
+        let only = self.only.get(status).into_iter().flatten();
+        Box::new([0].iter().chain(only).map(|at| &self.groups[*at]))
+    }
+
+    fn is_never(&self, status: &str) -> bool {
+        matches!(&self.statuses, Statuses::Listed(listed) if !listed.contains(status))
+    }
+}
+
+/// The statuses with which an answer can be of a variant, within those of what it is a variant of; `None`: with the same.
+fn narrowed(within: Option<&BTreeSet<String>>, variant: &Value) -> Option<BTreeSet<String>> {
+    let Statuses::Listed(mut own) = statuses(variant) else { return None };
+    own.retain(|status| within.is_none_or(|within| within.contains(status)));
+    Some(own)
+}
+
+fn own_field<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+    schema.get("properties")?.get(name)
+}
+
+fn own_fields(schema: &Value) -> impl Iterator<Item = &str> + use<'_> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flat_map(|properties| properties.keys()).map(String::as_str)
 }
 
 /// The fields that are kept of an answer: what `properties` declares, at the root of the schema and of its variants.
@@ -100,9 +203,7 @@ pub fn kept_fields(schema: &Value) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     let mut open = vec![schema];
     while let Some(schema) = open.pop() {
-        if let Some(Value::Object(properties)) = schema.get("properties") {
-            found.extend(properties.keys().map(String::as_str));
-        }
+        found.extend(own_fields(schema));
         open.extend(alternatives(schema));
     }
     found
@@ -181,7 +282,11 @@ fn find<'s>(scopes: &[Vec<&'s Value>], name: &str) -> Found<'s> {
 fn path<'s>(scope: &[&'s Value], name: &str, root: bool) -> Found<'s> {
     let mut schemas = scope.to_vec();
     for (index, step) in name.split('.').enumerate() {
-        let found: Vec<&Value> = schemas.iter().flat_map(|schema| members(schema, step)).collect();
+        let found: Vec<&Value> = match root && index == 0 {
+            // The variants that have a say are beside each other.
+            true => schemas.iter().filter_map(|schema| own_field(schema, step)).collect(),
+            false => schemas.iter().flat_map(|schema| members(schema, step)).collect(),
+        };
         if found.is_empty() {
             // Lists and texts have a length that no schema names.
             let has_length = step == "length" && index > 0;
@@ -196,7 +301,7 @@ fn path<'s>(scope: &[&'s Value], name: &str, root: bool) -> Found<'s> {
 /// The schemas of a member, in all variants.
 fn members<'s>(schema: &'s Value, name: &str) -> Vec<&'s Value> {
     let mut found: Vec<&Value> = Vec::new();
-    found.extend(schema.get("properties").and_then(|properties| properties.get(name)));
+    found.extend(own_field(schema, name));
     found.extend(schema.get("items").filter(|_| name.parse::<usize>().is_ok()));
     for alternative in alternatives(schema) {
         found.extend(members(alternative, name));
@@ -221,8 +326,18 @@ fn is_closed(schema: &Value) -> bool {
 }
 
 fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
-    let lists = VARIANTS.into_iter().flat_map(|keyword| variants(schema, keyword));
-    lists.chain(["if", "then", "else"].into_iter().filter_map(|keyword| schema.get(keyword)))
+    choices(schema).chain(together(schema))
+}
+
+/// Schemas of which an answer is one.
+fn choices(schema: &Value) -> impl Iterator<Item = &Value> {
+    ["oneOf", "anyOf"].into_iter().flat_map(|keyword| variants(schema, keyword))
+}
+
+/// Schemas that may hold for any answer.
+fn together(schema: &Value) -> impl Iterator<Item = &Value> {
+    let branches = ["if", "then", "else"].into_iter().filter_map(|keyword| schema.get(keyword));
+    variants(schema, "allOf").iter().chain(branches)
 }
 
 #[cfg(test)]

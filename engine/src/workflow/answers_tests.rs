@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Impossible, Statuses, has, impossible, kept_fields, statuses};
+use super::{Answers, Impossible, Statuses, impossible, kept_fields, statuses};
 use crate::template;
 
 fn listed(schema: Value) -> Option<Vec<String>> {
@@ -56,10 +56,7 @@ fn names_that_a_template_may_use() {
         },
         "oneOf": [{"properties": {"why": {"type": "string"}}}, {"if": {}, "then": {"properties": {"how": {}}}}],
     });
-    let unknown = |text: &str| -> Vec<String> {
-        let names = template::names(text).unwrap();
-        names.into_iter().filter(|name| !has(&schema, name)).map(|name| name.name).collect()
-    };
+    let unknown = |text: &str| unknown(&schema, "done", text);
     for fine in [
         "{{$status}}{{title}}{{why}}{{how}}",
         "{{title.length}}{{tags.length}}{{tags.0}}{{items.0.file}}",
@@ -84,6 +81,38 @@ fn names_that_a_template_may_use() {
     }
     let names: Vec<&str> = kept_fields(&schema).into_iter().collect();
     assert_eq!(names, ["closed", "extra", "how", "items", "open", "tags", "title", "why"]);
+}
+
+/// The names in a template to which nothing can stand in an answer with that status.
+fn unknown(schema: &Value, status: &str, text: &str) -> Vec<String> {
+    let (answers, names) = (Answers::of(schema), template::names(text).unwrap());
+    names.into_iter().filter(|name| !answers.has(status, name)).map(|name| name.name).collect()
+}
+
+#[test]
+fn a_variant_has_no_say_in_answers_of_another_status() {
+    let variant = |status: Value, field: &str| json!({"properties": {"$status": status, (field): {"properties": {"x": {}}}}, "required": ["$status"]});
+    let schema = json!({
+        "properties": {"common": {}},
+        "oneOf": [
+            variant(json!({"const": "a"}), "of_a"),
+            variant(json!({"enum": ["b", "c"]}), "of_b"),
+            {"properties": {"$status": {"const": "c"}}, "allOf": [{"properties": {"deep_c": {}}}]},
+            {
+                "properties": {"$status": {"enum": ["a", "d"]}},
+                "anyOf": [variant(json!({"const": "d"}), "of_d"), {"properties": {"of_ad": {}}}],
+            },
+        ],
+    });
+    let all = "{{common}}{{of_a}}{{of_b.x}}{{deep_c}}{{#of_d}}{{x}}{{/of_d}}{{of_ad}}{{$status}}";
+    assert_eq!(unknown(&schema, "a", all), ["of_b.x", "deep_c", "of_d"]);
+    assert_eq!(unknown(&schema, "b", all), ["of_a", "deep_c", "of_d", "of_ad"]);
+    assert_eq!(unknown(&schema, "c", all), ["of_a", "of_d", "of_ad"]);
+    assert_eq!(unknown(&schema, "d", all), ["of_a", "of_b.x", "deep_c"]);
+    assert_eq!(unknown(&schema, "nobody's", all), [""; 0], "a wrong status is one problem");
+    // What does not list its statuses holds for all.
+    let open = json!({"oneOf": [{"properties": {"x": {}}}, variant(json!({"type": "string"}), "y")]});
+    assert_eq!(unknown(&open, "any", "{{x}}{{y}}{{z}}"), ["z"]);
 }
 
 #[test]

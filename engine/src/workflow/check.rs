@@ -37,7 +37,7 @@ pub(super) fn check(raw: RawWorkflow, problems: &mut Problems<'_>) -> CheckedWor
         _ => BTreeMap::new(),
     };
     let description = raw.description.map_or_else(String::new, |description| description.text);
-    CheckedWorkflow { name, description, roles, graph }
+    CheckedWorkflow { name, description, roles, graph, warnings: Vec::new() }
 }
 
 fn workflow_name(name: Text, problems: &mut Problems<'_>) -> String {

@@ -1,7 +1,8 @@
 //! The JSON Schema of workflow files, for editors: completion, descriptions, red lines while one types.
 //!
 //! Apart from the check, which is the judge: a schema sees the shape of a file, never whether an edge leads to a role or
-//! a template names a field. It must not be stricter than the check, or editors would complain about good files.
+//! a template names a field. It must not be stricter than the check, or editors would complain about good files: so keys
+//! that nobody reads, of which the check only warns, are allowed.
 
 use serde_json::Value;
 
@@ -60,15 +61,14 @@ mod tests {
             }
             if errors.is_empty() { good += 1 } else { bad += 1 }
         }
-        assert!(good >= 3 && bad >= 1, "{good} and {bad}");
+        assert!(good >= 4 && bad >= 1, "{good} and {bad}");
     }
 
     #[test]
     fn what_the_shape_alone_tells_is_told() {
         let good = yaml::parse_value(FLOW).unwrap();
-        let broken: [(&str, Value); 8] = [
+        let broken: [(&str, Value); 7] = [
             ("/name", json!("two words")),
-            ("/titel", json!("x")),
             ("/roles/writer/goal", json!(" ")),
             ("/roles/writer/capabilities", json!("shell")),
             ("/roles/writer/frontmatter/properties/dir", json!({"$ref": "#/x"})),

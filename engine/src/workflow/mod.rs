@@ -78,6 +78,8 @@ pub struct CheckedWorkflow {
     pub roles: BTreeMap<String, CheckedRole>,
     /// Who comes next. Every edge leads to one of the roles or to a reserved target.
     pub graph: Graph,
+    /// What is probably not meant, in the order of the text; none of it is stored.
+    pub warnings: Vec<Problem>,
 }
 
 /// A role with its schema still in place.
@@ -192,19 +194,9 @@ fn count(problems: &[Problem]) -> String {
     }
 }
 
-/// Problems that are told of one file.
-const TOLD: usize = 200;
-
 fn lines(problems: &[Problem]) -> String {
-    let line = |problem: &Problem| match &problem.hint {
-        Some(hint) => format!("\n  {problem}\n    hint: {hint}"),
-        None => format!("\n  {problem}"),
-    };
-    let more = match problems.len().saturating_sub(TOLD) {
-        0 => String::new(),
-        more => format!("\n  … and {more} more"),
-    };
-    problems.iter().take(TOLD).map(line).chain([more]).collect()
+    let told = problem::told(problems, |problem| problem.with_hint("    "));
+    told.into_iter().map(|told| format!("\n  {told}")).collect()
 }
 
 /// Reads and checks a workflow file. Nothing is stored.
@@ -230,14 +222,21 @@ fn checked(
     let mut problems = Problems::new(&source);
     let raw = raw::read(source.value(), &mut problems);
     let checked = check::check(raw, &mut problems);
-    found.extend(problems.into_found());
+    let (wrong, warnings) = problems.into_found();
+    found.extend(wrong);
     if found.is_empty() {
-        return Ok(checked);
+        return Ok(CheckedWorkflow { warnings: in_order(path, warnings), ..checked });
     }
-    // The workflow's own file first, then what it includes.
-    found.sort_by(|a, b| (a.file != path, a).cmp(&(b.file != path, b)));
-    found.dedup();
-    Err(WorkflowError::Invalid { path: path.to_owned(), problems: found })
+    // Whoever has to mend a file is told of everything at once.
+    found.extend(warnings);
+    Err(WorkflowError::Invalid { path: path.to_owned(), problems: in_order(path, found) })
+}
+
+/// Each problem once, the workflow's own file first, then what it includes.
+fn in_order(path: &Path, mut problems: Vec<Problem>) -> Vec<Problem> {
+    problems.sort_by(|a, b| (a.file != path, a).cmp(&(b.file != path, b)));
+    problems.dedup();
+    problems
 }
 
 /// The hash that the workflow has, or would have, in every store.
@@ -273,6 +272,11 @@ pub fn get(store: &Store, hash: &Hash) -> Result<Workflow, WorkflowError> {
 }
 
 impl CheckedWorkflow {
+    /// What people are to be told of the file: a text for each warning, its hint on a line of its own.
+    pub fn told_warnings(&self) -> Vec<String> {
+        problem::told(&self.warnings, |warning| warning.with_hint("  "))
+    }
+
     /// The stored form, its schemas replaced by their hashes.
     pub fn to_stored(&self) -> Workflow {
         let role = |role: &CheckedRole| Role {

@@ -4,14 +4,14 @@
 //! author sees all problems at once, in the order of the text.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::include::Source;
 use crate::yaml::Mark;
 
-/// One thing an author has to mend.
+/// One thing an author has to mend, or has probably not meant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// The workflow file, or the file it includes.
@@ -32,6 +32,26 @@ impl fmt::Display for Problem {
     }
 }
 
+impl Problem {
+    /// The problem with its hint on a line of its own, which begins with `indent`.
+    pub(super) fn with_hint(&self, indent: &str) -> String {
+        match &self.hint {
+            Some(hint) => format!("{self}\n{indent}hint: {hint}"),
+            None => self.to_string(),
+        }
+    }
+}
+
+/// Problems that are told of one file.
+const TOLD: usize = 200;
+
+/// Each of many problems as `line` makes a text of it, as far as anybody reads on.
+pub(super) fn told(problems: &[Problem], line: impl Fn(&Problem) -> String) -> Vec<String> {
+    let more = problems.len().saturating_sub(TOLD);
+    let more = (more > 0).then(|| format!("… and {more} more"));
+    problems.iter().take(TOLD).map(line).chain(more).collect()
+}
+
 /// How many pairs of names are compared for one workflow before nothing is suggested any more.
 const COMPARED: usize = 100_000;
 /// Names listed in a hint.
@@ -41,13 +61,14 @@ const LISTED: usize = 30;
 pub(super) struct Problems<'s> {
     source: &'s Source,
     found: Vec<Problem>,
+    warnings: Vec<Problem>,
     /// What is left of [`COMPARED`].
     comparisons: usize,
 }
 
 impl<'s> Problems<'s> {
     pub(super) fn new(source: &'s Source) -> Problems<'s> {
-        Problems { source, found: Vec::new(), comparisons: COMPARED }
+        Problems { source, found: Vec::new(), warnings: Vec::new(), comparisons: COMPARED }
     }
 
     /// `did you mean`, for a name that resembles a known one; else what there is. Nothing when too many names have been
@@ -82,26 +103,47 @@ impl<'s> Problems<'s> {
 
     /// A problem with the value at the pointer.
     pub(super) fn at(&mut self, pointer: &str, message: String, hint: impl Into<Option<String>>) {
-        let (file, mark) = self.source.locate(pointer);
-        self.push(pointer, (file.to_owned(), mark), message, hint.into());
+        self.found.extend(self.value_at(pointer, message, hint.into()));
     }
 
     /// A problem with the key at the pointer: with its name, or with what is missing below it.
     pub(super) fn at_key(&mut self, pointer: &str, message: String, hint: impl Into<Option<String>>) {
-        let (file, mark) = self.source.locate_key(pointer);
-        self.push(pointer, (file.to_owned(), mark), message, hint.into());
+        self.found.extend(self.key_at(pointer, message, hint.into()));
     }
 
-    fn push(&mut self, pointer: &str, place: (PathBuf, Mark), message: String, hint: Option<String>) {
-        // What could not be included has its problem already; whatever stands in for it is not the author's.
-        if !self.source.is_missing(pointer) {
-            let (file, Mark { line, column }) = place;
-            self.found.push(Problem { file, line, column, message, hint });
-        }
+    /// As [`Problems::at`], of what is probably not meant and does no harm.
+    pub(super) fn warn_at(&mut self, pointer: &str, message: String, hint: impl Into<Option<String>>) {
+        self.warnings.extend(self.value_at(pointer, message, hint.into()));
     }
 
-    pub(super) fn into_found(self) -> Vec<Problem> {
-        self.found
+    /// As [`Problems::at_key`], of what is probably not meant and does no harm.
+    pub(super) fn warn_at_key(&mut self, pointer: &str, message: String, hint: impl Into<Option<String>>) {
+        self.warnings.extend(self.key_at(pointer, message, hint.into()));
+    }
+
+    fn value_at(&self, pointer: &str, message: String, hint: Option<String>) -> Option<Problem> {
+        self.problem(pointer, self.source.locate(pointer), message, hint)
+    }
+
+    fn key_at(&self, pointer: &str, message: String, hint: Option<String>) -> Option<Problem> {
+        self.problem(pointer, self.source.locate_key(pointer), message, hint)
+    }
+
+    /// What could not be included has its problem already; whatever stands in for it is not the author's.
+    fn problem(
+        &self,
+        pointer: &str,
+        (file, Mark { line, column }): (&Path, Mark),
+        message: String,
+        hint: Option<String>,
+    ) -> Option<Problem> {
+        let of = || Problem { file: file.to_owned(), line, column, message, hint };
+        (!self.source.is_missing(pointer)).then(of)
+    }
+
+    /// What must be mended, and what is only warned of.
+    pub(super) fn into_found(self) -> (Vec<Problem>, Vec<Problem>) {
+        (self.found, self.warnings)
     }
 }
 

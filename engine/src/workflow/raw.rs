@@ -59,7 +59,7 @@ pub(super) fn read(value: &Value, problems: &mut Problems<'_>) -> RawWorkflow {
     let Some(top) = Section::open(value, String::new(), "a workflow", problems) else {
         return RawWorkflow::default();
     };
-    top.refuse_others(&["name", "description", "roles", "graph"], problems);
+    top.tell_others((&["name", "roles", "graph"], &["description"]), problems);
     let roles = top.section("roles", problems);
     let graph = top.section("graph", problems);
     RawWorkflow {
@@ -76,8 +76,8 @@ fn role(entry: Entry<'_>, problems: &mut Problems<'_>) -> RawRole {
     let Some(section) = Section::open(value, pointer.clone(), &format!("role `{name}`"), problems) else {
         return RawRole { name: name.to_owned(), pointer, ..RawRole::default() };
     };
-    section.refuse_others(
-        &["description", "goal", "capabilities", "procedure", "output", "frontmatter"],
+    section.tell_others(
+        (&["goal", "frontmatter"], &["description", "capabilities", "procedure", "output"]),
         problems,
     );
     RawRole {
@@ -108,7 +108,7 @@ fn edge(entry: Entry<'_>, problems: &mut Problems<'_>) -> RawEdge {
     let Some(section) = Section::open(value, pointer.clone(), &format!("the edge `{name}`"), problems) else {
         return RawEdge { status: name.to_owned(), pointer, ..RawEdge::default() };
     };
-    section.refuse_others(&["role", "prompt", "location"], problems);
+    section.tell_others((&["role", "prompt"], &["location"]), problems);
     RawEdge {
         status: name.to_owned(),
         role: section.required("role", problems),
@@ -117,6 +117,9 @@ fn edge(entry: Entry<'_>, problems: &mut Problems<'_>) -> RawEdge {
         pointer,
     }
 }
+
+/// What merged mappings in YAML 1.1.
+const MERGE: &str = "<<";
 
 /// A mapping being read.
 struct Section<'v> {
@@ -152,9 +155,24 @@ impl<'v> Section<'v> {
         format!("{}/{}", self.pointer, escape(key))
     }
 
-    fn refuse_others(&self, known: &[&str], problems: &mut Problems<'_>) {
+    /// Keys that nobody reads are ignored with a warning: notes, anchors, fields of other programs. One that seems to be a
+    /// missing part that must be there is refused where that is looked for.
+    fn tell_others(&self, (required, optional): (&[&str], &[&str]), problems: &mut Problems<'_>) {
+        let known = [required, optional].concat();
         for key in self.map.keys().filter(|key| !known.contains(&key.as_str())) {
-            problems.at_key(&self.below(key), format!("unknown key `{key}`"), meant(key, known));
+            let pointer = self.below(key);
+            match key.as_str() {
+                _ if required.iter().any(|part| self.instead_of(part) == Some(key)) => {}
+                MERGE => {
+                    let message = format!("`{MERGE}` merges nothing: YAML 1.2 has no merge keys");
+                    problems.at_key(&pointer, message, "write the keys out".to_owned());
+                }
+                _ => problems.warn_at_key(
+                    &pointer,
+                    format!("unknown key `{key}`, ignored"),
+                    meant(key, &known),
+                ),
+            }
         }
     }
 
@@ -177,11 +195,21 @@ impl<'v> Section<'v> {
     }
 
     fn missing(&self, key: &str, problems: &mut Problems<'_>) {
-        // A misspelt key is reported once, as unknown.
-        let misspelt = self.map.keys().any(|given| crate::nearest::one(given, [key]).is_some());
-        if !misspelt {
-            problems.at_key(&self.pointer, format!("`{key}` is missing"), None);
+        match self.instead_of(key) {
+            Some(given) => problems.at_key(
+                &self.below(given),
+                format!("unknown key `{given}`, and `{key}` is missing"),
+                format!("did you mean `{key}`?"),
+            ),
+            None => problems.at_key(&self.pointer, format!("`{key}` is missing"), None),
         }
+    }
+
+    /// The key that probably is a missing one, misspelt.
+    fn instead_of(&self, missing: &str) -> Option<&'v String> {
+        let absent = !self.map.contains_key(missing);
+        let similar = |given: &&String| absent && crate::nearest::one(given, [missing]).is_some();
+        self.map.keys().find(similar)
     }
 
     fn text(&self, key: &str, problems: &mut Problems<'_>) -> Option<Text> {

@@ -39,6 +39,26 @@ fn a_name_has_a_history_and_a_way_back() {
     assert_eq!(place.uwf(&["workflow", "rollback", "flow", "--to", "soon"]).exit, 1);
 }
 
+/// Notes are for people: they change neither what is stored nor the exit status.
+#[test]
+fn what_is_probably_not_meant_is_told_wherever_a_file_is_taken() {
+    let place = Place::new();
+    let hash = add(&place, "noted");
+    let noted = FLOW.replace("For tests", "noted\nversion: 1").replace("Write it.", "'Write it.{{x}}'");
+    std::fs::write(place.project().join("w.yaml"), noted).unwrap();
+    let said = "w.yaml:4:1: unknown key `version`, ignored\n  hint: there is: ";
+    for command in [vec!["workflow", "validate", "w.yaml"], vec!["workflow", "add", "w.yaml"]] {
+        let ran = place.uwf(&command);
+        assert!(ran.exit == 0 && ran.err.contains(said) && ran.err.contains("names `x`"), "{ran:?}");
+        assert_eq!(ran.err.matches("warning: ").count(), 2, "{ran:?}");
+    }
+    let ran = place.uwf(&["thread", "start", "w.yaml", "-p", "x", "-q"]);
+    assert!(ran.exit == 0 && ran.err.contains(said), "{ran:?}");
+    let same = FLOW.replace("For tests", "noted\nversion: 1");
+    std::fs::write(place.project().join("w.yaml"), same).unwrap();
+    assert_eq!(place.uwf(&["workflow", "add", "w.yaml"]).json()["hash"], json!(hash));
+}
+
 #[test]
 fn a_graph_is_drawn_with_or_without_a_thread() {
     let place = Place::new();

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::moderator::{END, Edge, Graph, START, SUSPEND};
-use crate::template::{self, Name};
-use crate::workflow::answers::{self, Statuses};
+use crate::template;
+use crate::workflow::answers::{self, Answers, Statuses};
 use crate::workflow::problem::Problems;
 use crate::workflow::raw::{RawEdge, RawNode, RawRole, Text};
 
@@ -54,10 +54,10 @@ fn edges(raw: Vec<RawEdge>) -> BTreeMap<String, Edge> {
 
 fn check_node(node: &RawNode, schema: &Value, schemas: &Schemas<'_>, problems: &mut Problems<'_>) {
     let Some(edges) = node.edges.as_ref().filter(|edges| !edges.is_empty()) else { return };
-    if !schema.is_null() {
-        check_statuses(node, edges, schema, problems);
+    let answers = (!schema.is_null()).then(|| Answers::of(schema));
+    if let Some(answers) = &answers {
+        check_statuses(node, edges, answers, problems);
     }
-    let kept = answers::kept_fields(schema);
     for edge in edges {
         if let Some(role) = &edge.role {
             check_target(role, schemas, problems);
@@ -75,19 +75,19 @@ fn check_node(node: &RawNode, schema: &Value, schemas: &Schemas<'_>, problems: &
             problems.at(&prompt.pointer, format!("the prompt of `{}` is blank", edge.status), hint);
         }
         for template in [&edge.prompt, &edge.location].into_iter().flatten() {
-            check_template(template, &node.role, (schema, &kept), problems);
+            check_template(template, (&node.role, &edge.status), answers.as_ref(), problems);
         }
     }
 }
 
-fn check_statuses(node: &RawNode, edges: &[RawEdge], schema: &Value, problems: &mut Problems<'_>) {
-    let Statuses::Listed(statuses) = answers::statuses(schema) else { return };
+fn check_statuses(node: &RawNode, edges: &[RawEdge], answers: &Answers<'_>, problems: &mut Problems<'_>) {
+    let Statuses::Listed(statuses) = answers.statuses() else { return };
     let is_start = node.role == START;
     let of = if is_start { format!("`{START}`") } else { format!("role `{}`", node.role) };
     for edge in edges.iter().filter(|edge| !statuses.contains(&edge.status)) {
         let never = if is_start { "has no" } else { "never ends with" };
         let message = format!("{of} {never} status `{}`", edge.status);
-        let hint = problems.meant(&edge.status, &statuses);
+        let hint = problems.meant(&edge.status, statuses);
         problems.at_key(&edge.pointer, message, hint);
     }
     // A resumed thread needs an edge only when there is something to resume to; a role suspends itself without one.
@@ -97,7 +97,7 @@ fn check_statuses(node: &RawNode, edges: &[RawEdge], schema: &Value, problems: &
         .iter()
         .filter_map(|edge| match statuses.contains(&edge.status) {
             true => Some(edge.status.clone()),
-            false => problems.nearest(&edge.status, &statuses),
+            false => problems.nearest(&edge.status, statuses),
         })
         .collect();
     for status in statuses.iter().filter(|status| !optional(status) && !given.contains(*status)) {
@@ -115,11 +115,11 @@ fn check_target(role: &Text, schemas: &Schemas<'_>, problems: &mut Problems<'_>)
     }
 }
 
-/// `kept` are the fields that are kept of an answer by `schema`.
+/// `answers` are those of the role; none where its schema was refused, which has been reported.
 fn check_template(
     template: &Text,
-    role: &str,
-    (schema, kept): (&Value, &BTreeSet<&str>),
+    (role, status): (&str, &str),
+    answers: Option<&Answers<'_>>,
     problems: &mut Problems<'_>,
 ) {
     let names = match template::names(&template.text) {
@@ -132,27 +132,47 @@ fn check_template(
             return;
         }
     };
-    if schema.is_null() {
+    let Some(answers) = answers else { return };
+    let unknown = names.iter().filter(|name| !answers.has(status, name));
+    let unknown: BTreeSet<&str> = unknown.map(|name| name.name.as_str()).collect();
+    if role == START {
+        unknown_at_start(template, (status, &unknown), problems);
         return;
     }
-    // Most names are fields, which need no walk through all variants.
-    let is_field =
-        |name: &Name| name.within.is_empty() && !name.name.contains('.') && kept.contains(name.name.as_str());
-    let unknown = names.iter().filter(|name| !is_field(name) && !answers::has(schema, name));
-    let unknown: BTreeSet<&str> = unknown.map(|name| name.name.as_str()).collect();
     for name in unknown {
-        let (message, hint) = match role {
-            START => (
-                format!("the template names `{name}`, but at {START} there is only `$status`"),
-                Some("the task itself is given to the first role without being named here".to_owned()),
+        let message = match answers.keeps_at_all(name) {
+            true => format!(
+                "the template names `{name}`, which no answer of role `{role}` with status `{status}` has"
             ),
-            _ => (
-                format!("the template names `{name}`, which no answer of role `{role}` has"),
-                problems.meant(name, kept),
-            ),
+            false => format!("the template names `{name}`, which no answer of role `{role}` has"),
         };
+        let kept = std::iter::once_with(|| answers.kept(status)).flatten();
+        let hint = problems.meant(name, kept);
         problems.at(&template.pointer, message, hint);
     }
+}
+
+/// What a thread begins with is the task, which no template names: all else renders to nothing, which does no harm while
+/// something is left.
+fn unknown_at_start(
+    template: &Text,
+    (status, unknown): (&str, &BTreeSet<&str>),
+    problems: &mut Problems<'_>,
+) {
+    if unknown.is_empty() {
+        return;
+    }
+    let names: Vec<String> = unknown.iter().map(|name| format!("`{name}`")).collect();
+    let rendered = template::render(&template.text, &json!({"$status": status}));
+    let becomes = match rendered.is_ok_and(|text| text.trim().is_empty()) {
+        true => "so that all of it renders to nothing, and no step can be made from it",
+        false => "so that nothing stands in the place",
+    };
+    problems.warn_at(
+        &template.pointer,
+        format!("the template names {}, but at {START} there is only `$status`, {becomes}", names.join(", ")),
+        "the task itself is given to the first role without being named here".to_owned(),
+    );
 }
 
 fn without_edges(nodes: &[RawNode], roles: &[RawRole], schemas: &Schemas<'_>, problems: &mut Problems<'_>) {

@@ -40,8 +40,7 @@ fn shape() {
         ("name: fix-bug", "name: 5"),
         ("name: fix-bug", "name: fix bug"),
         ("name: fix-bug", "nam: fix-bug"),
-        ("description: Find a bug, mend it, have it reviewed.", "version: 1"),
-        ("description: Finds the cause", "desciption: Finds the cause"),
+        ("description: Find a bug, mend it, have it reviewed.", "<<: { description: Merged. }"),
         ("    goal: You mend the bug.\n", ""),
         ("goal: You mend the bug.", "goal:"),
         ("goal: You mend the bug.", "goal: ' '"),
@@ -54,6 +53,50 @@ fn shape() {
         ("prompt: Look again.", "prompt: Look again., location: 7"),
     ]);
     insta::assert_snapshot!(told);
+}
+
+/// What people are warned of when `from` is replaced by `to` in the good workflow, which is good and has the hash of the
+/// one where it is replaced by `same`.
+fn warned(from: &str, to: &str, same: &str) -> String {
+    let files = Files::new();
+    let [with, without] = [("w.yaml", to), ("same.yaml", same)].map(|(name, to)| {
+        let text = good();
+        assert!(text.contains(from), "{from}");
+        files.write(name, &text.replacen(from, to, 1))
+    });
+    let [with, without] = [with, without].map(|path| crate::workflow::load(&path).unwrap());
+    assert_eq!(crate::workflow::hash_of(&with), crate::workflow::hash_of(&without), "{to}");
+    files.warnings("w.yaml")
+}
+
+#[test]
+fn keys_that_nobody_reads_are_told_and_not_stored() {
+    let mut told =
+        warned("name: fix-bug\n", "name: fix-bug\nversion: 1\nx-a: &a { b: c }\n", "name: fix-bug\n");
+    for (from, to, same) in [
+        ("    description: Mends it\n", "    desciption: Mends it\n", ""),
+        ("goal: You mend the bug.", "goal: You mend the bug.\n    model: large", "goal: You mend the bug."),
+        ("prompt: Look again.", "prompt: Look again., note: [x]", "prompt: Look again."),
+    ] {
+        told.push_str(&warned(from, to, same));
+    }
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn what_is_not_there_when_a_thread_begins_renders_to_nothing() {
+    let prompt = "prompt: Look again.";
+    let mut told = String::new();
+    for to in [
+        "prompt: 'Work on {{repoPath}} of {{{owner.name}}}.'",
+        "prompt: '{{#files}}{{.}}{{/files}}Go.'",
+        "prompt: '{{{task}}}'",
+        "prompt: Look again., location: 'sub/{{dir}}'",
+    ] {
+        told.push_str(&warned(prompt, to, to));
+    }
+    insta::assert_snapshot!(told);
+    assert_eq!(warned(prompt, "prompt: 'It is {{$status}}.'", "prompt: 'It is {{$status}}.'"), "");
 }
 
 #[test]
@@ -130,7 +173,8 @@ fn templates() {
         ("\"Review: {{{summary}}}\"", "' '"),
         ("\"Review: {{{summary}}}\"", "{{{summary}}}"),
         ("\"Review: {{{summary}}}\"", "Review: {{{summary}}}"),
-        ("prompt: Look again.", "prompt: \"{{task}}\""),
+        ("\"Asked: {{{question}}}\"", "\"Asked: {{{cause}}}\""),
+        ("\"Rejected: {{{why}}}. Mend it again.\"", "\"Rejected: {{{why}}}.\", location: \"{{dir}}\""),
         ("prompt: Done.", "prompt: Done., location: \"{{dir}}\""),
     ]);
     insta::assert_snapshot!(told);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::store::Store;
-use crate::workflow::{WorkflowError, load};
+use crate::workflow::{Problem, WorkflowError, load};
 
 pub(in crate::workflow) struct Files(tempfile::TempDir);
 
@@ -32,16 +32,23 @@ impl Files {
     pub(in crate::workflow) fn problems(&self, name: &str) -> String {
         match load(&self.path(name)) {
             Ok(_) => String::new(),
-            Err(WorkflowError::Invalid { problems, .. }) => {
-                let mut told = String::new();
-                for problem in problems {
-                    told.push_str(&format!("{problem}\n"));
-                    told.extend(problem.hint.iter().map(|hint| format!("    {hint}\n")));
-                }
-                told.replace(&format!("{}/", self.root().display()), "")
-            }
+            Err(WorkflowError::Invalid { problems, .. }) => self.told(&problems),
             Err(other) => panic!("{other}"),
         }
+    }
+
+    /// The same of what a good file is only warned of.
+    pub(in crate::workflow) fn warnings(&self, name: &str) -> String {
+        self.told(&load(&self.path(name)).unwrap().warnings)
+    }
+
+    fn told(&self, problems: &[Problem]) -> String {
+        let mut told = String::new();
+        for problem in problems {
+            told.push_str(&format!("{problem}\n"));
+            told.extend(problem.hint.iter().map(|hint| format!("    {hint}\n")));
+        }
+        told.replace(&format!("{}/", self.root().display()), "")
     }
 }
 
