@@ -4,6 +4,9 @@
 //! `running/<thread>.json` only tells who holds it, and it is believed only while the lock is held and the process it
 //! names is the one that wrote it; so one that was left behind misleads nobody. A lock is held from before an agent is
 //! spawned until the last step of the run is checked and the head has moved.
+//!
+//! Other engines write a marker and take no lock. Theirs is believed by itself, as long as the process that it names
+//! lives and can be the one that wrote it.
 
 mod holder;
 mod stop;
@@ -177,7 +180,9 @@ impl Drop for ThreadLock {
         if self.handed_over {
             return;
         }
-        for file in [&self.paths.marker, &self.paths.lock] {
+        // An engine that knows no lock may have begun beside us: its marker stays.
+        let ours = (!is_foreign(&self.paths.marker)).then_some(&self.paths.marker);
+        for file in ours.into_iter().chain([&self.paths.lock]) {
             // A leftover does no harm: the next holder replaces both.
             fs::remove_file(file).ok();
         }
@@ -187,7 +192,7 @@ impl Drop for ThreadLock {
 /// Whether steps of a thread run just now.
 #[derive(Debug)]
 pub enum Running {
-    /// Nobody holds its lock.
+    /// Nobody holds its lock or has a marker that counts without one.
     No,
     /// This process does.
     By(Holder),
@@ -201,10 +206,10 @@ impl Running {
         !matches!(self, Running::No)
     }
 
-    /// Whether it is a background run; none when nothing is known to run.
+    /// Whether it is a background run; none when nothing is known to run, or another engine runs it.
     pub fn background(&self) -> Option<bool> {
         match self {
-            Running::By(holder) => Some(holder.background()),
+            Running::By(holder) => holder.background(),
             Running::No | Running::Unnamed => None,
         }
     }
@@ -216,12 +221,12 @@ pub fn running(home: &Path, thread: &ThreadId) -> Running {
     let held = File::open(&paths.lock)
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)));
     match held {
-        false => Running::No,
+        false => Holder::foreign(&paths.marker).map_or(Running::No, Running::By),
         true => Holder::of(&paths.marker).map_or(Running::Unnamed, Running::By),
     }
 }
 
-/// The threads whose steps run just now: one look at the directory, and one at each lock in it.
+/// The threads whose steps run just now: one look at the directory, and one at each lock and marker in it.
 ///
 /// # Errors
 /// When the directory of the locks is there and cannot be read.
@@ -230,9 +235,14 @@ pub fn all_running(home: &Path) -> io::Result<BTreeSet<ThreadId>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
         entries => entries?.collect::<io::Result<Vec<_>>>()?,
     };
-    let named =
-        entries.iter().filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".lock")?.parse().ok());
-    Ok(named.filter(|thread| running(home, thread).is_running()).collect())
+    let named = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        let name = name.to_str()?;
+        name.strip_suffix(".lock").or_else(|| name.strip_suffix(".json"))?.parse().ok()
+    };
+    // Most have both files.
+    let named: BTreeSet<ThreadId> = entries.iter().filter_map(named).collect();
+    Ok(named.into_iter().filter(|thread| running(home, thread).is_running()).collect())
 }
 
 /// When the oldest run began that holds a lock now, in milliseconds since the epoch: what its marker says, else when the
@@ -260,7 +270,7 @@ fn take(paths: &Paths, thread: &ThreadId) -> Result<File, LockError> {
         match file.try_lock() {
             // The holder before us removed the file between our opening and our locking it: ours has no name any more.
             Ok(()) if !is_at(&file, &paths.lock) => continue,
-            Ok(()) => return Ok(file),
+            Ok(()) => return unless_foreign(paths, thread).map(|()| file),
             Err(TryLockError::Error(source)) => return Err(io(source)),
             Err(TryLockError::WouldBlock) => {}
         }
@@ -271,6 +281,21 @@ fn take(paths: &Paths, thread: &ThreadId) -> Result<File, LockError> {
         }
         sleep(Duration::from_millis(5));
     }
+}
+
+/// An error, and no lock, while an engine that takes none runs the thread.
+fn unless_foreign(paths: &Paths, thread: &ThreadId) -> Result<(), LockError> {
+    match Holder::foreign(&paths.marker) {
+        None => Ok(()),
+        Some(holder) => {
+            fs::remove_file(&paths.lock).ok();
+            Err(LockError::Busy { thread: *thread, pid: Some(holder.pid()) })
+        }
+    }
+}
+
+fn is_foreign(marker: &Path) -> bool {
+    Holder::foreign(marker).is_some()
 }
 
 fn is_at(file: &File, path: &Path) -> bool {

@@ -1,7 +1,8 @@
 //! Who holds a lock: the marker file, and whether the process that it names is still the one that wrote it.
 //!
 //! Apart because a number is no process: pids are used again, also after a reboot. A marker counts only while a process
-//! of that number runs *and* began when the marker says. Nothing here looks at the lock itself.
+//! of that number runs *and* began when the marker says; one of another engine, which does not say it, while the process
+//! had begun when the marker was written. Nothing here looks at the lock itself.
 
 use std::fs;
 use std::io;
@@ -11,7 +12,9 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::param::clock_ticks_per_second;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -53,6 +56,10 @@ pub struct Holder {
     process: OwnedFd,
 }
 
+/// How much later than its marker a process may seem to have begun: both times are rounded, and the clock may have been
+/// set in between.
+const INACCURACY: Duration = Duration::from_secs(10);
+
 impl Holder {
     /// The process that the marker at `path` names; none when it is not that process any more.
     pub(super) fn of(path: &Path) -> Option<Holder> {
@@ -60,8 +67,19 @@ impl Holder {
         let pid = Pid::from_raw(i32::try_from(marker.pid).ok()?)?;
         // The handle first: whatever has the number after this, what we compare is not younger than what we hold.
         let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-        let same = marker.process_start.is_some() && process_start(marker.pid) == marker.process_start;
-        same.then_some(Holder { marker, process })
+        let start = process_start(marker.pid)?;
+        let same = match marker.process_start {
+            Some(told) => told == start,
+            None => began(start)? <= Duration::from_millis(marker.started_at).checked_add(INACCURACY)?,
+        };
+        let holder = Holder { marker, process };
+        // One that nobody has buried yet has a number, too.
+        (same && !holder.wait(Duration::ZERO).ok()?).then_some(holder)
+    }
+
+    /// The same of a marker that counts without a lock, since who wrote it takes none.
+    pub(super) fn foreign(path: &Path) -> Option<Holder> {
+        Holder::of(path).filter(|holder| holder.marker.process_start.is_none())
     }
 
     /// Its process id.
@@ -69,9 +87,9 @@ impl Holder {
         self.marker.pid
     }
 
-    /// Whether it was started in the background.
-    pub fn background(&self) -> bool {
-        self.marker.background
+    /// Whether it was started in the background; other engines do not tell.
+    pub fn background(&self) -> Option<bool> {
+        self.marker.process_start.map(|_| self.marker.background)
     }
 
     /// Asks it to stop; one that is gone already needs no asking.
@@ -99,6 +117,13 @@ impl Holder {
 /// When a process began, in clock ticks since the machine did.
 pub(super) fn process_start(pid: u32) -> Option<u64> {
     stat(pid, 22)
+}
+
+/// The time since the epoch of that many clock ticks since the machine began.
+fn began(ticks: u64) -> Option<Duration> {
+    let now = |clock| Duration::try_from(clock_gettime(clock)).ok();
+    let machine = now(ClockId::Realtime)?.checked_sub(now(ClockId::Boottime)?)?;
+    machine.checked_add(Duration::from_millis(ticks.checked_mul(1000)? / clock_ticks_per_second()))
 }
 
 /// The session a process belongs to.

@@ -106,7 +106,10 @@ fn a_process_is_believed_only_if_it_began_when_the_marker_says() {
         drop(held);
     }
     let (held, marker) = told(home.path(), &thread, pid, began);
-    assert_eq!(Holder::of(&marker).map(|holder| (holder.pid(), holder.background())), Some((pid, true)));
+    assert_eq!(
+        Holder::of(&marker).map(|holder| (holder.pid(), holder.background())),
+        Some((pid, Some(true)))
+    );
     drop(held);
     assert!(bystander.try_wait().unwrap().is_none(), "nobody signalled it");
     bystander.kill().unwrap();
@@ -128,6 +131,79 @@ fn a_marker_without_a_lock_says_nothing() {
     assert!(bystander.try_wait().unwrap().is_none(), "nobody signalled it");
     bystander.kill().unwrap();
     bystander.wait().unwrap();
+}
+
+/// What an engine leaves that takes no lock, and where.
+fn foreign_marker(home: &Path, thread: &ThreadId, (pid, started_at): (u32, u64)) -> PathBuf {
+    let path = home.join(format!("running/{thread}.json"));
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let marker = serde_json::json!({
+        "thread": thread, "workflow": "0123456789ABC", "pid": pid, "startedAt": started_at,
+    });
+    fs::write(&path, marker.to_string()).unwrap();
+    path
+}
+
+fn now() -> u64 {
+    u64::try_from(UNIX_EPOCH.elapsed().unwrap().as_millis()).unwrap()
+}
+
+#[test]
+fn a_marker_of_an_engine_without_locks_counts_while_its_process_lives() {
+    let home = tempfile::tempdir().unwrap();
+    let (home, thread) = (home.path(), ThreadId::new(1));
+    let mut other = sleeper();
+    let marker = foreign_marker(home, &thread, (other.id(), now()));
+    assert_eq!(running(home, &thread).background(), None);
+    assert_eq!(all_running(home).unwrap(), BTreeSet::from([thread]));
+    assert!(oldest_run(home).unwrap().unwrap() > 5);
+    let busy = acquire(home, &thread).unwrap_err().to_string();
+    assert_eq!(busy, format!("thread {thread} is already running, in process {}", other.id()));
+    assert!(ThreadLock::silent(home, &thread).is_err());
+    assert_eq!(fs::read_dir(home.join("running")).unwrap().count(), 1, "no lock is left");
+    assert!(stop(home, &thread).unwrap());
+    // It is dead, though nobody has buried it.
+    assert!(!running(home, &thread).is_running() && marker.exists());
+    assert!(other.try_wait().unwrap().is_some());
+    foreign_marker(home, &thread, (sleeper_that_is_gone(), now()));
+    drop(acquire(home, &thread).unwrap());
+    assert!(!marker.exists(), "what a killed engine left goes with the next run");
+}
+
+fn sleeper_that_is_gone() -> u32 {
+    let mut gone = sleeper();
+    gone.kill().unwrap();
+    gone.wait().unwrap();
+    gone.id()
+}
+
+#[test]
+fn a_number_that_another_process_has_by_now_says_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let (home, thread) = (home.path(), ThreadId::new(1));
+    let mut bystander = sleeper();
+    foreign_marker(home, &thread, (bystander.id(), now() - 3_600_000));
+    assert!(!running(home, &thread).is_running());
+    assert!(!stop(home, &thread).unwrap());
+    assert!(acquire(home, &thread).is_ok());
+    assert!(bystander.try_wait().unwrap().is_none(), "nobody signalled it");
+    bystander.kill().unwrap();
+    bystander.wait().unwrap();
+}
+
+#[test]
+fn the_marker_of_an_engine_that_began_beside_us_outlives_our_lock() {
+    let home = tempfile::tempdir().unwrap();
+    let (home, thread) = (home.path(), ThreadId::new(1));
+    let mut other = sleeper();
+    let held = acquire(home, &thread).unwrap();
+    let marker = foreign_marker(home, &thread, (other.id(), now()));
+    drop(held);
+    assert!(marker.exists() && running(home, &thread).is_running());
+    let still = locked_still(home, &thread).unwrap();
+    assert!(other.try_wait().unwrap().is_some(), "it was stopped");
+    drop(still);
+    assert!(!marker.exists());
 }
 
 #[test]

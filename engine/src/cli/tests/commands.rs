@@ -90,6 +90,40 @@ fn a_thread_whose_step_runs_is_running() {
 }
 
 #[test]
+fn a_thread_that_another_engine_runs_is_running_too() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let start = head(&place.store(), &thread).unwrap().hash;
+    let step = place.step(&thread, None, "writer", &json!({"$status": "again"}));
+    thread::advance(&place.store(), &thread, &start, &step, &Status::Idle).unwrap();
+    let mut engine = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    let (pid, now) = (engine.id(), std::time::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64);
+    let marker = place.homes().uwf.join(format!("running/{thread}.json"));
+    std::fs::create_dir_all(marker.parent().unwrap()).unwrap();
+    let text = json!({"thread": thread, "workflow": start, "pid": pid, "startedAt": now}).to_string();
+    std::fs::write(&marker, text).unwrap();
+
+    let uwf = |args: &[&str]| place.uwf(&[&["thread"], args, &[thread.as_str()]].concat());
+    assert_eq!(uwf(&["show"]).json()["status"], "running");
+    assert_eq!(place.uwf(&["thread", "list", "--status", "running"]).json()[0]["thread"], json!(thread));
+    let agent = place.script("exit 1\n");
+    for command in [
+        &["exec", "--agent", &agent][..],
+        &["exec", "--background", "--agent", &agent],
+        &["poke", "-p", "x", "--agent", &agent],
+        &["rm"],
+    ] {
+        let refused = uwf(command);
+        let told = format!("already running, in process {pid}");
+        assert!(refused.exit == 1 && refused.err.contains(&told), "{command:?}: {refused:?}");
+    }
+    assert!(place.calls().is_empty() && engine.try_wait().unwrap().is_none());
+    assert_eq!(uwf(&["stop"]).json()["stopped"], true);
+    assert!(engine.try_wait().unwrap().is_some());
+    assert_eq!(uwf(&["show"]).json()["status"], "idle");
+}
+
+#[test]
 fn workflows_are_checked_added_shown_and_listed() {
     let place = Place::new();
     let file = ".workflows/flow.yaml";
