@@ -230,6 +230,7 @@ impl<'a> Turn<'a> {
         let head = thread::head(store, &thread)?;
         let start = head.start(store)?;
         let workflow = workflow::get(store, &start.workflow).map_err(ThreadError::from)?;
+        let head = head.settled(store, &workflow);
         Ok(Turn { engine, thread, head, start, workflow })
     }
 

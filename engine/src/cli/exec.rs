@@ -22,7 +22,7 @@ use crate::spawn::protocol::AgentCommand;
 use crate::spawn::{SpawnError, Stop};
 use crate::store::Store;
 use crate::thread::{self, StartNode, Status, ThreadId};
-use crate::workflow::Workflow;
+use crate::workflow::{self, Workflow};
 
 pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, Failure> {
     let thread = id(&what.thread)?;
@@ -32,11 +32,17 @@ pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, Failure
         return run(session, &desk, &lock, what);
     }
     // Only an idle thread has anything to run; any other is told of at once.
-    if what.background && thread::head(&desk.store, &thread)?.status == Status::Idle {
+    if what.background && is_idle(&desk.store, &thread)? {
         return background::launch(session, &desk, &thread, what);
     }
     let lock = hold(&desk.engine(&session.stop), &thread)?;
     run(session, &desk, &lock, what)
+}
+
+fn is_idle(store: &Store, thread: &ThreadId) -> Result<bool, Failure> {
+    let head = thread::head(store, thread)?;
+    let workflow = workflow::get(store, &head.start(store)?.workflow)?;
+    Ok(head.settled(store, &workflow).status == Status::Idle)
 }
 
 /// The steps, one after the other.

@@ -30,6 +30,7 @@ pub(super) fn thread(store: &Store, thread: &ThreadId, part: &Part) -> Result<St
     let head = thread::head(store, thread)?;
     let chain = thread::chain(store, &head.hash)?;
     let workflow = workflow::get(store, &chain.start.workflow)?;
+    let head = head.settled(store, &workflow);
     let mut sections = Vec::new();
     if part.with_task {
         sections.push(task_section(thread, &workflow, &chain, part.quota));

@@ -216,6 +216,7 @@ fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
     let head = thread::head(&store, &thread)?;
     let start = head.start(&store)?;
     let workflow = workflow::get(&store, &start.workflow)?;
+    let head = head.settled(&store, &workflow);
     let standing = Standing::now(&store, (thread, &head), (start.workflow, &workflow))
         .running(&lock::running(&homes.uwf, &thread));
     session.ui.result(&standing.json(), || standing_text(&standing, &workflow.name, &start.prompt))?;

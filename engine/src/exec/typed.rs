@@ -21,6 +21,7 @@ pub fn command_for(
     let head = thread::head(store, thread).ok()?;
     let start = head.start(store).ok()?;
     let workflow = workflow::get(store, &start.workflow).ok()?;
+    let head = head.settled(store, &workflow);
     let left = head.step().map_or(start.cwd.as_str(), |step| step.cwd.as_str());
     let is = |target: &Target| matches!(target, Target::Role(next) if next == role);
     let elsewhere = |usual: &Path| match same(usual, cwd) {

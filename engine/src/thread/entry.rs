@@ -18,6 +18,8 @@ pub struct Entry {
     pub head: Hash,
     /// Its stored state, or the word for one that this version does not know.
     status: Result<Status, String>,
+    /// Whether no step was made yet.
+    pub is_new: bool,
     /// When the head moved last, in milliseconds since the epoch.
     pub updated: u64,
 }
@@ -25,7 +27,8 @@ pub struct Entry {
 impl Entry {
     fn of(thread: ThreadId, variable: &Variable) -> Entry {
         let status = Status::from_tags(&variable.tags, variable.updated);
-        Entry { thread, head: variable.value, status, updated: variable.updated }
+        let is_new = variable.schema == builtin::START_NODE;
+        Entry { thread, head: variable.value, status, is_new, updated: variable.updated }
     }
 
     /// Its stored state.

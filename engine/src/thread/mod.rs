@@ -33,8 +33,10 @@ pub use self::id::{ThreadId, ThreadIdError};
 pub use self::next::{again, next, retried};
 pub use self::status::Status;
 pub use self::step::{StartNode, StepNode, Usage};
+use crate::moderator::Target;
 use crate::schema::builtin;
 use crate::store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
+use crate::workflow::Workflow;
 
 /// Where thread heads live among the variables.
 pub(crate) const HEADS: &str = "@uwf/thread/";
@@ -53,7 +55,7 @@ const GAPS: usize = 3;
 pub struct Head {
     /// The node the thread stands at.
     pub hash: Hash,
-    /// The stored state.
+    /// The stored state; what counts is that of [`Head::settled`].
     pub status: Status,
     /// The node, decoded.
     pub kind: HeadKind,
@@ -77,6 +79,19 @@ impl Head {
             HeadKind::Start(_) => self.hash,
             HeadKind::Step(step) => step.start,
         }
+    }
+
+    /// The same with the state that counts: where none is stored, the last step may still ask a person, by its output or
+    /// by the edge it leads to. Other engines do not store that for a fork, or for a step that was poked.
+    pub fn settled(self, store: &Store, workflow: &Workflow) -> Head {
+        let asks = match (&self.status, &self.kind) {
+            (Status::Idle, HeadKind::Step(step)) => next(store, workflow, &self)
+                .ok()
+                .filter(|route| route.target == Target::Suspend)
+                .map(|route| Status::Suspended { role: step.role.clone(), message: route.prompt }),
+            _ => None,
+        };
+        Head { status: asks.unwrap_or_else(|| self.status.clone()), ..self }
     }
 
     /// The last step, if any.

@@ -3,7 +3,6 @@ use serde_json::json;
 use super::*;
 use crate::fixture::Place;
 use crate::spawn::protocol::{AgentRequest, EdgePromptSource};
-use crate::workflow;
 
 fn ask(
     place: &Place,
@@ -254,9 +253,11 @@ fn a_fork_stands_where_it_was_made_and_asks_what_its_step_asks() {
     let start = head(&store, &thread).unwrap().hash;
     let step = place.step(&thread, None, "writer", &json!({"$status": "done"}));
     let asks = place.step(&thread, None, "writer", &json!({"$status": "$SUSPEND", "reason": "Which?"}));
+    let waits = place.step(&thread, None, "writer", &json!({"$status": "waits"}));
     for (node, status) in [
         (start, Status::Idle),
         (step, Status::Idle),
+        (waits, Status::Suspended { role: "writer".into(), message: "What now?".into() }),
         (asks, Status::Suspended { role: "writer".into(), message: "Which?".into() }),
     ] {
         let forked = head(&store, &fork(&store, &node).unwrap()).unwrap();
@@ -265,11 +266,6 @@ fn a_fork_stands_where_it_was_made_and_asks_what_its_step_asks() {
     assert_eq!(head(&store, &thread).unwrap().hash, start);
     let text = store.put_text("x").unwrap();
     assert!(matches!(fork(&store, &text), Err(ThreadError::NotAThreadNode { .. })));
-    // Other engines leave such a fork idle: then its next step is the question.
-    let idle = Head { status: Status::Idle, ..head(&store, &fork(&store, &asks).unwrap()).unwrap() };
-    let workflow = workflow::get(&store, &idle.start(&store).unwrap().workflow).unwrap();
-    let route = next(&store, &workflow, &idle).unwrap();
-    assert_eq!((route.target, route.prompt.as_str()), (crate::moderator::Target::Suspend, "Which?"));
 }
 
 #[test]

@@ -42,6 +42,7 @@ pub(super) fn launch(
     let head = thread::head(store, &thread)?;
     let start = head.start(store)?;
     let workflow = workflow::get(store, &start.workflow)?;
+    let head = head.settled(store, &workflow);
     // Nobody would see that it cannot be started.
     desk.find_agent(&start, &workflow, current_role(store, &workflow, &head).as_deref())?;
     let log = log_path(&desk.homes.uwf, &thread);

@@ -4,11 +4,11 @@ use std::fs;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fixture::{Place, reply};
 use crate::spawn::Stop;
-use crate::thread::{failed_attempts, head};
+use crate::thread::{self, Status, failed_attempts, head};
 
 #[test]
 fn start_prints_workflow_and_thread_and_takes_any_text() {
@@ -52,6 +52,55 @@ fn one_step_is_one_object_in_the_documented_shape() {
         "suspendedRole": null, "suspendMessage": null, "done": false, "background": null, "error": null, "hint": null,
     });
     assert_eq!(ran.json(), expected);
+}
+
+/// Other engines store no state for a fork of a step that asks, nor for one that was poked.
+#[test]
+fn a_thread_whose_last_step_asks_is_suspended_though_nothing_says_so() {
+    for output in [json!({"$status": "$SUSPEND", "reason": "What now?"}), json!({"$status": "waits"})] {
+        let place = Place::new();
+        let (store, thread) = (place.store(), place.flow_thread());
+        let fresh = place.flow_thread();
+        let start = head(&store, &thread).unwrap().hash;
+        let asks = place.step(&thread, None, "writer", &output);
+        thread::advance(&store, &thread, &start, &asks, &Status::Idle).unwrap();
+        let uwf = |args: &[&str]| place.uwf(&[&["thread"], args, &[thread.as_str()]].concat());
+
+        let shown = uwf(&["show"]).json();
+        for (field, expected) in
+            [("status", "suspended"), ("suspendedRole", "writer"), ("suspendMessage", "What now?")]
+        {
+            assert_eq!(shown[field], expected, "{shown}");
+        }
+        let listed = |args: &[&str]| {
+            let rows = place.uwf(&[&["thread", "list"], args].concat()).json();
+            let told = |row: &Value| format!("{} {}", row["thread"], row["status"]).replace('"', "");
+            rows.as_array().unwrap().iter().map(told).collect::<Vec<_>>()
+        };
+        let [idle, suspended] = [format!("{fresh} idle"), format!("{thread} suspended")];
+        assert_eq!(listed(&[]), [idle.as_str()]);
+        assert_eq!(listed(&["--status", "suspended"]), [suspended.as_str()]);
+        assert_eq!(listed(&["--status", "suspended", "--skip", "1"]), [""; 0]);
+        let mut all = listed(&["--all"]);
+        all.sort();
+        let mut both = [idle, suspended];
+        both.sort();
+        assert_eq!(all, both);
+        assert!(uwf(&["read"]).out.contains("**Suspended:** writer asks:\n\n> What now?"));
+        assert!(
+            place.uwf(&["workflow", "graph", "--thread", thread.as_str()]).out.contains("class n2 current")
+        );
+
+        for how in [&["exec"][..], &["exec", "--background"]] {
+            let told = uwf(&[how, &["--agent", "/no/such/agent"]].concat());
+            assert_eq!((told.exit, told.json()["status"].as_str()), (10, Some("suspended")), "{told:?}");
+        }
+        let next = place.step(&thread, Some(asks), "writer", &json!({"$status": "done"}));
+        let agent = place.agent(&[next.to_string()]);
+        let resumed = place.uwf(&["thread", "resume", thread.as_str(), "-p", "This.", "--agent", &agent]);
+        assert_eq!((resumed.exit, resumed.json()["status"].as_str()), (0, Some("end")), "{resumed:?}");
+        assert!(place.calls().join("\n").ends_with("--role writer --prompt What now?\n\nThis."));
+    }
 }
 
 #[test]

@@ -24,7 +24,7 @@ struct Row {
     head: Head,
     workflow: Hash,
     workflow_name: String,
-    word: &'static str,
+    word: StatusWord,
     current_role: Option<String>,
 }
 
@@ -32,7 +32,7 @@ impl Row {
     fn json(&self) -> Value {
         json!({
             "thread": self.thread, "workflow": self.workflow, "workflowName": self.workflow_name,
-            "head": self.head.hash, "status": self.word, "currentRole": self.current_role,
+            "head": self.head.hash, "status": self.word.as_str(), "currentRole": self.current_role,
             "startedAt": self.thread.time_ms(),
         })
     }
@@ -43,7 +43,7 @@ impl Row {
             _ => self.current_role.clone().unwrap_or_default(),
         };
         let started = render::time(self.thread.time_ms());
-        [self.thread.to_string(), self.word.to_owned(), self.workflow_name.clone(), role, started]
+        [self.thread.to_string(), self.word.as_str().to_owned(), self.workflow_name.clone(), role, started]
     }
 }
 
@@ -53,11 +53,12 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
     let after = which.after.as_deref().map(|text| moment(text, store.now())).transpose()?;
     let before = which.before.as_deref().map(|text| moment(text, store.now())).transpose()?;
     let running = lock::all_running(&homes.uwf).unwrap_or_default();
-    let mut page = Vec::new();
+    let known = Workflows::default();
+    let mut page = Page::new(&wanted, which);
+    let mut batch = Vec::new();
     let mut is_empty = true;
-    let (mut left_out, take) = (0, which.take.unwrap_or(usize::MAX));
     for entry in thread::entries(&store) {
-        if page.len() == take {
+        if page.is_full() {
             break;
         }
         let entry = entry?;
@@ -66,15 +67,18 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
         if after.is_some_and(|after| ms <= after) {
             break;
         }
-        match entry.status().map(|status| word(status, running.contains(&entry.thread))) {
+        let running = running.contains(&entry.thread);
+        match entry.status().map(|status| word(status, running)) {
             _ if before.is_some_and(|before| ms >= before) => {}
-            Ok(word) if !wanted.contains(&word) => {}
-            Ok(_) if left_out < which.skip => left_out += 1,
-            Ok(word) => page.push((entry, word.as_str())),
+            Ok(stored) => batch.push(Candidate { entry, stored, row: None }),
             Err(error) => session.ui.warn(&error.to_string()),
         }
+        if batch.len() >= page.missing().clamp(SMALLEST_BATCH, LARGEST_BATCH) {
+            page.take_from(&mut batch, |batch, which| read(&store, &known, batch, which));
+        }
     }
-    let rows = rows(session, &store, &page);
+    page.take_from(&mut batch, |batch, which| read(&store, &known, batch, which));
+    let rows = rows(session, (&store, &known), page.rows);
     let value = rows.iter().map(Row::json).collect();
     session.ui.result(&value, || {
         let cells: Vec<_> = rows.iter().map(Row::cells).collect();
@@ -90,21 +94,112 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
     Ok(OK)
 }
 
-/// Reads what is to be shown. A damaged thread is told of and does not hide the others.
-fn rows(session: &mut Session<'_>, store: &Store, page: &[(Entry, &'static str)]) -> Vec<Row> {
-    let known = Workflows::default();
-    let rows = parallel::map(page, |(entry, word)| row(store, &known, entry, word));
-    let mut read = Vec::with_capacity(rows.len());
-    for (row, (entry, _)) in rows.into_iter().zip(page) {
-        match row {
-            Ok(row) => read.push(row),
-            Err(error) => {
-                let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-                session.ui.warn(&format!("thread {} cannot be read: {cause}", entry.thread));
+/// How many threads are looked at together: enough to be read at once, and few more than the page has room for.
+const SMALLEST_BATCH: usize = 16;
+const LARGEST_BATCH: usize = 1024;
+
+/// A thread that may be shown.
+struct Candidate {
+    entry: Entry,
+    /// What is stored of its state.
+    stored: StatusWord,
+    /// As far as it has been read.
+    row: Option<Result<Row, ThreadError>>,
+}
+
+impl Candidate {
+    /// Whether only its nodes tell if it is idle or asks a person.
+    fn is_open(&self) -> bool {
+        self.stored == StatusWord::Idle && !self.entry.is_new
+    }
+
+    /// Its state, as far as it is known.
+    fn word(&self) -> StatusWord {
+        self.row.as_ref().and_then(|row| Some(row.as_ref().ok()?.word)).unwrap_or(self.stored)
+    }
+}
+
+/// What is shown, as far as it has been chosen.
+struct Page<'a> {
+    wanted: &'a [StatusWord],
+    left_out: usize,
+    skip: usize,
+    take: usize,
+    rows: Vec<Candidate>,
+}
+
+impl<'a> Page<'a> {
+    fn new(wanted: &'a [StatusWord], which: &ThreadList) -> Page<'a> {
+        let take = which.take.unwrap_or(usize::MAX);
+        Page { wanted, left_out: 0, skip: which.skip, take, rows: Vec::new() }
+    }
+
+    /// How many threads it has room for, and for how many that are passed over.
+    fn missing(&self) -> usize {
+        (self.take - self.rows.len()).saturating_add(self.skip - self.left_out)
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows.len() >= self.take
+    }
+
+    /// Chooses from `batch`; what must be read for that is read by `read`.
+    fn take_from(
+        &mut self,
+        batch: &mut Vec<Candidate>,
+        read: impl Fn(&mut [Candidate], &(dyn Fn(&Candidate) -> bool + Sync)),
+    ) {
+        let [idle, suspended] =
+            [StatusWord::Idle, StatusWord::Suspended].map(|word| self.wanted.contains(&word));
+        if idle != suspended {
+            read(batch, &Candidate::is_open);
+        }
+        for candidate in batch.drain(..) {
+            // What is not read, though only that would tell, is wanted in either case or in none.
+            match candidate.word() {
+                word if !self.wanted.contains(&word) => {}
+                _ if self.left_out < self.skip => self.left_out += 1,
+                _ if self.is_full() => break,
+                _ => self.rows.push(candidate),
             }
         }
     }
-    read
+}
+
+/// Reads those of `batch` that are not read yet.
+fn read(
+    store: &Store,
+    known: &Workflows,
+    batch: &mut [Candidate],
+    which: &(dyn Fn(&Candidate) -> bool + Sync),
+) {
+    let rows = parallel::map(batch, |candidate| {
+        (candidate.row.is_none() && which(candidate)).then(|| row(store, known, candidate))
+    });
+    for (candidate, row) in batch.iter_mut().zip(rows) {
+        candidate.row = candidate.row.take().or(row);
+    }
+}
+
+/// The rows of what is to be shown. A damaged thread is told of and does not hide the others.
+fn rows(
+    session: &mut Session<'_>,
+    (store, known): (&Store, &Workflows),
+    mut page: Vec<Candidate>,
+) -> Vec<Row> {
+    read(store, known, &mut page, &|_| true);
+    let mut rows = Vec::with_capacity(page.len());
+    for Candidate { entry, row, .. } in page {
+        match row {
+            Some(Ok(row)) => rows.push(row),
+            Some(Err(error)) => {
+                let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+                session.ui.warn(&format!("thread {} cannot be read: {cause}", entry.thread));
+            }
+            None => {}
+        }
+    }
+    rows
 }
 
 fn word(status: &Status, running: bool) -> StatusWord {
@@ -145,11 +240,13 @@ impl Workflows {
     }
 }
 
-fn row(store: &Store, known: &Workflows, entry: &Entry, word: &'static str) -> Result<Row, ThreadError> {
-    let thread = entry.thread;
-    let head = entry.read(store)?;
+fn row(store: &Store, known: &Workflows, candidate: &Candidate) -> Result<Row, ThreadError> {
+    let thread = candidate.entry.thread;
+    let head = candidate.entry.read(store)?;
     let hash = head.start(store)?.workflow;
     let workflow = known.get(store, &hash)?;
+    let head = head.settled(store, &workflow);
+    let word = word(&head.status, candidate.stored == StatusWord::Running);
     let current_role = current_role(store, &workflow, &head);
     Ok(Row { thread, workflow: hash, workflow_name: workflow.name.clone(), word, current_role, head })
 }

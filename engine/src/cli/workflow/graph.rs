@@ -48,6 +48,7 @@ fn progress(store: &Store, thread: &ThreadId) -> Result<(Workflow, Progress), Th
     let head = thread::head(store, thread)?;
     let chain = thread::chain(store, &head.hash)?;
     let workflow = workflow::get(store, &chain.start.workflow)?;
+    let head = head.settled(store, &workflow);
     let failures = thread::all_failures(store, Some(thread))?.into_iter();
     let current = match &head.status {
         Status::Suspended { role, .. } => Some(role.clone()),
