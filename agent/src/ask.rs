@@ -34,7 +34,7 @@ const ROLE: &str = "ask";
 /// What is asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
-    /// The session it is put to: a fork, or the step's own.
+    /// The session it is put to, a fork; without one, or with the step's own, nothing is remembered.
     pub session: Option<String>,
     /// In words.
     pub text: String,

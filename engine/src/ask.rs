@@ -2,7 +2,9 @@
 //!
 //! Apart from `exec` because nothing of the thread changes: no lock is taken, no node is written, no head moves. The
 //! question goes to a fork of the step's session, so that the session itself stays as the step left it; the fork is
-//! remembered (see `forks`), so that a second question can refer to the first.
+//! remembered (see `forks`), so that a second question can refer to the first. Where there is to be no fork, or the agent
+//! makes none, it is asked without a session, about the step's record. The step's own session is never asked: an agent
+//! that keeps its sessions would write the question into the very history that it is about.
 
 mod forks;
 
@@ -28,7 +30,7 @@ pub struct Question<'a> {
     pub step: Hash,
     /// In words.
     pub text: &'a str,
-    /// Whether the step's own session is asked, rather than a fork of it.
+    /// Whether no session is asked, rather than a fork of the step's.
     pub no_fork: bool,
     /// Whether the questions before are to be forgotten.
     pub fresh: bool,
@@ -37,7 +39,7 @@ pub struct Question<'a> {
 /// What was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The session that was asked; none where the step's record names none.
+    /// The fork that was asked; none where the record alone was.
     pub session: Option<String>,
     /// In words.
     pub text: String,
@@ -76,12 +78,10 @@ pub enum AskError {
     #[error(transparent)]
     Spawn(#[from] SpawnError),
     /// The agent cannot, or will not.
-    #[error("the agent `{agent}` {}: it ended with {exit}{stderr}", if *forking { "did not fork the session" } else { "gave no answer" })]
+    #[error("the agent `{agent}` gave no answer: it ended with {exit}{stderr}")]
     Refused {
         /// The program.
         agent: String,
-        /// Whether it was to fork rather than to answer.
-        forking: bool,
         /// Whether it was asked in a fork of an earlier question.
         remembered: bool,
         /// How it exited.
@@ -113,9 +113,6 @@ impl AskError {
             }
             AskError::Spawn(SpawnError::Inside { .. }) => Some(INSIDE.to_owned()),
             AskError::Spawn(SpawnError::Start { .. }) => Some("name an agent with --agent".to_owned()),
-            AskError::Refused { forking: true, .. } => {
-                Some("--no-fork puts the question to the step's own session".to_owned())
-            }
             AskError::Refused { remembered: true, .. } => {
                 Some("--fresh forks the step's session anew".to_owned())
             }
@@ -145,11 +142,8 @@ pub fn ask(
     observer.spawning(&step.role, &command, &cwd);
     let mut desk =
         Desk { engine, command: (&command, &file), cwd: &cwd, options, observer, remembered: false };
-    let own = detail["sessionId"].as_str().filter(|session| !session.is_empty());
-    let session = match own {
-        Some(own) if !question.no_fork => Some(desk.fork_of(own, question)?),
-        own => own.map(str::to_owned),
-    };
+    let own = detail["sessionId"].as_str().filter(|session| !session.is_empty() && !question.no_fork);
+    let session = own.map(|own| desk.fork_of(own, question)).transpose()?.flatten();
     let inquiry = Inquiry::Ask { session: session.as_deref(), prompt: question.text, detail: step.detail };
     let text = desk.said(&inquiry)?;
     Ok(Answer { session, text })
@@ -190,32 +184,34 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// The fork that earlier questions went to, else a new one.
-    fn fork_of(&mut self, session: &str, question: &Question<'_>) -> Result<String, AskError> {
+    /// The fork that earlier questions went to, else a new one; none when the agent makes none.
+    fn fork_of(&mut self, session: &str, question: &Question<'_>) -> Result<Option<String>, AskError> {
         let file = forks::path(&self.engine.homes.uwf, &question.step);
         let known = Fork::read(&file).filter(|fork| fork.is_of(session, self.command.0) && !question.fresh);
         if let Some(fork) = known {
             self.remembered = true;
-            return Ok(fork.id);
+            return Ok(Some(fork.id));
         }
-        let said = self.said(&Inquiry::Fork { session })?;
-        let id =
-            said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned();
-        let fork = Fork::new(session, self.command.0, id);
+        let finished = self.run(&Inquiry::Fork { session })?;
+        let said = said(&finished).unwrap_or_default();
+        let Some(id) = said.lines().rev().map(str::trim).find(|line| !line.is_empty()) else {
+            let (agent, exit) = (&self.command.0.program, finished.exit());
+            self.observer.note(&format!(
+                "the agent `{agent}` did not fork the session, it ended with {exit}: \
+                 it is asked without one, from the step's record alone"
+            ));
+            return Ok(None);
+        };
+        let fork = Fork::new(session, self.command.0, id.to_owned());
         fork.write(&file).map_err(|source| AskError::Cache { path: file, source })?;
-        Ok(fork.id)
+        Ok(Some(fork.id))
     }
 
-    /// What the agent prints, without blank lines around it; nothing is no answer.
+    /// What the agent answers.
     fn said(&mut self, inquiry: &Inquiry<'_>) -> Result<String, AskError> {
         let finished = self.run(inquiry)?;
-        let text = String::from_utf8_lossy(&finished.stdout).trim_matches(['\n', '\r']).to_owned();
-        if finished.status.success() && !text.trim().is_empty() {
-            return Ok(text);
-        }
-        Err(AskError::Refused {
+        said(&finished).ok_or_else(|| AskError::Refused {
             agent: self.command.0.program.clone(),
-            forking: matches!(inquiry, Inquiry::Fork { .. }),
             remembered: self.remembered,
             exit: finished.exit(),
             stderr: finished.last_words(),
@@ -236,6 +232,12 @@ impl Desk<'_> {
         };
         spawn::run(&run, &mut |bytes| self.observer.agent_stderr(bytes))
     }
+}
+
+/// What an agent printed, without blank lines around it; nothing is no answer.
+fn said(finished: &Finished) -> Option<String> {
+    let text = String::from_utf8_lossy(&finished.stdout).trim_matches(['\n', '\r']).to_owned();
+    (finished.status.success() && !text.trim().is_empty()).then_some(text)
 }
 
 #[cfg(test)]

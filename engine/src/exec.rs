@@ -66,6 +66,8 @@ pub struct ExecOptions {
 pub trait Observer {
     /// An agent is about to start.
     fn spawning(&mut self, role: &str, agent: &AgentCommand, cwd: &Path);
+    /// Something is done otherwise than people may expect.
+    fn note(&mut self, text: &str);
     /// The agent wrote to its stderr.
     fn agent_stderr(&mut self, bytes: &[u8]);
 }

@@ -7,10 +7,15 @@ use crate::config::Config;
 use crate::fixture::Place;
 use crate::schema::builtin;
 
-struct Deaf;
+/// Keeps what it is told.
+#[derive(Default)]
+struct Told(Vec<String>);
 
-impl Observer for Deaf {
+impl Observer for Told {
     fn spawning(&mut self, _: &str, _: &AgentCommand, _: &Path) {}
+    fn note(&mut self, text: &str) {
+        self.0.push(text.to_owned());
+    }
     fn agent_stderr(&mut self, _: &[u8]) {}
 }
 
@@ -35,9 +40,18 @@ esac
 ";
 
 fn put(place: &Place, question: &Question<'_>, agent: &str) -> Result<Answer, AskError> {
+    put_and_hear(place, question, agent).0
+}
+
+fn put_and_hear(
+    place: &Place,
+    question: &Question<'_>,
+    agent: &str,
+) -> (Result<Answer, AskError>, Vec<String>) {
     let command = Config::default().named_agent(agent, Path::new("/")).unwrap();
     let options = ExecOptions { agent: Some(command), ..ExecOptions::default() };
-    place.with_engine(|engine| ask(engine, question, &options, &mut Deaf))
+    let mut told = Told::default();
+    (place.with_engine(|engine| ask(engine, question, &options, &mut told)), told.0)
 }
 
 fn question(step: Hash) -> Question<'static> {
@@ -53,7 +67,7 @@ fn questions_to_a_step_go_to_one_fork_until_it_is_to_be_forgotten() {
     assert_eq!(session(question(first)).as_deref(), Some("fork-1"));
     assert_eq!(session(question(first)).as_deref(), Some("fork-1"));
     assert_eq!(session(question(second)).as_deref(), Some("fork-2"));
-    assert_eq!(session(Question { no_fork: true, ..question(first) }).as_deref(), Some("s1"));
+    assert_eq!(session(Question { no_fork: true, ..question(first) }), None);
     assert_eq!(session(question(first)).as_deref(), Some("fork-1"));
     assert_eq!(session(Question { fresh: true, ..question(first) }).as_deref(), Some("fork-3"));
     assert_eq!(session(question(first)).as_deref(), Some("fork-3"));
@@ -74,6 +88,29 @@ fn the_agent_is_told_the_question_and_where_the_record_is() {
     assert_eq!(answer.text, told);
 }
 
+/// The step's own session is what the question is about: it must not grow by it.
+#[test]
+fn the_steps_own_session_is_never_asked() {
+    let place = Place::new();
+    let asked = step(&place, Some("s1"));
+    let detail = thread::step_node(&place.store(), &asked).unwrap().detail;
+    let alone = format!("You asked: --mode ask --prompt - why? --detail {detail}");
+    let no_fork = Question { no_fork: true, ..question(asked) };
+    let (answer, told) = put_and_hear(&place, &no_fork, &place.script(AGENT));
+    assert_eq!((answer.unwrap(), told.len()), (Answer { session: None, text: alone.clone() }, 0));
+    for unable in ["echo 'cannot fork' >&2; exit 2", "echo"] {
+        let agent = place.script(&format!("case \"$*\" in *'mode fork'*) {unable}; exit ;; esac\n{AGENT}"));
+        let (answer, told) = put_and_hear(&place, &question(asked), &agent);
+        assert_eq!(answer.unwrap(), Answer { session: None, text: alone.clone() }, "{unable}");
+        assert!(
+            told.len() == 1 && told[0].contains("did not fork the session, it ended with exit"),
+            "{told:?}"
+        );
+    }
+    let own: Vec<_> = place.calls().into_iter().filter(|call| call.contains("--session s1")).collect();
+    assert!(own.iter().all(|call| call.contains("--mode fork")), "{own:?}");
+}
+
 #[test]
 fn a_record_without_a_session_is_asked_about_without_one() {
     let place = Place::new();
@@ -89,11 +126,13 @@ fn what_cannot_be_answered_is_an_error() {
     let place = Place::new();
     let asked = step(&place, Some("s1"));
     let error = |agent: &str| put(&place, &question(asked), &place.script(agent)).unwrap_err();
-    let refused = error("echo 'cannot fork' >&2; exit 2\n");
-    assert!(refused.to_string().ends_with(
-        "did not fork the session: it ended with exit status 2; its last words:\n    cannot fork"
-    ));
-    assert!(refused.hint().unwrap().contains("--no-fork"));
+    let refused = error("echo 'cannot answer' >&2; exit 2\n");
+    assert!(
+        refused
+            .to_string()
+            .ends_with("gave no answer: it ended with exit status 2; its last words:\n    cannot answer")
+    );
+    assert!(refused.hint().is_none());
     let silent = error("case \"$*\" in *fork*) echo f ;; *) exit 0 ;; esac\n");
     assert!(silent.to_string().ends_with("gave no answer: it ended with exit status 0"), "{silent}");
     let blank = Question { text: " ", ..question(asked) };

@@ -255,6 +255,10 @@ impl Observer for Watcher<'_, '_> {
         self.ui.detail(&format!("{role}: {} in {}", words.join(" "), cwd.display()));
     }
 
+    fn note(&mut self, text: &str) {
+        self.ui.note(text);
+    }
+
     fn agent_stderr(&mut self, bytes: &[u8]) {
         self.ui.pass(bytes);
     }

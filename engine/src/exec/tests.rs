@@ -29,6 +29,7 @@ struct Deaf;
 
 impl Observer for Deaf {
     fn spawning(&mut self, _: &str, _: &AgentCommand, _: &Path) {}
+    fn note(&mut self, _: &str) {}
     fn agent_stderr(&mut self, _: &[u8]) {}
 }
 

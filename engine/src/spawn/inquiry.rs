@@ -16,7 +16,7 @@ pub enum Inquiry<'a> {
     },
     /// Answer a question; the reply is plain text.
     Ask {
-        /// The session to put it to; none where the step's record names none.
+        /// The fork to put it to; none where there is none.
         session: Option<&'a str>,
         /// The question.
         prompt: &'a str,

@@ -46,7 +46,7 @@ pub(in crate::cli) enum Step {
     #[command(
         long_about = "Ask the agent of a step a question about it; nothing of the thread changes.\n\n\
                       The question goes to a fork of the step's session, so that the session itself stays as it was. The next question to \
-                      the same step goes to the same fork and can refer to the one before. The fork is remembered in $UWF_HOME/cache/forks.",
+                      the same step goes to the same fork and can refer to the one before. The fork is remembered in $UWF_HOME/cache/forks. An agent that makes no fork is asked without a session, from the step's record.",
         after_long_help = "Examples:\n  uwf step ask 9GDHFMG6KAC8V -p \"Why did you leave the old parser in?\"\n  uwf step ask 9GDHFMG6KAC8V -p \"And the tests?\"\n  uwf step ask 9GDHFMG6KAC8V --fresh -p \"From the beginning: why?\""
     )]
     Ask(Ask),
@@ -70,7 +70,7 @@ pub(in crate::cli) struct Ask {
     /// The question
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(in crate::cli) prompt: String,
-    /// Ask the step's own session, without forking it
+    /// Ask without a session, from the step's record alone; the question is not remembered
     #[arg(long)]
     pub(in crate::cli) no_fork: bool,
     /// Forget the questions before: fork the step's session anew

@@ -23,8 +23,8 @@ pub(super) fn ask(session: &mut Session<'_>, what: &Ask) -> Result<u8, Failure> 
 /// The error without the agent's last words, where these were passed on already.
 fn unsaid(error: AskError, quiet: bool) -> AskError {
     match error {
-        AskError::Refused { agent, forking, remembered, exit, .. } if !quiet => {
-            AskError::Refused { agent, forking, remembered, exit, stderr: String::new() }
+        AskError::Refused { agent, remembered, exit, .. } if !quiet => {
+            AskError::Refused { agent, remembered, exit, stderr: String::new() }
         }
         other => other,
     }
