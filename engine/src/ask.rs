@@ -132,7 +132,7 @@ pub fn ask(
     let step = thread::step_node(engine.store, &question.step)?;
     let detail = engine.store.get(&step.detail).map_err(ThreadError::from)?.payload;
     let start = thread::start_node(engine.store, &step.start)?;
-    let command = agent(engine, (&start, &step), options)?;
+    let command = agent(engine, (&start, &step), options, observer)?;
     let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from(&step.cwd));
     if !cwd.is_dir() {
         return Err(AskError::NoDirectory { step: question.step, path: cwd });
@@ -162,13 +162,14 @@ fn agent(
     engine: &Engine<'_>,
     (start, step): (&StartNode, &StepNode),
     options: &ExecOptions,
+    observer: &mut dyn Observer,
 ) -> Result<AgentCommand, AskError> {
     if let Some(command) = &options.agent {
         return Ok(engine.own(command));
     }
     let workflow = workflow::get(engine.store, &start.workflow).map_err(ThreadError::from)?;
     let configured = engine.config.agent_for(&workflow.name, &step.role)?;
-    Ok(engine.maker(step, configured)?)
+    Ok(engine.maker(step, configured, observer)?)
 }
 
 /// An agent that can be called.

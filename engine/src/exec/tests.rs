@@ -11,12 +11,14 @@ use crate::thread::{failed_attempts, head, record_failure};
 
 /// One step of `thread` by that agent, as the library does it.
 fn exec(place: &Place, thread: &ThreadId, agent: &str) -> Result<StepReport, ExecError> {
-    place.with_engine(|engine| step_once(engine, &hold(engine, thread)?, &options(agent), &mut Deaf))
+    place.with_engine(|engine| {
+        step_once(engine, &hold(engine, thread)?, &options(agent), &mut Told::default())
+    })
 }
 
 fn resume(place: &Place, thread: &ThreadId, agent: &str, text: &str) -> Result<StepReport, ExecError> {
     place.with_engine(|engine| {
-        resume_once(engine, &hold(engine, thread)?, Some(text), &options(agent), &mut Deaf)
+        resume_once(engine, &hold(engine, thread)?, Some(text), &options(agent), &mut Told::default())
     })
 }
 
@@ -25,11 +27,15 @@ fn options(agent: &str) -> ExecOptions {
     ExecOptions { agent: Some(command), ..ExecOptions::default() }
 }
 
-struct Deaf;
+/// Keeps what it is told.
+#[derive(Default)]
+struct Told(Vec<String>);
 
-impl Observer for Deaf {
+impl Observer for Told {
     fn spawning(&mut self, _: &str, _: &AgentCommand, _: &Path) {}
-    fn note(&mut self, _: &str) {}
+    fn note(&mut self, text: &str) {
+        self.0.push(text.to_owned());
+    }
     fn agent_stderr(&mut self, _: &[u8]) {}
 }
 
@@ -352,7 +358,9 @@ fn another_engine_that_moves_the_head_meanwhile_is_noticed() {
 
 fn poke(place: &Place, thread: &ThreadId, agent: Option<&str>) -> Result<StepReport, ExecError> {
     let options = agent.map(options).unwrap_or_default();
-    place.with_engine(|engine| poke_once(engine, &hold(engine, thread)?, "- again", &options, &mut Deaf))
+    place.with_engine(|engine| {
+        poke_once(engine, &hold(engine, thread)?, "- again", &options, &mut Told::default())
+    })
 }
 
 #[test]
@@ -418,11 +426,45 @@ fn a_step_names_its_agent_and_never_a_command_line() {
     thread::advance(&store, &thread, &start, &step, &Status::Idle).unwrap();
     let behind = place.step(&thread, Some(step), "writer", &json!({"$status": "checked"}));
     configure(&place, &place.agent(&[behind.to_string()]));
-    assert_eq!(
-        place.uwf(&["thread", "poke", thread.as_str(), "-p", "again"]).exit,
-        0,
-        "by the configured one"
-    );
+    let poked = place.uwf(&["thread", "poke", thread.as_str(), "-p", "again"]);
+    assert_eq!(poked.exit, 0, "by the configured one");
+    let said = "the step was made by `scripted`, which is no configured agent: `sh` takes its place";
+    assert!(poked.err.contains(said), "{poked:?}");
+    let head = poked.json()["head"].as_str().unwrap().to_owned();
+    let asked = place.uwf(&["step", "ask", &head, "-p", "Why?"]);
+    assert!(asked.err.contains(said), "{asked:?}");
+}
+
+/// A step names a program; whoever configures it may call it something else.
+#[test]
+fn the_maker_of_a_step_is_the_only_configured_agent_with_that_program() {
+    let place = Place::new();
+    let (thread, store) = (place.flow_thread(), place.store());
+    let mut node = serde_json::to_value(
+        thread::step_node(&store, &place.step(&thread, None, "writer", &json!({"$status": "again"})))
+            .unwrap(),
+    )
+    .unwrap();
+    node["agent"] = json!("uwf-other");
+    let step: StepNode = serde_json::from_value(node).unwrap();
+    let command = |program: &str, args: &[&str]| AgentCommand {
+        program: program.into(),
+        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+    };
+    let (usual, other) = (command("usual", &[]), command("/opt/uwf-other", &["-x"]));
+    let made = |agents: &[&AgentCommand]| {
+        let agents =
+            agents.iter().enumerate().map(|(n, agent)| (format!("a{n}"), (*agent).clone())).collect();
+        let config = Config { agents, ..Config::default() };
+        let mut told = Told::default();
+        let made = place.with_engine(|engine| {
+            Engine { config: &config, ..*engine }.maker(&step, Some(&usual), &mut told)
+        });
+        (made.unwrap(), told.0.len())
+    };
+    assert_eq!(made(&[&usual, &other, &other]), (other.clone(), 0));
+    assert_eq!(made(&[&usual, &other, &command("uwf-other", &[])]), (usual.clone(), 1), "it may be either");
+    assert_eq!(made(&[&usual]), (usual.clone(), 1));
 }
 
 /// Makes that command line the default agent.

@@ -108,7 +108,7 @@ impl Visit {
     ) -> Result<(Played, Outcome), ExecError> {
         let engine = turn.engine;
         let role = role_of(&turn.workflow, &self.role)?;
-        let command = self.agent(engine, options, &turn.workflow.name)?;
+        let command = self.agent(engine, options, &turn.workflow.name, observer)?;
         self.check()?;
         let file = engine.programs.file_of(&command.program, &[Path::new(&turn.start.cwd), &self.cwd])?;
         observer.spawning(&self.role, &command, &self.cwd);
@@ -190,13 +190,14 @@ impl Visit {
         engine: &Engine<'_>,
         options: &ExecOptions,
         workflow: &str,
+        observer: &mut dyn Observer,
     ) -> Result<AgentCommand, ExecError> {
         if let Some(command) = &options.agent {
             return Ok(engine.own(command));
         }
         let configured = engine.config.agent_for(workflow, &self.role)?;
         match &self.instead {
-            Some(step) => engine.maker(step, configured),
+            Some(step) => engine.maker(step, configured, observer),
             None => Ok(engine.own(configured.unwrap_or(engine.builtin))),
         }
     }
@@ -204,23 +205,31 @@ impl Visit {
 
 impl Engine<'_> {
     /// The program that made `step`, as far as its name tells: the one configured for the role if that is it, else an
-    /// alias of that name, else the builtin agent if that is it; else the one configured for the role. A name is data
-    /// that may come with a thread from elsewhere: it never chooses a program that nobody here has configured.
+    /// alias of that name, else the only configured one that is it, else the builtin agent if that is it. Where it is none
+    /// of these, the one configured for the role takes its place, and people are told. A name is data that may come with a
+    /// thread from elsewhere: it never chooses a program that nobody here has configured.
     pub fn maker(
         &self,
         step: &StepNode,
         configured: Option<&AgentCommand>,
+        observer: &mut dyn Observer,
     ) -> Result<AgentCommand, ExecError> {
         let name = step.agent.as_str();
         let is_it = |command: &&AgentCommand| Path::new(&command.program).file_name() == Some(name.as_ref());
-        if let Some(command) = configured.filter(is_it).or_else(|| self.config.agents.get(name)) {
+        let known = configured
+            .filter(is_it)
+            .or_else(|| self.config.agents.get(name))
+            .or_else(|| only(self.config.agents.values().filter(is_it)))
+            .or_else(|| (name == BUILTIN).then_some(self.builtin));
+        if let Some(command) = known {
             return Ok(self.own(command));
         }
-        match configured {
-            _ if name == BUILTIN => Ok(self.own(self.builtin)),
-            Some(command) => Ok(self.own(command)),
-            None => Err(ExecError::UnknownMaker { agent: name.to_owned() }),
-        }
+        let instead = configured.ok_or_else(|| ExecError::UnknownMaker { agent: name.to_owned() })?;
+        observer.note(&format!(
+            "the step was made by `{name}`, which is no configured agent: `{}` takes its place; --agent names another",
+            instead.program
+        ));
+        Ok(self.own(instead))
     }
 
     /// What an agent starts from; where everything is, is made explicit in it.
@@ -240,4 +249,10 @@ impl Engine<'_> {
         }
         command
     }
+}
+
+/// The one command there is; none where there are others.
+fn only<'a>(mut commands: impl Iterator<Item = &'a AgentCommand>) -> Option<&'a AgentCommand> {
+    let first = commands.next()?;
+    commands.all(|other| other == first).then_some(first)
 }
