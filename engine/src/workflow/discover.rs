@@ -1,5 +1,5 @@
-//! Workflows that lie beside the work: `.workflows/` and `.workflow/`, from a directory upward to the repository's
-//! root.
+//! Workflows that lie beside the work: in `.workflow/` and `.workflows/` of the nearest directory that has either, from
+//! a directory upward to the file system's root.
 //!
 //! Apart from the registry because it reads directories only, never a store and never a workflow file.
 
@@ -10,20 +10,22 @@ use std::path::{Path, PathBuf};
 use super::check::is_name;
 
 /// In this order; a name in the first hides the same name in the second.
-const DIRECTORIES: [&str; 2] = [".workflows", ".workflow"];
+const DIRECTORIES: [&str; 2] = [".workflow", ".workflows"];
 const EXTENSIONS: [&str; 2] = ["yaml", "yml"];
 
-/// The nearest file for this name, if there is one.
+/// The file for this name, if there is one.
 pub(super) fn find(name: &str, cwd: &Path) -> Option<PathBuf> {
     if !is_file_name(name) {
         return None;
     }
-    directories(cwd).flat_map(|directory| candidates(&directory, name)).find(|path| path.is_file())
+    let directories = directories(cwd).into_iter();
+    directories.flat_map(|directory| candidates(&directory, name)).find(|path| path.is_file())
 }
 
 /// All names that [`find`] finds, each with its file. A directory that cannot be read holds none.
 pub(super) fn all(cwd: &Path) -> BTreeMap<String, PathBuf> {
-    let entries = directories(cwd).filter_map(|directory| fs::read_dir(directory).ok()).flatten().flatten();
+    let directories = directories(cwd).into_iter();
+    let entries = directories.filter_map(|directory| fs::read_dir(directory).ok()).flatten().flatten();
     let names = entries.filter_map(|entry| name_of(&entry.path()));
     names.filter_map(|name| find(&name, cwd).map(|path| (name, path))).collect()
 }
@@ -36,11 +38,11 @@ pub(super) fn index(directory: &Path) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-fn directories(cwd: &Path) -> impl Iterator<Item = PathBuf> {
-    // A repository ends with the directory that has `.git`, which is a file in a linked worktree.
-    let top = cwd.ancestors().position(|directory| directory.join(".git").exists());
-    let inside = cwd.ancestors().take(top.map_or(usize::MAX, |top| top + 1));
-    inside.flat_map(|directory| DIRECTORIES.map(|name| directory.join(name)))
+/// The directories of the nearest place that has any: what is farther up belongs to other work.
+fn directories(cwd: &Path) -> Vec<PathBuf> {
+    let of = |place: &Path| DIRECTORIES.map(|name| place.join(name)).into_iter().filter(|path| path.is_dir());
+    let mut places = cwd.ancestors().map(|place| of(place).collect::<Vec<_>>());
+    places.find(|found: &Vec<PathBuf>| !found.is_empty()).unwrap_or_default()
 }
 
 fn candidates(directory: &Path, name: &str) -> Vec<PathBuf> {

@@ -17,39 +17,52 @@ fn found(name: &str, root: &Path, cwd: &str) -> Option<String> {
 }
 
 #[test]
-fn nearest_directory_first_then_the_order_of_the_forms() {
+fn the_order_of_the_directories_and_of_the_forms() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path();
     for name in [
+        ".workflow/a.yml",
+        ".workflow/a/index.yaml",
         ".workflows/a.yaml",
-        "sub/.workflow/a.yml",
-        "sub/.workflow/a/index.yaml",
-        ".workflow/b.yaml",
         ".workflows/b/index.yml",
         ".workflows/c.yml",
         ".workflows/c.yaml",
     ] {
         touch(root, name);
     }
-    fs::create_dir_all(root.join("sub/deep")).unwrap();
-    assert_eq!(found("a", root, "sub/deep").as_deref(), Some("sub/.workflow/a.yml"));
-    assert_eq!(found("a", root, "").as_deref(), Some(".workflows/a.yaml"));
-    assert_eq!(found("b", root, "sub").as_deref(), Some(".workflows/b/index.yml"));
+    assert_eq!(found("a", root, "").as_deref(), Some(".workflow/a.yml"));
+    assert_eq!(found("b", root, "").as_deref(), Some(".workflows/b/index.yml"));
     assert_eq!(found("c", root, "").as_deref(), Some(".workflows/c.yaml"));
-    assert_eq!(found("d", root, "sub"), None);
+    assert_eq!(found("d", root, ""), None);
 }
 
 #[test]
-fn a_repository_is_not_left() {
+fn only_the_nearest_place_counts() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    touch(root, ".workflow/a.yaml");
+    touch(root, ".workflow/b.yaml");
+    touch(root, "sub/.workflows/a.yaml");
+    // A file is no directory of workflows.
+    touch(root, "sub/deep/.workflow");
+    fs::create_dir_all(root.join("sub/deep/er")).unwrap();
+    assert_eq!(found("a", root, "sub/deep/er").as_deref(), Some("sub/.workflows/a.yaml"));
+    assert_eq!(found("b", root, "sub/deep/er"), None);
+    let names: Vec<_> = all(&root.join("sub")).into_keys().collect();
+    assert_eq!(names, ["a"]);
+    assert_eq!(found("b", root, "").as_deref(), Some(".workflow/b.yaml"));
+    fs::create_dir(root.join("sub/deep/er/.workflows")).unwrap();
+    assert_eq!(found("a", root, "sub/deep/er"), None, "an empty one is one, too");
+}
+
+#[test]
+fn the_walk_goes_on_above_a_repository() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path();
     touch(root, ".workflows/outer.yaml");
     touch(root, "repo/.git");
-    touch(root, "repo/.workflows/inner.yaml");
     fs::create_dir_all(root.join("repo/src")).unwrap();
-    assert_eq!(found("inner", root, "repo/src").as_deref(), Some("repo/.workflows/inner.yaml"));
-    assert_eq!(found("outer", root, "repo/src"), None);
-    assert_eq!(found("outer", root, "").as_deref(), Some(".workflows/outer.yaml"));
+    assert_eq!(found("outer", root, "repo/src").as_deref(), Some(".workflows/outer.yaml"));
 }
 
 #[test]
@@ -84,7 +97,7 @@ fn all_are_the_ones_that_can_be_found() {
     assert_eq!(
         told,
         [
-            ("a", Path::new(".workflows/a.yaml")),
+            ("a", Path::new(".workflow/a.yml")),
             ("b", Path::new(".workflows/b/index.yml")),
             ("c", Path::new(".workflow/c.yml")),
         ]

@@ -168,7 +168,7 @@ impl WorkflowError {
     pub fn hint(&self) -> Option<String> {
         match self {
             WorkflowError::Unknown { known, .. } if known.is_empty() => {
-                Some("put one into .workflows/<name>.yaml, or add one: uwf workflow add <file>".to_owned())
+                Some("put one into .workflow/<name>.yaml, or add one: uwf workflow add <file>".to_owned())
             }
             WorkflowError::Unknown { known, .. } => Some(format!("there is: {}", known.join(", "))),
             WorkflowError::BadName { .. } => Some(check::NAME_HINT.to_owned()),

@@ -9,7 +9,7 @@ pub(in crate::cli) enum Workflow {
     /// Check a workflow file and register it by its name
     #[command(
         alias = "put",
-        after_long_help = "Examples:\n  uwf workflow add solve-issue.yaml\n  uwf workflow add .workflows/review/index.yaml"
+        after_long_help = "Examples:\n  uwf workflow add solve-issue.yaml\n  uwf workflow add .workflow/review/index.yaml"
     )]
     Add {
         /// The workflow's YAML file, or `-` for stdin

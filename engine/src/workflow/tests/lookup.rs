@@ -69,7 +69,7 @@ fn the_unknown_is_told_what_there_is() {
     let store = store(&files);
     let error = resolve(&store, "fix-bug", files.root()).unwrap_err();
     assert_eq!(error.to_string(), "no workflow `fix-bug`");
-    assert!(error.hint().unwrap().contains(".workflows/<name>.yaml"));
+    assert!(error.hint().unwrap().contains(".workflow/<name>.yaml"));
 
     add(&store, &load(&fix_bug()).unwrap()).unwrap();
     files.write(".workflows/deploy.yaml", "broken: [");
