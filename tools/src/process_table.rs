@@ -111,6 +111,19 @@ impl ProcessTable {
         Some(content)
     }
 
+    /// The number under which the memory of a process is told: its own, or, where its first thread has ended, that of another.
+    pub(crate) fn teller(&self, process: &Process) -> i32 {
+        let has_memory = |pid: i32| self.link(pid, "exe").is_some();
+        if process.threads <= 1 || has_memory(process.pid) {
+            return process.pid;
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let tasks = rustix::fs::openat(&self.0, format!("{}/task", process.pid), flags, Mode::empty());
+        let tasks = tasks.and_then(rustix::fs::Dir::new).into_iter().flatten().flatten();
+        let mut threads = tasks.filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok());
+        threads.find(|thread| has_memory(*thread)).unwrap_or(process.pid)
+    }
+
     /// How many bytes the files without a name in memory have (memfd) that these processes hold open, each once.
     pub(crate) fn memory_files(&self, processes: &[Process]) -> u64 {
         let mut known = HashSet::new();

@@ -28,7 +28,7 @@ use serde::Deserialize;
 use crate::limits::{Limits, bytes, count};
 use crate::sandbox::{Holder, Level, Policy, ProcessLimits, Running, Sandbox, StartError};
 use crate::seen::lock;
-use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
+use crate::tool::{Cancel, Facts, Tool, ToolContext, ToolOutput};
 use crate::tool_output::Outputs;
 use crate::workspace::PathError;
 use background::Background;
@@ -66,6 +66,11 @@ enum CommandError {
     Path(#[from] PathError),
     #[error("the command was not run: {why}. Use the other tools; people can change it: {hint}")]
     Refused { why: String, hint: &'static str },
+    #[error(
+        "the command was not run, and no other will be: what earlier commands left running kept commands from starting, \
+         so all processes of this run were ended. Use the other tools"
+    )]
+    Ended,
     #[error("the command was not run: {what}: {source}")]
     Io { what: &'static str, source: io::Error },
 }
@@ -101,7 +106,7 @@ fn execute(args: &Args, context: &ToolContext) -> Result<ToolOutput, CommandErro
     let cwd = context.workspace.open_dir(args.cwd.as_deref().unwrap_or("."))?.0;
     // The child's own copy of the handle, so that the directory cannot be swapped on the way.
     let cwd = (PathBuf::from(format!("/proc/self/fd/{}", cwd.as_raw_fd())), cwd);
-    let (running, family) = context.shell.start(&args.command, &cwd.0)?;
+    let (running, family) = context.shell.start(&args.command, &cwd.0, context.cancel)?;
     let mut capture = context.shell.capture(limits);
     let ended = Supervised::new(running, &family, limits, &mut capture)
         .and_then(|supervised| supervised.run(timeout, context.cancel));
@@ -290,7 +295,7 @@ impl Shell {
         &*self.outputs
     }
 
-    fn start(&self, script: &str, cwd: &Path) -> Result<(Running, Family), CommandError> {
+    fn start(&self, script: &str, cwd: &Path, cancel: &Cancel) -> Result<(Running, Family), CommandError> {
         let mut state = lock(&self.state);
         state.commands += 1;
         let mut command = Command::new(&self.program);
@@ -309,10 +314,11 @@ impl Shell {
             command.env(MARK, mark);
         }
         let before = holder.as_ref().map(|holder| state.background.step_back(holder)).unwrap_or_default();
-        let running = self.sandbox.start(command).map_err(|error| match error {
+        let running = self.sandbox.start(command, cancel).map_err(|error| match error {
             StartError::Refused(error) => {
                 CommandError::Refused { why: error.to_string(), hint: error.hint() }
             }
+            StartError::Ended => CommandError::Ended,
             StartError::Io(source) => CommandError::Io { what: "its shell could not be started", source },
         })?;
         let found = match holder {

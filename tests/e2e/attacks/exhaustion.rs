@@ -107,6 +107,16 @@ fn what_all_processes_of_a_command_take_together_is_limited() {
                 memory,
             ),
             (
+                "a herd whose first threads have ended",
+                "for n in 1 2 3; do python3 -c 'import ctypes, platform, threading, time\ndef hold():\n  kept = b\"x\" * (60 << 20); time.sleep(60)\nthreading.Thread(target=hold).start(); ctypes.CDLL(None).syscall(60 if platform.machine() == \"x86_64\" else 93, 0)' & done; wait",
+                memory,
+            ),
+            (
+                "the dead",
+                "python3 -c 'import os, time\nfor n in range(900):\n  if os.fork() == 0: os._exit(0)\ntime.sleep(20)'",
+                swarmed(who, "Resource temporarily unavailable"),
+            ),
+            (
                 "segments",
                 "python3 -c 'import ctypes, time; c = ctypes.CDLL(None); c.shmat.restype = ctypes.c_void_p\nids = [c.shmget(0, 60 << 20, 0o1600) for n in range(3)]\nfor s in ids:\n p = c.shmat(s, None, 0); ctypes.memset(p, 1, 60 << 20); c.shmdt(ctypes.c_void_p(p))\ntime.sleep(60)'",
                 memory,

@@ -108,3 +108,48 @@ fn nothing_survives_what_it_belongs_to() {
         });
     }
 }
+
+/// Stops whatever begins beside it.
+const STOPPER: &str = "import ctypes, os, sys, time
+ctypes.CDLL(None).prctl(15, sys.argv[1].encode())
+last = os.fork()
+if last == 0: os._exit(0)
+os.waitpid(last, 0)
+until = time.time() + 100
+while time.time() < until:
+    for pid in range(last + 1, last + 4):
+        try:
+            os.kill(pid, 19)
+            last = pid
+        except OSError: pass
+";
+
+/// What is stopped on its way into a command holds nothing that keeps the others alive.
+#[test]
+fn who_stops_commands_that_begin_ends_with_the_agent() {
+    if !has("python3") {
+        return skipped("processes that stop others", "python3");
+    }
+    by_everybody(|who| {
+        for signal in [Signal::KILL, Signal::TERM] {
+            let field = Field::new(who);
+            let mark = format!("stop{}-{}{}", std::process::id(), signal.as_raw(), who as u8);
+            field.site.write("work/stopper.py", STOPPER);
+            let calls =
+                [format!("python3 stopper.py {mark} & sleep 1"), "true".to_owned(), "true".to_owned()];
+            let turns = calls
+                .map(|text| json!({"tool_calls": [{"name": "run_command", "arguments": {"command": text}}]}));
+            let mock = field.site.write("m.yaml", &json!({"turns": turns}).to_string());
+            let workflow = field.dir().join("w.yaml").display().to_string();
+            let mut agent = field.agent();
+            agent.args(["run", &workflow, "--role", "worker", "-p", "Stop", "--mock", &mock]);
+            let mut agent = agent.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            wait_for(|| !left(&mark).is_empty());
+            thread::sleep(Duration::from_secs(2));
+            // It may have ended by itself.
+            let _ = rustix::process::kill_process(rustix::process::Pid::from_child(&agent), signal);
+            agent.wait().unwrap();
+            wait_for(|| alive(&mark).is_empty());
+        }
+    });
+}

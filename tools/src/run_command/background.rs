@@ -95,7 +95,7 @@ impl Watch {
     fn look(&mut self) {
         // Held until it is ended, so that no command begins among what is ended.
         let mut shared = lock(&self.shared);
-        let members = processes::left(self.holder.living(), shared.before.as_deref());
+        let members = processes::left(self.holder.all(), shared.before.as_deref());
         if members.is_empty() {
             return;
         }

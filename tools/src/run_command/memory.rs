@@ -1,8 +1,9 @@
 //! The memory that processes hold together, from what /proc tells of each: private memory, and shared memory once.
 //!
 //! Files that are mapped or cached are not counted: the kernel takes those pages back when it needs them. Where it cannot
-//! be told whether two hold the same memory it is counted once: who is ended really held more than the limit, and nobody
-//! holds twice the limit for long.
+//! be told whether two hold the same memory it is counted once: who is ended really held more than the limit. What /proc tells
+//! of no process is not counted either: memory of the kernel's for them (sockets, page tables), shared pages that nobody maps
+//! any more. A control group counts these.
 
 use std::fs;
 
@@ -55,6 +56,9 @@ impl Memory {
     /// Whether these processes of `table` hold more than the limit. Each is asked for what it has, which counts twice what two
     /// share; if that is too much, for its part of it, which takes longer.
     pub(crate) fn is_over(&self, processes: &[Process], table: &ProcessTable) -> bool {
+        let told = |process: &Process| Process { pid: table.teller(process), ..*process };
+        let processes: Vec<Process> = processes.iter().map(told).collect();
+        let processes = &processes[..];
         let read = |process: &Process, name: &str| {
             table.read(process.pid, name).map(|text| String::from_utf8_lossy(&text).into_owned())
         };

@@ -90,7 +90,7 @@ impl<'a> Lookout<'a> {
     fn look_now(&mut self) -> Option<Overuse> {
         let family = self.family;
         let need_not_be_listed = family.is_small() && !self.tally.may_be_short();
-        let members = if need_not_be_listed { Vec::new() } else { family.members() };
+        let members = if need_not_be_listed { Vec::new() } else { family.counted() };
         self.tally.over(members, family.table()).or_else(|| family.disk.overuse())
     }
 }
@@ -121,7 +121,7 @@ impl Tally {
 
     /// What all these have too much of; `table` tells about them.
     pub(crate) fn over(&mut self, members: Vec<Process>, table: Option<&ProcessTable>) -> Option<Overuse> {
-        if members.iter().map(|process| process.threads).sum::<u64>() > self.most {
+        if members.iter().map(|process| process.threads.max(1)).sum::<u64>() > self.most {
             return Some(Overuse::Processes);
         }
         let memory = self.memory.as_ref().filter(|memory| memory.may_be_short())?;

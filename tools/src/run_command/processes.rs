@@ -51,6 +51,14 @@ impl Family {
         }
     }
 
+    /// Those that count: a process that has ended does until somebody asks for its status.
+    pub(crate) fn counted(&self) -> Vec<Process> {
+        match &self.found {
+            Found::Held { holder, before, .. } => others(holder.all(), before),
+            Found::Hunted(trail) => trail.members(),
+        }
+    }
+
     /// Those beside the shell, and what the first [`NAMED`] are called.
     pub(crate) fn beside(&self) -> (Vec<Process>, Vec<String>) {
         let shell = match &self.found {
@@ -147,7 +155,7 @@ fn end_those(holder: &Holder, pick: impl Fn(Vec<Process>) -> Vec<Process>) {
     }
 }
 
-/// Those of `living`, by pid, that are neither in `before` nor below one of these.
+/// Those of `living`, by pid, that are neither in `before` nor started by one of these.
 fn others(mut living: Vec<Process>, before: &[Process]) -> Vec<Process> {
     let left = with_what_they_started(&living, before);
     living.retain(|process| !left.contains(&process.pid));
@@ -163,9 +171,13 @@ pub(crate) fn left(mut living: Vec<Process>, before: Option<&[Process]>) -> Vec<
     living
 }
 
-/// The numbers of those that are `known` and live, and of what lives below them.
+/// The numbers of those that are `known` and live, and of what they started: it lives below them, or has lost its parent and
+/// is in their session, as each command has one of its own.
 fn with_what_they_started(living: &[Process], known: &[Process]) -> HashSet<i32> {
-    let is_known = |process: &&Process| known.iter().any(|known| known.is(process));
+    let is_member = |process: &Process| process.session > 0 && process.session != process.pid;
+    let is_known = |process: &&Process| {
+        known.iter().any(|one| one.is(process) || is_member(process) && one.session == process.session)
+    };
     let mut found: HashSet<i32> = living.iter().filter(is_known).map(|process| process.pid).collect();
     loop {
         let below = |process: &&Process| found.contains(&process.parent) && !found.contains(&process.pid);
@@ -196,6 +208,10 @@ mod tests {
             |before: Option<&[Process]>| left(living(), before).iter().map(|one| one.pid).collect::<Vec<_>>();
         assert_eq!(left(Some(&[process(2, 1)])), [2, 3, 4]);
         assert_eq!((left(None).len(), left(Some(&[])).len()), (5, 0));
+        // It has lost its parent, and is in the session of one that was there.
+        let orphan = Process { session: 2, ..process(7, 1) };
+        let found = with_what_they_started(&[process(5, 1), orphan], &[process(2, 1)]);
+        assert_eq!(found, HashSet::from([7]));
         // Its number was given out again.
         assert_eq!(pids(&[Process { start: 9, ..process(2, 1) }]), [2, 3, 4, 5, 6]);
     }

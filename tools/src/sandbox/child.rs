@@ -42,6 +42,8 @@ pub(crate) struct Garment {
     pub(crate) limits: ProcessLimits,
     /// Of a user namespace and those it owns, in this order.
     pub(crate) namespaces: Vec<(OwnedFd, LinkNameSpaceType)>,
+    /// What keeps the init of these alive, by number: who enters could be stopped there, and would hold it for ever.
+    pub(crate) init_input: Option<c_int>,
     /// What is written to, to be in a control group.
     pub(crate) cgroup: Option<OwnedFd>,
     /// A Landlock ruleset.
@@ -111,6 +113,12 @@ pub(super) fn has_clone3() -> bool {
     refused < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL)
 }
 
+/// Closes a descriptor of this copy of the agent by its number; the agent itself keeps it.
+fn close(number: c_int) {
+    // SAFETY: a plain system call between fork and exec: nothing of this process uses it any more.
+    unsafe { libc::close(number) };
+}
+
 pub(super) fn checked(result: c_long) -> io::Result<c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
@@ -136,11 +144,17 @@ fn enter(namespaces: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<()> {
 }
 
 /// KILL to all processes of the namespace that `handles` lead to but its init, at once: nothing can fork away meanwhile. A
-/// process that enters it does that; it has `patience`, since whoever is inside may stop it.
-pub(super) fn kill_inside(handles: &[(OwnedFd, LinkNameSpaceType)], patience: &Timespec) -> io::Result<()> {
+/// process that enters it does that, without what keeps that init alive; it has `patience`, since whoever is inside may stop
+/// it.
+pub(super) fn kill_inside(
+    handles: &[(OwnedFd, LinkNameSpaceType)],
+    init_input: c_int,
+    patience: &Timespec,
+) -> io::Result<()> {
     // SAFETY: the new processes make plain system calls until they end.
     let entered = match checked(unsafe { libc::fork() }.into())? {
         0 => unsafe {
+            close(init_input);
             let done = kill_all_inside(handles);
             libc::_exit(i32::from(done.is_err()))
         },
@@ -179,6 +193,9 @@ impl Garment {
         if let Some(cgroup) = &self.cgroup {
             // By moving in, since kernels end whoever is forked into a group in which all were ended before.
             rustix::io::write(cgroup, b"0")?;
+        }
+        if let Some(input) = self.init_input {
+            close(input);
         }
         enter(&self.namespaces)?;
         if self.namespaces.iter().any(|(_, kind)| *kind == LinkNameSpaceType::ProcessID) {

@@ -25,6 +25,15 @@ impl Holder {
         }
     }
 
+    /// Those that live, and those that have ended and are still counted.
+    pub(crate) fn all(&self) -> Vec<Process> {
+        match self {
+            Holder::Namespace(namespace) => namespace.all(),
+            // Its list is of the living.
+            Holder::Cgroup(cgroup) => cgroup.living(),
+        }
+    }
+
     /// What a process is called.
     pub(crate) fn name(&self, process: &Process) -> String {
         self.table().name(process)

@@ -59,7 +59,7 @@ pub(super) struct Init {
     /// Whether it is for the agent to collect; else its parent is the first process of the machine.
     is_child: bool,
     /// Nothing is written to it: that it closes is what counts.
-    _input: OwnedFd,
+    pub(super) input: OwnedFd,
     /// The shared memory of its namespace, where that can be told.
     pub(super) segments: Option<File>,
 }
@@ -118,7 +118,7 @@ pub(super) fn make(wanted: &Wanted, map: impl FnOnce(Pid) -> io::Result<()>) -> 
     if !is_child {
         rustix::process::waitpid(Some(pid), WaitOptions::empty())?;
     }
-    Ok(Init { pid: init, handle: Arc::new(handle), is_child, _input: to_init, segments: told.segments })
+    Ok(Init { pid: init, handle: Arc::new(handle), is_child, input: to_init, segments: told.segments })
 }
 
 /// What the maker told until it was ready.

@@ -70,8 +70,9 @@ use self::reach::Reach;
 pub use self::report::{Enforced, Network, Processes, SandboxError};
 pub(crate) use self::shared_memory::SharedMemory;
 pub(crate) use self::start::{Running, StartError};
-use self::start::{Tried, start_bare, start_in, try_beside, try_on};
+use self::start::{Tried, start_among, start_bare, start_in, try_beside, try_on};
 use crate::seen::lock;
+use crate::tool::Cancel;
 
 /// The sandbox of a run, ready for its commands.
 pub struct Sandbox {
@@ -224,15 +225,12 @@ impl Sandbox {
     }
 
     /// Starts `command` in a session of its own and in the sandbox.
-    pub(crate) fn start(&self, command: Command) -> Result<Running, StartError<'_>> {
+    pub(crate) fn start(&self, command: Command, cancel: &Cancel) -> Result<Running, StartError<'_>> {
         match self.state() {
-            Ok(Some(garment)) => {
-                let start = || start_in(command, garment).map_err(StartError::Io);
-                match &self.namespaces {
-                    Some(namespaces) => namespaces.watched(start),
-                    None => start(),
-                }
-            }
+            Ok(Some(garment)) => match &self.namespaces {
+                Some(namespaces) => start_among(command, garment, (namespaces, cancel)),
+                None => start_in(command, garment).map_err(StartError::Io),
+            },
             Ok(None) => start_bare(command).map_err(StartError::Io),
             Err(error) => Err(StartError::Refused(error)),
         }

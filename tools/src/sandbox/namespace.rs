@@ -7,10 +7,11 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Pid;
 use rustix::thread::LinkNameSpaceType;
 
@@ -18,6 +19,7 @@ use super::maker::{self, Init, Wanted};
 use super::mounts::Program;
 use super::pid_namespace::PidNamespace;
 use super::shared_memory::SharedMemory;
+use crate::tool::Cancel;
 
 /// The namespaces of a run.
 #[derive(Debug)]
@@ -70,18 +72,29 @@ impl Namespaces {
         let files = if mounts { inside(pid, "dev/shm") } else { PathBuf::new() };
         let shared = SharedMemory::open(&files, init.segments.take());
         let processes = match wanted.processes {
-            true => Some(Arc::new(PidNamespace::new(&inside(pid, "proc"), &init.handle, &handles)?)),
+            true => Some(Arc::new(PidNamespace::new(&inside(pid, "proc"), &init, &handles)?)),
             false => None,
         };
         Ok(Namespaces { handles, processes, mounts, shared, refused, init })
     }
 
     /// Starts something inside, where somebody may be who stops it.
-    pub(crate) fn watched<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn watched<T>(&self, cancel: &Cancel, work: impl FnOnce() -> T) -> T {
         match self.processes {
-            Some(_) => PidNamespace::watched(&self.init.handle, work),
+            Some(_) => PidNamespace::watched(&self.init.handle, cancel, work),
             None => work(),
         }
+    }
+
+    /// Whether the init has ended, and with it all that was inside.
+    pub(crate) fn have_ended(&self) -> bool {
+        let mut ends = [PollFd::new(&*self.init.handle, PollFlags::IN)];
+        rustix::event::poll(&mut ends, Some(&Timespec::default())).is_ok_and(|ended| ended > 0)
+    }
+
+    /// What keeps the init alive, by number.
+    pub(crate) fn init_input(&self) -> RawFd {
+        self.init.input.as_raw_fd()
     }
 
     /// A path as it is inside.

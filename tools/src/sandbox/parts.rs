@@ -108,6 +108,7 @@ impl Parts {
         Ok(Arc::new(Garment {
             limits: policy.limits,
             namespaces: namespaces.map(|(fd, kind)| Ok((copy(fd)?, *kind))).collect::<Result<_, _>>()?,
+            init_input: self.namespaces.as_ref().ok().map(Namespaces::init_input),
             cgroup: self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance()),
             ruleset: self.landlock.as_ref().ok().map(|(_, fd)| copy(fd)).transpose()?,
             filters: match self.seccomp {

@@ -4,7 +4,7 @@
 //! Numbers of processes are those inside, as commands see them.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -16,12 +16,18 @@ use rustix::process::Signal;
 use rustix::thread::LinkNameSpaceType;
 
 use super::child;
+use super::maker::Init;
 use crate::process_table::{Process, ProcessTable};
+use crate::tool::Cancel;
 
 /// The number of the init.
 const INIT: i32 = 1;
 /// How long the start of a command may take that somebody inside may have stopped.
 const STARTING: Duration = Duration::from_secs(10);
+/// The same for one that is to end.
+const CANCELLED: Duration = Duration::from_secs(1);
+/// How often that is looked for.
+const LOOKING: Duration = Duration::from_millis(50);
 /// How long the one who kills from inside may take.
 const INSIDE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 const PAUSE: Duration = Duration::from_millis(2);
@@ -34,6 +40,8 @@ pub(crate) struct PidNamespace {
     table: ProcessTable,
     /// Whose end is the end of all.
     init: Arc<OwnedFd>,
+    /// What keeps it alive, by number.
+    init_input: RawFd,
     /// The namespaces that lead to it.
     handles: Vec<(OwnedFd, LinkNameSpaceType)>,
 }
@@ -42,12 +50,13 @@ impl PidNamespace {
     /// Of `init`, reached by `handles`; `proc` is its /proc, as others reach it.
     pub(super) fn new(
         proc: &Path,
-        init: &Arc<OwnedFd>,
+        init: &Init,
         handles: &[(OwnedFd, LinkNameSpaceType)],
     ) -> io::Result<Self> {
         let handles = handles.iter().map(|(handle, kind)| Ok((handle.try_clone()?, *kind)));
         let handles = handles.collect::<io::Result<_>>()?;
-        Ok(Self { table: ProcessTable::open(proc)?, init: Arc::clone(init), handles })
+        let (table, init_input) = (ProcessTable::open(proc)?, init.input.as_raw_fd());
+        Ok(Self { table, init: Arc::clone(&init.handle), init_input, handles })
     }
 
     /// Its table; ended processes and init are in it too.
@@ -57,9 +66,16 @@ impl PidNamespace {
 
     /// Those that live, without init.
     pub(crate) fn living(&self) -> Vec<Process> {
-        let mut living = self.table.processes();
-        living.retain(|process| process.pid != INIT && !process.zombie);
+        let mut living = self.all();
+        living.retain(|process| !process.zombie);
         living
+    }
+
+    /// Those that live, and those that have ended and nobody has asked for their status; without init.
+    pub(crate) fn all(&self) -> Vec<Process> {
+        let mut all = self.table.processes();
+        all.retain(|process| process.pid != INIT);
+        all
     }
 
     /// KILL to these.
@@ -78,7 +94,7 @@ impl PidNamespace {
     pub(crate) fn kill_all(&self) {
         if !self.living().is_empty() {
             // Where no process can be had for it, the other ways are left.
-            let _ = child::kill_inside(&self.handles, &INSIDE);
+            let _ = child::kill_inside(&self.handles, self.init_input, &INSIDE);
         }
         let until = Instant::now() + KILLING;
         loop {
@@ -103,14 +119,18 @@ impl PidNamespace {
         }
     }
 
-    /// Does what a process inside has a part in, and ends everything when that takes too long: whoever is inside already can
-    /// stop it.
-    pub(super) fn watched<T>(init: &Arc<OwnedFd>, work: impl FnOnce() -> T) -> T {
+    /// Does what a process inside has a part in, and ends everything when that takes too long, which is not long for one who
+    /// is to end: whoever is inside already can stop it.
+    pub(super) fn watched<T>(init: &Arc<OwnedFd>, cancel: &Cancel, work: impl FnOnce() -> T) -> T {
         let (done, doing) = mpsc::channel::<()>();
-        let init = Arc::clone(init);
+        let (init, cancel, begun) = (Arc::clone(init), cancel.clone(), Instant::now());
         let watch = move || {
-            if doing.recv_timeout(STARTING) == Err(RecvTimeoutError::Timeout) {
-                let _ = rustix::process::pidfd_send_signal(&init, Signal::KILL);
+            while doing.recv_timeout(LOOKING) == Err(RecvTimeoutError::Timeout) {
+                let patience = if cancel.is_cancelled() { CANCELLED } else { STARTING };
+                if begun.elapsed() >= patience {
+                    let _ = rustix::process::pidfd_send_signal(&init, Signal::KILL);
+                    return;
+                }
             }
         };
         // Without a thread nobody watches, as when nobody stops anything.

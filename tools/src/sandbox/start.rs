@@ -9,7 +9,9 @@ use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, WaitOptions};
 
 use super::child::{self, Born, Garment, own_session};
+use super::namespace::Namespaces;
 use super::report::SandboxError;
+use crate::tool::Cancel;
 
 /// A garment that a process could put on.
 pub(super) type Tried = Result<Arc<Garment>, SandboxError>;
@@ -26,6 +28,8 @@ pub(crate) struct Running {
 /// Why a command was not started.
 pub(crate) enum StartError<'a> {
     Refused(&'a SandboxError),
+    /// What all commands of the run live in has ended.
+    Ended,
     Io(io::Error),
 }
 
@@ -54,6 +58,21 @@ pub(super) fn start_in(mut command: Command, garment: &Arc<Garment>) -> io::Resu
             Err(error)
         }
     }
+}
+
+/// The same among processes that earlier commands left, which may stop it.
+pub(super) fn start_among<'a>(
+    command: Command,
+    garment: &Arc<Garment>,
+    (namespaces, cancel): (&Namespaces, &Cancel),
+) -> Result<Running, StartError<'a>> {
+    let started = namespaces.watched(cancel, || start_in(command, garment));
+    if !namespaces.have_ended() {
+        return started.map_err(StartError::Io);
+    }
+    // It ended as well, whether it had begun or not.
+    let _ = started.map(|running| rustix::process::waitpid(Some(running.pid), WaitOptions::empty()));
+    Err(StartError::Ended)
 }
 
 pub(super) fn start_bare(mut command: Command) -> io::Result<Running> {
