@@ -88,25 +88,40 @@ pub(super) struct Standing {
     /// Whether what runs does so in the background, when that is known.
     pub(super) background: Option<bool>,
     pub(super) current_role: Option<String>,
-    pub(super) error: Option<String>,
+    pub(super) error: Option<FailedStep>,
     pub(super) hint: Option<String>,
+}
+
+/// The step that stands between a thread and its next one.
+pub(super) struct FailedStep {
+    hash: Hash,
+    message: String,
+}
+
+impl FailedStep {
+    /// How to try again, where `command` is what does so.
+    fn again(&self, command: &str) -> String {
+        format!("the failed step is {}; try again with `uwf thread {command}`", self.hash)
+    }
+
+    fn json(&self) -> Value {
+        json!({"stepHash": self.hash, "message": self.message})
+    }
 }
 
 impl Standing {
     /// After a step.
     pub(super) fn after(report: &StepReport) -> Standing {
         let thread = &report.thread;
-        let again = match (report.poked, &report.status) {
+        let command = match (report.poked, &report.status) {
             (true, _) => format!("poke {thread} -p TEXT"),
             (false, Status::Idle) => format!("exec {thread}"),
             (false, _) => format!("resume {thread} -p TEXT"),
         };
-        let failed = report
-            .played
-            .as_ref()
-            .map(|played| format!("the failed step is {}; try again with `uwf thread {again}`", played.hash));
-        let hint = match (&report.failure, &report.obstacle) {
-            (Some(_), _) => failed,
+        let failed = report.played.as_ref().zip(report.failure.clone());
+        let error = failed.map(|(played, message)| FailedStep { hash: played.hash, message });
+        let hint = match (&error, &report.obstacle) {
+            (Some(error), _) => Some(error.again(&command)),
             (None, Some(obstacle)) => Some(format!("the next step has no way to go: {obstacle}")),
             (None, None) => resume_hint(&report.thread, &report.status),
         };
@@ -118,7 +133,7 @@ impl Standing {
             running: false,
             background: None,
             current_role: report.current_role.clone(),
-            error: report.failure.clone(),
+            error,
             hint,
         }
     }
@@ -134,13 +149,13 @@ impl Standing {
             Ok(route) => (route.and_then(player), None),
             Err(error) => (None, Some(format!("the next step has no way to go: {error}"))),
         };
-        let again = thread::retried(workflow, &head.status, current_role.as_deref());
+        let retried = thread::retried(workflow, &head.status, current_role.as_deref());
         let command = match head.status {
             Status::Idle => format!("exec {thread}"),
             _ => format!("resume {thread} -p TEXT"),
         };
-        let failed = again.and_then(|role| last_failure(store, (&thread, &role), &command));
-        let (error, again) = failed.unzip();
+        let error = retried.and_then(|role| last_failure(store, &thread, &role));
+        let again = error.as_ref().map(|error| error.again(&command));
         Standing {
             thread,
             workflow: hash,
@@ -180,7 +195,8 @@ impl Standing {
         json!({
             "workflow": self.workflow, "thread": self.thread, "head": self.head, "status": self.word(),
             "currentRole": self.current_role, "suspendedRole": role, "suspendMessage": message,
-            "done": self.status.is_final(), "background": self.background, "error": self.error, "hint": self.hint,
+            "done": self.status.is_final(), "background": self.background, "hint": self.hint,
+            "error": self.error.as_ref().map(FailedStep::json),
         })
     }
 }
@@ -190,12 +206,12 @@ fn resume_hint(thread: &ThreadId, status: &Status) -> Option<String> {
     suspended.then(|| format!("Thread is suspended. Resume with: uwf thread resume {thread}"))
 }
 
-/// Why the role has not succeeded, where it was tried; and how to try again.
-fn last_failure(store: &Store, (thread, role): (&ThreadId, &str), command: &str) -> Option<(String, String)> {
-    let step = *thread::failed_attempts(store, thread, role).ok()?.last()?;
-    let output = store.get(&thread::step_node(store, &step).ok()?.output).ok()?.payload;
-    let error = output["error"].as_str().unwrap_or("it failed").to_owned();
-    Some((error, format!("the failed step is {step}; try again with `uwf thread {command}`")))
+/// The last try of a role that has not succeeded since.
+fn last_failure(store: &Store, thread: &ThreadId, role: &str) -> Option<FailedStep> {
+    let hash = *thread::failed_attempts(store, thread, role).ok()?.last()?;
+    let output = store.get(&thread::step_node(store, &hash).ok()?.output).ok()?.payload;
+    let message = output["error"].as_str().unwrap_or("it failed").to_owned();
+    Some(FailedStep { hash, message })
 }
 
 /// Who plays next, if anybody does and it can be told.
@@ -240,7 +256,7 @@ fn standing_text(standing: &Standing, workflow: &str, task: &str) -> String {
         lines.push(("question", message.clone()));
     }
     if let Some(error) = &standing.error {
-        lines.push(("failed", error.clone()));
+        lines.push(("failed", error.message.clone()));
     }
     if let Some(hint) = &standing.hint {
         lines.push(("hint", hint.clone()));

@@ -134,11 +134,12 @@ fn a_failed_step_exits_3_and_stops_the_run() {
     let ran = place.uwf(&["thread", "step", thread.as_str(), "-c", "5", "--agent", &agent]);
     assert_eq!((ran.exit, place.calls().len()), (3, 1));
     assert_eq!(ran.json().as_array().unwrap().len(), 1);
-    assert_eq!((&ran.json()[0]["error"], &ran.json()[0]["status"]), (&json!("no fence"), &json!("idle")));
+    let error = json!({"stepHash": failed, "message": "no fence"});
+    assert_eq!((&ran.json()[0]["error"], &ran.json()[0]["status"]), (&error, &json!("idle")));
     assert!(ran.json()[0]["hint"].as_str().unwrap().contains(failed.as_str()));
     // Whoever looks later is told, too.
     let shown = place.uwf(&["thread", "show", thread.as_str()]).json();
-    assert_eq!((&shown["status"], &shown["error"]), (&json!("idle"), &json!("no fence")));
+    assert_eq!((&shown["status"], &shown["error"]), (&json!("idle"), &error));
     assert!(shown["hint"].as_str().unwrap().contains(failed.as_str()));
     let text = place.uwf(&["thread", "show", thread.as_str(), "--format", "text"]).out;
     assert!(text.contains("failed     no fence\n"), "{text}");
@@ -358,7 +359,7 @@ fn a_failure_is_told_wherever_the_thread_stands() {
         let exec = ["thread", "exec", thread.as_str(), "--agent", &agent];
         assert_eq!(place.uwf(if word == "exec" { &exec } else { &resume }).exit, 3, "{status}");
         let shown = place.uwf(&["thread", "show", thread.as_str()]).json();
-        assert_eq!(shown["error"], "It broke.", "{status}");
+        assert_eq!(shown["error"], json!({"stepHash": failed, "message": "It broke."}), "{status}");
         let hint = format!("the failed step is {failed}; try again with `uwf thread {word} {thread}");
         assert!(shown["hint"].as_str().unwrap().starts_with(&hint), "{status}: {shown}");
         let read = place.uwf(&["thread", "read", thread.as_str()]).out;
