@@ -139,7 +139,7 @@ fn a_step_shows_what_it_changed() {
     assert!(patch.contains("\n-for n in \"$1\" \"$2\"; do\n+for n in \"$1\" \"$2\" \"$3\"; do\n"), "{patch}");
     let steps = site.uwf(&["step", "list", &solved]).ok().json();
     let tested = site.uwf(&["step", "diff", steps["steps"][4]["hash"].as_str().unwrap()]).ok();
-    assert_eq!(tested.err, "changes made by commands are not part of it\n");
+    assert_eq!(tested.err, "warning: changes made by commands are not part of it\n");
     let value = site.uwf(&["step", "diff", &step, "--format", "json"]).ok().json();
     assert_eq!(
         (&value["step"], &value["changes"][0]["path"]),
@@ -153,7 +153,7 @@ fn a_step_shows_what_it_changed() {
 
     let thread = start(&site);
     let said = site.uwf(&["thread", "exec", &thread, "--agent", &says(&site, "$status: more")]).ok().json();
-    let none = site.uwf(&["step", "diff", said["head"].as_str().unwrap()]).ok();
+    let none = site.uwf(&["-v", "step", "diff", said["head"].as_str().unwrap()]).ok();
     assert_eq!((none.out.as_str(), none.err.as_str()), ("", "the step changed no file\n"));
 }
 

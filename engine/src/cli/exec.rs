@@ -1,11 +1,13 @@
 //! `uwf thread exec`, `resume` and `poke`: one step or many, told as they happen.
 
 mod background;
+mod complaints;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use self::complaints::{Complaints, chatter};
 use super::args::{Exec, Format, How, SandboxWord};
 use super::failure::{FAILED_STEP, Failure, OK, SUSPENDED};
 use super::thread::{Standing, id};
@@ -28,6 +30,8 @@ pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, Failure
     let thread = id(&what.thread)?;
     let desk = Desk::open(session, &what.how)?;
     if what.detached {
+        // Its stderr is the log, which is all there will be to read.
+        session.ui.remarks = true;
         let lock = background::arrive(&desk, &thread)?;
         return run(session, &desk, &lock, what);
     }
@@ -209,7 +213,10 @@ impl Desk {
         session: &mut Session<'_>,
         run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> T,
     ) -> T {
-        run(&self.engine(&session.stop), &self.options, &mut Watcher { ui: &mut session.ui })
+        let mut watcher = Watcher { ui: &mut session.ui, complaints: Complaints::default() };
+        let ran = run(&self.engine(&session.stop), &self.options, &mut watcher);
+        watcher.ends();
+        ran
     }
 
     /// Runs one step and, in text, tells it at once.
@@ -218,7 +225,7 @@ impl Desk {
         session: &mut Session<'_>,
         run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
     ) -> Result<StepReport, Failure> {
-        let report = self.run(session, run).map_err(|error| unsaid(error, session.ui.quiet))?;
+        let report = self.run(session, run).map_err(|error| unsaid(error, &session.ui))?;
         if session.ui.format == Format::Text {
             session.ui.print(&told(&report))?;
         }
@@ -226,13 +233,22 @@ impl Desk {
     }
 }
 
-/// The error without the agent's last words, where these were passed on already.
-fn unsaid(error: ExecError, quiet: bool) -> ExecError {
+/// The error without what was passed on already of the agent's last words.
+fn unsaid(error: ExecError, ui: &Ui<'_>) -> ExecError {
     match error {
-        ExecError::NoReply { agent, exit, source, .. } if !quiet => {
-            ExecError::NoReply { agent, exit, stderr: String::new(), source }
+        ExecError::NoReply { agent, exit, source, stderr } => {
+            ExecError::NoReply { agent, exit, stderr: unheard(stderr, ui), source }
         }
         other => other,
+    }
+}
+
+/// What people have not read by now of an agent's last words.
+pub(super) fn unheard(last_words: String, ui: &Ui<'_>) -> String {
+    match (ui.is_quiet(), ui.remarks) {
+        (true, _) => last_words,
+        (false, true) => String::new(),
+        (false, false) => chatter(&last_words),
     }
 }
 
@@ -243,9 +259,18 @@ pub(super) fn builtin(program: Option<&Path>) -> AgentCommand {
     AgentCommand { program: program.unwrap_or_else(|| BUILTIN.to_owned()), args: Vec::new() }
 }
 
-/// Passes on what happens.
+/// Passes on what happens: all of it to people, of the agent's words only complaints where nobody reads along.
 struct Watcher<'a, 'b> {
     ui: &'a mut Ui<'b>,
+    complaints: Complaints,
+}
+
+impl Watcher<'_, '_> {
+    /// The agent has said all that it will say.
+    fn ends(&mut self) {
+        let rest = self.complaints.rest();
+        self.ui.pass(&rest);
+    }
 }
 
 impl Observer for Watcher<'_, '_> {
@@ -260,7 +285,12 @@ impl Observer for Watcher<'_, '_> {
     }
 
     fn agent_stderr(&mut self, bytes: &[u8]) {
-        self.ui.pass(bytes);
+        if self.ui.remarks {
+            self.ui.pass(bytes);
+        } else {
+            let complaints = self.complaints.of(bytes);
+            self.ui.pass(&complaints);
+        }
     }
 }
 

@@ -54,6 +54,8 @@ pub fn main_with(process: Process<'_>) -> u8 {
 }
 
 fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, Failure> {
+    // Programs read both streams as one: what is for people is not in between.
+    session.ui.remarks &= session.terminals.err || session.ui.verbose;
     if legacy::concerns(&noun) {
         legacy::take_over(session);
     }

@@ -162,6 +162,7 @@ impl<'a> Process<'a> {
             explicit_format: global.format.is_some(),
             quiet: global.quiet,
             verbose: global.verbose > 0,
+            remarks: !global.quiet,
             color,
             out_is_terminal: terminals.out,
         };

@@ -25,6 +25,8 @@ pub struct Ui<'a> {
     pub(super) explicit_format: bool,
     pub(super) quiet: bool,
     pub(super) verbose: bool,
+    /// Whether anybody reads remarks; otherwise stderr is for what goes wrong.
+    pub(super) remarks: bool,
     pub(super) color: bool,
     pub(super) out_is_terminal: bool,
 }
@@ -58,8 +60,15 @@ impl Ui<'_> {
 
     /// Tells people something, on a line of its own; nobody's reading is no error.
     pub fn note(&mut self, text: &str) {
-        if !self.quiet {
+        if self.remarks {
             writeln!(self.err, "{}", visible(text)).ok();
+        }
+    }
+
+    /// Adds to a warning what to do.
+    pub fn hint(&mut self, text: &str) {
+        if !self.quiet {
+            writeln!(self.err, "  hint: {}", visible(text)).ok();
         }
     }
 
@@ -93,7 +102,7 @@ impl Ui<'_> {
         }
     }
 
-    /// Passes on what an agent writes; with `--quiet` its last words are in the error when it fails.
+    /// Passes on what an agent writes; where it is not, its last words are in the error when it fails.
     pub fn pass(&mut self, bytes: &[u8]) {
         if self.quiet {
             return;

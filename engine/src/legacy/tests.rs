@@ -55,7 +55,7 @@ fn threads_workflows_and_history_become_variables_at_the_next_command() {
     ];
     write(&place, "history.jsonl", &format!("{}\n\n{}\n", lines[0], lines[1]));
 
-    let ran = place.uwf(&["thread", "list", "--all"]);
+    let ran = place.uwf(&["-v", "thread", "list", "--all"]);
     assert_eq!((ran.exit, ran.json().as_array().unwrap().len()), (0, 5));
     let home = place.homes().uwf.display().to_string();
     let expected = format!(
@@ -140,7 +140,7 @@ fn of_two_lines_of_one_thread_the_last_one_counts() {
     let (place, _, _, step) = place();
     let line = |status: &str| json!({"thread": IDS[0], "head": step, "status": status}).to_string();
     write(&place, "history.jsonl", &format!("{}\n{}\n", line("completed"), line("cancelled")));
-    let ran = place.uwf(&["thread", "list"]);
+    let ran = place.uwf(&["-v", "thread", "list"]);
     assert!(ran.err.contains("took over 1 entry"), "{}", ran.err);
     assert!(matches!(status(&place, IDS[0]), Status::Cancelled { .. }));
 }

@@ -111,7 +111,7 @@ fn what_was_done_elsewhere_is_continued_there() {
     let said = Said::of(child.wait_with_output().unwrap()).code(130);
     let hint = format!("continue with: uwf thread exec {thread} --cwd '{}'  (this", other.display());
     assert!(said.err.contains(&hint), "{}", said.err);
-    let said = site.uwf(&args).ok();
+    let said = site.uwf(&[&["-v"], &args[..]].concat()).ok();
     assert!(said.err.contains("continues the interrupted run, after 1 turn"), "{}", said.err);
 }
 
@@ -131,7 +131,7 @@ fn a_poke_is_continued_by_a_poke() {
     let said = Said::of(child.wait_with_output().unwrap()).code(130);
     let hint = format!("continue with: uwf thread poke {thread} -p … with the same words");
     assert!(said.err.contains(&hint), "{}", said.err);
-    let said = site.uwf(&args).ok();
+    let said = site.uwf(&[&["-v"], &args[..]].concat()).ok();
     assert!(said.err.contains("continues the interrupted run, after 1 turn"), "{}", said.err);
     assert_eq!(said.json()["status"], "end");
 }

@@ -26,6 +26,8 @@ pub(in crate::cli) enum Thread {
         long_about = "Run the next step of a thread: ask the graph who plays, start that agent, check its step, move the head.\n\n\
                       With --background the command returns at once. What the run says goes to \
                       $UWF_HOME/logs/threads/<thread>.log; `uwf thread show` tells how it stands, `uwf thread stop` ends it.\n\n\
+                      Where stderr is no terminal, only warnings and errors are written to it, the agent's among them, so that \
+                      `2>&1 | jq` works; -v brings the rest.\n\n\
                       Exit status: 0 advanced, ended or started in the background, 10 suspended, 3 a failed step (the head stays), \
                       129/130/143 ended by a signal (the head stays), 1 anything else.",
         after_long_help = "Examples:\n  uwf thread exec 01K…\n  uwf thread exec 01K… -c 3\n  uwf thread exec 01K… --until-end --agent \"my-agent --fast\"\n  uwf thread exec 01K… --until-end --background"

@@ -30,11 +30,11 @@ pub(super) fn verify(session: &mut Session<'_>) -> Result<u8, Failure> {
         format!("{lines}{} nodes and {} variables checked: {verdict}\n", report.nodes, report.variables)
     })?;
     if findings.iter().any(|finding| matches!(finding, Finding::Variable { .. })) {
-        session.ui.note("`uwf var set NAME HASH --force` mends a damaged variable, `uwf var history NAME` shows what it was");
+        session.ui.hint("`uwf var set NAME HASH --force` mends a damaged variable, `uwf var history NAME` shows what it was");
     }
     if let Some(lost) = lost {
         session.ui.warn(&lost.to_string());
-        session.ui.note(&lost.hint());
+        session.ui.hint(&lost.hint());
     }
     Ok(if sound { OK } else { USER })
 }

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use crate::ask::{self, AskError, Question};
 use crate::cli::args::Ask;
-use crate::cli::exec::Desk;
+use crate::cli::exec::{Desk, unheard};
 use crate::cli::failure::{Failure, OK};
-use crate::cli::{Session, hash};
+use crate::cli::{Session, Ui, hash};
 
 pub(super) fn ask(session: &mut Session<'_>, what: &Ask) -> Result<u8, Failure> {
     let Ask { step, prompt, no_fork, fresh, how } = what;
@@ -14,17 +14,17 @@ pub(super) fn ask(session: &mut Session<'_>, what: &Ask) -> Result<u8, Failure> 
     let desk = Desk::open(session, how)?;
     let answer =
         desk.run(session, |engine, options, observer| ask::ask(engine, &question, options, observer));
-    let answer = answer.map_err(|error| unsaid(error, session.ui.quiet))?;
+    let answer = answer.map_err(|error| unsaid(error, &session.ui))?;
     let value = || json!({"step": question.step, "session": answer.session, "answer": answer.text});
     session.ui.document(value, &format!("{}\n", answer.text))?;
     Ok(OK)
 }
 
-/// The error without the agent's last words, where these were passed on already.
-fn unsaid(error: AskError, quiet: bool) -> AskError {
+/// The error without what was passed on already of the agent's last words.
+fn unsaid(error: AskError, ui: &Ui<'_>) -> AskError {
     match error {
-        AskError::Refused { agent, remembered, exit, .. } if !quiet => {
-            AskError::Refused { agent, remembered, exit, stderr: String::new() }
+        AskError::Refused { agent, remembered, exit, stderr } => {
+            AskError::Refused { agent, remembered, exit, stderr: unheard(stderr, ui) }
         }
         other => other,
     }

@@ -42,7 +42,7 @@ pub(super) fn diff(session: &mut Session<'_>, text: &str) -> Result<u8, Failure>
         session.ui.note("the step changed no file");
     }
     if ran_commands(&store, &detail)? {
-        session.ui.note("changes made by commands are not part of it");
+        session.ui.warn("changes made by commands are not part of it");
     }
     Ok(OK)
 }

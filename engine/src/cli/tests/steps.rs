@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Place, reply};
 use crate::spawn::Stop;
+use crate::store::Hash;
 use crate::thread::{self, Status, failed_attempts, head};
 
 #[test]
@@ -104,6 +105,37 @@ fn a_thread_whose_last_step_asks_is_suspended_though_nothing_says_so() {
 }
 
 #[test]
+fn programs_read_both_streams_as_one() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let step = place.step(&thread, None, "writer", &json!({"$status": "again"}));
+    let talks = |end: &str| {
+        place.script(&format!(
+            "echo 'turn 1' >&2; printf 'warning: no sandbox\\n  hint: none\\n  turn 2' >&2; {end}"
+        ))
+    };
+    let exec = |options: &[&str], agent: &str| {
+        place.uwf(&[options, &["thread", "exec", thread.as_str(), "--agent", agent]].concat())
+    };
+    let next = place.step(&thread, Some(step), "writer", &json!({"$status": "again"}));
+    let makes = |step: Hash| place.script(&format!("echo 'turn 1' >&2; echo {step}"));
+    let dies = talks("exit 7");
+    let broken = exec(&[], &dies);
+    let (warned, failed) = broken.err.split_once("error: ").unwrap();
+    assert_eq!((broken.exit, warned), (1, "warning: no sandbox\n  hint: none\n"));
+    assert!(failed.contains("; its last words:\n    turn 1\n      turn 2\n"), "{failed}");
+    let broken = exec(&["-v"], &dies).err;
+    assert!(broken.contains("turn 1\nwarning: no sandbox\n") && !broken.contains("last words"), "{broken}");
+    let broken = exec(&["-q"], &dies).err;
+    assert!(broken.starts_with("error: ") && broken.contains("warning: no sandbox\n"), "{broken}");
+
+    let ran = exec(&["-v"], &makes(step));
+    assert!(ran.exit == 0 && ran.err.ends_with("turn 1\n"), "{}", ran.err);
+    let ran = exec(&[], &makes(next));
+    assert_eq!((ran.exit, ran.err.as_str(), ran.json()["head"].as_str()), (0, "", Some(next.as_str())));
+}
+
+#[test]
 fn a_suspended_thread_exits_10_and_resume_answers_it() {
     let place = Place::new();
     let thread = place.flow_thread();
@@ -167,12 +199,19 @@ fn a_run_stops_after_its_limit_and_prints_what_was_done_before_an_error() {
     let first = place.step(&thread, None, "writer", &again);
     let second = place.step(&thread, Some(first), "writer", &again);
     let agent = place.agent(&[first.to_string(), second.to_string(), "no reply".into()]);
-    let limited =
-        place.uwf(&["thread", "exec", thread.as_str(), "--until-end", "--max-steps", "1", "--agent", &agent]);
-    assert_eq!(
-        (limited.exit, limited.err.as_str()),
-        (0, "stopped after 1 step as asked; the thread is still idle\n")
-    );
+    let limited = place.uwf(&[
+        "-v",
+        "thread",
+        "exec",
+        thread.as_str(),
+        "--until-end",
+        "--max-steps",
+        "1",
+        "--agent",
+        &agent,
+    ]);
+    let stopped = limited.err.ends_with("\nstopped after 1 step as asked; the thread is still idle\n");
+    assert_eq!((limited.exit, stopped), (0, true), "{}", limited.err);
     let broken = place.uwf(&["thread", "exec", thread.as_str(), "-c", "3", "--agent", &agent]);
     assert_eq!((broken.exit, broken.json()[0]["head"].as_str()), (1, Some(second.as_str())));
     assert!(

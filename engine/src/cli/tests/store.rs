@@ -216,7 +216,7 @@ fn a_name_with_several_rows_shows_them_all() {
     let rows = "INSERT INTO vars VALUES ('@me/x', '7VQ43ZSJTEWA7', '7VQ43ZSJTEWA7', 1, 1, '{}', '[\"old\"]'),
                 ('@me/x', 'CTS5P6RD8HMCS', '7VQ43ZSJTEWA7', 2, 2, '{}', '[]')";
     database.execute(rows, []).unwrap();
-    let got = place.uwf(&["var", "get", "@me/x"]);
+    let got = place.uwf(&["-v", "var", "get", "@me/x"]);
     assert_eq!(got.json()["schema"], "CTS5P6RD8HMCS");
     assert!(got.err.contains("@me/x has 2 rows"), "{}", got.err);
     let one = place.uwf(&["var", "get", "@me/x", "--schema", "7VQ43ZSJTEWA7"]);

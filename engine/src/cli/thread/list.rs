@@ -87,7 +87,7 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
     let lost = if is_empty { lost::glance(&store)? } else { None };
     if let Some(lost) = lost {
         session.ui.warn(&lost.to_string());
-        session.ui.note(&lost.hint());
+        session.ui.hint(&lost.hint());
     } else if rows.is_empty() && session.terminals.out {
         session.ui.note("no threads; `uwf thread list --all` shows finished ones too");
     }
