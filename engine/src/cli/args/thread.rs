@@ -88,8 +88,8 @@ pub(in crate::cli) enum Thread {
         /// Only the steps before this one
         #[arg(long, value_name = "STEP")]
         before: Option<String>,
-        /// With --before: begin with the task all the same
-        #[arg(long, requires = "before")]
+        /// Begin with the task, which goes without saying but for --before
+        #[arg(long)]
         start: bool,
     },
     /// End a running step; the thread stays active

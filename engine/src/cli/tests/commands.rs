@@ -38,6 +38,8 @@ fn yaml_and_text_are_had_by_asking() {
     assert!(yaml.out.contains("status: idle\n") && yaml.out.contains("done: false\n"), "{}", yaml.out);
     let text = place.uwf(&["--format", "text", "thread", "show", thread.as_str()]);
     assert!(text.out.contains("next role  writer\n"), "{}", text.out);
+    let read = place.uwf(&["thread", "read", thread.as_str()]).out;
+    assert_eq!(place.uwf(&["thread", "read", thread.as_str(), "--start"]).out, read);
     let document = place.uwf(&["thread", "read", thread.as_str(), "--format", "json"]);
     assert!(document.json()["markdown"].as_str().unwrap().starts_with("# Thread"));
 }
