@@ -242,8 +242,8 @@ impl SandboxWord {
 /// Which threads are listed.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ThreadList {
-    /// Every thread, whatever its status
-    #[arg(long, conflicts_with = "status")]
+    /// Every thread, whatever its status; with --status these only
+    #[arg(long)]
     pub(in crate::cli) all: bool,
     /// Only these: idle, running, suspended, end, cancelled, active (idle and running)
     #[arg(long, value_name = "A,B", value_delimiter = ',', hide_possible_values = true)]

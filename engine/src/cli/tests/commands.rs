@@ -62,6 +62,7 @@ fn list_shows_what_is_asked_for() {
     assert_eq!(listed(&["--all"]).len(), 3);
     assert_eq!(listed(&["--status", "completed"]), ["end"]);
     assert_eq!(listed(&["--status", "active,suspended"]).len(), 2);
+    assert_eq!(listed(&["--status", "end", "--all"]), ["end"]);
     assert_eq!(listed(&["--all", "--skip", "1", "--take", "1"]).len(), 1);
     assert_eq!(listed(&["--all", "--after", "2027-01-15"]).len(), 3);
     assert_eq!(listed(&["--all", "--before", "1d"]).len(), 0);

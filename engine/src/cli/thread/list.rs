@@ -216,7 +216,7 @@ fn word(status: &Status, running: bool) -> StatusWord {
 fn wanted(which: &ThreadList, for_a_person: bool) -> Vec<StatusWord> {
     use StatusWord::{Active, Cancelled, End, Idle, Running, Suspended};
     match &which.status {
-        _ if which.all => vec![Idle, Running, Suspended, End, Cancelled],
+        typed if typed.is_empty() && which.all => vec![Idle, Running, Suspended, End, Cancelled],
         typed if typed.is_empty() && for_a_person => vec![Idle, Running, Suspended],
         typed if typed.is_empty() => vec![Idle, Running],
         typed if typed.contains(&Active) => [typed.as_slice(), &[Idle, Running]].concat(),
