@@ -34,7 +34,7 @@ fn get(session: &mut Session<'_>, key: &str, clear: bool) -> Result<u8, Failure>
         known: beside(&whole, key),
     })?;
     let value = if clear { found.clone() } else { masked(found, key) };
-    session.ui.result(&value, || match &value {
+    session.ui.result(&json!({"value": value}), || match &value {
         Value::String(text) => format!("{text}\n"),
         value => emit::yaml(value),
     })?;

@@ -11,7 +11,7 @@ pub(in crate::cli) enum Config {
         #[arg(long)]
         show_secrets: bool,
     },
-    /// Print one value
+    /// Print one value; as JSON it is {"value": …}
     #[command(
         after_long_help = "Examples:\n  uwf config get defaultModel\n  uwf config get providers.openai.baseUrl"
     )]

@@ -222,14 +222,16 @@ fn configuration_is_set_got_and_masked() {
     let set = place.uwf(&["config", "set", "providers.p", "{baseUrl: 'http://h', apiKey: sk-1234}"]);
     assert_eq!((set.exit, set.json()["value"]["apiKey"].as_str()), (0, Some("***")));
     let key = ["config", "get", "providers.p.apiKey"];
-    assert_eq!(place.uwf(&key).json(), json!("***"));
-    assert_eq!(place.uwf(&[&key[..], &["--show-secrets"]].concat()).json(), json!("sk-1234"));
+    assert_eq!(place.uwf(&key).json(), json!({"value": "***"}));
+    assert_eq!(place.uwf(&[&key[..], &["--show-secrets"]].concat()).json(), json!({"value": "sk-1234"}));
     assert_eq!(
         place.uwf(&["config", "list"]).json(),
         json!({"providers": {"p": {"baseUrl": "http://h", "apiKey": "***"}}})
     );
     assert!(place.uwf(&["config", "list", "--show-secrets"]).out.contains("sk-1234"));
     assert_eq!(place.on_terminal(&["config", "get", "providers.p.baseUrl"]).out, "http://h\n");
+    let yaml = place.uwf(&["config", "get", "providers.p.baseUrl", "--format", "yaml"]).out;
+    assert_eq!(yaml, "value: \"http://h\"\n");
     let none = place.uwf(&["config", "get", "providers.p.baseUlr"]);
     assert!(
         none.err.ends_with("hint: keys there: providers.p.baseUrl, providers.p.apiKey\n"),
