@@ -95,7 +95,7 @@ pub(in crate::cli) enum Thread {
     /// End a running step; the thread stays active
     #[command(
         long_about = "End the run of a thread, in the background or on another terminal: a TERM signal, then wait until it is gone. \
-                      The head stays where it is and the thread stays active.",
+                      The head stays where it is and the thread stays active. Where nothing runs, there is a warning.",
         after_long_help = "Examples:\n  uwf thread stop 01K…"
     )]
     Stop {

@@ -90,6 +90,15 @@ fn a_thread_whose_step_runs_is_running() {
     assert_eq!(place.uwf(&["thread", "list", "--status", "running"]).json()[0]["thread"], json!(thread));
     drop(held);
     assert_eq!(place.uwf(&["thread", "show", thread.as_str()]).json()["status"], "idle");
+    let stop = place.uwf(&["thread", "stop", thread.as_str()]);
+    assert_eq!((stop.exit, stop.json()), (0, json!({"thread": thread, "stopped": false})));
+    assert!(
+        stop.err.starts_with(&format!("warning: thread {thread} is not running\n  hint: ")),
+        "{}",
+        stop.err
+    );
+    let unknown = place.uwf(&["thread", "stop", "01KAZZZZZZZZZZZZZZZZZZZZZZ"]);
+    assert_eq!((unknown.exit, unknown.out.as_str()), (1, ""));
 }
 
 #[test]

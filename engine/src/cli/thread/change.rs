@@ -17,12 +17,15 @@ use crate::thread::{self, Status, ThreadError, ThreadId};
 pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
     let (thread, homes, store) = (id(thread)?, session.homes()?, session.store()?);
     thread::entry(&store, &thread)?;
-    if !lock::stop(&homes.uwf, &thread)? {
-        return Err(Failure::user(format!("thread {thread} is not running"))
-            .with_hint(format!("`uwf thread show {thread}` tells how it stands")));
+    let stopped = lock::stop(&homes.uwf, &thread)?;
+    if !stopped {
+        // Whoever wants it to be still has what he wants.
+        session.ui.warn(&format!("thread {thread} is not running"));
+        session.ui.hint(&format!("`uwf thread show {thread}` tells how it stands"));
     }
-    session.ui.result(&json!({"thread": thread, "stopped": true}), || {
-        format!("stopped; it goes on with `uwf thread exec {thread}`\n")
+    session.ui.result(&json!({"thread": thread, "stopped": stopped}), || match stopped {
+        true => format!("stopped; it goes on with `uwf thread exec {thread}`\n"),
+        false => "nothing to stop\n".to_owned(),
     })?;
     Ok(OK)
 }
