@@ -181,10 +181,9 @@ fn prompt(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
     let (hash, store) = (hash(text)?, session.store()?);
     let step = thread::step_node(&store, &hash)?;
     let Some(prompt) = step.assembled_prompt else {
-        return Err(Failure::user(format!(
-            "step {hash} has no record of its prompt: {} kept none",
-            step.agent
-        )));
+        let none = format!("step {hash} has no record of its prompt: {} kept none", step.agent);
+        session.ui.document(|| json!({"step": hash, "prompt": null, "hint": none}), &format!("{none}\n"))?;
+        return Ok(OK);
     };
     let payload = store.get(&prompt)?.payload;
     let text = format!("{}\n", payload.as_str().unwrap_or_default().trim_end());

@@ -25,7 +25,7 @@ pub(in crate::cli) enum Step {
     Read {
         /// The step's hash
         step: String,
-        /// The opening messages as they were sent to the model, instead
+        /// The opening messages as they were sent to the model, instead; or that the agent kept none
         #[arg(long)]
         prompt: bool,
         /// At most about this many characters: the last turns that fit, the last one whole

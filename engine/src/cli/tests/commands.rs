@@ -272,6 +272,11 @@ fn steps_are_shown_with_their_turns() {
     ];
     let mut node = serde_json::to_value(thread::step_node(&store, &step).unwrap()).unwrap();
     node["detail"] = json!(store.put(&details, &json!({"turns": turns})).unwrap());
+    let none = place.uwf(&["step", "read", step.as_str(), "--prompt"]);
+    let sentence = format!("step {step} has no record of its prompt: scripted kept none");
+    assert_eq!((none.exit, none.out, none.err), (0, format!("{sentence}\n"), String::new()));
+    let none = place.uwf(&["step", "read", step.as_str(), "--prompt", "--format", "json"]).json();
+    assert_eq!(none, json!({"step": step, "prompt": null, "hint": sentence}));
     node["assembledPrompt"] = json!(store.put_text("## system\n\nBe good.").unwrap());
     let step = store.put(&crate::schema::builtin::STEP_NODE, &node).unwrap();
     let start = head(&store, &thread).unwrap().hash;
