@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::site::{AGENT, MockServer, Said, Site, example};
+use crate::site::{AGENT, MockServer, Said, Site, UWF, example};
 
 const KEY: &str = "sk-test-5f0c1d7e9b3a";
 const DONE: &str = "turns:\n  - content: |\n      ---\n      $status: approved\n      ---\n      Fine.\n";
@@ -101,7 +101,10 @@ fn an_answer_without_frontmatter_fails_after_two_corrections_and_a_later_success
     let error = &failed["error"];
     assert!(error["message"].as_str().unwrap().contains("after 2 corrections"), "{failed}");
     site.uwf(&["step", "read", error["stepHash"].as_str().unwrap()]).ok();
-    let again = exec(&prose).code(3).json();
+    let agent = format!("{AGENT} --mock {prose}");
+    let mut again = site.command(UWF);
+    again.env("UWF_EXIT", "0").args(["thread", "exec", &thread, "--agent", &agent]);
+    let again = Said::of(again.output().unwrap()).ok().json();
     assert_eq!(again["head"], before["head"]);
 
     assert_eq!(exec(&done).ok().json()["status"], "end");

@@ -68,7 +68,7 @@ fn run(session: &mut Session<'_>, desk: &Desk, lock: &ThreadLock, what: &Exec) -
     if many && all_ran {
         session.ui.note(&format!("stopped after {} as asked; the thread is still idle", steps(limit)));
     }
-    finish(session, &reports, many, failure)
+    finish(session, desk, (&reports, many), failure)
 }
 
 pub(super) fn resume(
@@ -99,7 +99,7 @@ fn once(
     let desk = Desk::open(session, how)?;
     let lock = hold(&desk.engine(&session.stop), &thread)?;
     let report = desk.step(session, |engine, options, observer| step(engine, &lock, options, observer))?;
-    finish(session, &[report], false, None)
+    finish(session, &desk, (&[report], false), None)
 }
 
 /// Where a background run of this thread writes what it has to say.
@@ -119,8 +119,8 @@ fn stops(report: &StepReport) -> bool {
 /// Prints what was done, then fails if something did.
 fn finish(
     session: &mut Session<'_>,
-    reports: &[StepReport],
-    many: bool,
+    desk: &Desk,
+    (reports, many): (&[StepReport], bool),
     failure: Option<Failure>,
 ) -> Result<u8, Failure> {
     let standings: Vec<Value> = reports.iter().map(|report| Standing::after(report).json()).collect();
@@ -135,6 +135,7 @@ fn finish(
         return Err(failure);
     }
     Ok(match reports.last() {
+        _ if desk.tells_no_outcome() => OK,
         Some(StepReport { failure: Some(_), .. }) => FAILED_STEP,
         Some(StepReport { status: Status::Suspended { .. }, .. }) => SUSPENDED,
         _ => OK,
@@ -172,6 +173,12 @@ impl Desk {
         let agents = config.agents.values().chain(&options.agent).chain([&builtin]);
         let programs = Programs::look_up(agents.map(|agent| agent.program.as_str()), env.get("PATH"));
         Ok(Desk { store: session.store()?, homes, config, env, builtin, programs, options })
+    }
+
+    /// Whether the exit status is to say only that the command did its work, for programs that take any other for a
+    /// failure of the engine: what came of the steps is in the result.
+    fn tells_no_outcome(&self) -> bool {
+        self.env.text("UWF_EXIT") == Some("0")
     }
 
     /// The engine on this desk.

@@ -29,7 +29,8 @@ pub(in crate::cli) enum Thread {
                       Where stderr is no terminal, only warnings and errors are written to it, the agent's among them, so that \
                       `2>&1 | jq` works; -v brings the rest.\n\n\
                       Exit status: 0 advanced, ended or started in the background, 10 suspended, 3 a failed step (the head stays), \
-                      129/130/143 ended by a signal (the head stays), 1 anything else.",
+                      129/130/143 ended by a signal (the head stays), 1 anything else. With UWF_EXIT=0 in the environment or in \
+                      $UWF_HOME/.env, 0 in the place of 10 and 3.",
         after_long_help = "Examples:\n  uwf thread exec 01K…\n  uwf thread exec 01K… -c 3\n  uwf thread exec 01K… --until-end --agent \"my-agent --fast\"\n  uwf thread exec 01K… --until-end --background"
     )]
     Exec(Exec),

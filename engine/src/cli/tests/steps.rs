@@ -192,6 +192,29 @@ fn a_failed_step_exits_3_and_stops_the_run() {
 }
 
 #[test]
+fn what_came_of_steps_can_be_left_out_of_the_exit_status() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let error = json!({"$status": "error", "error": "no fence"});
+    let asks = place.step(&thread, None, "writer", &json!({"$status": "$SUSPEND", "reason": "Which?"}));
+    let failed = place.step(&thread, Some(asks), "writer", &error);
+    let failed = reply(&failed, "writer", Some("no fence"));
+    let agent = place.agent(&[asks.to_string(), failed, "no reply".into()]);
+    fs::create_dir_all(place.homes().uwf).unwrap();
+    fs::write(place.homes().uwf.join(".env"), "UWF_EXIT=0\n").unwrap();
+    let run = |verb: &[&str]| {
+        let ran = place.uwf(&[&["thread"], verb, &[thread.as_str(), "--agent", &agent]].concat());
+        let told = if ran.out.is_empty() { Default::default() } else { ran.json() };
+        (ran.exit, told["status"].clone(), told["error"]["message"].clone())
+    };
+    assert_eq!(run(&["exec"]), (0, json!("suspended"), json!(null)));
+    assert_eq!(run(&["resume", "-p", "x"]), (0, json!("suspended"), json!("no fence")));
+    assert_eq!(run(&["resume", "-p", "x"]).0, 1, "that there is no step stays an error");
+    fs::write(place.homes().uwf.join(".env"), "UWF_EXIT=1\n").unwrap();
+    assert_eq!(run(&["exec"]), (10, json!("suspended"), json!(null)), "only 0 asks for it");
+}
+
+#[test]
 fn a_run_stops_after_its_limit_and_prints_what_was_done_before_an_error() {
     let place = Place::new();
     let thread = place.flow_thread();
