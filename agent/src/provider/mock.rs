@@ -48,12 +48,19 @@ impl Mock {
         self
     }
 
-    /// The next entry that fits the request, and its index.
+    /// The next entry, which must fit the request, and its index; of a script that repeats the last one again.
     fn take(&mut self, request: &Request<'_>) -> Result<(usize, Entry), ProviderError> {
         let index = self.next;
-        let entry =
-            self.entries.get(index).ok_or_else(|| self.script.past_end(self.entries.len(), "call"))?;
-        entry.check(request).map_err(|reason| self.script.error(reason))?;
+        let entry = match self.entries.get(index) {
+            Some(entry) => {
+                entry.check(request).map_err(|reason| self.script.error(reason))?;
+                entry
+            }
+            None => {
+                let last = self.entries.last().filter(|_| self.script.repeats());
+                last.ok_or_else(|| self.script.past_end(self.entries.len(), "call"))?
+            }
+        };
         self.next += 1;
         Ok((index, entry.clone()))
     }
@@ -180,6 +187,18 @@ mod tests {
         assert_eq!(heard[0], "1: 429: busy, 7s");
         assert!(heard[1].starts_with("2: the connection ended after 3 bytes"), "{heard:?}");
         assert!(begun.elapsed() > Duration::from_secs(7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_answer_of_a_step_is_given_again_when_it_is_sent_back() {
+        let script =
+            "steps: [{role: r, output: a, expect: {last_contains: Review}}, {role: other, output: b}]";
+        let (completions, heard) = run(script, 3).await;
+        assert!(completions.iter().all(|completion| completion.as_ref().unwrap().content == "a"));
+        assert_eq!(heard, ["a", "a", "a"]);
+        let script = Script::parse("s.yaml", script).unwrap();
+        let mock = Mock::new(script, MockPlace { role: "r", visit: 0, step: 0 }).unwrap();
+        assert_eq!(mock.after(2).next, 1, "a run that goes on after a correction gives it again, too");
     }
 
     #[test]

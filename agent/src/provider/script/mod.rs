@@ -182,6 +182,11 @@ impl Script {
         matches!(self.plan, Plan::Roles(_))
     }
 
+    /// Whether an entry is all that its run has to say: whoever sends its answer back gets it again.
+    pub(crate) fn repeats(&self) -> bool {
+        matches!(self.plan, Plan::Steps(_))
+    }
+
     /// A [`ProviderError::Script`] of this script.
     pub(crate) fn error(&self, reason: String) -> ProviderError {
         ProviderError::Script { script: self.name.clone(), reason }
