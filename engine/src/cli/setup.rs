@@ -1,8 +1,9 @@
-//! `uwf setup`: from a provider, a model and the place of a key to a configuration that agents can use.
+//! `uwf setup`: from a provider, a model and the place of a key to a configuration that agents can use, and who plays.
 //!
 //! It writes `config.yaml` and nothing else: where another setting would win over it, it says so. Keys are never
 //! arguments (others see those), never echoed and never printed.
 
+mod agent;
 mod endpoint;
 mod model;
 mod presets;
@@ -11,6 +12,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use self::agent::Agent;
 use self::endpoint::{bare, base_url, catalogued};
 use self::presets::{PRESETS, Preset};
 use super::args::Setup;
@@ -23,10 +25,17 @@ pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, Failur
     let home = session.homes()?.uwf;
     // A file that is not valid is told before anything is asked.
     let old = config::value(&home)?;
-    let connection = Connection::gather(session, typed, &old)?;
-    let changes = connection.changes(&old);
+    let agent = typed.agent.as_deref().map(|name| Agent::named(name, &old)).transpose()?;
+    // Whoever names an agent and nothing else has a model, or an agent that has one.
+    let connection = match typed.names_only_an_agent() {
+        true => None,
+        false => Some(Connection::gather(session, typed, &old)?),
+    };
+    let obstacle = agent.as_ref().map(|agent| agent.obstacle(session)).transpose()?.flatten();
+    let changes: Vec<Change> = connection.iter().flat_map(|connection| connection.changes(&old)).collect();
+    let changes = [changes, agent.iter().flat_map(Agent::changes).collect()].concat();
     let comments_lost = config::apply(&home, &changes)?;
-    if connection.loses_key(&old) {
+    if let Some(connection) = connection.as_ref().filter(|connection| connection.loses_key(&old)) {
         let name = &connection.provider;
         session.ui.warn(&format!("the key stored for {name} is no longer in config.yaml"));
     }
@@ -34,19 +43,26 @@ pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, Failur
     if comments_lost {
         session.ui.warn(&format!("{} was written anew, without its comments", file.display()));
     }
-    let alias = connection.alias(&old);
-    let value = json!({
-        "config": file, "provider": connection.provider, "baseUrl": connection.base_url,
-        "model": connection.model, "defaultModel": alias, "apiKey": connection.key.describe(),
-    });
-    session.ui.result(&value, || {
-        let Connection { provider, base_url, model, key, .. } = &connection;
-        let key = key.describe();
-        format!("{model} of {provider}, {base_url}\nkey: {key}\nwritten to {}\n", file.display())
-    })?;
-    model::advise(session, catalogued(&connection.base_url), &connection.model);
-    warn_of_rivals(session, &home, &alias);
-    session.ui.note("check it with `uwf-builtin doctor --online`");
+    let mut value = json!({"config": file});
+    let mut text = String::new();
+    if let Some(connection) = &connection {
+        connection.tell(&connection.alias(&old), &mut value, &mut text);
+    }
+    if let Some(agent) = &agent {
+        value["configPath"] = json!(file);
+        value["defaultAgent"] = json!(agent.alias);
+        value["adapterWarnings"] = obstacle.iter().cloned().collect();
+        text += &format!("default agent: {}\n", agent.alias);
+    }
+    session.ui.result(&value, || format!("{text}written to {}\n", file.display()))?;
+    if let Some(obstacle) = obstacle {
+        session.ui.warn(&obstacle);
+    }
+    if let Some(connection) = &connection {
+        model::advise(session, catalogued(&connection.base_url), &connection.model);
+        warn_of_rivals(session, &home, &connection.alias(&old));
+        session.ui.note("check it with `uwf-builtin doctor --online`");
+    }
     Ok(OK)
 }
 
@@ -131,6 +147,21 @@ impl Connection {
         }
     }
 
+    /// What is written, for programs and for people.
+    fn tell(&self, alias: &str, value: &mut Value, text: &mut String) {
+        let Connection { provider, base_url, model, key } = self;
+        let key = key.describe();
+        *text += &format!("{model} of {provider}, {base_url}\nkey: {key}\n");
+        let told = [
+            ("provider", provider.as_str()),
+            ("baseUrl", base_url),
+            ("model", model),
+            ("defaultModel", alias),
+            ("apiKey", &key),
+        ];
+        told.into_iter().for_each(|(name, told)| value[name] = json!(told));
+    }
+
     fn changes(&self, old: &Value) -> Vec<Change> {
         let alias = self.alias(old);
         let at = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
@@ -153,6 +184,11 @@ impl Connection {
 }
 
 impl Setup {
+    fn names_only_an_agent(&self) -> bool {
+        let connects = self.provider.is_some() || self.model.is_some() || self.base_url.is_some();
+        self.agent.is_some() && !connects && self.says_no_key()
+    }
+
     fn says_no_key(&self) -> bool {
         self.api_key_env.is_none() && self.api_key_file.is_none()
     }

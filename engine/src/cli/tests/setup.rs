@@ -260,3 +260,39 @@ fn setting_what_nobody_reads_or_everybody_sees_is_told() {
     let clear = place.uwf(&["config", "get", "providers.p.headers.X-Team", "--show-secrets"]);
     assert_eq!((set.out.contains("hush"), clear.json()), (false, json!({"value": "hush"})));
 }
+
+#[test]
+fn the_default_agent_is_set_by_its_name() {
+    let place = Place::new();
+    place.uwf(&["config", "set", "agents.mine.command", "/bin/sh"]);
+    let named = |name: &str| place.uwf(&["setup", "--agent", name]);
+    let ran = named("uwf-hermes");
+    let file = place.homes().uwf.join("config.yaml");
+    let warning = "there is no program uwf-hermes now: install it, or put it into PATH";
+    let told =
+        json!({"config": file, "configPath": file, "defaultAgent": "hermes", "adapterWarnings": [warning]});
+    assert_eq!((ran.exit, ran.json(), ran.err), (0, told, format!("warning: {warning}\n")));
+    let listed = place.uwf(&["config", "list"]).json();
+    let agents = json!({"mine": {"command": "/bin/sh"}, "hermes": {"command": "uwf-hermes", "args": []}});
+    assert_eq!(listed, json!({"agents": agents, "defaultAgent": "hermes"}));
+    for (name, alias) in [("mine", "mine"), ("hermes", "hermes"), ("builtin", "builtin")] {
+        assert_eq!(named(name).json()["defaultAgent"], alias);
+    }
+    let mine = named("uwf-mine");
+    assert_eq!((mine.json()["adapterWarnings"].clone(), mine.err.as_str()), (json!([]), ""), "it is known");
+    let listed = place.uwf(&["config", "list"]).json();
+    assert_eq!(
+        (&listed["agents"]["mine"], &listed["defaultAgent"]),
+        (&json!({"command": "/bin/sh"}), &json!("mine"))
+    );
+    for odd in ["", "uwf-", "./agent", "two words", "--", "a/b"] {
+        let ran = place.uwf(&["setup", &format!("--agent={odd}")]);
+        assert_eq!((ran.exit, ran.out.as_str()), (1, ""), "{odd}");
+        assert!(ran.err.contains("agents.mine.command"), "{odd}: {}", ran.err);
+    }
+    assert_eq!(place.uwf(&["config", "list"]).json(), listed);
+    let both = place.uwf(&["setup", "--agent", "builtin", "--provider", "ollama", "--model", "m"]).json();
+    assert_eq!((&both["defaultAgent"], &both["defaultModel"]), (&json!("builtin"), &json!("m")));
+    let text = place.uwf(&["setup", "--agent", "mine", "--format", "text"]).out;
+    assert_eq!(text, format!("default agent: mine\nwritten to {}\n", file.display()));
+}
