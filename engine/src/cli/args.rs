@@ -20,7 +20,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(super) use self::cas::{Cas, Put, Schema, Values};
 pub(super) use self::config::Config;
 pub(super) use self::doctor::Doctor;
-pub(super) use self::log::Log;
+pub(super) use self::log::{Log, LogShow};
 pub(super) use self::models::Models;
 pub use self::pages::{Completions, Man};
 pub(super) use self::prompt::{Prompt, Skill};

@@ -1,4 +1,7 @@
 //! `uwf log …`: the lines that steps leave behind, see [`crate::log`].
+//!
+//! Other implementations keep their lines in the same files, under other names (`ts`, `tag`, `msg`), and programs read
+//! either: the JSON has both.
 
 use std::fs;
 use std::io;
@@ -6,8 +9,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::args::Log;
-use super::failure::{Failure, OK};
+use super::args::{Log, LogShow};
+use super::failure::{Failure, OK, USAGE};
 use super::moment::moment;
 use super::{Session, render};
 use crate::log::{self, Day};
@@ -16,22 +19,26 @@ use crate::thread::ThreadId;
 pub(super) fn run(session: &mut Session<'_>, command: Log) -> Result<u8, Failure> {
     match command {
         Log::List => list(session),
-        Log::Show { which } => show(session, which.as_deref()),
+        Log::Show(which) => show(session, &which),
         Log::Clean { before } => clean(session, &before),
     }
 }
 
 fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
-    let days = days(session)?;
     let mut rows = Vec::new();
-    for day in &days {
-        rows.push((day, entries(session, day)?.len()));
+    for day in days(session)?.into_iter().rev() {
+        let size = fs::metadata(&day.file).map_err(|error| unreadable(&day.file, error))?.len();
+        let lines = entries(session, &day)?.len();
+        rows.push((day, lines, size));
     }
-    let value =
-        rows.iter().map(|(day, lines)| json!({"date": day.date, "lines": lines, "file": day.file})).collect();
-    session.ui.result(&value, || {
-        let cells: Vec<_> =
-            rows.iter().map(|(day, lines)| [day.date.clone(), lines.to_string(), shown(&day.file)]).collect();
+    let row = |(day, lines, size): &(Day, usize, u64)| {
+        let name = day.file.file_name().map(|name| name.to_string_lossy());
+        json!({"date": day.date, "lines": lines, "file": day.file, "name": name, "size": size})
+    };
+    session.ui.result(&rows.iter().map(row).collect(), || {
+        let cells =
+            |(day, lines, _): &(Day, usize, u64)| [day.date.clone(), lines.to_string(), shown(&day.file)];
+        let cells: Vec<_> = rows.iter().map(cells).collect();
         render::table(["DAY (UTC)", "LINES", "FILE"], &cells)
     })?;
     if rows.is_empty() && session.terminals.out {
@@ -40,25 +47,86 @@ fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-fn show(session: &mut Session<'_>, which: Option<&str>) -> Result<u8, Failure> {
-    let days = days(session)?;
-    let thread = which.and_then(|text| text.parse::<ThreadId>().ok());
-    let date = match (which, &thread) {
-        (Some(text), None) => Some(day(text, &days)?),
-        (None, None) => days.last().map(|day| day.date.clone()),
-        (_, Some(_)) => None,
-    };
-    let mut found = Vec::new();
-    for day in days.iter().filter(|day| date.as_ref().is_none_or(|date| *date == day.date)) {
-        let of_thread = |entry: &Value| thread.is_none_or(|thread| entry["thread"] == thread.as_str());
-        found.extend(entries(session, day)?.into_iter().filter(of_thread));
+/// The lines that are asked for.
+struct Wanted {
+    thread: Option<ThreadId>,
+    process: Option<u32>,
+    date: Option<String>,
+}
+
+impl Wanted {
+    fn read(typed: &LogShow, days: &[Day]) -> Result<Wanted, Failure> {
+        let mut wanted = Wanted { thread: None, process: typed.process, date: None };
+        match (&typed.which, &typed.thread, &typed.date) {
+            (Some(which), ..) => match which.parse() {
+                Ok(thread) => wanted.thread = Some(thread),
+                Err(_) => wanted.date = Some(day(which, days)?),
+            },
+            (None, None, None) if typed.process.is_none() => {
+                wanted.date = days.last().map(|day| day.date.clone());
+            }
+            (None, thread, date) => {
+                wanted.thread = thread.as_deref().map(str::parse).transpose()?;
+                wanted.date = date.as_deref().map(some_day).transpose()?;
+            }
+        }
+        Ok(wanted)
     }
-    let lines = || found.iter().map(line).collect();
-    session.ui.result(&Value::from(found.clone()), lines)?;
-    if let (true, Some(which)) = (found.is_empty(), which) {
-        session.ui.note(&format!("nothing is logged of {which}"));
+
+    fn has_day(&self, day: &Day) -> bool {
+        self.date.as_ref().is_none_or(|date| *date == day.date)
+    }
+
+    fn has(&self, entry: &Value) -> bool {
+        // Others write the number as a text.
+        let pid = &entry["pid"];
+        let pid = pid.as_u64().or_else(|| pid.as_str()?.parse().ok());
+        let of = |process: u32| pid == Some(process.into());
+        self.thread.is_none_or(|thread| entry["thread"] == thread.as_str()) && self.process.is_none_or(of)
+    }
+}
+
+fn show(session: &mut Session<'_>, typed: &LogShow) -> Result<u8, Failure> {
+    let days = days(session)?;
+    let wanted = Wanted::read(typed, &days)?;
+    let mut found = Vec::new();
+    for day in days.iter().filter(|day| wanted.has_day(day)) {
+        found.extend(entries(session, day)?.into_iter().filter(|entry| wanted.has(entry)));
+    }
+    let value = found.iter().cloned().map(under_both_names).collect();
+    session.ui.result(&value, || found.iter().map(line).collect())?;
+    let asked = [&typed.which, &typed.thread, &typed.date].into_iter().flatten().cloned();
+    let asked: Vec<String> = asked.chain(typed.process.map(|pid| format!("process {pid}"))).collect();
+    if found.is_empty() && !asked.is_empty() {
+        session.ui.note(&format!("nothing is logged of {}", asked.join(" and ")));
     }
     Ok(OK)
+}
+
+/// An entry with what it says under the names of either kind of log.
+fn under_both_names(entry: Value) -> Value {
+    let rest = rest(&entry).join("  ");
+    let Value::Object(mut fields) = entry else { return entry };
+    for (ours, theirs) in [("time", "ts"), ("event", "tag")] {
+        for (there, missing) in [(ours, theirs), (theirs, ours)] {
+            if let (Some(told), false) = (fields.get(there).cloned(), fields.contains_key(missing)) {
+                fields.insert(missing.to_owned(), told);
+            }
+        }
+    }
+    fields.entry("msg").or_insert(Value::from(rest));
+    Value::Object(fields)
+}
+
+fn some_day(text: &str) -> Result<String, Failure> {
+    match log::start_of(text) {
+        Some(_) => Ok(text.to_owned()),
+        None => Err(Failure::Said {
+            error: format!("`{text}` is not a day").into(),
+            hint: Some("expected 2026-11-21".to_owned()),
+            exit: USAGE,
+        }),
+    }
 }
 
 /// The day as typed, if it has a file.
@@ -81,18 +149,25 @@ fn day(text: &str, days: &[Day]) -> Result<String, Failure> {
 
 /// `2026-11-21 08:00:00.000  thread  event  role  the rest`.
 fn line(entry: &Value) -> String {
-    const APART: [&str; 5] = ["time", "pid", "thread", "event", "role"];
-    let word = |name: &str| entry[name].as_str().unwrap_or_default();
-    let time = word("time").replace('T', " ");
-    let mut cells =
-        vec![time.trim_end_matches('Z').to_owned(), word("thread").to_owned(), word("event").to_owned()];
-    cells.extend(entry["role"].as_str().map(str::to_owned));
-    let rest = entry.as_object().into_iter().flatten().filter(|(name, _)| !APART.contains(&name.as_str()));
-    cells.extend(rest.map(|(name, value)| match value {
-        Value::String(text) => format!("{name}={text}"),
-        other => format!("{name}={other}"),
-    }));
+    let word =
+        |name: &str, or: &str| entry[name].as_str().or(entry[or].as_str()).unwrap_or_default().to_owned();
+    let time = word("time", "ts").replace('T', " ").trim_end_matches('Z').to_owned();
+    let mut cells = vec![time, word("thread", "thread"), word("event", "tag")];
+    cells.extend(rest(entry));
     cells.join("  ") + "\n"
+}
+
+/// What is told of an event: the role, and the rest by its names.
+fn rest(entry: &Value) -> Vec<String> {
+    const APART: [&str; 7] = ["time", "ts", "pid", "thread", "event", "tag", "role"];
+    let named = entry.as_object().into_iter().flatten();
+    let named = named.filter(|(name, value)| !APART.contains(&name.as_str()) && !value.is_null());
+    let named = named.map(|(name, value)| match (name.as_str(), value) {
+        ("msg", Value::String(text)) => text.clone(),
+        (_, Value::String(text)) => format!("{name}={text}"),
+        (_, other) => format!("{name}={other}"),
+    });
+    entry["role"].as_str().map(str::to_owned).into_iter().chain(named).collect()
 }
 
 fn clean(session: &mut Session<'_>, before: &str) -> Result<u8, Failure> {
@@ -103,7 +178,7 @@ fn clean(session: &mut Session<'_>, before: &str) -> Result<u8, Failure> {
             .map_err(|error| Failure::said(format!("cannot remove {}", day.file.display()), error))?;
         removed.push(day.date);
     }
-    session.ui.result(&json!({"removed": removed}), || match removed.len() {
+    session.ui.result(&json!({"removed": removed, "deleted": removed.len()}), || match removed.len() {
         0 => "nothing to remove\n".to_owned(),
         _ => format!("removed {}\n", removed.join(", ")),
     })?;

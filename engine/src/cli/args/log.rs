@@ -1,19 +1,17 @@
 //! What can be typed after `uwf log`.
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Log {
-    /// List the days there are lines of
+    /// List the days there are lines of, the last one first
     #[command(after_long_help = "Examples:\n  uwf log list")]
     List,
     /// Print what happened on a day or to a thread
-    #[command(after_long_help = "Examples:\n  uwf log show\n  uwf log show 2026-11-21\n  uwf log show 01K…")]
-    Show {
-        /// A day (UTC) or a thread's id [default: the last day there is]
-        #[arg(value_name = "DAY|THREAD")]
-        which: Option<String>,
-    },
+    #[command(
+        after_long_help = "Examples:\n  uwf log show\n  uwf log show 2026-11-21\n  uwf log show 01K…\n  uwf log show --thread 01K… --date 2026-11-21"
+    )]
+    Show(LogShow),
     /// Remove old days
     #[command(
         after_long_help = "Examples:\n  uwf log clean --before 30d\n  uwf log clean --before 2026-01-01"
@@ -23,4 +21,21 @@ pub(in crate::cli) enum Log {
         #[arg(long, value_name = "TIME")]
         before: String,
     },
+}
+
+/// Which lines are shown: those for which all holds that is given.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct LogShow {
+    /// A day (UTC) or a thread's id [default: the last day there is]
+    #[arg(value_name = "DAY|THREAD", conflicts_with_all = ["thread", "date"])]
+    pub(in crate::cli) which: Option<String>,
+    /// Only what happened to this thread, on all days
+    #[arg(long, value_name = "THREAD")]
+    pub(in crate::cli) thread: Option<String>,
+    /// Only what this process wrote, on all days
+    #[arg(long, value_name = "PID")]
+    pub(in crate::cli) process: Option<u32>,
+    /// Only this day (UTC); that there is nothing of it is no error
+    #[arg(long, value_name = "DAY")]
+    pub(in crate::cli) date: Option<String>,
 }

@@ -63,7 +63,12 @@ fn days_are_listed_shown_and_removed() {
     let logs = place.homes().uwf.join("logs");
     std::fs::write(logs.join("2026-12-01.jsonl"), "{\"event\":\"old\"}\n").unwrap();
     let listed = place.uwf(&["log", "list"]).json();
-    assert_eq!((&listed[0]["date"], &listed[1]["lines"]), (&json!("2026-12-01"), &json!(1)));
+    assert_eq!(
+        (&listed[1]["date"], &listed[0]["lines"]),
+        (&json!("2026-12-01"), &json!(1)),
+        "the last first"
+    );
+    assert_eq!((&listed[1]["name"], &listed[1]["size"]), (&json!("2026-12-01.jsonl"), &json!(16)));
     assert_eq!(events(&place, &[]), ["thread-started"], "of the last day");
     assert_eq!(events(&place, &["2026-12-01"]), ["old"]);
     assert!(
@@ -72,9 +77,40 @@ fn days_are_listed_shown_and_removed() {
             .err
             .contains("there are some from 2026-12-01 to 2027-01-15")
     );
-    assert_eq!(place.uwf(&["log", "clean", "--before", "60d"]).json(), json!({"removed": []}));
-    assert_eq!(place.uwf(&["log", "clean", "--before", "30d"]).json(), json!({"removed": ["2026-12-01"]}));
+    assert_eq!(place.uwf(&["log", "clean", "--before", "60d"]).json(), json!({"removed": [], "deleted": 0}));
+    let cleaned = place.uwf(&["log", "clean", "--before", "30d"]).json();
+    assert_eq!(cleaned, json!({"removed": ["2026-12-01"], "deleted": 1}));
     assert_eq!(events(&place, &[thread.as_str()]), ["thread-started"]);
     assert_eq!(place.uwf(&["log", "clean", "--before", "soon"]).exit, 2);
     assert_eq!(place.uwf(&["log", "show", "yesterday"]).exit, 1);
+}
+
+#[test]
+fn lines_of_either_kind_are_chosen_by_thread_process_and_date() {
+    let place = Place::new();
+    let (thread, other) = (place.flow_thread(), place.flow_thread());
+    let theirs = json!({
+        "ts": "2026-12-01T08:00:00.000Z", "pid": "4711", "tag": "MK7X2QPV", "msg": "it began", "thread": thread, "workflow": null,
+    });
+    std::fs::write(place.homes().uwf.join("logs/2026-12-01.jsonl"), format!("{theirs}\n")).unwrap();
+    let thread = thread.as_str();
+    assert_eq!(events(&place, &["--thread", thread]), ["MK7X2QPV", "thread-started"]);
+    assert_eq!(events(&place, &["--thread", thread, "--date", "2027-01-15"]), ["thread-started"]);
+    assert_eq!(events(&place, &["--process", "4711"]), ["MK7X2QPV"]);
+    let own = std::process::id().to_string();
+    assert_eq!(events(&place, &["--process", &own]).len(), 2);
+    assert_eq!(events(&place, &["--process", &own, "--thread", other.as_str()]).len(), 1);
+    assert_eq!(events(&place, &["2026-12-01", "--process", &own]).len(), 0);
+    let none = place.uwf(&["-v", "log", "show", "--date", "2026-12-02"]);
+    assert_eq!((none.exit, none.out.as_str()), (0, "[]\n"));
+    assert_eq!(none.err, "nothing is logged of 2026-12-02\n");
+    for (args, exit) in [(["--date", "soon"], 2), (["--thread", "soon"], 1), (["--process", "soon"], 2)] {
+        assert_eq!(place.uwf(&[&["log", "show"], &args[..]].concat()).exit, exit, "{args:?}");
+    }
+    let shown = place.uwf(&["log", "show", "--thread", thread]).json();
+    assert_eq!((&shown[0]["time"], &shown[0]["msg"]), (&theirs["ts"], &json!("it began")));
+    assert_eq!((&shown[1]["ts"], &shown[1]["tag"]), (&shown[1]["time"], &json!("thread-started")));
+    assert!(shown[1]["msg"].as_str().unwrap().starts_with("name=flow"), "{shown}");
+    let text = place.uwf(&["log", "show", "2026-12-01", "--format", "text"]).out;
+    assert_eq!(text, format!("2026-12-01 08:00:00.000  {thread}  MK7X2QPV  it began\n"));
 }
