@@ -1,4 +1,5 @@
-//! `uwf prompt …`: guides for people and for models, as documents of their own beside this file.
+//! `uwf prompt …`: guides for people and for models, as documents of their own beside this file. They are skills, with
+//! the frontmatter by which agents find and compare them.
 //!
 //! What a model is told while it plays a role is not here: that is its agent's business.
 
@@ -8,28 +9,43 @@ use super::args::Prompt;
 use super::failure::{Failure, OK};
 use super::{Session, render};
 
-/// A guide: its name, what it is about, its text.
+/// A guide: its name, what it is about, when to use it, its text.
 struct Guide {
     name: &'static str,
     about: &'static str,
+    when: &'static str,
     text: &'static str,
 }
 
 const USAGE: Guide = Guide {
     name: "usage",
     about: "how to run workflows and read what they did",
+    when: "to start, run, answer or look into a thread of a workflow with uwf",
     text: include_str!("prompt/usage.md"),
 };
 const WORKFLOW_AUTHORING: Guide = Guide {
     name: "workflow-authoring",
     about: "how to write a workflow, with one that works",
+    when: "to write, change or check a workflow of uwf",
     text: include_str!("prompt/workflow-authoring.md"),
 };
 const ADAPTER_DEVELOPING: Guide = Guide {
     name: "adapter-developing",
     about: "how to make any program an agent, with one that works",
+    when: "to write or mend a program that plays roles for uwf",
     text: include_str!("prompt/adapter-developing.md"),
 };
+
+impl Guide {
+    /// The whole document.
+    fn document(&self) -> String {
+        let Guide { name, about, when, text } = self;
+        let version = env!("CARGO_PKG_VERSION");
+        format!(
+            "---\nname: uwf-{name}\ndescription: Tells {about}. Use it {when}.\nversion: {version}\ntags: [uwf, workflow, {name}]\n---\n\n{text}"
+        )
+    }
+}
 
 pub(super) fn run(session: &mut Session<'_>, prompt: Prompt) -> Result<u8, Failure> {
     let guide = match prompt {
@@ -38,7 +54,8 @@ pub(super) fn run(session: &mut Session<'_>, prompt: Prompt) -> Result<u8, Failu
         Prompt::AdapterDeveloping => ADAPTER_DEVELOPING,
         Prompt::List => return list(session),
     };
-    session.ui.document(|| json!({"name": guide.name, "markdown": guide.text}), guide.text)?;
+    let text = guide.document();
+    session.ui.document(|| json!({"name": guide.name, "markdown": text}), &text)?;
     Ok(OK)
 }
 

@@ -5,7 +5,7 @@ use clap::Subcommand;
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub(in crate::cli) enum Prompt {
     /// How to run workflows and read what they did
-    #[command(after_long_help = "Examples:\n  uwf prompt usage >> AGENTS.md")]
+    #[command(after_long_help = "Examples:\n  uwf prompt usage > ~/.agents/skills/uwf-usage/SKILL.md")]
     Usage,
     /// How to write a workflow, with one that works
     #[command(after_long_help = "Examples:\n  uwf prompt workflow-authoring | less")]

@@ -1,9 +1,10 @@
 //! `uwf prompt`: the guides are what they say, down to their examples; their programs run end to end.
 
 use crate::fixture::Place;
+use crate::yaml;
 
 #[test]
-fn there_are_three_guides_and_their_older_names() {
+fn the_guides_are_skills_and_have_older_names() {
     let place = Place::new();
     let listed = place.uwf(&["prompt", "list"]).json();
     let names: Vec<&str> =
@@ -11,11 +12,23 @@ fn there_are_three_guides_and_their_older_names() {
     assert_eq!(names, ["usage", "workflow-authoring", "adapter-developing"]);
     for name in names {
         let text = place.uwf(&["prompt", name]).out;
-        assert!(text.starts_with("# ") && text.len() > 1000, "{name}: {text}");
         assert_eq!(place.uwf(&["prompt", name, "--format", "json"]).json()["markdown"], text.as_str());
+        let guide = body_of_skill(name, &text);
+        assert!(guide.starts_with("# ") && guide.len() > 1000, "{name}: {text}");
     }
     assert_eq!(place.uwf(&["skill", "user"]).out, place.uwf(&["prompt", "usage"]).out);
     assert_eq!(place.uwf(&["skill", "author"]).out, place.uwf(&["prompt", "workflow-authoring"]).out);
+}
+
+/// What is below the frontmatter, which agents read with a parser.
+fn body_of_skill<'a>(name: &str, text: &'a str) -> &'a str {
+    let (head, body) = text.strip_prefix("---\n").unwrap().split_once("---\n\n").unwrap();
+    let head = yaml::parse_value(head).unwrap();
+    assert_eq!(head["name"], format!("uwf-{name}"));
+    assert_eq!(head["version"], env!("CARGO_PKG_VERSION"));
+    assert!(head["description"].as_str().unwrap().contains("Use it to "), "{head}");
+    assert!(head["tags"].as_array().unwrap().contains(&"uwf".into()), "{head}");
+    body
 }
 
 #[test]
