@@ -80,6 +80,20 @@ fn every_command_of_the_page_runs() {
     site.verify();
 }
 
+#[test]
+fn every_command_of_the_setup_guide_runs() {
+    let site = Site::new();
+    let (blocks, others) = blocks(&site.uwf(&["prompt", "bootstrap"]).ok().out);
+    assert_eq!((blocks.len(), others), (4, 0));
+    let mut bash = site.command("bash");
+    bash.args(["-euo", "pipefail", "-c", &blocks.concat()]);
+    bash.env("PATH", search_path()).env("TMPDIR", site.home());
+    let said = Said::of(bash.output().unwrap()).ok();
+    assert!(said.out.contains("greeting: Hello.") && said.out.contains("**Ended** "), "{said:?}");
+    let skill = fs::read_to_string(site.home().join(".agents/skills/uwf-usage/SKILL.md")).unwrap();
+    assert!(skill.starts_with("---\nname: uwf-usage\n"), "{skill}");
+}
+
 /// The commands in a text's code, inline or in blocks for the shell: the words after `uwf` or `uwf-builtin` up to the
 /// first that is an argument.
 fn named(text: &str) -> Vec<Vec<&str>> {
@@ -103,7 +117,7 @@ fn named(text: &str) -> Vec<Vec<&str>> {
 #[test]
 fn every_command_that_is_named_exists() {
     let site = Site::new();
-    let guides = ["usage", "workflow-authoring", "adapter-developing"];
+    let guides = ["usage", "workflow-authoring", "adapter-developing", "bootstrap"];
     let mut text = page();
     guides.iter().for_each(|guide| text += &site.uwf(&["prompt", guide]).ok().out);
     let mut seen = 0;

@@ -13,6 +13,9 @@ pub(in crate::cli) enum Prompt {
     /// How to make any program an agent, with one that works
     #[command(after_long_help = "Examples:\n  uwf prompt adapter-developing | less")]
     AdapterDeveloping,
+    /// How to set up uwf, its skills among it
+    #[command(after_long_help = "Examples:\n  uwf prompt bootstrap | my-agent")]
+    Bootstrap,
     /// List the guides
     #[command(after_long_help = "Examples:\n  uwf prompt list")]
     List,
