@@ -1,7 +1,8 @@
 //! A mock script as an OpenAI-compatible endpoint on loopback: the real client, and any other, can be tried against
 //! what a script says, faults included.
 //!
-//! `turns:` and `steps:` are played in order of arrival. `roles:` reads the header `x-uwf-role`; the requests of a
+//! `turns:` are played in order of arrival, and so are `steps:` unless the header `x-uwf-step` tells which one is asked
+//! for: all requests of a run get that one, those too that send its answer back. `roles:` reads the header `x-uwf-role`; the requests of a
 //! role play its visits one after another, and when they are over its last visit again and again: a server sees
 //! requests, not runs, so it cannot know where a visit ends. By turn instead, `turns:` are chosen by how many turns of
 //! the model a request holds: one that is sent again gets the same answer. `GET /v1/requests` tells how often
@@ -33,7 +34,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use crate::provider::Script;
-use crate::provider::http::ROLE_HEADER;
+use crate::provider::http::{ROLE_HEADER, STEP_HEADER};
 use crate::provider::script::Entry;
 use crate::provider::wires::chat::serve as wire;
 
@@ -151,6 +152,7 @@ impl Play {
             .headers()
             .get(ROLE_HEADER)
             .map(|role| String::from_utf8_lossy(role.as_bytes()).into_owned());
+        let step = request.headers().get(STEP_HEADER).and_then(|step| step.to_str().ok()?.parse().ok());
         let refused = |reason: String| Ok(whole(400, &wire::error(&reason, None)));
         let Ok(body) = request.into_body().collect().await else {
             return refused("the body did not arrive".to_owned());
@@ -159,25 +161,31 @@ impl Play {
             Ok(asked) => asked,
             Err(reason) => return refused(reason),
         };
-        let index = self.index(&asked, role.clone());
+        let step = step.filter(|_| self.script.repeats());
+        let (index, times) = self.index(&asked, role.clone(), step);
         let entry = match self.script.arrival(role.as_deref(), index) {
             Ok(entry) => entry,
             Err(error) => return refused(error.to_string()),
         };
-        if let Err(reason) = entry.check(&asked.request()) {
+        // What a step expects is what it is asked first.
+        let is_again = step.is_some() && times > 1;
+        if let Some(reason) = entry.check(&asked.request()).err().filter(|_| !is_again) {
             return refused(self.script.error(reason).to_string());
         }
         tokio::time::sleep(entry.delay).await;
         if entry.reset { Err(Reset) } else { Ok(reply(entry, &asked, index)) }
     }
 
-    /// Which entry this request gets, from 0.
-    fn index(&self, asked: &wire::Asked, role: Option<String>) -> usize {
+    /// Which entry this request gets, from 0, and how often it was asked for by now.
+    fn index(&self, asked: &wire::Asked, role: Option<String>, step: Option<usize>) -> (usize, usize) {
         let role = role.filter(|_| self.script.counts_by_role());
         let arrival = self.arrival(role.clone());
-        let index = if self.by_turn { asked.request().turns() } else { arrival };
-        *self.asked.lock().unwrap_or_else(PoisonError::into_inner).entry((role, index)).or_default() += 1;
-        index
+        let by_turn = || if self.by_turn { asked.request().turns() } else { arrival };
+        let index = step.unwrap_or_else(by_turn);
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = asked.entry((role, index)).or_default();
+        *times += 1;
+        (index, *times)
     }
 
     /// How often each entry was asked for.

@@ -273,8 +273,11 @@ fn by_turn_a_request_that_is_sent_again_gets_the_same_answer_and_is_counted() {
     ]}))
     .unwrap();
     let asked = wire::Asked::read(&body).unwrap();
-    assert_eq!([by_turn.index(&asked, None), by_turn.index(&asked, None)], [1, 1]);
-    assert_eq!([by_arrival.index(&asked, None), by_arrival.index(&asked, None)], [0, 1]);
+    let index = |play: &Play, step| play.index(&asked, None, step);
+    assert_eq!([index(&by_turn, None), index(&by_turn, None)], [(1, 1), (1, 2)]);
+    assert_eq!([index(&by_arrival, None), index(&by_arrival, None)], [(0, 1), (1, 1)]);
+    let by_step = play(false);
+    assert_eq!([index(&by_step, Some(7)), index(&by_step, Some(7))], [(7, 1), (7, 2)]);
     let times = |entry, times| json!({"role": null, "entry": entry, "times": times});
     assert_eq!(by_turn.requests(), json!([times(1, 2)]));
     assert_eq!(by_arrival.requests(), json!([times(0, 1), times(1, 1)]));

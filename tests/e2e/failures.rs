@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::rounds;
 use crate::site::{AGENT, MockServer, Said, Site, UWF, example};
 
 const KEY: &str = "sk-test-5f0c1d7e9b3a";
@@ -258,4 +259,23 @@ fn a_temporary_directory_that_is_none_is_named_with_what_moves_it() {
     command.env("TMPDIR", site.workspace().join("absent"));
     let words = ["cannot make a private directory in", "absent", "set TMPDIR to a directory"];
     Said::of(command.output().unwrap()).fails(1, &words);
+}
+
+#[test]
+fn a_scenario_gives_the_answer_of_a_step_again_when_it_is_sent_back() {
+    let steps = "steps:\n  - { role: worker, output: { $status: more } }\n  - { role: worker, output: So it is., expect: { last_contains: Go on } }\n  \
+                 - { role: worker, output: { $status: done } }\n";
+    let site = Site::new();
+    let script = site.write("scenario.yaml", steps);
+    let server = MockServer::start(&site, &script);
+    let over_http = format!("{AGENT} --base-url {} --model m", server.url);
+    for agent in [format!("{AGENT} --mock {script}"), over_http] {
+        let thread = rounds::start(&site);
+        let said = site.uwf(&["thread", "exec", &thread, "-c", "3", "--agent", &agent]).code(3).json();
+        assert_eq!((said.as_array().unwrap().len(), &said[0]["error"]), (2, &Value::Null), "{agent}");
+        let error = &said[1]["error"];
+        assert!(error["message"].as_str().unwrap().contains("after 2 corrections"), "{agent}: {error}");
+        let failed = site.uwf(&["step", "list", &thread]).ok().json()["failed"][0].clone();
+        assert_eq!((&failed["output"]["phase"], &failed["usage"]["turns"]), (&"answer".into(), &3.into()));
+    }
 }

@@ -237,7 +237,8 @@ pub(crate) fn provider(
             let role = run.place.role;
             let key = run.thread.map(|thread| format!("{thread}-{role}")).unwrap_or_default();
             let cache_key = key.chars().take(CACHE_KEY).collect();
-            let config = HttpConfig { cache_key, learnt: run.learnt, ..endpoint.config() };
+            let config =
+                HttpConfig { cache_key, learnt: run.learnt, step: Some(run.place.step), ..endpoint.config() };
             client(config, role, run.trace)
         }
     }

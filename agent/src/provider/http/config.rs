@@ -47,6 +47,8 @@ pub(crate) struct HttpConfig {
     pub idle: Duration,
     /// The role that runs, told to loopback addresses only.
     pub role: String,
+    /// How many steps the thread has before it, told to loopback addresses only; none outside a run.
+    pub step: Option<usize>,
     /// Which of the model's reasoning is sent back to it.
     pub echo_reasoning: EchoReasoning,
     /// How failures are tried again.
@@ -71,6 +73,7 @@ impl HttpConfig {
             stream: true,
             idle: IDLE,
             role: String::new(),
+            step: None,
             echo_reasoning: EchoReasoning::Auto,
             retry: RetryPolicy::default(),
         }

@@ -20,6 +20,9 @@ use crate::secrets::{Secrets, secret_texts, sounds_secret};
 /// The header that tells a scripted server which role asks; for loopback addresses only.
 pub(crate) const ROLE_HEADER: &str = "x-uwf-role";
 
+/// The header that tells it for which step of its thread, from 0; for loopback addresses only.
+pub(crate) const STEP_HEADER: &str = "x-uwf-step";
+
 /// The version of Messages that is spoken.
 const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
 
@@ -68,6 +71,9 @@ impl Endpoint {
             && is_loopback
         {
             headers.insert(ROLE_HEADER, role);
+        }
+        if let Some(step) = config.step.filter(|_| is_loopback) {
+            headers.insert(STEP_HEADER, step.into());
         }
         let base = url.as_str().trim_end_matches('/').to_owned();
         let (host, port) = (url.host_str().unwrap_or_default().to_owned(), url.port());
@@ -347,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn the_role_is_told_to_loopback_only() {
+    fn role_and_step_are_told_to_loopback_only() {
         for (base, told) in [
             ("http://127.0.0.2:9/v1", true),
             ("http://localhost:9/v1", true),
@@ -355,8 +361,9 @@ mod tests {
             ("http://10.0.0.1/v1", false),
             ("http://127.0.0.1.example.com/v1", false),
         ] {
-            let config = HttpConfig { role: "reviewer".into(), ..config(base) };
+            let config = HttpConfig { role: "reviewer".into(), step: Some(3), ..config(base) };
             let endpoint = Endpoint::new(&config).unwrap();
+            assert_eq!(endpoint.headers().get(STEP_HEADER).is_some_and(|step| step == "3"), told, "{base}");
             assert_eq!(endpoint.headers().contains_key(ROLE_HEADER), told, "{base}");
             assert_eq!(endpoint.is_loopback, told, "{base}");
         }

@@ -22,7 +22,7 @@ use serde_json::value::RawValue;
 pub(crate) use body_reader::BodyReader;
 pub(crate) use body_reader::read_body;
 pub(crate) use config::{EchoReasoning, HttpConfig, IDLE};
-pub(crate) use endpoint::{ROLE_HEADER, place};
+pub(crate) use endpoint::{ROLE_HEADER, STEP_HEADER, place};
 pub(crate) use probe::Served;
 
 use self::endpoint::Endpoint;
