@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::limits::{bytes, count};
+use crate::read_file;
 use crate::replace::{Place, Present, Written};
 use crate::seen::{Digest, Seen, lock};
 use crate::tool::{Change, Facts, Tool, ToolContext, ToolOutput};
@@ -48,6 +49,11 @@ enum EditError {
          Use run_command", bytes(*.size), bytes(*.limit)
     )]
     TooLong { path: String, size: u64, limit: u64 },
+    #[error(
+        "`{path}` is binary ({kind}, {}) and cannot be edited as text; nothing was changed. Use run_command",
+        bytes(*.size)
+    )]
+    Binary { path: String, kind: &'static str, size: u64 },
     #[error("`{path}` is not valid UTF-8 and cannot be edited as text; nothing was changed. Use run_command")]
     NotText { path: String },
     #[error("{0}")]
@@ -95,6 +101,9 @@ fn change(
     context: &ToolContext,
 ) -> Result<ToolOutput, EditError> {
     let path = || args.path.clone();
+    if let Some(kind) = read_file::binary_kind(&present.content) {
+        return Err(EditError::Binary { path: path(), kind, size: present.content.len() as u64 });
+    }
     let content = std::str::from_utf8(&present.content).map_err(|_| EditError::NotText { path: path() })?;
     if args.old_string.is_empty() {
         return Err(EditError::EmptyOld { path: path() });

@@ -66,6 +66,26 @@ fn bytes_that_are_no_text_are_not_edited() {
     assert_eq!(scratch.get("f"), b"caf\xE9\none\n");
 }
 
+/// Valid UTF-8 may be no text: NUL is.
+#[test]
+fn what_read_file_calls_binary_is_not_edited() {
+    let scratch = Scratch::new();
+    for content in [&b"one\0two\n"[..], b"\x89PNG\r\n\x1A\none\n", b"\xFF\xFEo\0n\0e\0", b"\0asm one"] {
+        scratch.put("f", content);
+        let read = scratch.refused("read_file", json!({"path": "f"}));
+        let edited = edit(&scratch, "one", "two");
+        let said = |text: &str| text.split(" and cannot").next().unwrap().to_owned();
+        assert!(edited.is_error && read.contains("is binary ("), "{read}");
+        assert_eq!(said(&edited.text), said(&read));
+        assert!(edited.text.ends_with("nothing was changed. Use run_command"), "{}", edited.text);
+        assert_eq!(scratch.get("f"), content);
+    }
+    // Behind what read_file looks at, both take it.
+    scratch.put("f", format!("{}one\0\n", "x\n".repeat(1 << 12)));
+    scratch.ok("read_file", json!({"path": "f"}));
+    assert!(!edit(&scratch, "one", "two").is_error);
+}
+
 #[test]
 fn a_change_behind_the_models_back_is_said() {
     let scratch = Scratch::new();

@@ -141,20 +141,24 @@ fn unchanged(args: &Args, real: &Path, content: &str, context: &ToolContext) -> 
 /// The refusal shows the file, and so is the read that was missing.
 fn unseen(args: &Args, real: &Path, present: &[u8], context: &ToolContext) -> ToolOutput {
     let seen = context.seen.whole(real, Digest::of(present));
-    let mut text = format!(
-        "nothing was written: {} exists with content that was not read whole in this run. It is shown here; \
-         call write_file again to replace it, or edit_file to change parts.\n",
-        args.path
-    );
-    text.push_str(&show(present, context));
+    let exists =
+        format!("nothing was written: {} exists with content that was not read whole in this run", args.path);
+    let text = match read_file::binary_kind(present) {
+        // edit_file would refuse it.
+        Some(kind) => format!(
+            "{exists}. Call write_file again to replace it.\n(binary: {kind}, {})",
+            bytes(present.len() as u64)
+        ),
+        None => format!(
+            "{exists}. It is shown here; call write_file again to replace it, or edit_file to change parts.\n{}",
+            show(present, context)
+        ),
+    };
     let facts = Facts { seen: Some(seen), ..Facts::default() };
     ToolOutput { facts, ..ToolOutput::error(format!("write {}: not read before", args.path), text) }
 }
 
 fn show(present: &[u8], context: &ToolContext) -> String {
-    if let Some(kind) = read_file::binary_kind(present) {
-        return format!("(binary: {kind}, {})", bytes(present.len() as u64));
-    }
     let wanted = Wanted { offset: 1, limit: context.limits.read_lines, to_end: true };
     match page::read(present, wanted, context.limits, || true) {
         Ok(page) => format!("{}{}", page.text, read_file::footer(1, &page, context)),
