@@ -91,12 +91,14 @@ fn run(args: Args, context: &ToolContext) -> ToolOutput {
         .unwrap_or_else(|error| ToolOutput::error(format!("{title}: not run"), error.to_string()))
 }
 
+/// What the command is for, in the model's words, which have a verb of their own; else the command after ours.
 fn title(args: &Args) -> String {
-    let words = args.description.as_deref().unwrap_or(&args.command);
-    let line = words.trim().lines().next().unwrap_or_default();
+    let purpose = args.description.as_deref().map(str::trim).filter(|words| !words.is_empty());
+    let (verb, words) = purpose.map_or(("run ", args.command.trim()), |words| ("", words));
+    let line = words.lines().next().unwrap_or_default();
     match line.char_indices().nth(TITLE_CHARS) {
-        Some((at, _)) => format!("run {}…", &line[..at]),
-        None => format!("run {line}"),
+        Some((at, _)) => format!("{verb}{}…", &line[..at]),
+        None => format!("{verb}{line}"),
     }
 }
 

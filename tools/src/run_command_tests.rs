@@ -54,7 +54,7 @@ fn the_answer_has_output_exit_code_and_length() {
     assert_eq!(output.title, "run echo out; echo err >&2; exit 3 (exit code 3)");
     let output = scratch.call("run_command", json!({"command": "kill -9 $$", "description": "Die"}));
     assert_eq!(output.facts.signal, Some(9));
-    assert_eq!(output.title, "run Die (ended by signal 9)");
+    assert_eq!(output.title, "Die (ended by signal 9)");
 }
 
 #[test]
