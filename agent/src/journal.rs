@@ -203,6 +203,13 @@ pub(crate) struct ToolFacts {
     pub seen: Option<Seen>,
 }
 
+impl ToolFacts {
+    /// Whether the call was not done, or its command ended otherwise than with exit code 0.
+    pub(crate) fn failed(&self) -> bool {
+        self.is_error || self.signal.is_some() || self.exit_code.is_some_and(|code| code != 0)
+    }
+}
+
 /// A file that a tool changed, with its contents: as text, or as a data URL where they are none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FileChange {

@@ -280,6 +280,7 @@ fn detail(batch: &mut Batch, run: &Finished<'_>) -> Result<Hash, RecordError> {
         "model": settings["model"].as_str().unwrap_or_default(),
         "duration": run.worked(),
         "turnCount": run.entries.iter().filter(|entry| matches!(entry, Entry::Answered { .. })).count(),
+        "failedCalls": run.entries.iter().filter(|entry| is_failed_call(entry)).count(),
         "turns": turns,
         "messages": messages,
         "sandbox": last.map(|last| last.sandbox),
@@ -294,6 +295,10 @@ fn detail(batch: &mut Batch, run: &Finished<'_>) -> Result<Hash, RecordError> {
 /// A stretch of the run that was cut off, with what its commands ran under.
 fn interrupted(stretch: &Stretch<'_>) -> Value {
     json!({"startedAtMs": stretch.from, "lastAtMs": stretch.until, "sandbox": stretch.sandbox})
+}
+
+fn is_failed_call(entry: &Entry) -> bool {
+    matches!(entry, Entry::Finished { facts, .. } if facts.failed())
 }
 
 /// What changed, by path: the content before the first change of a file and after the last.
@@ -327,6 +332,7 @@ fn turn(batch: &mut Batch, entry: &Entry, recorded: bool) -> Result<Option<Value
             let mut turn = turn_node(message, *at);
             turn["durationMs"] = json!(duration_ms);
             turn["exitCode"] = json!(facts.exit_code);
+            turn["failed"] = json!(facts.failed());
             if let (Some(spool), Some(call)) = (&facts.spool, &message.tool_call_id)
                 && let Some(output) = full_output(spool, recorded)?
             {
@@ -382,6 +388,7 @@ fn turn_node(message: &Message, at: u64) -> Value {
         "at": at,
         "durationMs": null,
         "exitCode": null,
+        "failed": null,
         "usage": null,
         "outputs": {},
     })

@@ -136,3 +136,54 @@ fn a_suspended_role_waits_for_a_person_and_goes_on() {
     assert_eq!(resumed["currentRole"], "developer");
     site.verify();
 }
+
+#[test]
+fn a_failed_tool_call_is_marked_wherever_the_run_is_shown() {
+    let site = Site::new();
+    let mock = site.write(
+        "m.yaml",
+        "turns:
+  - tool_calls:
+      - { name: run_command, arguments: { command: exit 3, description: run the tests } }
+      - { name: read_file, arguments: { path: none } }
+      - { name: run_command, arguments: { command: kill -9 $$ } }
+      - { name: run_command, arguments: { command: 'true', description: ' ' } }
+  - content: |
+      ---
+      $status: approved
+      ---
+      Fine.
+",
+    );
+    let workflow = example("solve-issue/workflow.yaml");
+    let said = site.agent(&["run", &workflow, "--role", "reviewer", "-p", "x", "--mock", &mock]).ok();
+    for line in [
+        "  ✗ run the tests (exit code 3) (",
+        "  ✗ read none: not done (",
+        "  ✗ run kill -9 $$ (ended by signal 9) (",
+    ] {
+        assert!(said.err.contains(line), "{line}: {}", said.err);
+    }
+    assert_eq!(said.err.matches('✗').count(), 3, "{}", said.err);
+    let reply = said.json();
+    let (step, detail) = (reply["stepHash"].as_str().unwrap(), reply["detailHash"].as_str().unwrap());
+    let read = site.uwf(&["step", "read", step]).ok().out;
+    for heading in [
+        "## 4. tool (result): `run_command` failed, exit code 3\n",
+        "## 5. tool (result): `read_file` failed\n",
+        "## 6. tool (result): `run_command` failed\n",
+        "## 7. tool (result): `run_command`\n",
+        " | **Failed tool calls:** 3\n",
+    ] {
+        assert!(read.contains(heading), "{heading}: {read}");
+    }
+    assert_eq!(site.uwf(&["cas", "get", detail]).ok().json()["payload"]["failedCalls"], 3);
+    let thread = site.uwf(&["thread", "list", "--all"]).ok().json()[0]["thread"].clone();
+    let thread = thread.as_str().unwrap();
+    assert_eq!(site.uwf(&["step", "list", thread]).ok().json()["steps"][1]["failedCalls"], 3);
+    let listed = site.uwf(&["step", "list", thread, "--format", "text"]).ok().out;
+    assert!(listed.lines().next().unwrap().contains("FAILED CALLS"), "{listed}");
+    assert!(listed.lines().nth(1).unwrap().trim_end().ends_with(" 3"), "{listed}");
+    assert!(site.uwf(&["thread", "read", thread]).ok().out.contains("**Failed tool calls:** 3"));
+    site.verify();
+}

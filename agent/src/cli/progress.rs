@@ -1,5 +1,5 @@
 //! How a run goes, told on stderr. On a terminal: a status line (turn, tool, elapsed, tokens), a line per finished
-//! tool call, and the model's words as they come. Elsewhere: one plain line a turn.
+//! tool call, and the model's words as they come. Elsewhere: one plain line a turn, and one a failed tool call.
 //!
 //! Apart so that the loop knows no terminal. What a model or a tool says is shown without its control characters:
 //! they could make a terminal do things.
@@ -121,6 +121,7 @@ fn plain(event: &Event<'_>) -> Option<String> {
         Event::Turn { number, took, calls, .. } => {
             Some(format!("turn {number}: {} ({})", tools(calls), seconds(*took)))
         }
+        Event::Tool { failed: true, .. } => tool(event),
         event => notable(event),
     }
 }
@@ -203,6 +204,11 @@ mod tests {
         assert_eq!(of(&Event::Said(Kind::Correction)), "told the model: correction");
         assert_eq!(plain(&Event::Progress(provider::Progress::Text("x"))), None);
         assert_eq!(plain(&Event::Tick), None);
+        let ended = |failed: bool| {
+            let took = Duration::from_millis(100);
+            plain(&Event::Tool { call: &calls[1], title: "grep (", failed, exit_code: None, took })
+        };
+        assert_eq!((ended(true).as_deref(), ended(false)), (Some("  ✗ grep ( (0.1 s)"), None));
     }
 
     #[test]

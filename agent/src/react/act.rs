@@ -62,9 +62,8 @@ impl React<'_> {
     ) -> Result<(), Stopped> {
         let title = self.secrets.clean(&output.title);
         let exit_code = output.facts.exit_code;
-        let failed = output.is_error || exit_code.is_some_and(|code| code != 0);
-        (self.watch)(Event::Tool { call, title: &title, failed, exit_code, took });
         let facts = record::facts(output, &self.secrets);
+        (self.watch)(Event::Tool { call, title: &title, failed: facts.failed(), exit_code, took });
         let mut text = self.secrets.clean(&output.text).into_owned();
         if signalled && output.facts.cancelled {
             text = format!("{}\n{INTERRUPTED}", text.trim_end());

@@ -68,7 +68,7 @@ pub(crate) enum Event<'a> {
         call: &'a ToolCall,
         /// One line: what was done, on what.
         title: &'a str,
-        /// Whether it could not be done, or a command ended with another exit code than 0.
+        /// Whether it could not be done, or a command ended otherwise than with exit code 0.
         failed: bool,
         /// The command's exit code.
         exit_code: Option<i32>,

@@ -2,6 +2,8 @@
 //!
 //! For people first; nothing reads it back. Long tool results are shortened, outputs and answers never are.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::failure::Failure;
@@ -97,8 +99,12 @@ fn skipped(sections: &[String], room: Option<usize>) -> usize {
 
 fn step_section(store: &Store, number: usize, hash: &Hash, step: &StepNode) -> Result<String, Failure> {
     let output = store.get(&step.output)?.payload;
-    let mut text =
-        format!("## Step {number}: {} → {} `{hash}`\n\n{}", step.role, status(&output), facts(step));
+    let mut text = format!(
+        "## Step {number}: {} → {} `{hash}`\n\n{}",
+        step.role,
+        status(&output),
+        facts(step, thread::failed_calls(store, step))
+    );
     text += &asked(step);
     if let Some(attempts) = step.previous_attempts.as_deref().filter(|attempts| !attempts.is_empty()) {
         text += &format!("\n**Failed attempts before this one:**\n\n{}", attempt_lines(store, attempts)?);
@@ -110,11 +116,13 @@ fn status(output: &Value) -> &str {
     output["$status"].as_str().unwrap_or("?")
 }
 
-fn facts(step: &StepNode) -> String {
+fn facts(step: &StepNode, failed_calls: Option<u64>) -> String {
     let used = step.usage.as_ref().map(|used| format!(" | **Used:** {}", usage(used))).unwrap_or_default();
     let at = time(step.completed_at_ms);
     let took = duration(step.duration_ms());
-    format!("**Agent:** {} | **Time:** {at} UTC | **Duration:** {took}{used}\n", step.agent)
+    let failed = failed_calls.filter(|&count| count > 0);
+    let failed = failed.map(|count| format!(" | **Failed tool calls:** {count}")).unwrap_or_default();
+    format!("**Agent:** {} | **Time:** {at} UTC | **Duration:** {took}{used}{failed}\n", step.agent)
 }
 
 fn asked(step: &StepNode) -> String {
@@ -193,7 +201,7 @@ pub(super) fn step(store: &Store, hash: &Hash, quota: Option<usize>) -> Result<S
         "# Step `{hash}`\n\n**Role:** {} | **Status:** {}\n\n{}{}",
         step.role,
         status(&output),
-        facts(&step),
+        facts(&step, thread::failed_calls(store, &step)),
         asked(&step)
     );
     let tail = format!("\n## Output\n\n{}", yaml_block(&output));
@@ -207,7 +215,14 @@ pub(super) fn step(store: &Store, hash: &Hash, quota: Option<usize>) -> Result<S
 /// The conversation of a step, one section a message; empty for records of another shape.
 fn turns(store: &Store, detail: &Hash) -> Result<Vec<String>, Failure> {
     let turns = messages(store, &store.get(detail)?.payload)?;
-    Ok(turns.iter().enumerate().map(|(at, turn)| turn_section(at + 1, turn)).collect())
+    let calls = turns.iter().flat_map(calls);
+    let names: BTreeMap<&str, &str> =
+        calls.filter_map(|call| Some((call["id"].as_str()?, call["name"].as_str()?))).collect();
+    let heading = |turn: &Value| {
+        let name = turn["callId"].as_str().and_then(|id| names.get(id));
+        heading(turn, name.copied())
+    };
+    Ok(turns.iter().enumerate().map(|(at, turn)| turn_section(at + 1, turn, &heading(turn))).collect())
 }
 
 /// The messages that a record keeps, whichever key it has for them.
@@ -217,10 +232,29 @@ pub(super) fn messages(store: &Store, detail: &Value) -> Result<Vec<Value>, Fail
     hashes.map(|hash| Ok(store.get(&hash)?.payload)).collect()
 }
 
-fn turn_section(number: usize, turn: &Value) -> String {
+fn calls(turn: &Value) -> impl Iterator<Item = &Value> {
+    turn["toolCalls"].as_array().into_iter().flatten()
+}
+
+/// Who says it and why; of a result also the tool, and whether the call failed.
+fn heading(turn: &Value, tool: Option<&str>) -> String {
     let role = turn["role"].as_str().unwrap_or("?");
     let kind = turn["kind"].as_str().filter(|kind| *kind != role).map(|kind| format!(" ({kind})"));
-    let mut text = format!("\n## {number}. {role}{}\n", kind.unwrap_or_default());
+    let code = turn["exitCode"].as_i64().filter(|&code| code != 0);
+    let failed = match (turn["failed"].as_bool(), code) {
+        // Older records have the code alone.
+        (Some(true) | None, Some(code)) => Some(format!("failed, exit code {code}")),
+        (Some(true), None) => Some("failed".to_owned()),
+        _ => None,
+    };
+    let about: Vec<String> = tool.map(|name| format!("`{name}`")).into_iter().chain(failed).collect();
+    let about = if about.is_empty() { String::new() } else { format!(": {}", about.join(" ")) };
+    format!("{role}{}{about}", kind.unwrap_or_default())
+}
+
+fn turn_section(number: usize, turn: &Value, heading: &str) -> String {
+    let role = turn["role"].as_str().unwrap_or("?");
+    let mut text = format!("\n## {number}. {heading}\n");
     if let Some(reasoning) = turn["reasoning"].as_str().filter(|reasoning| !reasoning.trim().is_empty()) {
         text += &format!("\n*Reasoning:*\n\n{}", quotation(reasoning));
     }
@@ -233,7 +267,7 @@ fn turn_section(number: usize, turn: &Value) -> String {
     } else if !content.is_empty() {
         text += &format!("\n{content}\n");
     }
-    for call in turn["toolCalls"].as_array().into_iter().flatten() {
+    for call in calls(turn) {
         let (name, args) = (call["name"].as_str().unwrap_or("?"), call["args"].as_str().unwrap_or_default());
         text += &format!("\n**Calls** `{name}`\n\n{}", fenced("json", args));
     }
@@ -248,4 +282,31 @@ fn shortened(text: &str) -> String {
     }
     let kept: Vec<&str> = text.lines().take(RESULT_LINES).collect();
     format!("{}\n… {} more lines", kept.join("\n"), count - RESULT_LINES)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_result_names_its_tool_and_whether_it_failed() {
+        let of = |failed: Value, code: Value, tool: Option<&str>| {
+            heading(&json!({"role": "tool", "kind": "result", "failed": failed, "exitCode": code}), tool)
+        };
+        for (failed, code, said) in [
+            (json!(false), json!(0), ": `x`"),
+            (json!(true), json!(null), ": `x` failed"),
+            (json!(true), json!(3), ": `x` failed, exit code 3"),
+            // A record of the older type.
+            (json!(null), json!(3), ": `x` failed, exit code 3"),
+            (json!(null), json!(0), ": `x`"),
+            (json!(null), json!(null), ": `x`"),
+        ] {
+            assert_eq!(of(failed, code, Some("x")), format!("tool (result){said}"));
+        }
+        assert_eq!(of(json!(true), json!(null), None), "tool (result): failed");
+        assert_eq!(heading(&json!({"role": "assistant", "kind": "turn"}), None), "assistant (turn)");
+    }
 }

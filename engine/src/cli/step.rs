@@ -58,7 +58,8 @@ pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failur
         value["failed"] = failed.iter().map(|(_, entry)| entry.clone()).collect();
     }
     session.ui.result(&value, || {
-        let headings = ["#", "STEP", "ROLE", "STATUS", "DURATION", "TOKENS IN", "OUT", "FAILED BEFORE"];
+        let headings =
+            ["#", "STEP", "ROLE", "STATUS", "DURATION", "TOKENS IN", "OUT", "FAILED CALLS", "FAILED BEFORE"];
         render::table(headings, &rows)
     })?;
     Ok(OK)
@@ -103,14 +104,16 @@ fn entry(store: &Store, Link { hash, step, timestamp }: &Link) -> Result<Value, 
     Ok(json!({
         "hash": hash, "role": step.role, "output": store.get(&step.output)?.payload, "detail": step.detail,
         "agent": step.agent, "timestamp": timestamp, "durationMs": step.duration_ms(),
-        "usage": step.usage, "previousAttempts": step.previous_attempts,
+        "usage": step.usage, "failedCalls": thread::failed_calls(store, step),
+        "previousAttempts": step.previous_attempts,
     }))
 }
 
-fn cells(number: String, Link { hash, step, .. }: &Link, entry: &Value) -> [String; 8] {
+fn cells(number: String, Link { hash, step, .. }: &Link, entry: &Value) -> [String; 9] {
     let tokens =
         |pick: fn(&crate::Usage) -> u64| step.usage.as_ref().map(pick).unwrap_or_default().to_string();
-    let failed = step.previous_attempts.as_ref().map_or(0, Vec::len);
+    let failed = step.previous_attempts.as_ref().map_or(0, Vec::len) as u64;
+    let some = |count: u64| if count == 0 { String::new() } else { count.to_string() };
     [
         number,
         hash.to_string(),
@@ -119,7 +122,8 @@ fn cells(number: String, Link { hash, step, .. }: &Link, entry: &Value) -> [Stri
         render::duration(step.duration_ms()),
         tokens(|usage| usage.input_tokens),
         tokens(|usage| usage.output_tokens),
-        if failed == 0 { String::new() } else { failed.to_string() },
+        some(entry["failedCalls"].as_u64().unwrap_or_default()),
+        some(failed),
     ]
 }
 

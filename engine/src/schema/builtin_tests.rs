@@ -50,9 +50,14 @@ fn details_and_turns_have_what_other_programs_read() {
         "toolCalls": [{"name": "read_file", "args": "{}", "id": "c1"}],
     });
     assert_eq!(errors("uwf-turn", turn), []);
+    let result = json!({
+        "role": "tool", "content": "", "toolCalls": null, "reasoning": null, "kind": "result", "at": 1,
+        "callId": "c1", "exitCode": 1, "failed": true,
+    });
+    assert_eq!(errors("uwf-turn", result), []);
     let detail = json!({
-        "sessionId": "s", "model": "m", "duration": 1, "turnCount": 1, "turns": [TEXT], "messages": [TEXT],
-        "sandbox": {"level": "full"}, "settings": {}, "changes": [{"path": "a", "before": null, "after": TEXT}],
+        "sessionId": "s", "model": "m", "duration": 1, "turnCount": 1, "failedCalls": 0, "turns": [TEXT],
+        "messages": [TEXT], "sandbox": {"level": "full"}, "settings": {}, "changes": [{"path": "a", "before": null, "after": TEXT}],
     });
     assert_eq!(errors("uwf-detail", detail), []);
     let required = |name: &str| schemas[name]["required"].clone();

@@ -137,6 +137,11 @@ fn earlier(store: &Store, hash: Hash, step: StepNode) -> Result<EarlierStep, Thr
     })
 }
 
+/// How many tool calls of a step failed, where its detail counts them; a detail that cannot be read counts nothing.
+pub fn failed_calls(store: &Store, step: &StepNode) -> Option<u64> {
+    store.get(&step.detail).ok()?.payload["failedCalls"].as_u64()
+}
+
 /// The last thing an assistant said in a detail node that keeps `turns`; none when the detail has no such shape.
 pub fn answer_of(store: &Store, detail: &Hash) -> Result<Option<String>, ThreadError> {
     let payload = store.get(detail)?.payload;

@@ -23,7 +23,7 @@ use serde_json::json;
 
 pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
-pub use self::context::{EarlierStep, RoleContext, answer_of, role_context, role_of};
+pub use self::context::{EarlierStep, RoleContext, answer_of, failed_calls, role_context, role_of};
 pub use self::entry::{Entries, Entry, entries, entry, head, stands_at};
 pub use self::error::ThreadError;
 pub(crate) use self::failures::steps_in;
