@@ -63,11 +63,6 @@ impl SandboxSettings {
         file: &FileSandbox,
         home: Option<&Path>,
     ) -> Result<SandboxSettings, String> {
-        if file.level == Some(Level::Off) {
-            return Err("sandbox.level: expected strict or best-effort; off is an option of a single run, \
-                        --sandbox off"
-                .to_owned());
-        }
         let paths = |name: &str, paths: &[PathBuf]| -> Result<Vec<PathBuf>, String> {
             paths.iter().map(|path| absolute(path, home).ok_or_else(|| not_absolute(name, path))).collect()
         };
@@ -294,9 +289,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_cannot_switch_the_sandbox_off_nor_name_relative_paths() {
+    fn a_file_cannot_name_relative_paths() {
         let refused = |text: &str| SandboxSettings::new(None, false, &file(text), None).unwrap_err();
-        assert!(refused("level: off").contains("--sandbox off"));
         assert!(refused("writable: [target]").contains("sandbox.writable: expected paths"));
         assert!(refused("readable: [~/.ssh]").contains("~/.ssh"));
     }

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use thiserror::Error;
 
 /// What is said of one role.
@@ -43,24 +42,6 @@ pub enum NarrowingError {
     /// A name that is no `workflow/role`.
     #[error("roles: '{0}' must be a workflow and a role, as in solve-issue/reviewer")]
     Name(String),
-    /// A field that is unknown or of another kind.
-    #[error("roles: {role}: {message}")]
-    Shape {
-        /// The role as it is named.
-        role: String,
-        /// What is wrong.
-        message: String,
-    },
-    /// A tool there is not.
-    #[error("roles: {role}: there is no tool '{tool}'; there are {known}")]
-    Tool {
-        /// The role as it is named.
-        role: String,
-        /// The name.
-        tool: String,
-        /// The names there are.
-        known: String,
-    },
     /// A role that the workflow, which is being run, has not.
     #[error("roles: the workflow {workflow} has no role '{role}'; it has {known}")]
     Role {
@@ -74,29 +55,18 @@ pub enum NarrowingError {
 }
 
 impl Narrowings {
-    /// Checks all that can be checked without a workflow.
+    /// Checks their names, as far as that can be done without a workflow.
     ///
     /// # Errors
     /// See [`NarrowingError`].
-    pub(crate) fn read(roles: BTreeMap<String, Value>) -> Result<Narrowings, NarrowingError> {
-        let narrowing = |(role, value): (String, Value)| {
-            if !role.split_once('/').is_some_and(|(workflow, role)| !workflow.is_empty() && !role.is_empty())
-            {
-                return Err(NarrowingError::Name(role));
-            }
-            let read = serde_json::from_value::<Narrowing>(value);
-            let narrowing = read
-                .map_err(|error| NarrowingError::Shape { role: role.clone(), message: error.to_string() })?;
-            if narrowing.temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
-                let message = "temperature: expected a number from 0 to 2".to_owned();
-                return Err(NarrowingError::Shape { role, message });
-            }
-            match narrowing.unknown_tool() {
-                Some((tool, known)) => Err(NarrowingError::Tool { role, tool, known }),
-                None => Ok((role, narrowing)),
-            }
+    pub(crate) fn read(roles: BTreeMap<String, Narrowing>) -> Result<Narrowings, NarrowingError> {
+        let is_role = |name: &String| {
+            name.split_once('/').is_some_and(|(workflow, role)| !workflow.is_empty() && !role.is_empty())
         };
-        roles.into_iter().map(narrowing).collect::<Result<_, _>>().map(Narrowings)
+        match roles.keys().find(|name| !is_role(name)) {
+            Some(name) => Err(NarrowingError::Name(name.clone())),
+            None => Ok(Narrowings(roles)),
+        }
     }
 
     /// What is taken away from this role.
@@ -133,18 +103,12 @@ impl Narrowing {
         names.retain(|name| left(name) && (!self.read_only || reads(name)));
         Some(names)
     }
-
-    fn unknown_tool(&self) -> Option<(String, String)> {
-        let known: Vec<&str> = uwf_tools::specs().iter().map(|spec| spec.name).collect();
-        let tool = self.tools.iter().flatten().find(|tool| !known.contains(&tool.as_str()))?;
-        Some((tool.clone(), known.join(", ")))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn read(value: Value) -> Result<Narrowings, NarrowingError> {
         Narrowings::read(serde_json::from_value(value).unwrap())
@@ -177,13 +141,6 @@ mod tests {
     fn a_bad_name_is_named() {
         let error = |value: Value| read(value).unwrap_err().to_string();
         assert!(error(json!({"reviewer": {}})).contains("'reviewer' must be a workflow and a role"));
-        assert!(
-            error(json!({"w/r": {"tools": ["grepp"]}})).starts_with("roles: w/r: there is no tool 'grepp'")
-        );
-        assert!(error(json!({"w/r": {"readonly": true}})).contains("w/r: unknown field `readonly`"));
-        let hot = error(json!({"w/r": {"temperature": 3}}));
-        assert!(hot.starts_with("roles: w/r: temperature: expected a number from 0 to 2"), "{hot}");
-        assert!(error(json!({"w/r": {"writable": "x"}})).starts_with("roles: w/r: invalid type"));
         let roles = read(json!({"w/rewiever": {}, "other/x": {}})).unwrap();
         let error = roles.of("w", "reviewer", names(&["reviewer"]).iter()).unwrap_err().to_string();
         assert_eq!(error, "roles: the workflow w has no role 'rewiever'; it has reviewer");

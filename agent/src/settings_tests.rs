@@ -358,3 +358,107 @@ fn the_sandbox_is_the_flags_then_the_variables_then_the_files() {
         "{error}"
     );
 }
+
+/// What is written, and what is said of it.
+const SLIPS: &[(&str, &str)] = &[
+    (
+        "budget: { usdd: 1 }\n",
+        "builtin.yaml:1:11: `budget.usdd`: there is no such setting (did you mean `usd`?); there are seconds, tokens, turns, usd",
+    ),
+    (
+        "model: m\nbudgett: { usd: 1 }\n",
+        "builtin.yaml:2:1: `budgett`: there is no such setting (did you mean `budget`?); there are ",
+    ),
+    (
+        "provider: { baseUrl: 'http://h', apikey: k }\n",
+        "`provider.apikey`: there is no such setting (did you mean `apiKey`?); there are ",
+    ),
+    (
+        "provider: { baseUrl: 'http://h', retry: { trys: 2 } }\n",
+        "`provider.retry.trys`: there is no such setting; there are seconds, tries",
+    ),
+    (
+        "provider: { baseUrl: 'http://h', dialect: { cach: none } }\n",
+        "`provider.dialect.cach`: there is no such setting (did you mean `cache`?); there are ",
+    ),
+    (
+        "prices: { m: { input: 1, output: 1, tiers: [{ above: 1, input: 1, outputt: 1 }] } }\n",
+        "`prices.m.tiers.0.outputt`: there is no such setting (did you mean `output`?); there are ",
+    ),
+    (
+        "models: { m: { window: 9000 } }\n",
+        "`models.m.window`: there is no such setting; there are contextWindow, requestBody",
+    ),
+    (
+        "sandbox: { limits: { procs: 3 } }\n",
+        "`sandbox.limits.procs`: there is no such setting; there are diskBytes, ",
+    ),
+    (
+        "roles: { w/r: { readonly: true } }\n",
+        "builtin.yaml:1:17: `roles.w/r.readonly`: there is no such setting (did you mean `readOnly`?); there are ",
+    ),
+    (
+        "roles: { w/r: { tools: [grepp] } }\n",
+        "`roles.w/r.tools.0`: expected one of read_file, write_file, edit_file, list_dir, grep, glob, run_command, tool_output, got \"grepp\" (did you mean grep?)",
+    ),
+    ("roles: { w/r: { temperature: 3 } }\n", "`roles.w/r.temperature`: expected at most 2, got a number"),
+    ("roles: { w/r: { writable: x } }\n", "`roles.w/r.writable`: expected array, got a string"),
+    (
+        "sandbox: { level: strikt }\n",
+        "builtin.yaml:1:19: `sandbox.level`: expected one of strict, best-effort, got \"strikt\" (did you mean strict?); off is an option",
+    ),
+    (
+        "sandbox: { level: off }\n",
+        "`sandbox.level`: expected one of strict, best-effort, got another word; off is an option of a single run, --sandbox off",
+    ),
+    (
+        "provider: { baseUrl: 'http://h', wire: sk-a-key }\n",
+        "`provider.wire`: expected one of auto, chat, responses, messages, got another word",
+    ),
+    (
+        "provider: { baseUrl: 'http://h', dialect: opena }\n",
+        ", generic, got \"opena\" (did you mean openai?)",
+    ),
+    ("provider: { baseUrl: '' }\n", "`provider.baseUrl`: expected a text, got an empty string"),
+    ("budget: { turns: -1 }\n", "`budget.turns`: expected at least 0, got a number"),
+];
+
+#[test]
+fn a_key_that_nobody_reads_is_an_error_that_names_what_was_meant() {
+    let error = |text: &str| {
+        let home = Home::new(&[("agents/builtin.yaml", text)]);
+        let flags = Flags { mock: Some("/s.yaml".into()), ..Flags::default() };
+        let error = home.load(flags, &[]).unwrap_err().to_string();
+        error.replace(&format!("{}/agents/", home.0.path().display()), "")
+    };
+    for (text, expected) in SLIPS {
+        let error = error(text);
+        assert!(error.contains(expected), "{text}{error}");
+        assert!(!error.contains("sk-a-key"), "{error}");
+    }
+    // Every problem has a line of its own.
+    let both = error("budget: { usdd: 1, turn: 2 }\nroles: { w/r: { x: 1 } }\n");
+    assert_eq!(both.lines().count(), 3, "{both}");
+}
+
+/// What the page shows is what the shape takes: all of its keys, and none is missing there.
+#[test]
+fn the_settings_of_the_page_are_taken() {
+    let page = include_str!("../../README.md");
+    let blocks = page.split("```yaml\n# ~/.uwf/agents/builtin.yaml\n").skip(1);
+    let mut count = 0;
+    for block in blocks {
+        let text = block.split("```").next().unwrap();
+        let home = Home::new(&[("agents/builtin.yaml", text)]);
+        let env = [("OPENAI_API_KEY", "k"), ("HOME", "/home/u")];
+        home.load(Flags::default(), &env)
+            .map(drop)
+            .or_else(|error| match error {
+                SettingsError::NoModel => Ok(()),
+                error => Err(error),
+            })
+            .unwrap();
+        count += 1;
+    }
+    assert_eq!(count, 2);
+}

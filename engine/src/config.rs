@@ -7,6 +7,7 @@ mod edit;
 mod file;
 mod keys;
 mod models;
+mod problem;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -186,6 +187,11 @@ fn anchor(agent: &mut AgentCommand, base: &Path) {
 /// The file's value as it is, checked; an empty object when there is no file.
 pub fn value(home: &Path) -> Result<Value, ConfigError> {
     read(&path(home), &shape())
+}
+
+/// The keys of the file that nothing here reads, each with what was probably meant.
+pub fn unread(home: &Path) -> Result<Vec<String>, ConfigError> {
+    Ok(problem::unread(&value(home)?, &shape()))
 }
 
 /// The shape of the keys that are ours.

@@ -103,5 +103,5 @@ fn a_role_can_be_narrowed_by_the_config() {
     roles("solve-issue/planer: { readOnly: true }");
     plan(&site, "").fails(1, &["agents/builtin.yaml: roles: the workflow solve-issue has no role 'planer'"]);
     roles("solve-issue/planner: { tools: [grepp] }");
-    plan(&site, "").fails(1, &["roles: solve-issue/planner: there is no tool 'grepp'"]);
+    plan(&site, "").fails(1, &["`roles.solve-issue/planner.tools.0`", "got \"grepp\" (did you mean grep?)"]);
 }

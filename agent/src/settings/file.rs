@@ -13,6 +13,7 @@ use uwf_engine::config;
 
 use super::SettingsError;
 use crate::confinement::FileSandbox;
+use crate::narrowing::Narrowing;
 use crate::provider::dialect::{Dialect, DialectSettings};
 use crate::provider::wires::Wire;
 use crate::provider::{EchoReasoning, RetryPolicy};
@@ -28,7 +29,7 @@ pub(super) struct File {
     pub(super) extract: Option<bool>,
     pub(super) prices: BTreeMap<String, Prices>,
     pub(super) budget: FileBudget,
-    pub(super) roles: BTreeMap<String, Value>,
+    pub(super) roles: BTreeMap<String, Narrowing>,
     pub(super) sandbox: FileSandbox,
 }
 
@@ -138,14 +139,11 @@ impl File {
     }
 }
 
-/// The shape of `agents/builtin.yaml`; keys that are not ours are left alone.
+/// The shape of `agents/builtin.yaml`. Nobody else keeps anything in it: a key that is not known is a slip, and what it
+/// was to set would silently not hold.
 fn shape() -> Value {
-    let text = json!({"type": "string", "minLength": 1});
-    let count = json!({"type": "integer", "minimum": 0});
-    let some = json!({"type": "integer", "minimum": 1});
+    let (text, count, some) = (text(), count(), some());
     let flag = json!({"type": "boolean"});
-    let record = |properties: Value| json!({"type": "object", "properties": properties});
-    let closed = |properties: Value| json!({"type": "object", "properties": properties, "additionalProperties": false});
     let object = json!({"type": "object"});
     let dialects = Dialect::names();
     let changes = closed(json!({
@@ -157,40 +155,91 @@ fn shape() -> Value {
         "wire": {"enum": ["auto", "chat", "responses", "messages"]},
         "dialect": {"if": {"type": "object"}, "then": changes, "else": {"enum": dialects}},
         "requestBody": object,
-        "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+        "headers": map(json!({"type": "string"})),
         "echoReasoning": {"enum": ["auto", "never", "with-tool-calls", "always"]},
         "idleSeconds": some, "retry": closed(json!({"tries": some, "seconds": count})),
     });
-    let amount = json!({"type": "number", "minimum": 0});
-    let tier = json!({
-        "type": "object", "required": ["above", "input", "output"], "additionalProperties": false,
-        "properties": {"above": count, "input": amount, "output": amount, "cachedInput": amount, "cacheWrite": amount},
-    });
-    let prices = json!({
-        "type": "object", "required": ["input", "output"], "additionalProperties": false,
-        "properties": {
-            "input": amount, "output": amount, "cachedInput": amount, "cacheWrite": amount,
-            "tiers": {"type": "array", "items": tier},
-        },
-    });
-    let texts = json!({"type": "array", "items": text});
+    let texts = list(text.clone());
     let sandbox = json!({
-        "level": {"enum": ["strict", "best-effort", "off"]}, "network": flag, "writable": texts, "readable": texts,
-        "gitPrograms": flag, "env": texts, "limits": closed(json!({"processes": some, "fileBytes": some, "memoryBytes": some, "diskBytes": some})),
+        "level": {
+            "enum": ["strict", "best-effort"],
+            "description": "off is an option of a single run, --sandbox off",
+        },
+        "network": flag, "writable": texts, "readable": texts, "gitPrograms": flag, "env": texts,
+        "limits": closed(json!({"processes": some, "fileBytes": some, "memoryBytes": some, "diskBytes": some})),
     });
-    record(json!({
-        "provider": {"type": "object", "required": ["baseUrl"], "properties": provider},
+    let window = json!({"type": "integer", "minimum": 1000});
+    closed(json!({
+        "provider": with(closed(provider), &["baseUrl"]),
         "model": text,
-        "contextWindow": {"type": "integer", "minimum": 1000},
+        "contextWindow": window,
         "extract": flag,
-        "models": {"type": "object", "additionalProperties": closed(json!({
-            "contextWindow": {"type": "integer", "minimum": 1000}, "requestBody": object,
-        }))},
-        "prices": {"type": "object", "additionalProperties": prices},
-        "budget": record(json!({"turns": count, "tokens": count, "seconds": count, "usd": amount})),
+        "models": map(closed(json!({"contextWindow": window, "requestBody": object}))),
+        "prices": map(prices()),
+        "budget": closed(json!({"turns": count, "tokens": count, "seconds": count, "usd": amount()})),
         "sandbox": closed(sandbox),
-        "roles": {"type": "object", "additionalProperties": {"type": "object"}},
+        "roles": map(role()),
     }))
+}
+
+/// What is said of one role.
+fn role() -> Value {
+    let flag = json!({"type": "boolean"});
+    let tools: Vec<&str> = uwf_tools::specs().iter().map(|spec| spec.name).collect();
+    closed(json!({
+        "model": text(), "reasoningEffort": text(),
+        "temperature": {"type": "number", "minimum": 0, "maximum": 2},
+        "tools": list(json!({"enum": tools})), "readOnly": flag, "writable": list(text()), "network": flag,
+    }))
+}
+
+/// What a million tokens cost.
+fn prices() -> Value {
+    let amount = amount();
+    let record = |more: Value| {
+        let mut properties =
+            json!({"input": amount, "output": amount, "cachedInput": amount, "cacheWrite": amount});
+        more.as_object().into_iter().flatten().for_each(|(name, of)| properties[name] = of.clone());
+        closed(properties)
+    };
+    let tier = with(record(json!({"above": count()})), &["above", "input", "output"]);
+    with(record(json!({"tiers": list(tier)})), &["input", "output"])
+}
+
+fn text() -> Value {
+    json!({"type": "string", "minLength": 1})
+}
+
+fn count() -> Value {
+    json!({"type": "integer", "minimum": 0})
+}
+
+fn some() -> Value {
+    json!({"type": "integer", "minimum": 1})
+}
+
+fn amount() -> Value {
+    json!({"type": "number", "minimum": 0})
+}
+
+/// Anything by name.
+fn map(of: Value) -> Value {
+    json!({"type": "object", "additionalProperties": of})
+}
+
+fn list(of: Value) -> Value {
+    json!({"type": "array", "items": of})
+}
+
+/// These keys and no other.
+fn closed(properties: Value) -> Value {
+    json!({"type": "object", "properties": properties, "additionalProperties": false})
+}
+
+/// The same where some must be there.
+fn with(mut record: Value, required: &[&str]) -> Value {
+    record["required"] = json!(required);
+    record
 }
 
 impl FileRetry {

@@ -100,6 +100,7 @@ fn configuration(homes: &Homes, config: &Result<Config, ConfigError>) -> Value {
     json!({
         "file": file, "found": file.is_file(), "values": values.unwrap_or_default(),
         "unknown": said.map(Config::unknown_names).unwrap_or_default(),
+        "unread": config::unread(&homes.uwf).unwrap_or_default(),
         "error": error.map(ToString::to_string), "hint": error.and_then(ConfigError::hint),
     })
 }
@@ -210,11 +211,13 @@ fn text(report: &Value) -> String {
         None => say(true, format!("config: {}: {state}", word(&config["file"]))),
     }
     items(&config["unknown"]).for_each(|problem| say(false, format!("config: {}", word(problem))));
+    let unread: Vec<String> = items(&config["unread"]).map(word).collect();
     for agent in items(&report["agents"]) {
         let found = agent["found"].as_str();
         let state = found.map_or_else(|| format!("no program {}", word(&agent["program"])), str::to_owned);
         say(found.is_some(), format!("agent {}: {state}", word(&agent["name"])));
     }
+    lines.extend(unread.iter().map(|unread| format!("! config: {unread}")));
     for value in items(&config["values"]) {
         let (name, from) = (word(&value["name"]), word(&value["from"]));
         lines.push(format!("  {name} = {} ({from})", word(&value["value"])));

@@ -76,7 +76,7 @@ fn fits(whole: &Value) -> Result<(), ConfigError> {
     if problems.is_empty() {
         return Ok(());
     }
-    Err(ConfigError::Unfit { problems: problems.into_iter().map(|(_, problem)| problem).collect() })
+    Err(ConfigError::Unfit { problems: problems.into_iter().map(|problem| problem.text).collect() })
 }
 
 /// The file as it is to become.

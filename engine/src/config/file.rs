@@ -1,12 +1,12 @@
-//! Settings files of any kind: read, checked against a schema of their shape, every problem with its place and without
-//! values, which may be secrets. What the settings mean is not known here.
+//! Settings files of any kind: read, checked against a schema of their shape, every problem with its place. What the
+//! settings mean is not known here.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::ConfigError;
-use crate::schema;
+use super::problem::{self, Problem};
 use crate::yaml::{self, Document};
 
 /// The value of any settings file, checked against a schema of its shape, without keys that have no value; an empty
@@ -44,48 +44,18 @@ pub(super) fn parse(text: &str, file: &Path, shape: &Value) -> Result<Document, 
     if problems.is_empty() {
         return Ok(document);
     }
-    let problems = problems.into_iter().map(|(pointer, problem)| {
-        let mark = document.at(&pointer);
-        format!("{}:{}:{}: {problem}", file.display(), mark.line, mark.column)
+    let problems = problems.into_iter().map(|Problem { pointer, of_key, text }| {
+        let mark = if of_key { document.at_key(&pointer) } else { document.at(&pointer) };
+        format!("{}:{}:{}: {text}", file.display(), mark.line, mark.column)
     });
     Err(ConfigError::Invalid { problems: problems.collect() })
 }
 
-/// Every way in which a value is no configuration: where, as a JSON pointer, and what. Values are not shown: they may be
-/// keys.
-pub(super) fn problems(value: &Value, shape: &Value) -> Vec<(String, String)> {
+/// Every way in which a value is no configuration.
+pub(super) fn problems(value: &Value, shape: &Value) -> Vec<Problem> {
     let mut pruned = value.clone();
     prune(&mut pruned);
-    let violations = schema::validate(shape, &pruned).expect("a shape is a schema");
-    let problem = |violation: schema::Violation| {
-        let key = violation.path.trim_start_matches('/').replace('/', ".");
-        let key = if key.is_empty() { "the file".to_owned() } else { format!("`{key}`") };
-        // A single word comes in quotes; those of a list of words stay.
-        let bare =
-            |rule: &str| rule.strip_prefix('"').and_then(|rule| rule.strip_suffix('"')).map(str::to_owned);
-        let rule = violation.expected.map(|rule| bare(&rule).unwrap_or(rule));
-        let what = match (rule, &violation.got) {
-            // The words of this one are names only.
-            _ if violation.message.starts_with("unexpected ") => violation.message,
-            (Some(rule), Some(got)) => format!("expected {rule}, got {}", kind(got)),
-            (Some(missing), None) => format!("`{missing}` is missing"),
-            (None, _) => "not valid".to_owned(),
-        };
-        (violation.path, format!("{key}: {what}"))
-    };
-    violations.into_iter().map(problem).collect()
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(text) if text.is_empty() => "an empty string",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
+    problem::problems(&pruned, shape)
 }
 
 /// Null means absent throughout.

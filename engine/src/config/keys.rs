@@ -79,19 +79,47 @@ pub(super) fn unread(shape: &Value, names: &[String]) -> Option<Vec<String>> {
         if *place == Value::Bool(true) {
             return None;
         }
-        let known = place["properties"].as_object();
-        let open = place.get("additionalProperties");
-        match known.and_then(|known| known.get(name)).or(open) {
+        match below(place, name) {
             Some(below) => place = below,
             // A text or a list has nothing below it, which is told as a mistake when it is written.
             None => {
                 let before = names[..depth].iter().fold(String::new(), |before, name| before + name + ".");
-                let known = nearest::sorted(name, known.into_iter().flat_map(|known| known.keys()));
+                let known = nearest::sorted(name, known(place));
                 return Some(known.into_iter().map(|name| before.clone() + &name).collect());
             }
         }
     }
     None
+}
+
+/// The part of a shape that is for what stands below `name`.
+pub(super) fn below<'s>(place: &'s Value, name: &str) -> Option<&'s Value> {
+    let of_list = place.get("items").filter(|_| name.parse::<usize>().is_ok());
+    properties(place)
+        .and_then(|known| known.get(name))
+        .or_else(|| place.get("additionalProperties").filter(|open| **open != Value::Bool(false)))
+        .or(of_list)
+}
+
+/// A mapping may be one of two things that a setting can be.
+fn properties(place: &Value) -> Option<&serde_json::Map<String, Value>> {
+    place["properties"].as_object().or_else(|| place["then"]["properties"].as_object())
+}
+
+/// The part of a shape that is for what these names lead to; null where it says nothing of it.
+pub(super) fn place<'s>(shape: &'s Value, names: &[String]) -> &'s Value {
+    names.iter().try_fold(shape, |place, name| below(place, name)).unwrap_or(&Value::Null)
+}
+
+/// The keys that a mapping has there.
+pub(super) fn known(place: &Value) -> Vec<&str> {
+    properties(place).into_iter().flat_map(|known| known.keys()).map(String::as_str).collect()
+}
+
+/// The words that a value can be there; none where it can be others.
+pub(super) fn words(place: &Value) -> Vec<&str> {
+    let words = place["enum"].as_array().or_else(|| place["else"]["enum"].as_array());
+    words.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// The value at `key` with everything secret in it replaced by `***`; the empty key is the whole file. Every value below

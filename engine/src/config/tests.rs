@@ -145,6 +145,23 @@ fn every_name_that_stands_for_nothing_is_told() {
 }
 
 #[test]
+fn keys_that_nothing_reads_are_told_with_what_was_meant() {
+    let text = FULL.replace("region: eu", "apikey: x, requestBody: { any: { thing: 1 } }");
+    assert_eq!(
+        unread(home(&text.replace("defaultModel:", "defaulModel:")).path()).unwrap(),
+        [
+            "nothing here reads `defaulModel` (did you mean `defaultModel`?); there are agentOverrides, agents, \
+             defaultAgent, defaultModel, modelOverrides, models, providers",
+            "nothing here reads `providers.local.apikey` (did you mean `apiKey`?); there are apiKey, apiKeyEnv, \
+             baseUrl, dialect, headers, requestBody, wire",
+            "nothing here reads `theirs`; there are agentOverrides, agents, defaultAgent, defaultModel, \
+             modelOverrides, models, providers",
+        ]
+    );
+    assert!(unread(home("agentOverrides: { any: { role: uwf-builtin } }\n").path()).unwrap().is_empty());
+}
+
+#[test]
 fn set_keeps_comments_and_layout_where_it_can() {
     let home = home(FULL);
     let edited = set(home.path(), "defaultAgent", "mine").unwrap();

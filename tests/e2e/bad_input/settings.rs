@@ -53,7 +53,9 @@ fn builtin() -> Vec<Case> {
         bad("budget: { turns: many }\n", &["builtin.yaml:1", "budget.turns"]),
         bad("budget: { turns: -1 }\n", &["builtin.yaml:1", "budget.turns"]),
         bad("sandbox: { level: maybe }\n", &["builtin.yaml:1", "sandbox.level"]),
-        bad("sandbox: { netwrk: true }\n", &["builtin.yaml:1", "netwrk"]),
+        bad("sandbox: { netwrk: true }\n", &["builtin.yaml:1", "sandbox.netwrk", "did you mean `network`?"]),
+        bad("budget: { usdd: 1 }\n", &["builtin.yaml:1:11", "budget.usdd", "did you mean `usd`?"]),
+        bad("budgett: { usd: 1 }\n", &["builtin.yaml:1:1", "budgett", "did you mean `budget`?"]),
         bad("sandbox: { writable: /tmp }\n", &["builtin.yaml:1", "sandbox.writable"]),
         agent(
             &["run", "one.yaml", "--role", "a", "-p", "x", "--mock", "{mock}"],

@@ -227,7 +227,14 @@ fn the_doctor_looks_at_everything_a_step_needs() {
     let set = place.uwf(&["config", "set", "defaultAgent", "mine2"]);
     let told = "warning: no such agent: `mine2` (defaultAgent names it)\n";
     assert_eq!((set.exit, set.err.as_str()), (0, told), "it may be defined later");
+    place.uwf(&["config", "set", "defaultagent", "mine"]);
     let text = place.uwf(&["doctor", "--format", "text"]).out;
+    assert!(
+        text.contains(
+            "! config: nothing here reads `defaultagent` (did you mean `defaultAgent`?); there are "
+        ),
+        "{text}"
+    );
     assert!(text.contains("✗ config: no such agent: `mine2` (defaultAgent names it)"), "{text}");
     assert!(
         text.contains("✓ agent mine: /") && text.contains("✗ agent gone: no program no-such-program"),
