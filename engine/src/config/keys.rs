@@ -133,7 +133,7 @@ pub fn masked(value: &Value, key: &str) -> Value {
             Value::Object(fields.iter().map(|(name, value)| (name.clone(), masked(value, name))).collect())
         }
         _ if is_secret(last) => Value::from(MASK),
-        Value::String(text) => Value::from(without_password(text)),
+        Value::String(text) => Value::from(without_query(&without_password(text))),
         Value::Array(items) => items.iter().map(|item| masked(item, "")).collect(),
         value => value.clone(),
     }
@@ -157,6 +157,21 @@ fn without_password(text: &str) -> String {
         Some((user, _)) => format!("{scheme}://{MASK}{}", &rest[user.len()..]),
         None => text.to_owned(),
     }
+}
+
+/// The values of a URL's query, any of which may be a key, but for the one that says which version is asked.
+fn without_query(text: &str) -> String {
+    let is_url = text.contains("://");
+    let Some((place, rest)) = text.split_once('?').filter(|_| is_url) else { return text.to_owned() };
+    let (query, fragment) = rest.split_once('#').map_or((rest, ""), |(query, _)| (query, "#…"));
+    let shown = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) if name != "api-version" => format!("{name}={MASK}"),
+        Some(_) => pair.to_owned(),
+        None if pair.is_empty() => String::new(),
+        None => MASK.to_owned(),
+    };
+    let pairs: Vec<String> = query.split('&').map(shown).collect();
+    format!("{place}?{}{fragment}", pairs.join("&"))
 }
 
 fn is_secret(name: &str) -> bool {
@@ -218,6 +233,9 @@ mod tests {
             ("http://me:pw@h/v1", "http://***@h/v1"),
             ("https://a@b@h:1/x@y", "https://***@h:1/x@y"),
             ("http://h/x@y", "http://h/x@y"),
+            ("http://h/v1?api-version=1&key=k&sig=a%3D=", "http://h/v1?api-version=1&key=***&sig=***"),
+            ("http://me:pw@h/v1?k#hush", "http://***@h/v1?***#…"),
+            ("what? a=b", "what? a=b"),
         ] {
             assert_eq!(masked(&json!(url), "providers.p.baseUrl"), json!(shown));
         }
