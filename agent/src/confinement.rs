@@ -53,13 +53,13 @@ pub(crate) struct FileSandbox {
 }
 
 impl SandboxSettings {
-    /// Flags over the file; `home` is what `~` stands for.
+    /// The file with the level and the network that hold; `home` is what `~` stands for.
     ///
     /// # Errors
     /// What is wrong with the file, in words.
     pub(crate) fn new(
-        level: Option<Level>,
-        allow_network: bool,
+        level: Level,
+        network: bool,
         file: &FileSandbox,
         home: Option<&Path>,
     ) -> Result<SandboxSettings, String> {
@@ -67,8 +67,8 @@ impl SandboxSettings {
             paths.iter().map(|path| absolute(path, home).ok_or_else(|| not_absolute(name, path))).collect()
         };
         Ok(SandboxSettings {
-            level: level.or(file.level).unwrap_or_default(),
-            network: allow_network || file.network.unwrap_or(false),
+            level,
+            network,
             within: None,
             writable: paths("writable", &file.writable)?,
             readable: paths("readable", &file.readable)?,
@@ -251,24 +251,17 @@ mod tests {
     }
 
     #[test]
-    fn flags_win_over_the_file_and_a_tilde_is_the_home() {
-        let file = file("{ level: best-effort, network: false, writable: [~/.cargo, /opt/x] }");
-        let home = Some(Path::new("/home/u"));
-        let settings = SandboxSettings::new(None, true, &file, home).unwrap();
-        assert_eq!((settings.level, settings.network), (Level::BestEffort, true));
+    fn a_tilde_is_the_home() {
+        let file = file("{ writable: [~/.cargo, /opt/x] }");
+        let settings = SandboxSettings::new(Level::Off, true, &file, Some(Path::new("/home/u"))).unwrap();
+        assert_eq!((settings.level, settings.network), (Level::Off, true));
         assert_eq!(settings.writable, [Path::new("/home/u/.cargo"), Path::new("/opt/x")]);
-        let settings = SandboxSettings::new(Some(Level::Off), false, &file, home).unwrap();
-        assert_eq!((settings.level, settings.network), (Level::Off, false));
-        assert_eq!(
-            SandboxSettings::new(None, false, &FileSandbox::default(), None).unwrap().level,
-            Level::Strict
-        );
     }
 
     #[test]
     fn limits_and_programs_of_git_are_set_in_the_file() {
         let file = file("{ gitPrograms: true, limits: { processes: 100 } }");
-        let settings = SandboxSettings::new(None, false, &file, None).unwrap();
+        let settings = SandboxSettings::new(Level::Strict, false, &file, None).unwrap();
         assert_eq!(settings.limits, ProcessLimits { processes: 100, ..ProcessLimits::default() });
         assert!(settings.git_programs && !SandboxSettings::default().git_programs);
         assert_eq!(settings.describe()["limits"]["processes"], 100);
@@ -276,7 +269,7 @@ mod tests {
 
     #[test]
     fn variables_are_named_or_their_beginnings_and_only_that() {
-        let file_of = |text: &str| SandboxSettings::new(None, false, &file(text), None);
+        let file_of = |text: &str| SandboxSettings::new(Level::Strict, false, &file(text), None);
         let settings = file_of("env: [NAME, 'PREFIX_*', 'npm_config_//host/:_authToken']").unwrap();
         assert_eq!(settings.env, ["NAME", "PREFIX_*", "npm_config_//host/:_authToken"]);
         assert_eq!(settings.describe()["env"][1], "PREFIX_*");
@@ -290,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_file_cannot_name_relative_paths() {
-        let refused = |text: &str| SandboxSettings::new(None, false, &file(text), None).unwrap_err();
+        let refused = |text: &str| SandboxSettings::new(Level::Strict, false, &file(text), None).unwrap_err();
         assert!(refused("writable: [target]").contains("sandbox.writable: expected paths"));
         assert!(refused("readable: [~/.ssh]").contains("~/.ssh"));
     }

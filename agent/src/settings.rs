@@ -25,9 +25,11 @@ use uwf_tools::sandbox::Level;
 pub(crate) use self::endpoint::Endpoint;
 use self::endpoint::endpoint;
 pub(crate) use self::error::SettingsError;
-use self::file::{File, FileBudget};
+use self::file::{BUILTIN, File, FileBudget};
+pub(crate) use self::origins::Origin;
+use self::origins::{Source, Told, first, variable, window};
 use crate::budget::Limits;
-use crate::confinement::SandboxSettings;
+use crate::confinement::{FileSandbox, SandboxSettings};
 use crate::narrowing::{Narrowing, Narrowings};
 use crate::prices::Usd;
 use crate::provider::http::place;
@@ -94,22 +96,24 @@ pub(crate) struct Settings {
     pub narrowing: Narrowing,
     /// What commands may reach.
     pub sandbox: SandboxSettings,
+    /// Who says what, as far as people are told of it.
+    pub origins: Vec<Origin>,
     /// What the settings were made from: a role may have a model of its own.
-    source: Source,
+    begun_with: Asked,
 }
 
 /// What settings are made from, beside the files.
 #[derive(Clone)]
-struct Source {
+struct Asked {
     flags: Flags,
     env: Env,
     home: PathBuf,
 }
 
-impl fmt::Debug for Source {
+impl fmt::Debug for Asked {
     /// Without the environment, which holds keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Source").field("home", &self.home).finish_non_exhaustive()
+        f.debug_struct("Asked").field("home", &self.home).finish_non_exhaustive()
     }
 }
 
@@ -155,43 +159,39 @@ impl Settings {
     /// # Errors
     /// See [`SettingsError`].
     pub(crate) fn load(flags: Flags, env: &Env, home: &Path) -> Result<Settings, SettingsError> {
-        let source = Source { flags: flags.clone(), env: env.clone(), home: home.to_owned() };
-        let path = home.join("agents/builtin.yaml");
+        let begun_with = Asked { flags: flags.clone(), env: env.clone(), home: home.to_owned() };
+        let path = home.join(BUILTIN);
         let mut file = File::load(&path)?;
         let extracts = file.extract;
         let roles = Narrowings::read(std::mem::take(&mut file.roles))?;
-        let limits = limits(&flags, &file.budget);
-        let set_window = file.context_window;
-        let mut prices = std::mem::take(&mut file.prices);
-        let user = env.get("HOME").map(Path::new);
-        let level = flags.sandbox.map_or_else(|| told_level(env), |level| Ok(Some(level)))?;
-        let sandbox =
-            SandboxSettings::new(level, flags.allow_network, &file.sandbox, user).map_err(|message| {
-                SettingsError::Invalid { path: path.display().to_string(), line: None, message }
-            })?;
-        let (provider, model, extract) = match flags.mock {
+        let (limits, mut bounds) = limits(&flags, &file.budget);
+        let set_window = (file.context_window, Source::File(BUILTIN));
+        let mut set_prices = std::mem::take(&mut file.prices);
+        let sandbox = sandbox(&flags, &file.sandbox, env, &mut bounds)?.map_err(|message| {
+            SettingsError::Invalid { path: path.display().to_string(), line: None, message }
+        })?;
+        let (provider, model, extract, mut origins) = match flags.mock {
             Some(script) => {
-                (ProviderSettings::Mock(script), flags.model.unwrap_or_else(|| "mock".to_owned()), None)
+                let model = flags.model.unwrap_or_else(|| "mock".to_owned());
+                (ProviderSettings::Mock(script), model, None, Vec::new())
             }
             None => {
                 let config = config::load(home)?;
-                let endpoint = endpoint(&flags, file, env, &config)?;
+                let (endpoint, origins) = endpoint(&flags, file, env, &config)?;
                 let extract = extract::endpoint((&config, extracts), env, &endpoint)?;
                 let model = endpoint.model.clone();
-                (ProviderSettings::Http(Box::new(endpoint)), model, extract)
+                (ProviderSettings::Http(Box::new(endpoint)), model, extract, origins)
             }
         };
         let known = provider.known();
-        let set_window = provider.endpoint().and_then(|endpoint| endpoint.context_window).or(set_window);
-        let own_prices = prices.contains_key(&model);
-        let prices = prices.remove(&model).or_else(|| known.as_ref()?.prices.clone());
-        let tells_cost = provider.endpoint().is_some_and(|endpoint| endpoint.dialect().tells_cost);
-        let prices = match (limits.usd, prices) {
-            // A script costs nothing.
-            (Some(_), None) if provider.endpoint().is_none() => Some(FREE),
-            (Some(limit), None) if !tells_cost => return Err(SettingsError::NoPrice { limit, model }),
-            (_, prices) => prices,
-        };
+        let (set_window, window_from) = first([provider.window(), set_window]);
+        let size = ContextWindow::of(set_window, known.as_ref());
+        let own = (set_prices.remove(&model), Source::File(BUILTIN));
+        let (prices, prices_from) = provider.prices((own, known), (&limits, &model))?;
+        if provider.endpoint().is_some() {
+            origins.extend([window(size, window_from), prices_row(prices.as_ref(), prices_from.clone())]);
+        }
+        origins.append(&mut bounds);
         Ok(Settings {
             provider,
             model,
@@ -199,13 +199,14 @@ impl Settings {
             sampling: flags.sampling,
             limits,
             prices,
-            own_prices,
-            window: ContextWindow::of(set_window, known.as_ref()),
+            own_prices: prices_from == Source::File(BUILTIN),
+            window: size,
             tools: flags.tools,
             roles,
             narrowing: Narrowing::default(),
             sandbox,
-            source,
+            origins,
+            begun_with,
         })
     }
 
@@ -217,7 +218,7 @@ impl Settings {
         let narrowing = self.roles.of(&workflow.name, role, workflow.roles.keys())?;
         let mut settings = match &narrowing.model {
             Some(model) => {
-                let Source { flags, env, home } = &self.source;
+                let Asked { flags, env, home } = &self.begun_with;
                 let flags = Flags { role_model: Some(model.clone()), ..flags.clone() };
                 Settings::load(flags, env, home)?
             }
@@ -299,6 +300,33 @@ impl ProviderSettings {
         }
     }
 
+    /// The window that is set for the model, and who says so.
+    fn window(&self) -> Told<u64> {
+        let set = self.endpoint().and_then(|endpoint| endpoint.context_window.clone());
+        set.map_or((None, Source::Default), |(size, from)| (Some(size), from))
+    }
+
+    /// What the model costs, as it is set, else as the catalogue has it.
+    ///
+    /// # Errors
+    /// [`SettingsError::NoPrice`] where a limit in money needs one and there is none.
+    fn prices(
+        &self,
+        (own, known): (Told<Prices>, Option<catalogue::Model>),
+        (limits, model): (&Limits, &str),
+    ) -> Result<Told<Prices>, SettingsError> {
+        let listed = (known.and_then(|model| model.prices), Source::Catalogue);
+        let (prices, from) = first([own, listed]);
+        match (limits.usd, prices, self.endpoint()) {
+            // A script costs nothing.
+            (Some(_), None, None) => Ok((Some(FREE), from)),
+            (Some(limit), None, Some(endpoint)) if !endpoint.dialect().tells_cost => {
+                Err(SettingsError::NoPrice { limit, model: model.to_owned() })
+            }
+            (_, prices, _) => Ok((prices, from)),
+        }
+    }
+
     /// What the catalogue says of the model at this very endpoint.
     fn known(&self) -> Option<catalogue::Model> {
         let endpoint = self.endpoint()?;
@@ -321,25 +349,65 @@ impl ContextWindow {
     }
 }
 
-fn limits(flags: &Flags, file: &FileBudget) -> Limits {
+/// What may be spent, and who says so. A run that goes on has its budget from the journal, whatever the file says.
+fn limits(flags: &Flags, file: &FileBudget) -> (Limits, Vec<Origin>) {
     let default = Limits::default();
-    let file = if flags.budget_begun { &FileBudget::default() } else { file };
-    Limits {
-        turns: flags.max_turns.or(file.turns).unwrap_or(default.turns),
-        tokens: flags.max_tokens.or(file.tokens),
-        time: flags
-            .timeout
-            .or(file.seconds.map(Duration::from_secs))
-            .or(default.time.filter(|_| !flags.budget_begun)),
-        usd: flags.max_cost.or(file.usd).map(Usd::dollars),
-    }
+    let none = FileBudget::default();
+    let file = if flags.budget_begun { &none } else { file };
+    let builtin = || Source::File(BUILTIN);
+    let (turns, turns_from) = first([(flags.max_turns, Source::Run), (file.turns, builtin())]);
+    let (tokens, tokens_from) = first([(flags.max_tokens, Source::Run), (file.tokens, builtin())]);
+    let (time, time_from) =
+        first([(flags.timeout, Source::Run), (file.seconds.map(Duration::from_secs), builtin())]);
+    let (usd, usd_from) = first([(flags.max_cost, Source::Run), (file.usd, builtin())]);
+    let limits = Limits {
+        turns: turns.unwrap_or(default.turns),
+        tokens,
+        time: time.or(default.time.filter(|_| !flags.budget_begun)),
+        usd: usd.map(Usd::dollars),
+    };
+    let origins = vec![
+        Origin::new("budget.turns", limits.turns, turns_from),
+        Origin::limit("budget.tokens", limits.tokens, tokens_from),
+        Origin::limit("budget.seconds", limits.time.map(|time| time.as_secs()), time_from),
+        Origin::limit("budget.usd", limits.usd, usd_from),
+    ];
+    (limits, origins)
+}
+
+/// How commands are confined, and who says so. The inner error is one of the file.
+fn sandbox(
+    flags: &Flags,
+    file: &FileSandbox,
+    env: &Env,
+    origins: &mut Vec<Origin>,
+) -> Result<Result<SandboxSettings, String>, SettingsError> {
+    let (typed, builtin) = ((flags.sandbox, Source::Run), Source::File(BUILTIN));
+    let told = if flags.sandbox.is_none() { told_level(env)? } else { (None, Source::Default) };
+    let (level, level_from) = first([typed, told, (file.level, builtin.clone())]);
+    let allowed = (flags.allow_network.then_some(true), Source::Run);
+    let (network, network_from) = first([allowed, (file.network, builtin)]);
+    let (level, network) = (level.unwrap_or_default(), network.unwrap_or(false));
+    let word = json!(level);
+    origins.extend([
+        Origin::new("sandbox.level", word.as_str().unwrap_or_default(), level_from),
+        Origin::new("sandbox.network", network, network_from),
+    ]);
+    Ok(SandboxSettings::new(level, network, file, env.get("HOME").map(Path::new)))
 }
 
 /// How much of the sandbox whoever started this run asks for.
-fn told_level(env: &Env) -> Result<Option<Level>, SettingsError> {
-    let word = env.get(SANDBOX).map(std::ffi::OsStr::to_string_lossy);
-    let level = |word: &str| serde_json::from_value(json!(word)).map_err(|_| word.to_owned());
-    word.map(|word| level(&word)).transpose().map_err(|word| SettingsError::NoSuchLevel { word })
+fn told_level(env: &Env) -> Result<Told<Level>, SettingsError> {
+    let (word, from) = variable(env, SANDBOX);
+    let level =
+        |word: String| serde_json::from_value(json!(word)).map_err(|_| SettingsError::NoSuchLevel { word });
+    Ok((word.map(level).transpose()?, from))
+}
+
+/// What a million tokens cost.
+fn prices_row(prices: Option<&Prices>, from: Source) -> Origin {
+    let told = prices.map(|Prices { input, output, .. }| format!("${input} in, ${output} out"));
+    Origin::limit("prices", told, from)
 }
 
 /// A query may hold a key.

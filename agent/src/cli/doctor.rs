@@ -11,11 +11,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use uwf_engine::cli::{Failure, OK, Session, USER};
-use uwf_engine::{Env, Homes, Store};
+use uwf_engine::{Homes, Store};
 
 use self::walls::Walls;
 use super::args::DoctorArgs;
-use crate::settings::{Flags, Settings, SettingsError};
+use crate::settings::{Flags, Origin, Settings, SettingsError};
 
 /// Looks, and tells what it found.
 pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
@@ -25,19 +25,23 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
     let homes = session.homes()?;
     let env = session.env.clone().with_dotenv(&homes.uwf.join(".env"))?;
     let workspace = session.directory(args.cwd.as_deref())?;
-    let settings = Settings::load(Flags { mock: Some("-".into()), ..Flags::default() }, &env, &homes.uwf);
-    let sandbox = settings.map(|settings| settings.sandbox).unwrap_or_default();
-    let seen = environment::report(&env, &homes.uwf, &sandbox.env);
+    let found = Settings::load(Flags::default(), &env, &homes.uwf);
+    // What holds whichever model it is: there may be none yet.
+    let scripted =
+        || Settings::load(Flags { mock: Some("-".into()), ..Flags::default() }, &env, &homes.uwf).ok();
+    let known = found.as_ref().ok().cloned().or_else(scripted);
+    let sandbox = known.as_ref().map(|settings| settings.sandbox.clone()).unwrap_or_default();
+    let seen = environment::report(&env, known.as_ref());
     let walls = walls::look(sandbox, &homes, &workspace, &env)?;
     let mut report = json!({
         "sandbox": walls.to_json(),
         "environment": seen,
-        "config": config(&env, &homes),
+        "config": config(&found, known.as_ref(), &homes),
         "store": store(&homes.ocas, session),
         "homes": [home("UWF_HOME", &homes.uwf), home("OCAS_HOME", &homes.ocas)],
     });
     if args.online {
-        report["online"] = online::report(&env, &homes.uwf)?;
+        report["online"] = online::report(&found)?;
     }
     session.ui.result(&report, || text(&walls, &report))?;
     let well = report["sandbox"]["strict"] == true
@@ -64,23 +68,23 @@ fn print_profile(session: &mut Session<'_>) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-fn config(env: &Env, homes: &Homes) -> Value {
+/// What was found, or why not; the values are those that hold in any case.
+fn config(found: &Result<Settings, SettingsError>, known: Option<&Settings>, homes: &Homes) -> Value {
     let files = ["agents/builtin.yaml", "config.yaml", ".env"].map(|name| {
         let path = homes.uwf.join(name);
         json!({"path": path, "found": path.is_file()})
     });
-    let (values, error) = match Settings::origins(env, &homes.uwf) {
-        Ok(origins) => (origins, None),
-        Err(error) => (Vec::new(), Some(error)),
+    let origins = known.into_iter().flat_map(|settings| &settings.origins);
+    let row = |origin: &Origin| {
+        let from = origin.from.shown(&homes.uwf);
+        json!({"name": origin.name, "value": origin.value, "from": from})
     };
-    let values: Vec<Value> = values
-        .iter()
-        .map(|origin| json!({"name": origin.name, "value": origin.value, "from": origin.from}))
-        .collect();
-    let hint = error.as_ref().and_then(|error| error.hint());
+    let values: Vec<Value> = origins.map(row).collect();
+    let error = found.as_ref().err();
+    let hint = error.and_then(SettingsError::hint);
     // Who has no model yet can run scripts: that is no fault.
     let connected = !matches!(error, Some(SettingsError::NoModel));
-    let error = error.as_ref().filter(|_| connected).map(ToString::to_string);
+    let error = error.filter(|_| connected).map(ToString::to_string);
     json!({"files": files, "values": values, "connected": connected, "error": error, "hint": hint})
 }
 

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use uwf_engine::Env;
 use uwf_engine::config::{Config, ModelConfig, ProviderConfig};
 
-use super::file::{CONFIG, File, FileProvider, FileWire};
+use super::file::{BUILTIN, CONFIG, File, FileModel, FileProvider, FileWire};
+use super::origins::{Origin, Source, first, variable};
 use super::{Flags, SettingsError, begun, without_query};
 use crate::provider::dialect::{Dialect, DialectSettings};
 use crate::provider::wires::Wire;
@@ -32,8 +33,8 @@ pub(crate) struct Endpoint {
     pub dialect: DialectSettings,
     /// Fields that every request has beside ours.
     pub request_body: Map<String, Value>,
-    /// The model's window, where it is set for this model.
-    pub context_window: Option<u64>,
+    /// The model's window, where it is set for this model, and who says so.
+    pub context_window: Option<(u64, Source)>,
     /// Headers to send along.
     pub headers: BTreeMap<String, String>,
     /// Whether to ask for a stream.
@@ -74,7 +75,7 @@ impl Endpoint {
             headers,
             wire,
             dialect,
-            window: self.context_window,
+            window: self.context_window.as_ref().map(|(size, _)| *size),
             request_body,
             stream,
             echo_reasoning,
@@ -85,24 +86,26 @@ impl Endpoint {
     }
 }
 
-/// The endpoint and the model's name.
+/// The endpoint with the model's name, and who says so.
 pub(super) fn endpoint(
     flags: &Flags,
     file: File,
     env: &Env,
     config: &Config,
-) -> Result<Endpoint, SettingsError> {
-    let File { provider, model: file_model, mut models, .. } = file;
-    let typed_url = flags.base_url.clone().or_else(|| env.text("UWF_BASE_URL").map(str::to_owned));
-    let wanted = flags.model.clone().or_else(|| env.text("UWF_MODEL").map(str::to_owned));
-    let of_role = flags.role_model.clone().filter(|_| wanted.is_none());
+) -> Result<(Endpoint, Vec<Origin>), SettingsError> {
+    let File { provider, model: file_model, models, .. } = file;
+    let typed_url = first([(flags.base_url.clone(), Source::Run), variable(env, "UWF_BASE_URL")]);
+    let wanted = first([(flags.model.clone(), Source::Run), variable(env, "UWF_MODEL")]);
+    let of_role = flags.role_model.clone().filter(|_| wanted.0.is_none());
     // The alias of a role's model says which provider it is of, unless it is said where to go.
-    let is_alias = |model: &String| typed_url.is_none() && config.models.contains_key(model);
+    let is_alias = |model: &String| typed_url.0.is_none() && config.models.contains_key(model);
     let usual = of_role.as_ref().filter(|model| is_alias(model)).map(|_| match &provider {
         Some(provider) => Some(provider.base_url.clone()),
         None => from_config(config, file_model.clone()).0.map(|provider| provider.base_url),
     });
-    let wanted = wanted.or(of_role).or(file_model);
+    let builtin = Source::File(BUILTIN);
+    let (wanted, said) = first([wanted, (of_role, builtin.clone()), (file_model, builtin)]);
+    let model_from = if wanted.is_some() { said } else { Source::File(CONFIG) };
     let (configured, model) = match provider.filter(|_| usual.is_none()) {
         Some(provider) => (Some(provider), wanted),
         None => from_config(config, wanted),
@@ -110,7 +113,10 @@ pub(super) fn endpoint(
     let configured_url = configured.as_ref().map(|provider| provider.base_url.clone());
     let is_configured = |url: &String| configured_url.as_deref().map(without_query).as_ref() == Some(url);
     let begun = flags.begun_at.clone().filter(|url| !is_configured(url));
-    let base_url = typed_url.or(begun).or_else(|| configured_url.clone()).ok_or_else(|| no_model(config))?;
+    let file = configured.as_ref().map_or(CONFIG, |provider| provider.file);
+    let (base_url, url_from) =
+        first([typed_url, (begun, Source::Run), (configured_url.clone(), Source::File(file))]);
+    let base_url = base_url.ok_or_else(|| no_model(config))?;
     if base_url.ends_with(begun::QUERY) {
         let why = "of the interrupted run had a query, which is not kept: pass --base-url again";
         return Err(SettingsError::BaseUrl(why.to_owned()));
@@ -123,37 +129,73 @@ pub(super) fn endpoint(
     };
     let elsewhere = || config.providers.values().find(|provider| is_host(&provider.base_url)).map(provided);
     let configured = if same_host { configured } else { elsewhere() };
-    let same_host = configured.is_some();
-    let configured = configured.unwrap_or_default();
-    let configured_here = same_host.then_some(&configured);
     // What is set for the run is meant for its usual endpoint, not for that of a role's own model.
     let is_elsewhere = usual.is_some_and(|url| !url.is_some_and(|url| is_host(&url)));
     let key = match is_elsewhere {
-        true => configured_key(env, &host, configured_here)?,
-        false => key(env, &host, configured_here)?,
+        true => configured_key(env, &host, configured.as_ref())?,
+        false => key(env, &host, configured.as_ref())?,
     };
     let model = model.ok_or_else(|| no_model(config))?;
-    check_dialect(&configured.dialect, configured.file)?;
-    let mut request_body = configured.request_body;
-    let own = models.remove(&model).unwrap_or_default();
     let of_config = config.models.values().find(|known| known.name == model && is_same_provider(known));
+    let mut origins =
+        vec![Origin::new("model", &model, model_from), Origin::new(URL, without_query(&base_url), url_from)];
+    let place = (base_url, model);
+    let endpoint =
+        described(place, (configured.unwrap_or_default(), key), (models, of_config), &mut origins)?;
+    Ok((endpoint, origins))
+}
+
+const URL: &str = "provider.baseUrl";
+
+/// The endpoint as it is described, by its provider and by what is said of the model in either file.
+fn described(
+    (base_url, model): (String, String),
+    (provider, key): (FileProvider, Option<Key>),
+    (mut models, of_config): (BTreeMap<String, FileModel>, Option<&ModelConfig>),
+    origins: &mut Vec<Origin>,
+) -> Result<Endpoint, SettingsError> {
+    check_dialect(&provider.dialect, provider.file)?;
+    let mut request_body = provider.request_body;
+    let own = models.remove(&model).unwrap_or_default();
     of_config.into_iter().for_each(|known| add_fields(&mut request_body, &known.request_body));
     add_fields(&mut request_body, &own.request_body);
-    Ok(Endpoint {
+    let file = Source::File(provider.file);
+    let (idle, idle_from) = first([(provider.idle_seconds, file.clone())]);
+    let (_, tries_from) = first([(provider.retry.tries, file.clone())]);
+    let (_, seconds_from) = first([(provider.retry.seconds, file.clone())]);
+    let (context_window, window_from) = first([
+        (own.context_window, Source::File(BUILTIN)),
+        (of_config.and_then(|known| known.context_window), Source::File(CONFIG)),
+    ]);
+    let (set, key_from) = match &key {
+        Some(key) => ("set", key.from.clone()),
+        None => ("not set", Source::Nobody("nothing is meant for this host")),
+    };
+    let endpoint = Endpoint {
         base_url,
         model,
-        key_from: key.as_ref().map(|key| key.from.clone()),
+        key_from: key.as_ref().map(Key::place),
         api_key: key.map(|key| key.secret),
-        wire: configured.wire.set(),
-        dialect: configured.dialect,
+        wire: provider.wire.set(),
+        dialect: provider.dialect,
         request_body,
-        context_window: own.context_window.or(of_config.and_then(|known| known.context_window)),
-        headers: configured.headers,
-        stream: configured.stream.unwrap_or(true),
-        echo_reasoning: configured.echo_reasoning,
-        idle: configured.idle_seconds.map_or(IDLE, Duration::from_secs),
-        retry: configured.retry.policy(),
-    })
+        context_window: context_window.map(|size| (size, window_from)),
+        headers: provider.headers,
+        stream: provider.stream.unwrap_or(true),
+        echo_reasoning: provider.echo_reasoning,
+        idle: idle.map_or(IDLE, Duration::from_secs),
+        retry: provider.retry.policy(),
+    };
+    let dialect = endpoint.dialect();
+    let (_, wire_from) = first([(endpoint.wire, file), (Some(dialect.wire), Source::Dialect(dialect.name))]);
+    origins.extend([
+        Origin::new("provider.apiKey", set, key_from),
+        Origin::new("provider.wire", dialect.wire, wire_from),
+        Origin::new("provider.idleSeconds", endpoint.idle.as_secs(), idle_from),
+        Origin::new("provider.retry.tries", endpoint.retry.tries, tries_from),
+        Origin::new("provider.retry.seconds", endpoint.retry.budget.as_secs(), seconds_from),
+    ]);
+    Ok(endpoint)
 }
 
 /// Adds fields of a body, an object's to an object's. Nulls stay: each leaves a field of ours out.
@@ -224,22 +266,29 @@ pub(super) fn provided(provider: &ProviderConfig) -> FileProvider {
 /// A key, and where it was found.
 pub(super) struct Key {
     pub(super) secret: SecretString,
-    /// A variable, or a file and what it says there.
-    pub(super) from: String,
+    pub(super) from: Source,
 }
 
 impl Key {
-    fn new(secret: &str, from: impl Into<String>) -> Key {
-        Key { secret: SecretString::from(secret.trim().to_owned()), from: from.into() }
+    fn new(secret: &str, from: Source) -> Key {
+        Key { secret: SecretString::from(secret.trim().to_owned()), from }
+    }
+
+    /// Where it was found, in an error of the endpoint: a variable, or a file and what it says there.
+    pub(super) fn place(&self) -> String {
+        match &self.from {
+            Source::File(name) => format!("{name} (apiKey)"),
+            other => other.to_string(),
+        }
     }
 }
 
 /// The key for `host`: what was set for this run, else what is configured for this very host; `OPENAI_API_KEY` goes to
 /// OpenAI alone. Local servers need none.
 fn key(env: &Env, host: &str, configured: Option<&FileProvider>) -> Result<Option<Key>, SettingsError> {
-    match env.text("UWF_API_KEY") {
-        Some(key) => Ok(Some(Key::new(key, "$UWF_API_KEY"))),
-        None => configured_key(env, host, configured),
+    match variable(env, "UWF_API_KEY") {
+        (Some(key), from) => Ok(Some(Key::new(&key, from))),
+        (None, _) => configured_key(env, host, configured),
     }
 }
 
@@ -252,15 +301,15 @@ pub(super) fn configured_key(
     if let Some((provider, key)) =
         configured.and_then(|provider| Some((provider, provider.api_key.as_ref()?)))
     {
-        return Ok(Some(Key::new(key.expose_secret(), format!("{} (apiKey)", provider.file))));
+        return Ok(Some(Key::new(key.expose_secret(), Source::File(provider.file))));
     }
     if let Some(name) = configured.and_then(|provider| provider.api_key_env.as_deref()) {
         let key = env.text(name).ok_or_else(|| SettingsError::NoKey(name.to_owned()))?;
-        return Ok(Some(Key::new(key, format!("${name}"))));
+        return Ok(Some(Key::new(key, Source::Variable(name.to_owned()))));
     }
     let openai = host.starts_with("https://api.openai.com:");
-    let key = env.text("OPENAI_API_KEY").filter(|_| openai);
-    Ok(key.map(|key| Key::new(key, "$OPENAI_API_KEY")))
+    let (key, from) = variable(env, "OPENAI_API_KEY");
+    Ok(key.filter(|_| openai).map(|key| Key::new(&key, from)))
 }
 
 /// Scheme, host and port: what a key is meant for.

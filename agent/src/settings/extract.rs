@@ -39,9 +39,9 @@ pub(super) fn endpoint(
     check_dialect(&provider.dialect, provider.file)?;
     let place = host(&provider.base_url)?;
     let key = configured_key(env, &place, Some(&provider));
-    let (api_key, key_from) = match host(&run.base_url)? == place {
-        true => (run.api_key.clone(), run.key_from.clone()),
-        false => key?.map(|key| (key.secret, key.from)).unzip(),
+    let (key_from, api_key) = match host(&run.base_url)? == place {
+        true => (run.key_from.clone(), run.api_key.clone()),
+        false => key?.map(|key| (key.place(), key.secret)).unzip(),
     };
     let mut request_body = provider.request_body;
     add_fields(&mut request_body, &model.request_body);

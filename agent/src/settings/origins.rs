@@ -1,14 +1,14 @@
-//! Where each setting comes from, for people who wonder.
+//! Who says what a setting is: kept while the settings are made, for people who wonder.
 //!
-//! Apart from the settings proper, which care for the values alone. Keys are told as set or not, never shown.
+//! Apart so that precedence is written once: [`first`] takes a value and its source together, and whoever tells of the
+//! source later tells of that very choice. Keys are told as set or not, never shown.
 
+use std::fmt;
 use std::path::Path;
 
-use uwf_engine::spawn::protocol::SANDBOX;
 use uwf_engine::{Env, catalogue};
 
-use super::file::{File, FileProvider};
-use super::{ContextWindow, Endpoint, Flags, ProviderSettings, Settings, SettingsError, WindowSource};
+use super::{ContextWindow, WindowSource};
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,156 +17,201 @@ pub(crate) struct Origin {
     pub name: &'static str,
     /// Its value, as text.
     pub value: String,
-    /// The variable or file that says so, or `default`.
-    pub from: String,
+    /// Who says so.
+    pub from: Source,
 }
 
-/// Whether each of these says something, first come first served.
-fn first<'a>(sources: &[(bool, &'a str)], default: &'a str) -> String {
-    sources.iter().find(|(says, _)| *says).map_or(default, |(_, name)| name).to_owned()
+/// Who says what a setting is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// An option, or the journal of the run that goes on.
+    Run,
+    /// A variable of the environment.
+    Variable(String),
+    /// A file below `$UWF_HOME`.
+    File(&'static str),
+    /// What is known of endpoints of that kind.
+    Dialect(&'static str),
+    /// The catalogue of models.
+    Catalogue,
+    /// Nobody; what can be done about it.
+    Nobody(&'static str),
+    /// Nobody, and that is well.
+    Default,
 }
 
-impl Settings {
-    /// The settings of a run without options, with their origins.
-    ///
-    /// # Errors
-    /// As [`Settings::load`].
-    pub(crate) fn origins(env: &Env, home: &Path) -> Result<Vec<Origin>, SettingsError> {
-        let settings = Settings::load(Flags::default(), env, home)?;
-        let path = home.join("agents/builtin.yaml");
-        let (file, path) = (File::load(&path)?, path.display().to_string());
-        let config = home.join("config.yaml").display().to_string();
-        let variable = |name: &str| env.text(name).is_some();
-        let budget = settings.limits;
-        let limit = |limit: Option<u64>| limit.map_or("none".to_owned(), |limit| limit.to_string());
-        let here = |says: bool| first(&[(says, &path)], "default");
-        let level = serde_json::to_value(settings.sandbox.level).unwrap_or_default();
-        let mut origins = vec![
-            Origin {
-                name: "model",
-                value: settings.model.clone(),
-                from: first(&[(variable("UWF_MODEL"), "UWF_MODEL"), (file.model.is_some(), &path)], &config),
-            },
-            Origin {
-                name: "budget.turns",
-                value: budget.turns.to_string(),
-                from: here(file.budget.turns.is_some()),
-            },
-            Origin {
-                name: "budget.tokens",
-                value: limit(budget.tokens),
-                from: here(file.budget.tokens.is_some()),
-            },
-            Origin {
-                name: "budget.seconds",
-                value: limit(budget.time.map(|time| time.as_secs())),
-                from: here(file.budget.seconds.is_some()),
-            },
-            Origin {
-                name: "sandbox.level",
-                value: level.as_str().unwrap_or_default().to_owned(),
-                from: first(
-                    &[(variable(SANDBOX), SANDBOX), (file.sandbox.level.is_some(), &path)],
-                    "default",
-                ),
-            },
-            Origin {
-                name: "sandbox.network",
-                value: settings.sandbox.network.to_string(),
-                from: here(file.sandbox.network.is_some()),
-            },
-        ];
-        if let ProviderSettings::Http(endpoint) = &settings.provider {
-            origins.insert(1, window(settings.window));
-            let places = Places { env, file: &file, path: &path, config: &config };
-            origins.splice(1..1, places.endpoint(endpoint));
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Run => f.write_str("this run"),
+            Source::Variable(name) => write!(f, "${name}"),
+            Source::File(name) => f.write_str(name),
+            Source::Dialect(name) => write!(f, "dialect {name}"),
+            Source::Catalogue => write!(f, "the catalogue of {}", catalogue::date()),
+            Source::Nobody(advice) => f.write_str(advice),
+            Source::Default => f.write_str("default"),
         }
-        Ok(origins)
     }
 }
 
-/// The wire, and what says so.
-fn wire(endpoint: &Endpoint) -> Origin {
-    let dialect = endpoint.dialect();
-    let from = match endpoint.wire {
-        Some(_) => "set".to_owned(),
-        None => format!("dialect {}", dialect.name),
-    };
-    Origin { name: "provider.wire", value: dialect.wire.to_string(), from }
-}
-
-/// The model's window, and who says so.
-fn window(window: ContextWindow) -> Origin {
-    let from = match window.from {
-        WindowSource::Set => "set".to_owned(),
-        WindowSource::Catalogue => format!("the catalogue of {}", catalogue::date()),
-        WindowSource::Assumed => {
-            "assumed: set contextWindow, or see what the server says with --online".to_owned()
+impl Source {
+    /// The same with the whole path of a file.
+    pub(crate) fn shown(&self, home: &Path) -> String {
+        match self {
+            Source::File(name) => home.join(name).display().to_string(),
+            other => other.to_string(),
         }
-    };
-    Origin { name: "contextWindow", value: window.size.to_string(), from }
-}
-
-/// Where the endpoint may be described.
-struct Places<'a> {
-    env: &'a Env,
-    file: &'a File,
-    path: &'a str,
-    config: &'a str,
-}
-
-impl Places<'_> {
-    fn endpoint(&self, endpoint: &Endpoint) -> [Origin; 6] {
-        let Places { env, file, path, config } = *self;
-        let described = if file.provider.is_some() { path } else { config };
-        let url = first(&[(env.text("UWF_BASE_URL").is_some(), "UWF_BASE_URL")], described);
-        let key = endpoint.key_from.clone().unwrap_or_else(|| "nothing".to_owned());
-        let set = if endpoint.api_key.is_some() { "set" } else { "not set" };
-        [
-            Origin { name: "provider.baseUrl", value: endpoint.base_url.clone(), from: url },
-            Origin { name: "provider.apiKey", value: set.to_owned(), from: key },
-            wire(endpoint),
-            self.own("provider.idleSeconds", endpoint.idle.as_secs(), |own| own.idle_seconds.is_some()),
-            self.own("provider.retry.tries", endpoint.retry.tries.into(), |own| own.retry.tries.is_some()),
-            self.own("provider.retry.seconds", endpoint.retry.budget.as_secs(), |own| {
-                own.retry.seconds.is_some()
-            }),
-        ]
     }
+}
 
-    /// A figure that only the provider of the agent's own file can set.
-    fn own(&self, name: &'static str, value: u64, says: fn(&FileProvider) -> bool) -> Origin {
-        let from = first(&[(self.file.provider.as_ref().is_some_and(says), self.path)], "default");
+/// A value and who says so.
+pub(super) type Told<T> = (Option<T>, Source);
+
+/// The first that is there, first come first served; where none is, the default counts.
+pub(super) fn first<T, const N: usize>(sources: [Told<T>; N]) -> Told<T> {
+    sources.into_iter().find(|(value, _)| value.is_some()).unwrap_or((None, Source::Default))
+}
+
+/// What a variable says; one that is empty says nothing.
+pub(super) fn variable(env: &Env, name: &str) -> Told<String> {
+    (env.text(name).map(str::to_owned), Source::Variable(name.to_owned()))
+}
+
+impl Origin {
+    pub(super) fn new(name: &'static str, value: impl fmt::Display, from: Source) -> Origin {
         Origin { name, value: value.to_string(), from }
     }
+
+    /// A limit that may be none.
+    pub(super) fn limit(name: &'static str, value: Option<impl fmt::Display>, from: Source) -> Origin {
+        Origin::new(name, value.map_or("none".to_owned(), |value| value.to_string()), from)
+    }
+}
+
+/// The model's window; `set` says who set it, if somebody did.
+pub(super) fn window(window: ContextWindow, set: Source) -> Origin {
+    let from = match window.from {
+        WindowSource::Set => set,
+        WindowSource::Catalogue => Source::Catalogue,
+        WindowSource::Assumed => {
+            Source::Nobody("assumed: set contextWindow, or see what the server says with --online")
+        }
+    };
+    Origin::new("contextWindow", window.size, from)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Flags, Settings};
     use super::*;
+
+    fn origins(home: &Path, env: &[(&str, &str)]) -> Vec<(&'static str, String, String)> {
+        let env: Env = env.iter().copied().collect();
+        let settings = Settings::load(Flags::default(), &env, home).unwrap();
+        let shown = |origin: Origin| {
+            let from = origin.from.shown(home).replace(&format!("{}/", home.display()), "");
+            (origin.name, origin.value, from)
+        };
+        settings.origins.into_iter().map(shown).collect()
+    }
+
+    fn home(builtin: &str, config: &str) -> tempfile::TempDir {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join("agents")).unwrap();
+        std::fs::write(home.path().join("agents/builtin.yaml"), builtin).unwrap();
+        std::fs::write(home.path().join("config.yaml"), config).unwrap();
+        home
+    }
+
+    const FILE: &str = "agents/builtin.yaml";
+    const BUILTIN: &str = "\
+provider: { baseUrl: 'https://a.example/v1', apiKey: hush, idleSeconds: 7, retry: { tries: 2 } }
+model: m
+sandbox: { network: true }
+budget: { usd: 1 }
+prices: { m: { input: 1, output: 1 }, other: { input: 1, output: 1 }, big-1: { input: 1, output: 1 } }
+";
+    const CONFIG: &str = "\
+providers: { b: { baseUrl: 'https://b.example/v1?sig=hush', apiKeyEnv: B_KEY, wire: responses } }
+models: { big: { provider: b, name: big-1, contextWindow: 9000 } }
+defaultModel: big
+";
+
+    fn of<'a>(origins: &'a [(&str, String, String)], name: &str) -> (&'a str, &'a str) {
+        let (_, value, from) = origins.iter().find(|(known, ..)| *known == name).unwrap();
+        (value, from)
+    }
 
     #[test]
     fn each_value_has_its_origin_and_no_key_is_shown() {
+        let home = home(BUILTIN, "{}\n");
+        let all = origins(home.path(), &[("UWF_MODEL", "other")]);
+        for (name, value, from) in [
+            ("model", "other", "$UWF_MODEL"),
+            ("provider.baseUrl", "https://a.example/v1", FILE),
+            ("provider.apiKey", "set", FILE),
+            ("provider.wire", "chat", "dialect generic"),
+            ("provider.retry.tries", "2", FILE),
+            ("provider.retry.seconds", "180", "default"),
+            ("provider.idleSeconds", "7", FILE),
+            ("prices", "$1 in, $1 out", FILE),
+            ("budget.turns", "60", "default"),
+            ("budget.tokens", "none", "default"),
+            ("budget.usd", "$1.00", FILE),
+            ("sandbox.network", "true", FILE),
+            ("sandbox.level", "strict", "default"),
+        ] {
+            assert_eq!(of(&all, name), (value, from), "{name}");
+        }
+        assert!(of(&all, "contextWindow").1.starts_with("assumed: set contextWindow"));
+        assert!(!format!("{all:?}").contains("hush"));
+    }
+
+    #[test]
+    fn what_is_set_for_one_endpoint_is_not_told_of_another() {
+        let home = home(BUILTIN, CONFIG);
+        let env = [
+            ("UWF_BASE_URL", "https://b.example/v1"),
+            ("UWF_MODEL", "big-1"),
+            ("B_KEY", "hush"),
+            ("UWF_BUILTIN_SANDBOX", "best-effort"),
+        ];
+        let all = origins(home.path(), &env);
+        for (name, value, from) in [
+            ("provider.baseUrl", "https://b.example/v1", "$UWF_BASE_URL"),
+            ("provider.apiKey", "set", "$B_KEY"),
+            ("provider.wire", "responses", "config.yaml"),
+            ("provider.idleSeconds", "120", "default"),
+            ("provider.retry.tries", "5", "default"),
+            ("contextWindow", "9000", "config.yaml"),
+            ("sandbox.level", "best-effort", "$UWF_BUILTIN_SANDBOX"),
+        ] {
+            assert_eq!(of(&all, name), (value, from), "{name}");
+        }
+        assert!(!format!("{all:?}").contains("hush"));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named_by_nothing() {
         let home = tempfile::tempdir().unwrap();
-        std::fs::create_dir(home.path().join("agents")).unwrap();
-        let file = home.path().join("agents/builtin.yaml");
-        let text = "provider: { baseUrl: https://a.example/v1, apiKey: hush, retry: { tries: 2 } }\nmodel: m\nsandbox: { network: true }\n";
-        std::fs::write(&file, text).unwrap();
-        let env: Env = [("UWF_MODEL", "other")].into_iter().collect();
-        let origins = Settings::origins(&env, home.path()).unwrap();
-        let of = |name: &str| {
-            let origin = origins.iter().find(|origin| origin.name == name).unwrap();
-            (origin.value.as_str(), origin.from.as_str())
-        };
-        let file = file.display().to_string();
-        assert_eq!(of("model"), ("other", "UWF_MODEL"));
-        assert_eq!(of("provider.apiKey"), ("set", "agents/builtin.yaml (apiKey)"));
-        assert_eq!(of("provider.wire"), ("chat", "dialect generic"));
-        assert!(of("contextWindow").1.starts_with("assumed: set contextWindow"));
-        assert_eq!(of("provider.retry.tries"), ("2", file.as_str()));
-        assert_eq!(of("provider.idleSeconds"), ("120", "default"));
-        assert_eq!(of("sandbox.network"), ("true", file.as_str()));
-        assert_eq!((of("sandbox.level"), of("budget.turns")), (("strict", "default"), ("60", "default")));
-        assert!(!format!("{origins:?}").contains("hush"));
+        let key = ("OPENAI_API_KEY", "hush");
+        let openai = [("UWF_BASE_URL", "https://api.openai.com"), ("UWF_MODEL", "m"), key];
+        let all = origins(home.path(), &openai);
+        assert_eq!(of(&all, "provider.apiKey"), ("set", "$OPENAI_API_KEY"));
+        let local = [("UWF_BASE_URL", "http://localhost/v1"), ("UWF_MODEL", "m"), key];
+        assert_eq!(
+            of(&origins(home.path(), &local), "provider.apiKey"),
+            ("not set", "nothing is meant for this host")
+        );
+        assert!(!format!("{all:?}").contains(".yaml"), "{all:?}");
+    }
+
+    #[test]
+    fn config_yaml_is_told_where_it_alone_says_so_and_a_query_is_not_shown() {
+        let home = home("{}\n", CONFIG);
+        let all = origins(home.path(), &[("B_KEY", "hush")]);
+        assert_eq!(of(&all, "model"), ("big-1", "config.yaml"));
+        assert_eq!(of(&all, "provider.baseUrl"), ("https://b.example/v1?…", "config.yaml"));
+        assert!(!format!("{all:?}").contains("hush"));
     }
 }

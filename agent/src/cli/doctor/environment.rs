@@ -3,20 +3,20 @@
 //! Names at most: values may be keys.
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use serde_json::{Value, json};
 use uwf_engine::Env;
 use uwf_tools::{EnvironmentSurvey, survey_environment};
 
-use crate::settings::{Flags, Settings};
+use crate::settings::Settings;
 
 /// How many names people are shown.
 const SHOWN: usize = 12;
 
-/// The counts; `named` is `sandbox.env`.
-pub(super) fn report(env: &Env, home: &Path, named: &[String]) -> Value {
-    let keys = Settings::load(Flags::default(), env, home).map(|settings| settings.secrets().values());
+/// The counts.
+pub(super) fn report(env: &Env, settings: Option<&Settings>) -> Value {
+    let keys = settings.map(|settings| settings.secrets().values());
+    let named = settings.map_or(&[][..], |settings| &settings.sandbox.env);
     let variables: Vec<(OsString, OsString)> =
         env.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let EnvironmentSurvey { seen, withheld, wanted } =
@@ -42,6 +42,7 @@ pub(super) fn line(report: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Flags;
 
     #[test]
     fn people_read_names_and_how_to_pass_one_and_never_a_value() {
@@ -59,7 +60,11 @@ mod tests {
         .into_iter()
         .collect();
         let home = tempfile::tempdir().unwrap();
-        let report = report(&env, home.path(), &["MINE".to_owned(), "MY_*".to_owned()]);
+        std::fs::create_dir(home.path().join("agents")).unwrap();
+        let file = home.path().join("agents/builtin.yaml");
+        std::fs::write(file, "sandbox: { env: [MINE, MY_*] }\n").unwrap();
+        let settings = Settings::load(Flags::default(), &env, home.path()).unwrap();
+        let report = report(&env, Some(&settings));
         assert_eq!(
             line(&report),
             "environment: commands see 2 of these variables and not 7; a build may want FROB_HOME, FROB_SDK: to pass \

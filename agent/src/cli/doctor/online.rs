@@ -3,26 +3,25 @@
 //! Apart because it is the only finding that sends something: the list of models is asked for, then a small conversation
 //! of two turns with one tool. The second turn holds what the endpoint said in the first, since that is where many refuse.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
+use uwf_engine::catalogue;
 use uwf_engine::cli::Failure;
-use uwf_engine::{Env, catalogue};
 
 use crate::provider::http::Served;
 use crate::provider::message::TokenUsage;
 use crate::provider::{HttpConfig, HttpProvider, ProviderError, Trial, trial};
-use crate::settings::{Endpoint, Flags, Settings, WindowSource};
+use crate::settings::{Endpoint, Settings, SettingsError, WindowSource};
 use crate::window::{WIDEN, WORKABLE};
 
 /// How long the two requests may take together.
 const TRIAL: Duration = Duration::from_secs(120);
 
 /// What came of it; null where the model is a script.
-pub(super) fn report(env: &Env, home: &Path) -> Result<Value, Failure> {
-    let settings = match Settings::load(Flags::default(), env, home) {
+pub(super) fn report(found: &Result<Settings, SettingsError>) -> Result<Value, Failure> {
+    let settings = match found {
         Ok(settings) => settings,
         Err(error) => return Ok(failed(&error.to_string(), error.hint())),
     };
@@ -33,7 +32,7 @@ pub(super) fn report(env: &Env, home: &Path) -> Result<Value, Failure> {
         Err(error) => return Ok(refused(&error)),
     };
     let runtime = crate::cli::run::runtime()?;
-    Ok(runtime.block_on(ask(&mut provider, &settings, endpoint)))
+    Ok(runtime.block_on(ask(&mut provider, settings, endpoint)))
 }
 
 fn failed(error: &str, hint: Option<&str>) -> Value {
