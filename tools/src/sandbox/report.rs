@@ -124,8 +124,8 @@ impl SandboxError {
             }
             _ => {
                 "`uwf-builtin doctor` shows what the kernel can enforce; --sandbox best-effort (of `uwf thread exec`, \
-                 resume and poke, or of `uwf-builtin`) takes what there is, and --tools without run_command needs \
-                 none of it"
+                 resume and poke, or of `uwf-builtin`) takes what there is, and a role without run_command (`tools` \
+                 of the role in agents/builtin.yaml) needs none of it"
             }
         }
     }

@@ -26,7 +26,8 @@ pub(super) struct Walls {
 
 /// The hint of those whose kernel refuses something, less the advice to ask the doctor.
 const TAKE_LESS: &str = "or take what there is: --sandbox best-effort (of `uwf thread exec`, resume and poke, or of \
-                         `uwf-builtin`); --tools without run_command needs none of it";
+                         `uwf-builtin`); a role without run_command needs none of it \
+                         (roles: { WORKFLOW/ROLE: { tools: […] } } in agents/builtin.yaml)";
 
 /// Tries the strict sandbox without a network on a process.
 pub(super) fn look(
@@ -165,8 +166,8 @@ mod tests {
         let walls = walls(&old, Some(("no strict".to_owned(), "a hint")));
         let expected = "✗ sandbox: no strict
   → a cause: a command
-  or take what there is: --sandbox best-effort (of `uwf thread exec`, resume and poke, or of `uwf-builtin`); --tools \
-without run_command needs none of it
+  or take what there is: --sandbox best-effort (of `uwf thread exec`, resume and poke, or of `uwf-builtin`); a role \
+without run_command needs none of it (roles: { WORKFLOW/ROLE: { tools: […] } } in agents/builtin.yaml)
   what there is without strict:
   ✗ files outside the workspace can be changed
   ✗ modes, owners and times of files outside can be changed
