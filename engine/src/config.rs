@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-pub use self::edit::{Change, Edited, apply, set};
+pub use self::edit::{Change, Edited, apply, set, unset};
 pub use self::file::checked;
 use self::file::read;
 pub use self::keys::{check_key, lookup, masked};

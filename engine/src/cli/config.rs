@@ -1,5 +1,7 @@
 //! `uwf config …`
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::Session;
@@ -14,6 +16,7 @@ pub(super) fn run(session: &mut Session<'_>, command: Config) -> Result<u8, Fail
         Config::List { show_secrets } => list(session, show_secrets),
         Config::Get { key, show_secrets } => get(session, &key, show_secrets),
         Config::Set { key, value } => set(session, &key, &value),
+        Config::Unset { key } => unset(session, &key),
     }
 }
 
@@ -28,17 +31,17 @@ fn get(session: &mut Session<'_>, key: &str, clear: bool) -> Result<u8, Failure>
     let home = session.homes()?.uwf;
     config::check_key(key)?;
     let whole = config::value(&home)?;
-    let found = lookup(&whole, key).ok_or_else(|| ConfigError::NoSuchKey {
-        key: key.to_owned(),
-        file: config::path(&home),
-        known: beside(&whole, key),
-    })?;
+    let found = lookup(&whole, key).ok_or_else(|| no_such_key(&home, &whole, key))?;
     let value = if clear { found.clone() } else { masked(found, key) };
     session.ui.result(&json!({"value": value}), || match &value {
         Value::String(text) => format!("{text}\n"),
         value => emit::yaml(value),
     })?;
     Ok(OK)
+}
+
+fn no_such_key(home: &Path, whole: &Value, key: &str) -> ConfigError {
+    ConfigError::NoSuchKey { key: key.to_owned(), file: config::path(home), known: beside(whole, key) }
 }
 
 /// The keys where the search came to its end, the most similar first.
@@ -59,9 +62,7 @@ fn beside(whole: &Value, key: &str) -> Vec<String> {
 fn set(session: &mut Session<'_>, key: &str, text: &str) -> Result<u8, Failure> {
     let home = session.homes()?.uwf;
     let edited = config::set(&home, key, text)?;
-    if edited.comments_lost {
-        session.ui.warn(&format!("{} was written anew, without its comments", config::path(&home).display()));
-    }
+    tell_of_comments(session, &home, edited.comments_lost);
     if let Some(known) = edited.unread {
         let known = known.join(", ");
         session.ui.warn(&format!(
@@ -85,4 +86,28 @@ fn set(session: &mut Session<'_>, key: &str, text: &str) -> Result<u8, Failure> 
     let line = format!("{key}: {}", emit::yaml(&value));
     session.ui.result(&json!({"key": key, "value": value}), || line)?;
     Ok(OK)
+}
+
+fn unset(session: &mut Session<'_>, key: &str) -> Result<u8, Failure> {
+    let home = session.homes()?.uwf;
+    config::check_key(key)?;
+    let whole = config::value(&home)?;
+    if lookup(&whole, key).is_none() {
+        return Err(no_such_key(&home, &whole, key).into());
+    }
+    let known = config::load(&home)?.unknown_names();
+    let comments_lost = config::unset(&home, key)?;
+    tell_of_comments(session, &home, comments_lost);
+    // What was named by others is missed by them now.
+    for unknown in config::load(&home)?.unknown_names().iter().filter(|unknown| !known.contains(unknown)) {
+        session.ui.warn(unknown);
+    }
+    session.ui.result(&json!({"key": key, "unset": true}), || format!("{key} is not set any more\n"))?;
+    Ok(OK)
+}
+
+fn tell_of_comments(session: &mut Session<'_>, home: &Path, lost: bool) {
+    if lost {
+        session.ui.warn(&format!("{} was written anew, without its comments", config::path(home).display()));
+    }
 }

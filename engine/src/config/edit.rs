@@ -17,7 +17,7 @@ use crate::emit;
 use crate::home::make_private;
 use crate::link;
 use crate::store::is_deeper;
-use crate::yaml::{self, Document};
+use crate::yaml::{self, Document, Mark};
 
 /// How deep a value of the file may be nested: half of what can be read, so that what is written is read again.
 pub(super) const MAX_DEPTH: usize = yaml::MAX_DEPTH / 2;
@@ -51,6 +51,23 @@ pub fn set(home: &Path, key: &str, text: &str) -> Result<Edited, ConfigError> {
     let unread = keys::unread(&shape(), &names);
     let comments_lost = apply(home, &[(names, Some(value.clone()))])?;
     Ok(Edited { value, comments_lost, unread })
+}
+
+/// Takes the value at a dotted key away, and the mappings that are empty without it. Nothing is written when the result
+/// would not be a valid configuration. Tells whether comments were lost.
+pub fn unset(home: &Path, key: &str) -> Result<bool, ConfigError> {
+    keys::check_key(key)?;
+    let whole = read(&path(home), &shape())?;
+    let mut names = keys::resolve(&whole, key);
+    keys::check_way(&whole, &names)?;
+    let alone = |way: &[String]| {
+        let parent = way.iter().try_fold(&whole, |value, name| value.get(name));
+        parent.and_then(Value::as_object).is_some_and(|fields| fields.len() == 1)
+    };
+    while names.len() > 1 && alone(&names[..names.len() - 1]) {
+        names.pop();
+    }
+    apply(home, &[(names, None)])
 }
 
 /// Makes all of these changes in `$UWF_HOME/config.yaml`, or none when the result would not be a valid configuration.
@@ -147,10 +164,19 @@ fn in_place(old: &str, document: &Document, names: &[String], value: Option<&Val
         Some(value) if known == names.len() => replaced(old, document, &pointer(names), value),
         Some(value) => added(old, document, names.split_at(known), value),
         None => {
-            let line = document.at_key(&pointer(names)).line;
-            Some(lines(old, |at, text| if at == line { String::new() } else { format!("{text}\n") }))
+            let key = document.at_key(&pointer(names));
+            let block = key.line..key.line + block_length(old, key);
+            Some(lines(old, |at, text| if block.contains(&at) { String::new() } else { format!("{text}\n") }))
         }
     }
+}
+
+/// How many lines a key has with what stands below it: those that are indented more.
+fn block_length(old: &str, key: Mark) -> usize {
+    let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let deeper = |line: &&str| line.trim().is_empty() || indent(line) >= key.column;
+    let below: Vec<&str> = old.lines().skip(key.line).take_while(deeper).collect();
+    1 + below.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |last| last + 1)
 }
 
 fn pointer(names: &[String]) -> String {

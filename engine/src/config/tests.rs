@@ -197,6 +197,30 @@ fn keys_come_and_go_without_touching_the_rest() {
 }
 
 #[test]
+fn what_is_set_is_taken_away_and_nothing_else() {
+    let text = "# mine\nagents:\n  a:\n    command: x  # it\n\n    args: [-v]\n  # the other\n  b:\n    command: y\n\
+                agentOverrides:\n  flow:\n    r: a   # for now\ndefaultModel: m\nmodels: { m: { provider: p, name: n } }\n";
+    let after = |keys: &[&str]| {
+        let home = home(text);
+        let lost: Vec<bool> = keys.iter().map(|key| unset(home.path(), key).unwrap()).collect();
+        (fs::read_to_string(path(home.path())).unwrap(), lost.contains(&true))
+    };
+    // The mappings that would be empty go, too.
+    let flow = "agentOverrides:\n  flow:\n    r: a   # for now\n";
+    assert_eq!(after(&["agentOverrides.flow.r"]), (text.replace(flow, ""), false));
+    let (a, b) = ("  a:\n    command: x  # it\n\n    args: [-v]\n", "  b:\n    command: y\n");
+    assert_eq!(after(&["agents.a"]), (text.replace(a, ""), false));
+    assert_eq!(
+        after(&["agents.b", "defaultModel"]),
+        (text.replace(b, "").replace("defaultModel: m\n", ""), false)
+    );
+    let home = home(text);
+    assert!(matches!(unset(home.path(), "models.m.name"), Err(ConfigError::Unfit { .. })));
+    assert!(matches!(unset(home.path(), "agents.a.args.0"), Err(ConfigError::NoMapping { .. })));
+    assert_eq!(fs::read_to_string(path(home.path())).unwrap(), text);
+}
+
+#[test]
 fn set_writes_anew_where_it_must() {
     let home = home(FULL);
     let edited = set(home.path(), "models.big", "{ provider: local, name: b }").unwrap();

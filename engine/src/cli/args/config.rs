@@ -33,4 +33,12 @@ pub(in crate::cli) enum Config {
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
+    /// Take one setting away, with all below it; the file is checked before it is written
+    #[command(
+        after_long_help = "Examples:\n  uwf config unset defaultModel\n  uwf config unset agentOverrides.flow.reviewer"
+    )]
+    Unset {
+        /// Names joined by dots
+        key: String,
+    },
 }

@@ -257,6 +257,15 @@ fn setting_what_nobody_reads_or_everybody_sees_is_told() {
         "{}",
         set.err
     );
+    place.uwf(&["config", "set", "agents.mine.command", "sh"]);
+    place.uwf(&["config", "set", "agentOverrides.flow.writer", "mine"]);
+    let unset = place.uwf(&["config", "unset", "agents.mine.command"]);
+    let told = "warning: no such agent: `mine` (agentOverrides.flow.writer names it)\n";
+    assert_eq!((unset.exit, unset.err.as_str()), (0, told));
+    assert_eq!(place.uwf(&["config", "unset", "agentOverrides.flow.writer"]).err, "");
+    let gone = place.uwf(&["config", "unset", "agentOverrides.flow.writer"]);
+    assert!(gone.exit == 1 && gone.err.contains("has no `agentOverrides.flow.writer`"), "{}", gone.err);
+    assert_eq!(place.uwf(&["config", "list"]).json(), json!({"defaultagent": "mine"}));
     place.uwf(&["config", "set", "providers.p", "{ baseUrl: 'http://h/v1' }"]);
     let set = place.uwf(&["config", "set", "providers.p.apiKey", "sk-hush"]);
     assert!(set.err.contains("shell's history; `apiKeyEnv`") && !set.err.contains("hush"), "{}", set.err);
