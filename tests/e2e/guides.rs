@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::site::{AGENT, Said, Site, UWF, example, search_path};
+use crate::site::{AGENT, MockServer, Said, Site, UWF, example, search_path};
 
 #[test]
 fn the_agent_in_the_guide_plays_a_role() {
@@ -78,6 +78,37 @@ fn every_command_of_the_page_runs() {
         assert!(said.out.contains(words), "{words:?} is not in: {}{}", said.out, said.err);
     }
     site.verify();
+    // Whoever has typed the whole page goes on with an example of it.
+    let doctor = site.uwf(&["doctor"]).ok().json();
+    assert_eq!(doctor["builtin"]["config"]["connected"], false, "no made-up model is left: {doctor}");
+    let script = example("solve-issue/mock.yaml");
+    let server = MockServer::start(&site, &script);
+    let thread = solve_issue(&site);
+    let mut of_his_own = exec(&site, &thread, &["--until-end"]);
+    of_his_own.env("UWF_BASE_URL", &server.url).env("UWF_MODEL", "m");
+    assert_eq!(Said::of(of_his_own.output().unwrap()).ok().json()[4]["status"], "end");
+    if Command::new("python3").arg("--version").output().is_err() {
+        println!("skipped: no python3 here for the agent of the page");
+        return;
+    }
+    let thread = solve_issue(&site);
+    let scripted = format!("{AGENT} --mock {script}");
+    Said::of(exec(&site, &thread, &["-c", "2", "--agent", &scripted]).output().unwrap()).ok();
+    let reviewed = Said::of(exec(&site, &thread, &["--agent", "mine"]).output().unwrap()).ok();
+    assert_eq!(reviewed.json()["status"], "end", "the agent of the page plays the reviewer");
+    site.verify();
+}
+
+fn solve_issue(site: &Site) -> String {
+    site.project("solve-issue/project");
+    let task = "`sh add.sh 1 2 3` prints 3: let it add three numbers and more.";
+    site.start(&example("solve-issue/workflow.yaml"), task)
+}
+
+fn exec(site: &Site, thread: &str, args: &[&str]) -> Command {
+    let mut uwf = site.command(UWF);
+    uwf.args(["thread", "exec", thread]).args(args).env("PATH", search_path());
+    uwf
 }
 
 #[test]
