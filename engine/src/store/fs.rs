@@ -20,6 +20,7 @@
 mod index;
 mod pending;
 mod removal;
+mod streamed;
 
 use std::fs::{self, File};
 use std::io;
@@ -36,6 +37,7 @@ use super::hash::Hash;
 use super::node::{self, Encoded, Found, Node};
 pub(super) use index::{Index, META};
 pub(super) use pending::Pending;
+pub(super) use streamed::Text;
 
 /// A temp file this old belongs to nobody any more; a node this young may be about to be referred to.
 pub(super) const YOUNG: Duration = Duration::from_secs(3600);

@@ -46,10 +46,7 @@ impl Encoded {
     /// The content of the file. The keys stand in canonical order, shortest first.
     pub(super) fn to_bytes(&self, timestamp: u64) -> Vec<u8> {
         let mut out = self.head();
-        out.reserve(24);
-        cbor::write_head(&mut out, 3, 9);
-        out.extend_from_slice(b"timestamp");
-        cbor::write_head(&mut out, 0, timestamp);
+        out.extend_from_slice(&tail(timestamp));
         out
     }
 
@@ -66,13 +63,29 @@ impl Encoded {
     }
 
     fn head(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.payload.len() + 52);
-        out.extend_from_slice(b"\xa3\x64type\x6d");
-        out.extend_from_slice(self.type_.as_str().as_bytes());
-        out.extend_from_slice(b"\x67payload");
+        let mut out = Vec::with_capacity(self.payload.len() + 76);
+        out.extend_from_slice(&before_payload(&self.type_));
         out.extend_from_slice(&self.payload);
         out
     }
+}
+
+/// What stands before the payload in the file of a node of this type.
+pub(super) fn before_payload(type_: &Hash) -> Vec<u8> {
+    [b"\xa3\x64type\x6d", type_.as_str().as_bytes(), b"\x67payload"].concat()
+}
+
+/// What stands behind it.
+pub(super) fn tail(timestamp: u64) -> Vec<u8> {
+    let mut out = b"\x69timestamp".to_vec();
+    cbor::write_head(&mut out, 0, timestamp);
+    out
+}
+
+/// Whether these bytes can stand behind a payload.
+pub(super) fn is_tail(bytes: &[u8]) -> bool {
+    let map = cbor::decode(&[b"\xa1", bytes].concat());
+    map.is_ok_and(|map| map["timestamp"].is_u64())
 }
 
 /// What a file of the same name turned out to be.

@@ -10,9 +10,10 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use tempfile::TempPath;
+use tempfile::{NamedTempFile, TempPath};
 
 use super::index::META;
+use super::streamed::{Streamed, Text};
 use super::{Disk, YOUNG, io_error, touch};
 use crate::store::error::StoreError;
 use crate::store::hash::Hash;
@@ -57,12 +58,23 @@ impl Pending<'_> {
         }
         self.freshen(now)?;
         let (opened, file) = self.disk.write_temp(&node.to_bytes(timestamp))?;
-        self.alone = self.new.is_empty().then_some(opened);
-        self.new.push(New { hash: node.hash, type_: node.type_, file });
-        if self.new.len().is_multiple_of(MANY) {
-            self.flush()?;
+        self.keep(New { hash: node.hash, type_: node.type_, file }, opened)
+    }
+
+    /// The same for a text, which is written as it is read; gives what it is called.
+    pub(in crate::store) fn add_text(&mut self, text: &mut Text<'_>, now: u64) -> Result<Hash, StoreError> {
+        self.freshen(now)?;
+        let Streamed { hash, opened, file, length } = self.disk.stream(text, now)?;
+        if self.seen.insert(hash) && !self.disk.holds_streamed(&hash, (&file, length), now)? {
+            self.keep(New { hash, type_: text.type_, file }, opened)?;
         }
-        Ok(())
+        Ok(hash)
+    }
+
+    fn keep(&mut self, new: New, opened: File) -> Result<(), StoreError> {
+        self.alone = self.new.is_empty().then_some(opened);
+        self.new.push(new);
+        if self.new.len().is_multiple_of(MANY) { self.flush() } else { Ok(()) }
     }
 
     /// Has the files so far written while more are made. What goes wrong there is told by the next flush or the commit:
@@ -142,14 +154,17 @@ impl Pending<'_> {
 impl Disk {
     /// A file in the directory of the nodes that removes itself unless it is persisted.
     pub(super) fn write_temp(&self, bytes: &[u8]) -> Result<(File, TempPath), StoreError> {
-        let failed = || io_error("write a node to", &self.nodes);
-        let mut temp = tempfile::Builder::new()
+        let mut temp = self.temp()?;
+        temp.write_all(bytes).map_err(io_error("write a node to", &self.nodes))?;
+        Ok(temp.into_parts())
+    }
+
+    pub(super) fn temp(&self) -> Result<NamedTempFile, StoreError> {
+        tempfile::Builder::new()
             .prefix(super::TEMP_PREFIX)
             .suffix(super::TEMP_SUFFIX)
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
             .tempfile_in(&self.nodes)
-            .map_err(failed())?;
-        temp.write_all(bytes).map_err(failed())?;
-        Ok(temp.into_parts())
+            .map_err(io_error("write a node to", &self.nodes))
     }
 }

@@ -1,0 +1,163 @@
+//! A text on its way into a store that is never in memory as a whole: it is written while it is read.
+//!
+//! Apart from [`super::pending`] because a node is elsewhere encoded first and named before it is written. Here the name
+//! is known when the file is, and what is there already is compared with that, piece by piece.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
+
+use tempfile::TempPath;
+
+use super::{Disk, io_error};
+use crate::store::error::StoreError;
+use crate::store::hash::{Hash, TextHasher};
+use crate::store::{cbor, node};
+
+/// How much of it is in memory at a time.
+const PIECE: usize = 1 << 16;
+/// What stands behind the payload is shorter.
+const TAIL: u64 = 64;
+
+/// A text that is to be read.
+pub(in crate::store) struct Text<'r> {
+    pub(in crate::store) type_: Hash,
+    /// How many bytes it has.
+    pub(in crate::store) length: u64,
+    pub(in crate::store) reader: &'r mut dyn Read,
+}
+
+/// A text in a file that removes itself unless it is persisted.
+pub(super) struct Streamed {
+    pub(super) hash: Hash,
+    pub(super) opened: File,
+    pub(super) file: TempPath,
+    /// The length of the file without its timestamp.
+    pub(super) length: u64,
+}
+
+impl Disk {
+    pub(super) fn stream(&self, text: &mut Text<'_>, timestamp: u64) -> Result<Streamed, StoreError> {
+        let failed = || io_error("write a node to", &self.nodes);
+        let mut temp = self.temp()?;
+        let mut head = node::before_payload(&text.type_);
+        cbor::write_head(&mut head, 3, text.length);
+        temp.write_all(&head).map_err(failed())?;
+        let mut hasher = TextHasher::new(&text.type_, text.length);
+        let mut pieces = Pieces::of(text);
+        while let Some(piece) = pieces.next().map_err(|source| StoreError::Text { source })? {
+            hasher.push(piece);
+            temp.write_all(piece).map_err(failed())?;
+        }
+        temp.write_all(&node::tail(timestamp)).map_err(failed())?;
+        let (opened, file) = temp.into_parts();
+        Ok(Streamed { hash: hasher.finish(), opened, file, length: head.len() as u64 + text.length })
+    }
+
+    /// Whether the node in `file`, so long without its timestamp, is in the store.
+    pub(super) fn holds_streamed(
+        &self,
+        hash: &Hash,
+        (file, length): (&Path, u64),
+        now: u64,
+    ) -> Result<bool, StoreError> {
+        let path = self.path(hash);
+        match is_same(file, &path, length) {
+            Ok(true) => return self.freshen(hash, now),
+            Ok(false) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(io_error("read", &path)(error)),
+        }
+        // Damaged, or encoded by another program: rare enough to be read as a whole.
+        let there = match self.read(hash) {
+            Err(StoreError::Corrupt { .. }) | Ok(None) => return Ok(false),
+            Ok(Some(there)) => there,
+            Err(error) => return Err(error),
+        };
+        let bytes = std::fs::read(file).map_err(io_error("read", file))?;
+        match node::from_bytes(hash, &bytes) {
+            Ok(node) if node.type_ == there.type_ && node.payload == there.payload => self.freshen(hash, now),
+            _ => Err(StoreError::Collision { hash: *hash }),
+        }
+    }
+}
+
+/// Whether both files begin with the same `length` bytes, and the second goes on with nothing but a timestamp.
+fn is_same(one: &Path, other: &Path, length: u64) -> io::Result<bool> {
+    let (mut other, mut one) = (File::open(other)?, File::open(one)?.take(length));
+    let (mut piece, mut beside) = (vec![0; PIECE], vec![0; PIECE]);
+    loop {
+        let read = one.read(&mut piece)?;
+        if read == 0 {
+            break;
+        }
+        match other.read_exact(&mut beside[..read]) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
+            done => done?,
+        }
+        if piece[..read] != beside[..read] {
+            return Ok(false);
+        }
+    }
+    let mut tail = Vec::new();
+    other.take(TAIL).read_to_end(&mut tail)?;
+    Ok(node::is_tail(&tail))
+}
+
+/// The text of a reader, piece by piece: UTF-8, and neither shorter nor longer than was said.
+struct Pieces<'t, 'r> {
+    text: &'t mut Text<'r>,
+    left: u64,
+    buffer: Vec<u8>,
+    /// How much of the buffer was given last.
+    given: usize,
+    /// How much of it is filled: more than what is given by at most a part of a character.
+    filled: usize,
+}
+
+impl<'t, 'r> Pieces<'t, 'r> {
+    fn of(text: &'t mut Text<'r>) -> Self {
+        let left = text.length;
+        Pieces { text, left, buffer: vec![0; PIECE], given: 0, filled: 0 }
+    }
+
+    fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        self.buffer.copy_within(self.given..self.filled, 0);
+        (self.filled, self.given) = (self.filled - self.given, 0);
+        while self.given == 0 {
+            let read = match self.text.reader.read(&mut self.buffer[self.filled..]) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                read => read?,
+            };
+            if read == 0 {
+                return self.end();
+            }
+            let left = self.left.checked_sub(read as u64);
+            self.left = left.ok_or_else(|| io::Error::other("it is longer than it was"))?;
+            self.filled += read;
+            self.given = whole_characters(&self.buffer[..self.filled])?;
+        }
+        Ok(Some(&self.buffer[..self.given]))
+    }
+
+    fn end(&self) -> io::Result<Option<&[u8]>> {
+        match (self.filled, self.left) {
+            (0, 0) => Ok(None),
+            (0, _) => Err(ErrorKind::UnexpectedEof.into()),
+            _ => Err(ErrorKind::InvalidData.into()),
+        }
+    }
+}
+
+/// How many of the bytes are whole characters; what follows them may become one.
+fn whole_characters(bytes: &[u8]) -> io::Result<usize> {
+    match std::str::from_utf8(bytes) {
+        Ok(_) => Ok(bytes.len()),
+        Err(error) if error.error_len().is_none() => Ok(error.valid_up_to()),
+        Err(error) => Err(io::Error::new(ErrorKind::InvalidData, error)),
+    }
+}
+
+#[cfg(test)]
+#[path = "streamed_tests.rs"]
+mod tests;
