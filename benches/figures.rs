@@ -77,6 +77,7 @@ fn single_runs() {
 
     let peak = site.peak_memory_of_20_tool_calls();
     memory("peak memory, 20 tool calls", peak, 20);
+    memory("peak memory, 10 commands that print 60 MB", site.peak_memory_of_10_long_outputs(), 40);
 
     turns(&site, sync);
 

@@ -63,6 +63,8 @@ mod sandbox;
 mod secrecy;
 #[path = "e2e/setup.rs"]
 mod setup;
+#[path = "e2e/shortage.rs"]
+mod shortage;
 #[path = "e2e/store.rs"]
 mod store;
 #[path = "e2e/terminal.rs"]

@@ -5,6 +5,9 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +15,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 use uwf_engine::schema::builtin;
-use uwf_engine::{AdapterOutput, Hash, RoleContext, StepNode, Store, StoreError, ThreadError, Usage, thread};
+use uwf_engine::{
+    AdapterOutput, Batch, Hash, RoleContext, StepNode, Store, StoreError, ThreadError, Usage, thread,
+};
 use uwf_tools::ToolOutput;
 
 use crate::frontmatter::Extracted;
@@ -111,11 +116,11 @@ pub(crate) fn write(
     run: &Finished<'_>,
 ) -> Result<AdapterOutput, RecordError> {
     let attempts = &context.previous_attempts;
-    let mut batch = Batch::default();
+    let mut batch = store.batch();
     let usage = usage(run);
     let detail = detail(&mut batch, run)?;
     let (output, output_schema, body) = output(run.outcome);
-    let output_hash = batch.add(output_schema, output.clone());
+    let output_hash = batch.put(&output_schema, &output)?;
     let step = StepNode {
         start: context.start_hash,
         prev: context.prev(),
@@ -127,12 +132,12 @@ pub(crate) fn write(
         started_at_ms: run.started_at(),
         completed_at_ms: run.completed_at,
         cwd: run.workspace.to_owned(),
-        assembled_prompt: Some(batch.text(&run.assembled)),
+        assembled_prompt: Some(text(&mut batch, &run.assembled)?),
         usage: Some(usage.clone()),
         previous_attempts: (run.outcome.is_ok() && !attempts.is_empty()).then_some(attempts.clone()),
     };
-    let step_hash = batch.add(builtin::STEP_NODE, json!(step));
-    store.put_all(&batch.nodes)?;
+    let step_hash = batch.put(&builtin::STEP_NODE, &json!(step))?;
+    batch.commit()?;
     let error_message = run.outcome.as_ref().err().map(|failure| failure.error.clone());
     if error_message.is_some() {
         thread::record_failure(store, &context.thread, &context.role_name, &step_hash)?;
@@ -203,22 +208,8 @@ fn content(bytes: &[u8], secrets: &Secrets) -> String {
     }
 }
 
-/// Nodes to be written together.
-#[derive(Default)]
-struct Batch {
-    nodes: Vec<(Hash, Value)>,
-}
-
-impl Batch {
-    fn add(&mut self, type_: Hash, payload: Value) -> Hash {
-        let hash = Hash::of(&type_, &payload);
-        self.nodes.push((type_, payload));
-        hash
-    }
-
-    fn text(&mut self, text: &str) -> Hash {
-        self.add(builtin::TEXT, Value::from(text))
-    }
+fn text(batch: &mut Batch<'_>, text: &str) -> Result<Hash, StoreError> {
+    batch.put(&builtin::TEXT, &Value::from(text))
 }
 
 fn output(outcome: &Result<Extracted, Failure>) -> (Value, Hash, String) {
@@ -245,7 +236,7 @@ fn usage(run: &Finished<'_>) -> Usage {
 }
 
 /// The detail node with its turns.
-fn detail(batch: &mut Batch, run: &Finished<'_>) -> Result<Hash, RecordError> {
+fn detail(batch: &mut Batch<'_>, run: &Finished<'_>) -> Result<Hash, RecordError> {
     let mut messages = Vec::new();
     let mut turns = Vec::new();
     let recorded = run.entries.iter().any(|entry| matches!(entry, Entry::Replied { .. }));
@@ -256,9 +247,9 @@ fn detail(batch: &mut Batch, run: &Finished<'_>) -> Result<Hash, RecordError> {
         }
         let Some(mut turn) = turn(batch, entry, recorded)? else { continue };
         if let Entry::LeftOut { marks, .. } = entry {
-            turn["outputs"] = left_out(batch, marks, &results);
+            turn["outputs"] = left_out(batch, marks, &results)?;
         }
-        let hash = batch.add(builtin::UWF_TURN, turn);
+        let hash = batch.put(&builtin::UWF_TURN, &turn)?;
         messages.push(hash);
         if matches!(entry, Entry::Answered { .. } | Entry::Finished { .. }) {
             turns.push(hash);
@@ -287,9 +278,9 @@ fn detail(batch: &mut Batch, run: &Finished<'_>) -> Result<Hash, RecordError> {
         "settings": settings,
         "cost": run.cost,
         "trace": run.trace,
-        "changes": changes(batch, run.entries),
+        "changes": changes(batch, run.entries)?,
     });
-    Ok(batch.add(builtin::UWF_DETAIL, detail))
+    Ok(batch.put(&builtin::UWF_DETAIL, &detail)?)
 }
 
 /// A stretch of the run that was cut off, with what its commands ran under.
@@ -302,7 +293,7 @@ fn is_failed_call(entry: &Entry) -> bool {
 }
 
 /// What changed, by path: the content before the first change of a file and after the last.
-fn changes(batch: &mut Batch, entries: &[Entry]) -> Vec<Value> {
+fn changes(batch: &mut Batch<'_>, entries: &[Entry]) -> Result<Vec<Value>, StoreError> {
     let mut changed: BTreeMap<&str, (Option<&str>, &str)> = BTreeMap::new();
     let finished = entries.iter().filter_map(|entry| match entry {
         Entry::Finished { facts, .. } => Some(&facts.changes),
@@ -312,14 +303,14 @@ fn changes(batch: &mut Batch, entries: &[Entry]) -> Vec<Value> {
         changed.entry(path).or_insert((before.as_deref(), after)).1 = after;
     }
     let node = |(path, (before, after)): (&str, (Option<&str>, &str))| {
-        let before = before.map(|content| batch.text(content));
-        json!({"path": path, "before": before, "after": batch.text(after)})
+        let before = before.map(|content| text(batch, content)).transpose()?;
+        Ok(json!({"path": path, "before": before, "after": text(batch, after)?}))
     };
     changed.into_iter().map(node).collect()
 }
 
 /// A message as a turn node, of a run that was `recorded` before or not; nothing for the entries that are no messages.
-fn turn(batch: &mut Batch, entry: &Entry, recorded: bool) -> Result<Option<Value>, RecordError> {
+fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<Value>, RecordError> {
     let turn = match entry {
         Entry::Said { message, at } => turn_node(message, *at),
         Entry::Answered { message, at, duration_ms, usage, .. } => {
@@ -334,9 +325,9 @@ fn turn(batch: &mut Batch, entry: &Entry, recorded: bool) -> Result<Option<Value
             turn["exitCode"] = json!(facts.exit_code);
             turn["failed"] = json!(facts.failed());
             if let (Some(spool), Some(call)) = (&facts.spool, &message.tool_call_id)
-                && let Some(output) = full_output(spool, recorded)?
+                && let Some(output) = full_output(batch, spool, recorded)?
             {
-                turn["outputs"] = json!({ call: batch.text(&output) });
+                turn["outputs"] = json!({ call: output });
             }
             turn
         }
@@ -359,9 +350,16 @@ fn turn(batch: &mut Batch, entry: &Entry, recorded: bool) -> Result<Option<Value
 }
 
 /// What was left out, by call id: the marks name these nodes in words, which are no references.
-fn left_out(batch: &mut Batch, marks: &[Mark], results: &BTreeMap<&str, &str>) -> Value {
-    let whole = |mark: &Mark| Some((mark.call_id.clone(), json!(batch.text(results.get(&*mark.call_id)?))));
-    Value::Object(marks.iter().filter_map(whole).collect())
+fn left_out(
+    batch: &mut Batch<'_>,
+    marks: &[Mark],
+    results: &BTreeMap<&str, &str>,
+) -> Result<Value, StoreError> {
+    let whole = |mark: &Mark| {
+        let result = results.get(&*mark.call_id)?;
+        Some(text(batch, result).map(|hash| (mark.call_id.clone(), json!(hash))))
+    };
+    marks.iter().filter_map(whole).collect::<Result<_, _>>().map(Value::Object)
 }
 
 /// How the requests became shorter at this point; the content is JSON. `left-out`: call id → what is sent in the place
@@ -394,15 +392,23 @@ fn turn_node(message: &Message, at: u64) -> Value {
     })
 }
 
-/// The spooled output as text; bytes that are not UTF-8 become U+FFFD. It goes once the run is recorded: when that
-/// record was lost, there is none.
-fn full_output(spool: &std::path::Path, recorded: bool) -> Result<Option<String>, RecordError> {
-    let bytes = match std::fs::read(spool) {
-        Err(error) if recorded && error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        read => read.map_err(|source| RecordError::Spool { path: spool.display().to_string(), source })?,
+/// The spooled output, which may be longer than what fits into memory together with others. It goes once the run is
+/// recorded: when that record was lost, there is none.
+fn full_output(batch: &mut Batch<'_>, spool: &Path, recorded: bool) -> Result<Option<Hash>, RecordError> {
+    let unread = |source| RecordError::Spool { path: spool.display().to_string(), source };
+    let mut file = match File::open(spool) {
+        Err(error) if recorded && error.kind() == ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(unread)?,
     };
-    Ok(Some(
-        String::from_utf8(bytes)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
-    ))
+    let length = file.metadata().map_err(unread)?.len();
+    match batch.put_text(&mut file, length) {
+        Ok(hash) => Ok(Some(hash)),
+        Err(StoreError::Text { source }) if source.kind() == ErrorKind::InvalidData => {
+            // It was text when it was written: the disk has changed it. What is left of it is kept.
+            let bytes = std::fs::read(spool).map_err(unread)?;
+            Ok(Some(text(batch, &String::from_utf8_lossy(&bytes))?))
+        }
+        Err(StoreError::Text { source }) => Err(unread(source)),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -110,8 +110,23 @@ impl Site {
     /// The largest resident set of a run with 20 tool calls, in KiB.
     pub(crate) fn peak_memory_of_20_tool_calls(&self) -> u64 {
         let script = self.dir().join("calls.yaml").display().to_string();
+        self.peak_memory_of_a_run(&script)
+    }
+
+    /// The same of a run whose commands print 600 MB together.
+    pub(crate) fn peak_memory_of_10_long_outputs(&self) -> u64 {
+        let call = |n| {
+            let command = format!("yes 'a line of output {n}' | head -c 60000000");
+            format!("  - tool_calls: [{{ name: run_command, arguments: {{ command: \"{command}\" }} }}]\n")
+        };
+        let calls: String = (0..10).map(call).collect();
+        let script = self.write("outputs.yaml", &format!("turns:\n{calls}{ANSWER}"));
+        self.peak_memory_of_a_run(&script)
+    }
+
+    fn peak_memory_of_a_run(&self, script: &str) -> u64 {
         let thread = self.thread();
-        let args = [thread.as_str(), "worker", "--prompt", "Answer.", "--mock", &script];
+        let args = [thread.as_str(), "worker", "--prompt", "Answer.", "--mock", script];
         let mut child = self.agent(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         self.peak_memory(&mut child, Duration::ZERO)
     }

@@ -1,0 +1,63 @@
+//! Runs where the machine has little left: of memory, of threads. They end well or with an error in
+//! words, and they never hang.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::process::wait_for;
+use crate::site::{AGENT, Said, Site};
+
+const WORKFLOW: &str = "name: short\ndescription: d\nroles:\n  worker:\n    goal: g\n    frontmatter: { type: object, properties: { $status: { const: done } }, required: [$status] }\ngraph:\n  $START:\n    new: { role: worker, prompt: Work. }\n  worker:\n    done: { role: $END, prompt: Done. }\n";
+
+/// A script: these calls, one a turn, and then the answer, after so many milliseconds.
+fn script(calls: &[Value], delay_ms: u64) -> String {
+    let turns = calls.iter().map(|call| json!({"tool_calls": [call]}));
+    let answer = json!({"content": "---\n$status: done\n---\n", "delay_ms": delay_ms});
+    json!({"turns": turns.chain([answer]).collect::<Vec<_>>()}).to_string()
+}
+
+/// Adds what a new run is told.
+fn begin(command: &mut Command, site: &Site, script: &str) {
+    let (workflow, mock) = (site.write("w.yaml", WORKFLOW), site.write("m.json", script));
+    command.args(["run", &workflow, "--role", "worker", "-p", "Work", "--mock", &mock]);
+}
+
+/// The lines of the only journal.
+fn journal(site: &Site) -> Vec<Value> {
+    let Ok(entries) = fs::read_dir(site.home().join(".uwf/sessions")) else { return Vec::new() };
+    let mut journals = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    let text = journals.next().map_or(String::new(), |path| fs::read_to_string(path).unwrap());
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// With 150 MB of address space for everything: the outputs alone are as long.
+#[test]
+fn what_commands_print_is_recorded_without_being_held_in_memory() {
+    let site = Site::new();
+    let print = |n| json!({"name": "run_command", "arguments": {"command": format!("yes 'a line of output {n}' | head -c 50000000")}});
+    let calls = [print(1), print(2), print(3)];
+    let mut first = site.command(AGENT);
+    begin(&mut first, &site, &script(&calls, 600_000));
+    let mut first = first.stderr(Stdio::null()).spawn().unwrap();
+    wait_for(|| journal(&site).iter().filter(|entry| entry["entry"] == "finished").count() == 3);
+    first.kill().unwrap();
+    first.wait().unwrap();
+
+    let thread = site.uwf(&["thread", "list", "--all"]).ok().json()[0]["thread"].clone();
+    site.write("m.json", &script(&calls, 0));
+    let limited = format!("ulimit -v 150000; exec {AGENT} run --continue {}", thread.as_str().unwrap());
+    let reply = Said::of(site.command("sh").args(["-c", &limited]).output().unwrap()).ok().json();
+    let get = |hash: &Value| site.uwf(&["cas", "get", hash.as_str().unwrap()]).ok().json();
+    let turns = get(&reply["detailHash"])["payload"]["turns"].as_array().unwrap().clone();
+    let outputs = turns.iter().map(|turn| get(turn)["payload"]["outputs"].clone());
+    let outputs: Vec<Value> = outputs.flat_map(|of| of.as_object().unwrap().clone().into_values()).collect();
+    let nodes = site.home().join(".ocas/nodes");
+    let length =
+        |hash: &Value| fs::metadata(Path::new(&nodes).join(format!("{}.bin", hash.as_str().unwrap())));
+    assert_eq!(outputs.len(), 3);
+    assert!(outputs.iter().all(|hash| length(hash).unwrap().len() > 50_000_000));
+    site.verify();
+}
