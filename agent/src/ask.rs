@@ -163,6 +163,7 @@ fn react<'a>(
         schema: &Value::Null,
         secrets: site.settings.secrets(),
         watch,
+        workers: site.workers,
         signals: Signals::install().map_err(RunError::Signals)?,
         clock: site.clock,
         started: Instant::now(),

@@ -32,3 +32,4 @@ mod settings;
 mod signals;
 mod trace;
 mod window;
+mod workers;

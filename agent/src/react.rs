@@ -37,6 +37,7 @@ use crate::reading::{self, Reading};
 use crate::record::Failure;
 use crate::secrets::Secrets;
 use crate::signals::{Signal, Signals};
+use crate::workers::Workers;
 
 /// How many nudges a run gives before a text that is no answer fails it.
 const MAX_NUDGES: usize = 3;
@@ -132,6 +133,8 @@ pub(crate) struct React<'a> {
     pub secrets: Secrets,
     /// Told of everything.
     pub watch: &'a mut dyn FnMut(Event<'_>),
+    /// Who does what blocks.
+    pub workers: &'a Workers,
     /// Whether to stop.
     pub signals: Signals,
     /// ms since the epoch.

@@ -28,6 +28,7 @@ use crate::record::{self, Failure, Finished, Phase, RecordError};
 use crate::resume::Earlier;
 use crate::settings::Settings;
 use crate::trace::Trace;
+use crate::workers::Workers;
 
 /// Where a run takes place.
 pub(crate) struct Site<'a> {
@@ -43,6 +44,8 @@ pub(crate) struct Site<'a> {
     pub sandbox: &'a Arc<Sandbox>,
     /// Whether the caller is the engine, too.
     pub stand_alone: bool,
+    /// Who does what blocks.
+    pub workers: &'a Workers,
     /// The environment that commands start from.
     pub env: Vec<(OsString, OsString)>,
     /// The trace that the run is a part of.

@@ -27,6 +27,7 @@ use crate::resume::Earlier;
 use crate::role_run::{self, Site, role_run};
 use crate::settings::Settings;
 use crate::trace::{self, Trace};
+use crate::workers::Workers;
 
 /// Where a run finds its things.
 pub(super) struct Bench {
@@ -147,7 +148,7 @@ impl Bench {
         let mut audience = Audience::new(events, session.terminals.err);
         // Before the first thread: what starts later is inside.
         let confinement = Confinement::raise(&settings.sandbox, &self.homes, workspace, &session.env)?;
-        let runtime = runtime()?;
+        let (runtime, workers) = (runtime()?, workers()?);
         #[cfg(not(feature = "otel"))]
         let trace = Trace::of(&session.env, fastrand::u64(1..));
         #[cfg(feature = "otel")]
@@ -161,6 +162,7 @@ impl Bench {
             settings,
             sandbox: &confinement.sandbox,
             stand_alone,
+            workers: &workers,
             env: of_commands(&session.env, trace.as_ref()),
             trace: trace.as_ref(),
             clock: session.clock,
@@ -203,6 +205,17 @@ fn of_commands(env: &Env, trace: Option<&Trace>) -> Vec<(OsString, OsString)> {
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| Failure::said("cannot start the runtime", error))
+}
+
+/// The threads that tools run on, of which there is one at least.
+fn workers() -> Result<Workers, Failure> {
+    let workers = Workers::start();
+    workers.map_err(|error| {
+        Failure::said("cannot start the thread that tools run on", error).with_hint(
+            "other processes of this user, or of this container, have taken all there may be: end some, or raise the limit \
+             (`ulimit -u`, `--pids-limit`)",
+        )
+    })
 }
 
 /// `uwf-builtin run`.

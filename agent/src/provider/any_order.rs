@@ -13,6 +13,7 @@ use uwf_tools::sandbox::{Level, Policy, Sandbox};
 
 use crate::role_run::{Site, role_run};
 use crate::settings::{Flags, Settings};
+use crate::workers::Workers;
 
 const WORKFLOW: &str = "
 name: w
@@ -34,6 +35,7 @@ struct Place {
     store: Store,
     workflow: Hash,
     sandbox: Arc<Sandbox>,
+    workers: Workers,
 }
 
 fn clock() -> u64 {
@@ -50,7 +52,8 @@ impl Place {
         let resolved = workflow::resolve(&store, "w.yaml", &root).unwrap();
         let workflow = resolved.ensure_stored(&store).unwrap();
         let policy = Policy { level: Level::Off, ..Policy::new(root.join("work"), root.join("work")) };
-        Place { dir, store, workflow, sandbox: Arc::new(Sandbox::prepare(policy)) }
+        let (sandbox, workers) = (Arc::new(Sandbox::prepare(policy)), Workers::start().unwrap());
+        Place { dir, store, workflow, sandbox, workers }
     }
 
     /// Plays the script in a thread of its own, on a clock that does not wait.
@@ -69,6 +72,7 @@ impl Place {
             workspace: &workspace,
             settings: &settings,
             sandbox: &self.sandbox,
+            workers: &self.workers,
             env: Vec::new(),
             clock,
             trace: None,
@@ -89,7 +93,10 @@ fn settings(script: &Path, home: &Path) -> Settings {
         sandbox: Some(Level::Off),
         ..Flags::default()
     };
-    Settings::load(flags, &Env::default(), home).unwrap()
+    let mut settings = Settings::load(flags, &Env::default(), home).unwrap();
+    // The clock goes on while tools run.
+    settings.limits.time = None;
+    settings
 }
 
 /// Everything that scripts can do, good and bad.

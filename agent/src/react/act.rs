@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
-use tokio::task::JoinError;
 use uwf_prompts::INTERRUPTED;
 use uwf_tools::{Cancel, ToolOutput, ToolSpec};
 
@@ -17,6 +16,7 @@ use crate::journal::Entry;
 use crate::provider::message::{Message, ToolCall};
 use crate::record;
 use crate::signals::Signal;
+use crate::workers::Panicked;
 
 /// How many calls run side by side at most.
 const MAX_SIDE_BY_SIDE: usize = 8;
@@ -79,13 +79,13 @@ impl React<'_> {
         let cancel = Cancel::default();
         let mut running = Box::pin(try_join_all(calls.iter().map(|call| {
             let (toolbox, call, token) = (Arc::clone(&self.toolbox), call.clone(), cancel.clone());
-            tokio::task::spawn_blocking(move || {
+            self.workers.run(move || {
                 let begun = Instant::now();
                 let output = toolbox.call(&call.name, &call.arguments, &token);
                 (output, begun.elapsed())
             })
         })));
-        let panicked = |panic: JoinError| Stopped::Tool(panic.to_string());
+        let panicked = |panic: Panicked| Stopped::Tool(panic.to_string());
         let time_left = self.course.budget.time_left(self.started.elapsed());
         let watch = &mut *self.watch;
         let waited = wait(&mut running, &mut self.signals, time_left, || watch(Event::Tick)).await;

@@ -12,19 +12,22 @@ use crate::signals::Signal;
 
 impl React<'_> {
     /// The tools are over. Gives what git may run because of them all the same; whoever runs the agent is told of that
-    /// at once. A signal leaves them little time.
+    /// at once. A signal leaves them little time, a second one none.
     ///
     /// # Errors
     /// [`Stopped::Interrupted`], [`Stopped::Journal`], or [`Stopped::Tool`].
     pub(crate) async fn close(&mut self) -> Result<Vec<String>, Stopped> {
         let (toolbox, cancel) = (Arc::clone(&self.toolbox), Cancel::default());
         let token = cancel.clone();
-        let mut closing = tokio::task::spawn_blocking(move || toolbox.close_unless(&token));
+        let mut closing = Box::pin(self.workers.run(move || toolbox.close_unless(&token)));
         let (closed, signal) = tokio::select! {
             closed = &mut closing => (closed, None),
             signal = self.signals.next() => {
                 cancel.cancel();
-                (closing.await, Some(signal))
+                tokio::select! {
+                    closed = closing => (closed, Some(signal)),
+                    again = self.signals.next() => return Err(Stopped::Interrupted(again)),
+                }
             }
         };
         let closed = closed.map_err(|panic| Stopped::Tool(panic.to_string()))?;
@@ -39,7 +42,7 @@ impl React<'_> {
     pub(crate) async fn interrupted(&mut self, signal: Signal) -> Stopped {
         let (toolbox, hurry) = (Arc::clone(&self.toolbox), Cancel::default());
         hurry.cancel();
-        let closing = tokio::task::spawn_blocking(move || toolbox.close_unless(&hurry));
+        let closing = self.workers.run(move || toolbox.close_unless(&hurry));
         tokio::select! {
             closed = closing => {
                 // Where it cannot be told any more, the signal is the reason all the same.

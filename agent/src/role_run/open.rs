@@ -68,6 +68,7 @@ pub(super) fn open<'a>(
         schema: &context.schema,
         secrets: site.settings.secrets(),
         watch,
+        workers: site.workers,
         signals,
         clock: site.clock,
         stand: stood.stand,
