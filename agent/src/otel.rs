@@ -11,6 +11,7 @@ use std::time::Duration;
 use reqwest::{Client, redirect};
 use serde_json::{Map, Value, json};
 
+use crate::provider::http::Resolver;
 use crate::provider::message::TokenUsage;
 use crate::react::Event;
 use crate::trace::Trace;
@@ -212,7 +213,11 @@ fn written_attributes(attributes: Map<String, Value>) -> Vec<Value> {
 pub(crate) async fn export(url: &str, body: &Value) -> Result<(), String> {
     // Fails only when one is installed already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = Client::builder().timeout(PATIENCE).redirect(redirect::Policy::none()).build();
+    let client = Client::builder()
+        .timeout(PATIENCE)
+        .dns_resolver(Resolver::new())
+        .redirect(redirect::Policy::none())
+        .build();
     let sent = client.map_err(|error| error.to_string())?.post(url).json(body).send().await;
     let reply = sent.map_err(|error| error.without_url().to_string())?;
     if reply.status().is_success() { Ok(()) } else { Err(format!("it answered {}", reply.status().as_u16())) }

@@ -10,6 +10,7 @@ pub(crate) mod complaint;
 mod config;
 mod endpoint;
 mod probe;
+mod resolver;
 mod stream;
 mod transport;
 
@@ -24,6 +25,8 @@ pub(crate) use body_reader::read_body;
 pub(crate) use config::{EchoReasoning, HttpConfig, IDLE};
 pub(crate) use endpoint::{ROLE_HEADER, STEP_HEADER, place};
 pub(crate) use probe::Served;
+#[cfg(feature = "otel")]
+pub(crate) use resolver::Resolver;
 
 use self::endpoint::Endpoint;
 use self::transport::Exchange;

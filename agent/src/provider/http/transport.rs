@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use super::body::{events, next};
 use super::complaint;
 use super::endpoint::Endpoint;
+use super::resolver::Resolver;
 use crate::provider::ProviderError;
 use crate::provider::fault::Fault;
 use crate::provider::retry::asked_wait;
@@ -46,6 +47,7 @@ pub(super) fn client(endpoint: &Endpoint) -> Result<Client, ProviderError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut client = Client::builder()
         .connect_timeout(CONNECT)
+        .dns_resolver(Resolver::new())
         // A redirect would carry the key to a host it was not meant for.
         .redirect(reqwest::redirect::Policy::none())
         .tcp_nodelay(true)
