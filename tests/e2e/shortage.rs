@@ -1,5 +1,8 @@
-//! Runs where the machine has little left: of memory, of threads. They end well or with an error in
+//! Runs where the machine has little left: of memory here, of threads in [`threads`]. They end well or with an error in
 //! words, and they never hang.
+
+#[path = "shortage/threads.rs"]
+mod threads;
 
 use std::fs;
 use std::path::Path;
