@@ -5,7 +5,6 @@
 //! that goes in circles ends the same way.
 
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::prices::Usd;
@@ -178,8 +177,10 @@ pub(crate) struct Budget {
     ended: Option<Ended>,
 }
 
-/// How long the grace turn may take: as long as the run might, within these.
-const GRACE: RangeInclusive<Duration> = Duration::from_secs(10)..=Duration::from_secs(120);
+/// The grace turn may take what is left of the time, but at least this part of the whole,
+const GRACE_PART: u32 = 5;
+/// unless that is longer than this.
+const GRACE: Duration = Duration::from_secs(120);
 
 /// The marks, in percent, at which the model is told.
 const MARKS: [u64; 2] = [80, 95];
@@ -232,13 +233,12 @@ impl Budget {
         })
     }
 
-    /// How long a turn may take that begins when `elapsed` has passed; `None` is for ever. The grace turn has a time of
-    /// its own.
+    /// How long a turn may take that begins when `elapsed` has passed; `None` is for ever. The grace turn has some time
+    /// even when there is none left.
     pub(crate) fn time_left(&self, elapsed: Duration) -> Option<Duration> {
-        match (self.limits.time, self.graced) {
-            (Some(total), true) => Some(total.clamp(*GRACE.start(), *GRACE.end())),
-            (total, _) => total.map(|total| total.saturating_sub(elapsed)),
-        }
+        let total = self.limits.time?;
+        let least = if self.graced { GRACE.min(total / GRACE_PART) } else { Duration::ZERO };
+        Some(total.saturating_sub(elapsed).max(least))
     }
 
     fn uses(&self, spent: Spent) -> [Option<Use>; 4] {
@@ -312,16 +312,18 @@ mod tests {
     }
 
     #[test]
-    fn no_turn_outlives_the_time_and_the_grace_turn_has_its_own() {
+    fn no_turn_outlives_the_time_and_the_grace_turn_by_no_more_than_its_part() {
         let mut budget = Budget::new(limits(60, Some(Duration::from_secs(10))));
         assert_eq!(budget.time_left(Duration::from_secs(4)), Some(Duration::from_secs(6)));
         assert_eq!(budget.time_left(Duration::from_secs(40)), Some(Duration::ZERO));
         admit(&mut budget, Spent { time: Duration::from_secs(10), ..Spent::default() });
-        assert_eq!(budget.time_left(Duration::from_secs(10)), Some(Duration::from_secs(10)));
-        for (total, grace) in [(1, 10), (40, 40), (3600, 120)] {
+        assert_eq!(budget.time_left(Duration::from_secs(10)), Some(Duration::from_secs(2)));
+        for (total, elapsed, grace) in [(1, 1, 200), (40, 41, 8_000), (40, 10, 30_000), (3600, 4000, 120_000)]
+        {
             let mut budget = Budget::new(limits(60, Some(Duration::from_secs(total))));
             budget.told(Spent::default(), true);
-            assert_eq!(budget.time_left(Duration::MAX), Some(Duration::from_secs(grace)));
+            let left = budget.time_left(Duration::from_secs(elapsed));
+            assert_eq!(left, Some(Duration::from_millis(grace)), "{elapsed} of {total}");
         }
         let unlimited = Budget::new(limits(60, None));
         assert_eq!(unlimited.time_left(Duration::from_secs(4)), None);
