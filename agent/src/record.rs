@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -14,6 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
+use uwf_engine::home::open_regular;
 use uwf_engine::schema::builtin;
 use uwf_engine::{
     AdapterOutput, Batch, Hash, RoleContext, StepNode, Store, StoreError, ThreadError, Usage, thread,
@@ -396,7 +396,7 @@ fn turn_node(message: &Message, at: u64) -> Value {
 /// recorded: when that record was lost, there is none.
 fn full_output(batch: &mut Batch<'_>, spool: &Path, recorded: bool) -> Result<Option<Hash>, RecordError> {
     let unread = |source| RecordError::Spool { path: spool.display().to_string(), source };
-    let mut file = match File::open(spool) {
+    let mut file = match open_regular(spool) {
         Err(error) if recorded && error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file.map_err(unread)?,
     };

@@ -9,12 +9,13 @@
 //! Knows one `$UWF_HOME`. Runs of another one on the same store are protected by the age of their nodes alone.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::home::open_regular;
 use crate::lock;
 use crate::schema::Violation;
 use crate::store::{Collect, Finding, Hash, Referrer, Store, StoreError};
@@ -112,7 +113,7 @@ impl Threads<'_> {
 
 /// What a journal names, unless it is of a thread that is gone, to which nobody can come back.
 fn named_in(journal: &Path, threads: &mut Threads<'_>, found: &mut Vec<Hash>) -> io::Result<()> {
-    let mut reader = BufReader::new(File::open(journal)?);
+    let mut reader = BufReader::new(open_regular(journal)?);
     let mut first = Vec::new();
     reader.read_until(b'\n', &mut first)?;
     let entry: Option<Value> = serde_json::from_slice(&first).ok();
@@ -167,6 +168,8 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     use serde_json::json;
+
+    use std::fs::File;
 
     use super::*;
     use crate::fixture::Place;

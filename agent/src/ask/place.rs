@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use uwf_engine::home::make_private;
+use uwf_engine::home::{make_private, open_regular};
 use uwf_engine::{Clock, ThreadId};
 
 use super::recorded::{before, is_something};
@@ -118,7 +118,7 @@ impl Place {
         files.sort();
         let mut answered = Vec::new();
         for path in files {
-            let said = File::open(&path).and_then(complete).map_err(failed(&path))?;
+            let said = open_regular(&path).and_then(complete).map_err(failed(&path))?;
             answered.extend(said);
         }
         Ok(answered)

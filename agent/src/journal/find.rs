@@ -11,6 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
+use uwf_engine::home::{only_regular, open_regular};
 use uwf_engine::{Hash, ThreadId};
 
 use super::read::{self, Unreadable};
@@ -66,6 +67,9 @@ pub(crate) enum Unfit {
     /// Nobody can.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
+    /// Somebody has put something else there.
+    #[error("it is no regular file")]
+    NoFile,
     /// What it has seen and done is not here.
     #[error("it is of a run in {begun_in}, and this one is in {}", .here.display())]
     Elsewhere {
@@ -171,7 +175,15 @@ impl Journals {
         for name in self.of(wanted).into_iter().rev() {
             let path = self.dir.join(name.to_string());
             let failed = |source| FindError::Io { path: path.clone(), source };
-            let Some(mut found) = Opened::open(&path).map_err(failed)? else { continue };
+            let mut found = match Opened::open(&path) {
+                Ok(Some(found)) => found,
+                Ok(None) => continue,
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                    tell(PassedOver { path, why: Unfit::NoFile });
+                    continue;
+                }
+                Err(error) => return Err(failed(error)),
+            };
             let first = match read::first(&found.first) {
                 Ok(first) => first,
                 Err(why) => {
@@ -209,7 +221,12 @@ impl Journals {
         for name in self.of(wanted) {
             let path = self.dir.join(name.to_string());
             let failed = |source| FindError::Io { path: path.clone(), source };
-            let Some(mut found) = Opened::open(&path).map_err(failed)? else { continue };
+            let mut found = match Opened::open(&path) {
+                Ok(Some(found)) => found,
+                Ok(None) => continue,
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => continue,
+                Err(error) => return Err(failed(error)),
+            };
             let Ok(Some(first)) = read::first(&found.first) else { continue };
             let Ok((entries, _)) = found.rest().map_err(failed)? else { continue };
             let is_it = wanted.is(&first).is_some() && wanted.are(&entries);
@@ -261,9 +278,9 @@ struct Opened {
 }
 
 impl Opened {
-    /// None when it is gone by now.
+    /// None when it is gone by now; `InvalidInput` where it is no file.
     fn open(path: &Path) -> io::Result<Option<Opened>> {
-        let file = match File::options().read(true).append(true).open(path) {
+        let file = match only_regular(File::options().read(true).append(true), path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
@@ -307,7 +324,7 @@ fn taken(file: &File) -> io::Result<bool> {
 
 /// The outputs first: a journal whose removal was cut short is found again. One that is held stays.
 fn remove(path: &Path) -> io::Result<()> {
-    let file = File::open(path)?;
+    let file = open_regular(path)?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => return Ok(()),
         Err(TryLockError::Error(error)) => return Err(error),

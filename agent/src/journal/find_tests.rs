@@ -164,3 +164,26 @@ fn journals_of_heads_that_moved_on_go_with_their_outputs() {
     assert_eq!(left(), [stays, unknown]);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 4, "two journals with their outputs");
 }
+
+/// To open one waits for a writer, and to read one for ever; ended by the time limit of the test runner else.
+#[test]
+fn a_fifo_is_no_journal_and_nobody_waits_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (run, fifo, other) = (name(1, 5), name(1, 6), name(2, 7));
+    put(dir.path(), &run, "p");
+    for name in [&fifo, &other] {
+        let (path, mode) = (dir.path().join(name.to_string()), rustix::fs::Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    }
+    let (found, told) = find(dir.path(), &wanted(None));
+    assert_eq!(found, Some(run.session));
+    assert!(told[0].ends_with("is not continued: it is no regular file"), "{told:?}");
+    let journals = Journals::list(dir.path()).unwrap();
+    journals.discard(&wanted(None)).unwrap();
+    journals.sweep(&thread_id(1), &|_| Some(head("ZZZZZZZZZZZZZ")));
+    let left =
+        fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut left: Vec<String> = left.collect();
+    left.sort();
+    assert_eq!(left, [fifo.to_string(), other.to_string()], "what is not ours stays");
+}

@@ -124,7 +124,7 @@ impl Disk {
     /// The content of a node's file; none if there is no file.
     pub(super) fn read_bytes(&self, hash: &Hash) -> Result<Option<Vec<u8>>, StoreError> {
         let read = || -> io::Result<Vec<u8>> {
-            let (name, flags) = (file_name(hash), OFlags::RDONLY | OFlags::CLOEXEC);
+            let (name, flags) = (file_name(hash), OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC);
             let file = retry_on_intr(|| openat(&*self.open, &name, flags, Mode::empty()))?;
             // To ask for the size of each takes longer than to find the end of one that is larger than most.
             let mut bytes = Vec::with_capacity(1024);

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::WorkflowError;
 use super::problem::{Problem, kind, meant};
+use crate::home::open_regular;
 use crate::yaml::{self, Document, Mark, YamlError};
 
 const TAG: &str = "!include";
@@ -41,7 +42,7 @@ impl Source {
     /// When the file itself cannot be read or is not YAML.
     pub(super) fn load(path: &Path) -> Result<(Source, Vec<Problem>), WorkflowError> {
         let unreadable = |source| WorkflowError::Read { path: path.to_owned(), source };
-        let text = File::open(path).and_then(regular).map_err(unreadable)?;
+        let text = open_regular(path).and_then(regular).map_err(unreadable)?;
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let loader = Loader::new(directory.unwrap_or(Path::new("."))).map_err(unreadable)?;
         let name = PathBuf::from(path.file_name().unwrap_or_default());

@@ -10,6 +10,7 @@ use std::path::Path;
 use tempfile::TempPath;
 
 use super::{Disk, io_error};
+use crate::home::open_regular;
 use crate::store::error::StoreError;
 use crate::store::hash::{Hash, TextHasher};
 use crate::store::{cbor, node};
@@ -66,6 +67,7 @@ impl Disk {
             Ok(true) => return self.freshen(hash, now),
             Ok(false) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {}
             Err(error) => return Err(io_error("read", &path)(error)),
         }
         // Damaged, or encoded by another program: rare enough to be read as a whole.
@@ -84,7 +86,7 @@ impl Disk {
 
 /// Whether both files begin with the same `length` bytes, and the second goes on with nothing but a timestamp.
 fn is_same(one: &Path, other: &Path, length: u64) -> io::Result<bool> {
-    let (mut other, mut one) = (File::open(other)?, File::open(one)?.take(length));
+    let (mut other, mut one) = (open_regular(other)?, File::open(one)?.take(length));
     let (mut piece, mut beside) = (vec![0; PIECE], vec![0; PIECE]);
     loop {
         let read = one.read(&mut piece)?;
