@@ -26,6 +26,7 @@ use crate::record::Phase;
 use crate::resume::Earlier;
 use crate::role_run::{self, Site, role_run};
 use crate::settings::Settings;
+use crate::signals::Signals;
 use crate::trace::{self, Trace};
 use crate::workers::Workers;
 
@@ -173,6 +174,7 @@ impl Bench {
         let read = audience.has_read() && !session.ui.is_quiet();
         #[cfg(feature = "otel")]
         audience.end(&runtime, &mut session.ui);
+        runtime.block_on(leave(confinement, &workers));
         // After a second signal a tool may still be running: nobody waits for it.
         runtime.shutdown_background();
         Ok((done, read))
@@ -205,6 +207,22 @@ fn of_commands(env: &Env, trace: Option<&Trace>) -> Vec<(OsString, OsString)> {
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| Failure::said("cannot start the runtime", error))
+}
+
+/// Ends the sandbox and removes its directories, where commands may have left a great many files. What a signal cuts
+/// off is removed by a later run.
+async fn leave(confinement: Confinement, workers: &Workers) {
+    let left = workers.run(move || drop(confinement));
+    let signalled = async {
+        match Signals::install() {
+            Ok(mut signals) => drop(signals.next().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = left => {}
+        () = signalled => {}
+    }
 }
 
 /// The threads that tools run on, of which there is one at least.
