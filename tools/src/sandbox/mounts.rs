@@ -24,6 +24,8 @@ pub(super) enum Operation {
     ReadOnly,
     /// Shows a tree at a path.
     Put { slot: usize, at: CString },
+    /// The same with a tree that covers what is there; what is gone by now needs no cover.
+    Cover { slot: usize, at: CString },
     /// Makes a directory, on what was mounted before.
     Make { at: CString },
     /// Takes a link itself, not what it leads to.
@@ -60,7 +62,9 @@ impl Program {
             Some(Operation::TakeLink { path, .. }) => format!("to take {}", path.to_string_lossy()),
             Some(Operation::PutLink { at, .. }) => format!("to mount a link over {}", at.to_string_lossy()),
             Some(Operation::Make { at }) => format!("to make {}", at.to_string_lossy()),
-            Some(Operation::Put { at, .. }) => format!("to mount {}", at.to_string_lossy()),
+            Some(Operation::Put { at, .. } | Operation::Cover { at, .. }) => {
+                format!("to mount {}", at.to_string_lossy())
+            }
             Some(Operation::Mount { kind, at, .. }) => {
                 format!("to mount {} on {}", kind.to_string_lossy(), at.to_string_lossy())
             }
@@ -85,6 +89,10 @@ impl Program {
                 done => done,
             },
             Operation::Put { slot, at } => put(trees[*slot], at),
+            Operation::Cover { slot, at } => match put(trees[*slot], at) {
+                Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+                done => done,
+            },
             Operation::TakeLink { path, slot } => {
                 trees[*slot] = take(path, libc::AT_SYMLINK_NOFOLLOW).unwrap_or(-1);
                 Ok(())

@@ -342,22 +342,18 @@ impl Builder {
         fs::File::create(&nothing)?.set_permissions(Permissions::from_mode(0o000))?;
         let mut puts = Vec::new();
         for put in std::mem::take(&mut self.steps.put) {
-            let (slot, at) = match put {
-                Put::Step(step) => {
-                    puts.push(step);
-                    continue;
-                }
-                Put::Tree(slot, at) => (slot, at),
+            puts.push(match put {
+                Put::Step(step) => step,
+                Put::Tree(slot, at) => Operation::Put { slot, at: c_string(&at)? },
                 Put::Place(place) => {
                     let Place { path, by, .. } = &self.places[place];
-                    let path = path.clone();
-                    let by = by
-                        .clone()
-                        .unwrap_or_else(|| if path.is_dir() { empty.clone() } else { nothing.clone() });
-                    (self.take_after(&by)?, path)
+                    let (at, is_there) = (c_string(path)?, by.is_some());
+                    let by = by.as_ref().unwrap_or(if path.is_dir() { &empty } else { &nothing }).clone();
+                    let slot = self.take_after(&by)?;
+                    // A directory in which something is shown must be there; else it may be gone by now.
+                    if is_there { Operation::Put { slot, at } } else { Operation::Cover { slot, at } }
                 }
-            };
-            puts.push(Operation::Put { slot, at: c_string(&at)? });
+            });
         }
         let Steps { mut before, after, slots, .. } = self.steps;
         before.push(Operation::ReadOnly);

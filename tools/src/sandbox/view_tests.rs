@@ -25,7 +25,9 @@ impl Tree {
     fn put(&self, view: &View) -> Vec<String> {
         let root = self.at("");
         let puts = view.program.steps.iter().filter_map(|step| match step {
-            Operation::Put { at, .. } => Some(PathBuf::from(OsStr::from_bytes(at.to_bytes()))),
+            Operation::Put { at, .. } | Operation::Cover { at, .. } => {
+                Some(PathBuf::from(OsStr::from_bytes(at.to_bytes())))
+            }
             _ => None,
         });
         puts.filter_map(|at| Some(at.strip_prefix(&root).ok()?.display().to_string())).collect()
@@ -77,4 +79,13 @@ fn everything_is_taken_before_it_is_read_only_that_is_to_be_written() {
     };
     let read_only = steps.iter().position(|step| *step == Operation::ReadOnly).unwrap();
     assert!(at("ws") < read_only && at("home/x") > read_only);
+}
+
+#[test]
+fn what_is_gone_before_it_is_covered_needs_no_cover() {
+    let tree = Tree::new(&["home/socket", "ws"]);
+    let view = tree.view(&Reach { hidden: vec![tree.at("home/socket")], ..Reach::default() });
+    fs::remove_dir(tree.at("home/socket")).unwrap();
+    let namespaces = super::super::namespace::Namespaces::make(false, view.program).unwrap();
+    assert!(namespaces.mounts, "{namespaces:?}");
 }
