@@ -197,7 +197,7 @@ impl Desk<'_> {
         let said = said(&finished).unwrap_or_default();
         let Some(id) = said.lines().rev().map(str::trim).find(|line| !line.is_empty()) else {
             let (agent, exit) = (&self.command.0.program, finished.exit());
-            self.observer.note(&format!(
+            self.observer.warn(&format!(
                 "the agent `{agent}` did not fork the session, it ended with {exit}: \
                  it is asked without one, from the step's record alone"
             ));

@@ -67,7 +67,7 @@ pub trait Observer {
     /// An agent is about to start.
     fn spawning(&mut self, role: &str, agent: &AgentCommand, cwd: &Path);
     /// Something is done otherwise than people may expect.
-    fn note(&mut self, text: &str);
+    fn warn(&mut self, text: &str);
     /// The agent wrote to its stderr.
     fn agent_stderr(&mut self, bytes: &[u8]);
 }

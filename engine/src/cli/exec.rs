@@ -287,8 +287,8 @@ impl Observer for Watcher<'_, '_> {
         self.ui.detail(&format!("{role}: {} in {}", words.join(" "), cwd.display()));
     }
 
-    fn note(&mut self, text: &str) {
-        self.ui.note(text);
+    fn warn(&mut self, text: &str) {
+        self.ui.warn(text);
     }
 
     fn agent_stderr(&mut self, bytes: &[u8]) {

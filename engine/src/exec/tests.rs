@@ -33,7 +33,7 @@ struct Told(Vec<String>);
 
 impl Observer for Told {
     fn spawning(&mut self, _: &str, _: &AgentCommand, _: &Path) {}
-    fn note(&mut self, text: &str) {
+    fn warn(&mut self, text: &str) {
         self.0.push(text.to_owned());
     }
     fn agent_stderr(&mut self, _: &[u8]) {}

@@ -225,7 +225,7 @@ impl Engine<'_> {
             return Ok(self.own(command));
         }
         let instead = configured.ok_or_else(|| ExecError::UnknownMaker { agent: name.to_owned() })?;
-        observer.note(&format!(
+        observer.warn(&format!(
             "the step was made by `{name}`, which is no configured agent: `{}` takes its place; --agent names another",
             instead.program
         ));
