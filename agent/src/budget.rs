@@ -173,6 +173,8 @@ pub(crate) struct Budget {
     /// Per limit, the highest mark (in percent) that was warned of.
     warned: [u64; 4],
     graced: bool,
+    /// When the grace turn is over at the latest, since the beginning of the run, once it was granted.
+    grace_ends: Option<Duration>,
     /// What ended the run, where that is no limit that was reached.
     ended: Option<Ended>,
 }
@@ -188,7 +190,7 @@ const MARKS: [u64; 2] = [80, 95];
 impl Budget {
     /// A budget of which nothing is spent.
     pub(crate) fn new(limits: Limits) -> Budget {
-        Budget { limits, warned: [0; 4], graced: false, ended: None }
+        Budget { limits, warned: [0; 4], graced: false, grace_ends: None, ended: None }
     }
 
     /// Decides on the next turn. A warning, or the grace turn, is due until [`Budget::told`] says that it was given.
@@ -218,6 +220,9 @@ impl Budget {
 
     /// The model was told of the limit that is near, or of its last turn.
     pub(crate) fn told(&mut self, spent: Spent, last_turn: bool) {
+        if let (true, None, Some(total)) = (last_turn, self.grace_ends, self.limits.time) {
+            self.grace_ends = Some(total.max(spent.time + GRACE.min(total / GRACE_PART)));
+        }
         self.graced |= last_turn;
         if let Some((_, limit, mark)) = self.passed(spent) {
             self.warned[limit] = mark;
@@ -233,12 +238,11 @@ impl Budget {
         })
     }
 
-    /// How long a turn may take that begins when `elapsed` has passed; `None` is for ever. The grace turn has some time
-    /// even when there is none left.
+    /// How long a turn may take that begins when `elapsed` has passed; `None` is for ever. The grace turn, with all that is
+    /// asked in it, has some time even when there is none left.
     pub(crate) fn time_left(&self, elapsed: Duration) -> Option<Duration> {
-        let total = self.limits.time?;
-        let least = if self.graced { GRACE.min(total / GRACE_PART) } else { Duration::ZERO };
-        Some(total.saturating_sub(elapsed).max(least))
+        let ends = self.grace_ends.or(self.limits.time)?;
+        Some(ends.saturating_sub(elapsed))
     }
 
     fn uses(&self, spent: Spent) -> [Option<Use>; 4] {
@@ -321,9 +325,14 @@ mod tests {
         for (total, elapsed, grace) in [(1, 1, 200), (40, 41, 8_000), (40, 10, 30_000), (3600, 4000, 120_000)]
         {
             let mut budget = Budget::new(limits(60, Some(Duration::from_secs(total))));
-            budget.told(Spent::default(), true);
-            let left = budget.time_left(Duration::from_secs(elapsed));
-            assert_eq!(left, Some(Duration::from_millis(grace)), "{elapsed} of {total}");
+            let elapsed = Duration::from_secs(elapsed);
+            budget.told(Spent { time: elapsed, ..Spent::default() }, true);
+            let left = budget.time_left(elapsed);
+            assert_eq!(left, Some(Duration::from_millis(grace)), "{elapsed:?} of {total}");
+            // It is granted once, whatever is asked in it.
+            let later = elapsed + Duration::from_millis(100);
+            budget.told(Spent { time: later, ..Spent::default() }, true);
+            assert_eq!(budget.time_left(later), Some(Duration::from_millis(grace - 100)));
         }
         let unlimited = Budget::new(limits(60, None));
         assert_eq!(unlimited.time_left(Duration::from_secs(4)), None);
