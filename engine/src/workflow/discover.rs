@@ -4,8 +4,11 @@
 //! Apart from the registry because it reads directories only, never a store and never a workflow file.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use rustix::process::geteuid;
 
 use super::check::is_name;
 
@@ -38,9 +41,13 @@ pub(super) fn index(directory: &Path) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// The directories of the nearest place that has any: what is farther up belongs to other work.
+/// The directories of the nearest place that has any: what is farther up belongs to other work. One that belongs neither to
+/// us, nor to root, nor to whom `cwd` belongs is passed over: anybody may make one in /tmp.
 fn directories(cwd: &Path) -> Vec<PathBuf> {
-    let of = |place: &Path| DIRECTORIES.map(|name| place.join(name)).into_iter().filter(|path| path.is_dir());
+    let owner = |path: &Path| fs::metadata(path).ok().filter(Metadata::is_dir).map(|found| found.uid());
+    let trusted = [Some(geteuid().as_raw()), Some(0), owner(cwd)];
+    let is_trusted = |path: &PathBuf| owner(path).is_some_and(|owner| trusted.contains(&Some(owner)));
+    let of = |place: &Path| DIRECTORIES.map(|name| place.join(name)).into_iter().filter(is_trusted);
     let mut places = cwd.ancestors().map(|place| of(place).collect::<Vec<_>>());
     places.find(|found: &Vec<PathBuf>| !found.is_empty()).unwrap_or_default()
 }

@@ -103,3 +103,18 @@ fn all_are_the_ones_that_can_be_found() {
         ]
     );
 }
+
+/// Only root can give a directory away.
+#[test]
+fn what_somebody_else_made_farther_up_is_passed_over() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    touch(root, ".workflow/a.yaml");
+    touch(root, "work/file");
+    assert_eq!(found("a", root, "work").unwrap(), ".workflow/a.yaml");
+    if std::os::unix::fs::chown(root.join(".workflow"), Some(4242), None).is_ok() {
+        assert_eq!(found("a", root, "work"), None);
+        std::os::unix::fs::chown(root.join("work"), Some(4242), None).unwrap();
+        assert_eq!(found("a", root, "work").unwrap(), ".workflow/a.yaml", "the work is theirs as well");
+    }
+}
