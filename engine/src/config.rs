@@ -62,13 +62,13 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// The file says something it may not say; every problem, one a line.
-    #[error("{}", problems.join("\n"))]
+    #[error("{}", problems.join("\n  "))]
     Invalid {
         /// `file:line:column: what`.
         problems: Vec<String>,
     },
     /// A change that would make the file say something it may not say; every problem, one a line.
-    #[error("{}", problems.join("\n"))]
+    #[error("{}", problems.join("\n  "))]
     Unfit {
         /// `key: what`.
         problems: Vec<String>,

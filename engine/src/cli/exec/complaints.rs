@@ -1,15 +1,15 @@
 //! What is passed on of an agent's words where no person reads along: its warnings and errors, and nothing else.
 //!
 //! Apart because the words come in pieces that end anywhere. A complaint is a line that begins with `warning:` or
-//! `error:`, and its causes and hints below it.
+//! `error:`, and the indented lines right below it: causes, hints, more problems of the same thing.
 
 use crate::spawn;
 
 /// The longest line that is waited for.
 const LINE_MAX: usize = 64 << 10;
 
-/// How the lines below a complaint begin.
-const BELOW: [&[u8]; 2] = [b"  caused by:", b"  hint:"];
+/// How lines below a complaint begin that do not belong to it: what the agent of ours tells of a tool call.
+const APART: [&str; 2] = ["  ✓", "  ✗"];
 
 /// Sorts complaints from chatter, piece by piece.
 #[derive(Default)]
@@ -45,7 +45,9 @@ impl Complaints {
     fn line(&mut self) -> Vec<u8> {
         let line = std::mem::take(&mut self.begun);
         let begins = line.starts_with(b"warning:") || line.starts_with(b"error:");
-        self.within = begins || (self.within && BELOW.iter().any(|below| line.starts_with(below)));
+        let is_more =
+            line.starts_with(b"  ") && !APART.iter().any(|apart| line.starts_with(apart.as_bytes()));
+        self.within = begins || (self.within && is_more);
         if self.within { line } else { Vec::new() }
     }
 }
@@ -61,9 +63,8 @@ pub(super) fn chatter(last_words: &str) -> String {
 mod tests {
     use super::*;
 
-    const SAID: &str =
-        "turn 1\nwarning: no sandbox\n  hint: none\n  ✓ read a file\n  hint: x\nerror: it broke\n";
-    const COMPLAINTS: &str = "warning: no sandbox\n  hint: none\nerror: it broke\n";
+    const SAID: &str = "turn 1\nwarning: no sandbox\n  hint: none\n  ✓ read a file\n  hint: x\nerror: two problems\n  a\n    b\n";
+    const COMPLAINTS: &str = "warning: no sandbox\n  hint: none\nerror: two problems\n  a\n    b\n";
 
     #[test]
     fn complaints_pass_wherever_the_words_are_cut() {

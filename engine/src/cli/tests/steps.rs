@@ -111,7 +111,7 @@ fn programs_read_both_streams_as_one() {
     let step = place.step(&thread, None, "writer", &json!({"$status": "again"}));
     let talks = |end: &str| {
         place.script(&format!(
-            "echo 'turn 1' >&2; printf 'warning: no sandbox\\n  hint: none\\n  turn 2' >&2; {end}"
+            "echo 'turn 1' >&2; printf 'warning: no sandbox\\n  hint: none\\nturn 2' >&2; {end}"
         ))
     };
     let exec = |options: &[&str], agent: &str| {
@@ -123,7 +123,7 @@ fn programs_read_both_streams_as_one() {
     let broken = exec(&[], &dies);
     let (warned, failed) = broken.err.split_once("error: ").unwrap();
     assert_eq!((broken.exit, warned), (1, "warning: no sandbox\n  hint: none\n"));
-    assert!(failed.contains("; its last words:\n    turn 1\n      turn 2\n"), "{failed}");
+    assert!(failed.contains("; its last words:\n    turn 1\n    turn 2\n"), "{failed}");
     let broken = exec(&["-v"], &dies).err;
     assert!(broken.contains("turn 1\nwarning: no sandbox\n") && !broken.contains("last words"), "{broken}");
     let broken = exec(&["-q"], &dies).err;
