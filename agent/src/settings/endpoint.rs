@@ -169,7 +169,10 @@ fn described(
     ]);
     let (set, key_from) = match &key {
         Some(key) => ("set", key.from.clone()),
-        None => ("not set", Source::Nobody("nothing is meant for this host")),
+        None => (
+            "not set",
+            Source::Nobody("no key is configured for this host: apiKeyEnv of its provider, or $UWF_API_KEY"),
+        ),
     };
     let endpoint = Endpoint {
         base_url,

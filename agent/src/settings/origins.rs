@@ -201,7 +201,7 @@ defaultModel: big
         let local = [("UWF_BASE_URL", "http://localhost/v1"), ("UWF_MODEL", "m"), key];
         assert_eq!(
             of(&origins(home.path(), &local), "provider.apiKey"),
-            ("not set", "nothing is meant for this host")
+            ("not set", "no key is configured for this host: apiKeyEnv of its provider, or $UWF_API_KEY")
         );
         assert!(!format!("{all:?}").contains(".yaml"), "{all:?}");
     }

@@ -151,6 +151,9 @@ impl Connection {
     fn tell(&self, alias: &str, value: &mut Value, text: &mut String) {
         let Connection { provider, base_url, model, key } = self;
         let key = key.describe();
+        // A key may stand in its query.
+        let base_url = config::masked(&json!(base_url), "baseUrl");
+        let base_url = base_url.as_str().unwrap_or_default();
         *text += &format!("{model} of {provider}, {base_url}\nkey: {key}\n");
         let told = [
             ("provider", provider.as_str()),
