@@ -67,8 +67,7 @@ enum CommandError {
     #[error("the command was not run: {why}. Use the other tools; people can change it: {hint}")]
     Refused { why: String, hint: &'static str },
     #[error(
-        "the command was not run, and no other will be: what earlier commands left running kept commands from starting, \
-         so all processes of this run were ended. Use the other tools"
+        "the command was not run, and no other will be: all processes of this run had to be ended at once. Use the other tools"
     )]
     Ended,
     #[error("the command was not run: {what}: {source}")]
@@ -385,7 +384,7 @@ impl Shell {
         match &family.found {
             Found::Held { holder, .. } => {
                 let tally = || Tally::new(family.most, self.memory());
-                state.background.take_over(holder, tally, || self.disk.of_command());
+                state.background.take_over(holder, tally, self.disk.of_command());
             }
             Found::Hunted(trail) => {
                 if let Some(session) = &mut state.session {

@@ -131,12 +131,14 @@ impl Walk<'_> {
         self.levels.push(Level { names, id, closed, points, is_repository, is_many });
     }
 
-    /// Whether there is certainly no directory in this one, and so no repository: a file that leads to one does not matter,
-    /// since that one is found where it is.
+    /// Whether there is no directory in this one, as its links tell, and no file that would make it a repository or lead to
+    /// one.
     fn is_childless(&self, name: &OsStr) -> bool {
-        let stat = rustix::fs::statat(&self.here, name, AtFlags::SYMLINK_NOFOLLOW);
-        // Each would be one more link to it, where the file system counts them; some have 1 for all.
-        stat.is_ok_and(|stat| stat.st_nlink == 2)
+        let stat = |path: &Path| rustix::fs::statat(&self.here, path, AtFlags::SYMLINK_NOFOLLOW);
+        let name = Path::new(name);
+        // Each directory would be one more link to it, where the file system counts them; some have 1 for all.
+        stat(name).is_ok_and(|stat| stat.st_nlink == 2)
+            && [".git", "commondir"].iter().all(|file| matches!(stat(&name.join(file)), Err(Errno::NOENT)))
     }
 
     /// Goes back to the directory above.

@@ -31,16 +31,35 @@ fn repositories_are_found_by_name_and_by_what_is_in_them() {
         fs::create_dir_all(root.join(path)).unwrap();
     }
     fs::create_dir_all(root.join("b/objects/ab/.git")).unwrap();
+    fs::create_dir_all(root.join("b/objects/cd")).unwrap();
     fs::create_dir_all(root.join("b/refs/heads")).unwrap();
     fs::create_dir_all(root.join("w")).unwrap();
-    for path in ["b/HEAD", "b/modules/c/HEAD", "w/HEAD", "w/commondir", "no/objects/.git"] {
+    for path in [
+        "b/HEAD",
+        "b/modules/c/HEAD",
+        "w/HEAD",
+        "w/commondir",
+        "no/objects/.git",
+        "b/objects/cd/HEAD",
+        "b/objects/cd/commondir",
+        "b/refs/heads/.git",
+    ] {
         fs::write(root.join(path), "x").unwrap();
     }
     std::os::unix::fs::symlink(root.join("a"), root.join("link")).unwrap();
     let found = found(&root, LONG);
     assert_eq!(
         below(&root, &found),
-        ["a/.git", "b", "b/modules/c", "b/objects/ab/.git", "no/objects/.git", "w"]
+        [
+            "a/.git",
+            "b",
+            "b/modules/c",
+            "b/objects/ab/.git",
+            "b/objects/cd",
+            "b/refs/heads/.git",
+            "no/objects/.git",
+            "w"
+        ]
     );
     assert!(found.missed.is_none() && found.opened.is_empty());
 }

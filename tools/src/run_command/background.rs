@@ -29,6 +29,8 @@ pub(crate) struct Background {
 struct Shared {
     /// While a command runs, what was there before it.
     before: Option<Vec<Process>>,
+    /// Since no command runs: what one writes cannot be told from what others do.
+    disk: Disk,
     ended: Option<Overuse>,
 }
 
@@ -42,24 +44,17 @@ impl Background {
     }
 
     /// A command has ended. If anything lives on, it is watched from now on: `tally` is for all of it together.
-    pub(crate) fn take_over(
-        &mut self,
-        holder: &Holder,
-        tally: impl FnOnce() -> Tally,
-        disk: impl FnOnce() -> Disk,
-    ) {
-        lock(&self.shared).before = None;
+    pub(crate) fn take_over(&mut self, holder: &Holder, tally: impl FnOnce() -> Tally, disk: Disk) {
+        let mut shared = lock(&self.shared);
+        (shared.before, shared.disk) = (None, disk);
+        drop(shared);
         self.lives = !holder.living().is_empty();
         match &self.watch {
             Some(_) if !self.lives => self.watch = None,
             None if self.lives => {
                 let (sender, end) = mpsc::channel();
-                let watch = Watch {
-                    holder: holder.clone(),
-                    shared: Arc::clone(&self.shared),
-                    tally: tally(),
-                    disk: disk(),
-                };
+                let watch =
+                    Watch { holder: holder.clone(), shared: Arc::clone(&self.shared), tally: tally() };
                 let thread = Builder::new().name("background".to_owned()).spawn(|| watch.run(end));
                 // Without a thread nobody watches; what a command may take it may take again.
                 self.watch = thread.is_ok().then_some(sender);
@@ -79,7 +74,6 @@ struct Watch {
     holder: Holder,
     shared: Arc<Mutex<Shared>>,
     tally: Tally,
-    disk: Disk,
 }
 
 impl Watch {
@@ -100,7 +94,8 @@ impl Watch {
             return;
         }
         let over = self.tally.over(members, Some(self.holder.table()));
-        if let Some(over) = over.or_else(|| self.disk.overuse()) {
+        let disk = || shared.before.is_none().then(|| shared.disk.overuse()).flatten();
+        if let Some(over) = over.or_else(disk) {
             processes::end_left(&self.holder, shared.before.as_deref());
             shared.ended = Some(over);
         }
