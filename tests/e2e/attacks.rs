@@ -11,7 +11,7 @@ mod commands;
 #[path = "attacks/exhaustion.rs"]
 mod exhaustion;
 #[path = "attacks/field.rs"]
-mod field;
+pub(crate) mod field;
 #[path = "attacks/git.rs"]
 mod git;
 #[path = "attacks/machine.rs"]

@@ -57,7 +57,7 @@ pub(super) fn has(program: &str) -> bool {
     std::env::split_paths(PATH).any(|dir| dir.join(program).is_file())
 }
 
-pub(super) fn skipped(what: &str, why: &str) {
+pub(crate) fn skipped(what: &str, why: &str) {
     tell(&format!("skipped: {what}: needs {why}"));
 }
 
