@@ -2,7 +2,7 @@
 //!
 //! Between fork and exec of a program that has threads only calls that are safe in a copy
 //! of one thread may be made: plain system calls, no allocation, no locks. So rulesets, filters and namespaces are made
-//! before the fork, and here they are only put on.
+//! before the fork, and here they are only applied.
 //!
 //! That a command does not outlive the agent is not done here: `PR_SET_PDEATHSIG` fires when the *thread* that forked
 //! ends, which may be one of a pool, and reaches the command alone, not what it started. See
@@ -31,24 +31,26 @@ use super::pipe::{self, Message};
 use super::policy::ProcessLimits;
 
 /// What root keeps: to own, read and write the files of a workspace whoever made them.
-const KEPT: CapabilitySet = CapabilitySet::CHOWN
+const KEPT_CAPABILITIES: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::FSETID);
 
-/// Everything a command's process puts on, ready made.
+/// The confinement of a command's process, prepared before the fork and applied between fork and exec.
 #[derive(Debug)]
-pub(crate) struct Garment {
+pub(crate) struct ChildSetup {
+    /// What the process may use, set with setrlimit.
     pub(crate) limits: ProcessLimits,
-    /// Of a user namespace and those it owns, in this order.
+    /// Handles of a user namespace and of those it owns, entered in this order.
     pub(crate) namespaces: Vec<(OwnedFd, LinkNameSpaceType)>,
-    /// What keeps the init of these alive, by number: who enters could be stopped there, and would hold it for ever.
+    /// The descriptor that keeps the init of these namespaces alive. It is closed before they are entered: a process that
+    /// were stopped inside would hold it open for ever.
     pub(crate) init_input: Option<c_int>,
-    /// What is written to, to be in a control group.
+    /// The `cgroup.procs` of a control group: a process that writes `0` to it becomes a member.
     pub(crate) cgroup: Option<OwnedFd>,
     /// A Landlock ruleset.
     pub(crate) ruleset: Option<OwnedFd>,
-    /// Filters of system calls.
+    /// The seccomp filters, installed in this order.
     pub(crate) filters: Vec<BpfProgram>,
 }
 
@@ -63,35 +65,35 @@ pub(crate) fn own_session(command: &mut Command) -> &mut Command {
     }
 }
 
-/// The process puts `garment` on, and whatever it starts wears it too. Where the garment has a namespace of processes, the
-/// program runs in a second fork, in that namespace: who that is, is written to `report` (see [`Born`]).
-pub(crate) fn confine(command: &mut Command, garment: Arc<Garment>, report: OwnedFd) -> &mut Command {
-    // SAFETY: `put_on` makes plain system calls; what it uses was made before the fork.
-    unsafe { command.pre_exec(move || garment.put_on(report.as_raw_fd())) }
+/// The process applies `setup` before exec, and whatever it starts inherits it. Where the setup has a PID namespace, the
+/// program runs in a second fork, in that namespace, whose pids are written to `report` (see [`ForkedPids`]).
+pub(crate) fn confine(command: &mut Command, setup: Arc<ChildSetup>, report: OwnedFd) -> &mut Command {
+    // SAFETY: `apply` makes plain system calls; what it uses was made before the fork.
+    unsafe { command.pre_exec(move || setup.apply(report.as_raw_fd())) }
 }
 
-/// The numbers of a process that was forked into a namespace, outside of it and inside; zero while they are not known.
+/// The pids of a process that was forked into a PID namespace, outside of it and inside; zero while they are not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Born {
+pub(crate) struct ForkedPids {
     pub(crate) outside: i32,
     pub(crate) inside: i32,
 }
 
-impl Born {
-    /// What [`fork_beside`] reported, once nobody writes any more.
-    pub(crate) fn read(report: OwnedFd) -> Born {
-        pipe::messages(report).fold(Born::default(), |born, message| match message {
-            Message::Outside(outside) => Born { outside, ..born },
-            Message::Inside(inside) => Born { inside, ..born },
-            _ => born,
+impl ForkedPids {
+    /// What [`fork_into_namespace`] reported; waits until the last writer has closed the pipe.
+    pub(crate) fn read(report: OwnedFd) -> ForkedPids {
+        pipe::messages(report).fold(ForkedPids::default(), |forked, message| match message {
+            Message::Outside(outside) => ForkedPids { outside, ..forked },
+            Message::Inside(inside) => ForkedPids { inside, ..forked },
+            _ => forked,
         })
     }
 }
 
-/// A second fork, in the namespace of processes that was entered or made just before, which this process never is. With
-/// `CLONE_PARENT` in `more` its parent is that of this process, else nobody of ours. Returns in the new process alone; this
-/// one ends.
-pub(super) fn fork_beside(report: c_int, more: c_int) -> io::Result<()> {
+/// A second fork: into the PID namespace that was entered or made just before, which counts for children alone. With
+/// `CLONE_PARENT` in `more` the parent of the new process is that of this one, else init. Returns in the new process
+/// alone; this one ends.
+pub(super) fn fork_into_namespace(report: c_int, more: c_int) -> io::Result<()> {
     let flags = c_long::from(more | libc::SIGCHLD);
     // SAFETY: a fork without a stack of its own; both go on with plain system calls alone.
     let forked = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
@@ -144,12 +146,12 @@ fn enter(namespaces: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<()> {
 }
 
 /// KILL to all processes of the namespace that `handles` lead to but its init, at once: nothing can fork away meanwhile. A
-/// process that enters it does that, without what keeps that init alive; it has `patience`, since whoever is inside may stop
-/// it.
+/// process that enters it does that, without the descriptor that keeps that init alive; it is killed after `timeout`, since
+/// processes inside may stop it.
 pub(super) fn kill_inside(
     handles: &[(OwnedFd, LinkNameSpaceType)],
     init_input: c_int,
-    patience: &Timespec,
+    timeout: &Timespec,
 ) -> io::Result<()> {
     // SAFETY: the new processes make plain system calls until they end.
     let entered = match checked(unsafe { libc::fork() }.into())? {
@@ -163,7 +165,7 @@ pub(super) fn kill_inside(
     let handle = rustix::process::pidfd_open(entered, PidfdFlags::empty())?;
     let mut ends = [PollFd::new(&handle, PollFlags::IN)];
     // Whatever it came to: who is left is ended from outside.
-    let _ = rustix::event::poll(&mut ends, Some(patience));
+    let _ = rustix::event::poll(&mut ends, Some(timeout));
     let _ = rustix::process::pidfd_send_signal(&handle, Signal::KILL);
     rustix::process::waitpid(Some(entered), WaitOptions::empty())?;
     Ok(())
@@ -185,10 +187,10 @@ fn kill_all_inside(handles: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<()> {
     }
 }
 
-impl Garment {
+impl ChildSetup {
     /// The order matters: joining namespaces needs capabilities, restricting oneself needs no_new_privs, and the filters
     /// come last since they refuse some of the calls before them.
-    fn put_on(&self, report: c_int) -> io::Result<()> {
+    fn apply(&self, report: c_int) -> io::Result<()> {
         self.limit()?;
         if let Some(cgroup) = &self.cgroup {
             // By moving in, since kernels end whoever is forked into a group in which all were ended before.
@@ -199,7 +201,7 @@ impl Garment {
         }
         enter(&self.namespaces)?;
         if self.namespaces.iter().any(|(_, kind)| *kind == LinkNameSpaceType::ProcessID) {
-            fork_beside(report, libc::CLONE_PARENT)?;
+            fork_into_namespace(report, libc::CLONE_PARENT)?;
         }
         rustix::process::setsid()?;
         rustix::thread::set_no_new_privs(true)?;
@@ -231,10 +233,10 @@ impl Garment {
     }
 }
 
-/// All but [`KEPT`], and for others than root all. With no_new_privs no program gives them back, so that it is enough to
-/// reduce the bounding set where that is allowed.
+/// Drops all but [`KEPT_CAPABILITIES`], and for others than root all. With no_new_privs no program gives them back, so that
+/// it is enough to reduce the bounding set where that is allowed.
 fn drop_capabilities() -> io::Result<()> {
-    let kept = if rustix::process::geteuid().is_root() { KEPT } else { CapabilitySet::empty() };
+    let kept = if rustix::process::geteuid().is_root() { KEPT_CAPABILITIES } else { CapabilitySet::empty() };
     for number in 0..64 {
         let capability = CapabilitySet::from_bits_retain(1 << number);
         if !kept.contains(capability)
@@ -261,7 +263,7 @@ pub(super) fn close_on_exec() -> io::Result<()> {
     }
 }
 
-/// The same, by the list that /proc has of them.
+/// [`close_on_exec`] for kernels that cannot do it at once: each descriptor by itself, from the list in /proc.
 fn close_on_exec_one_by_one() -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let list = rustix::fs::open(c"/proc/self/fd", flags, Mode::empty())?;

@@ -210,7 +210,7 @@ impl Maker<'_> {
             program.run(trees).map_err(|(step, error)| (i32::try_from(step).unwrap_or(i32::MAX), error))?;
         }
         if self.wanted.processes {
-            child::fork_beside(self.report, 0).map_err(failed(FORK))?;
+            child::fork_into_namespace(self.report, 0).map_err(failed(FORK))?;
             if self.wanted.mounts.is_some() {
                 let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
                 mounts::mount(Some(c"proc"), c"/proc", flags, None).map_err(failed(PROC))?;

@@ -59,7 +59,7 @@ use rustix::process::DumpableBehavior;
 use rustix::thread::LinkNameSpaceType;
 
 use self::cgroup::Cgroup;
-use self::child::Garment;
+use self::child::ChildSetup;
 pub(crate) use self::child::own_session;
 pub(crate) use self::holder::Holder;
 use self::namespace::Namespaces;
@@ -70,7 +70,7 @@ use self::reach::Reach;
 pub use self::report::{Enforced, Network, Processes, SandboxError};
 pub(crate) use self::shared_memory::SharedMemory;
 pub(crate) use self::start::{Running, StartError};
-use self::start::{Tried, start_among, start_bare, start_in, try_beside, try_on};
+use self::start::{SetupResult, probe, probe_in_thread, start_among, start_bare, start_in};
 use crate::seen::lock;
 use crate::tool::Cancel;
 
@@ -79,13 +79,13 @@ pub struct Sandbox {
     policy: Policy,
     reach: Reach,
     enforced: Enforced,
-    /// What commands put on, or why none runs; see [`Sandbox::state`].
-    state: OnceLock<Result<Option<Arc<Garment>>, SandboxError>>,
-    /// A garment that is being tried on.
-    trial: Mutex<Option<JoinHandle<Tried>>>,
-    /// What the agent itself will be closed in by, until it is.
+    /// The setup of commands (none at level off), or why no command runs; see [`Sandbox::state`].
+    state: OnceLock<Result<Option<Arc<ChildSetup>>, SandboxError>>,
+    /// The probe of a setup that is still under way.
+    probe_thread: Mutex<Option<JoinHandle<SetupResult>>>,
+    /// The ruleset that will confine the agent itself, until it does.
     own: Mutex<Option<io::Result<Option<RulesetCreated>>>>,
-    /// Everything in them ends when this is dropped.
+    /// When these are dropped, the kernel ends all processes in them.
     namespaces: Option<Namespaces>,
     cgroup: Option<Arc<Cgroup>>,
     copies: Copies,
@@ -106,13 +106,13 @@ impl Sandbox {
         let agent = || landlock::for_agent(&reach.of_agent(&policy));
         let (agent, mut parts) = at_once(&agent, || Parts::find(&policy, &reach, &mounts));
         let own = parts.own(&policy, agent);
-        let mut garment = made.and_then(|()| parts.garment(&policy));
+        let mut setup = made.and_then(|()| parts.setup(&policy));
         if policy.level == Level::BestEffort {
-            let mut tried = garment.and_then(try_on);
-            while tried.is_err() && parts.give_up_one(&policy, &reach) {
-                tried = parts.garment(&policy).and_then(try_on);
+            let mut probed = setup.and_then(probe);
+            while probed.is_err() && parts.give_up_one(&policy, &reach) {
+                probed = parts.setup(&policy).and_then(probe);
             }
-            garment = tried;
+            setup = probed;
         }
         if let Some(home) = policy.home.as_ref().filter(|_| !parts.has_mounts()) {
             // Git refuses to work beside a configuration that it may not read. Without a copy it does so still.
@@ -122,8 +122,8 @@ impl Sandbox {
         if let Some(inside) = &reach.exposed {
             enforced.missing.push(format!("{} lies within the workspace and is open", inside.display()));
         }
-        let (state, mut trial) = (OnceLock::new(), None);
-        match (policy.level, &reach.exposed, garment) {
+        let (state, mut probe_thread) = (OnceLock::new(), None);
+        match (policy.level, &reach.exposed, setup) {
             (Level::Strict, Some(inside), _) => {
                 let (workspace, inside) = (policy.workspace.clone(), inside.clone());
                 state.set(Err(SandboxError::Workspace { workspace, inside })).ok();
@@ -131,29 +131,29 @@ impl Sandbox {
             (Level::Strict, None, _) if !enforced.missing.is_empty() => {
                 state.set(Err(SandboxError::Missing { missing: enforced.missing.clone() })).ok();
             }
-            (Level::Strict, None, Ok(garment)) => match try_beside(&garment) {
-                Ok(beside) => trial = Some(beside),
-                Err(_) => drop(state.set(try_on(garment).map(Some))),
+            (Level::Strict, None, Ok(setup)) => match probe_in_thread(&setup) {
+                Ok(beside) => probe_thread = Some(beside),
+                Err(_) => drop(state.set(probe(setup).map(Some))),
             },
-            (_, _, tried) => drop(state.set(tried.map(Some))),
+            (_, _, probed) => drop(state.set(probed.map(Some))),
         }
-        let (trial, own) = (Mutex::new(trial), Mutex::new(Some(own)));
+        let (probe_thread, own) = (Mutex::new(probe_thread), Mutex::new(Some(own)));
         let copies = if parts.has_mounts() { parts.copies } else { Vec::new() };
         let (namespaces, cgroup) = (parts.namespaces.ok(), parts.cgroup);
-        Sandbox { policy, reach, enforced, state, trial, own, namespaces, cgroup, copies }
+        Sandbox { policy, reach, enforced, state, probe_thread, own, namespaces, cgroup, copies }
     }
 
     fn off(policy: Policy) -> Sandbox {
         let (enforced, reach) = (Enforced::nothing(Level::Off), Reach::default());
         let state = make_temporary(&policy).map(|()| None).into();
-        let (trial, own, copies) = (Mutex::default(), Mutex::default(), Vec::new());
-        Sandbox { policy, reach, enforced, state, trial, own, namespaces: None, cgroup: None, copies }
+        let (probe_thread, own, copies) = (Mutex::default(), Mutex::default(), Vec::new());
+        Sandbox { policy, reach, enforced, state, probe_thread, own, namespaces: None, cgroup: None, copies }
     }
 
-    fn state(&self) -> &Result<Option<Arc<Garment>>, SandboxError> {
+    fn state(&self) -> &Result<Option<Arc<ChildSetup>>, SandboxError> {
         self.state.get_or_init(|| {
-            let trial = lock(&self.trial).take().map(JoinHandle::join);
-            trial.unwrap_or_else(|| Ok(Err(panicked()))).unwrap_or_else(|_| Err(panicked())).map(Some)
+            let probe_thread = lock(&self.probe_thread).take().map(JoinHandle::join);
+            probe_thread.unwrap_or_else(|| Ok(Err(panicked()))).unwrap_or_else(|_| Err(panicked())).map(Some)
         })
     }
 
@@ -199,9 +199,9 @@ impl Sandbox {
     /// The IPC namespace that commands are in and cannot leave, named as /proc does; `None` when they have none of their
     /// own.
     pub(crate) fn ipc_namespace(&self) -> Option<String> {
-        let garment = self.state().as_ref().ok()?.as_ref()?;
+        let setup = self.state().as_ref().ok()?.as_ref()?;
         let ipc = LinkNameSpaceType::InterProcessCommunication;
-        let (handle, _) = garment.namespaces.iter().find(|(_, kind)| *kind == ipc)?;
+        let (handle, _) = setup.namespaces.iter().find(|(_, kind)| *kind == ipc)?;
         Some(format!("ipc:[{}]", rustix::fs::fstat(handle).ok()?.st_ino))
     }
 
@@ -227,9 +227,9 @@ impl Sandbox {
     /// Starts `command` in a session of its own and in the sandbox.
     pub(crate) fn start(&self, command: Command, cancel: &Cancel) -> Result<Running, StartError<'_>> {
         match self.state() {
-            Ok(Some(garment)) => match &self.namespaces {
-                Some(namespaces) => start_among(command, garment, (namespaces, cancel)),
-                None => start_in(command, garment).map_err(StartError::Io),
+            Ok(Some(setup)) => match &self.namespaces {
+                Some(namespaces) => start_among(command, setup, (namespaces, cancel)),
+                None => start_in(command, setup).map_err(StartError::Io),
             },
             Ok(None) => start_bare(command).map_err(StartError::Io),
             Err(error) => Err(StartError::Refused(error)),
@@ -254,7 +254,7 @@ impl fmt::Debug for Sandbox {
 /// Closes in the calling thread and whatever it starts from now on: it reaches what its commands reach, and the private
 /// directories. Its memory and environment are closed to other processes of the same user. Nothing happens at level off.
 ///
-/// To be called before the program starts a thread of its own, after [`Sandbox::prepare`], whose trial may still be on.
+/// To be called before the program starts a thread of its own, after [`Sandbox::prepare`], whose probe may still be under way.
 /// Gives whether Landlock is on.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! What the kernel can do for a sandbox, each part or why not, and what a command puts on of it.
+//! What the kernel can do for a sandbox, each part or why not, and the setup of commands that it makes.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use landlock::{BitFlags, RulesetCreated, RulesetError, Scope};
 
 use super::cgroup::Cgroup;
-use super::child::{self, Garment};
+use super::child::{self, ChildSetup};
 use super::landlock::{self as rules, Inside};
 use super::mountinfo::Mounted;
 use super::namespace::{Namespaces, Refused};
@@ -17,7 +17,7 @@ use super::promises::{SCOPED_LANDLOCK, Wall};
 use super::reach::Reach;
 use super::report::{Enforced, Network, Processes, SandboxError};
 use super::seccomp::{self, Sockets};
-use super::start::Tried;
+use super::start::SetupResult;
 use super::view::View;
 
 /// Landlock's version from which files can be moved and linked from one directory to another (Linux 5.19).
@@ -101,11 +101,11 @@ impl Parts {
         Sockets { internet, local: self.has_mounts() && (!policy.network || self.is_scoped()) }
     }
 
-    /// What a process puts on.
-    pub(super) fn garment(&self, policy: &Policy) -> Tried {
+    /// The setup of a command's process.
+    pub(super) fn setup(&self, policy: &Policy) -> SetupResult {
         let copy = |fd: &OwnedFd| fd.try_clone().map_err(SandboxError::setup("a handle"));
         let namespaces = self.namespaces.iter().flat_map(|namespaces| &namespaces.handles);
-        Ok(Arc::new(Garment {
+        Ok(Arc::new(ChildSetup {
             limits: policy.limits,
             namespaces: namespaces.map(|(fd, kind)| Ok((copy(fd)?, *kind))).collect::<Result<_, _>>()?,
             init_input: self.namespaces.as_ref().ok().map(Namespaces::init_input),
@@ -118,9 +118,9 @@ impl Parts {
         }))
     }
 
-    /// Does without the part that most often cannot be put on. `false` when there is none left.
+    /// Does without the mechanism that most often cannot be applied. `false` when there is none left.
     pub(super) fn give_up_one(&mut self, policy: &Policy, reach: &Reach) -> bool {
-        let refused = || "a process could not put it on".to_owned();
+        let refused = || "a process could not be confined by it".to_owned();
         if self.cgroup.take().is_some() {
             return true;
         }
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_that_cannot_be_put_on_is_done_without_and_named() {
+    fn a_mechanism_that_cannot_be_applied_is_done_without_and_named() {
         let mut parts = Parts {
             landlock: Err("absent".to_owned()),
             seccomp: Ok(()),

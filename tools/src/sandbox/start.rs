@@ -1,4 +1,4 @@
-//! Starting a process, in a garment or bare.
+//! Starting a process, confined by a [`ChildSetup`] or not.
 
 use std::io;
 use std::process::{ChildStderr, ChildStdout, Command, Stdio};
@@ -8,18 +8,18 @@ use std::thread::{self, JoinHandle};
 use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, WaitOptions};
 
-use super::child::{self, Born, Garment, own_session};
+use super::child::{self, ChildSetup, ForkedPids, own_session};
 use super::namespace::Namespaces;
 use super::report::SandboxError;
 use crate::tool::Cancel;
 
-/// A garment that a process could put on.
-pub(super) type Tried = Result<Arc<Garment>, SandboxError>;
+/// A setup, or why there is none or no process could apply it.
+pub(super) type SetupResult = Result<Arc<ChildSetup>, SandboxError>;
 
 /// A command that was started.
 pub(crate) struct Running {
     pub(crate) pid: Pid,
-    /// Its number in the namespace of processes, if it is in one.
+    /// Its pid in the PID namespace, if it is in one.
     pub(crate) inside: Option<i32>,
     pub(crate) stdout: Option<ChildStdout>,
     pub(crate) stderr: Option<ChildStderr>,
@@ -28,25 +28,26 @@ pub(crate) struct Running {
 /// Why a command was not started.
 pub(crate) enum StartError<'a> {
     Refused(&'a SandboxError),
-    /// What all commands of the run live in has ended.
+    /// The namespaces of the run have ended, and with them all its commands.
     Ended,
     Io(io::Error),
 }
 
-/// Starts a command in a garment. Where that has a namespace of processes, what was started is not what was forked.
-pub(super) fn start_in(mut command: Command, garment: &Arc<Garment>) -> io::Result<Running> {
+/// Starts a command that applies `setup`. Where that has a PID namespace, the command is a fork of the child that was
+/// spawned, and the child is waited for here.
+pub(super) fn start_in(mut command: Command, setup: &Arc<ChildSetup>) -> io::Result<Running> {
     let (reports, report) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-    let started = child::confine(&mut command, Arc::clone(garment), report).spawn();
+    let started = child::confine(&mut command, Arc::clone(setup), report).spawn();
     // Its end of the pipe goes with it.
     drop(command);
-    let born = Born::read(reports);
-    let beside = Pid::from_raw(born.outside).filter(|_| born.outside > 0);
+    let forked = ForkedPids::read(reports);
+    let beside = Pid::from_raw(forked.outside).filter(|_| forked.outside > 0);
     match (started, beside) {
         (Ok(mut child), Some(pid)) => {
             child.wait()?;
             Ok(Running {
                 pid,
-                inside: Some(born.inside),
+                inside: Some(forked.inside),
                 stdout: child.stdout.take(),
                 stderr: child.stderr.take(),
             })
@@ -60,13 +61,13 @@ pub(super) fn start_in(mut command: Command, garment: &Arc<Garment>) -> io::Resu
     }
 }
 
-/// The same among processes that earlier commands left, which may stop it.
+/// [`start_in`] the namespaces of a run, where processes that earlier commands left may stop the start.
 pub(super) fn start_among<'a>(
     command: Command,
-    garment: &Arc<Garment>,
+    setup: &Arc<ChildSetup>,
     (namespaces, cancel): (&Namespaces, &Cancel),
 ) -> Result<Running, StartError<'a>> {
-    let started = namespaces.watched(cancel, || start_in(command, garment));
+    let started = namespaces.watched(cancel, || start_in(command, setup));
     if !namespaces.have_ended() {
         return started.map_err(StartError::Io);
     }
@@ -75,6 +76,7 @@ pub(super) fn start_among<'a>(
     Err(StartError::Ended)
 }
 
+/// Starts a command without a sandbox, in a session of its own.
 pub(super) fn start_bare(mut command: Command) -> io::Result<Running> {
     running(own_session(&mut command).spawn()?)
 }
@@ -85,25 +87,25 @@ fn running(mut child: std::process::Child) -> io::Result<Running> {
     Ok(Running { pid, inside: None, stdout: child.stdout.take(), stderr: child.stderr.take() })
 }
 
-/// Starts a process in a garment.
-pub(super) fn try_on(garment: Arc<Garment>) -> Tried {
+/// Whether a process that applies `setup` can be started: a shell that does nothing.
+pub(super) fn probe(setup: Arc<ChildSetup>) -> SetupResult {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", ":"]).env_clear().current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let failed = SandboxError::setup("a process in it could not be started");
-    let ended = start_in(command, &garment).and_then(|running| {
+    let ended = start_in(command, &setup).and_then(|running| {
         let status = rustix::process::waitpid(Some(running.pid), WaitOptions::empty())?;
         Ok(status.and_then(|(_, status)| status.exit_status()))
     });
     match ended {
-        Ok(Some(0)) => Ok(garment),
+        Ok(Some(0)) => Ok(setup),
         Ok(status) => Err(failed(io::Error::other(format!("it ended with {status:?}")))),
         Err(error) => Err(failed(error)),
     }
 }
 
-/// The same while the caller goes on.
-pub(super) fn try_beside(garment: &Arc<Garment>) -> io::Result<JoinHandle<Tried>> {
-    let garment = Arc::clone(garment);
-    thread::Builder::new().name("sandbox".to_owned()).spawn(|| try_on(garment))
+/// [`probe`] in a thread, while the caller goes on.
+pub(super) fn probe_in_thread(setup: &Arc<ChildSetup>) -> io::Result<JoinHandle<SetupResult>> {
+    let setup = Arc::clone(setup);
+    thread::Builder::new().name("sandbox".to_owned()).spawn(|| probe(setup))
 }
