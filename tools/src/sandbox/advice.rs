@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::access_paths::AccessPaths;
 use super::promises::Promise;
-use super::reach::Reach;
 use super::report::{Enforced, Network};
 
 /// What programs print when there is no network.
@@ -107,7 +107,7 @@ const ALONE: &str = "\n(sandbox: commands have a loopback of their own: only wha
                      server, or say that one of the machine is needed: people allow it by --allow-network)";
 
 /// A note of one or two sentences, with a line end before it; empty when nothing points to the sandbox.
-pub(crate) fn of(output: &str, reach: &Reach, enforced: &Enforced) -> String {
+pub(crate) fn of(output: &str, access: &AccessPaths, enforced: &Enforced) -> String {
     let off = matches!(enforced.network, Network::Namespace | Network::Seccomp);
     if off && contains(output, OFFLINE) {
         return "\n(sandbox: commands have no network beyond their own loopback; trying again or otherwise changes \
@@ -121,7 +121,7 @@ pub(crate) fn of(output: &str, reach: &Reach, enforced: &Enforced) -> String {
             "\n(sandbox: commands reach no servers of the machine, such as {name}; trying again changes nothing: {instead})"
         );
     }
-    if let Some(path) = socket(output, reach).filter(|_| has_no_servers) {
+    if let Some(path) = socket(output, access).filter(|_| has_no_servers) {
         return format!(
             "\n(sandbox: {} is a socket of the machine's, if it is there: commands do not reach those. Start a server of \
              your own whose socket is in the workspace or in $TMPDIR, or say that people must do this step)",
@@ -130,49 +130,49 @@ pub(crate) fn of(output: &str, reach: &Reach, enforced: &Enforced) -> String {
     }
     let is_of_git =
         |line: &&str| contains(line, OF_GIT) && (line.contains(".git/") || line.contains("/hooks"));
-    if reach.git.hooks.is_some() && output.lines().any(|line| is_of_git(&line)) {
+    if access.git.hooks.is_some() && output.lines().any(|line| is_of_git(&line)) {
         return GIT_KEPT.to_owned();
     }
-    let line = output.lines().rev().find(|line| contains(line, REFUSED) && !blames_the_file(line, reach));
+    let line = output.lines().rev().find(|line| contains(line, REFUSED) && !blames_the_file(line, access));
     let Some(line) = line else {
         let absent = output.lines().rev().filter(|line| contains(line, ABSENT));
-        if let Some(path) = absent.flat_map(paths).find(|path| reach.is_hidden(path)) {
-            return closed(path, reach);
+        if let Some(path) = absent.flat_map(paths).find(|path| access.is_hidden(path)) {
+            return closed(path, access);
         }
         let unanswered = enforced.network == Network::Namespace && contains(output, UNANSWERED);
         return if unanswered { ALONE.to_owned() } else { String::new() };
     };
-    match paths(line).find(|path| !reach.may_write(path)) {
-        Some(path) if reach.is_hidden(path) => closed(path, reach),
-        Some(path) => refused(path, reach),
+    match paths(line).find(|path| !access.may_write(path)) {
+        Some(path) if access.is_hidden(path) => closed(path, access),
+        Some(path) => refused(path, access),
         None => format!(
             "\n(sandbox: perhaps refused by it. Commands write only {}, read no secrets, reach no sockets of the machine (ssh-agent, \
              docker, D-Bus), have no ptrace or io_uring, and no more rights as root than over files)",
-            open_trees(reach)
+            open_trees(access)
         ),
     }
 }
 
 /// A socket that a line names which tells of a connection that failed.
-fn socket<'a>(output: &'a str, reach: &Reach) -> Option<&'a Path> {
+fn socket<'a>(output: &'a str, access: &AccessPaths) -> Option<&'a Path> {
     let failed = |line: &&str| [UNANSWERED, REFUSED, ABSENT].iter().any(|words| contains(line, words));
     let is_socket = |path: &&Path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.contains(".sock") || name.starts_with(".s.PGSQL.")
     };
     let paths = output.lines().rev().filter(failed).flat_map(paths);
-    paths.filter(is_socket).find(|path| !reach.may_write(path))
+    paths.filter(is_socket).find(|path| !access.may_write(path))
 }
 
 /// What is said of a place that commands see and do not write.
-fn refused(path: &Path, reach: &Reach) -> String {
+fn refused(path: &Path, access: &AccessPaths) -> String {
     let text = format!(
         "\n(sandbox: likely refused, since commands write only {}. Use those instead of {}",
-        open_trees(reach),
+        open_trees(access),
         path.display()
     );
     // What a role is narrowed to is no matter of the sandbox's settings.
-    match allowable(path, reach).filter(|_| !reach.narrowed) {
+    match allowable(path, access).filter(|_| !access.narrowed) {
         Some(tree) => format!(
             "{text}, or say that it is needed: people allow it by `sandbox: {{ writable: [{}] }}` in agents/builtin.yaml)",
             tree.display()
@@ -182,9 +182,9 @@ fn refused(path: &Path, reach: &Reach) -> String {
 }
 
 /// What is said of a place that commands do not see.
-fn closed(path: &Path, reach: &Reach) -> String {
+fn closed(path: &Path, access: &AccessPaths) -> String {
     let path_shown = path.display();
-    if reach.is_secret(path) {
+    if access.is_secret(path) {
         return format!(
             "\n(sandbox: {path_shown} may hold secrets and is closed to commands; work without it)"
         );
@@ -193,7 +193,7 @@ fn closed(path: &Path, reach: &Reach) -> String {
         "\n(sandbox: {path_shown} is not shown to commands, which have a home, a /tmp and a /run of their own. Work without \
          it"
     );
-    match allowable(path, reach) {
+    match allowable(path, access) {
         Some(tree) => format!(
             "{text}, or say that it is needed: people show it by `sandbox: {{ readable: [{}] }}` in agents/builtin.yaml)",
             tree.display()
@@ -203,11 +203,11 @@ fn closed(path: &Path, reach: &Reach) -> String {
 }
 
 /// What commands write, in words.
-fn open_trees(reach: &Reach) -> String {
-    if !reach.narrowed {
+fn open_trees(access: &AccessPaths) -> String {
+    if !access.narrowed {
         return "the workspace and $TMPDIR".to_owned();
     }
-    let trees: Vec<String> = reach.writable.iter().map(|path| path.display().to_string()).collect();
+    let trees: Vec<String> = access.writable.iter().map(|path| path.display().to_string()).collect();
     format!("{} (this role is narrowed)", trees.join(", "))
 }
 
@@ -216,10 +216,10 @@ fn contains(text: &str, words: &[&str]) -> bool {
 }
 
 /// The line names paths, and all of them are open to commands: the file's own mode is the cause.
-fn blames_the_file(line: &str, reach: &Reach) -> bool {
+fn blames_the_file(line: &str, access: &AccessPaths) -> bool {
     let mut named = paths(line).peekable();
     let is_relative_script = line.contains(": ./");
-    is_relative_script || (named.peek().is_some() && named.all(|path| reach.may_write(path)))
+    is_relative_script || (named.peek().is_some() && named.all(|path| access.may_write(path)))
 }
 
 /// The absolute paths of two parts or more in a line, freed of quotes and punctuation.
@@ -236,28 +236,28 @@ fn is_program(path: &Path) -> bool {
 
 /// What people would open for the sake of `path`: of a home the directory of one tool, else the directory that the file is
 /// in. `None` where that would be too much, or of no use.
-fn allowable(path: &Path, reach: &Reach) -> Option<PathBuf> {
+fn allowable(path: &Path, access: &AccessPaths) -> Option<PathBuf> {
     let is_around_home =
-        |tree: &Path| reach.homes.iter().any(|home| home.starts_with(tree)) || tree.parent().is_none();
+        |tree: &Path| access.homes.iter().any(|home| home.starts_with(tree)) || tree.parent().is_none();
     if SYSTEM.iter().any(|dir| path.starts_with(dir)) || is_around_home(path) {
         return None;
     }
-    let home = reach.homes.iter().find(|home| path.starts_with(home));
+    let home = access.homes.iter().find(|home| path.starts_with(home));
     let tree = match home {
-        Some(home) => of_a_tool(path, home, reach),
+        Some(home) => of_a_tool(path, home, access),
         // Of a directory in which everybody writes, or of all homes, what is right below it.
-        None => match reach.shared.iter().chain(&reach.closed).find(|dir| path.starts_with(dir)) {
+        None => match access.shared.iter().chain(&access.closed).find(|dir| path.starts_with(dir)) {
             Some(dir) => dir.join(path.strip_prefix(dir).ok()?.iter().next()?),
             None => path.parent()?.to_owned(),
         },
     };
-    (!is_around_home(&tree) && !reach.closed.contains(&tree)).then_some(tree)
+    (!is_around_home(&tree) && !access.closed.contains(&tree)).then_some(tree)
 }
 
 /// The narrowest directory of a home that is one tool's: a place that is shown, else the first below the home or a group;
 /// of a group itself none, which is to say the home.
-fn of_a_tool(path: &Path, home: &Path, reach: &Reach) -> PathBuf {
-    let places = reach.shown.iter().chain(&reach.caches).map(|(at, _)| at);
+fn of_a_tool(path: &Path, home: &Path, access: &AccessPaths) -> PathBuf {
+    let places = access.shown.iter().chain(&access.caches).map(|(at, _)| at);
     let place = places.filter(|at| at.starts_with(home) && at != &home && path.starts_with(at));
     if let Some(place) = place.max_by_key(|at| at.as_os_str().len()) {
         return place.clone();
@@ -275,7 +275,7 @@ mod tests {
     use crate::sandbox::Level;
 
     fn advice(output: &str) -> String {
-        let reach = Reach {
+        let access = AccessPaths {
             writable: vec![PathBuf::from("/w")],
             hidden: vec![PathBuf::from("/home/u/.ssh"), PathBuf::from("/srv/app/app.sock")],
             homes: vec![PathBuf::from("/home/u"), PathBuf::from("/root")],
@@ -283,7 +283,7 @@ mod tests {
             shared: vec![PathBuf::from("/tmp")],
             shown: vec![(PathBuf::from("/home/u/.cargo/bin"), PathBuf::from("/home/u/.cargo/bin"))],
             git: Programs { hooks: Some(PathBuf::from("/w/.git/hooks")), configs: Vec::new() },
-            ..Reach::default()
+            ..AccessPaths::default()
         };
         let enforced = Enforced {
             network: Network::Namespace,
@@ -291,7 +291,7 @@ mod tests {
             seccomp: true,
             ..Enforced::nothing(Level::Strict)
         };
-        of(output, &reach, &enforced)
+        of(output, &access, &enforced)
     }
 
     #[test]
@@ -312,10 +312,10 @@ mod tests {
             advice("dial tcp 127.0.0.1:5432: connect: connection refused")
                 .contains("a loopback of their own")
         );
-        let reach = Reach::default();
+        let access = AccessPaths::default();
         let open = Enforced::nothing(Level::Strict);
-        assert_eq!(of("Network is unreachable", &reach, &open), "");
-        assert_eq!(of("Connection refused", &reach, &open), "");
+        assert_eq!(of("Network is unreachable", &access, &open), "");
+        assert_eq!(of("Connection refused", &access, &open), "");
     }
 
     #[test]
@@ -370,8 +370,12 @@ mod tests {
 
     #[test]
     fn a_narrowed_role_is_told_no_setting_that_would_not_widen_it() {
-        let reach = Reach { narrowed: true, writable: vec![PathBuf::from("/w/docs")], ..Reach::default() };
-        let text = of("touch: '/w/new': Read-only file system", &reach, &Enforced::nothing(Level::Strict));
+        let access = AccessPaths {
+            narrowed: true,
+            writable: vec![PathBuf::from("/w/docs")],
+            ..AccessPaths::default()
+        };
+        let text = of("touch: '/w/new': Read-only file system", &access, &Enforced::nothing(Level::Strict));
         assert!(text.contains("/w/docs (this role is narrowed)") && !text.contains("able: ["), "{text}");
     }
 
@@ -399,8 +403,8 @@ mod tests {
         }
         assert_eq!(advice("connect /w/app.sock: No such file or directory"), "");
         // Where sockets are open it is something else.
-        let (reach, open) = (Reach::default(), Enforced::nothing(Level::BestEffort));
-        assert_eq!(of("Cannot connect to the Docker daemon", &reach, &open), "");
+        let (access, open) = (AccessPaths::default(), Enforced::nothing(Level::BestEffort));
+        assert_eq!(of("Cannot connect to the Docker daemon", &access, &open), "");
     }
 
     #[test]

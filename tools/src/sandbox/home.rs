@@ -1,4 +1,4 @@
-//! What a home of the run's own has from the beginning: the configuration of tools, less what may be a secret in it.
+//! What a home of the run's own has from the beginning: the configuration of git and cargo, less what may be a secret in it.
 
 use std::fs;
 use std::io;
@@ -42,8 +42,8 @@ const GIT_SECTIONS: &[&str] = &[
 /// Words in names of settings that may be secrets.
 const SECRET_WORDS: &[&str] = &["token", "secret", "password", "credential", "auth", "key"];
 
-/// Puts them into `own`, which stands for `home`.
-pub(super) fn furnish(home: &Path, own: &Path) -> io::Result<()> {
+/// Copies the configuration of git and cargo in `home` into `own`, which commands see in its place, without credentials.
+pub(super) fn copy_configuration(home: &Path, own: &Path) -> io::Result<()> {
     type Clean = fn(&[u8]) -> Option<String>;
     let files: [(&str, Clean); 4] = [
         (".gitconfig", git_config),

@@ -12,7 +12,7 @@ use landlock::{
     RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
 
-use super::reach::Reach;
+use super::access_paths::AccessPaths;
 
 /// The version up to which we know what to ask for; newer kernels know more, and do at least this.
 const KNOWN: ABI = ABI::V7;
@@ -33,16 +33,16 @@ pub(crate) struct Inside {
 /// Rules for commands. What namespaces keep from them is not kept from them once more: each command has walls of its own,
 /// by which it could not end what an earlier one left running.
 pub(crate) fn for_commands(
-    reach: &Reach,
+    access: &AccessPaths,
     inside: &Inside,
     scopes: BitFlags<Scope>,
 ) -> Result<Option<OwnedFd>, RulesetError> {
-    Ok(open_inside(ruleset(reach, scopes)?, inside)?.into())
+    Ok(open_inside(ruleset(access, scopes)?, inside)?.into())
 }
 
 /// Rules for the agent, to which [`for_agent_inside`] adds: its own process must be able to end its commands, which are inside.
-pub(crate) fn for_agent(reach: &Reach) -> Result<RulesetCreated, RulesetError> {
-    ruleset(reach, BitFlags::empty())
+pub(crate) fn for_agent(access: &AccessPaths) -> Result<RulesetCreated, RulesetError> {
+    ruleset(access, BitFlags::empty())
 }
 
 /// The same with what is inside. It may remove empty directories in `emptied`, since that is how it removes that of the run.
@@ -67,16 +67,16 @@ fn device() -> BitFlags<AccessFs> {
     AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev
 }
 
-fn ruleset(reach: &Reach, scopes: BitFlags<Scope>) -> Result<RulesetCreated, RulesetError> {
+fn ruleset(access: &AccessPaths, scopes: BitFlags<Scope>) -> Result<RulesetCreated, RulesetError> {
     let ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
     let mut ruleset = ruleset.handle_access(AccessFs::from_all(KNOWN))?;
     if !scopes.is_empty() {
         ruleset = ruleset.scope(scopes)?;
     }
     let ruleset = rules(ruleset.create()?, &[PathBuf::from("/")], AccessFs::ReadDir.into())?;
-    let ruleset = rules(ruleset, &reach.readable, read())?;
-    let ruleset = rules(ruleset, &reach.devices, device())?;
-    rules(ruleset, &reach.writable, write())
+    let ruleset = rules(ruleset, &access.readable, read())?;
+    let ruleset = rules(ruleset, &access.devices, device())?;
+    rules(ruleset, &access.writable, write())
 }
 
 fn open_inside(ruleset: RulesetCreated, inside: &Inside) -> Result<RulesetCreated, RulesetError> {

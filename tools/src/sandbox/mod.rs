@@ -1,4 +1,4 @@
-//! The sandbox: what commands may reach, enforced by the kernel, and what the agent itself may.
+//! The sandbox: what commands may access, enforced by the kernel, and what the agent itself may.
 //!
 //! [`Policy`] says what is wanted; [`Sandbox::prepare`] finds out what the kernel can do and makes everything ready;
 //! `run_command` starts its children in it; [`Sandbox::enforced`] is what goes on record. [`confine_self`] closes in the
@@ -6,7 +6,7 @@
 //!
 //! | what | by |
 //! |---|---|
-//! | files: writable the workspace and TMPDIR, readable all but homes and secrets | `reach` → `view` → `mounts`, and `landlock` |
+//! | files: writable the workspace and TMPDIR, readable all but homes and secrets | `access_paths` → `view` → `mounts`, and `landlock` |
 //! | modes, owners and times of files outside | mounts |
 //! | processes: nothing outlives the run, nothing outside is seen or signalled | `namespace` → `pid_namespace` |
 //! | shared memory and message queues | `namespace` |
@@ -21,6 +21,7 @@
 //!
 //! The order for an agent: `prepare` (it needs /proc), then `confine_self` (before any thread of its own), then run.
 
+mod access_paths;
 mod advice;
 mod cgroup;
 mod child;
@@ -37,7 +38,6 @@ mod pipe;
 mod places;
 mod policy;
 mod promises;
-mod reach;
 mod report;
 mod seccomp;
 mod shared_memory;
@@ -58,6 +58,7 @@ use ::landlock::RulesetCreated;
 use rustix::process::DumpableBehavior;
 use rustix::thread::LinkNameSpaceType;
 
+use self::access_paths::AccessPaths;
 use self::cgroup::Cgroup;
 use self::child::ChildSetup;
 pub(crate) use self::child::own_session;
@@ -66,7 +67,6 @@ use self::namespace::Namespaces;
 use self::parts::{Copies, Parts};
 pub use self::policy::{Level, Policy, ProcessLimits};
 pub use self::promises::{Kept, Promise, Wall};
-use self::reach::Reach;
 pub use self::report::{Enforced, Network, Processes, SandboxError};
 pub(crate) use self::shared_memory::SharedMemory;
 pub(crate) use self::start::{Running, StartError};
@@ -77,7 +77,7 @@ use crate::tool::Cancel;
 /// The sandbox of a run, ready for its commands.
 pub struct Sandbox {
     policy: Policy,
-    reach: Reach,
+    access: AccessPaths,
     enforced: Enforced,
     /// The setup of commands (none at level off), or why no command runs; see [`Sandbox::state`].
     state: OnceLock<Result<Option<Arc<ChildSetup>>, SandboxError>>,
@@ -101,29 +101,29 @@ impl Sandbox {
         }
         let mounts = mountinfo::parse(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default());
         let made = make_temporary(&policy);
-        let reach = Reach::of_commands(&policy, &mounts);
+        let access = AccessPaths::of_commands(&policy, &mounts);
         // Both take some milliseconds, most of them for others to be done.
-        let agent = || landlock::for_agent(&reach.of_agent(&policy));
-        let (agent, mut parts) = at_once(&agent, || Parts::find(&policy, &reach, &mounts));
+        let agent = || landlock::for_agent(&access.of_agent(&policy));
+        let (agent, mut parts) = at_once(&agent, || Parts::find(&policy, &access, &mounts));
         let own = parts.own(&policy, agent);
         let mut setup = made.and_then(|()| parts.setup(&policy));
         if policy.level == Level::BestEffort {
             let mut probed = setup.and_then(probe);
-            while probed.is_err() && parts.give_up_one(&policy, &reach) {
+            while probed.is_err() && parts.give_up_one(&policy, &access) {
                 probed = parts.setup(&policy).and_then(probe);
             }
             setup = probed;
         }
         if let Some(home) = policy.home.as_ref().filter(|_| !parts.has_mounts()) {
             // Git refuses to work beside a configuration that it may not read. Without a copy it does so still.
-            let _ = home::furnish(home, &policy.temporary());
+            let _ = home::copy_configuration(home, &policy.temporary());
         }
         let mut enforced = parts.enforced(&policy);
-        if let Some(inside) = &reach.exposed {
+        if let Some(inside) = &access.exposed {
             enforced.missing.push(format!("{} lies within the workspace and is open", inside.display()));
         }
         let (state, mut probe_thread) = (OnceLock::new(), None);
-        match (policy.level, &reach.exposed, setup) {
+        match (policy.level, &access.exposed, setup) {
             (Level::Strict, Some(inside), _) => {
                 let (workspace, inside) = (policy.workspace.clone(), inside.clone());
                 state.set(Err(SandboxError::Workspace { workspace, inside })).ok();
@@ -140,14 +140,14 @@ impl Sandbox {
         let (probe_thread, own) = (Mutex::new(probe_thread), Mutex::new(Some(own)));
         let copies = if parts.has_mounts() { parts.copies } else { Vec::new() };
         let (namespaces, cgroup) = (parts.namespaces.ok(), parts.cgroup);
-        Sandbox { policy, reach, enforced, state, probe_thread, own, namespaces, cgroup, copies }
+        Sandbox { policy, access, enforced, state, probe_thread, own, namespaces, cgroup, copies }
     }
 
     fn off(policy: Policy) -> Sandbox {
-        let (enforced, reach) = (Enforced::nothing(Level::Off), Reach::default());
+        let (enforced, access) = (Enforced::nothing(Level::Off), AccessPaths::default());
         let state = make_temporary(&policy).map(|()| None).into();
         let (probe_thread, own, copies) = (Mutex::default(), Mutex::default(), Vec::new());
-        Sandbox { policy, reach, enforced, state, probe_thread, own, namespaces: None, cgroup: None, copies }
+        Sandbox { policy, access, enforced, state, probe_thread, own, namespaces: None, cgroup: None, copies }
     }
 
     fn state(&self) -> &Result<Option<Arc<ChildSetup>>, SandboxError> {
@@ -193,7 +193,7 @@ impl Sandbox {
 
     /// Whether commands may write at `path`, which is absolute and free of symlinks.
     pub(crate) fn may_write(&self, path: &Path) -> bool {
-        self.reach.may_write(path)
+        self.access.may_write(path)
     }
 
     /// The IPC namespace that commands are in and cannot leave, named as /proc does; `None` when they have none of their
@@ -239,7 +239,7 @@ impl Sandbox {
     /// What a model should know about a command that failed with this output: empty when the sandbox has no part in it.
     pub(crate) fn advice(&self, output: &str) -> String {
         match self.state() {
-            Ok(Some(_)) => advice::of(output, &self.reach, &self.enforced),
+            Ok(Some(_)) => advice::of(output, &self.access, &self.enforced),
             _ => String::new(),
         }
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use landlock::{BitFlags, RulesetCreated, RulesetError, Scope};
 
+use super::access_paths::AccessPaths;
 use super::cgroup::Cgroup;
 use super::child::{self, ChildSetup};
 use super::landlock::{self as rules, Inside};
@@ -14,7 +15,6 @@ use super::mountinfo::Mounted;
 use super::namespace::{Namespaces, Refused};
 use super::policy::Policy;
 use super::promises::{SCOPED_LANDLOCK, Wall};
-use super::reach::Reach;
 use super::report::{Enforced, Network, Processes, SandboxError};
 use super::seccomp::{self, Sockets};
 use super::start::SetupResult;
@@ -37,7 +37,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn find(policy: &Policy, reach: &Reach, mounts: &[Mounted]) -> Parts {
+    pub(super) fn find(policy: &Policy, access: &AccessPaths, mounts: &[Mounted]) -> Parts {
         let seccomp = match rustix::thread::secure_computing_mode() {
             Ok(_) if seccomp::programs(Sockets::default(), false).is_some() => Ok(()),
             Ok(_) => Err("no filters are known for this processor".to_owned()),
@@ -45,7 +45,7 @@ impl Parts {
         };
         let made = match policy.namespaces {
             false => Err("namespaces are switched off".to_owned()),
-            true => make_namespaces(policy, reach, mounts).map_err(|error| error.to_string()),
+            true => make_namespaces(policy, access, mounts).map_err(|error| error.to_string()),
         };
         let (namespaces, inside, copies) = match made {
             Ok((namespaces, inside, copies)) => (Ok(namespaces), inside, copies),
@@ -55,7 +55,7 @@ impl Parts {
         // Where this is refused, the filter is a container's, and so are the groups.
         let cgroup =
             child::has_clone3().then(|| Cgroup::make(mounts, policy, to_limit).map(Arc::new)).flatten();
-        let landlock = find_landlock(reach, &inside, (policy, namespaces.as_ref().ok()));
+        let landlock = find_landlock(access, &inside, (policy, namespaces.as_ref().ok()));
         Parts { landlock, seccomp, namespaces, cgroup, copies, inside }
     }
 
@@ -119,7 +119,7 @@ impl Parts {
     }
 
     /// Does without the mechanism that most often cannot be applied. `false` when there is none left.
-    pub(super) fn give_up_one(&mut self, policy: &Policy, reach: &Reach) -> bool {
+    pub(super) fn give_up_one(&mut self, policy: &Policy, access: &AccessPaths) -> bool {
         let refused = || "a process could not be confined by it".to_owned();
         if self.cgroup.take().is_some() {
             return true;
@@ -128,7 +128,7 @@ impl Parts {
             self.namespaces = Err(refused());
             // What they kept from commands is Landlock's part now.
             if self.landlock.is_ok() {
-                self.landlock = find_landlock(reach, &Inside::default(), (policy, None));
+                self.landlock = find_landlock(access, &Inside::default(), (policy, None));
             }
         } else if self.seccomp.is_ok() {
             self.seccomp = Err(refused());
@@ -180,10 +180,10 @@ impl Parts {
 /// The namespaces, and what is open in them alone.
 fn make_namespaces(
     policy: &Policy,
-    reach: &Reach,
+    access: &AccessPaths,
     mounts: &[Mounted],
 ) -> io::Result<(Namespaces, Inside, Copies)> {
-    let View { program, private, copies } = View::make(policy, reach, mounts)?;
+    let View { program, private, copies } = View::make(policy, access, mounts)?;
     let namespaces = Namespaces::make(policy.network, program)?;
     let paths =
         |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| namespaces.inside(name)).collect() };
@@ -200,7 +200,7 @@ fn make_namespaces(
 }
 
 fn find_landlock(
-    reach: &Reach,
+    access: &AccessPaths,
     inside: &Inside,
     (policy, namespaces): (&Policy, Option<&Namespaces>),
 ) -> Result<(u32, OwnedFd), String> {
@@ -215,7 +215,7 @@ fn find_landlock(
     if namespaces.is_none() || policy.network {
         scopes |= Scope::AbstractUnixSocket;
     }
-    match rules::for_commands(reach, inside, scopes) {
+    match rules::for_commands(access, inside, scopes) {
         Ok(Some(ruleset)) => Ok((version, ruleset)),
         Ok(None) => Err("the kernel made no ruleset".to_owned()),
         Err(error) => Err(error.to_string()),
@@ -239,8 +239,8 @@ mod tests {
             inside: Inside::default(),
         };
         let place = Path::new("/not/there");
-        let (policy, reach) = (&Policy::new(place, place), Reach::default());
-        assert!(parts.give_up_one(policy, &reach) && !parts.give_up_one(policy, &reach));
+        let (policy, access) = (&Policy::new(place, place), AccessPaths::default());
+        assert!(parts.give_up_one(policy, &access) && !parts.give_up_one(policy, &access));
         let enforced = parts.enforced(policy);
         assert_eq!((enforced.network, enforced.landlock, enforced.seccomp), (Network::None, None, false));
         let error = SandboxError::Missing { missing: enforced.missing };

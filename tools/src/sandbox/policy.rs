@@ -1,6 +1,6 @@
 //! What is wanted of the sandbox: the values people and callers give. No file is looked at here.
 //!
-//! Apart from [`super::reach`], which finds out what the wishes mean for the tree that is there.
+//! Apart from [`super::access_paths`], which finds out what the wishes mean for the tree that is there.
 
 use std::path::PathBuf;
 

@@ -13,11 +13,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use super::access_paths::AccessPaths;
 use super::home;
 use super::mountinfo::{self, Mounted};
 use super::mounts::{Operation, Program};
 use super::policy::Policy;
-use super::reach::Reach;
 use crate::process_table::kilobytes;
 
 /// Files in shared memory: each takes memory beside what it holds.
@@ -56,7 +56,7 @@ pub(super) struct View {
 
 impl View {
     /// Of what is open on a machine with these mounts; makes directories in `policy.run_dir`.
-    pub(super) fn make(policy: &Policy, reach: &Reach, mounts: &[Mounted]) -> io::Result<View> {
+    pub(super) fn make(policy: &Policy, access: &AccessPaths, mounts: &[Mounted]) -> io::Result<View> {
         let dir = policy.run_dir.join("view");
         fs::create_dir(&dir)?;
         let mut builder = Builder {
@@ -68,13 +68,13 @@ impl View {
             made: 0,
             view: View::default(),
         };
-        for (path, seen) in map(reach) {
+        for (path, seen) in map(access) {
             builder.place(&path, seen)?;
         }
-        for home in &reach.homes {
+        for home in &access.homes {
             if let Some(place) = builder.places.iter().find(|place| place.path == *home && place.by.is_some())
             {
-                home::furnish(home, place.by.as_deref().unwrap_or(home))?;
+                home::copy_configuration(home, place.by.as_deref().unwrap_or(home))?;
             }
         }
         builder.finish(mounts)
@@ -82,16 +82,16 @@ impl View {
 }
 
 /// What each path is, parents before what lies below them.
-fn map(reach: &Reach) -> BTreeMap<PathBuf, Seen> {
-    let closed = reach.closed.iter().map(|path| (path.clone(), Seen::Closed));
-    let private = reach.homes.iter().chain(&reach.shared).map(|path| (path.clone(), Seen::Private));
-    let hidden = reach.hidden.iter().map(|path| (path.clone(), Seen::Closed));
-    let shown = reach.shown.iter().map(|(at, real)| (at.clone(), Seen::Shown(real.clone())));
-    let caches = reach.caches.iter().map(|(at, real)| (at.clone(), Seen::Cache(real.clone())));
-    let writable = reach.writable.iter().map(|path| (path.clone(), Seen::Writable));
+fn map(access: &AccessPaths) -> BTreeMap<PathBuf, Seen> {
+    let closed = access.closed.iter().map(|path| (path.clone(), Seen::Closed));
+    let private = access.homes.iter().chain(&access.shared).map(|path| (path.clone(), Seen::Private));
+    let hidden = access.hidden.iter().map(|path| (path.clone(), Seen::Closed));
+    let shown = access.shown.iter().map(|(at, real)| (at.clone(), Seen::Shown(real.clone())));
+    let caches = access.caches.iter().map(|(at, real)| (at.clone(), Seen::Cache(real.clone())));
+    let writable = access.writable.iter().map(|path| (path.clone(), Seen::Writable));
     let devices = [(PathBuf::from("/dev"), Seen::Devices)];
-    let hooks = reach.git.hooks.iter().map(|path| (path.clone(), Seen::Kept));
-    let configs = reach.git.configs.iter().map(|path| (path.clone(), Seen::Copied));
+    let hooks = access.git.hooks.iter().map(|path| (path.clone(), Seen::Kept));
+    let configs = access.git.configs.iter().map(|path| (path.clone(), Seen::Copied));
     // Of two that name one path the later counts.
     let all = closed.chain(private).chain(devices).chain(hidden).chain(shown).chain(caches).chain(writable);
     all.chain(hooks).chain(configs).collect()

@@ -17,8 +17,8 @@ impl Tree {
         self.0.path().canonicalize().unwrap().join(name)
     }
 
-    fn view(&self, reach: &Reach) -> View {
-        View::make(&Policy::new(self.at("ws"), self.at("run")), reach, &[]).unwrap()
+    fn view(&self, access: &AccessPaths) -> View {
+        View::make(&Policy::new(self.at("ws"), self.at("run")), access, &[]).unwrap()
     }
 
     /// Where trees are put, in order, below this tree.
@@ -41,16 +41,16 @@ impl Tree {
 #[test]
 fn what_is_open_in_a_closed_place_is_put_after_its_cover_and_has_a_point_to_be_mounted_on() {
     let tree = Tree::new(&["home/.rustup", "home/.cache/pip", "home/.ssh", "home/src/ws", "etc/keys", "run"]);
-    let reach = Reach {
+    let access = AccessPaths {
         homes: vec![tree.at("home")],
         closed: vec![tree.at("etc/keys"), tree.at("absent")],
         hidden: vec![tree.at("home/.ssh")],
         shown: vec![tree.both("home/.rustup"), tree.both("etc")],
         caches: vec![tree.both("home/.cache/pip")],
         writable: vec![tree.at("home/src/ws")],
-        ..Reach::default()
+        ..AccessPaths::default()
     };
-    let view = tree.view(&reach);
+    let view = tree.view(&access);
     assert_eq!(
         tree.put(&view),
         ["etc/keys", "home", "home/.cache/pip", "home/.rustup", "home/src/ws"],
@@ -66,13 +66,13 @@ fn what_is_open_in_a_closed_place_is_put_after_its_cover_and_has_a_point_to_be_m
 #[test]
 fn everything_is_taken_before_it_is_read_only_that_is_to_be_written() {
     let tree = Tree::new(&["ws", "home/x"]);
-    let reach = Reach {
+    let access = AccessPaths {
         homes: vec![tree.at("home")],
         shown: vec![tree.both("home/x")],
         writable: vec![tree.at("ws")],
-        ..Reach::default()
+        ..AccessPaths::default()
     };
-    let steps = tree.view(&reach).program.steps;
+    let steps = tree.view(&access).program.steps;
     let at = |wanted: &str| {
         let taken = |step: &Operation| matches!(step, Operation::Take { path, .. } if path.to_string_lossy().ends_with(wanted));
         steps.iter().position(taken).unwrap()
@@ -84,7 +84,7 @@ fn everything_is_taken_before_it_is_read_only_that_is_to_be_written() {
 #[test]
 fn what_is_gone_before_it_is_covered_needs_no_cover() {
     let tree = Tree::new(&["home/socket", "ws"]);
-    let view = tree.view(&Reach { hidden: vec![tree.at("home/socket")], ..Reach::default() });
+    let view = tree.view(&AccessPaths { hidden: vec![tree.at("home/socket")], ..AccessPaths::default() });
     fs::remove_dir(tree.at("home/socket")).unwrap();
     let namespaces = super::super::namespace::Namespaces::make(false, view.program).unwrap();
     assert!(namespaces.mounts, "{namespaces:?}");

@@ -1,7 +1,7 @@
 //! Which paths a policy opens, in the tree that is there: of a home what is known to hold no secret, of the machine
 //! everything but the places of secrets; little is writable.
 //!
-//! Two walls are built from it: [`super::view`] mounts what is open and covers what is not, and [`super::landlock`] allows
+//! Two mechanisms are set up from it: [`super::view`] mounts what is open and covers what is not, and [`super::landlock`] allows
 //! what is open. Landlock only adds: a rule opens a whole tree, and nothing can be taken out of it. So what is open is
 //! listed as the siblings of what must stay closed, from the root down. A file that appears later beside a secret is
 //! therefore closed too. It only looks (directories, links); nothing is changed.
@@ -26,9 +26,12 @@ const LINK_ENTRIES: usize = 2_000;
 
 /// The paths that are open. Each stands for the tree below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Reach {
+pub(crate) struct AccessPaths {
+    /// Trees to read and to execute programs from.
     pub(crate) readable: Vec<PathBuf>,
+    /// Trees to write and to read.
     pub(crate) writable: Vec<PathBuf>,
+    /// Device files to read and write; of [`places::DEVICES`] those that exist.
     pub(crate) devices: Vec<PathBuf>,
     /// Whether the workspace is not writable as a whole.
     pub(crate) narrowed: bool,
@@ -40,47 +43,54 @@ pub(crate) struct Reach {
     pub(crate) closed: Vec<PathBuf>,
     /// Directories in which everybody writes, such as /tmp.
     pub(crate) shared: Vec<PathBuf>,
-    /// What is open all the same in a place that is closed as a whole: where it is seen, and where it really is.
+    /// What is read all the same in a place that is closed as a whole: the path under which commands see it, and its real
+    /// path, free of symlinks.
     pub(crate) shown: Vec<(PathBuf, PathBuf)>,
-    /// The same for caches, on which commands may write a layer of their own.
+    /// Caches in a place that is closed as a whole, on which commands write a layer of their own: the path under which
+    /// commands see one, and its real path.
     pub(crate) caches: Vec<(PathBuf, PathBuf)>,
-    /// What should be closed and is not, since it lies within the workspace.
+    /// A path that should be closed and is not, since it lies within the workspace.
     pub(crate) exposed: Option<PathBuf>,
     /// What of the workspace's repository makes git run programs, where commands may not change that.
     pub(crate) git: Programs,
 }
 
-impl Reach {
-    /// What commands may reach, on a machine with these mounts.
-    pub(crate) fn of_commands(policy: &Policy, mounts: &[Mounted]) -> Reach {
+impl AccessPaths {
+    /// The paths that are open to commands, on a machine with these mounts.
+    pub(crate) fn of_commands(policy: &Policy, mounts: &[Mounted]) -> AccessPaths {
         let hidden = hidden(policy, mounts);
         let exposed = exposed(policy, &hidden);
         let homes = homes(policy);
-        let mut reach =
-            Reach { hidden, homes, exposed, narrowed: policy.within.is_some(), ..Reach::default() };
-        (reach.closed, reach.shared) = (existing(&paths(places::CLOSED)), existing(&paths(places::SHARED)));
-        reach.devices = paths(places::DEVICES).into_iter().filter(|path| path.exists()).collect();
-        reach.show(policy);
-        let closed = reach.all_closed();
-        beside(Path::new("/"), &closed, &mut reach.readable);
-        let shown = reach.shown.iter().chain(&reach.caches).map(|(_, real)| real.clone());
+        let mut access = AccessPaths {
+            hidden,
+            homes,
+            exposed,
+            narrowed: policy.within.is_some(),
+            ..AccessPaths::default()
+        };
+        (access.closed, access.shared) = (existing(&paths(places::CLOSED)), existing(&paths(places::SHARED)));
+        access.devices = paths(places::DEVICES).into_iter().filter(|path| path.exists()).collect();
+        access.show(policy);
+        let closed = access.all_closed();
+        beside(Path::new("/"), &closed, &mut access.readable);
+        let shown = access.shown.iter().chain(&access.caches).map(|(_, real)| real.clone());
         let asked = existing(policy.readable.iter().chain([&policy.workspace]));
         let open_all = shown.chain(asked).collect::<Vec<_>>();
-        reach.readable.extend(open_all);
-        reach.writable = existing([&policy.temporary()]);
-        reach.writable.extend(of_workspace(policy));
+        access.readable.extend(open_all);
+        access.writable = existing([&policy.temporary()]);
+        access.writable.extend(of_workspace(policy));
         for path in existing(&policy.writable) {
-            open(&path, &reach.hidden, &mut reach.writable);
+            open(&path, &access.hidden, &mut access.writable);
         }
         if !policy.git_programs {
             let Programs { hooks, configs } = repositories::programs_at(&real(&policy.workspace));
-            let configs = configs.into_iter().filter(|path| reach.may_write(path)).collect();
-            reach.git = Programs { hooks: hooks.filter(|path| reach.may_write(path)), configs };
-            if !reach.git.configs.is_empty() {
-                reach.writable.extend(existing([&policy.copies()]));
+            let configs = configs.into_iter().filter(|path| access.may_write(path)).collect();
+            access.git = Programs { hooks: hooks.filter(|path| access.may_write(path)), configs };
+            if !access.git.configs.is_empty() {
+                access.writable.extend(existing([&policy.copies()]));
             }
         }
-        reach
+        access
     }
 
     /// Finds what is open below closed places: programs and caches of homes, and what the policy names.
@@ -115,20 +125,20 @@ impl Reach {
         all.into_iter().collect()
     }
 
-    /// What the agent itself may reach: what its commands may without being narrowed, everything else that is no secret's
+    /// The paths that are open to the agent itself: what is open to its commands without being narrowed, everything else that is no secret's
     /// place (scripts and workflows are anywhere), and its own directories.
-    pub(crate) fn of_agent(&self, policy: &Policy) -> Reach {
-        let mut reach = self.clone();
+    pub(crate) fn of_agent(&self, policy: &Policy) -> AccessPaths {
+        let mut access = self.clone();
         let mut closed = self.hidden.clone();
         closed.push(PathBuf::from("/dev"));
         closed.sort();
-        beside(Path::new("/"), &closed, &mut reach.readable);
-        reach.readable = outermost(reach.readable);
+        beside(Path::new("/"), &closed, &mut access.readable);
+        access.readable = outermost(access.readable);
         if policy.within.is_some() {
-            reach.writable.extend(of_workspace(&Policy { within: None, ..policy.clone() }));
+            access.writable.extend(of_workspace(&Policy { within: None, ..policy.clone() }));
         }
-        reach.writable.extend(existing(policy.private.iter().chain([&policy.run_dir])));
-        reach
+        access.writable.extend(existing(policy.private.iter().chain([&policy.run_dir])));
+        access
     }
 
     /// Whether commands may write at `path`, which is absolute.
@@ -336,7 +346,7 @@ fn beside(dir: &Path, closed: &[PathBuf], out: &mut Vec<PathBuf>) {
     }
 }
 
-/// Without those that lie below others.
+/// `paths` without those that lie below others.
 fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     // What lies below a path comes right behind it.
     paths.sort();
@@ -369,5 +379,5 @@ fn begins_with(path: &Path, beginning: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "reach_tests.rs"]
+#[path = "access_paths_tests.rs"]
 mod tests;

@@ -29,8 +29,8 @@ impl Tree {
     }
 }
 
-fn reads(reach: &Reach, path: &Path) -> bool {
-    let open = [&reach.readable, &reach.writable, &reach.devices].into_iter().flatten();
+fn reads(access: &AccessPaths, path: &Path) -> bool {
+    let open = [&access.readable, &access.writable, &access.devices].into_iter().flatten();
     open.into_iter().any(|open| path.starts_with(open))
 }
 
@@ -50,7 +50,7 @@ fn of_a_home_what_is_known_to_be_no_secret_is_readable() {
     ]);
     let programs = ["home/tools/bin", "home", "absent"].map(|name| tree.at(name)).to_vec();
     let policy = Policy { programs, readable: vec![tree.at("home/other")], ..tree.policy() };
-    let reach = Reach::of_commands(&policy, &[]);
+    let access = AccessPaths::of_commands(&policy, &[]);
     for open in [
         "home/.rustup/settings.toml",
         "home/.cargo/bin",
@@ -59,7 +59,7 @@ fn of_a_home_what_is_known_to_be_no_secret_is_readable() {
         "home/other/x.txt",
         "ws/x",
     ] {
-        assert!(reads(&reach, &tree.at(open)) && !reach.is_hidden(&tree.at(open)), "{open}");
+        assert!(reads(&access, &tree.at(open)) && !access.is_hidden(&tree.at(open)), "{open}");
     }
     for closed in [
         "home/notes.md",
@@ -69,21 +69,21 @@ fn of_a_home_what_is_known_to_be_no_secret_is_readable() {
         "home",
         "home/.aws/later",
     ] {
-        assert!(!reads(&reach, &tree.at(closed)) && reach.is_hidden(&tree.at(closed)), "{closed}");
+        assert!(!reads(&access, &tree.at(closed)) && access.is_hidden(&tree.at(closed)), "{closed}");
     }
-    assert!(reads(&reach, Path::new("/usr/bin/env")) && reads(&reach, Path::new("/dev/null")));
-    assert!(!reads(&reach, Path::new("/dev/sda")) && !reads(&reach, Path::new("/")));
+    assert!(reads(&access, Path::new("/usr/bin/env")) && reads(&access, Path::new("/dev/null")));
+    assert!(!reads(&access, Path::new("/dev/sda")) && !reads(&access, Path::new("/")));
 }
 
 #[test]
 fn secrets_of_the_machine_are_closed() {
-    let reach = Reach::of_commands(&Tree::new(&[]).policy(), &[]);
+    let access = AccessPaths::of_commands(&Tree::new(&[]).policy(), &[]);
     for closed in
         ["/etc/shadow", "/run/user", "/run/secrets", "/etc/sudoers", "/tmp/x", "/root/x"].map(Path::new)
     {
-        assert!(!reads(&reach, closed), "{}", closed.display());
+        assert!(!reads(&access, closed), "{}", closed.display());
     }
-    assert!(reads(&reach, Path::new("/etc/passwd")));
+    assert!(reads(&access, Path::new("/etc/passwd")));
 }
 
 #[test]
@@ -93,9 +93,9 @@ fn what_links_in_a_secret_s_directory_lead_to_and_what_is_mounted_twice_is_close
     let root = tree.at("");
     let mounts =
         format!("1 0 8:1 / / rw - ext4 a rw\n2 1 8:1 {0}home {0}again rw - ext4 a rw\n", root.display());
-    let reach = Reach::of_commands(&tree.policy(), &mountinfo::parse(&mounts));
+    let access = AccessPaths::of_commands(&tree.policy(), &mountinfo::parse(&mounts));
     for closed in ["keys/id.key", "again/.ssh/id", "again/notes"] {
-        assert!(!reads(&reach, &tree.at(closed)), "{closed}: {:?}", reach.hidden);
+        assert!(!reads(&access, &tree.at(closed)), "{closed}: {:?}", access.hidden);
     }
 }
 
@@ -103,7 +103,7 @@ fn what_links_in_a_secret_s_directory_lead_to_and_what_is_mounted_twice_is_close
 fn private_directories_are_closed_to_commands_and_open_to_the_agent() {
     let tree = Tree::new(&["home/.uwf/config.yaml", "store/nodes.db"]);
     let policy = Policy { private: vec![tree.at("home/.uwf"), tree.at("store")], ..tree.policy() };
-    let commands = Reach::of_commands(&policy, &[]);
+    let commands = AccessPaths::of_commands(&policy, &[]);
     assert!(
         !reads(&commands, &tree.at("home/.uwf/config.yaml")) && !reads(&commands, &tree.at("store/nodes.db"))
     );
@@ -116,24 +116,24 @@ fn the_target_of_a_linked_secret_is_closed_too_and_links_open_nothing() {
     let tree = Tree::new(&["vault/id.key", "home/a.txt"]);
     std::os::unix::fs::symlink(tree.at("vault"), tree.at("home/.ssh")).unwrap();
     std::os::unix::fs::symlink(tree.at("home/.aws"), tree.at("home/shortcut")).unwrap();
-    let reach = Reach::of_commands(&tree.policy(), &[]);
-    assert!(!reads(&reach, &tree.at("vault/id.key")));
-    assert!(!reach.readable.contains(&tree.at("home/shortcut")));
+    let access = AccessPaths::of_commands(&tree.policy(), &[]);
+    assert!(!reads(&access, &tree.at("vault/id.key")));
+    assert!(!access.readable.contains(&tree.at("home/shortcut")));
 }
 
 #[test]
 fn credentials_of_cargo_are_closed_whatever_their_ending_and_the_rest_can_be_opened() {
     let tree = Tree::new(&["home/.cargo/credentials.old", "home/.cargo/registry/i.txt"]);
     let policy = Policy { writable: vec![tree.at("home/.cargo")], ..tree.policy() };
-    let reach = Reach::of_commands(&policy, &[]);
+    let access = AccessPaths::of_commands(&policy, &[]);
     assert!(
-        reach.may_write(&tree.at("home/.cargo/registry"))
-            && !reads(&reach, &tree.at("home/.cargo/credentials.old"))
+        access.may_write(&tree.at("home/.cargo/registry"))
+            && !reads(&access, &tree.at("home/.cargo/credentials.old"))
     );
     // Without any, the whole directory is open: new files can be made in it.
     let tree = Tree::new(&["home/.cargo/registry/i.txt"]);
     let policy = Policy { writable: vec![tree.at("home/.cargo"), tree.at("absent")], ..tree.policy() };
-    assert!(Reach::of_commands(&policy, &[]).writable.contains(&tree.at("home/.cargo")));
+    assert!(AccessPaths::of_commands(&policy, &[]).writable.contains(&tree.at("home/.cargo")));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn what_lies_within_the_workspace_is_named() {
     let within = |workspace: &str| {
         let policy =
             Policy { workspace: tree.at(workspace), private: vec![tree.at("ws/state")], ..tree.policy() };
-        Reach::of_commands(&policy, &[]).exposed
+        AccessPaths::of_commands(&policy, &[]).exposed
     };
     assert_eq!(within("home/src/x"), None);
     assert_eq!(within("home"), Some(tree.at("home")));
@@ -176,7 +176,7 @@ fn of_a_narrowed_workspace_only_what_is_named_is_writable_to_commands() {
     std::os::unix::fs::symlink(tree.at("other"), tree.at("ws/out")).unwrap();
     let within = ["src", "missing", "out", "../other"].map(PathBuf::from).to_vec();
     let policy = Policy { within: Some(within), ..tree.policy() };
-    let commands = Reach::of_commands(&policy, &[]);
+    let commands = AccessPaths::of_commands(&policy, &[]);
     assert!(commands.may_write(&tree.at("ws/src/new.rs")) && commands.may_write(&tree.at("run/tmp/x")));
     for closed in ["ws/b.md", "ws/new.md"] {
         assert!(!commands.may_write(&tree.at(closed)) && reads(&commands, &tree.at(closed)), "{closed}");
