@@ -30,8 +30,8 @@ pub(crate) struct Inside {
     pub(crate) readable: Vec<PathBuf>,
 }
 
-/// Rules for commands. What namespaces keep from them is not kept from them once more: each command has walls of its own,
-/// by which it could not end what an earlier one left running.
+/// Rules for commands, with `scopes` only for what no namespace keeps from them: each command is in a Landlock domain of
+/// its own, and a scope would keep it from signalling what an earlier command left running.
 pub(crate) fn for_commands(
     access: &AccessPaths,
     inside: &Inside,
@@ -45,7 +45,8 @@ pub(crate) fn for_agent(access: &AccessPaths) -> Result<RulesetCreated, RulesetE
     ruleset(access, BitFlags::empty())
 }
 
-/// The same with what is inside. It may remove empty directories in `emptied`, since that is how it removes that of the run.
+/// Adds to [`for_agent`]'s rules what is inside. The agent may remove empty directories in `emptied`, since that is how it
+/// removes that of the run.
 pub(crate) fn for_agent_inside(
     ruleset: RulesetCreated,
     inside: &Inside,

@@ -1,7 +1,7 @@
 //! The process that makes the namespaces of a run and becomes their init: it does nothing but wait.
 //!
 //! Apart from [`super::child`], which is what commands go through. The maker is a fork of the agent, taken before that has
-//! threads of its own or walls around it; it makes plain system calls alone and then becomes `cat`. As the first process
+//! threads of its own or is confined itself; it makes plain system calls alone and then becomes `cat`. As the first process
 //! of a namespace of processes it takes over whatever loses its parent, and the kernel ends all of them with it. It ends
 //! when its input closes: when the agent ends, in whatever way.
 #![expect(

@@ -16,13 +16,14 @@
 //! | capabilities, limits, inherited handles | `child`, between fork and exec |
 //!
 //! `promises` is the table of what is promised, by which of these; strict is where each promise is kept by one of its means.
-//! `parts` finds out what the kernel can do, `start` starts a process in it; `maker` is the process that makes the namespaces
+//! `available` finds out what the kernel can do, `start` starts a process in it; `maker` is the process that makes the namespaces
 //! and stays as their init.
 //!
 //! The order for an agent: `prepare` (it needs /proc), then `confine_self` (before any thread of its own), then run.
 
 mod access_paths;
 mod advice;
+mod available;
 mod cgroup;
 mod child;
 mod holder;
@@ -32,7 +33,6 @@ mod maker;
 mod mountinfo;
 mod mounts;
 mod namespace;
-mod parts;
 mod pid_namespace;
 mod pipe;
 mod places;
@@ -59,14 +59,14 @@ use rustix::process::DumpableBehavior;
 use rustix::thread::LinkNameSpaceType;
 
 use self::access_paths::AccessPaths;
+use self::available::{Available, Copies};
 use self::cgroup::Cgroup;
 use self::child::ChildSetup;
 pub(crate) use self::child::own_session;
 pub(crate) use self::holder::Holder;
 use self::namespace::Namespaces;
-use self::parts::{Copies, Parts};
 pub use self::policy::{Level, Policy, ProcessLimits};
-pub use self::promises::{Kept, Promise, Wall};
+pub use self::promises::{Mechanism, Promise, PromiseStatus};
 pub use self::report::{Enforced, Network, Processes, SandboxError};
 pub(crate) use self::shared_memory::SharedMemory;
 pub(crate) use self::start::{Running, StartError};
@@ -104,21 +104,21 @@ impl Sandbox {
         let access = AccessPaths::of_commands(&policy, &mounts);
         // Both take some milliseconds, most of them for others to be done.
         let agent = || landlock::for_agent(&access.of_agent(&policy));
-        let (agent, mut parts) = at_once(&agent, || Parts::find(&policy, &access, &mounts));
-        let own = parts.own(&policy, agent);
-        let mut setup = made.and_then(|()| parts.setup(&policy));
+        let (agent, mut available) = at_once(&agent, || Available::find(&policy, &access, &mounts));
+        let own = available.own(&policy, agent);
+        let mut setup = made.and_then(|()| available.setup(&policy));
         if policy.level == Level::BestEffort {
             let mut probed = setup.and_then(probe);
-            while probed.is_err() && parts.give_up_one(&policy, &access) {
-                probed = parts.setup(&policy).and_then(probe);
+            while probed.is_err() && available.give_up_one(&policy, &access) {
+                probed = available.setup(&policy).and_then(probe);
             }
             setup = probed;
         }
-        if let Some(home) = policy.home.as_ref().filter(|_| !parts.has_mounts()) {
+        if let Some(home) = policy.home.as_ref().filter(|_| !available.has_mounts()) {
             // Git refuses to work beside a configuration that it may not read. Without a copy it does so still.
             let _ = home::copy_configuration(home, &policy.temporary());
         }
-        let mut enforced = parts.enforced(&policy);
+        let mut enforced = available.enforced(&policy);
         if let Some(inside) = &access.exposed {
             enforced.missing.push(format!("{} lies within the workspace and is open", inside.display()));
         }
@@ -138,8 +138,8 @@ impl Sandbox {
             (_, _, probed) => drop(state.set(probed.map(Some))),
         }
         let (probe_thread, own) = (Mutex::new(probe_thread), Mutex::new(Some(own)));
-        let copies = if parts.has_mounts() { parts.copies } else { Vec::new() };
-        let (namespaces, cgroup) = (parts.namespaces.ok(), parts.cgroup);
+        let copies = if available.has_mounts() { available.copies } else { Vec::new() };
+        let (namespaces, cgroup) = (available.namespaces.ok(), available.cgroup);
         Sandbox { policy, access, enforced, state, probe_thread, own, namespaces, cgroup, copies }
     }
 

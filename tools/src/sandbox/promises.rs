@@ -1,6 +1,6 @@
-//! What the sandbox promises, and which walls keep each promise: for the record, for `doctor`, and for what is refused.
+//! What the sandbox promises, and which mechanisms keep each promise: for the record, for `doctor`, and for what is refused.
 //!
-//! Pure. A promise is kept by one of several means, each of one wall or of several together; which there are is read from
+//! Pure. A promise is kept by one of several means, each of one mechanism or of several together; which there are is read from
 //! what is enforced. Strict is where every promise is kept.
 
 use serde::Serialize;
@@ -9,7 +9,7 @@ use super::report::{Enforced, Network, Processes};
 
 /// Landlock's version from which a file cannot be cut short against its rules (Linux 6.2).
 const TRUNCATING_LANDLOCK: u32 = 3;
-/// That from which signals and abstract sockets are scoped (Linux 6.12).
+/// Landlock's version from which signals and abstract sockets are scoped (Linux 6.12).
 pub(super) const SCOPED_LANDLOCK: u32 = 6;
 
 /// Something that commands cannot do. As it is serialized, its name is stable.
@@ -18,7 +18,7 @@ pub(super) const SCOPED_LANDLOCK: u32 = 6;
 pub enum Promise {
     /// They change no files but those that are writable.
     FilesOutside,
-    /// Nor the modes, owners and times of these.
+    /// They change no modes, owners and times of files outside.
     ModesOutside,
     /// They read no secrets.
     Secrets,
@@ -36,10 +36,10 @@ pub enum Promise {
     SystemCalls,
 }
 
-/// What keeps promises. As it is serialized, its name is stable.
+/// A mechanism of the kernel that keeps promises. As it is serialized, its name is stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Wall {
+pub enum Mechanism {
     /// Mounts of their own.
     Mounts,
     /// Rules about files, signals and abstract sockets.
@@ -58,16 +58,16 @@ pub enum Wall {
 
 /// A promise, and what keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Kept {
+pub struct PromiseStatus {
     /// Which.
     pub promise: Promise,
     /// Whether it is kept.
     pub held: bool,
-    /// By which walls; none where it is not.
-    pub by: Vec<Wall>,
+    /// The mechanisms that keep it; none where it is not kept.
+    pub by: Vec<Mechanism>,
 }
 
-/// What a wall must be to be of use.
+/// What a means of keeping a promise needs: a mechanism, and how it must be set up.
 #[derive(Clone, Copy)]
 enum Need {
     Mounts,
@@ -78,9 +78,9 @@ enum Need {
     ControlGroup,
     /// A filter that is there.
     Filter,
-    /// One that refuses sockets of the internet.
+    /// A filter that refuses sockets of the internet.
     NoInternet,
-    /// One that refuses sockets with paths and names. There is none where these lead nowhere, by the other means.
+    /// A filter that refuses sockets with paths and names. There is none where these lead nowhere, by the other means.
     NoLocal,
 }
 
@@ -120,7 +120,7 @@ impl Promise {
         }
     }
 
-    /// What they can do while it is not.
+    /// What commands can do while it is not kept.
     pub fn broken(self) -> &'static str {
         match self {
             Promise::FilesOutside => "files outside the workspace can be changed",
@@ -138,48 +138,49 @@ impl Promise {
     }
 }
 
-impl Wall {
+impl Mechanism {
     /// In words; `landlock` is its version.
     pub fn describe(self, landlock: Option<u32>) -> String {
         match self {
-            Wall::Mounts => "mounts".to_owned(),
-            Wall::Landlock => format!("Landlock {}", landlock.unwrap_or_default()),
-            Wall::ProcessNamespace => "a process namespace".to_owned(),
-            Wall::IpcNamespace => "an IPC namespace".to_owned(),
-            Wall::NetworkNamespace => "a network namespace".to_owned(),
-            Wall::ControlGroup => "a control group".to_owned(),
-            Wall::Seccomp => "seccomp".to_owned(),
+            Mechanism::Mounts => "mounts".to_owned(),
+            Mechanism::Landlock => format!("Landlock {}", landlock.unwrap_or_default()),
+            Mechanism::ProcessNamespace => "a process namespace".to_owned(),
+            Mechanism::IpcNamespace => "an IPC namespace".to_owned(),
+            Mechanism::NetworkNamespace => "a network namespace".to_owned(),
+            Mechanism::ControlGroup => "a control group".to_owned(),
+            Mechanism::Seccomp => "seccomp".to_owned(),
         }
     }
 }
 
 impl Enforced {
     /// What is promised, and what keeps it.
-    pub fn promises(&self) -> Vec<Kept> {
+    pub fn promises(&self) -> Vec<PromiseStatus> {
         let promised = TABLE.iter().filter(|(promise, _)| {
             // What is allowed is not promised.
             *promise != Promise::Network || self.network != Network::Open
         });
         let kept = |(promise, means): &(Promise, &[&[Need]])| {
             let whole = means.iter().filter(|needs| needs.iter().all(|need| self.has(*need)));
-            let mut by: Vec<Wall> = Vec::new();
-            for wall in whole.copied().flatten().map(|need| need.wall()) {
-                if !by.contains(&wall) {
-                    by.push(wall);
+            let mut by: Vec<Mechanism> = Vec::new();
+            for mechanism in whole.copied().flatten().map(|need| need.mechanism()) {
+                if !by.contains(&mechanism) {
+                    by.push(mechanism);
                 }
             }
-            Kept { promise: *promise, held: !by.is_empty(), by }
+            PromiseStatus { promise: *promise, held: !by.is_empty(), by }
         };
         promised.map(kept).collect()
     }
 
-    /// What is not kept, a cause a line: why a wall is not there, by `why`, and what follows.
-    pub(super) fn broken(&self, why: impl Fn(Wall) -> Option<String>) -> Vec<String> {
+    /// What is not kept, a line for each cause: why a mechanism is not available, by `why`, and what follows.
+    pub(super) fn broken(&self, why: impl Fn(Mechanism) -> Option<String>) -> Vec<String> {
         let mut causes: Vec<(String, Vec<&str>)> = Vec::new();
-        for Kept { promise, .. } in self.promises().into_iter().filter(|kept| !kept.held) {
+        for PromiseStatus { promise, .. } in self.promises().into_iter().filter(|kept| !kept.held) {
             let means = TABLE.iter().find(|(known, _)| *known == promise).map_or(&[][..], |(_, means)| means);
-            let walls = means.iter().copied().flatten().map(|need| need.wall());
-            let cause = walls.filter_map(&why).next().unwrap_or_else(|| "the kernel has no means".to_owned());
+            let mechanisms = means.iter().copied().flatten().map(|need| need.mechanism());
+            let cause =
+                mechanisms.filter_map(&why).next().unwrap_or_else(|| "the kernel has no means".to_owned());
             match causes.iter_mut().find(|(known, _)| *known == cause) {
                 Some((_, what)) => what.push(promise.broken()),
                 None => causes.push((cause, vec![promise.broken()])),
@@ -207,15 +208,15 @@ impl Enforced {
 }
 
 impl Need {
-    fn wall(self) -> Wall {
+    fn mechanism(self) -> Mechanism {
         match self {
-            Need::Mounts => Wall::Mounts,
-            Need::Landlock(_) => Wall::Landlock,
-            Need::Processes => Wall::ProcessNamespace,
-            Need::Ipc => Wall::IpcNamespace,
-            Need::NetworkNamespace => Wall::NetworkNamespace,
-            Need::ControlGroup => Wall::ControlGroup,
-            Need::Filter | Need::NoInternet | Need::NoLocal => Wall::Seccomp,
+            Need::Mounts => Mechanism::Mounts,
+            Need::Landlock(_) => Mechanism::Landlock,
+            Need::Processes => Mechanism::ProcessNamespace,
+            Need::Ipc => Mechanism::IpcNamespace,
+            Need::NetworkNamespace => Mechanism::NetworkNamespace,
+            Need::ControlGroup => Mechanism::ControlGroup,
+            Need::Filter | Need::NoInternet | Need::NoLocal => Mechanism::Seccomp,
         }
     }
 }

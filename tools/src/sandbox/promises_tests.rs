@@ -24,7 +24,7 @@ fn unkept(enforced: &Enforced) -> Vec<Promise> {
 }
 
 #[test]
-fn which_promises_are_kept_by_which_walls() {
+fn which_promises_are_kept_by_which_mechanisms() {
     use Promise::{
         FilesOutside, ModesOutside, Network as Net, ProcessesEnd, ProcessesOutside, Secrets, SharedMemory,
         Sockets, SystemCalls,
@@ -105,18 +105,18 @@ fn names_are_stable_and_every_wall_that_keeps_a_promise_is_named() {
     let by = |enforced: Enforced, promise: Promise| {
         enforced.promises().into_iter().find(|kept| kept.promise == promise).map(|kept| kept.by)
     };
-    assert_eq!(by(without_namespaces(), Promise::Sockets), Some(vec![Wall::Seccomp]));
-    assert_eq!(by(without_namespaces(), Promise::Network), Some(vec![Wall::Seccomp]));
+    assert_eq!(by(without_namespaces(), Promise::Sockets), Some(vec![Mechanism::Seccomp]));
+    assert_eq!(by(without_namespaces(), Promise::Network), Some(vec![Mechanism::Seccomp]));
     let open = Enforced { network: Network::Open, ..all() };
     assert_eq!(by(open.clone(), Promise::Network), None);
-    assert_eq!(by(open, Promise::Sockets), Some(vec![Wall::Mounts, Wall::Landlock]));
+    assert_eq!(by(open, Promise::Sockets), Some(vec![Mechanism::Mounts, Mechanism::Landlock]));
 }
 
 #[test]
 fn what_is_missing_names_the_cause_once_and_what_follows() {
-    let why = |wall| match wall {
-        Wall::Seccomp => Some("seccomp: absent".to_owned()),
-        Wall::ControlGroup | Wall::Landlock => None,
+    let why = |mechanism| match mechanism {
+        Mechanism::Seccomp => Some("seccomp: absent".to_owned()),
+        Mechanism::ControlGroup | Mechanism::Landlock => None,
         _ => Some("namespaces: refused".to_owned()),
     };
     let enforced = Enforced { seccomp: false, network: Network::None, ..without_namespaces() };

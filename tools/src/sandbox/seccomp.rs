@@ -12,7 +12,7 @@ use seccompiler::{
     SeccompCondition, SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
-/// Calls that look into or steer other processes, load code into the kernel, or move walls: refused always. io_uring
+/// Calls that look into or steer other processes, load code into the kernel, or change how processes are confined: refused always. io_uring
 /// makes calls that no filter sees.
 const REFUSED: &[c_long] = &[
     libc::SYS_ptrace,

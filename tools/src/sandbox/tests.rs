@@ -1,4 +1,4 @@
-//! Real commands against the walls: what must not work, what must go on working, and the same with the sandbox off.
+//! Real commands against the sandbox: what must not work, what must go on working, and the same with the sandbox off.
 
 mod attacks;
 mod exhaustion;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use uwf_engine::cli::Failure;
 use uwf_engine::{Env, Homes};
-use uwf_tools::sandbox::{Enforced, Kept, Level, Promise, SandboxError};
+use uwf_tools::sandbox::{Enforced, PromiseStatus, Level, Promise, SandboxError};
 
 use super::kernel::Facts;
 use super::remedy::{Remedy, remedies};
@@ -18,7 +18,7 @@ pub(super) struct Walls {
     refusal: Option<(String, &'static str)>,
     /// What strict enforces; where it is refused, what there is.
     there_is: Enforced,
-    promises: Vec<Kept>,
+    promises: Vec<PromiseStatus>,
     /// Whether the kernel refuses something: it is not the workspace.
     is_lacking: bool,
     remedies: Vec<Remedy>,
@@ -61,10 +61,10 @@ pub(super) fn look(
     })
 }
 
-/// No wall keeps secrets that lie within the workspace.
-fn promises(there_is: &Enforced, is_exposed: bool) -> Vec<Kept> {
-    let open = |kept: Kept| match kept.promise {
-        Promise::Secrets if is_exposed => Kept { held: false, by: Vec::new(), ..kept },
+/// No mechanism protects secrets that lie within the workspace.
+fn promises(there_is: &Enforced, is_exposed: bool) -> Vec<PromiseStatus> {
+    let open = |kept: PromiseStatus| match kept.promise {
+        Promise::Secrets if is_exposed => PromiseStatus { held: false, by: Vec::new(), ..kept },
         _ => kept,
     };
     there_is.promises().into_iter().map(open).collect()
@@ -105,11 +105,11 @@ impl Walls {
 }
 
 /// A promise that is kept and one that is not are said in different words: no mark is needed to tell them apart.
-fn line(kept: &Kept, landlock: Option<u32>) -> String {
+fn line(kept: &PromiseStatus, landlock: Option<u32>) -> String {
     if !kept.held {
         return format!("✗ {}", kept.promise.broken());
     }
-    let by: Vec<String> = kept.by.iter().map(|wall| wall.describe(landlock)).collect();
+    let by: Vec<String> = kept.by.iter().map(|mechanism| mechanism.describe(landlock)).collect();
     format!("✓ {}: {}", kept.promise.kept(), by.join(", "))
 }
 

@@ -1,4 +1,4 @@
-//! What the kernel can do for a sandbox, each part or why not, and the setup of commands that it makes.
+//! Which mechanisms of the sandbox the kernel has available, each or why not, and the setup of commands that uses them.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ use super::landlock::{self as rules, Inside};
 use super::mountinfo::Mounted;
 use super::namespace::{Namespaces, Refused};
 use super::policy::Policy;
-use super::promises::{SCOPED_LANDLOCK, Wall};
+use super::promises::{Mechanism, SCOPED_LANDLOCK};
 use super::report::{Enforced, Network, Processes, SandboxError};
 use super::seccomp::{self, Sockets};
 use super::start::SetupResult;
@@ -26,8 +26,9 @@ const MOVING_LANDLOCK: u32 = 2;
 /// Files, and what commands see in their place.
 pub(super) type Copies = Vec<(PathBuf, PathBuf)>;
 
-/// What the kernel can do, each part or why not.
-pub(super) struct Parts {
+/// Which mechanisms are available, each or why not.
+pub(super) struct Available {
+    /// Landlock's version and the ruleset of commands.
     landlock: Result<(u32, OwnedFd), String>,
     seccomp: Result<(), String>,
     pub(super) namespaces: Result<Namespaces, String>,
@@ -36,8 +37,8 @@ pub(super) struct Parts {
     inside: Inside,
 }
 
-impl Parts {
-    pub(super) fn find(policy: &Policy, access: &AccessPaths, mounts: &[Mounted]) -> Parts {
+impl Available {
+    pub(super) fn find(policy: &Policy, access: &AccessPaths, mounts: &[Mounted]) -> Available {
         let seccomp = match rustix::thread::secure_computing_mode() {
             Ok(_) if seccomp::programs(Sockets::default(), false).is_some() => Ok(()),
             Ok(_) => Err("no filters are known for this processor".to_owned()),
@@ -56,10 +57,10 @@ impl Parts {
         let cgroup =
             child::has_clone3().then(|| Cgroup::make(mounts, policy, to_limit).map(Arc::new)).flatten();
         let landlock = find_landlock(access, &inside, (policy, namespaces.as_ref().ok()));
-        Parts { landlock, seccomp, namespaces, cgroup, copies, inside }
+        Available { landlock, seccomp, namespaces, cgroup, copies, inside }
     }
 
-    /// Whether signals and abstract sockets end at Landlock's walls.
+    /// Whether Landlock keeps signals and abstract sockets from leaving the sandbox.
     fn is_scoped(&self) -> bool {
         self.landlock.as_ref().is_ok_and(|(version, _)| *version >= SCOPED_LANDLOCK)
     }
@@ -69,7 +70,8 @@ impl Parts {
         self.namespaces.as_ref().is_ok_and(|namespaces| namespaces.processes.is_some())
     }
 
-    /// What the agent itself is to be closed in by, from the rules for what is not inside.
+    /// The ruleset that is to confine the agent itself: the rules for paths `outside` of the namespaces, and those for paths
+    /// inside.
     pub(super) fn own(
         &self,
         policy: &Policy,
@@ -157,22 +159,22 @@ impl Parts {
         let (mounts, missing) = (self.has_mounts(), Vec::new());
         let enforced =
             Enforced { level: policy.level, landlock, seccomp, mounts, processes, network, missing };
-        Enforced { missing: enforced.broken(|wall| self.why_not(wall)), ..enforced }
+        Enforced { missing: enforced.broken(|mechanism| self.why_not(mechanism)), ..enforced }
     }
 
-    /// Why a wall is not there.
-    fn why_not(&self, wall: Wall) -> Option<String> {
+    /// Why a mechanism is not available.
+    fn why_not(&self, mechanism: Mechanism) -> Option<String> {
         let refused = |kind: &str, of: fn(&Refused) -> &Option<String>| match &self.namespaces {
             Ok(namespaces) => of(&namespaces.refused).as_ref().map(|why| format!("{kind}: {why}")),
             Err(why) => Some(format!("namespaces: {why}")),
         };
-        match wall {
-            Wall::Mounts => refused("mounts of its own", |refused| &refused.mounts),
-            Wall::ProcessNamespace => refused("a process namespace", |refused| &refused.processes),
-            Wall::IpcNamespace | Wall::NetworkNamespace => refused("", |_| &None),
-            Wall::Seccomp => self.seccomp.as_ref().err().map(|why| format!("seccomp: {why}")),
-            Wall::Landlock => self.landlock.as_ref().err().map(|why| format!("Landlock: {why}")),
-            Wall::ControlGroup => None,
+        match mechanism {
+            Mechanism::Mounts => refused("mounts of its own", |refused| &refused.mounts),
+            Mechanism::ProcessNamespace => refused("a process namespace", |refused| &refused.processes),
+            Mechanism::IpcNamespace | Mechanism::NetworkNamespace => refused("", |_| &None),
+            Mechanism::Seccomp => self.seccomp.as_ref().err().map(|why| format!("seccomp: {why}")),
+            Mechanism::Landlock => self.landlock.as_ref().err().map(|why| format!("Landlock: {why}")),
+            Mechanism::ControlGroup => None,
         }
     }
 }
@@ -230,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_mechanism_that_cannot_be_applied_is_done_without_and_named() {
-        let mut parts = Parts {
+        let mut available = Available {
             landlock: Err("absent".to_owned()),
             seccomp: Ok(()),
             namespaces: Err("absent".to_owned()),
@@ -240,8 +242,8 @@ mod tests {
         };
         let place = Path::new("/not/there");
         let (policy, access) = (&Policy::new(place, place), AccessPaths::default());
-        assert!(parts.give_up_one(policy, &access) && !parts.give_up_one(policy, &access));
-        let enforced = parts.enforced(policy);
+        assert!(available.give_up_one(policy, &access) && !available.give_up_one(policy, &access));
+        let enforced = available.enforced(policy);
         assert_eq!((enforced.network, enforced.landlock, enforced.seccomp), (Network::None, None, false));
         let error = SandboxError::Missing { missing: enforced.missing };
         assert!(error.to_string().contains("namespaces: absent") && error.hint().contains("doctor"));
