@@ -10,9 +10,9 @@ use landlock::{BitFlags, RulesetCreated, RulesetError, Scope};
 use super::access_paths::AccessPaths;
 use super::cgroup::Cgroup;
 use super::child::{self, ChildSetup};
-use super::landlock::{self as rules, Inside};
+use super::landlock::{self as rules, InsidePaths};
 use super::mountinfo::Mounted;
-use super::namespace::{Namespaces, Refused};
+use super::namespace::{MissingNamespaces, Namespaces};
 use super::policy::Policy;
 use super::promises::{Mechanism, SCOPED_LANDLOCK};
 use super::report::{Enforced, Network, Processes, SandboxError};
@@ -24,7 +24,7 @@ use super::view::View;
 const MOVING_LANDLOCK: u32 = 2;
 
 /// Files, and what commands see in their place.
-pub(super) type Copies = Vec<(PathBuf, PathBuf)>;
+pub(super) type CopiedFiles = Vec<(PathBuf, PathBuf)>;
 
 /// Which mechanisms are available, each or why not.
 pub(super) struct Available {
@@ -33,8 +33,8 @@ pub(super) struct Available {
     seccomp: Result<(), String>,
     pub(super) namespaces: Result<Namespaces, String>,
     pub(super) cgroup: Option<Arc<Cgroup>>,
-    pub(super) copies: Copies,
-    inside: Inside,
+    pub(super) copies: CopiedFiles,
+    inside: InsidePaths,
 }
 
 impl Available {
@@ -50,7 +50,7 @@ impl Available {
         };
         let (namespaces, inside, copies) = match made {
             Ok((namespaces, inside, copies)) => (Ok(namespaces), inside, copies),
-            Err(why) => (Err(why), Inside::default(), Vec::new()),
+            Err(why) => (Err(why), InsidePaths::default(), Vec::new()),
         };
         let to_limit = namespaces.as_ref().is_ok_and(|namespaces| namespaces.processes.is_some());
         // Where this is refused, the filter is a container's, and so are the groups.
@@ -130,7 +130,7 @@ impl Available {
             self.namespaces = Err(refused());
             // What they kept from commands is Landlock's part now.
             if self.landlock.is_ok() {
-                self.landlock = find_landlock(access, &Inside::default(), (policy, None));
+                self.landlock = find_landlock(access, &InsidePaths::default(), (policy, None));
             }
         } else if self.seccomp.is_ok() {
             self.seccomp = Err(refused());
@@ -164,8 +164,8 @@ impl Available {
 
     /// Why a mechanism is not available.
     fn why_not(&self, mechanism: Mechanism) -> Option<String> {
-        let refused = |kind: &str, of: fn(&Refused) -> &Option<String>| match &self.namespaces {
-            Ok(namespaces) => of(&namespaces.refused).as_ref().map(|why| format!("{kind}: {why}")),
+        let refused = |kind: &str, of: fn(&MissingNamespaces) -> &Option<String>| match &self.namespaces {
+            Ok(namespaces) => of(&namespaces.missing).as_ref().map(|why| format!("{kind}: {why}")),
             Err(why) => Some(format!("namespaces: {why}")),
         };
         match mechanism {
@@ -184,26 +184,26 @@ fn make_namespaces(
     policy: &Policy,
     access: &AccessPaths,
     mounts: &[Mounted],
-) -> io::Result<(Namespaces, Inside, Copies)> {
+) -> io::Result<(Namespaces, InsidePaths, CopiedFiles)> {
     let View { program, private, copies } = View::make(policy, access, mounts)?;
     let namespaces = Namespaces::make(policy.network, program)?;
     let paths =
         |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| namespaces.inside(name)).collect() };
     let inside = match namespaces.mounts {
-        true => Inside {
+        true => InsidePaths {
             private,
             memory: paths(&["dev/shm", "dev/mqueue"]),
             terminals: paths(&["dev/pts"]),
             readable: paths(&["proc"]),
         },
-        false => Inside::default(),
+        false => InsidePaths::default(),
     };
     Ok((namespaces, inside, copies))
 }
 
 fn find_landlock(
     access: &AccessPaths,
-    inside: &Inside,
+    inside: &InsidePaths,
     (policy, namespaces): (&Policy, Option<&Namespaces>),
 ) -> Result<(u32, OwnedFd), String> {
     let version = child::landlock_version().ok_or("the kernel has it not, or not switched on")?;
@@ -238,7 +238,7 @@ mod tests {
             namespaces: Err("absent".to_owned()),
             cgroup: None,
             copies: Vec::new(),
-            inside: Inside::default(),
+            inside: InsidePaths::default(),
         };
         let place = Path::new("/not/there");
         let (policy, access) = (&Policy::new(place, place), AccessPaths::default());

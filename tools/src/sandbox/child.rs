@@ -98,9 +98,9 @@ pub(super) fn fork_into_namespace(report: c_int, more: c_int) -> io::Result<()> 
     // SAFETY: a fork without a stack of its own; both go on with plain system calls alone.
     let forked = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
     match forked {
-        0 => Message::Inside(rustix::process::getpid().as_raw_pid()).tell(report),
+        0 => Message::Inside(rustix::process::getpid().as_raw_pid()).send(report),
         pid if pid > 0 => {
-            let told = Message::Outside(i32::try_from(pid).unwrap_or_default()).tell(report);
+            let told = Message::Outside(i32::try_from(pid).unwrap_or_default()).send(report);
             // SAFETY: ends this process at once.
             unsafe { libc::_exit(i32::from(told.is_err())) }
         }

@@ -1,4 +1,4 @@
-//! What the kernel holds the processes of a run together by: a namespace or a control group. Who is in it, and their end.
+//! What the kernel holds the processes of a run together by: a namespace or a control group. Which there are, and their end.
 
 use std::fs::File;
 use std::sync::Arc;

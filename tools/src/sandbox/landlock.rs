@@ -17,16 +17,16 @@ use super::access_paths::AccessPaths;
 /// The version up to which we know what to ask for; newer kernels know more, and do at least this.
 const KNOWN: ABI = ABI::V7;
 
-/// What is open only inside the namespaces of a run: directories, and handles of what is mounted there.
+/// The paths that are open only inside the namespaces of a run: directories, and paths by /proc of what is mounted there.
 #[derive(Debug, Default)]
-pub(crate) struct Inside {
-    /// Written by commands.
+pub(crate) struct InsidePaths {
+    /// Directories that commands write.
     pub(crate) private: Vec<PathBuf>,
     /// Shared memory and message queues.
     pub(crate) memory: Vec<PathBuf>,
     /// Terminals.
     pub(crate) terminals: Vec<PathBuf>,
-    /// Read by commands: /proc.
+    /// What commands read: /proc.
     pub(crate) readable: Vec<PathBuf>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Inside {
 /// its own, and a scope would keep it from signalling what an earlier command left running.
 pub(crate) fn for_commands(
     access: &AccessPaths,
-    inside: &Inside,
+    inside: &InsidePaths,
     scopes: BitFlags<Scope>,
 ) -> Result<Option<OwnedFd>, RulesetError> {
     Ok(open_inside(ruleset(access, scopes)?, inside)?.into())
@@ -49,7 +49,7 @@ pub(crate) fn for_agent(access: &AccessPaths) -> Result<RulesetCreated, RulesetE
 /// removes that of the run.
 pub(crate) fn for_agent_inside(
     ruleset: RulesetCreated,
-    inside: &Inside,
+    inside: &InsidePaths,
     emptied: &[PathBuf],
 ) -> Result<RulesetCreated, RulesetError> {
     rules(open_inside(ruleset, inside)?, emptied, AccessFs::RemoveDir.into())
@@ -80,7 +80,7 @@ fn ruleset(access: &AccessPaths, scopes: BitFlags<Scope>) -> Result<RulesetCreat
     rules(ruleset, &access.writable, write())
 }
 
-fn open_inside(ruleset: RulesetCreated, inside: &Inside) -> Result<RulesetCreated, RulesetError> {
+fn open_inside(ruleset: RulesetCreated, inside: &InsidePaths) -> Result<RulesetCreated, RulesetError> {
     let ruleset = rules(ruleset, &inside.readable, read())?;
     let ruleset = rules(ruleset, &inside.terminals, device())?;
     let ruleset = rules(ruleset, &inside.memory, write())?;

@@ -24,7 +24,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 
 use super::child::{self, checked};
-use super::mounts::{self, Program};
+use super::mounts::{self, MountProgram};
 use super::pipe::{self, Message};
 use super::shared_memory;
 
@@ -32,7 +32,7 @@ use super::shared_memory;
 /// end, as a shell does not.
 const INIT: &[&[&CStr]] = &[&[c"/bin/cat"], &[c"/usr/bin/cat"], &[c"/bin/sh", c"-c", c"exec cat"]];
 
-/// What can fail before and after the mounts, whose steps have numbers from 0.
+/// Numbers of the steps before and after those of the mounts, which count from 0; for [`Message::Failed`].
 const NAMESPACES: i32 = -1;
 const LOOPBACK: i32 = -2;
 const FORK: i32 = -3;
@@ -41,11 +41,11 @@ const INIT_PROGRAM: i32 = -5;
 
 /// Which namespaces to make. One of users and one of IPC are always among them.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct WantedNamespaces {
     /// A network of loopback and nothing else.
     pub(super) network: bool,
     /// Mounts of its own, changed by this program.
-    pub(super) mounts: Option<Program>,
+    pub(super) mounts: Option<MountProgram>,
     /// Processes of its own.
     pub(super) processes: bool,
 }
@@ -54,13 +54,13 @@ pub(super) struct Wanted {
 #[derive(Debug)]
 pub(super) struct Init {
     pub(super) pid: Pid,
-    /// Numbers are given out again.
+    /// A pidfd: pids are given out again.
     pub(super) handle: Arc<OwnedFd>,
-    /// Whether it is for the agent to collect; else its parent is the first process of the machine.
+    /// Whether the agent must reap it; else its parent is the first process of the machine.
     is_child: bool,
     /// Nothing is written to it: that it closes is what counts.
     pub(super) input: OwnedFd,
-    /// The shared memory of its namespace, where that can be told.
+    /// The shared memory of its namespace, where it could be opened.
     pub(super) segments: Option<File>,
 }
 
@@ -75,11 +75,11 @@ impl Drop for Init {
     }
 }
 
-/// Makes them; `map` gives the users of a new namespace their numbers, by the process that is in it.
+/// Makes the namespaces; `map` gives the users of a new user namespace their numbers, by the process that is in it.
 ///
 /// # Errors
 /// What failed, in words, and the system's reason.
-pub(super) fn make(wanted: &Wanted, map: impl FnOnce(Pid) -> io::Result<()>) -> io::Result<Init> {
+pub(super) fn make(wanted: &WantedNamespaces, map: impl FnOnce(Pid) -> io::Result<()>) -> io::Result<Init> {
     let pipe = || rustix::pipe::pipe_with(PipeFlags::CLOEXEC);
     let ((reports, report), (mapped, go_on)) = (pipe()?, pipe()?);
     let (input, to_init) = pipe()?;
@@ -91,11 +91,11 @@ pub(super) fn make(wanted: &Wanted, map: impl FnOnce(Pid) -> io::Result<()>) -> 
         pid => i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?,
     };
     drop((report, mapped, input));
-    let told = follow((reports, pid), || {
+    let report = receive((reports, pid), || {
         map(pid)?;
         File::from(go_on).write_all(b"\n")
     });
-    let failed = match (told.error, told.failed) {
+    let failed = match (report.error, report.failed) {
         (None, None) => None,
         (Some(error), _) => Some(error),
         (None, Some((step, errno))) => {
@@ -104,7 +104,7 @@ pub(super) fn make(wanted: &Wanted, map: impl FnOnce(Pid) -> io::Result<()>) -> 
         }
     };
     // What failed has ended, or does as soon as its input closes.
-    let init = told.init.unwrap_or(pid);
+    let init = report.init.unwrap_or(pid);
     let handle = failed.map_or_else(|| Ok(rustix::process::pidfd_open(init, PidfdFlags::empty())?), Err);
     let handle = match handle {
         Ok(handle) => handle,
@@ -114,42 +114,45 @@ pub(super) fn make(wanted: &Wanted, map: impl FnOnce(Pid) -> io::Result<()>) -> 
             return Err(error);
         }
     };
-    let is_child = told.init.is_none();
+    let is_child = report.init.is_none();
     if !is_child {
         rustix::process::waitpid(Some(pid), WaitOptions::empty())?;
     }
-    Ok(Init { pid: init, handle: Arc::new(handle), is_child, input: to_init, segments: told.segments })
+    Ok(Init { pid: init, handle: Arc::new(handle), is_child, input: to_init, segments: report.segments })
 }
 
-/// What the maker told until it was ready.
+/// What the maker sent until it was ready.
 #[derive(Default)]
-struct Told {
+struct MakerReport {
     /// The init, where that is another process.
     init: Option<Pid>,
+    /// See [`Init::segments`].
     segments: Option<File>,
+    /// The step that failed, and the number of the system's error.
     failed: Option<(i32, i32)>,
+    /// What failed on the agent's side.
     error: Option<io::Error>,
 }
 
-/// `go_on` is called when the namespaces are there, and lets the maker go on.
-fn follow((reports, maker): (OwnedFd, Pid), go_on: impl FnOnce() -> io::Result<()>) -> Told {
-    let (mut told, mut go_on) = (Told::default(), Some(go_on));
+/// Receives what the maker sends. `go_on` is called when the namespaces are there, and lets the maker go on.
+fn receive((reports, maker): (OwnedFd, Pid), go_on: impl FnOnce() -> io::Result<()>) -> MakerReport {
+    let (mut report, mut go_on) = (MakerReport::default(), Some(go_on));
     for message in pipe::messages(reports) {
         match message {
-            Message::Unshared => told.error = go_on.take().and_then(|go_on| go_on().err()),
-            Message::Outside(pid) => told.init = Pid::from_raw(pid),
-            Message::Segments(number) => told.segments = shared_memory::taken(maker, number).ok(),
+            Message::Unshared => report.error = go_on.take().and_then(|go_on| go_on().err()),
+            Message::Outside(pid) => report.init = Pid::from_raw(pid),
+            Message::Segments(number) => report.segments = shared_memory::taken(maker, number).ok(),
             Message::Inside(_) => {}
-            Message::Failed(step, errno) => told.failed = Some((step, errno)),
+            Message::Failed(step, errno) => report.failed = Some((step, errno)),
         }
-        if told.error.is_some() {
+        if report.error.is_some() {
             break;
         }
     }
-    told
+    report
 }
 
-impl Wanted {
+impl WantedNamespaces {
     fn describe(&self, step: i32) -> String {
         match (step, &self.mounts) {
             (NAMESPACES, _) => "to make namespaces".to_owned(),
@@ -172,7 +175,8 @@ impl Wanted {
 
 /// The new process's side: plain system calls alone.
 struct Maker<'a> {
-    wanted: &'a Wanted,
+    wanted: &'a WantedNamespaces,
+    /// The descriptor of the pipe for messages.
     report: c_int,
     /// Gives a byte when the users have their numbers.
     mapped: &'a OwnedFd,
@@ -195,7 +199,7 @@ impl Maker<'_> {
     fn run(&self, trees: &mut [c_int]) -> ! {
         let Err((step, error)) = self.make(trees);
         // There is nobody else to tell.
-        let _ = Message::Failed(step, error.raw_os_error().unwrap_or(libc::EIO)).tell(self.report);
+        let _ = Message::Failed(step, error.raw_os_error().unwrap_or(libc::EIO)).send(self.report);
         // SAFETY: ends this process at once.
         unsafe { libc::_exit(1) }
     }
@@ -226,9 +230,9 @@ impl Maker<'_> {
         let segments =
             rustix::fs::open(c"/proc/sysvipc/shm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         if let Ok(segments) = &segments {
-            Message::Segments(segments.as_raw_fd()).tell(self.report)?;
+            Message::Segments(segments.as_raw_fd()).send(self.report)?;
         }
-        Message::Unshared.tell(self.report)?;
+        Message::Unshared.send(self.report)?;
         match rustix::io::read(self.mapped, &mut [0_u8])? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
             _ => Ok(()),

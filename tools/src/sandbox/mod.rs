@@ -59,7 +59,7 @@ use rustix::process::DumpableBehavior;
 use rustix::thread::LinkNameSpaceType;
 
 use self::access_paths::AccessPaths;
-use self::available::{Available, Copies};
+use self::available::{Available, CopiedFiles};
 use self::cgroup::Cgroup;
 use self::child::ChildSetup;
 pub(crate) use self::child::own_session;
@@ -88,7 +88,7 @@ pub struct Sandbox {
     /// When these are dropped, the kernel ends all processes in them.
     namespaces: Option<Namespaces>,
     cgroup: Option<Arc<Cgroup>>,
-    copies: Copies,
+    copies: CopiedFiles,
 }
 
 impl Sandbox {

@@ -24,7 +24,7 @@ pub(super) enum Operation {
     ReadOnly,
     /// Shows a tree at a path.
     Put { slot: usize, at: CString },
-    /// The same with a tree that covers what is there; what is gone by now needs no cover.
+    /// Covers what is at a path with a tree; what is gone by now needs no cover.
     Cover { slot: usize, at: CString },
     /// Makes a directory, on what was mounted before.
     Make { at: CString },
@@ -38,15 +38,16 @@ pub(super) enum Operation {
 
 /// The steps in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Program {
+pub(super) struct MountProgram {
     pub(super) steps: Vec<Operation>,
+    /// How many handles of trees the steps take.
     pub(super) slots: usize,
     /// Every mount of the machine with the flags it has, for kernels that cannot change them all at once.
     pub(super) mounted: Vec<(CString, c_ulong)>,
 }
 
-impl Program {
-    /// Carries it out on the mounts of this process, which are its own. `trees` has [`Program::slots`] places, all -1.
+impl MountProgram {
+    /// Carries it out on the mounts of this process, which are its own. `trees` has [`MountProgram::slots`] places, all -1.
     pub(super) fn run(&self, trees: &mut [c_int]) -> Result<(), (usize, io::Error)> {
         for (at, step) in self.steps.iter().enumerate() {
             self.step(step, trees).map_err(|error| (at, error))?;

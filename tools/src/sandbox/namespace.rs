@@ -15,8 +15,8 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Pid;
 use rustix::thread::LinkNameSpaceType;
 
-use super::maker::{self, Init, Wanted};
-use super::mounts::Program;
+use super::maker::{self, Init, WantedNamespaces};
+use super::mounts::MountProgram;
 use super::pid_namespace::PidNamespace;
 use super::shared_memory::SharedMemory;
 use crate::tool::Cancel;
@@ -24,48 +24,48 @@ use crate::tool::Cancel;
 /// The namespaces of a run.
 #[derive(Debug)]
 pub(crate) struct Namespaces {
-    /// To be entered in this order.
+    /// Handles of the namespaces, to be entered in this order.
     pub(crate) handles: Vec<(OwnedFd, LinkNameSpaceType)>,
     /// The processes inside, where they have a namespace of their own.
     pub(crate) processes: Option<Arc<PidNamespace>>,
-    /// Whether the mounts are among them.
+    /// Whether there is a mount namespace.
     pub(crate) mounts: bool,
-    /// What is in none of the processes.
+    /// The memory of the namespaces that is in no process.
     pub(crate) shared: SharedMemory,
-    /// Why there is none of processes or of mounts, where there is not.
-    pub(super) refused: Refused,
-    /// Ends all that is inside when it is dropped.
+    /// Which namespaces could not be made.
+    pub(super) missing: MissingNamespaces,
+    /// The first process: when it is dropped, the kernel ends all that is inside.
     init: Init,
 }
 
-/// Why a namespace was not to be had, in words.
+/// Why a PID namespace or a mount namespace could not be made, in words; `None` for one that was.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Refused {
+pub(super) struct MissingNamespaces {
     pub(super) processes: Option<String>,
     pub(super) mounts: Option<String>,
 }
 
 impl Namespaces {
-    /// Makes them; with `network`, that of the machine stays. What cannot be had is done without and named. The caller must
+    /// Makes the namespaces; with `network`, commands stay in the machine's network. What cannot be had is done without and named. The caller must
     /// not be confined by Landlock yet: it writes into /proc, and the maker mounts.
-    pub(crate) fn make(network: bool, mounts: Program) -> io::Result<Namespaces> {
-        let mut wanted = Wanted { network: !network, mounts: Some(mounts), processes: true };
-        let mut refused = Refused::default();
+    pub(crate) fn make(network: bool, mounts: MountProgram) -> io::Result<Namespaces> {
+        let mut wanted = WantedNamespaces { network: !network, mounts: Some(mounts), processes: true };
+        let mut missing = MissingNamespaces::default();
         let mut made = maker::make(&wanted, map_users);
         if let Err(error) = &made {
-            refused.processes = Some(error.to_string());
+            missing.processes = Some(error.to_string());
             wanted.processes = false;
             made = maker::make(&wanted, map_users);
         }
         if let Err(error) = &made {
-            refused.mounts = Some(error.to_string());
+            missing.mounts = Some(error.to_string());
             wanted.mounts = None;
             made = maker::make(&wanted, map_users);
         }
-        Namespaces::of(made?, &wanted, refused)
+        Namespaces::of(made?, &wanted, missing)
     }
 
-    fn of(mut init: Init, wanted: &Wanted, refused: Refused) -> io::Result<Namespaces> {
+    fn of(mut init: Init, wanted: &WantedNamespaces, missing: MissingNamespaces) -> io::Result<Namespaces> {
         let (pid, mounts) = (init.pid, wanted.mounts.is_some());
         let handles = handles(pid, wanted)?;
         // Without mounts of its own it is the machine's.
@@ -75,10 +75,10 @@ impl Namespaces {
             true => Some(Arc::new(PidNamespace::new(&inside(pid, "proc"), &init, &handles)?)),
             false => None,
         };
-        Ok(Namespaces { handles, processes, mounts, shared, refused, init })
+        Ok(Namespaces { handles, processes, mounts, shared, missing, init })
     }
 
-    /// Starts something inside, where somebody may be who stops it.
+    /// Does `work`, the start of a process inside; ends all namespaces where processes inside keep it from ending.
     pub(crate) fn watched<T>(&self, cancel: &Cancel, work: impl FnOnce() -> T) -> T {
         match self.processes {
             Some(_) => PidNamespace::watched(&self.init.handle, cancel, work),
@@ -92,7 +92,7 @@ impl Namespaces {
         rustix::event::poll(&mut ends, Some(&Timespec::default())).is_ok_and(|ended| ended > 0)
     }
 
-    /// What keeps the init alive, by number.
+    /// The descriptor that keeps the init alive.
     pub(crate) fn init_input(&self) -> RawFd {
         self.init.input.as_raw_fd()
     }
@@ -108,7 +108,7 @@ fn inside(init: Pid, path: &str) -> PathBuf {
 }
 
 /// The machine's own are no namespaces that could be entered from within.
-fn handles(init: Pid, wanted: &Wanted) -> io::Result<Vec<(OwnedFd, LinkNameSpaceType)>> {
+fn handles(init: Pid, wanted: &WantedNamespaces) -> io::Result<Vec<(OwnedFd, LinkNameSpaceType)>> {
     let kinds = [
         ("user", LinkNameSpaceType::User, true),
         ("net", LinkNameSpaceType::Network, wanted.network),
@@ -156,14 +156,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_had_is_done_without_and_named() {
-        let all = Namespaces::make(false, Program::default()).unwrap();
+        let all = Namespaces::make(false, MountProgram::default()).unwrap();
         assert!(all.mounts && all.processes.is_some() && all.handles.len() == 5);
-        assert!(all.refused.mounts.is_none() && all.refused.processes.is_none());
+        assert!(all.missing.mounts.is_none() && all.missing.processes.is_none());
         let absent = super::super::mounts::Operation::Take { path: c"/not/there".to_owned(), slot: 0 };
-        let program = Program { steps: vec![absent], slots: 1, ..Program::default() };
+        let program = MountProgram { steps: vec![absent], slots: 1, ..MountProgram::default() };
         let some = Namespaces::make(false, program).unwrap();
         assert!(!some.mounts && some.handles.len() == 3, "{some:?}");
-        let Refused { processes, mounts } = &some.refused;
+        let MissingNamespaces { processes, mounts } = &some.missing;
         for why in [processes, mounts] {
             assert!(why.as_ref().unwrap().contains("to take /not/there: No such file"), "{some:?}");
         }

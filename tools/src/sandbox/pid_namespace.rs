@@ -1,4 +1,4 @@
-//! The processes of a run, in a namespace of their own: who is there, and how they are ended. The kernel keeps the list,
+//! The processes of a run, in a namespace of their own: which there are, and how they are ended. The kernel keeps the list,
 //! nothing can leave it, and all of it ends with its init.
 //!
 //! Numbers of processes are those inside, as commands see them.
@@ -20,15 +20,15 @@ use super::maker::Init;
 use crate::process_table::{Process, ProcessTable};
 use crate::tool::Cancel;
 
-/// The number of the init.
+/// The pid of the init, inside.
 const INIT: i32 = 1;
-/// How long the start of a command may take that somebody inside may have stopped.
+/// How long the start of a command may take, which processes inside may stop.
 const STARTING: Duration = Duration::from_secs(10);
-/// The same for one that is to end.
+/// How long the start of a command may take that is cancelled.
 const CANCELLED: Duration = Duration::from_secs(1);
-/// How often that is looked for.
+/// How often the time and the cancel are looked at.
 const LOOKING: Duration = Duration::from_millis(50);
-/// How long the one who kills from inside may take.
+/// How long the process that kills from inside may take.
 const INSIDE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 const PAUSE: Duration = Duration::from_millis(2);
 /// How long the kernel may take to end what was killed.
@@ -38,9 +38,9 @@ const KILLING: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct PidNamespace {
     table: ProcessTable,
-    /// Whose end is the end of all.
+    /// A pidfd of the init: when that ends, the kernel ends all processes of the namespace.
     init: Arc<OwnedFd>,
-    /// What keeps it alive, by number.
+    /// The descriptor that keeps the init alive.
     init_input: RawFd,
     /// The namespaces that lead to it.
     handles: Vec<(OwnedFd, LinkNameSpaceType)>,
@@ -119,15 +119,15 @@ impl PidNamespace {
         }
     }
 
-    /// Does what a process inside has a part in, and ends everything when that takes too long, which is not long for one who
-    /// is to end: whoever is inside already can stop it.
+    /// Does `work`, in which a process inside takes part, and kills the init when that takes too long: processes inside can
+    /// stop it. It may take less long once it is cancelled.
     pub(super) fn watched<T>(init: &Arc<OwnedFd>, cancel: &Cancel, work: impl FnOnce() -> T) -> T {
         let (done, doing) = mpsc::channel::<()>();
         let (init, cancel, begun) = (Arc::clone(init), cancel.clone(), Instant::now());
         let watch = move || {
             while doing.recv_timeout(LOOKING) == Err(RecvTimeoutError::Timeout) {
-                let patience = if cancel.is_cancelled() { CANCELLED } else { STARTING };
-                if begun.elapsed() >= patience {
+                let timeout = if cancel.is_cancelled() { CANCELLED } else { STARTING };
+                if begun.elapsed() >= timeout {
                     let _ = rustix::process::pidfd_send_signal(&init, Signal::KILL);
                     return;
                 }

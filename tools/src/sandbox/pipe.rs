@@ -1,4 +1,4 @@
-//! What a forked process tells the one that forked it: messages of one size through a pipe, until its last writer is gone.
+//! What a forked process sends to the one that forked it: messages of one size through a pipe, until its last writer is gone.
 //!
 //! Apart because both sides must agree on it, and the writing side may make plain system calls alone.
 #![expect(
@@ -15,21 +15,21 @@ use libc::c_int;
 /// One message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Message {
-    /// The number of a new process, as others know it.
+    /// The pid of a new process in the PID namespace of the one that forked it.
     Outside(i32),
-    /// The same, as the process itself knows it.
+    /// The pid of a new process in its own PID namespace.
     Inside(i32),
     /// The namespaces are made, and their users have no numbers yet.
     Unshared,
     /// The descriptor under which the process has its list of shared memory open.
     Segments(i32),
-    /// A step failed, with the number of the system's error.
+    /// A step failed: its number, and that of the system's error.
     Failed(i32, i32),
 }
 
 impl Message {
     /// Writes it: less than a pipe takes at once, so never in pieces.
-    pub(super) fn tell(self, pipe: c_int) -> io::Result<()> {
+    pub(super) fn send(self, pipe: c_int) -> io::Result<()> {
         let numbers: [i32; 3] = match self {
             Message::Outside(pid) => [1, pid, 0],
             Message::Inside(pid) => [2, pid, 0],

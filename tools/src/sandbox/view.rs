@@ -16,16 +16,16 @@ use std::path::{Path, PathBuf};
 use super::access_paths::AccessPaths;
 use super::home;
 use super::mountinfo::{self, Mounted};
-use super::mounts::{Operation, Program};
+use super::mounts::{MountProgram, Operation};
 use super::policy::Policy;
 use crate::process_table::kilobytes;
 
 /// Files in shared memory: each takes memory beside what it holds.
 const MEMORY_FILES: u32 = 1 << 20;
 
-/// What a path of the machine is to commands.
+/// What commands see at a path of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Seen {
+enum PathView {
     /// Nothing is there.
     Closed,
     /// A private directory, which commands may write.
@@ -34,12 +34,12 @@ enum Seen {
     Devices,
     /// What is really at this path, read-only.
     Shown(PathBuf),
-    /// The same, under a layer of the run's own.
+    /// What is really at this path, under a layer of the run's own that commands write.
     Cache(PathBuf),
     /// The machine's own, as it is.
     Writable,
-    /// What is there in a place that is writable, read-only.
-    Kept,
+    /// What is really at this path, read-only within a tree that is writable.
+    ReadOnly,
     /// A copy of a file, to which a link leads: what renames another file over this one changes the copy.
     Copied,
 }
@@ -47,7 +47,7 @@ enum Seen {
 /// The mounts, and the private directories behind them.
 #[derive(Debug, Default)]
 pub(super) struct View {
-    pub(super) program: Program,
+    pub(super) program: MountProgram,
     /// Those that commands may write.
     pub(super) private: Vec<PathBuf>,
     /// Files, and the copies that commands change in their place.
@@ -64,7 +64,7 @@ impl View {
             copies: policy.copies(),
             memory: shared_memory(policy),
             steps: Steps::default(),
-            places: Vec::new(),
+            mount_points: Vec::new(),
             made: 0,
             view: View::default(),
         };
@@ -72,7 +72,8 @@ impl View {
             builder.place(&path, seen)?;
         }
         for home in &access.homes {
-            if let Some(place) = builder.places.iter().find(|place| place.path == *home && place.by.is_some())
+            if let Some(place) =
+                builder.mount_points.iter().find(|place| place.path == *home && place.by.is_some())
             {
                 home::copy_configuration(home, place.by.as_deref().unwrap_or(home))?;
             }
@@ -82,29 +83,29 @@ impl View {
 }
 
 /// What each path is, parents before what lies below them.
-fn map(access: &AccessPaths) -> BTreeMap<PathBuf, Seen> {
-    let closed = access.closed.iter().map(|path| (path.clone(), Seen::Closed));
-    let private = access.homes.iter().chain(&access.shared).map(|path| (path.clone(), Seen::Private));
-    let hidden = access.hidden.iter().map(|path| (path.clone(), Seen::Closed));
-    let shown = access.shown.iter().map(|(at, real)| (at.clone(), Seen::Shown(real.clone())));
-    let caches = access.caches.iter().map(|(at, real)| (at.clone(), Seen::Cache(real.clone())));
-    let writable = access.writable.iter().map(|path| (path.clone(), Seen::Writable));
-    let devices = [(PathBuf::from("/dev"), Seen::Devices)];
-    let hooks = access.git.hooks.iter().map(|path| (path.clone(), Seen::Kept));
-    let configs = access.git.configs.iter().map(|path| (path.clone(), Seen::Copied));
+fn map(access: &AccessPaths) -> BTreeMap<PathBuf, PathView> {
+    let closed = access.closed.iter().map(|path| (path.clone(), PathView::Closed));
+    let private = access.homes.iter().chain(&access.shared).map(|path| (path.clone(), PathView::Private));
+    let hidden = access.hidden.iter().map(|path| (path.clone(), PathView::Closed));
+    let shown = access.shown.iter().map(|(at, real)| (at.clone(), PathView::Shown(real.clone())));
+    let caches = access.caches.iter().map(|(at, real)| (at.clone(), PathView::Cache(real.clone())));
+    let writable = access.writable.iter().map(|path| (path.clone(), PathView::Writable));
+    let devices = [(PathBuf::from("/dev"), PathView::Devices)];
+    let hooks = access.git.hooks.iter().map(|path| (path.clone(), PathView::ReadOnly));
+    let configs = access.git.configs.iter().map(|path| (path.clone(), PathView::Copied));
     // Of two that name one path the later counts.
     let all = closed.chain(private).chain(devices).chain(hidden).chain(shown).chain(caches).chain(writable);
     all.chain(hooks).chain(configs).collect()
 }
 
-/// A path that was placed.
-struct Place {
+/// A path on which something is mounted for commands.
+struct MountPoint {
     path: PathBuf,
     /// Nothing of the machine is seen below it.
     is_closed: bool,
-    /// The private directory in its place, once there must be one.
+    /// The private directory that is mounted there, once there must be one.
     by: Option<PathBuf>,
-    /// A file system that is mounted there, and empty.
+    /// Whether a file system of its own is mounted there, which is empty.
     is_fresh: bool,
 }
 
@@ -115,112 +116,116 @@ struct Steps {
     before: Vec<Operation>,
     /// When everything is read-only and can still be named.
     after: Vec<Operation>,
-    put: Vec<Put>,
+    late: Vec<LateStep>,
+    /// How many handles of trees the steps take.
     slots: usize,
 }
 
 /// What is done when everything is read-only, in the order of the paths.
-enum Put {
+enum LateStep {
     /// Shows a tree at a path.
     Tree(usize, PathBuf),
-    /// Shows the private directory of a place, which may not be known yet.
-    Place(usize),
+    /// Covers a mount point, by its number, with its private directory, which may not be known yet.
+    Cover(usize),
     Step(Operation),
 }
 
 struct Builder {
+    /// Where private directories are made.
     dir: PathBuf,
+    /// Where copies of files are made.
     copies: PathBuf,
     /// How much can be written to shared memory, in bytes.
     memory: u64,
     steps: Steps,
-    places: Vec<Place>,
+    mount_points: Vec<MountPoint>,
+    /// How many directories and copies were made: their names end in it.
     made: usize,
     view: View,
 }
 
 impl Builder {
-    fn place(&mut self, path: &Path, seen: Seen) -> io::Result<()> {
+    fn place(&mut self, path: &Path, seen: PathView) -> io::Result<()> {
         let closed = self.is_closed_around(path);
         match seen {
-            Seen::Closed if closed || fs::symlink_metadata(path).is_err() => {}
-            Seen::Closed => self.cover(path, None),
-            Seen::Shown(_) if !closed && path.exists() => {}
-            Seen::Shown(real) => {
+            PathView::Closed if closed || fs::symlink_metadata(path).is_err() => {}
+            PathView::Closed => self.cover(path, None),
+            PathView::Shown(_) if !closed && path.exists() => {}
+            PathView::Shown(real) => {
                 self.point(path, &real)?;
                 let slot = self.take_after(&real)?;
                 self.show(slot, path, false);
             }
-            Seen::Cache(real) => {
+            PathView::Cache(real) => {
                 self.point(path, &real)?;
                 let slot = self.lay_over(&real)?;
                 self.show(slot, path, false);
             }
-            Seen::Writable => {
+            PathView::Writable => {
                 self.point(path, path)?;
                 let slot = self.take_before(path)?;
                 self.show(slot, path, false);
             }
-            Seen::Private => {
+            PathView::Private => {
                 let own = self.directory("private", 0o755)?;
                 self.view.private.push(own.clone());
                 self.point(path, &own)?;
                 let slot = self.take_before(&own)?;
-                self.places.push(Place {
+                self.mount_points.push(MountPoint {
                     path: path.to_owned(),
                     is_closed: true,
                     by: Some(own),
                     is_fresh: false,
                 });
-                self.steps.put.push(Put::Tree(slot, path.to_owned()));
+                self.steps.late.push(LateStep::Tree(slot, path.to_owned()));
             }
-            Seen::Kept => {
+            PathView::ReadOnly => {
                 let slot = self.take_after(path)?;
                 self.show(slot, path, false);
             }
-            Seen::Copied => self.copy(path)?,
-            Seen::Devices => self.devices(path)?,
+            PathView::Copied => self.copy(path)?,
+            PathView::Devices => self.devices(path)?,
         }
         Ok(())
     }
 
     /// Whether nothing of the machine is seen where `path` lies.
     fn is_closed_around(&self, path: &Path) -> bool {
-        self.around(path).is_some_and(|at| self.places[at].is_closed)
+        self.around(path).is_some_and(|at| self.mount_points[at].is_closed)
     }
 
     /// The innermost place that `path` lies in. What lies in a path comes right behind it: the last one that fits.
     fn around(&self, path: &Path) -> Option<usize> {
-        self.places.iter().rposition(|place| path.starts_with(&place.path))
+        self.mount_points.iter().rposition(|place| path.starts_with(&place.path))
     }
 
-    /// Something is shown here as a whole.
+    /// Shows the tree of `slot` at `path` as a whole.
     fn show(&mut self, slot: usize, path: &Path, is_closed: bool) {
-        self.places.push(Place { path: path.to_owned(), is_closed, by: None, is_fresh: false });
-        self.steps.put.push(Put::Tree(slot, path.to_owned()));
+        self.mount_points.push(MountPoint { path: path.to_owned(), is_closed, by: None, is_fresh: false });
+        self.steps.late.push(LateStep::Tree(slot, path.to_owned()));
     }
 
-    /// Nothing is shown here.
+    /// Covers `path`: by the private directory `by`, else by nothing.
     fn cover(&mut self, path: &Path, by: Option<PathBuf>) {
-        self.steps.put.push(Put::Place(self.places.len()));
-        self.places.push(Place { path: path.to_owned(), is_closed: true, by, is_fresh: false });
+        self.steps.late.push(LateStep::Cover(self.mount_points.len()));
+        self.mount_points.push(MountPoint { path: path.to_owned(), is_closed: true, by, is_fresh: false });
     }
 
     /// Makes the point on which `path` is mounted, where none is to be seen: like what is at `real`.
     fn point(&mut self, path: &Path, real: &Path) -> io::Result<()> {
-        let Some(at) = self.around(path).filter(|at| self.places[*at].is_closed) else { return Ok(()) };
-        if self.places[at].is_fresh {
+        let Some(at) = self.around(path).filter(|at| self.mount_points[*at].is_closed) else { return Ok(()) };
+        if self.mount_points[at].is_fresh {
             return self.point_in_memory(path, at);
         }
-        let by = match &self.places[at].by {
+        let by = match &self.mount_points[at].by {
             Some(by) => by.clone(),
             None => {
                 let own = self.directory("covered", 0o755)?;
-                self.places[at].by = Some(own.clone());
+                self.mount_points[at].by = Some(own.clone());
                 own
             }
         };
-        let below = path.strip_prefix(&self.places[at].path).unwrap_or(path);
+        let below = path.strip_prefix(&self.mount_points[at].path).unwrap_or(path);
         let point = by.join(below);
         if real.is_dir() {
             return fs::create_dir_all(point);
@@ -229,11 +234,12 @@ impl Builder {
         fs::File::create(point).map(drop)
     }
 
-    /// The same on a file system that is not mounted yet: directories alone.
+    /// Makes the point on which `path` is mounted where that is on a file system that is not mounted yet: directories alone.
     fn point_in_memory(&mut self, path: &Path, at: usize) -> io::Result<()> {
-        let above: Vec<&Path> = path.ancestors().take_while(|dir| *dir != self.places[at].path).collect();
+        let above: Vec<&Path> =
+            path.ancestors().take_while(|dir| *dir != self.mount_points[at].path).collect();
         for dir in above.into_iter().rev() {
-            self.steps.put.push(Put::Step(Operation::Make { at: c_string(dir)? }));
+            self.steps.late.push(LateStep::Step(Operation::Make { at: c_string(dir)? }));
         }
         Ok(())
     }
@@ -285,7 +291,7 @@ impl Builder {
         Ok(slot)
     }
 
-    /// A copy in the directory of copies, and a link to it in the place of the file.
+    /// Makes a copy in the directory of copies, and mounts a link to it over the file.
     fn copy(&mut self, path: &Path) -> io::Result<()> {
         self.made += 1;
         let (dir, link) =
@@ -296,7 +302,7 @@ impl Builder {
         symlink(&copy, &link)?;
         let slot = self.slot();
         self.steps.after.push(Operation::TakeLink { path: c_string(&link)?, slot });
-        self.steps.put.push(Put::Step(Operation::PutLink { slot, at: c_string(path)? }));
+        self.steps.late.push(LateStep::Step(Operation::PutLink { slot, at: c_string(path)? }));
         self.view.copies.push((path.to_owned(), copy));
         Ok(())
     }
@@ -326,8 +332,8 @@ impl Builder {
         for (kind, name, options) in file_systems {
             let path = at.join(name);
             let step = Operation::Mount { kind, at: c_string(&path)?, options };
-            self.steps.put.push(Put::Step(step));
-            self.places.push(Place { path, is_closed: true, by: None, is_fresh: true });
+            self.steps.late.push(LateStep::Step(step));
+            self.mount_points.push(MountPoint { path, is_closed: true, by: None, is_fresh: true });
         }
         for device in super::places::DEVICES.iter().map(Path::new).filter(|device| device.exists()) {
             self.point(device, device)?;
@@ -341,12 +347,12 @@ impl Builder {
         let (empty, nothing) = (self.directory("empty", 0o000)?, self.dir.join("nothing"));
         fs::File::create(&nothing)?.set_permissions(Permissions::from_mode(0o000))?;
         let mut puts = Vec::new();
-        for put in std::mem::take(&mut self.steps.put) {
+        for put in std::mem::take(&mut self.steps.late) {
             puts.push(match put {
-                Put::Step(step) => step,
-                Put::Tree(slot, at) => Operation::Put { slot, at: c_string(&at)? },
-                Put::Place(place) => {
-                    let Place { path, by, .. } = &self.places[place];
+                LateStep::Step(step) => step,
+                LateStep::Tree(slot, at) => Operation::Put { slot, at: c_string(&at)? },
+                LateStep::Cover(place) => {
+                    let MountPoint { path, by, .. } = &self.mount_points[place];
                     let (at, is_there) = (c_string(path)?, by.is_some());
                     let by = by.as_ref().unwrap_or(if path.is_dir() { &empty } else { &nothing }).clone();
                     let slot = self.take_after(&by)?;
@@ -358,7 +364,7 @@ impl Builder {
         let Steps { mut before, after, slots, .. } = self.steps;
         before.push(Operation::ReadOnly);
         let steps = before.into_iter().chain(after).chain(puts).collect();
-        let program = Program { steps, slots, mounted: mountinfo::flagged(mounts) };
+        let program = MountProgram { steps, slots, mounted: mountinfo::flagged(mounts) };
         Ok(View { program, ..self.view })
     }
 }
