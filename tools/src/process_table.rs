@@ -20,11 +20,13 @@ const MAX_BYTES: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
+    /// Its parent's pid.
     pub(crate) parent: i32,
+    /// The pid of its session's leader.
     pub(crate) session: i32,
-    /// When it started; with the pid, its identity.
+    /// When it started, in clock ticks since boot; with the pid, its identity.
     pub(crate) start: u64,
-    /// It has ended, all its threads too, and its parent has not asked for its status.
+    /// It has ended, all its threads too, and its parent has not reaped it.
     pub(crate) zombie: bool,
     pub(crate) threads: u64,
 }
@@ -111,8 +113,9 @@ impl ProcessTable {
         Some(content)
     }
 
-    /// The number under which the memory of a process is told: its own, or, where its first thread has ended, that of another.
-    pub(crate) fn teller(&self, process: &Process) -> i32 {
+    /// The number under which /proc tells the memory of a process: its pid, or, where its first thread has ended, that of
+    /// another thread.
+    pub(crate) fn memory_pid(&self, process: &Process) -> i32 {
         let has_memory = |pid: i32| self.link(pid, "exe").is_some();
         if process.threads <= 1 || has_memory(process.pid) {
             return process.pid;
@@ -135,7 +138,7 @@ impl ProcessTable {
             .sum()
     }
 
-    /// Each with what it is known by. The links are asked first: a file of any other kind may be on a server that does not answer.
+    /// Each with its device and inode. The links are asked first: a file of any other kind may be on a server that does not answer.
     fn open_memory_files(&self, pid: i32) -> Vec<((u64, u64), u64)> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let Ok(dir) = rustix::fs::openat(&self.0, format!("{pid}/fd"), flags, Mode::empty()) else {

@@ -5,12 +5,12 @@ pub(crate) mod capture;
 mod disk;
 pub(crate) mod environment;
 pub(crate) mod guard;
-mod hunt;
 mod memory;
 mod overuse;
 mod processes;
 pub(crate) mod spool;
 mod supervise;
+mod tracking;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -35,12 +35,12 @@ use background::Background;
 use capture::{Capture, Captured};
 use disk::Disk;
 use guard::Guard;
-use hunt::{MARK, Trail};
 use memory::Memory;
-use overuse::Tally;
-use processes::{Family, Found, NAMED};
+use overuse::UsageCheck;
+use processes::{NAMED, ProcessTree, Tracking};
 use spool::Spool;
-use supervise::{Cause, Ended, Supervised};
+use supervise::{Cause, FinishedCommand, Supervised};
+use tracking::{MARK, ProcessMarks};
 
 const TITLE_CHARS: usize = 60;
 const MORE_TIME: &str = "; for more time set timeout_s (at most 600), or let it run in the background";
@@ -107,11 +107,11 @@ fn execute(args: &Args, context: &ToolContext) -> Result<ToolOutput, CommandErro
     let cwd = context.workspace.open_dir(args.cwd.as_deref().unwrap_or("."))?.0;
     // The child's own copy of the handle, so that the directory cannot be swapped on the way.
     let cwd = (PathBuf::from(format!("/proc/self/fd/{}", cwd.as_raw_fd())), cwd);
-    let (running, family) = context.shell.start(&args.command, &cwd.0, context.cancel)?;
+    let (running, tree) = context.shell.start(&args.command, &cwd.0, context.cancel)?;
     let mut capture = context.shell.capture(limits);
-    let ended = Supervised::new(running, &family, limits, &mut capture)
+    let ended = Supervised::new(running, &tree, limits, &mut capture)
         .and_then(|supervised| supervised.run(timeout, context.cancel));
-    context.shell.ended(&family, ended.as_ref().map_or(true, Ended::lives_on));
+    context.shell.command_ended(&tree, ended.as_ref().map_or(true, FinishedCommand::lives_on));
     let ended = ended.map_err(CommandError::io("it could not be supervised"))?;
     let background = context.shell.background_ended();
     let mut answer = answer(args, timeout, &ended, (capture.finish(), context.git.check()));
@@ -130,7 +130,7 @@ fn execute(args: &Args, context: &ToolContext) -> Result<ToolOutput, CommandErro
 fn answer(
     args: &Args,
     timeout: Duration,
-    ended: &Ended,
+    ended: &FinishedCommand,
     (captured, undone): (Captured, Vec<String>),
 ) -> ToolOutput {
     let mut text = captured.text;
@@ -187,7 +187,7 @@ fn hint(cause: Option<Cause>) -> &'static str {
     }
 }
 
-fn how_it_ended(ended: &Ended, timeout: Duration) -> String {
+fn how_it_ended(ended: &FinishedCommand, timeout: Duration) -> String {
     match (ended.cause, ended.status.code(), ended.status.signal()) {
         (Some(Cause::TimedOut), ..) => format!("ended at the time limit of {} s", timeout.as_secs()),
         (Some(Cause::Cancelled), ..) => "cancelled".to_owned(),
@@ -198,7 +198,7 @@ fn how_it_ended(ended: &Ended, timeout: Duration) -> String {
 }
 
 /// The processes beside the shell: killed with it, or still running.
-fn others(ended: &Ended) -> String {
+fn others(ended: &FinishedCommand) -> String {
     if ended.others.is_empty() {
         return String::new();
     }
@@ -229,20 +229,20 @@ pub(crate) struct Shell {
     outputs: Arc<dyn Outputs>,
     grace: Duration,
     sandbox: Arc<Sandbox>,
-    /// Since the run began.
+    /// The disk space that the run has used up since it began.
     disk: Disk,
-    state: Mutex<State>,
+    state: Mutex<ShellState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ShellState {
     /// Made for the first command, where the processes of commands must be looked for.
     session: Option<Session>,
     commands: u64,
     /// What commands left running, where the kernel holds it together.
     background: Background,
-    /// Commands of which something may still run, where the kernel does not hold it together.
-    trails: Vec<Trail>,
+    /// The marks of commands of which something may still run, where the kernel does not hold it together.
+    marks: Vec<ProcessMarks>,
 }
 
 struct Session {
@@ -296,7 +296,12 @@ impl Shell {
         &*self.outputs
     }
 
-    fn start(&self, script: &str, cwd: &Path, cancel: &Cancel) -> Result<(Running, Family), CommandError> {
+    fn start(
+        &self,
+        script: &str,
+        cwd: &Path,
+        cancel: &Cancel,
+    ) -> Result<(Running, ProcessTree), CommandError> {
         let mut state = lock(&self.state);
         state.commands += 1;
         let mut command = Command::new(&self.program);
@@ -314,7 +319,8 @@ impl Shell {
         if let Some(mark) = &mark {
             command.env(MARK, mark);
         }
-        let before = holder.as_ref().map(|holder| state.background.step_back(holder)).unwrap_or_default();
+        let before =
+            holder.as_ref().map(|holder| state.background.command_begins(holder)).unwrap_or_default();
         let running = self.sandbox.start(command, cancel).map_err(|error| match error {
             StartError::Refused(error) => {
                 CommandError::Refused { why: error.to_string(), hint: error.hint() }
@@ -322,16 +328,16 @@ impl Shell {
             StartError::Ended => CommandError::Ended,
             StartError::Io(source) => CommandError::Io { what: "its shell could not be started", source },
         })?;
-        let found = match holder {
+        let tracking = match holder {
             Some(holder) => {
                 let shell = running.inside.unwrap_or_else(|| running.pid.as_raw_pid());
-                Found::Held { holder, shell, before }
+                Tracking::Held { holder, shell, before }
             }
-            None => Found::Hunted(self.follow(&mut state, (running.pid, mark.unwrap_or_default()))),
+            None => Tracking::Marked(self.track(&mut state, (running.pid, mark.unwrap_or_default()))),
         };
         let shell = running.pid;
         let (most, disk) = (self.sandbox.process_limit(), self.disk.of_command());
-        Ok((running, Family { shell, most, memory: self.memory(), disk, found }))
+        Ok((running, ProcessTree { shell, most, memory: self.memory(), disk, tracking }))
     }
 
     fn memory(&self) -> Option<Memory> {
@@ -339,7 +345,7 @@ impl Shell {
     }
 
     /// What the next command's processes are marked by. With the first one, a guard is started.
-    fn mark(&self, state: &mut State, held: Option<&Holder>) -> Result<String, CommandError> {
+    fn mark(&self, state: &mut ShellState, held: Option<&Holder>) -> Result<String, CommandError> {
         if state.session.is_none() {
             state.session = Some(self.open_session(held)?);
         }
@@ -347,17 +353,17 @@ impl Shell {
         Ok(format!("{session}/{}", state.commands))
     }
 
-    fn follow(&self, state: &mut State, (shell, mark): (Pid, String)) -> Trail {
+    fn track(&self, state: &mut ShellState, (shell, mark): (Pid, String)) -> ProcessMarks {
         if let Some(session) = &mut state.session {
             session.guard.running(shell.as_raw_pid());
         }
-        let trail = Trail::new(shell, mark, self.sandbox.ipc_namespace());
-        state.trails.push(trail.clone());
-        trail
+        let marks = ProcessMarks::new(shell, mark, self.sandbox.ipc_namespace());
+        state.marks.push(marks.clone());
+        marks
     }
 
     fn open_session(&self, held: Option<&Holder>) -> Result<Session, CommandError> {
-        hunt::adopt_orphans().map_err(CommandError::io("its processes could not be kept track of"))?;
+        tracking::adopt_orphans().map_err(CommandError::io("its processes could not be kept track of"))?;
         let run_dir = &self.sandbox.policy().run_dir;
         let mark = run_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let namespace = self.sandbox.ipc_namespace().unwrap_or_default();
@@ -379,19 +385,19 @@ impl Shell {
     }
 
     /// A command has ended; if something of it lives on, that is kept for the end of the run.
-    fn ended(&self, family: &Family, lives_on: bool) {
+    fn command_ended(&self, tree: &ProcessTree, lives_on: bool) {
         let mut state = lock(&self.state);
-        match &family.found {
-            Found::Held { holder, .. } => {
-                let tally = || Tally::new(family.most, self.memory());
-                state.background.take_over(holder, tally, self.disk.of_command());
+        match &tree.tracking {
+            Tracking::Held { holder, .. } => {
+                let usage = || UsageCheck::new(tree.most, self.memory());
+                state.background.command_ended(holder, usage, self.disk.of_command());
             }
-            Found::Hunted(trail) => {
+            Tracking::Marked(marks) => {
                 if let Some(session) = &mut state.session {
                     session.guard.running(0);
                 }
                 if !lives_on {
-                    state.trails.retain(|known| !known.is(trail));
+                    state.marks.retain(|known| !known.is(marks));
                 }
             }
         }
@@ -404,13 +410,13 @@ impl Shell {
 
     /// Ends whatever commands left running, and names what was ended.
     pub(crate) fn end(&self) -> Vec<String> {
-        let State { session, trails, commands, .. } = std::mem::take(&mut *lock(&self.state));
+        let ShellState { session, marks, commands, .. } = std::mem::take(&mut *lock(&self.state));
         if commands == 0 {
             return Vec::new();
         }
         let names = match self.sandbox.holder() {
             Some(holder) => processes::end_held(&holder, self.grace),
-            None => hunt::end_all(&trails, self.sandbox.ipc_namespace().as_deref(), self.grace),
+            None => tracking::end_all(&marks, self.sandbox.ipc_namespace().as_deref(), self.grace),
         };
         if let Some(Session { guard, .. }) = session {
             guard.dismiss();

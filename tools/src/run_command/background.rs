@@ -1,4 +1,4 @@
-//! What commands left running: watched as a command is that runs, and ended for taking more than one may.
+//! What commands left running: watched as a running command is, and ended for taking more than one may.
 //!
 //! Only where the kernel holds processes together; where they must be looked for, nobody watches them between commands.
 
@@ -8,7 +8,7 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use super::disk::Disk;
-use super::overuse::{Overuse, Tally, pause};
+use super::overuse::{Overuse, UsageCheck, pause};
 use super::processes;
 use crate::process_table::Process;
 use crate::sandbox::Holder;
@@ -17,47 +17,51 @@ use crate::seen::lock;
 /// The background of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Background {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<SharedState>>,
     /// Whether anything lived on when the last command ended.
     lives: bool,
-    /// Dropped, it ends the watch.
-    watch: Option<Sender<()>>,
+    /// When this is dropped, the monitor ends.
+    monitor: Option<Sender<()>>,
 }
 
-/// What the watch and the commands both know.
+/// What the monitor and the commands share.
 #[derive(Debug, Default)]
-struct Shared {
-    /// While a command runs, what was there before it.
+struct SharedState {
+    /// While a command runs, the processes that were there before it.
     before: Option<Vec<Process>>,
     /// Since no command runs: what one writes cannot be told from what others do.
     disk: Disk,
+    /// Why the monitor ended what commands left running, until it is told.
     ended: Option<Overuse>,
 }
 
 impl Background {
-    /// A command is about to begin: what is there before it. Nothing is ended meanwhile.
-    pub(crate) fn step_back(&mut self, holder: &Holder) -> Vec<Process> {
+    /// A command is about to begin: gives the processes that are there before it. The monitor ends none of the command's.
+    pub(crate) fn command_begins(&mut self, holder: &Holder) -> Vec<Process> {
         let mut shared = lock(&self.shared);
         let before = if self.lives { holder.living() } else { Vec::new() };
         shared.before = Some(before.clone());
         before
     }
 
-    /// A command has ended. If anything lives on, it is watched from now on: `tally` is for all of it together.
-    pub(crate) fn take_over(&mut self, holder: &Holder, tally: impl FnOnce() -> Tally, disk: Disk) {
+    /// A command has ended. If anything lives on, it is watched from now on: `usage` is for all of it together.
+    pub(crate) fn command_ended(&mut self, holder: &Holder, usage: impl FnOnce() -> UsageCheck, disk: Disk) {
         let mut shared = lock(&self.shared);
         (shared.before, shared.disk) = (None, disk);
         drop(shared);
         self.lives = !holder.living().is_empty();
-        match &self.watch {
-            Some(_) if !self.lives => self.watch = None,
+        match &self.monitor {
+            Some(_) if !self.lives => self.monitor = None,
             None if self.lives => {
                 let (sender, end) = mpsc::channel();
-                let watch =
-                    Watch { holder: holder.clone(), shared: Arc::clone(&self.shared), tally: tally() };
-                let thread = Builder::new().name("background".to_owned()).spawn(|| watch.run(end));
+                let monitor = BackgroundMonitor {
+                    holder: holder.clone(),
+                    shared: Arc::clone(&self.shared),
+                    usage: usage(),
+                };
+                let thread = Builder::new().name("background".to_owned()).spawn(|| monitor.run(end));
                 // Without a thread nobody watches; what a command may take it may take again.
-                self.watch = thread.is_ok().then_some(sender);
+                self.monitor = thread.is_ok().then_some(sender);
             }
             _ => {}
         }
@@ -69,14 +73,14 @@ impl Background {
     }
 }
 
-/// The side of the thread.
-struct Watch {
+/// Runs in a thread until nothing is left that a command left running.
+struct BackgroundMonitor {
     holder: Holder,
-    shared: Arc<Mutex<Shared>>,
-    tally: Tally,
+    shared: Arc<Mutex<SharedState>>,
+    usage: UsageCheck,
 }
 
-impl Watch {
+impl BackgroundMonitor {
     fn run(mut self, end: Receiver<()>) {
         let mut wait = Duration::ZERO;
         while end.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
@@ -93,7 +97,7 @@ impl Watch {
         if members.is_empty() {
             return;
         }
-        let over = self.tally.over(members, Some(self.holder.table()));
+        let over = self.usage.over(members, Some(self.holder.table()));
         let disk = || shared.before.is_none().then(|| shared.disk.overuse()).flatten();
         if let Some(over) = over.or_else(disk) {
             processes::end_left(&self.holder, shared.before.as_deref());

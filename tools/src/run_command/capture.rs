@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::blot::Blot;
 use crate::limits::{bytes, count};
-use crate::run_command::spool::{Kept, Output, Spool};
+use crate::run_command::spool::{FullOutput, Spool, SpooledOutput};
 
 /// Which of the two a piece of output came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) struct Captured {
     /// Bytes that were not UTF-8 and show as U+FFFD.
     pub(crate) invalid: u64,
     /// Where all of it is, when `text` has not all.
-    pub(crate) output: Option<Output>,
+    pub(crate) output: Option<SpooledOutput>,
 }
 
 pub(crate) struct Capture {
@@ -189,7 +189,7 @@ impl Side {
     }
 
     /// What is shown of this stream within `limit` bytes, with a mark in place of the rest.
-    fn shown(&mut self, limit: u64, of: &str, kept: &Kept) -> Vec<Piece> {
+    fn shown(&mut self, limit: u64, of: &str, kept: &FullOutput) -> Vec<Piece> {
         if self.total <= limit {
             return self.head.drain(..).chain(self.tail.drain(..)).collect();
         }

@@ -12,14 +12,15 @@ use rustix::fs::{Mode, OFlags};
 
 use super::overuse::Overuse;
 
-/// What must be left for others, and for the agent's own journal and store.
+/// How many bytes must stay free for others, and for the agent's own journal and store.
 const LEFT: u64 = 64 << 20;
-/// What a command may always use up: so one that makes room can run where there is none. The space of others changes too.
+/// How many bytes a command may always use up: so one that makes room can run where there is none. The space of others changes too.
 const ALWAYS: u64 = 16 << 20;
 
 /// What a run may use up; clones have the same beginning.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Disk {
+    /// How many bytes the run may use up.
     limit: u64,
     volumes: Vec<Volume>,
 }
@@ -28,9 +29,9 @@ pub(crate) struct Disk {
 #[derive(Clone, Debug)]
 struct Volume {
     handle: Arc<OwnedFd>,
-    /// Free when the run began.
+    /// Bytes that were free when the run began.
     first: u64,
-    /// Free when the command began.
+    /// Bytes that were free when the command began.
     before: u64,
 }
 

@@ -40,14 +40,14 @@ pub struct EnvironmentSurvey {
 
 /// What becomes of an inherited variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum Disposition {
     Passed,
     /// A command has a value of its own.
     SetAnew,
     /// It is on no list.
     Unlisted,
-    /// It is on our list, but its value holds a secret.
-    Telling,
+    /// It is on the list of what is allowed, but its value looks like a secret.
+    HoldsSecret,
     /// Its value holds the provider's key.
     Hidden,
 }
@@ -60,7 +60,9 @@ pub(crate) fn scrubbed(
     named: &[String],
     hidden: &[String],
 ) -> Vec<(OsString, OsString)> {
-    let passed = inherited.iter().filter(|(name, value)| fate((name, value), named, hidden) == Fate::Passed);
+    let passed = inherited
+        .iter()
+        .filter(|(name, value)| disposition((name, value), named, hidden) == Disposition::Passed);
     let quiet = QUIET.iter().map(|(name, value)| (name.into(), value.into()));
     passed.cloned().chain(quiet).collect()
 }
@@ -73,13 +75,15 @@ pub fn survey_environment(
 ) -> EnvironmentSurvey {
     let mut survey = EnvironmentSurvey::default();
     for (name, value) in inherited {
-        match fate((name, value), named, hidden) {
-            Fate::Passed => survey.seen += 1,
-            Fate::SetAnew => {}
-            fate => {
+        match disposition((name, value), named, hidden) {
+            Disposition::Passed => survey.seen += 1,
+            Disposition::SetAnew => {}
+            disposition => {
                 survey.withheld += 1;
                 let name = name.to_string_lossy();
-                if fate == Fate::Telling || (fate == Fate::Unlisted && sounds_like_a_build_s(&name)) {
+                if disposition == Disposition::HoldsSecret
+                    || (disposition == Disposition::Unlisted && sounds_like_a_build_s(&name))
+                {
                     survey.wanted.push(name.into_owned());
                 }
             }
@@ -93,21 +97,21 @@ pub(crate) fn value<'a>(env: &'a [(OsString, OsString)], name: &str) -> Option<&
     env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
 }
 
-fn fate((name, value): (&OsStr, &OsStr), named: &[String], hidden: &[String]) -> Fate {
+fn disposition((name, value): (&OsStr, &OsStr), named: &[String], hidden: &[String]) -> Disposition {
     let name = name.to_string_lossy();
     let is_allowed = || listed(ALLOWED).any(|pattern| matches(pattern, &name));
     if SET_ANEW.contains(&&*name) || QUIET.iter().any(|(quiet, _)| *quiet == name) {
-        Fate::SetAnew
+        Disposition::SetAnew
     } else if contains_any(value, hidden) {
-        Fate::Hidden
+        Disposition::Hidden
     } else if named.iter().any(|pattern| matches(pattern, &name)) {
-        Fate::Passed
+        Disposition::Passed
     } else if !is_allowed() {
-        Fate::Unlisted
+        Disposition::Unlisted
     } else if holds_a_secret(&value.to_string_lossy()) {
-        Fate::Telling
+        Disposition::HoldsSecret
     } else {
-        Fate::Passed
+        Disposition::Passed
     }
 }
 

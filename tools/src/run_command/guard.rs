@@ -1,15 +1,15 @@
 //! What ends the commands when the agent itself is killed, where they have no namespace of processes that ends with it.
 //!
 //! A small process of its own session, outside of the commands' sandbox, holds the read end of a pipe whose write end the agent alone holds. When the
-//! agent ends, in whatever way, the pipe closes, and the guard kills the group that was running, everything that
-//! carries the run's mark or lives in its namespace. An orderly end writes `done` first.
+//! agent ends, in whatever way, the pipe closes, and the guard kills the group that was running, every process that
+//! carries the run's mark or is in its namespace. An orderly end writes `done` first.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use crate::run_command::hunt::MARK;
+use crate::run_command::tracking::MARK;
 use crate::sandbox;
 
 /// `$1` is what the marks begin with, `$2` the namespace if there is one; what is written to stdout ends a control group.

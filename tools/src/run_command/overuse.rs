@@ -6,11 +6,11 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::memory::Memory;
-use super::processes::Family;
+use super::processes::ProcessTree;
 use crate::limits::bytes;
 use crate::process_table::{Process, ProcessTable};
 
-/// How often it is looked.
+/// The shortest time between two looks.
 const LOOKING: Duration = Duration::from_millis(100);
 /// The longest time between two looks, however long one takes.
 const SELDOM: Duration = Duration::from_secs(1);
@@ -63,17 +63,18 @@ impl fmt::Display for Overuse {
     }
 }
 
-/// Looks at a command from time to time.
+/// Checks from time to time what a running command uses.
 #[derive(Debug)]
-pub(crate) struct Lookout<'a> {
-    family: &'a Family,
+pub(crate) struct UsageMonitor<'a> {
+    tree: &'a ProcessTree,
+    /// When to look next.
     next: Instant,
-    tally: Tally,
+    usage: UsageCheck,
 }
 
-impl<'a> Lookout<'a> {
-    pub(crate) fn new(family: &'a Family) -> Self {
-        Self { family, next: Instant::now(), tally: Tally::new(family.most, family.memory.clone()) }
+impl<'a> UsageMonitor<'a> {
+    pub(crate) fn new(tree: &'a ProcessTree) -> Self {
+        Self { tree, next: Instant::now(), usage: UsageCheck::new(tree.most, tree.memory.clone()) }
     }
 
     /// What there is too much of, if it is time to look.
@@ -82,16 +83,16 @@ impl<'a> Lookout<'a> {
         if begun < self.next {
             return None;
         }
-        let found = self.look_now();
+        let overuse = self.look_now();
         self.next = begun + pause(begun.elapsed());
-        found
+        overuse
     }
 
     fn look_now(&mut self) -> Option<Overuse> {
-        let family = self.family;
-        let need_not_be_listed = family.is_small() && !self.tally.may_be_short();
-        let members = if need_not_be_listed { Vec::new() } else { family.counted() };
-        self.tally.over(members, family.table()).or_else(|| family.disk.overuse())
+        let tree = self.tree;
+        let need_not_be_listed = tree.is_small() && !self.usage.may_be_short();
+        let members = if need_not_be_listed { Vec::new() } else { tree.counted() };
+        self.usage.over(members, tree.table()).or_else(|| tree.disk.overuse())
     }
 }
 
@@ -100,26 +101,27 @@ pub(crate) fn pause(look: Duration) -> Duration {
     (look * PAUSE).clamp(LOOKING, SELDOM)
 }
 
-/// Processes and memory, looked at again and again.
+/// The check of processes and memory against what they may use: one for all looks at the same processes.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct UsageCheck {
     /// How many processes and threads there may be.
     most: u64,
+    /// Where the kernel does not limit memory of all together.
     memory: Option<Memory>,
     /// The processes of the last look, by number and start.
     known: HashSet<(i32, u64)>,
 }
 
-impl Tally {
-    pub(crate) fn new(most: u64, memory: Option<Memory>) -> Tally {
-        Tally { most, memory, known: HashSet::new() }
+impl UsageCheck {
+    pub(crate) fn new(most: u64, memory: Option<Memory>) -> UsageCheck {
+        UsageCheck { most, memory, known: HashSet::new() }
     }
 
     fn may_be_short(&self) -> bool {
         self.memory.as_ref().is_some_and(Memory::may_be_short)
     }
 
-    /// What all these have too much of; `table` tells about them.
+    /// What `members` use too much of together; `table` is where they are read about.
     pub(crate) fn over(&mut self, members: Vec<Process>, table: Option<&ProcessTable>) -> Option<Overuse> {
         if members.iter().map(|process| process.threads.max(1)).sum::<u64>() > self.most {
             return Some(Overuse::Processes);

@@ -1,5 +1,5 @@
-//! The processes of one command: who still lives, and their end. By what holds them in the kernel where there is something,
-//! else by looking for them.
+//! The processes of one command: which still live, and their end. By what holds them in the kernel where there is something,
+//! else by looking for them ([`super::tracking`]).
 
 use std::collections::HashSet;
 use std::thread;
@@ -8,66 +8,68 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 
 use super::disk::Disk;
-use super::hunt::{self, Trail};
 use super::memory::Memory;
+use super::tracking::{self, ProcessMarks};
 use crate::process_table::{Process, ProcessTable};
 use crate::sandbox::Holder;
 
 const PAUSE: Duration = Duration::from_millis(10);
-/// Processes that are called by their names; more are counted. To read the names of a swarm takes long.
+/// Processes that are called by their names; more are counted. To read the names of a fork bomb's processes takes long.
 pub(crate) const NAMED: usize = 10;
 /// How long processes of a command may take to end, one after the other, where others of the run are to live on.
 const PICKING: Duration = Duration::from_millis(100);
 
-/// What one command started.
+/// The processes that one command started.
 #[derive(Clone, Debug)]
-pub(crate) struct Family {
+pub(crate) struct ProcessTree {
     /// The shell: its pid is also the number of its group.
     pub(crate) shell: Pid,
     /// How many processes and threads it may be. The kernel holds others than root to that; root is held to it by being
     /// watched.
     pub(crate) most: u64,
-    /// What they may hold together, where the kernel does not see to it.
+    /// How much memory they may hold together, where the kernel does not limit it.
     pub(crate) memory: Option<Memory>,
+    /// How much disk space the run may use up.
     pub(crate) disk: Disk,
-    pub(crate) found: Found,
+    pub(crate) tracking: Tracking,
 }
 
-/// How its processes are found.
+/// How its processes are tracked.
 #[derive(Clone, Debug)]
-pub(crate) enum Found {
-    /// They are held, the shell under this number: all but those that earlier commands left.
+pub(crate) enum Tracking {
+    /// The kernel holds them together: all processes of `holder` but those of `before`, which earlier commands left.
+    /// `shell` is the shell's pid there.
     Held { holder: Holder, shell: i32, before: Vec<Process> },
-    /// By what they have in common.
-    Hunted(Trail),
+    /// The kernel does not: by marks and descent.
+    Marked(ProcessMarks),
 }
 
-impl Family {
-    /// Those that live, the shell among them, by pid.
+impl ProcessTree {
+    /// The processes that live, the shell among them, by pid.
     pub(crate) fn members(&self) -> Vec<Process> {
-        match &self.found {
-            Found::Held { holder, before, .. } => others(holder.living(), before),
-            Found::Hunted(trail) => trail.members(),
+        match &self.tracking {
+            Tracking::Held { holder, before, .. } => others(holder.living(), before),
+            Tracking::Marked(marks) => marks.members(),
         }
     }
 
-    /// Those that count: a process that has ended does until somebody asks for its status.
+    /// The processes that count against the limit: one that has ended does until it is reaped.
     pub(crate) fn counted(&self) -> Vec<Process> {
-        match &self.found {
-            Found::Held { holder, before, .. } => others(holder.all(), before),
-            Found::Hunted(trail) => trail.members(),
+        match &self.tracking {
+            Tracking::Held { holder, before, .. } => others(holder.all(), before),
+            Tracking::Marked(marks) => marks.members(),
         }
     }
 
-    /// Those beside the shell, and what the first [`NAMED`] are called.
+    /// The processes beside the shell, and the names of the first [`NAMED`].
     pub(crate) fn beside(&self) -> (Vec<Process>, Vec<String>) {
-        let shell = match &self.found {
-            Found::Held { shell, .. } => *shell,
-            Found::Hunted(_) => self.shell.as_raw_pid(),
+        let shell = match &self.tracking {
+            Tracking::Held { shell, .. } => *shell,
+            Tracking::Marked(_) => self.shell.as_raw_pid(),
         };
-        let name = |process: &Process| match &self.found {
-            Found::Held { holder, .. } => holder.name(process),
-            Found::Hunted(_) => hunt::name(process),
+        let name = |process: &Process| match &self.tracking {
+            Tracking::Held { holder, .. } => holder.name(process),
+            Tracking::Marked(_) => tracking::name(process),
         };
         let beside: Vec<_> = self.members().into_iter().filter(|process| process.pid != shell).collect();
         let names = beside.iter().take(NAMED).map(name).collect();
@@ -77,17 +79,17 @@ impl Family {
     /// Whether it is certain, without counting, that there are not more processes and threads than there may be. To look for
     /// them takes long, so it is done only where the whole machine has so many.
     pub(crate) fn is_small(&self) -> bool {
-        match &self.found {
-            Found::Held { .. } => false,
-            Found::Hunted(_) => hunt::all_threads() <= self.most,
+        match &self.tracking {
+            Tracking::Held { .. } => false,
+            Tracking::Marked(_) => tracking::all_threads() <= self.most,
         }
     }
 
-    /// Where to read about them; nothing where there is no /proc.
+    /// The table to read about them in; nothing where there is no /proc.
     pub(crate) fn table(&self) -> Option<&ProcessTable> {
-        match &self.found {
-            Found::Held { holder, .. } => Some(holder.table()),
-            Found::Hunted(_) => hunt::machine(),
+        match &self.tracking {
+            Tracking::Held { holder, .. } => Some(holder.table()),
+            Tracking::Marked(_) => tracking::machine(),
         }
     }
 
@@ -97,12 +99,12 @@ impl Family {
         let _ = rustix::process::kill_process_group(self.shell, Signal::TERM);
     }
 
-    /// Ends all of it; those that were `known` before may have lost what they are recognised by.
+    /// Kills all processes; those that were `known` before may have lost their marks.
     pub(crate) fn kill(&self, known: &[Process]) {
-        match &self.found {
-            Found::Hunted(trail) => trail.kill(known),
-            Found::Held { holder, before, .. } if before.is_empty() => holder.kill_all(),
-            Found::Held { holder, before, .. } => pick_out(holder, before),
+        match &self.tracking {
+            Tracking::Marked(marks) => marks.kill(known),
+            Tracking::Held { holder, before, .. } if before.is_empty() => holder.kill_all(),
+            Tracking::Held { holder, before, .. } => end_others(holder, before),
         }
     }
 }
@@ -130,17 +132,17 @@ pub(crate) fn names(processes: &[Process], name: impl Fn(&Process) -> String) ->
     named.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }
 
-/// Ends all that are held but those of `before` and what these started.
-fn pick_out(holder: &Holder, before: &[Process]) {
+/// Kills all that are held but those of `before` and what these started.
+fn end_others(holder: &Holder, before: &[Process]) {
     end_those(holder, |living| others(living, before));
 }
 
-/// Ends what [`left`] gives.
+/// Kills those held processes that [`left`] gives.
 pub(crate) fn end_left(holder: &Holder, before: Option<&[Process]>) {
     end_those(holder, |living| left(living, before));
 }
 
-/// Ends those of the living that are picked. What forks faster than it is ended takes all others with it.
+/// Kills those of the living processes that `pick` gives. If they fork faster than they are killed, all are.
 fn end_those(holder: &Holder, pick: impl Fn(Vec<Process>) -> Vec<Process>) {
     let until = Instant::now() + PICKING;
     loop {

@@ -15,34 +15,36 @@ use crate::tool_output::{self, Outputs};
 /// Takes all output; writes a file once there is too much to show.
 pub(crate) struct Spool {
     dir: PathBuf,
+    /// How many bytes a file may hold.
     limit: u64,
     outputs: Arc<dyn Outputs>,
     /// What came before the file was made.
     first: String,
-    state: State,
+    state: SpoolState,
+    /// Bytes written to the file.
     written: u64,
 }
 
-enum State {
+enum SpoolState {
     NotNeeded,
     Open(File, PathBuf),
     Full(File, PathBuf),
     Failed(io::Error),
 }
 
-/// A kept output: where it is, and by which name it can be read again.
+/// An output in a file: where it is, and by which name it can be read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Output {
+pub(crate) struct SpooledOutput {
     pub(crate) path: PathBuf,
     pub(crate) name: String,
 }
 
 /// What became of the full output; displays as the end of a sentence.
 #[derive(Debug)]
-pub(crate) enum Kept {
-    Whole(Output),
+pub(crate) enum FullOutput {
+    Whole(SpooledOutput),
     /// Up to this many bytes.
-    Cut(Output, u64),
+    Cut(SpooledOutput, u64),
     Lost(io::Error),
     NotNeeded,
 }
@@ -50,7 +52,7 @@ pub(crate) enum Kept {
 impl Spool {
     /// Files are made in `dir` and hold up to `limit` bytes each.
     pub(crate) fn new(dir: PathBuf, limit: u64, outputs: Arc<dyn Outputs>) -> Self {
-        Self { dir, limit, outputs, first: String::new(), state: State::NotNeeded, written: 0 }
+        Self { dir, limit, outputs, first: String::new(), state: SpoolState::NotNeeded, written: 0 }
     }
 
     /// Takes the next text; `needed` once the output is longer than what can be shown.
@@ -59,10 +61,10 @@ impl Spool {
             self.first.push_str(text);
             return;
         }
-        if matches!(self.state, State::NotNeeded) {
+        if matches!(self.state, SpoolState::NotNeeded) {
             self.state = match create(&self.dir) {
-                Ok((file, path)) => State::Open(file, path),
-                Err(error) => State::Failed(error),
+                Ok((file, path)) => SpoolState::Open(file, path),
+                Err(error) => SpoolState::Failed(error),
             };
             let first = std::mem::take(&mut self.first);
             self.write(&first);
@@ -71,26 +73,26 @@ impl Spool {
     }
 
     fn write(&mut self, text: &str) {
-        let State::Open(file, _) = &mut self.state else { return };
+        let SpoolState::Open(file, _) = &mut self.state else { return };
         let room = usize::try_from(self.limit - self.written).unwrap_or(usize::MAX);
         let part = &text[..text.floor_char_boundary(room)];
         self.written += part.len() as u64;
         let result = file.write_all(part.as_bytes());
         let full = part.len() < text.len();
-        self.state = match (std::mem::replace(&mut self.state, State::NotNeeded), result) {
-            (_, Err(error)) => State::Failed(error),
-            (State::Open(file, path), Ok(())) if full => State::Full(file, path),
+        self.state = match (std::mem::replace(&mut self.state, SpoolState::NotNeeded), result) {
+            (_, Err(error)) => SpoolState::Failed(error),
+            (SpoolState::Open(file, path), Ok(())) if full => SpoolState::Full(file, path),
             (state, Ok(())) => state,
         };
     }
 
     /// Writes what is to be said of the output below it, and gives the file its name. `invalid` bytes were not UTF-8.
-    pub(crate) fn finish(self, invalid: u64) -> Kept {
+    pub(crate) fn finish(self, invalid: u64) -> FullOutput {
         let (file, path, cut) = match self.state {
-            State::NotNeeded => return Kept::NotNeeded,
-            State::Failed(error) => return Kept::Lost(error),
-            State::Open(file, path) => (file, path, None),
-            State::Full(file, path) => (file, path, Some(self.limit)),
+            SpoolState::NotNeeded => return FullOutput::NotNeeded,
+            SpoolState::Failed(error) => return FullOutput::Lost(error),
+            SpoolState::Open(file, path) => (file, path, None),
+            SpoolState::Full(file, path) => (file, path, Some(self.limit)),
         };
         let mut end = String::new();
         if let Some(limit) = cut {
@@ -104,19 +106,19 @@ impl Spool {
         }
         let name = name(file, &end, &*self.outputs);
         let named = name.and_then(|name| {
-            let output = Output { path: tool_output::file(&self.dir, &name), name };
+            let output = SpooledOutput { path: tool_output::file(&self.dir, &name), name };
             fs::rename(&path, &output.path).map(|()| output)
         });
         match (named, cut) {
-            (Ok(output), Some(limit)) => Kept::Cut(output, limit),
-            (Ok(output), None) => Kept::Whole(output),
-            (Err(error), _) => Kept::Lost(error),
+            (Ok(output), Some(limit)) => FullOutput::Cut(output, limit),
+            (Ok(output), None) => FullOutput::Whole(output),
+            (Err(error), _) => FullOutput::Lost(error),
         }
     }
 }
 
-impl Kept {
-    pub(crate) fn into_output(self) -> Option<Output> {
+impl FullOutput {
+    pub(crate) fn into_output(self) -> Option<SpooledOutput> {
         match self {
             Self::Whole(output) | Self::Cut(output, _) => Some(output),
             Self::Lost(_) | Self::NotNeeded => None,
@@ -124,7 +126,7 @@ impl Kept {
     }
 }
 
-impl fmt::Display for Kept {
+impl fmt::Display for FullOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotNeeded => f.write_str("all of it was shown"),

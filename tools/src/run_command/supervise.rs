@@ -16,8 +16,8 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions};
 use crate::limits::Limits;
 use crate::process_table::Process;
 use crate::run_command::capture::{Capture, Stream};
-use crate::run_command::overuse::{Lookout, Overuse};
-use crate::run_command::processes::Family;
+use crate::run_command::overuse::{Overuse, UsageMonitor};
+use crate::run_command::processes::ProcessTree;
 use crate::sandbox::Running;
 use crate::tool::Cancel;
 
@@ -41,7 +41,7 @@ pub(crate) enum Cause {
 }
 
 /// How a command ended.
-pub(crate) struct Ended {
+pub(crate) struct FinishedCommand {
     pub(crate) status: ExitStatus,
     pub(crate) cause: Option<Cause>,
     /// How long the command itself ran.
@@ -52,7 +52,7 @@ pub(crate) struct Ended {
     pub(crate) names: Vec<String>,
 }
 
-impl Ended {
+impl FinishedCommand {
     /// Whether processes of it run in the background.
     pub(crate) fn lives_on(&self) -> bool {
         self.cause.is_none() && !self.others.is_empty()
@@ -71,7 +71,7 @@ pub(crate) struct Supervised<'a> {
     handle: OwnedFd,
     out: Option<ChildStdout>,
     err: Option<ChildStderr>,
-    family: &'a Family,
+    tree: &'a ProcessTree,
     limits: &'a Limits,
     capture: &'a mut Capture,
     buffer: Vec<u8>,
@@ -81,16 +81,16 @@ pub(crate) struct Supervised<'a> {
 }
 
 impl<'a> Supervised<'a> {
-    /// `running` is the shell of `family`, with pipes for its output. On an error it is ended.
+    /// `running` is the shell of `tree`, with pipes for its output. On an error it is ended.
     pub(crate) fn new(
         running: Running,
-        family: &'a Family,
+        tree: &'a ProcessTree,
         limits: &'a Limits,
         capture: &'a mut Capture,
     ) -> io::Result<Self> {
-        let handle = rustix::process::pidfd_open(family.shell, PidfdFlags::empty()).inspect_err(|_| {
-            family.kill(&[]);
-            let _ = wait(family.shell);
+        let handle = rustix::process::pidfd_open(tree.shell, PidfdFlags::empty()).inspect_err(|_| {
+            tree.kill(&[]);
+            let _ = wait(tree.shell);
         })?;
         let (shell, out, err) = (running.pid, running.stdout, running.stderr);
         let pipes = [out.as_ref().map(AsFd::as_fd), err.as_ref().map(AsFd::as_fd)];
@@ -101,7 +101,7 @@ impl<'a> Supervised<'a> {
             handle,
             out,
             err,
-            family,
+            tree,
             limits,
             capture,
             buffer,
@@ -112,11 +112,11 @@ impl<'a> Supervised<'a> {
     }
 
     /// Runs it to its end, by itself or by force. An error of the supervision ends it too.
-    pub(crate) fn run(mut self, timeout: Duration, cancel: &Cancel) -> io::Result<Ended> {
+    pub(crate) fn run(mut self, timeout: Duration, cancel: &Cancel) -> io::Result<FinishedCommand> {
         match self.supervise(timeout, cancel) {
             Ok((cause, duration)) => self.finish(cause, duration),
             Err(error) => {
-                self.family.kill(&self.others);
+                self.tree.kill(&self.others);
                 wait(self.shell)?;
                 Err(error)
             }
@@ -126,7 +126,7 @@ impl<'a> Supervised<'a> {
     fn supervise(&mut self, timeout: Duration, cancel: &Cancel) -> io::Result<(Option<Cause>, Duration)> {
         let started = Instant::now();
         let (mut cause, mut duration) = (None, None);
-        let mut lookout = Lookout::new(self.family);
+        let mut monitor = UsageMonitor::new(self.tree);
         let mut phase = Phase::Running { deadline: started + timeout };
         loop {
             self.pump(&phase)?;
@@ -137,7 +137,7 @@ impl<'a> Supervised<'a> {
             if cause.is_none() {
                 cause = self.why_end(&phase, now, cancel);
                 if cause.is_none() {
-                    cause = lookout.look().map(Cause::Overused);
+                    cause = monitor.look().map(Cause::Overused);
                 }
                 if let Some(cause) = cause {
                     phase = Phase::Terminating { until: now + self.terminate(cause) };
@@ -148,8 +148,8 @@ impl<'a> Supervised<'a> {
                 Phase::Running { .. } if self.exited => {
                     phase = Phase::Draining { until: now + self.limits.drain }
                 }
-                Phase::Terminating { until } if now >= until || self.family.members().is_empty() => {
-                    self.family.kill(&self.others);
+                Phase::Terminating { until } if now >= until || self.tree.members().is_empty() => {
+                    self.tree.kill(&self.others);
                     phase = Phase::Draining { until: Instant::now() + self.limits.drain };
                 }
                 Phase::Draining { until } if now >= until || self.is_closed() => break,
@@ -174,7 +174,7 @@ impl<'a> Supervised<'a> {
         match cause {
             Cause::Overused(_) => Duration::ZERO,
             Cause::TimedOut | Cause::Cancelled => {
-                self.family.terminate();
+                self.tree.terminate();
                 self.limits.grace
             }
         }
@@ -182,11 +182,11 @@ impl<'a> Supervised<'a> {
 
     /// Remembers which processes there are beside the shell.
     fn look_around(&mut self) {
-        (self.others, self.names) = self.family.beside();
+        (self.others, self.names) = self.tree.beside();
     }
 
     /// The shell is waited for last: until then no other process can have its pid.
-    fn finish(mut self, cause: Option<Cause>, duration: Duration) -> io::Result<Ended> {
+    fn finish(mut self, cause: Option<Cause>, duration: Duration) -> io::Result<FinishedCommand> {
         if cause.is_none() {
             self.look_around();
         }
@@ -196,7 +196,7 @@ impl<'a> Supervised<'a> {
         for pipe in pipes.into_iter().flatten() {
             drain_forever(pipe);
         }
-        Ok(Ended { status, cause, duration, others: self.others, names: self.names })
+        Ok(FinishedCommand { status, cause, duration, others: self.others, names: self.names })
     }
 
     fn is_closed(&self) -> bool {

@@ -1,7 +1,7 @@
 //! A control group of the run's own, where the part of the tree that the agent is in was given to it: the kernel then ends
 //! all that is in it at once, and counts memory and processes of all commands together.
 //!
-//! Control groups, version 2. Everything is best effort: who has none is told by [`super::Enforced`].
+//! Control groups, version 2. Everything is best effort: [`super::Enforced`] tells whether there is one.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -22,9 +22,11 @@ const KILLING: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Cgroup {
     dir: PathBuf,
-    /// Who writes to it is in the group.
+    /// `cgroup.procs`: a process that writes `0` to it becomes a member.
     entrance: File,
+    /// `cgroup.kill`: writing `1` to it kills all members.
     kill: File,
+    /// `cgroup.procs`, to be read.
     members: File,
     machine: ProcessTable,
     /// Whether the kernel counts memory and processes for it.
@@ -76,12 +78,12 @@ impl Cgroup {
         self.entrance.try_clone().ok().map(OwnedFd::from)
     }
 
-    /// What a guard writes `1` to.
+    /// The file to which a guard writes `1` to kill all members.
     pub(crate) fn kill_file(&self) -> Option<File> {
         self.kill.try_clone().ok()
     }
 
-    /// Where it is.
+    /// The directory of the control group around it.
     pub(super) fn around(&self) -> Option<&Path> {
         self.dir.parent()
     }
@@ -91,11 +93,11 @@ impl Cgroup {
         &self.machine
     }
 
-    /// Those in it that live.
+    /// Its living members.
     pub(crate) fn living(&self) -> Vec<Process> {
         use std::io::{Read, Seek};
         let (mut members, mut text) = (&self.members, String::new());
-        // A list that cannot be read is one of nobody: what is in the group is ended all the same.
+        // A list that cannot be read counts as empty: all members are killed all the same.
         let _ = members.rewind().and_then(|()| members.read_to_string(&mut text));
         let mut pids: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
         pids.sort_unstable();
@@ -103,7 +105,7 @@ impl Cgroup {
         processes.filter(|process| !process.zombie).collect()
     }
 
-    /// KILL to everybody at once. Waits until the kernel has ended them.
+    /// KILL to all members at once. Waits until the kernel has ended them.
     pub(crate) fn kill_all(&self) {
         let _ = (&self.kill).write_all(b"1");
         let until = Instant::now() + KILLING;

@@ -164,7 +164,7 @@ pub(super) fn kill_inside(
     };
     let handle = rustix::process::pidfd_open(entered, PidfdFlags::empty())?;
     let mut ends = [PollFd::new(&handle, PollFlags::IN)];
-    // Whatever it came to: who is left is ended from outside.
+    // Whatever it came to: what is left is killed from outside.
     let _ = rustix::event::poll(&mut ends, Some(timeout));
     let _ = rustix::process::pidfd_send_signal(&handle, Signal::KILL);
     rustix::process::waitpid(Some(entered), WaitOptions::empty())?;
@@ -193,7 +193,7 @@ impl ChildSetup {
     fn apply(&self, report: c_int) -> io::Result<()> {
         self.limit()?;
         if let Some(cgroup) = &self.cgroup {
-            // By moving in, since kernels end whoever is forked into a group in which all were ended before.
+            // By moving in, since kernels kill a process that is forked into a group whose members were killed before.
             rustix::io::write(cgroup, b"0")?;
         }
         if let Some(input) = self.init_input {
@@ -242,7 +242,7 @@ fn drop_capabilities() -> io::Result<()> {
         if !kept.contains(capability)
             && rustix::thread::remove_capability_from_bounding_set(capability).is_err()
         {
-            // The last one the kernel knows, or nobody who may.
+            // The kernel knows no more, or does not allow it.
             break;
         }
     }

@@ -17,7 +17,7 @@ pub(crate) enum Holder {
 }
 
 impl Holder {
-    /// Those that live, by pid.
+    /// The living processes, by pid.
     pub(crate) fn living(&self) -> Vec<Process> {
         match self {
             Holder::Namespace(namespace) => namespace.living(),
@@ -25,7 +25,7 @@ impl Holder {
         }
     }
 
-    /// Those that live, and those that have ended and are still counted.
+    /// The living processes, and those that have ended and are still counted.
     pub(crate) fn all(&self) -> Vec<Process> {
         match self {
             Holder::Namespace(namespace) => namespace.all(),
@@ -39,7 +39,7 @@ impl Holder {
         self.table().name(process)
     }
 
-    /// KILL to these.
+    /// KILL to `processes`.
     pub(crate) fn kill(&self, processes: &[Process]) {
         match self {
             Holder::Namespace(namespace) => namespace.kill(processes),
@@ -47,7 +47,7 @@ impl Holder {
         }
     }
 
-    /// TERM to everybody.
+    /// TERM to all living processes.
     pub(crate) fn terminate_all(&self) {
         match self {
             Holder::Namespace(namespace) => namespace.terminate_all(),
@@ -55,7 +55,7 @@ impl Holder {
         }
     }
 
-    /// KILL to everybody at once: nothing can fork away meanwhile. Waits until the kernel has ended them.
+    /// KILL to all processes at once: nothing can fork away meanwhile. Waits until the kernel has ended them.
     pub(crate) fn kill_all(&self) {
         match self {
             Holder::Namespace(namespace) => namespace.kill_all(),
@@ -63,7 +63,8 @@ impl Holder {
         }
     }
 
-    /// What ends everybody when the agent cannot: a file to write `1` to; nothing where the kernel does it by itself.
+    /// The file by which all processes are killed when the agent cannot, by writing `1` to it; nothing where the kernel does
+    /// it by itself.
     pub(crate) fn kill_file(&self) -> Option<File> {
         match self {
             Holder::Namespace(_) => None,
@@ -71,7 +72,7 @@ impl Holder {
         }
     }
 
-    /// Where to read about them.
+    /// The table to read about its processes in.
     pub(crate) fn table(&self) -> &ProcessTable {
         match self {
             Holder::Namespace(namespace) => namespace.table(),

@@ -65,7 +65,7 @@ pub(super) struct Init {
 }
 
 impl Drop for Init {
-    /// The kernel ends all in its namespace. Nobody waits for that: what it takes down with it takes some milliseconds.
+    /// The kernel ends all in its namespace. That is not waited for: what it takes down with it takes some milliseconds.
     fn drop(&mut self) {
         // It may have ended already.
         let _ = rustix::process::pidfd_send_signal(&self.handle, Signal::KILL);
@@ -185,7 +185,7 @@ struct Maker<'a> {
 
 type Step<T> = Result<T, (i32, io::Error)>;
 
-/// Init keeps a right that no command has: so none looks into it or opens its pipes. Whoever held its
+/// Init keeps a right that no command has: so none looks into it or opens its pipes. A process that held its
 /// input open would live on when the agent ends.
 fn keep_apart() -> io::Result<()> {
     let sets = rustix::thread::capabilities(None)?;

@@ -94,7 +94,7 @@ pub struct Sandbox {
 impl Sandbox {
     /// Makes the sandbox ready, and tries it on a process that does nothing. That it cannot be enforced is no error here:
     /// then [`Sandbox::refusal`] says why no command will run. Where nothing can be given up, that is found out while the
-    /// caller goes on; whoever asks waits for it.
+    /// caller goes on; [`Sandbox::refusal`] waits for it.
     pub fn prepare(policy: Policy) -> Sandbox {
         if policy.level == Level::Off {
             return Sandbox::off(policy);

@@ -64,33 +64,33 @@ impl PidNamespace {
         &self.table
     }
 
-    /// Those that live, without init.
+    /// The living processes, without init.
     pub(crate) fn living(&self) -> Vec<Process> {
         let mut living = self.all();
         living.retain(|process| !process.zombie);
         living
     }
 
-    /// Those that live, and those that have ended and nobody has asked for their status; without init.
+    /// The living processes, and those that have ended and were not reaped; without init.
     pub(crate) fn all(&self) -> Vec<Process> {
         let mut all = self.table.processes();
         all.retain(|process| process.pid != INIT);
         all
     }
 
-    /// KILL to these.
+    /// KILL to `processes`.
     pub(crate) fn kill(&self, processes: &[Process]) {
         self.table.signal(processes, Signal::KILL);
     }
 
-    /// TERM to everybody.
+    /// TERM to all living processes.
     pub(crate) fn terminate_all(&self) {
         self.table.signal(&self.living(), Signal::TERM);
     }
 
-    /// KILL to everybody until nobody lives: first from inside, at once; what is left, because it stopped who did that, from
-    /// outside, where it can do nothing. If that is not enough, init goes, and with it everything: then no command runs any
-    /// more in this run.
+    /// KILL to all processes until none lives: first from inside, at once; what is left, because it stopped the process that
+    /// did that, from outside, where it can do nothing. If that is not enough, init is killed, and with it all processes: then
+    /// no command runs any more in this run.
     pub(crate) fn kill_all(&self) {
         if !self.living().is_empty() {
             // Where no process can be had for it, the other ways are left.
@@ -133,7 +133,7 @@ impl PidNamespace {
                 }
             }
         };
-        // Without a thread nobody watches, as when nobody stops anything.
+        // Without a thread the start is not watched, which matters only where a process inside stops it.
         let _ = thread::Builder::new().name("starting".to_owned()).spawn(watch);
         let result = work();
         drop(done);

@@ -196,7 +196,7 @@ impl Enforced {
             Need::Mounts => self.mounts,
             Need::Landlock(version) => self.landlock >= Some(version),
             Need::Processes => self.processes == Processes::Namespace,
-            // Whoever has one of the others has it.
+            // Where there is one of these namespaces, there is one of IPC.
             Need::Ipc => self.mounts || has_network,
             Need::NetworkNamespace => has_network,
             Need::ControlGroup => self.processes == Processes::Cgroup,

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{ForeignRawFd, Pid, PidfdFlags, PidfdGetfdFlags};
 
-/// Clones are of the same memory.
+/// Handles to ask how much there is; clones are of the same memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedMemory {
-    /// /dev/shm.
+    /// The directory /dev/shm of the run's mounts.
     files: Option<Arc<OwnedFd>>,
-    /// /proc/sysvipc/shm, opened inside: it shows the segments of whoever opened it.
+    /// /proc/sysvipc/shm, opened inside: it shows the segments of the namespace of the process that opened it.
     segments: Option<Arc<File>>,
 }
 

@@ -112,7 +112,7 @@ fn a_survey_counts_and_names_what_a_build_may_want() {
 #[test]
 fn no_name_of_a_secret_sounds_like_a_build_s() {
     let is_unlisted = |(name, value): &(&str, &str)| {
-        fate((OsStr::new(name), OsStr::new(value)), &[], &[]) == Fate::Unlisted
+        disposition((OsStr::new(name), OsStr::new(value)), &[], &[]) == Disposition::Unlisted
     };
     let names = secret().into_iter().filter(is_unlisted).map(|(name, _)| name);
     let wanted: Vec<_> = names.filter(|name| sounds_like_a_build_s(name)).collect();

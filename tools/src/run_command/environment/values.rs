@@ -1,6 +1,6 @@
 //! Values that hold a secret, whatever the variable is called.
 //!
-//! The second line: a name on the list of what is allowed says what a value should be, not what somebody put into it.
+//! A second check: a name on the list of what is allowed says what a value should be, not what somebody put into it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! The processes of a command, found in /proc: where there is no namespace of processes that would hold them.
+//! The processes of a command, found in /proc by marks and descent: where no PID namespace holds them.
 //!
 //! The agent is a child subreaper, so whatever a command starts is below it, and what lost its parent is its own
 //! child. Of those, a command's are known by its session or by its mark, a variable in their environment. What left the
@@ -23,7 +23,7 @@ use crate::process_table::{Process, ProcessTable};
 pub(crate) const MARK: &str = "UWF_COMMAND";
 
 const PAUSE: Duration = Duration::from_millis(10);
-/// How long to try to kill: a process that forks while it is looked for needs some rounds.
+/// How long to try to kill: processes that fork while they are looked for take some rounds.
 const KILLING: Duration = Duration::from_secs(2);
 
 /// Asks that processes whose parent ends become children of this one. Holds for the whole program.
@@ -31,20 +31,20 @@ pub(crate) fn adopt_orphans() -> std::io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
-/// By what one command's processes are known.
+/// By what one command's processes are recognised.
 #[derive(Clone, Debug)]
-pub(crate) struct Trail {
+pub(crate) struct ProcessMarks {
     /// The shell: its pid is also the number of its session and of its group.
     shell: Pid,
     /// The value of [`MARK`] in the environment.
     mark: String,
     /// The IPC namespace that the processes of the run are in, if they are in one of their own.
     namespace: Option<String>,
-    /// When the shell started.
+    /// When the shell started, in clock ticks since boot.
     since: u64,
 }
 
-impl Trail {
+impl ProcessMarks {
     /// Of a shell that was just started.
     pub(crate) fn new(shell: Pid, mark: String, namespace: Option<String>) -> Self {
         let since = find(shell.as_raw_pid()).map_or(0, |shell| shell.start);
@@ -52,12 +52,11 @@ impl Trail {
     }
 
     /// Whether both are of the same command.
-    pub(crate) fn is(&self, other: &Trail) -> bool {
+    pub(crate) fn is(&self, other: &ProcessMarks) -> bool {
         self.mark == other.mark
     }
 
-    /// Those that live, the shell among them, by pid. Those of the session that were adopted and have ended are
-    /// collected on the way.
+    /// The processes that live, the shell among them, by pid. Adopted ones that have ended are reaped on the way.
     pub(crate) fn members(&self) -> Vec<Process> {
         let table = table();
         let own = rustix::process::getpid().as_raw_pid();
@@ -81,18 +80,19 @@ impl Trail {
         process.pid == shell
             || (process.session == shell && process.pid != process.session)
             || marked(process.pid, &self.mark)
-            || self.is_stray(process)
+            || self.is_orphan(process)
     }
 
-    /// Nothing tells whose it is but that it is of this run and younger than the shell.
-    fn is_stray(&self, process: &Process) -> bool {
+    /// Whether it has lost parent, session and mark: it is taken for this command's by the namespace of the run and by being
+    /// younger than the shell.
+    fn is_orphan(&self, process: &Process) -> bool {
         process.start >= self.since
             && self.namespace.as_deref().is_some_and(|namespace| is_in(process, namespace))
             && !marked(process.pid, "")
     }
 
     /// KILL to the group, then to whatever is left, until nothing is; what cannot be killed within 2 s is let be. Those
-    /// that were `known` before may have lost what they are recognised by, and are collected too.
+    /// that were `known` before may have lost their marks, and are reaped too.
     pub(crate) fn kill(&self, known: &[Process]) {
         let shell = self.shell.as_raw_pid();
         // All at once, as long as the group is surely the command's: without members its number may be another's.
@@ -116,11 +116,11 @@ impl Trail {
 }
 
 /// TERM to all of several commands and to whatever else is in `namespace`, and KILL to what still lives after `grace`.
-/// Gives back their names.
-pub(crate) fn end_all(trails: &[Trail], namespace: Option<&str>, grace: Duration) -> Vec<String> {
+/// Gives their names.
+pub(crate) fn end_all(commands: &[ProcessMarks], namespace: Option<&str>, grace: Duration) -> Vec<String> {
     let living = || {
-        let members = trails.iter().flat_map(Trail::members);
-        let mut living: Vec<Process> = members.chain(namespace.into_iter().flat_map(inhabitants)).collect();
+        let members = commands.iter().flat_map(ProcessMarks::members);
+        let mut living: Vec<Process> = members.chain(namespace.into_iter().flat_map(members_of)).collect();
         living.sort_by_key(|process| process.pid);
         living.dedup_by_key(|process| process.pid);
         living
@@ -132,27 +132,27 @@ pub(crate) fn end_all(trails: &[Trail], namespace: Option<&str>, grace: Duration
     while !living().is_empty() && Instant::now() < until {
         thread::sleep(PAUSE);
     }
-    trails.iter().for_each(|trail| trail.kill(&known));
+    commands.iter().for_each(|marks| marks.kill(&known));
     if let Some(namespace) = namespace {
-        depopulate(namespace);
+        kill_members_of(namespace);
     }
     names
 }
 
-/// Those that live in an IPC namespace.
-fn inhabitants(namespace: &str) -> Vec<Process> {
+/// The living processes of an IPC namespace.
+fn members_of(namespace: &str) -> Vec<Process> {
     table().into_iter().filter(|process| !process.zombie && is_in(process, namespace)).collect()
 }
 
-/// KILL to all in an IPC namespace until nobody is, for 2 s at most.
-fn depopulate(namespace: &str) {
+/// KILL to all processes of an IPC namespace until there is none, for 2 s at most.
+fn kill_members_of(namespace: &str) {
     let until = Instant::now() + KILLING;
-    let mut left = inhabitants(namespace);
+    let mut left = members_of(namespace);
     while !left.is_empty() && Instant::now() < until {
         signal(&left, Signal::KILL);
         thread::sleep(PAUSE);
         left.retain(|process| !is_reaped(process));
-        left.extend(inhabitants(namespace));
+        left.extend(members_of(namespace));
     }
 }
 
@@ -192,8 +192,7 @@ fn signal(processes: &[Process], signal: Signal) {
     }
 }
 
-/// Whether nothing of it is left. Its status is collected here when this program is its (adopted) parent; else its
-/// parent does that.
+/// Whether nothing of it is left. It is reaped here when this program is its (adopted) parent; else its parent does that.
 fn is_reaped(process: &Process) -> bool {
     let Some(now) = find(process.pid).filter(|now| now.is(process)) else { return true };
     let own = rustix::process::getpid().as_raw_pid();
