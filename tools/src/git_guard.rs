@@ -1,22 +1,22 @@
 //! Git's hooks, configuration and unfinished work: what a command adds to them that would run a program later, outside
 //! of any confinement, is taken back.
 //!
-//! The git directories of the workspace (see [`places`]) are found before the first change and again at the end; after
+//! The git directories of the workspace (see [`repositories`]) are found before the first change and again at the end; after
 //! each command the known ones are compared with what they held at the start. Everything but hooks, program-running
 //! variables, steps and strategies stands: a new remote, a tracked branch, a rebase that is not over. It never writes
 //! outside of the workspace and the git directories that were there at the start, and never looks longer than it may:
 //! what it did not get to is told like what it could not undo.
 
+mod baseline;
 pub(crate) mod config;
 mod copies;
+mod deadline;
 mod dir;
 mod hooks;
-mod patience;
-pub(crate) mod places;
 mod report;
+pub(crate) mod repositories;
+mod sequencer;
 mod stamp;
-mod start;
-mod state;
 mod walk;
 
 use std::path::{Path, PathBuf};
@@ -25,10 +25,10 @@ use std::time::Duration;
 
 use crate::seen::lock;
 use crate::tool::Cancel;
+use baseline::Baseline;
+use deadline::Deadline;
 use dir::{Content, Dir};
-use patience::Patience;
 pub(crate) use report::Report;
-use start::Start;
 
 /// For all git directories, in the beginning and at the end: enough for some millions of directories.
 const ALL: Duration = Duration::from_secs(60);
@@ -39,45 +39,45 @@ const KNOWN: Duration = Duration::from_secs(20);
 pub(crate) struct GitGuard {
     /// Absolute, free of symlinks.
     root: PathBuf,
-    /// Commands may do as they like.
+    /// Whether commands may change which programs git runs.
     allowed: bool,
     /// Configuration files, and the copies of them that commands change.
     copies: Vec<(PathBuf, PathBuf)>,
-    /// From the first change on.
-    start: Mutex<Option<Start>>,
+    /// What the git directories held before the first change; none until then.
+    baseline: Mutex<Option<Baseline>>,
 }
 
 impl GitGuard {
     /// `root` is absolute and free of symlinks. Nothing is looked at yet.
     pub(crate) fn new(root: &Path, allowed: bool, copies: &[(PathBuf, PathBuf)]) -> Self {
-        Self { root: root.to_owned(), allowed, copies: copies.to_vec(), start: Mutex::default() }
+        Self { root: root.to_owned(), allowed, copies: copies.to_vec(), baseline: Mutex::default() }
     }
 
     /// To be called before each call that may change something: the first time it notes what there is. False when it
     /// was not to be ended: then nothing may be changed.
     pub(crate) fn begin(&self, cancel: &Cancel) -> bool {
-        let mut start = lock(&self.start);
-        if let Some(start) = start.as_mut() {
-            start.renew();
+        let mut baseline = lock(&self.baseline);
+        if let Some(baseline) = baseline.as_mut() {
+            baseline.renew();
             return true;
         }
         if self.allowed {
             return true;
         }
-        let begun = Start::new(&self.root, &self.copies, &Patience::new(ALL, cancel));
+        let begun = Baseline::new(&self.root, &self.copies, &Deadline::new(ALL, cancel));
         if cancel.is_cancelled() {
             return false;
         }
-        *start = Some(begun);
+        *baseline = Some(begun);
         true
     }
 
     /// After a command: takes back what it did to the git directories that are known, and says what that was.
     pub(crate) fn check(&self) -> Vec<String> {
         let cancel = Cancel::default();
-        let mut start = lock(&self.start);
-        let Some(start) = start.as_mut() else { return Vec::new() };
-        let report = start.check(&Patience::new(KNOWN, &cancel));
+        let mut baseline = lock(&self.baseline);
+        let Some(baseline) = baseline.as_mut() else { return Vec::new() };
+        let report = baseline.check(&Deadline::new(KNOWN, &cancel));
         let stands = !report.standing().is_empty();
         let mut lines = report.lines();
         if stands {
@@ -86,14 +86,15 @@ impl GitGuard {
         lines
     }
 
-    /// The same at the end of the run, with the git directories that are new. Only what stands then stands.
+    /// At the end of the run: takes back what commands did to the git directories that are known and to those that are new.
+    /// Only what stands in this report stands.
     pub(crate) fn end(&self, cancel: &Cancel) -> Report {
-        let start = lock(&self.start).take();
-        start.map(|mut start| start.check_all(&Patience::new(ALL, cancel))).unwrap_or_default()
+        let baseline = lock(&self.baseline).take();
+        baseline.map(|mut baseline| baseline.check_all(&Deadline::new(ALL, cancel))).unwrap_or_default()
     }
 }
 
-/// A run that was cut off ends like any other.
+/// Takes back what commands did also where [`GitGuard::end`] was not called.
 impl Drop for GitGuard {
     fn drop(&mut self) {
         self.end(&Cancel::default());

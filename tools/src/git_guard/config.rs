@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::state;
+use super::sequencer;
 
 /// One variable of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct ConfigEntry {
     /// In lower case.
     section: String,
     subsection: Option<String>,
@@ -22,7 +22,7 @@ pub(crate) struct Entry {
     range: Range<usize>,
 }
 
-impl Entry {
+impl ConfigEntry {
     /// `section.subsection.name`, as git shows it.
     pub(crate) fn key(&self) -> String {
         match &self.subsection {
@@ -113,7 +113,7 @@ impl Entry {
 
     /// In `sequencer/opts`: the program that a cherry-pick goes on with, but for git's own.
     fn is_strategy(&self) -> bool {
-        let is_own = || self.value.as_ref().is_some_and(|value| state::is_own_strategy(value));
+        let is_own = || self.value.as_ref().is_some_and(|value| sequencer::is_own_strategy(value));
         self.section == "options" && self.name == "strategy" && !is_own()
     }
 
@@ -151,7 +151,7 @@ pub(crate) fn undo(before: &[u8], after: &[u8]) -> Option<Undone> {
     if keys.is_empty() {
         return None;
     }
-    let is_changed = |entry: &&Entry| entry.runs_programs() && keys.contains(&entry.key());
+    let is_changed = |entry: &&ConfigEntry| entry.runs_programs() && keys.contains(&entry.key());
     let mut text = without(after, is.iter().filter(is_changed));
     was.iter().filter(is_changed).for_each(|entry| append(&mut text, entry, before));
     // Nothing else had changed, or the result is not what was meant: the very bytes of before.
@@ -163,7 +163,7 @@ pub(crate) fn undo(before: &[u8], after: &[u8]) -> Option<Undone> {
 }
 
 /// `text` less some of its variables, in order.
-fn without<'a>(text: &[u8], entries: impl Iterator<Item = &'a Entry>) -> Vec<u8> {
+fn without<'a>(text: &[u8], entries: impl Iterator<Item = &'a ConfigEntry>) -> Vec<u8> {
     let mut left = Vec::with_capacity(text.len());
     let mut kept = 0;
     for entry in entries {
@@ -175,7 +175,7 @@ fn without<'a>(text: &[u8], entries: impl Iterator<Item = &'a Entry>) -> Vec<u8>
 }
 
 /// Puts a variable of another text, under a header of its own, at the end of this one.
-fn append(text: &mut Vec<u8>, entry: &Entry, of: &[u8]) {
+fn append(text: &mut Vec<u8>, entry: &ConfigEntry, of: &[u8]) {
     if text.last().is_some_and(|last| *last != b'\n') {
         text.push(b'\n');
     }
@@ -185,7 +185,7 @@ fn append(text: &mut Vec<u8>, entry: &Entry, of: &[u8]) {
 }
 
 /// What makes git run programs: the values of each variable, in order.
-fn programs(entries: &[Entry]) -> BTreeMap<String, Vec<Setting<'_>>> {
+fn programs(entries: &[ConfigEntry]) -> BTreeMap<String, Vec<Setting<'_>>> {
     let mut programs: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.runs_programs()) {
         let spelling = (entry.section.as_str(), entry.subsection.as_deref(), entry.name.as_str());
@@ -206,13 +206,13 @@ pub(crate) fn run_the_same(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// All that git runs no program for, in order.
-fn others(entries: &[Entry]) -> Vec<(String, Option<&[u8]>)> {
+fn others(entries: &[ConfigEntry]) -> Vec<(String, Option<&[u8]>)> {
     let others = entries.iter().filter(|entry| !entry.runs_programs());
     others.map(|entry| (entry.key(), entry.value.as_deref())).collect()
 }
 
 /// The variables of a file, in order; `None` when it is not what git writes.
-pub(crate) fn parse(text: &[u8]) -> Option<Vec<Entry>> {
+pub(crate) fn parse(text: &[u8]) -> Option<Vec<ConfigEntry>> {
     let at = if text.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
     let mut reader = Reader { text, at };
     let (mut section, mut subsection) = (String::new(), None);
@@ -227,7 +227,7 @@ pub(crate) fn parse(text: &[u8]) -> Option<Vec<Entry>> {
                 let begin = reader.at;
                 let (name, value) = reader.variable()?;
                 let range = line_of(text, begin..reader.at);
-                entries.push(Entry {
+                entries.push(ConfigEntry {
                     section: section.clone(),
                     subsection: subsection.clone(),
                     name,

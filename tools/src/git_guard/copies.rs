@@ -1,4 +1,4 @@
-//! Copies of git's configuration that commands change instead of the real files: what they may set is taken over, the rest
+//! Copies of git's configuration that commands change instead of the real files: what they may set is applied, the rest
 //! is dropped. So a program that a command names does not stand in the real file, not for a moment, unless somebody else put
 //! another file in its place meanwhile, as git does: then commands see that one, and it is watched like all others.
 
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
 
+use super::baseline::Baseline;
 use super::dir::{Content, Dir};
-use super::places::Kind;
 use super::report::Report;
-use super::start::Start;
+use super::repositories::FileKind;
 use super::{put, read};
 
 /// One file and its copy.
@@ -18,42 +18,43 @@ use super::{put, read};
 struct Pair {
     real: PathBuf,
     copy: PathBuf,
-    /// What both held when they were last the same.
+    /// What the real file and the copy held when they were last the same.
     same: Content,
 }
 
 /// All copies of a run.
 #[derive(Debug, Default)]
-pub(super) struct Copies(Vec<Pair>);
+pub(super) struct ConfigCopies(Vec<Pair>);
 
-impl Copies {
+impl ConfigCopies {
     /// Each file with its copy, which becomes what the file is now.
-    pub(super) fn new(files: &[(PathBuf, PathBuf)]) -> Copies {
+    pub(super) fn new(files: &[(PathBuf, PathBuf)]) -> ConfigCopies {
         let pair = |(real, copy): &(PathBuf, PathBuf)| {
             let same = read(real);
             refresh(copy, &same);
             Pair { real: real.clone(), copy: copy.clone(), same }
         };
-        Copies(files.iter().map(pair).collect())
+        ConfigCopies(files.iter().map(pair).collect())
     }
 
-    /// Takes over what commands set in the copies, without what makes git run programs. A file that somebody else has
-    /// changed meanwhile stays as it is.
-    pub(super) fn take_over(&mut self, start: &Start, report: &mut Report) {
+    /// Applies to the real files what commands set in the copies, without what makes git run programs. A file that somebody
+    /// else has changed meanwhile stays as it is.
+    pub(super) fn apply_changes(&mut self, baseline: &Baseline, report: &mut Report) {
         for pair in &mut self.0 {
             let (is, real) = (read(&pair.copy), read(&pair.real));
             let wanted = match &is {
                 _ if is == pair.same => None,
-                Content::File(text, _) => start.allowed(&pair.real, Kind::Config, text),
+                Content::File(text, _) => baseline.allowed(&pair.real, FileKind::Config, text),
                 Content::Missing => None,
                 _ => {
-                    report.tell(&format!("what cannot be looked at in {}", start.shown(&pair.real)), None);
+                    report
+                        .record(&format!("what cannot be looked at in {}", baseline.shown(&pair.real)), None);
                     None
                 }
             };
             if let Some((content, undone)) = wanted {
-                undone.iter().for_each(|what| report.tell(what, None));
-                pair.take_over(&content, &real, report);
+                undone.iter().for_each(|what| report.record(what, None));
+                pair.apply(&content, &real, report);
             }
             let now = read(&pair.real);
             if is != now {
@@ -83,7 +84,7 @@ impl Copies {
 /// A copy becomes what its file is; of what is no file it stays what it was.
 fn refresh(copy: &Path, content: &Content) {
     if let Content::File(..) = content {
-        // A copy that is old is told as such when something is to be taken over from it.
+        // A copy that is old is told as such when something of it is to be applied.
         let _ = put(copy, content);
     }
 }
@@ -104,15 +105,15 @@ impl Pair {
         written
     }
 
-    fn take_over(&self, content: &Content, real: &Content, report: &mut Report) {
+    fn apply(&self, content: &Content, real: &Content, report: &mut Report) {
         if *real != self.same {
             let what = format!("what a command set in {}", self.real.display());
-            return report.told(&format!("{what} was dropped: somebody else changed that file meanwhile"));
+            return report.note(&format!("{what} was dropped: somebody else changed that file meanwhile"));
         }
         // The mode is the file's own.
         let (Content::File(text, _), Content::File(_, mode)) = (content, real) else { return };
         if let Err(error) = self.write((text, *mode)) {
-            report.told(&format!("what a command set in {} was dropped: {error}", self.real.display()));
+            report.note(&format!("what a command set in {} was dropped: {error}", self.real.display()));
         }
     }
 }

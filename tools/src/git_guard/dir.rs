@@ -50,7 +50,7 @@ pub(crate) struct Dir {
     closed: Vec<(OwnedFd, Mode)>,
 }
 
-/// As it was before.
+/// Closes again what was closed.
 impl Drop for Dir {
     fn drop(&mut self) {
         for (dir, mode) in self.closed.iter().rev() {

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use super::deadline::Deadline;
 use super::dir::{Content, Dir};
-use super::patience::Patience;
 use super::read;
 
-/// Bytes of all hooks of a directory that are kept; any more are taken for something that may not be read.
+/// How many bytes of a directory's hooks are kept; those beyond are taken for files that may not be read.
 const ROOM: usize = 32 << 20;
-/// How deep below the directory they are looked for.
+/// How many levels below the directory hooks are looked for.
 const DEPTH: usize = 8;
 
 /// Stands among the hooks for a directory of hooks that is a symlink, whose files are not looked at.
@@ -22,21 +22,23 @@ pub(super) const LINK: &str = ".";
 pub(super) type Hooks = BTreeMap<PathBuf, Content>;
 
 /// The hooks of a git directory; `None` when there was no time for them all.
-pub(super) fn hooks_in(dir: &Path, patience: &Patience) -> Option<Hooks> {
+pub(super) fn hooks_in(dir: &Path, deadline: &Deadline) -> Option<Hooks> {
     if let link @ Content::Link(_) = read(dir) {
         return Some(Hooks::from([(PathBuf::from(LINK), link)]));
     }
-    let mut look = Look { found: Hooks::new(), room: ROOM, patience };
+    let mut look = HookReader { found: Hooks::new(), room: ROOM, deadline };
     look.below(dir, Path::new(""), DEPTH).then_some(look.found)
 }
 
-struct Look<'a> {
+/// Reads the hooks of one directory.
+struct HookReader<'a> {
     found: Hooks,
+    /// How many bytes of hooks may still be kept.
     room: usize,
-    patience: &'a Patience<'a>,
+    deadline: &'a Deadline<'a>,
 }
 
-impl Look<'_> {
+impl HookReader<'_> {
     fn below(&mut self, path: &Path, below: &Path, depth: usize) -> bool {
         let Some(dir) = Dir::open(path) else { return true };
         let names: Vec<OsString> = dir.names();
@@ -55,7 +57,7 @@ impl Look<'_> {
                     self.found.insert(below.join(name), content);
                 }
             }
-            !self.patience.is_over()
+            !self.deadline.is_over()
         })
     }
 }

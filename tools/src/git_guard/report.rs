@@ -2,8 +2,8 @@
 
 use std::io;
 
-/// Of many things, as many are told.
-const TOLD: usize = 20;
+/// How many lines are shown of many.
+const MAX_LINES: usize = 20;
 
 /// What was undone, and what stands.
 #[derive(Debug, Default)]
@@ -17,22 +17,25 @@ impl Report {
         self.undone.len() + self.standing.len()
     }
 
-    pub(super) fn tell(&mut self, what: &str, failed: Option<&io::Error>) {
+    /// Something was undone, or stands because that failed.
+    pub(super) fn record(&mut self, what: &str, failed: Option<&io::Error>) {
         match failed {
             None => self.undone.push(format!("undone: {what}")),
             Some(error) => self.stands(what, &error.to_string()),
         }
     }
 
+    /// Something stands.
     pub(super) fn stands(&mut self, what: &str, why: &str) {
         self.standing.push(format!("not undone: {what}: {why}"));
     }
 
     /// Something that is neither undone nor stands.
-    pub(super) fn told(&mut self, what: &str) {
+    pub(super) fn note(&mut self, what: &str) {
         self.undone.push(what.to_owned());
     }
 
+    /// Something was not looked at.
     pub(super) fn missed(&mut self, what: &str) {
         self.standing.push(format!("not looked at: {what}"));
     }
@@ -49,8 +52,8 @@ impl Report {
 }
 
 fn few(mut lines: Vec<String>) -> Vec<String> {
-    if lines.len() > TOLD {
-        let more = lines.split_off(TOLD).len();
+    if lines.len() > MAX_LINES {
+        let more = lines.split_off(MAX_LINES).len();
         lines.push(format!("and {more} more"));
     }
     lines

@@ -15,11 +15,14 @@ const STEP: Duration = Duration::from_millis(50);
 /// A file as `stat` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
+    /// Device and inode.
     file: (u64, u64),
     mode: u32,
+    /// In bytes.
     size: i64,
-    /// Seconds and nanoseconds.
+    /// mtime, in seconds and nanoseconds.
     modified: (i64, i64),
+    /// ctime, in seconds and nanoseconds.
     changed: (i64, i64),
 }
 
@@ -43,14 +46,14 @@ impl Stamp {
     }
 }
 
-/// What is at a path.
+/// A path as `stat` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sight {
+pub(super) enum PathStamp {
     Nothing,
     Something(Stamp),
 }
 
-impl Sight {
+impl PathStamp {
     /// `None` when it cannot be told.
     pub(super) fn of(path: &Path) -> Option<Self> {
         match rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {

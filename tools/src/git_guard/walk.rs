@@ -13,39 +13,47 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode};
 use rustix::io::Errno;
 
+use super::deadline::Deadline;
 use super::dir::{self, Dir};
-use super::patience::Patience;
 use crate::workspace::kind;
 
 /// Where a git directory has many directories without any below them. Somebody may have put a repository among these.
 const MANY: &[&[u8]] = &[b"objects", b"refs", b"logs", b"lfs"];
 
+/// What a walk found.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FoundRepositories {
     /// Every `.git`, and every directory that git takes for a repository without that name.
-    pub(super) points: BTreeSet<PathBuf>,
-    /// Directories on the way to a point that were closed, and how; they are open now. The innermost comes first.
+    pub(super) candidates: BTreeSet<PathBuf>,
+    /// Directories on the way to a candidate that were closed, and how; they are open now. The innermost comes first.
     pub(super) opened: Vec<(PathBuf, Mode)>,
     /// Where the walk ended before its time, and why.
     pub(super) missed: Option<String>,
 }
 
-impl Found {
+impl FoundRepositories {
     /// Looks below `root`, absolute and free of symlinks, too.
-    pub(super) fn add(&mut self, root: &Path, patience: &Patience) {
+    pub(super) fn add(&mut self, root: &Path, deadline: &Deadline) {
         let Some(top) = Dir::open(root) else { return };
         let Ok(here) = rustix::io::fcntl_dupfd_cloexec(top.fd(), 0) else { return };
-        let mut walk = Walk { here, path: root.to_owned(), levels: Vec::new(), found: self };
-        let Seen { names, is_repository } = walk.look();
+        let mut walk = Walk { here, path: root.to_owned(), ancestors: Vec::new(), found: self };
+        let Listing { names, is_repository } = walk.look();
         let id = id_of(&walk.here).unwrap_or_default();
-        walk.levels.push(Level { names, id, closed: None, points: 0, is_repository, is_many: false });
-        walk.run(patience);
+        walk.ancestors.push(Ancestor {
+            names,
+            id,
+            closed: None,
+            candidates: 0,
+            is_repository,
+            is_many: false,
+        });
+        walk.run(deadline);
     }
 
-    /// Closes again what was closed.
-    pub(super) fn close(&mut self, patience: &Patience) {
+    /// Closes again the directories that were closed before the walk.
+    pub(super) fn close(&mut self, deadline: &Deadline) {
         for (path, mode) in self.opened.drain(..) {
-            if patience.is_over() {
+            if deadline.is_over() {
                 return;
             }
             if let Some(dir) = Dir::open(&path) {
@@ -59,22 +67,22 @@ impl Found {
 /// Device and inode.
 type Id = (u64, u64);
 
-/// A directory on the way from the root to where the walk is.
-struct Level {
+/// A directory on the way from the root to where the walk is, that one included.
+struct Ancestor {
     /// What is still to be visited in it.
     names: Vec<OsString>,
     id: Id,
     /// Its mode, where it was closed.
     closed: Option<Mode>,
-    /// How many points were known before it.
-    points: usize,
+    /// How many candidates were known before it.
+    candidates: usize,
     is_repository: bool,
     /// Whether it is one of [`MANY`], or below.
     is_many: bool,
 }
 
-/// What there is in a directory.
-struct Seen {
+/// What a directory holds.
+struct Listing {
     /// The directories to visit.
     names: Vec<OsString>,
     is_repository: bool,
@@ -83,19 +91,19 @@ struct Seen {
 struct Walk<'a> {
     here: OwnedFd,
     path: PathBuf,
-    levels: Vec<Level>,
-    found: &'a mut Found,
+    ancestors: Vec<Ancestor>,
+    found: &'a mut FoundRepositories,
 }
 
 impl Walk<'_> {
-    fn run(mut self, patience: &Patience) {
-        while let Some(level) = self.levels.last_mut() {
-            if patience.is_over() {
-                level.names.clear();
-                let missed = || format!("what is below {}: {}", self.path.display(), patience.why());
+    fn run(mut self, deadline: &Deadline) {
+        while let Some(ancestor) = self.ancestors.last_mut() {
+            if deadline.is_over() {
+                ancestor.names.clear();
+                let missed = || format!("what is below {}: {}", self.path.display(), deadline.why());
                 self.found.missed.get_or_insert_with(missed);
             }
-            if let Some(name) = level.names.pop() {
+            if let Some(name) = ancestor.names.pop() {
                 self.enter(&name);
             } else if !self.leave() {
                 let missed = || format!("what is below {}: it was moved meanwhile", self.path.display());
@@ -107,7 +115,7 @@ impl Walk<'_> {
 
     /// Looks into a directory, and goes there when there is more in it.
     fn enter(&mut self, name: &OsStr) {
-        let above = self.levels.last();
+        let above = self.ancestors.last();
         let is_many = above
             .is_some_and(|above| above.is_many || above.is_repository && MANY.contains(&name.as_bytes()));
         if is_many && self.is_childless(name) {
@@ -116,10 +124,10 @@ impl Walk<'_> {
         let Some((inner, mut closed)) = open_child(&self.here, name) else { return };
         let outer = std::mem::replace(&mut self.here, inner);
         self.path.push(name);
-        let points = self.found.points.len();
-        let Seen { names, is_repository } = self.look();
+        let candidates = self.found.candidates.len();
+        let Listing { names, is_repository } = self.look();
         if names.is_empty() {
-            self.close_again(closed, points);
+            self.close_again(closed, candidates);
             self.here = outer;
             self.path.pop();
             return;
@@ -128,7 +136,7 @@ impl Walk<'_> {
             closed = dir::open_up(&self.here).unwrap_or_default();
         }
         let id = id_of(&self.here).unwrap_or_default();
-        self.levels.push(Level { names, id, closed, points, is_repository, is_many });
+        self.ancestors.push(Ancestor { names, id, closed, candidates, is_repository, is_many });
     }
 
     /// Whether there is no directory in this one, as its links tell, and no file that would make it a repository or lead to
@@ -143,10 +151,10 @@ impl Walk<'_> {
 
     /// Goes back to the directory above.
     fn leave(&mut self) -> bool {
-        let Some(level) = self.levels.pop() else { return false };
-        let Some(id) = self.levels.last().map(|above| above.id) else { return true };
+        let Some(ancestor) = self.ancestors.pop() else { return false };
+        let Some(id) = self.ancestors.last().map(|above| above.id) else { return true };
         let outer = self.above(id);
-        self.close_again(level.closed, level.points);
+        self.close_again(ancestor.closed, ancestor.candidates);
         self.path.pop();
         let Some(outer) = outer.or_else(|| again(&self.path, id)) else { return false };
         self.here = outer;
@@ -158,10 +166,10 @@ impl Walk<'_> {
         (id_of(&outer)? == id).then_some(outer)
     }
 
-    /// What has points below stays open until these were looked at.
-    fn close_again(&mut self, closed: Option<Mode>, points: usize) {
+    /// What has candidates below stays open until these were looked at.
+    fn close_again(&mut self, closed: Option<Mode>, candidates: usize) {
         let Some(mode) = closed else { return };
-        if self.found.points.len() > points {
+        if self.found.candidates.len() > candidates {
             self.found.opened.push((self.path.clone(), mode));
         } else {
             // It is ours: only its owner can have taken it away meanwhile.
@@ -169,15 +177,15 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes the points that are here; gives the directories to visit.
-    fn look(&mut self) -> Seen {
+    /// Notes the candidates that are here; gives the directories to visit.
+    fn look(&mut self) -> Listing {
         let entries = rustix::fs::Dir::read_from(&self.here).into_iter().flatten().flatten();
         let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
         for entry in entries {
             let name = entry.file_name().to_bytes();
             match name {
                 b"." | b".." => continue,
-                b".git" => drop(self.found.points.insert(self.path.join(".git"))),
+                b".git" => drop(self.found.candidates.insert(self.path.join(".git"))),
                 b"HEAD" | b"objects" | b"refs" | b"commondir" => drop(seen.insert(name.to_owned())),
                 _ => {}
             }
@@ -188,9 +196,9 @@ impl Walk<'_> {
         let has = |name: &[u8]| seen.contains(name);
         let is_repository = has(b"HEAD") && (has(b"objects") && has(b"refs") || has(b"commondir"));
         if is_repository {
-            self.found.points.insert(self.path.clone());
+            self.found.candidates.insert(self.path.clone());
         }
-        Seen { names, is_repository }
+        Listing { names, is_repository }
     }
 
     /// Not every file system says what its entries are.

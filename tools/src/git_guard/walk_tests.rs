@@ -8,15 +8,15 @@ use rustix::fs::CWD;
 use super::*;
 use crate::tool::Cancel;
 
-fn found(root: &Path, limit: Duration) -> Found {
-    let (cancel, mut found) = (Cancel::default(), Found::default());
-    found.add(root, &Patience::new(limit, &cancel));
+fn found(root: &Path, limit: Duration) -> FoundRepositories {
+    let (cancel, mut found) = (Cancel::default(), FoundRepositories::default());
+    found.add(root, &Deadline::new(limit, &cancel));
     found
 }
 
-fn below(root: &Path, found: &Found) -> Vec<String> {
+fn below(root: &Path, found: &FoundRepositories) -> Vec<String> {
     let shown = |path: &PathBuf| path.strip_prefix(root).unwrap().display().to_string();
-    found.points.iter().map(shown).collect()
+    found.candidates.iter().map(shown).collect()
 }
 
 const LONG: Duration = Duration::from_secs(600);
@@ -77,8 +77,12 @@ fn depth_is_no_hiding_place() {
     rustix::fs::mkdirat(&here, ".git", Mode::RWXU).unwrap();
     fs::create_dir_all(root.join("z/.git")).unwrap();
     let found = found(&root, LONG);
-    assert_eq!(found.points.len(), 2);
-    assert!(found.points.iter().any(|point| point.as_os_str().len() > 10_000), "{:?}", found.missed);
+    assert_eq!(found.candidates.len(), 2);
+    assert!(
+        found.candidates.iter().any(|candidate| candidate.as_os_str().len() > 10_000),
+        "{:?}",
+        found.missed
+    );
     assert!(std::process::Command::new("rm").arg("-rf").arg(&root).status().unwrap().success());
 }
 
@@ -87,7 +91,7 @@ fn a_walk_without_time_says_what_it_did_not_reach() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("a/.git")).unwrap();
     let found = found(&dir.path().canonicalize().unwrap(), Duration::ZERO);
-    assert!(found.points.is_empty());
+    assert!(found.candidates.is_empty());
     let missed = found.missed.unwrap();
     assert!(missed.starts_with("what is below /") && missed.ends_with("0 s were not enough"), "{missed}");
 }
@@ -95,10 +99,10 @@ fn a_walk_without_time_says_what_it_did_not_reach() {
 #[test]
 fn a_walk_ends_soon_when_the_run_is_to_end() {
     let cancel = Cancel::default();
-    let patience = Patience::new(LONG, &cancel);
-    assert!(!patience.is_over());
+    let deadline = Deadline::new(LONG, &cancel);
+    assert!(!deadline.is_over());
     cancel.cancel();
     std::thread::sleep(Duration::from_millis(2100));
-    assert!(patience.is_over());
-    assert_eq!(patience.why(), "the run was to end");
+    assert!(deadline.is_over());
+    assert_eq!(deadline.why(), "the run was to end");
 }

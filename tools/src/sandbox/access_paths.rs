@@ -17,7 +17,7 @@ use super::mountinfo::{self, Mounted};
 use super::places;
 use super::policy::Policy;
 use super::worktree;
-use crate::git_guard::places::{self as repositories, Programs};
+use crate::git_guard::repositories::{self as repositories, GitPrograms};
 
 /// How deep below a secret's directory links are looked for whose targets are secrets too, and how many entries are looked
 /// at.
@@ -52,7 +52,7 @@ pub(crate) struct AccessPaths {
     /// A path that should be closed and is not, since it lies within the workspace.
     pub(crate) exposed: Option<PathBuf>,
     /// What of the workspace's repository makes git run programs, where commands may not change that.
-    pub(crate) git: Programs,
+    pub(crate) git: GitPrograms,
 }
 
 impl AccessPaths {
@@ -83,9 +83,9 @@ impl AccessPaths {
             open(&path, &access.hidden, &mut access.writable);
         }
         if !policy.git_programs {
-            let Programs { hooks, configs } = repositories::programs_at(&real(&policy.workspace));
+            let GitPrograms { hooks, configs } = repositories::programs_at(&real(&policy.workspace));
             let configs = configs.into_iter().filter(|path| access.may_write(path)).collect();
-            access.git = Programs { hooks: hooks.filter(|path| access.may_write(path)), configs };
+            access.git = GitPrograms { hooks: hooks.filter(|path| access.may_write(path)), configs };
             if !access.git.configs.is_empty() {
                 access.writable.extend(existing([&policy.copies()]));
             }

@@ -271,7 +271,7 @@ fn of_a_tool(path: &Path, home: &Path, access: &AccessPaths) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git_guard::places::Programs;
+    use crate::git_guard::repositories::GitPrograms;
     use crate::sandbox::Level;
 
     fn advice(output: &str) -> String {
@@ -282,7 +282,7 @@ mod tests {
             closed: ["/run", "/var/run", "/home", "/root"].map(PathBuf::from).to_vec(),
             shared: vec![PathBuf::from("/tmp")],
             shown: vec![(PathBuf::from("/home/u/.cargo/bin"), PathBuf::from("/home/u/.cargo/bin"))],
-            git: Programs { hooks: Some(PathBuf::from("/w/.git/hooks")), configs: Vec::new() },
+            git: GitPrograms { hooks: Some(PathBuf::from("/w/.git/hooks")), configs: Vec::new() },
             ..AccessPaths::default()
         };
         let enforced = Enforced {

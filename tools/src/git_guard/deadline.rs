@@ -1,4 +1,4 @@
-//! How long the guard may look: until a point in time, and hardly longer once somebody wants the run to end.
+//! How long the guard may look: until a point in time, and hardly longer once the run is cancelled.
 //!
 //! Apart because every loop over what commands made, of which there may be millions, asks it.
 
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use crate::tool::Cancel;
 
-/// What is left from the beginning when the run is to end.
+/// How long it may look, from its beginning, once the run is cancelled.
 const CANCELLED: Duration = Duration::from_secs(2);
 
-pub(super) struct Patience<'a> {
+pub(super) struct Deadline<'a> {
     begun: Instant,
     limit: Duration,
     cancel: &'a Cancel,
 }
 
-impl<'a> Patience<'a> {
+impl<'a> Deadline<'a> {
     pub(super) fn new(limit: Duration, cancel: &'a Cancel) -> Self {
         Self { begun: Instant::now(), limit, cancel }
     }
@@ -25,7 +25,7 @@ impl<'a> Patience<'a> {
         self.begun.elapsed() >= limit
     }
 
-    /// In words, once it is over.
+    /// Why it is over, in words.
     pub(super) fn why(&self) -> String {
         if self.cancel.is_cancelled() {
             return "the run was to end".to_owned();

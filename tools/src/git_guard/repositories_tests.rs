@@ -1,4 +1,4 @@
-//! Tests of `places`, with the real git.
+//! Tests of `repositories`, with the real git.
 
 use super::*;
 use crate::scratch::git as git_program;
@@ -14,13 +14,13 @@ fn what_runs_programs_in_the_first_repository_is_found() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap().join("ws");
     fs::create_dir(&root).unwrap();
-    assert_eq!(programs_at(&root), Programs::default());
+    assert_eq!(programs_at(&root), GitPrograms::default());
     git(&root, "init -q");
     git(&root, "commit -qm m --allow-empty");
     git(&root, "config extensions.worktreeConfig true");
     git(&root, "worktree add -q ../linked");
     git(&root.with_file_name("linked"), "config --worktree a.b c");
-    let programs = |configs: &[&str]| Programs {
+    let programs = |configs: &[&str]| GitPrograms {
         hooks: Some(root.join(".git/hooks")),
         configs: configs.iter().map(|file| root.join(".git").join(file)).collect(),
     };

@@ -10,21 +10,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::deadline::Deadline;
 use super::dir::{Content, Dir};
-use super::patience::Patience;
 use super::read;
-use super::walk::Found;
+use super::walk::FoundRepositories;
 
-/// The directories behind one `.git`: its own, and the one it shares with other worktrees (else the same).
+/// The git directories of one repository: its own, and the one it shares with other worktrees (else the same as its own).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct Repository {
     pub(super) own: PathBuf,
     pub(super) common: PathBuf,
 }
 
 /// How a file makes git run programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     /// By what is set in it.
     Config,
     /// By its lines, each a step that git will take.
@@ -35,11 +35,11 @@ pub(super) enum Kind {
     Directory,
 }
 
-impl Place {
-    fn of(point: &Path) -> Option<Self> {
-        let own = match fs::metadata(point).ok()? {
-            metadata if metadata.is_dir() => point.canonicalize().ok()?,
-            metadata if metadata.is_file() => refers(point, b"gitdir: ")?,
+impl Repository {
+    fn of(candidate: &Path) -> Option<Self> {
+        let own = match fs::metadata(candidate).ok()? {
+            metadata if metadata.is_dir() => candidate.canonicalize().ok()?,
+            metadata if metadata.is_file() => refers(candidate, b"gitdir: ")?,
             _ => return None,
         };
         let common = refers(&own.join("commondir"), b"").unwrap_or_else(|| own.clone());
@@ -48,22 +48,22 @@ impl Place {
 
     /// The files that make git run programs, whether they are there or not; hooks apart. `info/attributes` and
     /// `objects/info/alternates` are none: they choose among drivers that a configuration defines, and lend objects.
-    pub(super) fn files(&self) -> Vec<(PathBuf, Kind)> {
-        const OWN: &[(&str, Kind)] = &[
-            ("config.worktree", Kind::Config),
-            ("rebase-merge", Kind::Directory),
-            ("rebase-merge/git-rebase-todo", Kind::Steps),
-            ("rebase-merge/git-rebase-todo.backup", Kind::Steps),
-            ("rebase-merge/done", Kind::Steps),
-            ("rebase-merge/strategy", Kind::Strategy),
-            ("rebase-apply", Kind::Directory),
-            ("rebase-apply/strategy", Kind::Strategy),
-            ("sequencer", Kind::Directory),
-            ("sequencer/todo", Kind::Steps),
-            ("sequencer/opts", Kind::Config),
+    pub(super) fn files(&self) -> Vec<(PathBuf, FileKind)> {
+        const OWN: &[(&str, FileKind)] = &[
+            ("config.worktree", FileKind::Config),
+            ("rebase-merge", FileKind::Directory),
+            ("rebase-merge/git-rebase-todo", FileKind::Steps),
+            ("rebase-merge/git-rebase-todo.backup", FileKind::Steps),
+            ("rebase-merge/done", FileKind::Steps),
+            ("rebase-merge/strategy", FileKind::Strategy),
+            ("rebase-apply", FileKind::Directory),
+            ("rebase-apply/strategy", FileKind::Strategy),
+            ("sequencer", FileKind::Directory),
+            ("sequencer/todo", FileKind::Steps),
+            ("sequencer/opts", FileKind::Config),
         ];
         let own = OWN.iter().map(|(name, kind)| (self.own.join(name), *kind));
-        [(self.common.join("config"), Kind::Config)].into_iter().chain(own).collect()
+        [(self.common.join("config"), FileKind::Config)].into_iter().chain(own).collect()
     }
 
     pub(super) fn hooks(&self) -> PathBuf {
@@ -79,31 +79,35 @@ impl Place {
     }
 }
 
-/// The git directories that the points of `found` lead to, those that these share, and those within them: of other
+/// The git directories that the candidates of `found` lead to, those that these share, and those within them: of other
 /// worktrees, and of submodules whether they are checked out or not, since `git submodule update` takes what is there.
-/// What lies below `walked` is among the points already.
-pub(super) fn behind(found: &mut Found, walked: Option<&Path>, patience: &Patience) -> BTreeSet<Place> {
-    let mut inner = Found::default();
+/// What lies below `walked` is among the candidates already.
+pub(super) fn behind(
+    found: &mut FoundRepositories,
+    walked: Option<&Path>,
+    deadline: &Deadline,
+) -> BTreeSet<Repository> {
+    let mut inner = FoundRepositories::default();
     let mut direct = BTreeSet::new();
-    for point in &found.points {
-        if patience.is_over() {
-            let missed = || format!("where {} and others lead: {}", point.display(), patience.why());
+    for candidate in &found.candidates {
+        if deadline.is_over() {
+            let missed = || format!("where {} and others lead: {}", candidate.display(), deadline.why());
             inner.missed.get_or_insert_with(missed);
             break;
         }
-        direct.extend(Place::of(point));
+        direct.extend(Repository::of(candidate));
     }
-    let commons: BTreeSet<&PathBuf> = direct.iter().map(|place| &place.common).collect();
+    let commons: BTreeSet<&PathBuf> = direct.iter().map(|repository| &repository.common).collect();
     for common in &commons {
         if !walked.is_some_and(|walked| common.starts_with(walked)) {
-            inner.add(common, patience);
+            inner.add(common, deadline);
         }
     }
-    let shared = commons.into_iter().chain(&inner.points);
-    let places: Vec<Place> = shared.filter_map(|point| Place::of(point)).collect();
+    let shared = commons.into_iter().chain(&inner.candidates);
+    let repositories: Vec<Repository> = shared.filter_map(|candidate| Repository::of(candidate)).collect();
     found.opened.extend(inner.opened);
     found.missed = found.missed.take().or(inner.missed);
-    direct.into_iter().chain(places).collect()
+    direct.into_iter().chain(repositories).collect()
 }
 
 /// The directory that a file names: up to a zero, less the line ends at the end, from the directory in which the file
@@ -119,35 +123,37 @@ fn refers(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
 
 /// Every `.git` of the workspace, and the one at its root whether it is there or not; and every directory that git would
 /// take for a repository without that name. Ignored directories count too.
-pub(super) fn points(root: &Path, patience: &Patience) -> Found {
-    let mut found = Found { points: BTreeSet::from([root.join(".git")]), ..Found::default() };
-    found.add(root, patience);
+pub(super) fn candidates(root: &Path, deadline: &Deadline) -> FoundRepositories {
+    let mut found =
+        FoundRepositories { candidates: BTreeSet::from([root.join(".git")]), ..FoundRepositories::default() };
+    found.add(root, deadline);
     found
 }
 
-/// What of the repository of a workspace makes git run programs and is there from the beginning: for those who keep it from
-/// being changed at all.
+/// What makes git run programs in the repository of a workspace and is there from the beginning: for the sandbox, which
+/// keeps commands from changing it at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Programs {
+pub(crate) struct GitPrograms {
     /// The directory of the hooks.
     pub(crate) hooks: Option<PathBuf>,
     /// The configuration files.
     pub(crate) configs: Vec<PathBuf>,
 }
 
-/// Of the repository that git finds first in `root`; paths are free of symlinks. Others, below it, are watched alone.
-pub(crate) fn programs_at(root: &Path) -> Programs {
-    let Some(place) = Place::of(&root.join(".git")) else { return Programs::default() };
+/// The programs of the repository that git finds first in `root`; paths are free of symlinks. Other repositories, below it,
+/// are only watched.
+pub(crate) fn programs_at(root: &Path) -> GitPrograms {
+    let Some(repository) = Repository::of(&root.join(".git")) else { return GitPrograms::default() };
     let is_file =
         |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.nlink() == 1);
     let is_dir = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
-    let configs = [place.common.join("config"), place.own.join("config.worktree")];
-    Programs {
-        hooks: Some(place.hooks()).filter(is_dir),
+    let configs = [repository.common.join("config"), repository.own.join("config.worktree")];
+    GitPrograms {
+        hooks: Some(repository.hooks()).filter(is_dir),
         configs: configs.into_iter().filter(is_file).collect(),
     }
 }
 
 #[cfg(test)]
-#[path = "places_tests.rs"]
+#[path = "repositories_tests.rs"]
 mod tests;

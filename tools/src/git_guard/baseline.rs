@@ -6,27 +6,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::copies::Copies;
+use super::copies::ConfigCopies;
+use super::deadline::Deadline;
 use super::dir::{Content, Dir};
 use super::hooks::{self, Hooks, hooks_in};
-use super::patience::Patience;
-use super::places::{self, Kind, Place};
 use super::report::Report;
-use super::stamp::Sight;
-use super::walk::Found;
-use super::{config, put, read, state};
+use super::repositories::{self, FileKind, Repository};
+use super::stamp::PathStamp;
+use super::walk::FoundRepositories;
+use super::{config, put, read, sequencer};
 
 /// How deep git follows includes.
 const MAX_INCLUDES: usize = 10;
 
-/// The state before the first change, and what is known since.
-pub(super) struct Start {
+/// What the git directories held before the first change, and what is known since.
+pub(super) struct Baseline {
     /// The workspace, absolute, free of symlinks.
     root: PathBuf,
-    /// Where git looks first: `.git` in a working tree, a directory or a file that names one.
-    points: BTreeSet<PathBuf>,
+    /// The paths where git would look for a repository; see [`FoundRepositories::candidates`].
+    candidates: BTreeSet<PathBuf>,
     /// The git directories these led to, watched even when nothing leads there any more: git may be led there again.
-    places: BTreeSet<Place>,
+    repositories: BTreeSet<Repository>,
     /// Files in the workspace that the configuration includes, whether they are there or not.
     included: BTreeSet<PathBuf>,
     /// What every file held; one that is not here was not there.
@@ -35,87 +35,91 @@ pub(super) struct Start {
     steps: BTreeSet<Vec<u8>>,
     /// The hooks, by directory.
     hooks: BTreeMap<PathBuf, Hooks>,
-    /// When this was, and whether there was time for everything: else what was not changed since was so before.
+    /// When this was.
     since: SystemTime,
+    /// Whether there was time for everything: else what was not changed since then counts as having been there.
     whole: bool,
     /// What commands change instead of the real files.
-    copies: Copies,
-    /// What could not be put back yet.
-    owed: BTreeMap<PathBuf, Content>,
-    /// How the files of a place looked when they were as before; those that cannot be told alike are not here.
-    same: BTreeMap<Place, Vec<Sight>>,
+    copies: ConfigCopies,
+    /// Files that could not be put back yet, with what they held.
+    pending: BTreeMap<PathBuf, Content>,
+    /// The stamps of a repository's files when they were last found unchanged. A repository whose stamps cannot tell that
+    /// is not here.
+    same: BTreeMap<Repository, Vec<PathStamp>>,
 }
 
-impl Start {
-    pub(super) fn new(root: &Path, copies: &[(PathBuf, PathBuf)], patience: &Patience) -> Self {
+impl Baseline {
+    pub(super) fn new(root: &Path, copies: &[(PathBuf, PathBuf)], deadline: &Deadline) -> Self {
         let since = SystemTime::now();
-        let mut found = places::points(root, patience);
-        let places = places::behind(&mut found, Some(root), patience);
-        let mut start = Self {
+        let mut found = repositories::candidates(root, deadline);
+        let repositories = repositories::behind(&mut found, Some(root), deadline);
+        let mut baseline = Self {
             root: root.to_owned(),
-            points: std::mem::take(&mut found.points),
-            places: BTreeSet::new(),
+            candidates: std::mem::take(&mut found.candidates),
+            repositories: BTreeSet::new(),
             included: BTreeSet::new(),
             files: BTreeMap::new(),
             steps: BTreeSet::new(),
             hooks: BTreeMap::new(),
             since,
             whole: found.missed.is_none(),
-            copies: Copies::default(),
-            owed: BTreeMap::new(),
+            copies: ConfigCopies::default(),
+            pending: BTreeMap::new(),
             same: BTreeMap::new(),
         };
-        for place in places {
-            start.whole &= !patience.is_over() && start.note(place, patience);
+        for repository in repositories {
+            baseline.whole &= !deadline.is_over() && baseline.note(repository, deadline);
         }
-        let files = start.included.iter().map(|file| (file.clone(), read(file)));
-        start.files.extend(files.collect::<Vec<_>>());
-        start.whole &= !patience.is_over();
-        start.copies = Copies::new(copies);
-        found.close(patience);
-        start
+        let files = baseline.included.iter().map(|file| (file.clone(), read(file)));
+        baseline.files.extend(files.collect::<Vec<_>>());
+        baseline.whole &= !deadline.is_over();
+        baseline.copies = ConfigCopies::new(copies);
+        found.close(deadline);
+        baseline
     }
 
-    /// False when there was no time for it.
-    fn note(&mut self, place: Place, patience: &Patience) -> bool {
-        let Some(hooks) = hooks_in(&place.hooks(), patience) else { return false };
-        self.hooks.insert(place.hooks(), hooks);
-        for (file, kind) in place.files() {
+    /// Notes what a repository holds; false when there was no time for it.
+    fn note(&mut self, repository: Repository, deadline: &Deadline) -> bool {
+        let Some(hooks) = hooks_in(&repository.hooks(), deadline) else { return false };
+        self.hooks.insert(repository.hooks(), hooks);
+        for (file, kind) in repository.files() {
             let content = read(&file);
             match (kind, &content) {
-                (Kind::Config, _) => collect_included((&self.root, patience), (&file, 0), &mut self.included),
-                (Kind::Steps, Content::File(text, _)) => {
-                    self.steps.extend(state::programs(text).map(<[u8]>::to_vec));
+                (FileKind::Config, _) => {
+                    collect_included((&self.root, deadline), (&file, 0), &mut self.included)
+                }
+                (FileKind::Steps, Content::File(text, _)) => {
+                    self.steps.extend(sequencer::programs(text).map(<[u8]>::to_vec));
                 }
                 _ => {}
             }
             self.files.insert(file, content);
         }
-        self.places.insert(place);
+        self.repositories.insert(repository);
         true
     }
 
-    /// Takes back what was done to the git directories that are known: that may be told by a glance.
-    pub(super) fn check(&mut self, patience: &Patience) -> Report {
-        let found = Found { points: self.points.clone(), ..Found::default() };
-        self.look((found, None), patience)
+    /// Takes back what was done to the git directories that are known; files whose stamps are the same are not read.
+    pub(super) fn check(&mut self, deadline: &Deadline) -> Report {
+        let found = FoundRepositories { candidates: self.candidates.clone(), ..FoundRepositories::default() };
+        self.look((found, None), deadline)
     }
 
-    /// The same, with the git directories that are new, and all of it read.
-    pub(super) fn check_all(&mut self, patience: &Patience) -> Report {
+    /// Takes back what was done to the git directories that are known and to those that are new; all files are read.
+    pub(super) fn check_all(&mut self, deadline: &Deadline) -> Report {
         self.same.clear();
-        let mut found = places::points(&self.root, patience);
-        found.points.extend(self.points.iter().cloned());
+        let mut found = repositories::candidates(&self.root, deadline);
+        found.candidates.extend(self.candidates.iter().cloned());
         let root = self.root.clone();
-        self.look((found, Some(&root)), patience)
+        self.look((found, Some(&root)), deadline)
     }
 
-    /// What people changed since is what commands begin with.
+    /// Refreshes the copies: what people changed since is what commands begin with.
     pub(super) fn renew(&mut self) {
         self.copies.renew();
     }
 
-    /// A link to a copy becomes the file that is meant; all else is as it is.
+    /// What is meant by a file that `is` so: a link to a copy is replaced by the file it was copied from.
     fn meant(&self, file: &Path, is: Content) -> Content {
         let Content::Link(target) = &is else { return is };
         match self.copies.meant_by(Path::new(target)) {
@@ -124,94 +128,101 @@ impl Start {
         }
     }
 
-    fn look(&mut self, (mut found, walked): (Found, Option<&Path>), patience: &Patience) -> Report {
+    /// Takes back what was done to the repositories of `found` and to those that are known; a walk of `walked` found all
+    /// that is below it.
+    fn look(
+        &mut self,
+        (mut found, walked): (FoundRepositories, Option<&Path>),
+        deadline: &Deadline,
+    ) -> Report {
         let mut report = Report::default();
         let mut copies = std::mem::take(&mut self.copies);
-        copies.take_over(self, &mut report);
+        copies.apply_changes(self, &mut report);
         self.copies = copies;
-        self.pay(&mut report);
-        let behind = places::behind(&mut found, walked, patience);
-        let new = behind.difference(&self.places).cloned();
+        self.retry_pending(&mut report);
+        let behind = repositories::behind(&mut found, walked, deadline);
+        let new = behind.difference(&self.repositories).cloned();
         // First those that are known: a flood of new ones does not hide them.
-        let places: Vec<Place> = self.places.iter().cloned().chain(new).collect();
+        let repositories: Vec<Repository> = self.repositories.iter().cloned().chain(new).collect();
         let (mut files, mut left) = (self.included.clone(), 0);
-        for place in places {
-            if patience.is_over() {
+        for repository in repositories {
+            if deadline.is_over() {
                 left += 1;
             } else {
-                self.look_at(&place, (&mut files, &mut report), patience);
+                self.look_at(&repository, (&mut files, &mut report), deadline);
             }
         }
         for file in files {
-            if patience.is_over() {
-                report.missed(&format!("files that are included: {}", patience.why()));
+            if deadline.is_over() {
+                report.missed(&format!("files that are included: {}", deadline.why()));
                 break;
             }
-            self.check_file((&file, Kind::Config), &mut report);
+            self.check_file((&file, FileKind::Config), &mut report);
         }
         if let Some(missed) = found.missed.take() {
             report.missed(&missed);
         }
         if left > 0 {
-            report.missed(&format!("{left} git directories: {}", patience.why()));
+            report.missed(&format!("{left} git directories: {}", deadline.why()));
         }
-        found.close(patience);
+        found.close(deadline);
         report
     }
 
+    /// Takes back what was done to one repository, and adds the files that its configuration includes to `files`.
     fn look_at(
         &mut self,
-        place: &Place,
+        repository: &Repository,
         (files, report): (&mut BTreeSet<PathBuf>, &mut Report),
-        patience: &Patience,
+        deadline: &Deadline,
     ) {
         let now = SystemTime::now();
-        let sights = self.sights(place);
-        if sights.is_some() && self.same.get(place) == sights.as_ref() {
+        let stamps = self.stamps(repository);
+        if stamps.is_some() && self.same.get(repository) == stamps.as_ref() {
             return;
         }
-        self.same.remove(place);
-        if !place.exists() {
+        self.same.remove(repository);
+        if !repository.exists() {
             return;
         }
         let is_ours = |dir: &PathBuf| dir.starts_with(&self.root) || self.has_dir(dir);
-        if !place.dirs().into_iter().all(is_ours) {
-            let leads = format!("a `.git` leads to {} now", place.common.display());
+        if !repository.dirs().into_iter().all(is_ours) {
+            let leads = format!("a `.git` leads to {} now", repository.common.display());
             return report.stands(&leads, "outside of the workspace");
         }
         let (before, mut included) = (report.len(), BTreeSet::new());
-        self.check_hooks(place, report, patience);
-        for (file, kind) in place.files() {
+        self.check_hooks(repository, report, deadline);
+        for (file, kind) in repository.files() {
             self.check_file((&file, kind), report);
-            if kind == Kind::Config {
-                collect_included((&self.root, patience), (&file, 0), &mut included);
+            if kind == FileKind::Config {
+                collect_included((&self.root, deadline), (&file, 0), &mut included);
             }
         }
-        // Which files are included is told by more than what is in the files of the place.
-        if let Some(sights) = sights.filter(|_| report.len() == before && included.is_empty())
-            && sights.iter().all(|sight| sight.is_before(now))
+        // Which files are included is told by more than what is in the repository's own files.
+        if let Some(stamps) = stamps.filter(|_| report.len() == before && included.is_empty())
+            && stamps.iter().all(|stamp| stamp.is_before(now))
         {
-            self.same.insert(place.clone(), sights);
+            self.same.insert(repository.clone(), stamps);
         }
         files.extend(included);
     }
 
     /// Whether it is, or lies in, a git directory that was there: of a submodule, in that of its worktree.
     fn has_dir(&self, dir: &Path) -> bool {
-        self.places.iter().flat_map(Place::dirs).any(|known| dir.starts_with(known))
+        self.repositories.iter().flat_map(Repository::dirs).any(|known| dir.starts_with(known))
     }
 
-    /// How everything looks that is watched in a place; `None` when that cannot be told.
-    fn sights(&self, place: &Place) -> Option<Vec<Sight>> {
-        let dir = place.hooks();
+    /// The stamps of all files that are watched in a repository; `None` when one cannot be had.
+    fn stamps(&self, repository: &Repository) -> Option<Vec<PathStamp>> {
+        let dir = repository.hooks();
         let hooks = self.hooks.get(&dir)?.keys().flat_map(|hook| hook.ancestors().map(|path| dir.join(path)));
-        let files = place.files().into_iter().map(|(file, _)| file);
-        files.chain([dir.clone()]).chain(hooks).map(|file| Sight::of(&file)).collect()
+        let files = repository.files().into_iter().map(|(file, _)| file);
+        files.chain([dir.clone()]).chain(hooks).map(|file| PathStamp::of(&file)).collect()
     }
 
-    /// What could not be put back before may be now.
-    fn pay(&mut self, report: &mut Report) {
-        for (file, content) in std::mem::take(&mut self.owed) {
+    /// Puts back what could not be put back before and is still missing.
+    fn retry_pending(&mut self, report: &mut Report) {
+        for (file, content) in std::mem::take(&mut self.pending) {
             if read(&file) == Content::Missing {
                 let what = format!("that {} was taken away", self.shown(&file));
                 self.put(&file, &content, &[what], report);
@@ -222,13 +233,13 @@ impl Start {
     fn put(&mut self, file: &Path, content: &Content, what: &[String], report: &mut Report) {
         let done = put(file, content);
         if done.is_err() && matches!(content, Content::File(..) | Content::Link(_)) {
-            self.owed.insert(file.to_owned(), content.clone());
+            self.pending.insert(file.to_owned(), content.clone());
         }
-        what.iter().for_each(|what| report.tell(what, done.as_ref().err()));
+        what.iter().for_each(|what| report.record(what, done.as_ref().err()));
     }
 
     /// What a file of this text may become, and what is taken out of it, in words.
-    pub(super) fn allowed(&self, file: &Path, kind: Kind, text: &[u8]) -> Option<(Content, Vec<String>)> {
+    pub(super) fn allowed(&self, file: &Path, kind: FileKind, text: &[u8]) -> Option<(Content, Vec<String>)> {
         let was = self.files.get(file).unwrap_or(&Content::Missing);
         let as_it_is = || (Content::File(text.to_owned(), 0o644), Vec::new());
         let (content, keys) = self.without_programs((was, kind), text, 0o644).unwrap_or_else(as_it_is);
@@ -236,7 +247,7 @@ impl Start {
         matches!(content, Content::File(..)).then(|| (content, told.collect()))
     }
 
-    fn check_file(&mut self, (file, kind): (&Path, Kind), report: &mut Report) {
+    fn check_file(&mut self, (file, kind): (&Path, FileKind), report: &mut Report) {
         let was = self.files.get(file).unwrap_or(&Content::Missing);
         let is = self.meant(file, read(file));
         if *was == is || (!self.files.contains_key(file) && self.is_old(file)) {
@@ -244,7 +255,7 @@ impl Start {
         }
         let undone = match (was, &is) {
             (Content::Other | Content::Opaque(_), _) | (_, Content::Missing) => None,
-            (_, Content::Dir) if kind == Kind::Directory || *was == Content::Missing => None,
+            (_, Content::Dir) if kind == FileKind::Directory || *was == Content::Missing => None,
             (was, Content::File(text, mode)) => self.without_programs((was, kind), text, *mode),
             (was, Content::Link(_)) => Some((was.clone(), vec!["a symbolic link".to_owned()])),
             (was, _) => Some((was.clone(), vec!["what cannot be looked at".to_owned()])),
@@ -259,30 +270,30 @@ impl Start {
     /// What a file must become, and what of it is undone; `None` when it is as it should be.
     fn without_programs(
         &self,
-        (was, kind): (&Content, Kind),
+        (was, kind): (&Content, FileKind),
         text: &[u8],
         mode: u32,
     ) -> Option<(Content, Vec<String>)> {
         let file = |text| Content::File(text, mode);
         match kind {
-            Kind::Directory => None,
-            Kind::Steps => {
-                state::without_programs(text, &self.steps).map(|(text, steps)| (file(text), steps))
+            FileKind::Directory => None,
+            FileKind::Steps => {
+                sequencer::without_programs(text, &self.steps).map(|(text, steps)| (file(text), steps))
             }
-            Kind::Strategy if state::is_own_strategy(text) => None,
-            Kind::Strategy => Some((was.clone(), vec!["the strategy".to_owned()])),
-            Kind::Config if *was == Content::Missing && self.is_moved_config(text) => None,
-            Kind::Config => {
+            FileKind::Strategy if sequencer::is_own_strategy(text) => None,
+            FileKind::Strategy => Some((was.clone(), vec!["the strategy".to_owned()])),
+            FileKind::Config if *was == Content::Missing && self.is_moved_config(text) => None,
+            FileKind::Config => {
                 let before = if let Content::File(before, _) = was { before.as_slice() } else { &[] };
                 config::undo(before, text).map(|undone| (file(undone.text), undone.keys))
             }
         }
     }
 
-    fn check_hooks(&mut self, place: &Place, report: &mut Report, patience: &Patience) {
-        let dir = place.hooks();
-        let Some(mut is) = hooks_in(&dir, patience) else {
-            return report.missed(&format!("the hooks in {}: {}", self.shown(&dir), patience.why()));
+    fn check_hooks(&mut self, repository: &Repository, report: &mut Report, deadline: &Deadline) {
+        let dir = repository.hooks();
+        let Some(mut is) = hooks_in(&dir, deadline) else {
+            return report.missed(&format!("the hooks in {}: {}", self.shown(&dir), deadline.why()));
         };
         let was = self.hooks.get(&dir).cloned().unwrap_or_default();
         if is == was {
@@ -293,7 +304,7 @@ impl Start {
             self.put(&dir, content, &[format!("the symbolic link {}", self.shown(&dir))], report);
         }
         if !was.is_empty()
-            && let Some(mut common) = Dir::open(&place.common)
+            && let Some(mut common) = Dir::open(&repository.common)
         {
             // Where it cannot be made, nothing can be put into it: that is what is told.
             let _ = common.make("hooks".as_ref());
@@ -323,7 +334,7 @@ impl Start {
 
     /// Whether what was not looked at in the beginning, for want of time, is what it was then.
     fn is_old(&self, file: &Path) -> bool {
-        !self.whole && Sight::of(file).is_some_and(|sight| sight.is_before(self.since))
+        !self.whole && PathStamp::of(file).is_some_and(|stamp| stamp.is_before(self.since))
     }
 
     pub(super) fn shown(&self, path: &Path) -> String {
@@ -334,13 +345,13 @@ impl Start {
 /// The files in the workspace that a configuration includes, and those that these do. One that is not there, or has
 /// become another by a symlink on the way, counts too: git reads it as soon as it is there.
 fn collect_included(
-    (root, patience): (&Path, &Patience),
+    (root, deadline): (&Path, &Deadline),
     (file, depth): (&Path, usize),
     found: &mut BTreeSet<PathBuf>,
 ) {
     let Content::File(text, _) = read(file) else { return };
     for entry in config::parse(&text).unwrap_or_default() {
-        if patience.is_over() {
+        if deadline.is_over() {
             return;
         }
         let Some(path) = entry.included().map(|path| file.parent().unwrap_or(root).join(path)) else {
@@ -349,11 +360,11 @@ fn collect_included(
         let missing = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
         let real = path.canonicalize().ok().or_else(missing).filter(|path| path.starts_with(root));
         if let Some(real) = real.filter(|real| found.insert(real.clone()) && depth < MAX_INCLUDES) {
-            collect_included((root, patience), (&real, depth + 1), found);
+            collect_included((root, deadline), (&real, depth + 1), found);
         }
     }
 }
 
 #[cfg(test)]
-#[path = "start_tests.rs"]
+#[path = "baseline_tests.rs"]
 mod tests;

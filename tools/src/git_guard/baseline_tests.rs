@@ -1,4 +1,4 @@
-//! Tests of `start`.
+//! Tests of `baseline`.
 
 use std::fs;
 use std::process::Command;
@@ -26,16 +26,16 @@ fn repository(path: &Path) {
     fs::write(path.join("hooks/mine"), "mine").unwrap();
 }
 
-fn start(root: &Path, limit: Duration) -> Start {
-    Start::new(root, &[], &Patience::new(limit, &Cancel::default()))
+fn baseline(root: &Path, limit: Duration) -> Baseline {
+    Baseline::new(root, &[], &Deadline::new(limit, &Cancel::default()))
 }
 
-fn check(start: &mut Start) -> Vec<String> {
-    start.check(&Patience::new(LONG, &Cancel::default())).lines()
+fn check(baseline: &mut Baseline) -> Vec<String> {
+    baseline.check(&Deadline::new(LONG, &Cancel::default())).lines()
 }
 
-fn check_all(start: &mut Start) -> Report {
-    start.check_all(&Patience::new(LONG, &Cancel::default()))
+fn check_all(baseline: &mut Baseline) -> Report {
+    baseline.check_all(&Deadline::new(LONG, &Cancel::default()))
 }
 
 /// What could not be noted in time is left as it was, and what is new is not.
@@ -44,10 +44,10 @@ fn a_beginning_without_time_costs_nobody_his_hooks() {
     let (_dir, root) = workspace();
     repository(&root.join("sub/.git"));
     std::thread::sleep(STEP);
-    let mut start = start(&root, Duration::ZERO);
+    let mut baseline = baseline(&root, Duration::ZERO);
     std::thread::sleep(STEP);
     fs::write(root.join("sub/.git/hooks/new"), "evil").unwrap();
-    let report = check_all(&mut start);
+    let report = check_all(&mut baseline);
     assert!(report.standing().is_empty(), "{report:?}");
     assert_eq!(report.lines(), ["undone: the hook new in sub/.git/hooks"]);
     assert!(root.join("sub/.git/hooks/mine").exists());
@@ -58,8 +58,8 @@ fn a_beginning_without_time_costs_nobody_his_hooks() {
 fn an_end_without_time_says_what_was_not_looked_at() {
     let (_dir, root) = workspace();
     repository(&root.join(".git"));
-    let mut start = start(&root, LONG);
-    let report = start.check_all(&Patience::new(Duration::ZERO, &Cancel::default()));
+    let mut baseline = baseline(&root, LONG);
+    let report = baseline.check_all(&Deadline::new(Duration::ZERO, &Cancel::default()));
     let standing = report.standing();
     assert!(standing[0].starts_with("not looked at: what is below /"), "{standing:?}");
     assert_eq!(standing[1], "not looked at: 1 git directories: 0 s were not enough");
@@ -72,15 +72,15 @@ fn what_looks_as_before_is_not_read_and_what_was_made_to_is() {
     repository(&root.join(".git"));
     let config = root.join(".git/config");
     let (text, modified) = (fs::read_to_string(&config).unwrap(), fs::metadata(&config).unwrap().modified());
-    let mut start = start(&root, LONG);
+    let mut baseline = baseline(&root, LONG);
     std::thread::sleep(STEP);
-    assert!(check(&mut start).is_empty());
-    assert_eq!(start.same.len(), 1, "it is known from now on");
+    assert!(check(&mut baseline).is_empty());
+    assert_eq!(baseline.same.len(), 1, "it is known from now on");
     fs::write(&config, text.replace("mine", "evil")).unwrap();
     fs::File::options().write(true).open(&config).unwrap().set_modified(modified.unwrap()).unwrap();
-    assert_eq!(check(&mut start), ["undone: core.pager in .git/config"]);
+    assert_eq!(check(&mut baseline), ["undone: core.pager in .git/config"]);
     fs::write(root.join(".git/hooks/mine"), "evil").unwrap();
-    assert_eq!(check(&mut start), ["undone: the hook mine in .git/hooks"]);
+    assert_eq!(check(&mut baseline), ["undone: the hook mine in .git/hooks"]);
 }
 
 /// Where a file system can be mounted: first there is no room for what was there, and in the end there is.
@@ -95,13 +95,13 @@ fn what_could_not_be_put_back_is_owed() {
     let config = root.join(".git/config");
     let text = format!("[core]\n\tpager = mine\n{}", "# much\n".repeat(8000));
     fs::write(&config, &text).unwrap();
-    let mut start = start(&root, LONG);
+    let mut baseline = baseline(&root, LONG);
     fs::write(&config, "[core]\n\tpager = evil\n").unwrap();
     let _ = fs::write(root.join("full"), vec![0; 1 << 20]);
-    let full = start.check(&Patience::new(LONG, &Cancel::default()));
+    let full = baseline.check(&Deadline::new(LONG, &Cancel::default()));
     let left = config.exists();
     fs::remove_file(root.join("full")).unwrap();
-    let report = check_all(&mut start);
+    let report = check_all(&mut baseline);
     let restored = fs::read_to_string(&config);
     assert!(Command::new("umount").arg(&root).status().unwrap().success());
     assert!(!left && full.standing()[0].starts_with("not undone: core.pager in .git/config: "), "{full:?}");
@@ -114,14 +114,14 @@ fn what_could_not_be_put_back_is_owed() {
 fn a_flood_of_includes_ends_with_the_time_for_it() {
     let (_dir, root) = workspace();
     repository(&root.join(".git"));
-    let mut start = start(&root, LONG);
+    let mut baseline = baseline(&root, LONG);
     let includes: String =
         (0..60).map(|n| format!("[include]\n\tpath = {}/i{n}\n", root.display())).collect();
     let many: String = (0..20_000).map(|n| format!("\tpath = ./missing/{n}\n")).collect();
     (0..60).for_each(|n| fs::write(root.join(format!("i{n}")), format!("{includes}{many}")).unwrap());
     fs::write(root.join(".git/config"), &includes).unwrap();
     let begun = std::time::Instant::now();
-    let report = start.check(&Patience::new(Duration::from_millis(300), &Cancel::default()));
+    let report = baseline.check(&Deadline::new(Duration::from_millis(300), &Cancel::default()));
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     assert!(!report.lines().is_empty());
 }

@@ -37,7 +37,7 @@ const STEPS: &[&str] = &[
 /// Git's own.
 const STRATEGIES: &[&str] = &["octopus", "ort", "ours", "recursive", "resolve", "subtree"];
 
-/// How much of a step is told.
+/// How many characters of a step are shown.
 const SHOWN: usize = 60;
 
 /// The lines that are none of git's own steps.
