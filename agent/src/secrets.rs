@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
-use uwf_tools::Blot;
+use uwf_tools::Redactor;
 
 /// Shorter "secrets" are placeholders that local servers want (`none`, `x`); blotting them out would only garble.
 const SHORTEST: usize = 5;
@@ -30,13 +30,13 @@ impl Secrets {
     }
 
     /// A text that will come in pieces.
-    pub(crate) fn blot(&self) -> Blot {
-        Blot::new(self.values().into())
+    pub(crate) fn blot(&self) -> Redactor {
+        Redactor::new(self.values().into())
     }
 
     /// The text with each secret replaced by `***`. To be called before a text is cut: half a key is a secret too.
     pub(crate) fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        uwf_tools::blotted(text, self.0.iter().map(|secret| secret.expose_secret()))
+        uwf_tools::redact(text, self.0.iter().map(|secret| secret.expose_secret()))
     }
 
     /// The same in a JSON text, where a secret may be written with escapes. What holds none stays as it is, byte for byte.

@@ -16,7 +16,7 @@
 //! - `process_table` — the processes that a /proc shows; `run_dir` — the private directory of a run
 //! - `limits` — the caps, and numbers as they are shown; `nearest` — names for "did you mean"; `line_ends` — CR LF and LF
 //! - `git_guard` — hooks, configuration and unfinished work of git that a command changed, taken back
-//! - `blot` — secrets taken out of what commands print, before anything is cut or kept
+//! - `redact` — secrets taken out of what commands print, before anything is cut or kept
 //! - [`sandbox`] — what commands, and the agent itself, may reach: policy in, enforced by the kernel, told promise by
 //!   promise
 //!
@@ -38,7 +38,6 @@
 compile_error!("uwf-tools needs Linux: it confines paths with openat2 and commands with namespaces");
 
 mod arguments;
-mod blot;
 mod crew;
 mod edit_file;
 #[cfg(feature = "fuzzing")]
@@ -54,6 +53,7 @@ mod nearest;
 mod page;
 mod process_table;
 mod read_file;
+mod redact;
 mod replace;
 mod run_command;
 mod run_dir;
@@ -71,8 +71,8 @@ mod write_file;
 #[cfg(test)]
 mod scratch;
 
-pub use blot::{Blot, blotted};
 pub use limits::Limits;
+pub use redact::{Redactor, redact};
 pub use run_command::environment::{EnvironmentSurvey, survey_environment};
 pub use run_dir::RunDir;
 pub use seen::Seen;

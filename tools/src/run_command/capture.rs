@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::blot::Blot;
 use crate::limits::{bytes, count};
+use crate::redact::Redactor;
 use crate::run_command::spool::{FullOutput, Spool, SpooledOutput};
 
 /// Which of the two a piece of output came from.
@@ -62,15 +62,15 @@ impl Capture {
         let side = if stream == Stream::Out { &mut self.out } else { &mut self.err };
         let (text, invalid) = side.decoder.decode(chunk);
         self.invalid += invalid;
-        let text = side.blot.pass(text);
+        let text = side.redactor.pass(text);
         side.push(self.turn, &text);
         self.keep(&text);
     }
 
     /// Takes these secrets out of all that comes.
     pub(crate) fn without(mut self, secrets: &Arc<[String]>) -> Self {
-        self.out.blot = Blot::new(Arc::clone(secrets));
-        self.err.blot = Blot::new(Arc::clone(secrets));
+        self.out.redactor = Redactor::new(Arc::clone(secrets));
+        self.err.redactor = Redactor::new(Arc::clone(secrets));
         self
     }
 
@@ -91,7 +91,7 @@ impl Capture {
             let side = if stream == Stream::Out { &mut self.out } else { &mut self.err };
             let left = side.decoder.left();
             self.invalid += left as u64;
-            let mut last = side.blot.end();
+            let mut last = side.redactor.end();
             if left > 0 {
                 last.push('\u{FFFD}');
             }
@@ -150,7 +150,7 @@ struct Side {
     total: u64,
     newlines: u64,
     decoder: Decoder,
-    blot: Blot,
+    redactor: Redactor,
 }
 
 impl Side {
@@ -164,7 +164,7 @@ impl Side {
             total: 0,
             newlines: 0,
             decoder: Decoder::default(),
-            blot: Blot::default(),
+            redactor: Redactor::default(),
         }
     }
 

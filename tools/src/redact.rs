@@ -1,4 +1,4 @@
-//! Secrets blotted out of text that arrives in pieces.
+//! Secrets redacted from text that arrives in pieces.
 //!
 //! Apart because it must come before anything is cut, kept or shown: half a key is a secret too. It knows nothing of
 //! where the text comes from.
@@ -6,28 +6,29 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What stands in a secret's place.
-const BLOT: &str = "***";
+/// What a secret is replaced by.
+const MASK: &str = "***";
 
 /// `text` with each of `secrets` replaced by `***`.
-pub fn blotted<'t>(text: &'t str, secrets: impl IntoIterator<Item = impl AsRef<str>>) -> Cow<'t, str> {
+pub fn redact<'t>(text: &'t str, secrets: impl IntoIterator<Item = impl AsRef<str>>) -> Cow<'t, str> {
     secrets.into_iter().fold(Cow::Borrowed(text), |text, secret| {
         let secret = secret.as_ref();
-        if text.contains(secret) { Cow::Owned(text.replace(secret, BLOT)) } else { text }
+        if text.contains(secret) { Cow::Owned(text.replace(secret, MASK)) } else { text }
     })
 }
 
 /// One text in pieces: the end of what came is held back as long as it may be the beginning of a secret.
 #[derive(Clone, Debug, Default)]
-pub struct Blot {
+pub struct Redactor {
     secrets: Arc<[String]>,
+    /// The end of what came, as long as it may be the beginning of a secret.
     held: String,
 }
 
-impl Blot {
-    /// Nothing has come yet. The secrets are not empty.
-    pub fn new(secrets: Arc<[String]>) -> Blot {
-        Blot { secrets, held: String::new() }
+impl Redactor {
+    /// Nothing has come yet. No secret is the empty string.
+    pub fn new(secrets: Arc<[String]>) -> Redactor {
+        Redactor { secrets, held: String::new() }
     }
 
     /// One more piece; gives what is safe.
@@ -38,13 +39,13 @@ impl Blot {
         }
         let whole =
             if self.held.is_empty() { piece } else { Cow::Owned(std::mem::take(&mut self.held) + &piece) };
-        let mut cleaned = blotted(&whole, self.secrets.iter()).into_owned();
+        let mut cleaned = redact(&whole, self.secrets.iter()).into_owned();
         let safe = cleaned.len() - self.begun_by(&cleaned);
         self.held = cleaned.split_off(safe);
         Cow::Owned(cleaned)
     }
 
-    /// Nothing more comes: what was held back was none.
+    /// Nothing more comes: gives what was held back, which is no secret.
     pub fn end(&mut self) -> String {
         std::mem::take(&mut self.held)
     }
@@ -72,15 +73,15 @@ mod tests {
             vec!["sk-1 sk-sk-12345", "s"],
             vec!["ask-1", "2346"],
         ] {
-            let mut blot = Blot::new(Arc::new(secrets.clone()));
-            let mut heard: String = pieces.iter().map(|piece| blot.pass(*piece)).collect();
-            heard += &blot.end();
-            assert_eq!(heard, blotted(&pieces.concat(), &secrets), "{pieces:?}");
+            let mut redactor = Redactor::new(Arc::new(secrets.clone()));
+            let mut heard: String = pieces.iter().map(|piece| redactor.pass(*piece)).collect();
+            heard += &redactor.end();
+            assert_eq!(heard, redact(&pieces.concat(), &secrets), "{pieces:?}");
         }
     }
 
     #[test]
     fn without_secrets_nothing_is_copied() {
-        assert!(matches!(Blot::default().pass("any"), Cow::Borrowed("any")));
+        assert!(matches!(Redactor::default().pass("any"), Cow::Borrowed("any")));
     }
 }
