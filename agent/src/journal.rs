@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_engine::home::make_private;
 use uwf_engine::{AdapterOutput, Hash};
-use uwf_tools::Seen;
+use uwf_tools::ReadState;
 use uwf_tools::sandbox::Enforced;
 
 pub(crate) use self::find::{FindError, Journals, PassedOver, Prompt, Wanted, has_failed};
@@ -200,7 +200,7 @@ pub(crate) struct ToolFacts {
     pub changes: Vec<FileChange>,
     /// What the model knows of a file since then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<Seen>,
+    pub seen: Option<ReadState>,
 }
 
 impl ToolFacts {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use uwf_engine::{AdapterOutput, Clock, Store, StoreError};
 use uwf_prompts::INTERRUPTED;
 use uwf_tools::sandbox::Enforced;
-use uwf_tools::{Seen, Toolbox};
+use uwf_tools::{ReadState, Toolbox};
 
 use crate::journal::{
     Entry, FindError, Journal, Journals, PassedOver, ToolFacts, Unreadable, Wanted, has_failed, stretches,
@@ -37,7 +37,7 @@ pub(crate) struct Stood {
     /// Completions so far.
     pub turns: u64,
     /// What was seen of files, oldest first.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<ReadState>,
     /// How it ended and when, if that was decided; no failure is an answer.
     pub ended: Option<(Option<Failure>, u64)>,
     /// Calls that had started and not finished.

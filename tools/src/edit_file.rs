@@ -10,9 +10,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::limits::{bytes, count};
+use crate::lock::lock;
 use crate::read_file;
+use crate::read_state::{Digest, ReadState};
 use crate::replace::{Place, Present, Written};
-use crate::seen::{Digest, Seen, lock};
 use crate::tool::{Change, Facts, Tool, ToolContext, ToolOutput};
 use crate::workspace::PathError;
 use locate::{How, NoPlan, Plan};
@@ -74,7 +75,7 @@ fn edit(args: &Args, context: &ToolContext) -> Result<ToolOutput, EditError> {
         return Err(EditError::Same);
     }
     let real = context.workspace.real_for_writing(&args.path)?;
-    let held = context.seen.lock_of(&real);
+    let held = context.read_states.lock_of(&real);
     let _held = lock(&held);
     let place = Place { workspace: context.workspace, path: &args.path, real: &real };
     match place.load(context.limits.whole_file_bytes)? {
@@ -88,8 +89,8 @@ fn create(args: &Args, place: &Place, context: &ToolContext) -> Result<ToolOutpu
     context.before_writing(place.path)?;
     place.store(None, args.new_string.as_bytes())?;
     let lines = count(args.new_string.lines().count() as u64, "line");
-    let seen = context.seen.whole(place.real, Digest::of(args.new_string.as_bytes()));
-    let facts = facts(place, None, args.new_string.clone(), seen);
+    let read_state = context.read_states.whole(place.real, Digest::of(args.new_string.as_bytes()));
+    let facts = facts(place, None, args.new_string.clone(), read_state);
     let title = format!("created {} ({lines})", args.path);
     Ok(ToolOutput { facts, ..ToolOutput::done(title.clone(), title) })
 }
@@ -119,13 +120,14 @@ fn change(
     if after == content {
         return Err(EditError::NoChange { path: path() });
     }
-    let stale = context.seen.is_stale(place.real, Digest::of(&present.content));
+    let stale = context.read_states.is_stale(place.real, Digest::of(&present.content));
     context.before_writing(place.path)?;
     let written = place.store(Some(present), after.as_bytes())?;
-    let seen = context.seen.edited(place.real, Digest::of(&present.content), Digest::of(after.as_bytes()));
+    let read_state =
+        context.read_states.edited(place.real, Digest::of(&present.content), Digest::of(after.as_bytes()));
     let edit = Edit { before: content, after: &after, ranges, how: plan.how, stale, written };
     let (title, text) = edit.answer(&args.path);
-    let facts = facts(place, Some(present), after, seen);
+    let facts = facts(place, Some(present), after, read_state);
     Ok(ToolOutput { facts, ..ToolOutput::done(title, text) })
 }
 
@@ -201,13 +203,13 @@ impl Edit<'_> {
     }
 }
 
-fn facts(place: &Place, present: Option<&Present>, after: String, seen: Seen) -> Facts {
+fn facts(place: &Place, present: Option<&Present>, after: String, read_state: ReadState) -> Facts {
     let change = Change {
         path: place.real.to_string_lossy().into_owned(),
         before: present.map(|present| present.content.clone()),
         after: after.into_bytes(),
     };
-    Facts { changes: vec![change], seen: Some(seen), ..Facts::default() }
+    Facts { changes: vec![change], read_state: Some(read_state), ..Facts::default() }
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::seen::lock;
+use crate::lock::lock;
 use crate::tool::Cancel;
 use baseline::Baseline;
 use deadline::Deadline;

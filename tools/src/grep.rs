@@ -17,10 +17,10 @@ use rustix::fs::{FileType, OFlags};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::crew;
 use crate::glob::{self, BadGlob};
 use crate::limits::cut_line;
-use crate::seen::lock;
+use crate::lock::lock;
+use crate::parallel;
 use crate::tool::{Tool, ToolContext, ToolOutput};
 use crate::walk;
 use crate::watch::Watch;
@@ -190,7 +190,7 @@ impl Search<'_> {
         walk.overrides(globs);
         walk::guard(&mut walk, (self.context.workspace, real), |_| true);
         let entries = walk.build().flatten().take_while(|_| self.context.watch.go_on());
-        crew::each(entries, || {
+        parallel::for_each(entries, || {
             // Of its own for each thread: what a matcher works with is handed from thread to thread else.
             let (mut searcher, matcher) = (self.searcher(), self.matcher.clone());
             let root = &root;

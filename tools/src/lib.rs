@@ -11,8 +11,8 @@
 //!   same shape: `Args`, `run(args, &ToolContext) → ToolOutput`, and the words for the model in the `.md` beside it
 //! - `workspace` — the root as a directory handle: every path is resolved beneath it; `replace` — atomic writes
 //! - `writable` — which paths a role may write; `walk` — walks that no ignore file can stop
-//! - `seen` — what this run knows of files, by content hash, and one lock a file; `page` — numbered lines of a stream
-//! - `watch` — whether a call may go on; `crew` — work on many items, by threads or without
+//! - `read_state` — what this run knows of files, by content hash, and one lock a file; `page` — numbered lines of a stream
+//! - `watch` — whether a call may go on; `parallel` — work on many items, by threads or without
 //! - `process_table` — the processes that a /proc shows; `run_dir` — the private directory of a run
 //! - `limits` — the caps, and numbers as they are shown; `nearest` — names for "did you mean"; `line_ends` — CR LF and LF
 //! - `git_guard` — hooks, configuration and unfinished work of git that a command changed, taken back
@@ -38,7 +38,6 @@
 compile_error!("uwf-tools needs Linux: it confines paths with openat2 and commands with namespaces");
 
 mod arguments;
-mod crew;
 mod edit_file;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -49,16 +48,18 @@ mod grep;
 mod limits;
 mod line_ends;
 mod list_dir;
+mod lock;
 mod nearest;
 mod page;
+mod parallel;
 mod process_table;
 mod read_file;
+mod read_state;
 mod redact;
 mod replace;
 mod run_command;
 mod run_dir;
 pub mod sandbox;
-mod seen;
 mod tool;
 mod tool_output;
 mod toolbox;
@@ -72,10 +73,10 @@ mod write_file;
 mod scratch;
 
 pub use limits::Limits;
+pub use read_state::ReadState;
 pub use redact::{Redactor, redact};
 pub use run_command::environment::{EnvironmentSurvey, survey_environment};
 pub use run_dir::RunDir;
-pub use seen::Seen;
 pub use tool::{Cancel, Change, Facts, ToolOutput, ToolSpec};
 pub use tool_output::Outputs;
 pub use toolbox::{Closed, Toolbox, ToolboxConfig, ToolboxError, check_names, specs};

@@ -9,7 +9,7 @@ use memchr::{memchr, memchr_iter};
 use xxhash_rust::xxh64::Xxh64;
 
 use crate::limits::{Limits, cut_line, thousands};
-use crate::seen::Digest;
+use crate::read_state::Digest;
 
 const CHUNK: usize = 256 * 1024;
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::limits::{Limits, bytes, count, thousands};
 use crate::page::{self, Page, Wanted};
-use crate::seen::Shown;
+use crate::read_state::ShownLines;
 use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
 use crate::watch::Cut;
 use crate::workspace::PathError;
@@ -102,11 +102,11 @@ fn wanted(args: &Args, limits: &Limits, size: u64) -> Wanted {
 
 fn answer(path: &str, real: &Path, wanted: Wanted, page: &Page, context: &ToolContext) -> ToolOutput {
     let last = wanted.offset + page.lines - u64::from(page.lines > 0);
-    let seen = page
-        .end
-        .map(|(total, digest)| context.seen.shown(real, digest, Shown { first: wanted.offset, last, total }));
+    let read_state = page.end.map(|(total, digest)| {
+        context.read_states.shown(real, digest, ShownLines { first: wanted.offset, last, total })
+    });
     let more = page.end.is_none_or(|(total, _)| last < total);
-    let facts = Facts { truncated: more || page.cut, seen, ..context.watch.facts() };
+    let facts = Facts { truncated: more || page.cut, read_state, ..context.watch.facts() };
     let title = format!("read {path} ({})", count(page.lines, "line"));
     let text = format!("{}{}", page.text, footer(wanted.offset, page, context));
     ToolOutput { facts, ..ToolOutput::done(title, text) }

@@ -22,7 +22,7 @@ fn a_page_says_where_it_stands() {
     ");
     let output = scratch.call("read_file", json!({"path": "f"}));
     assert_eq!(output.title, "read f (3 lines)");
-    assert!(!output.facts.truncated && output.facts.seen.unwrap().whole);
+    assert!(!output.facts.truncated && output.facts.read_state.unwrap().whole);
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn the_caps_hold_and_are_said() {
     scratch.put("many", "x\n".repeat(2_500));
     let output = scratch.call("read_file", json!({"path": "many", "limit": 9999}));
     assert!(output.text.ends_with("(lines 1–2000 of 2,500; continue with offset=2001)"));
-    assert!(output.facts.truncated && !output.facts.seen.unwrap().whole);
+    assert!(output.facts.truncated && !output.facts.read_state.unwrap().whole);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_huge_file_is_not_read_to_its_end() {
     let started = Instant::now();
     let output = scratch.call("read_file", json!({"path": "huge", "offset": 5, "limit": 2}));
     assert_eq!(output.text, "    5\tline\n    6\tline\n(lines 5–6; continue with offset=7)");
-    assert!(output.facts.seen.is_none());
+    assert!(output.facts.read_state.is_none());
     assert!(started.elapsed() < Duration::from_secs(60));
     assert!(scratch.refused("write_file", json!({"path": "huge", "content": "x"})).contains("64.0 MB"));
 }

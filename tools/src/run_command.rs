@@ -26,8 +26,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::limits::{Limits, bytes, count};
+use crate::lock::lock;
 use crate::sandbox::{Holder, Level, Policy, ProcessLimits, Running, Sandbox, StartError};
-use crate::seen::lock;
 use crate::tool::{Cancel, Facts, Tool, ToolContext, ToolOutput};
 use crate::tool_output::Outputs;
 use crate::workspace::PathError;

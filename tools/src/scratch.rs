@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::read_state::Digest;
 use crate::sandbox::{Policy, Sandbox};
-use crate::seen::Digest;
 use crate::{Cancel, Limits, Outputs, ToolOutput, Toolbox, ToolboxConfig};
 
 /// A workspace at `ws` in a temporary directory, and beside it `spool` and whatever a test puts outside.

@@ -17,8 +17,8 @@ use serde_json::Value;
 use crate::arguments;
 use crate::git_guard::GitGuard;
 use crate::limits::Limits;
+use crate::read_state::{Digest, ReadState, ReadStates};
 use crate::run_command::Shell;
-use crate::seen::{Digest, Seen, SeenFiles};
 use crate::watch::Watch;
 use crate::workspace::{PathError, Workspace};
 
@@ -90,7 +90,8 @@ pub struct Facts {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undone: Vec<String>,
     /// What the model now knows of a file. A run that continues hands these to [`crate::Toolbox::remember`].
-    pub seen: Option<Seen>,
+    #[serde(rename = "seen")]
+    pub read_state: Option<ReadState>,
 }
 
 /// One file, before and after. Serialized without the bytes: path, content hashes, lengths.
@@ -148,7 +149,7 @@ impl Cancel {
 pub(crate) struct ToolContext<'a> {
     pub(crate) workspace: &'a Workspace,
     pub(crate) limits: &'a Limits,
-    pub(crate) seen: &'a SeenFiles,
+    pub(crate) read_states: &'a ReadStates,
     pub(crate) shell: &'a Shell,
     pub(crate) git: &'a GitGuard,
     pub(crate) cancel: &'a Cancel,

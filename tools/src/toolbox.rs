@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use crate::git_guard::GitGuard;
 use crate::limits::Limits;
+use crate::read_state::{ReadState, ReadStates};
 use crate::run_command::{Shell, environment};
 use crate::sandbox::Sandbox;
-use crate::seen::{Seen, SeenFiles};
 use crate::tool::{Cancel, Tool, ToolContext, ToolOutput, ToolSpec};
 use crate::tool_output::Outputs;
 use crate::watch::Watch;
@@ -93,7 +93,7 @@ pub struct Toolbox {
     tools: Vec<Tool>,
     specs: Vec<ToolSpec>,
     workspace: Workspace,
-    seen: SeenFiles,
+    read_states: ReadStates,
     shell: Shell,
     // After the shell: when both are dropped, what it started has ended.
     git: GitGuard,
@@ -114,7 +114,7 @@ impl Toolbox {
         let ToolboxConfig { spool_dir, outputs, env, pass_env, hidden_env, limits, sandbox, .. } = config;
         let env = environment::scrubbed(&env, &pass_env, &hidden_env);
         let shell = Shell::new(env, hidden_env.into(), (spool_dir, outputs), &limits, sandbox);
-        Ok(Self { tools, specs, workspace, seen: SeenFiles::default(), shell, git, limits })
+        Ok(Self { tools, specs, workspace, read_states: ReadStates::default(), shell, git, limits })
     }
 
     /// The tools there are, always in the same order.
@@ -128,17 +128,17 @@ impl Toolbox {
         let Some(tool) = self.tools.iter().find(|tool| tool.spec.name == name) else {
             return self.unknown(name);
         };
-        let Self { workspace, limits, seen, shell, git, .. } = self;
+        let Self { workspace, limits, read_states, shell, git, .. } = self;
         if !tool.spec.read_only && !git.begin(cancel) {
             return ToolOutput::cancelled(name);
         }
         let watch = &Watch::begin(cancel, limits.call_time);
-        tool.call(arguments, &ToolContext { workspace, limits, seen, shell, git, cancel, watch })
+        tool.call(arguments, &ToolContext { workspace, limits, read_states, shell, git, cancel, watch })
     }
 
-    /// Takes over what an earlier part of this run knew of a file: [`crate::Facts::seen`] of its calls, oldest first.
-    pub fn remember(&self, seen: &Seen) {
-        self.seen.remember(seen);
+    /// Takes over what an earlier part of this run knew of a file: [`crate::Facts::read_state`] of its calls, oldest first.
+    pub fn remember(&self, state: &ReadState) {
+        self.read_states.remember(state);
     }
 
     /// Ends what commands left running and looks at git once more; tells what that came to. Dropping does it too.

@@ -7,10 +7,11 @@ use serde::Deserialize;
 
 use crate::limits::{bytes, count};
 use crate::line_ends;
+use crate::lock::lock;
 use crate::page::{self, Wanted};
 use crate::read_file;
+use crate::read_state::Digest;
 use crate::replace::{Place, Present};
-use crate::seen::{Digest, lock};
 use crate::tool::{Change, Facts, Tool, ToolContext, ToolOutput};
 use crate::workspace::PathError;
 
@@ -55,7 +56,7 @@ fn run(args: Args, context: &ToolContext) -> ToolOutput {
 
 fn write(args: &Args, context: &ToolContext) -> Result<ToolOutput, WriteError> {
     let real = context.workspace.real_for_writing(&args.path)?;
-    let held = context.seen.lock_of(&real);
+    let held = context.read_states.lock_of(&real);
     let _held = lock(&held);
     let place = Place { workspace: context.workspace, path: &args.path, real: &real };
     match place.load(context.limits.whole_file_bytes)? {
@@ -76,7 +77,7 @@ fn replace(
         return Ok(unchanged(args, place.real, &content, context));
     }
     let digest = Digest::of(&present.content);
-    if !present.content.is_empty() && !context.seen.is_whole(place.real, digest) {
+    if !present.content.is_empty() && !context.read_states.is_whole(place.real, digest) {
         return Ok(unseen(args, place.real, &present.content, context));
     }
     if let Some((line, text)) = old.and_then(|old| placeholder(old, &content)) {
@@ -99,13 +100,13 @@ fn put(
     for note in written.note().into_iter().chain(kept(present, &content)) {
         text.push_str(&format!("; {note}"));
     }
-    let seen = context.seen.whole(place.real, Digest::of(content.as_bytes()));
+    let read_state = context.read_states.whole(place.real, Digest::of(content.as_bytes()));
     let change = Change {
         path: place.real.to_string_lossy().into_owned(),
         before: present.map(|present| present.content.clone()),
         after: content.into_bytes(),
     };
-    let facts = Facts { changes: vec![change], seen: Some(seen), ..Facts::default() };
+    let facts = Facts { changes: vec![change], read_state: Some(read_state), ..Facts::default() };
     Ok(ToolOutput { facts, ..ToolOutput::done(format!("{done} {path} ({size})"), text) })
 }
 
@@ -132,15 +133,15 @@ fn kept(present: Option<&Present>, content: &str) -> Option<String> {
 }
 
 fn unchanged(args: &Args, real: &Path, content: &str, context: &ToolContext) -> ToolOutput {
-    let seen = context.seen.whole(real, Digest::of(content.as_bytes()));
+    let read_state = context.read_states.whole(real, Digest::of(content.as_bytes()));
     let text = format!("{} already has this content; nothing was written", args.path);
-    let facts = Facts { seen: Some(seen), ..Facts::default() };
+    let facts = Facts { read_state: Some(read_state), ..Facts::default() };
     ToolOutput { facts, ..ToolOutput::done(format!("write {} (no change)", args.path), text) }
 }
 
 /// The refusal shows the file, and so is the read that was missing.
 fn unseen(args: &Args, real: &Path, present: &[u8], context: &ToolContext) -> ToolOutput {
-    let seen = context.seen.whole(real, Digest::of(present));
+    let read_state = context.read_states.whole(real, Digest::of(present));
     let exists =
         format!("nothing was written: {} exists with content that was not read whole in this run", args.path);
     let text = match read_file::binary_kind(present) {
@@ -154,7 +155,7 @@ fn unseen(args: &Args, real: &Path, present: &[u8], context: &ToolContext) -> To
             show(present, context)
         ),
     };
-    let facts = Facts { seen: Some(seen), ..Facts::default() };
+    let facts = Facts { read_state: Some(read_state), ..Facts::default() };
     ToolOutput { facts, ..ToolOutput::error(format!("write {}: not read before", args.path), text) }
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::scratch::Scratch;
-use crate::{Cancel, Seen};
+use crate::{Cancel, ReadState};
 
 #[test]
 fn a_new_file_is_created_with_its_directories() {
@@ -17,7 +17,7 @@ fn a_new_file_is_created_with_its_directories() {
         (change.path.as_str(), &change.before, &change.after[..]),
         ("a/b/c.txt", &None, &b"one\ntwo"[..])
     );
-    assert!(output.facts.seen.unwrap().whole);
+    assert!(output.facts.read_state.unwrap().whole);
 }
 
 #[test]
@@ -64,11 +64,11 @@ fn a_part_of_a_file_is_not_the_whole_and_two_parts_may_be() {
 fn a_run_that_continues_knows_what_it_was_told() {
     let scratch = Scratch::new();
     scratch.put("f", "one\n");
-    let seen = scratch.call("read_file", json!({"path": "f"})).facts.seen.unwrap();
+    let read_state = scratch.call("read_file", json!({"path": "f"})).facts.read_state.unwrap();
     let later = Scratch::new();
     later.put("f", "one\n");
-    let json = serde_json::to_string(&seen).unwrap();
-    later.toolbox.remember(&serde_json::from_str::<Seen>(&json).unwrap());
+    let json = serde_json::to_string(&read_state).unwrap();
+    later.toolbox.remember(&serde_json::from_str::<ReadState>(&json).unwrap());
     later.ok("write_file", json!({"path": "f", "content": "x"}));
 }
 

@@ -85,7 +85,7 @@ fn what_looks_as_before_is_not_read_and_what_was_made_to_is() {
 
 /// Where a file system can be mounted: first there is no room for what was there, and in the end there is.
 #[test]
-fn what_could_not_be_put_back_is_owed() {
+fn what_could_not_be_put_back_is_pending() {
     let (_dir, root) = workspace();
     let size = ["-t", "tmpfs", "-o", "size=256k", "uwf"];
     if !Command::new("mount").args(size).arg(&root).output().is_ok_and(|output| output.status.success()) {

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use super::disk::Disk;
 use super::overuse::{Overuse, UsageCheck, pause};
 use super::processes;
+use crate::lock::lock;
 use crate::process_table::Process;
 use crate::sandbox::Holder;
-use crate::seen::lock;
 
 /// The background of a run.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use uwf_engine::cli::Failure;
 use uwf_engine::{Env, Homes};
-use uwf_tools::sandbox::{Enforced, PromiseStatus, Level, Promise, SandboxError};
+use uwf_tools::sandbox::{Enforced, Level, Promise, PromiseStatus, SandboxError};
 
 use super::kernel::Facts;
 use super::remedy::{Remedy, remedies};

@@ -7,16 +7,16 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, TrySendError, sync_channel};
 use std::thread::{Builder, available_parallelism, scope};
 
-use crate::seen::lock;
+use crate::lock::lock;
 
 /// More threads wait for each other and for the disk.
-const MOST: usize = 12;
+const MAX_THREADS: usize = 12;
 /// Items on their way to a thread.
-const AHEAD: usize = 256;
+const QUEUE: usize = 256;
 
 /// Hands each item to a worker. `worker` makes one for every thread there is.
-pub(crate) fn each<T: Send, W: FnMut(T)>(items: impl Iterator<Item = T>, worker: impl Fn() -> W + Sync) {
-    let threads = available_parallelism().map_or(1, std::num::NonZero::get).min(MOST);
+pub(crate) fn for_each<T: Send, W: FnMut(T)>(items: impl Iterator<Item = T>, worker: impl Fn() -> W + Sync) {
+    let threads = available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_THREADS);
     on_threads(items, worker, threads - 1, Builder::new);
 }
 
@@ -26,7 +26,7 @@ fn on_threads<T: Send, W: FnMut(T)>(
     threads: usize,
     thread: impl Fn() -> Builder,
 ) {
-    let (sender, receiver) = sync_channel(AHEAD);
+    let (sender, receiver) = sync_channel(QUEUE);
     let receiver = Mutex::new(receiver);
     let (receiver, worker) = (&receiver, &worker);
     scope(|scope| {

@@ -8,10 +8,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh64::{Xxh64, xxh64};
+
+use crate::lock::lock;
 
 /// XXH64 of a file's content; displayed as 16 hex digits. It tells "changed" from "unchanged", no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +45,7 @@ impl FromStr for Digest {
 
 /// What the model knows of one file after a call; for the record, and for a run that continues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct ReadState {
     /// Relative to the workspace, symlinks resolved.
     pub path: String,
     /// XXH64 of the content, 16 hex digits.
@@ -57,13 +59,13 @@ pub struct Seen {
 
 /// Lines `first..=last` of a file of `total` lines, as shown.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct ShownLines {
     pub(crate) first: u64,
     pub(crate) last: u64,
     pub(crate) total: u64,
 }
 
-struct Known {
+struct FileState {
     digest: Digest,
     whole: bool,
     /// Shown ranges of lines, sorted and apart from each other.
@@ -72,43 +74,43 @@ struct Known {
 
 /// The files of one run, by real path (relative to the workspace, symlinks resolved).
 #[derive(Default)]
-pub(crate) struct SeenFiles {
-    known: Mutex<HashMap<PathBuf, Known>>,
+pub(crate) struct ReadStates {
+    known: Mutex<HashMap<PathBuf, FileState>>,
     locks: Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>,
 }
 
-impl SeenFiles {
+impl ReadStates {
     /// The lock of one file; held from reading it until it is replaced, so that no update is lost.
     pub(crate) fn lock_of(&self, path: &Path) -> Arc<Mutex<()>> {
         Arc::clone(lock(&self.locks).entry(path.to_owned()).or_default())
     }
 
     /// Lines of `path` were shown; pages of the same content add up.
-    pub(crate) fn shown(&self, path: &Path, digest: Digest, shown: Shown) -> Seen {
+    pub(crate) fn shown(&self, path: &Path, digest: Digest, shown: ShownLines) -> ReadState {
         let mut known = lock(&self.known);
-        let entry = known.entry(path.to_owned()).or_insert_with(|| Known::new(digest));
+        let entry = known.entry(path.to_owned()).or_insert_with(|| FileState::new(digest));
         if entry.digest != digest {
-            *entry = Known::new(digest);
+            *entry = FileState::new(digest);
         }
         entry.add(shown);
-        entry.seen(path)
+        entry.read_state(path)
     }
 
     /// All of `path` was shown or written.
-    pub(crate) fn whole(&self, path: &Path, digest: Digest) -> Seen {
-        let entry = Known { whole: true, ..Known::new(digest) };
-        let seen = entry.seen(path);
+    pub(crate) fn whole(&self, path: &Path, digest: Digest) -> ReadState {
+        let entry = FileState { whole: true, ..FileState::new(digest) };
+        let state = entry.read_state(path);
         lock(&self.known).insert(path.to_owned(), entry);
-        seen
+        state
     }
 
     /// An edit turned `before` into `after`: what was known whole stays so.
-    pub(crate) fn edited(&self, path: &Path, before: Digest, after: Digest) -> Seen {
+    pub(crate) fn edited(&self, path: &Path, before: Digest, after: Digest) -> ReadState {
         let whole = self.is_whole(path, before);
-        let entry = Known { whole, ..Known::new(after) };
-        let seen = entry.seen(path);
+        let entry = FileState { whole, ..FileState::new(after) };
+        let state = entry.read_state(path);
         lock(&self.known).insert(path.to_owned(), entry);
-        seen
+        state
     }
 
     /// Whether the model has seen all of this very content.
@@ -122,20 +124,20 @@ impl SeenFiles {
     }
 
     /// Takes over what an earlier part of the run knew. A hash that is none is left out: the file counts as unseen.
-    pub(crate) fn remember(&self, seen: &Seen) {
-        if let Ok(digest) = seen.hash.parse() {
-            let entry = Known { whole: seen.whole, ranges: seen.lines.clone(), digest };
-            lock(&self.known).insert(PathBuf::from(&seen.path), entry);
+    pub(crate) fn remember(&self, state: &ReadState) {
+        if let Ok(digest) = state.hash.parse() {
+            let entry = FileState { whole: state.whole, ranges: state.lines.clone(), digest };
+            lock(&self.known).insert(PathBuf::from(&state.path), entry);
         }
     }
 }
 
-impl Known {
+impl FileState {
     fn new(digest: Digest) -> Self {
         Self { digest, whole: false, ranges: Vec::new() }
     }
 
-    fn add(&mut self, shown: Shown) {
+    fn add(&mut self, shown: ShownLines) {
         self.ranges.push((shown.first, shown.last));
         self.ranges.sort_unstable();
         let mut joined: Vec<(u64, u64)> = Vec::with_capacity(self.ranges.len());
@@ -150,29 +152,24 @@ impl Known {
         self.whole |= all || shown.total == 0;
     }
 
-    fn seen(&self, path: &Path) -> Seen {
+    fn read_state(&self, path: &Path) -> ReadState {
         let lines = if self.whole { Vec::new() } else { self.ranges.clone() };
         let (path, hash) = (path.to_string_lossy().into_owned(), self.digest.to_string());
-        Seen { path, hash, whole: self.whole, lines }
+        ReadState { path, hash, whole: self.whole, lines }
     }
-}
-
-/// A panic elsewhere leaves these maps whole: every update is one insert.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shown(first: u64, last: u64) -> Shown {
-        Shown { first, last, total: 30 }
+    fn shown(first: u64, last: u64) -> ShownLines {
+        ShownLines { first, last, total: 30 }
     }
 
     #[test]
     fn pages_of_one_content_add_up_in_any_order() {
-        let (files, path, digest) = (SeenFiles::default(), Path::new("a"), Digest::of(b"x"));
+        let (files, path, digest) = (ReadStates::default(), Path::new("a"), Digest::of(b"x"));
         assert!(!files.shown(path, digest, shown(11, 20)).whole);
         assert!(!files.shown(path, digest, shown(1, 5)).whole);
         assert!(!files.shown(path, digest, shown(21, 30)).whole);
@@ -181,7 +178,7 @@ mod tests {
 
     #[test]
     fn another_content_starts_over() {
-        let (files, path) = (SeenFiles::default(), Path::new("a"));
+        let (files, path) = (ReadStates::default(), Path::new("a"));
         files.shown(path, Digest::of(b"old"), shown(1, 20));
         assert!(!files.shown(path, Digest::of(b"new"), shown(21, 30)).whole);
         assert!(files.is_stale(path, Digest::of(b"old")));
@@ -189,7 +186,7 @@ mod tests {
 
     #[test]
     fn an_edit_keeps_what_was_known_and_adds_nothing() {
-        let (files, path) = (SeenFiles::default(), Path::new("a"));
+        let (files, path) = (ReadStates::default(), Path::new("a"));
         let [one, two, three] = [b"1", b"2", b"3"].map(|content| Digest::of(content));
         assert!(!files.edited(path, one, two).whole);
         files.whole(path, two);
@@ -198,10 +195,10 @@ mod tests {
 
     #[test]
     fn what_was_recorded_can_be_taken_over() {
-        let (files, path, digest) = (SeenFiles::default(), Path::new("a"), Digest::of(b"x"));
-        let seen = files.whole(path, digest);
-        let later = SeenFiles::default();
-        later.remember(&seen);
+        let (files, path, digest) = (ReadStates::default(), Path::new("a"), Digest::of(b"x"));
+        let state = files.whole(path, digest);
+        let later = ReadStates::default();
+        later.remember(&state);
         assert!(later.is_whole(path, digest));
         let part = files.shown(path, Digest::of(b"y"), shown(1, 20));
         later.remember(&part);
