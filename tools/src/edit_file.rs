@@ -13,10 +13,10 @@ use crate::limits::{bytes, count};
 use crate::lock::lock;
 use crate::read_file;
 use crate::read_state::{Digest, ReadState};
-use crate::replace::{Place, Present, Written};
+use crate::replace::{CurrentFile, Target, WriteMethod};
 use crate::tool::{Change, Facts, Tool, ToolContext, ToolOutput};
 use crate::workspace::PathError;
-use locate::{How, NoPlan, Plan};
+use locate::{MatchKind, Plan, PlanError};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -77,28 +77,28 @@ fn edit(args: &Args, context: &ToolContext) -> Result<ToolOutput, EditError> {
     let real = context.workspace.real_for_writing(&args.path)?;
     let held = context.read_states.lock_of(&real);
     let _held = lock(&held);
-    let place = Place { workspace: context.workspace, path: &args.path, real: &real };
-    match place.load(context.limits.whole_file_bytes)? {
-        None if args.old_string.is_empty() => create(args, &place, context),
+    let target = Target { workspace: context.workspace, path: &args.path, real: &real };
+    match target.load(context.limits.whole_file_bytes)? {
+        None if args.old_string.is_empty() => create(args, &target, context),
         None => Err(context.workspace.missing(&args.path).into()),
-        Some(present) => change(args, &place, &present, context),
+        Some(present) => change(args, &target, &present, context),
     }
 }
 
-fn create(args: &Args, place: &Place, context: &ToolContext) -> Result<ToolOutput, EditError> {
-    context.before_writing(place.path)?;
-    place.store(None, args.new_string.as_bytes())?;
+fn create(args: &Args, target: &Target, context: &ToolContext) -> Result<ToolOutput, EditError> {
+    context.before_writing(target.path)?;
+    target.store(None, args.new_string.as_bytes())?;
     let lines = count(args.new_string.lines().count() as u64, "line");
-    let read_state = context.read_states.whole(place.real, Digest::of(args.new_string.as_bytes()));
-    let facts = facts(place, None, args.new_string.clone(), read_state);
+    let read_state = context.read_states.whole(target.real, Digest::of(args.new_string.as_bytes()));
+    let facts = facts(target, None, args.new_string.clone(), read_state);
     let title = format!("created {} ({lines})", args.path);
     Ok(ToolOutput { facts, ..ToolOutput::done(title.clone(), title) })
 }
 
 fn change(
     args: &Args,
-    place: &Place,
-    present: &Present,
+    target: &Target,
+    present: &CurrentFile,
     context: &ToolContext,
 ) -> Result<ToolOutput, EditError> {
     let path = || args.path.clone();
@@ -120,22 +120,22 @@ fn change(
     if after == content {
         return Err(EditError::NoChange { path: path() });
     }
-    let stale = context.read_states.is_stale(place.real, Digest::of(&present.content));
-    context.before_writing(place.path)?;
-    let written = place.store(Some(present), after.as_bytes())?;
+    let stale = context.read_states.is_stale(target.real, Digest::of(&present.content));
+    context.before_writing(target.path)?;
+    let written = target.store(Some(present), after.as_bytes())?;
     let read_state =
-        context.read_states.edited(place.real, Digest::of(&present.content), Digest::of(after.as_bytes()));
+        context.read_states.edited(target.real, Digest::of(&present.content), Digest::of(after.as_bytes()));
     let edit = Edit { before: content, after: &after, ranges, how: plan.how, stale, written };
     let (title, text) = edit.answer(&args.path);
-    let facts = facts(place, Some(present), after, read_state);
+    let facts = facts(target, Some(present), after, read_state);
     Ok(ToolOutput { facts, ..ToolOutput::done(title, text) })
 }
 
-fn why(args: &Args, content: &str, no_plan: &NoPlan) -> String {
+fn why(args: &Args, content: &str, no_plan: &PlanError) -> String {
     match no_plan {
-        NoPlan::Several(ranges) => explain::several(&args.path, content, ranges),
-        NoPlan::Indentation(range) => explain::indentation(&args.path, content, range),
-        NoPlan::Nowhere => explain::nowhere(&args.path, content, &args.old_string, &args.new_string),
+        PlanError::Several(ranges) => explain::several(&args.path, content, ranges),
+        PlanError::Indentation(range) => explain::indentation(&args.path, content, range),
+        PlanError::Nowhere => explain::nowhere(&args.path, content, &args.old_string, &args.new_string),
     }
 }
 
@@ -173,9 +173,9 @@ struct Edit<'a> {
     before: &'a str,
     after: &'a str,
     ranges: Vec<Range<usize>>,
-    how: How,
+    how: MatchKind,
     stale: bool,
-    written: Written,
+    written: WriteMethod,
 }
 
 impl Edit<'_> {
@@ -192,8 +192,8 @@ impl Edit<'_> {
 
     fn notes(&self, path: &str) -> Vec<String> {
         let how = match self.how {
-            How::Exact | How::LineEnds => None,
-            How::WhiteSpace => Some(
+            MatchKind::Exact | MatchKind::LineEnds => None,
+            MatchKind::WhiteSpace => Some(
                 "old_string matched these lines but for white space; new_string was indented as the file is",
             ),
         };
@@ -203,9 +203,9 @@ impl Edit<'_> {
     }
 }
 
-fn facts(place: &Place, present: Option<&Present>, after: String, read_state: ReadState) -> Facts {
+fn facts(target: &Target, present: Option<&CurrentFile>, after: String, read_state: ReadState) -> Facts {
     let change = Change {
-        path: place.real.to_string_lossy().into_owned(),
+        path: target.real.to_string_lossy().into_owned(),
         before: present.map(|present| present.content.clone()),
         after: after.into_bytes(),
     };

@@ -53,7 +53,7 @@ fn find(args: &Args, context: &ToolContext) -> Result<ToolOutput, GlobError> {
     let (_, real) = context.workspace.open_dir(args.path.as_deref().unwrap_or("."))?;
     let root = context.workspace.path().join(&real);
     let newest = Newest::new(context.limits.glob_files);
-    let mut search = Search { matcher: matcher(&args.pattern, &root)?, context, root, real, newest };
+    let mut search = GlobSearch { matcher: matcher(&args.pattern, &root)?, context, root, real, newest };
     search.walk();
     Ok(answer(args, search.newest, context))
 }
@@ -100,7 +100,7 @@ pub(crate) fn compile(pattern: &str) -> Result<GlobSet, BadGlob> {
 }
 
 /// One search.
-struct Search<'a> {
+struct GlobSearch<'a> {
     matcher: GlobSet,
     context: &'a ToolContext<'a>,
     root: PathBuf,
@@ -108,7 +108,7 @@ struct Search<'a> {
     newest: Newest,
 }
 
-impl Search<'_> {
+impl GlobSearch<'_> {
     /// Hidden files are found, ignored ones and git's own are not: as `list_dir` shows them.
     fn walk(&mut self) {
         let mut walk = WalkBuilder::new(&self.root);
@@ -117,7 +117,7 @@ impl Search<'_> {
             entry.depth() == 0 || entry.file_name() != ".git"
         });
         for entry in walk.build().flatten() {
-            if !self.context.watch.go_on() {
+            if !self.context.deadline.may_go_on() {
                 break;
             }
             self.entry(&entry);
@@ -178,10 +178,10 @@ fn answer(args: &Args, mut newest: Newest, context: &ToolContext) -> ToolOutput 
     if left_out > 0 {
         lines.push(format!("({} more; narrow the pattern or the path)", thousands(left_out)));
     }
-    if let Some(reason) = context.watch.reason() {
+    if let Some(reason) = context.deadline.reason() {
         lines.push(format!("({reason}: not all directories were searched; narrow the path)"));
     }
-    let mut facts = context.watch.facts();
+    let mut facts = context.deadline.facts();
     facts.truncated |= left_out > 0;
     let title = format!("glob {} ({})", args.pattern, count(newest.all, "file"));
     ToolOutput { text: lines.join("\n"), title, is_error: facts.cancelled, facts }

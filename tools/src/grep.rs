@@ -17,13 +17,13 @@ use rustix::fs::{FileType, OFlags};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::call_deadline::CallDeadline;
 use crate::glob::{self, BadGlob};
 use crate::limits::cut_line;
 use crate::lock::lock;
 use crate::parallel;
 use crate::tool::{Tool, ToolContext, ToolOutput};
 use crate::walk;
-use crate::watch::Watch;
 use crate::workspace::{PathError, kind};
 use results::Results;
 use sink::Matches;
@@ -92,7 +92,7 @@ fn search(args: &Args, context: &ToolContext) -> Result<ToolOutput, GrepError> {
     let root = context.workspace.path().join(&real);
     let globs = globs(args, &root)?;
     let results = Mutex::new(Results::new(args.files_only(), context.limits));
-    let search = Search { args, context, matcher, results };
+    let search = GrepSearch { args, context, matcher, results };
     match kind(&stat) {
         FileType::Directory => search.walk(&real, globs),
         _ => {
@@ -152,26 +152,26 @@ fn globs(args: &Args, root: &Path) -> Result<Override, GrepError> {
 }
 
 /// A file that ends where the call has to end: what was found before counts.
-struct Watched<'a> {
+struct DeadlineReader<'a> {
     file: &'a File,
-    watch: &'a Watch<'a>,
+    deadline: &'a CallDeadline<'a>,
 }
 
-impl Read for Watched<'_> {
+impl Read for DeadlineReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.watch.go_on() { self.file.read(buffer) } else { Ok(0) }
+        if self.deadline.may_go_on() { self.file.read(buffer) } else { Ok(0) }
     }
 }
 
 /// One search, shared by the threads that work on it.
-struct Search<'a> {
+struct GrepSearch<'a> {
     args: &'a Args,
     context: &'a ToolContext<'a>,
     matcher: RegexMatcher,
     results: Mutex<Results>,
 }
 
-impl Search<'_> {
+impl GrepSearch<'_> {
     fn searcher(&self) -> Searcher {
         let around = usize::try_from(self.args.context.unwrap_or(0)).unwrap_or(0);
         SearcherBuilder::new()
@@ -189,14 +189,14 @@ impl Search<'_> {
         let mut walk = WalkBuilder::new(&root);
         walk.overrides(globs);
         walk::guard(&mut walk, (self.context.workspace, real), |_| true);
-        let entries = walk.build().flatten().take_while(|_| self.context.watch.go_on());
+        let entries = walk.build().flatten().take_while(|_| self.context.deadline.may_go_on());
         parallel::for_each(entries, || {
             // Of its own for each thread: what a matcher works with is handed from thread to thread else.
             let (mut searcher, matcher) = (self.searcher(), self.matcher.clone());
             let root = &root;
             move |entry| {
                 if let Some((file, real)) =
-                    self.open(root, real, &entry).filter(|_| self.context.watch.go_on())
+                    self.open(root, real, &entry).filter(|_| self.context.deadline.may_go_on())
                 {
                     self.file(&mut searcher, &matcher, &file, real);
                 }
@@ -219,9 +219,9 @@ impl Search<'_> {
 
     fn file(&self, searcher: &mut Searcher, matcher: &RegexMatcher, file: &File, real: PathBuf) {
         let limits = self.context.limits;
-        let mut matches = Matches::new(matcher, self.context.watch, limits, self.args.files_only());
+        let mut matches = Matches::new(matcher, self.context.deadline, limits, self.args.files_only());
         // A file that cannot be read is passed over, as those that cannot be opened are.
-        let file = Watched { file, watch: self.context.watch };
+        let file = DeadlineReader { file, deadline: self.context.deadline };
         let searched = searcher.search_reader(matcher, file, &mut matches).is_ok();
         let found = matches.found(real);
         lock(&self.results).add(found.filter(|_| searched));
@@ -230,10 +230,10 @@ impl Search<'_> {
 
 fn answer(args: &Args, results: &Results, context: &ToolContext) -> ToolOutput {
     let mut text = results.text();
-    if let Some(reason) = context.watch.reason() {
+    if let Some(reason) = context.deadline.reason() {
         let _ = write!(text, "\n({reason}: not all files were searched; narrow the path or the glob)");
     }
-    let mut facts = context.watch.facts();
+    let mut facts = context.deadline.facts();
     facts.truncated |= results.is_truncated();
     let title = format!("grep {} ({})", args.pattern, results.summary());
     ToolOutput { text, title, is_error: facts.cancelled, facts }

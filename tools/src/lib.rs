@@ -12,7 +12,7 @@
 //! - `workspace` — the root as a directory handle: every path is resolved beneath it; `replace` — atomic writes
 //! - `writable` — which paths a role may write; `walk` — walks that no ignore file can stop
 //! - `read_state` — what this run knows of files, by content hash, and one lock a file; `page` — numbered lines of a stream
-//! - `watch` — whether a call may go on; `parallel` — work on many items, by threads or without
+//! - `call_deadline` — whether a call may go on; `parallel` — work on many items, by threads or without
 //! - `process_table` — the processes that a /proc shows; `run_dir` — the private directory of a run
 //! - `limits` — the caps, and numbers as they are shown; `nearest` — names for "did you mean"; `line_ends` — CR LF and LF
 //! - `git_guard` — hooks, configuration and unfinished work of git that a command changed, taken back
@@ -38,6 +38,7 @@
 compile_error!("uwf-tools needs Linux: it confines paths with openat2 and commands with namespaces");
 
 mod arguments;
+mod call_deadline;
 mod edit_file;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -64,7 +65,6 @@ mod tool;
 mod tool_output;
 mod toolbox;
 mod walk;
-mod watch;
 mod workspace;
 mod writable;
 mod write_file;

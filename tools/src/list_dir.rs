@@ -10,10 +10,10 @@ use rustix::fs::{FileType, OFlags};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::call_deadline::Interruption;
 use crate::limits::{bytes, count};
 use crate::tool::{Tool, ToolContext, ToolOutput};
 use crate::walk;
-use crate::watch::Cut;
 use crate::workspace::{PathError, Workspace, kind, shown};
 
 #[derive(Deserialize, JsonSchema)]
@@ -41,8 +41,8 @@ fn run(args: Args, context: &ToolContext) -> ToolOutput {
 fn list(path: &str, args: &Args, context: &ToolContext) -> Result<ToolOutput, PathError> {
     let (_, real) = context.workspace.open_dir(path)?;
     let (entries, all) = entries(&real, args, context);
-    if context.watch.cut() == Some(Cut::Cancelled) {
-        let facts = context.watch.facts();
+    if context.deadline.interruption() == Some(Interruption::Cancelled) {
+        let facts = context.deadline.facts();
         return Ok(ToolOutput { facts, ..ToolOutput::error(format!("list {path}: cancelled"), "cancelled") });
     }
     let mut text = String::new();
@@ -58,10 +58,10 @@ fn list(path: &str, args: &Args, context: &ToolContext) -> Result<ToolOutput, Pa
     if left_out > 0 {
         let _ = write!(text, "({} more; narrow with path)", crate::limits::thousands(left_out));
     }
-    if let Some(reason) = context.watch.reason() {
+    if let Some(reason) = context.deadline.reason() {
         let _ = write!(text, "\n({reason}: not all directories were listed; narrow with path or depth)");
     }
-    let mut facts = context.watch.facts();
+    let mut facts = context.deadline.facts();
     facts.truncated |= left_out > 0;
     let title = format!("list {path} ({})", count(all, "entry"));
     Ok(ToolOutput { facts, ..ToolOutput::done(title, text) })
@@ -69,7 +69,7 @@ fn list(path: &str, args: &Args, context: &ToolContext) -> Result<ToolOutput, Pa
 
 /// An entry on its way through the heap: the deepest, and among those the last, goes first when there are too many.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct TreeEntry {
     depth: usize,
     path: PathBuf,
 }
@@ -88,12 +88,12 @@ fn entries(real: &Path, args: &Args, context: &ToolContext) -> (Vec<PathBuf>, u6
     let mut heap = BinaryHeap::new();
     let mut all = 0;
     for entry in walk.build().flatten().filter(|entry| entry.depth() > 0) {
-        if !context.watch.go_on() {
+        if !context.deadline.may_go_on() {
             break;
         }
         let Ok(path) = entry.path().strip_prefix(&root) else { continue };
         all += 1;
-        heap.push(Entry { depth: entry.depth(), path: path.to_owned() });
+        heap.push(TreeEntry { depth: entry.depth(), path: path.to_owned() });
         if heap.len() > context.limits.list_entries {
             heap.pop();
         }

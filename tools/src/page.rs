@@ -13,9 +13,9 @@ use crate::read_state::Digest;
 
 const CHUNK: usize = 256 * 1024;
 
-/// Which lines are wanted.
+/// Which lines of a stream to read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct PageRequest {
     /// The first line, from 1.
     pub(crate) offset: u64,
     /// At most this many.
@@ -47,7 +47,7 @@ pub(crate) struct Page {
 /// page is what was read so far.
 pub(crate) fn read(
     mut stream: impl Read,
-    wanted: Wanted,
+    wanted: PageRequest,
     limits: &Limits,
     go_on: impl Fn() -> bool,
 ) -> io::Result<Page> {
@@ -80,7 +80,7 @@ pub(crate) fn read(
 
 struct Collector<'a> {
     limits: &'a Limits,
-    wanted: Wanted,
+    wanted: PageRequest,
     page: Page,
     /// Line ends passed so far.
     newlines: u64,
@@ -95,7 +95,7 @@ struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    fn new(wanted: Wanted, limits: &'a Limits) -> Self {
+    fn new(wanted: PageRequest, limits: &'a Limits) -> Self {
         let text = String::new();
         let page = Page { text, lines: 0, end: None, lossy: false, crlf: false, cut: false, passed: (0, 0) };
         let full = wanted.limit == 0;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn page(content: &[u8], offset: u64, limit: u64) -> Page {
-    read(content, Wanted { offset, limit, to_end: true }, &Limits::default(), || true).unwrap()
+    read(content, PageRequest { offset, limit, to_end: true }, &Limits::default(), || true).unwrap()
 }
 
 /// Gives a few bytes at a time, so that lines and characters are cut anywhere.
@@ -56,7 +56,7 @@ fn a_page_ends_before_it_is_too_long() {
 #[test]
 fn without_the_end_reading_stops_after_the_page() {
     let endless = io::repeat(b'\n');
-    let wanted = Wanted { offset: 3, limit: 2, to_end: false };
+    let wanted = PageRequest { offset: 3, limit: 2, to_end: false };
     let page = read(endless, wanted, &Limits::default(), || true).unwrap();
     assert_eq!((page.text.as_str(), page.end), ("    3\t\n    4\t\n", None));
 }
@@ -72,7 +72,7 @@ proptest! {
     /// However the bytes arrive, a page is the same as the lines of the whole text.
     #[test]
     fn pages_are_slices_of_the_lines(text in "[a€\n]{0,200}", offset in 1_u64..20, limit in 1_u64..20, step in 1_usize..7) {
-        let wanted = Wanted { offset, limit, to_end: true };
+        let wanted = PageRequest { offset, limit, to_end: true };
         let page = read(Trickle(text.as_bytes(), step), wanted, &Limits::default(), || true).unwrap();
         let lines = text.lines().enumerate().skip(offset as usize - 1).take(limit as usize);
         let expected: String = lines.map(|(at, line)| format!("{:>5}\t{line}\n", at + 1)).collect();

@@ -7,11 +7,11 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::call_deadline::Interruption;
 use crate::limits::{Limits, bytes, count, thousands};
-use crate::page::{self, Page, Wanted};
+use crate::page::{self, Page, PageRequest};
 use crate::read_state::ShownLines;
 use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
-use crate::watch::Cut;
 use crate::workspace::PathError;
 
 /// Where a NUL byte makes a file count as binary.
@@ -79,7 +79,7 @@ fn read(args: &Args, context: &ToolContext) -> Result<ToolOutput, ReadError> {
         return Err(ReadError::Binary { path: path.clone(), kind, size });
     }
     let stream = Cursor::new(head).chain(open.file);
-    let page = page::read(stream, wanted, context.limits, || context.watch.go_on()).map_err(failed)?;
+    let page = page::read(stream, wanted, context.limits, || context.deadline.may_go_on()).map_err(failed)?;
     if let Some(output) = cut_off(("read", path), wanted.offset, &page, context) {
         return Ok(output);
     }
@@ -92,21 +92,21 @@ fn read(args: &Args, context: &ToolContext) -> Result<ToolOutput, ReadError> {
 }
 
 /// The page that is asked for, within the caps, of a file of `size` bytes.
-fn wanted(args: &Args, limits: &Limits, size: u64) -> Wanted {
-    Wanted {
+fn wanted(args: &Args, limits: &Limits, size: u64) -> PageRequest {
+    PageRequest {
         offset: args.offset.unwrap_or(1),
         limit: args.limit.unwrap_or(limits.read_lines).min(limits.read_lines),
         to_end: size <= limits.whole_file_bytes,
     }
 }
 
-fn answer(path: &str, real: &Path, wanted: Wanted, page: &Page, context: &ToolContext) -> ToolOutput {
+fn answer(path: &str, real: &Path, wanted: PageRequest, page: &Page, context: &ToolContext) -> ToolOutput {
     let last = wanted.offset + page.lines - u64::from(page.lines > 0);
     let read_state = page.end.map(|(total, digest)| {
         context.read_states.shown(real, digest, ShownLines { first: wanted.offset, last, total })
     });
     let more = page.end.is_none_or(|(total, _)| last < total);
-    let facts = Facts { truncated: more || page.cut, read_state, ..context.watch.facts() };
+    let facts = Facts { truncated: more || page.cut, read_state, ..context.deadline.facts() };
     let title = format!("read {path} ({})", count(page.lines, "line"));
     let text = format!("{}{}", page.text, footer(wanted.offset, page, context));
     ToolOutput { facts, ..ToolOutput::done(title, text) }
@@ -122,7 +122,7 @@ pub(crate) fn footer(first: u64, page: &Page, context: &ToolContext) -> String {
         }
         None => format!("(lines {first}–{last}; continue with offset={}", last + 1),
     };
-    if let Some(reason) = context.watch.reason() {
+    if let Some(reason) = context.deadline.reason() {
         let _ = write!(text, "; {reason}, what follows was not looked at");
     }
     if page.crlf {
@@ -155,22 +155,22 @@ pub(crate) fn cut_off(
     page: &Page,
     context: &ToolContext,
 ) -> Option<ToolOutput> {
-    let text = match context.watch.cut()? {
-        Cut::Cancelled => "cancelled".to_owned(),
-        Cut::Late if page.lines > 0 => return None,
-        Cut::Late => {
+    let text = match context.deadline.interruption()? {
+        Interruption::Cancelled => "cancelled".to_owned(),
+        Interruption::OutOfTime if page.lines > 0 => return None,
+        Interruption::OutOfTime => {
             let (lines, read) = page.passed;
             format!(
                 "{} before line {} could be shown: {} in {} were passed. Give an earlier offset, or use run_command \
                  (`tail -c`, `grep -n`)",
-                context.watch.reason().unwrap_or_default(),
+                context.deadline.reason().unwrap_or_default(),
                 thousands(offset),
                 count(lines, "line"),
                 bytes(read)
             )
         }
     };
-    let facts = context.watch.facts();
+    let facts = context.deadline.facts();
     Some(ToolOutput { facts, ..ToolOutput::error(format!("{verb} {what}: not done"), text) })
 }
 

@@ -20,17 +20,18 @@ use crate::workspace::{PathError, Workspace, kind, kind_name};
 /// Part of the temporary files' names, so that those of one process differ.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
-/// A file that is there, with its content.
-pub(crate) struct Present {
+/// The file that a target has now, with its content.
+pub(crate) struct CurrentFile {
     pub(crate) content: Vec<u8>,
     stat: Stat,
+    /// How many hard links it has.
     links: u64,
-    /// Who may do what is in a list, of which the mode shows no more than the outline.
+    /// Whether it has an access list (ACL), of which the mode shows no more than the outline.
     listed: bool,
 }
 
-/// A place to write to: `path` as the model gave it, `real` relative to the root and free of symlinks.
-pub(crate) struct Place<'a> {
+/// A target to write to: `path` as the model gave it, `real` relative to the root and free of symlinks.
+pub(crate) struct Target<'a> {
     pub(crate) workspace: &'a Workspace,
     pub(crate) path: &'a str,
     pub(crate) real: &'a Path,
@@ -38,7 +39,7 @@ pub(crate) struct Place<'a> {
 
 /// How the content got there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum WriteMethod {
     Replaced,
     /// In place, because of this many hard links.
     Linked(u64),
@@ -48,7 +49,7 @@ pub(crate) enum Written {
     Foreign,
 }
 
-impl Written {
+impl WriteMethod {
     /// What the answer says of it, if anything.
     pub(crate) fn note(self) -> Option<String> {
         match self {
@@ -62,10 +63,10 @@ impl Written {
     }
 }
 
-impl Place<'_> {
-    /// The regular file at this place; `None` when there is nothing. Anything else, and a file above `limit` bytes,
+impl Target<'_> {
+    /// The regular file at this target; `None` when there is nothing. Anything else, and a file above `limit` bytes,
     /// is refused.
-    pub(crate) fn load(&self, limit: u64) -> Result<Option<Present>, PathError> {
+    pub(crate) fn load(&self, limit: u64) -> Result<Option<CurrentFile>, PathError> {
         let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = match self.workspace.beneath(self.real, look) {
             Err(Errno::NOENT) => return Ok(None),
@@ -89,29 +90,33 @@ impl Place<'_> {
         let listed = rustix::fs::fgetxattr(&file, "system.posix_acl_access", &mut [0_u8; 0]).is_ok();
         let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
         file.take(limit).read_to_end(&mut content).map_err(|error| self.failed("read", error))?;
-        Ok(Some(Present { content, stat, links, listed }))
+        Ok(Some(CurrentFile { content, stat, links, listed }))
     }
 
     /// Puts `content` in the place of `present`, or of nothing; missing directories above it are made.
-    pub(crate) fn store(&self, present: Option<&Present>, content: &[u8]) -> Result<Written, PathError> {
+    pub(crate) fn store(
+        &self,
+        present: Option<&CurrentFile>,
+        content: &[u8],
+    ) -> Result<WriteMethod, PathError> {
         let dir = self.directory().map_err(|error| self.failed("make the directory of", error))?;
         if let Some(present) = present.filter(|present| present.links > 1 || present.listed) {
             self.overwrite(&present.stat, content).map_err(|error| self.failed("write", error))?;
-            return Ok(if present.listed { Written::Listed } else { Written::Linked(present.links) });
+            return Ok(if present.listed { WriteMethod::Listed } else { WriteMethod::Linked(present.links) });
         }
         let stat = present.map(|present| &present.stat);
         match self.exchange(&dir, stat, content) {
-            Ok(()) => Ok(Written::Replaced),
-            Err(Failure::Owner) => {
+            Ok(()) => Ok(WriteMethod::Replaced),
+            Err(ReplaceError::Owner) => {
                 let stat = stat.ok_or_else(|| self.failed("write", Errno::PERM))?;
                 self.overwrite(stat, content).map_err(|error| self.failed("write", error))?;
-                Ok(Written::Foreign)
+                Ok(WriteMethod::Foreign)
             }
-            Err(Failure::Io(error)) => Err(PathError::io("write", self.path, error)),
+            Err(ReplaceError::Io(error)) => Err(PathError::io("write", self.path, error)),
         }
     }
 
-    /// The directory of the place, open; made when it is missing.
+    /// The directory of the target, open; made when it is missing.
     fn directory(&self) -> Result<OwnedFd, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let parent = self.real.parent().unwrap_or(Path::new(""));
@@ -132,7 +137,7 @@ impl Place<'_> {
         Ok(dir)
     }
 
-    fn exchange(&self, dir: &OwnedFd, stat: Option<&Stat>, content: &[u8]) -> Result<(), Failure> {
+    fn exchange(&self, dir: &OwnedFd, stat: Option<&Stat>, content: &[u8]) -> Result<(), ReplaceError> {
         let name = self.real.file_name().ok_or(Errno::ISDIR)?;
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let temporary = format!(".uwf-{}-{number}.tmp", std::process::id());
@@ -181,19 +186,19 @@ impl Place<'_> {
     }
 }
 
-enum Failure {
+enum ReplaceError {
     /// The new file cannot be given the old one's owner.
     Owner,
     Io(io::Error),
 }
 
-impl<E: Into<io::Error>> From<E> for Failure {
+impl<E: Into<io::Error>> From<E> for ReplaceError {
     fn from(error: E) -> Self {
         Self::Io(error.into())
     }
 }
 
-fn fill(mut file: File, stat: Option<&Stat>, content: &[u8]) -> Result<(), Failure> {
+fn fill(mut file: File, stat: Option<&Stat>, content: &[u8]) -> Result<(), ReplaceError> {
     file.write_all(content)?;
     if let Some(stat) = stat {
         keep_owner(&file, stat)?;
@@ -207,13 +212,13 @@ fn mode_of(stat: &Stat) -> Mode {
     Mode::from_raw_mode(stat.st_mode & 0o1777)
 }
 
-fn keep_owner(file: impl AsFd, stat: &Stat) -> Result<(), Failure> {
+fn keep_owner(file: impl AsFd, stat: &Stat) -> Result<(), ReplaceError> {
     let own = rustix::fs::fstat(&file)?;
     if (own.st_uid, own.st_gid) == (stat.st_uid, stat.st_gid) {
         return Ok(());
     }
     rustix::fs::fchown(file, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)))
-        .map_err(|_| Failure::Owner)
+        .map_err(|_| ReplaceError::Owner)
 }
 
 fn parent_of(path: &str) -> String {

@@ -92,7 +92,7 @@ fn abandoned(path: &Path) -> Option<File> {
 /// Removes a directory and all in it, its lock last: what is cut off is swept later.
 fn remove(path: &Path) -> io::Result<()> {
     let top = open(rustix::fs::CWD, path.as_os_str())?;
-    let mut deep = Deep { top: &top, names: VecDeque::new(), moved: 0 };
+    let mut deep = DeepDirs { top: &top, names: VecDeque::new(), moved: 0 };
     clear(&top, LEVELS, &mut deep, Some(LOCK))?;
     while let Some(name) = deep.names.pop_front() {
         clear(&open(&top, OsStr::from_bytes(name.to_bytes()))?, LEVELS, &mut deep, None)?;
@@ -103,14 +103,14 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Directories that lie too deep: they are moved to the top and cleared in turn.
-struct Deep<'a> {
+struct DeepDirs<'a> {
     top: &'a OwnedFd,
     names: VecDeque<CString>,
     moved: u64,
 }
 
 /// Removes all in `dir` but what is `kept`, and what lies more than so many levels below it.
-fn clear(dir: &OwnedFd, levels: usize, deep: &mut Deep<'_>, kept: Option<&str>) -> io::Result<()> {
+fn clear(dir: &OwnedFd, levels: usize, deep: &mut DeepDirs<'_>, kept: Option<&str>) -> io::Result<()> {
     let is_kept = |name: &CString| kept.is_some_and(|kept| name.to_bytes() == kept.as_bytes());
     for (name, kind) in entries(dir)?.into_iter().filter(|(name, _)| !is_kept(name)) {
         if kind != FileType::Directory {
@@ -137,7 +137,7 @@ fn clear(dir: &OwnedFd, levels: usize, deep: &mut Deep<'_>, kept: Option<&str>) 
     Ok(())
 }
 
-impl Deep<'_> {
+impl DeepDirs<'_> {
     /// Moves a directory to the top, under a name that is free there.
     fn move_up(&mut self, dir: &OwnedFd, name: &CString) -> io::Result<()> {
         loop {

@@ -15,11 +15,11 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::arguments;
+use crate::call_deadline::CallDeadline;
 use crate::git_guard::GitGuard;
 use crate::limits::Limits;
 use crate::read_state::{Digest, ReadState, ReadStates};
 use crate::run_command::Shell;
-use crate::watch::Watch;
 use crate::workspace::{PathError, Workspace};
 
 /// A tool as the model is told of it.
@@ -153,24 +153,24 @@ pub(crate) struct ToolContext<'a> {
     pub(crate) shell: &'a Shell,
     pub(crate) git: &'a GitGuard,
     pub(crate) cancel: &'a Cancel,
-    pub(crate) watch: &'a Watch<'a>,
+    pub(crate) deadline: &'a CallDeadline<'a>,
 }
 
 impl ToolContext<'_> {
     /// Whether there is still time to change anything; asked last, since a write is whole or not at all.
     pub(crate) fn before_writing(&self, path: &str) -> Result<(), PathError> {
-        self.watch.go_on();
-        let reason = self.watch.reason();
+        self.deadline.may_go_on();
+        let reason = self.deadline.reason();
         reason.map_or(Ok(()), |reason| Err(PathError::CutOff { path: path.to_owned(), reason }))
     }
 }
 
-type Run = Box<dyn Fn(Value, &ToolContext) -> Result<ToolOutput, serde_json::Error> + Send + Sync>;
+type RunTool = Box<dyn Fn(Value, &ToolContext) -> Result<ToolOutput, serde_json::Error> + Send + Sync>;
 
 /// A tool: what the model is told, and the function behind it.
 pub(crate) struct Tool {
     pub(crate) spec: ToolSpec,
-    run: Run,
+    run: RunTool,
 }
 
 impl Tool {
@@ -187,7 +187,7 @@ impl Tool {
             parameters: arguments::schema::<Args>(),
             read_only,
         };
-        let run: Run = Box::new(move |value, context| Ok(run(serde_json::from_value(value)?, context)));
+        let run: RunTool = Box::new(move |value, context| Ok(run(serde_json::from_value(value)?, context)));
         Self { spec, run }
     }
 

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::limits::{count, thousands};
-use crate::page::{self, Page, Wanted};
+use crate::page::{self, Page, PageRequest};
 use crate::read_file;
 use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
 
@@ -73,12 +73,12 @@ fn read(args: &Args, context: &ToolContext) -> Result<ToolOutput, OutputError> {
     let stream = open(hash, context).map_err(failed)?;
     let stream = stream.ok_or_else(|| OutputError::Unknown { hash: hash.to_owned() })?;
     let limits = context.limits;
-    let wanted = Wanted {
+    let wanted = PageRequest {
         offset: args.offset.unwrap_or(1),
         limit: args.limit.unwrap_or(limits.read_lines).min(limits.read_lines),
         to_end: true,
     };
-    let page = page::read(stream, wanted, limits, || context.watch.go_on()).map_err(failed)?;
+    let page = page::read(stream, wanted, limits, || context.deadline.may_go_on()).map_err(failed)?;
     if let Some(output) = read_file::cut_off(("output", hash), wanted.offset, &page, context) {
         return Ok(output);
     }
@@ -111,7 +111,7 @@ fn answer(hash: &str, first: u64, page: &Page, context: &ToolContext) -> ToolOut
     let last = first + page.lines - u64::from(page.lines > 0);
     let truncated = page.cut || page.end.is_none_or(|(total, _)| last < total);
     let title = format!("output {hash} (lines {}–{})", thousands(first), thousands(last));
-    let facts = Facts { truncated, ..context.watch.facts() };
+    let facts = Facts { truncated, ..context.deadline.facts() };
     let text = format!("{}{}", page.text, read_file::footer(first, page, context));
     ToolOutput { facts, ..ToolOutput::done(title, text) }
 }

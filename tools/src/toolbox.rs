@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::call_deadline::CallDeadline;
 use crate::git_guard::GitGuard;
 use crate::limits::Limits;
 use crate::read_state::{ReadState, ReadStates};
@@ -13,7 +14,6 @@ use crate::run_command::{Shell, environment};
 use crate::sandbox::Sandbox;
 use crate::tool::{Cancel, Tool, ToolContext, ToolOutput, ToolSpec};
 use crate::tool_output::Outputs;
-use crate::watch::Watch;
 use crate::workspace::Workspace;
 use crate::writable::Writable;
 use crate::{edit_file, glob, grep, list_dir, nearest, read_file, run_command, tool_output, write_file};
@@ -132,8 +132,8 @@ impl Toolbox {
         if !tool.spec.read_only && !git.begin(cancel) {
             return ToolOutput::cancelled(name);
         }
-        let watch = &Watch::begin(cancel, limits.call_time);
-        tool.call(arguments, &ToolContext { workspace, limits, read_states, shell, git, cancel, watch })
+        let deadline = &CallDeadline::begin(cancel, limits.call_time);
+        tool.call(arguments, &ToolContext { workspace, limits, read_states, shell, git, cancel, deadline })
     }
 
     /// Takes over what an earlier part of this run knew of a file: [`crate::Facts::read_state`] of its calls, oldest first.

@@ -8,10 +8,10 @@ use serde::Deserialize;
 use crate::limits::{bytes, count};
 use crate::line_ends;
 use crate::lock::lock;
-use crate::page::{self, Wanted};
+use crate::page::{self, PageRequest};
 use crate::read_file;
 use crate::read_state::Digest;
-use crate::replace::{Place, Present};
+use crate::replace::{CurrentFile, Target};
 use crate::tool::{Change, Facts, Tool, ToolContext, ToolOutput};
 use crate::workspace::PathError;
 
@@ -58,51 +58,51 @@ fn write(args: &Args, context: &ToolContext) -> Result<ToolOutput, WriteError> {
     let real = context.workspace.real_for_writing(&args.path)?;
     let held = context.read_states.lock_of(&real);
     let _held = lock(&held);
-    let place = Place { workspace: context.workspace, path: &args.path, real: &real };
-    match place.load(context.limits.whole_file_bytes)? {
-        None => put(&place, None, args.content.clone(), context),
-        Some(present) => replace(args, &place, &present, context),
+    let target = Target { workspace: context.workspace, path: &args.path, real: &real };
+    match target.load(context.limits.whole_file_bytes)? {
+        None => put(&target, None, args.content.clone(), context),
+        Some(present) => replace(args, &target, &present, context),
     }
 }
 
 fn replace(
     args: &Args,
-    place: &Place,
-    present: &Present,
+    target: &Target,
+    present: &CurrentFile,
     context: &ToolContext,
 ) -> Result<ToolOutput, WriteError> {
     let old = std::str::from_utf8(&present.content).ok();
     let content = old.map_or_else(|| args.content.clone(), |old| in_the_manner_of(old, &args.content));
     if content.as_bytes() == present.content {
-        return Ok(unchanged(args, place.real, &content, context));
+        return Ok(unchanged(args, target.real, &content, context));
     }
     let digest = Digest::of(&present.content);
-    if !present.content.is_empty() && !context.read_states.is_whole(place.real, digest) {
-        return Ok(unseen(args, place.real, &present.content, context));
+    if !present.content.is_empty() && !context.read_states.is_whole(target.real, digest) {
+        return Ok(unseen(args, target.real, &present.content, context));
     }
     if let Some((line, text)) = old.and_then(|old| placeholder(old, &content)) {
         return Err(WriteError::Placeholder { path: args.path.clone(), line, text: text.to_owned() });
     }
-    put(place, Some(present), content, context)
+    put(target, Some(present), content, context)
 }
 
 fn put(
-    place: &Place,
-    present: Option<&Present>,
+    target: &Target,
+    present: Option<&CurrentFile>,
     content: String,
     context: &ToolContext,
 ) -> Result<ToolOutput, WriteError> {
-    context.before_writing(place.path)?;
-    let written = place.store(present, content.as_bytes())?;
-    let (path, done) = (place.path, if present.is_some() { "replaced" } else { "created" });
+    context.before_writing(target.path)?;
+    let written = target.store(present, content.as_bytes())?;
+    let (path, done) = (target.path, if present.is_some() { "replaced" } else { "created" });
     let size = format!("{}, {}", bytes(content.len() as u64), count(content.lines().count() as u64, "line"));
     let mut text = format!("{done} {path} ({size})");
     for note in written.note().into_iter().chain(kept(present, &content)) {
         text.push_str(&format!("; {note}"));
     }
-    let read_state = context.read_states.whole(place.real, Digest::of(content.as_bytes()));
+    let read_state = context.read_states.whole(target.real, Digest::of(content.as_bytes()));
     let change = Change {
-        path: place.real.to_string_lossy().into_owned(),
+        path: target.real.to_string_lossy().into_owned(),
         before: present.map(|present| present.content.clone()),
         after: content.into_bytes(),
     };
@@ -120,7 +120,7 @@ fn in_the_manner_of(old: &str, new: &str) -> String {
     format!("{bom}{text}")
 }
 
-fn kept(present: Option<&Present>, content: &str) -> Option<String> {
+fn kept(present: Option<&CurrentFile>, content: &str) -> Option<String> {
     let old = present?;
     let crlf = old.content.windows(2).any(|pair| pair == b"\r\n") && content.contains("\r\n");
     let bom = old.content.starts_with(BOM.as_bytes());
@@ -160,7 +160,7 @@ fn unseen(args: &Args, real: &Path, present: &[u8], context: &ToolContext) -> To
 }
 
 fn show(present: &[u8], context: &ToolContext) -> String {
-    let wanted = Wanted { offset: 1, limit: context.limits.read_lines, to_end: true };
+    let wanted = PageRequest { offset: 1, limit: context.limits.read_lines, to_end: true };
     match page::read(present, wanted, context.limits, || true) {
         Ok(page) => format!("{}{}", page.text, read_file::footer(1, &page, context)),
         Err(error) => format!("(it cannot be shown: {error})"),

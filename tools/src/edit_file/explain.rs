@@ -34,13 +34,13 @@ const LINE_CHARS: usize = 400;
 
 /// The numbers of lines, from 1, by bytes that are in them; asked for in the order of the text, so that the text is
 /// gone through once.
-struct Numbers<'t> {
+struct LineNumbers<'t> {
     text: &'t [u8],
     at: usize,
     line: usize,
 }
 
-impl<'t> Numbers<'t> {
+impl<'t> LineNumbers<'t> {
     fn new(text: &'t str) -> Self {
         Self { text: text.as_bytes(), at: 0, line: 1 }
     }
@@ -58,7 +58,7 @@ impl<'t> Numbers<'t> {
 /// The lines of several places, numbered, each with its surroundings; `ranges` are bytes of `text`.
 pub(crate) fn snippets(text: &str, ranges: &[Range<usize>], around: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    let mut numbers = Numbers::new(text);
+    let mut numbers = LineNumbers::new(text);
     let mut shown = String::new();
     let mut last_shown = 0;
     for (at, range) in ranges.iter().take(PLACES).enumerate() {
@@ -81,7 +81,7 @@ pub(crate) fn snippets(text: &str, ranges: &[Range<usize>], around: usize) -> St
 
 /// `lines 3, 7, 9`, and how many more when there are too many.
 fn line_numbers(text: &str, ranges: &[Range<usize>]) -> String {
-    let mut lines = Numbers::new(text);
+    let mut lines = LineNumbers::new(text);
     let numbers = ranges.iter().take(NUMBERS).map(|range| lines.of(range.start).to_string());
     let numbers: Vec<String> = numbers.collect();
     let more = match ranges.len().saturating_sub(NUMBERS) {
@@ -149,7 +149,7 @@ pub(crate) fn nowhere(path: &str, content: &str, old: &str, new: &str) -> String
         let _ = writeln!(
             text,
             "new_string is there already, at line {}: was this edit made before?",
-            Numbers::new(content).of(at)
+            LineNumbers::new(content).of(at)
         );
     }
     if has_line_numbers(old) {

@@ -18,7 +18,7 @@ pub(crate) const COUNTED: usize = 1_000;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) replacements: Vec<(Range<usize>, Rc<str>)>,
-    pub(crate) how: How,
+    pub(crate) how: MatchKind,
 }
 
 impl Plan {
@@ -30,9 +30,9 @@ impl Plan {
     }
 }
 
-/// Which of the ways applied.
+/// Which of the ways of matching applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum MatchKind {
     Exact,
     LineEnds,
     WhiteSpace,
@@ -40,7 +40,7 @@ pub(crate) enum How {
 
 /// Why no edit applies.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum NoPlan {
+pub(crate) enum PlanError {
     /// Several places match; their ranges, of the first [`COUNTED`].
     Several(Vec<Range<usize>>),
     /// Whole lines match but for white space, but the new text cannot be given their indentation without a guess.
@@ -50,14 +50,14 @@ pub(crate) enum NoPlan {
 }
 
 /// Finds `old` in `content`; `old` is not empty. With `all`, every exact match is replaced.
-pub(crate) fn plan(content: &str, old: &str, new: &str, all: bool) -> Result<Plan, NoPlan> {
+pub(crate) fn plan(content: &str, old: &str, new: &str, all: bool) -> Result<Plan, PlanError> {
     let exact = find(content, old, all);
     if !exact.is_empty() {
-        return replace_all(content, exact, new, all, How::Exact);
+        return replace_all(content, exact, new, all, MatchKind::Exact);
     }
     let same = find_with_line_ends(content, old, all);
     if !same.is_empty() {
-        return replace_all(content, same, new, all, How::LineEnds);
+        return replace_all(content, same, new, all, MatchKind::LineEnds);
     }
     by_lines(content, old, new)
 }
@@ -97,24 +97,24 @@ fn replace_all(
     found: Vec<Range<usize>>,
     new: &str,
     all: bool,
-    how: How,
-) -> Result<Plan, NoPlan> {
+    how: MatchKind,
+) -> Result<Plan, PlanError> {
     if found.len() > 1 && !all {
-        return Err(NoPlan::Several(found));
+        return Err(PlanError::Several(found));
     }
-    let mut ended = Ended::new(content, new);
+    let mut ended = WithLineEnds::new(content, new);
     let replacements = found.into_iter().map(|range| (range.clone(), ended.like(range.start))).collect();
     Ok(Plan { replacements, how })
 }
 
-/// A new text with either line ends, shared by all places it goes to.
-struct Ended<'t> {
+/// A new text with the line ends of the place it goes to, LF or CR LF; shared by all places.
+struct WithLineEnds<'t> {
     ends: LineEnds<'t>,
     given: Rc<str>,
     crlf: Rc<str>,
 }
 
-impl<'t> Ended<'t> {
+impl<'t> WithLineEnds<'t> {
     fn new(content: &'t str, new: &str) -> Self {
         Self { ends: LineEnds::new(content), given: Rc::from(new), crlf: Rc::from(&*to_crlf(new)) }
     }
@@ -125,7 +125,7 @@ impl<'t> Ended<'t> {
     }
 }
 
-fn by_lines(content: &str, old: &str, new: &str) -> Result<Plan, NoPlan> {
+fn by_lines(content: &str, old: &str, new: &str) -> Result<Plan, PlanError> {
     let old_lines: Vec<&str> = old.split_inclusive('\n').map(bare).collect();
     let mut start = 0;
     let lines: Vec<(usize, &str)> = content
@@ -136,23 +136,25 @@ fn by_lines(content: &str, old: &str, new: &str) -> Result<Plan, NoPlan> {
         })
         .collect();
     if old_lines.iter().all(|line| line.trim().is_empty()) {
-        return Err(NoPlan::Nowhere);
+        return Err(PlanError::Nowhere);
     }
     let found = runs_of(&old_lines, &lines);
     let matches: Vec<&[(usize, &str)]> =
         found.into_iter().map(|at| &lines[at..at + old_lines.len()]).collect();
     let whole_lines = old.ends_with('\n');
     match matches[..] {
-        [] => Err(NoPlan::Nowhere),
+        [] => Err(PlanError::Nowhere),
         [window] => {
             let range = range_of(window, whole_lines);
-            let indentation =
-                Indentation::learn(&old_lines, window).ok_or_else(|| NoPlan::Indentation(range.clone()))?;
-            let text = indentation.apply(new).ok_or_else(|| NoPlan::Indentation(range.clone()))?;
-            let text = Ended::new(content, &text).like(range.start);
-            Ok(Plan { replacements: vec![(range, text)], how: How::WhiteSpace })
+            let indentation = Indentation::learn(&old_lines, window)
+                .ok_or_else(|| PlanError::Indentation(range.clone()))?;
+            let text = indentation.apply(new).ok_or_else(|| PlanError::Indentation(range.clone()))?;
+            let text = WithLineEnds::new(content, &text).like(range.start);
+            Ok(Plan { replacements: vec![(range, text)], how: MatchKind::WhiteSpace })
         }
-        _ => Err(NoPlan::Several(matches.into_iter().map(|window| range_of(window, whole_lines)).collect())),
+        _ => {
+            Err(PlanError::Several(matches.into_iter().map(|window| range_of(window, whole_lines)).collect()))
+        }
     }
 }
 

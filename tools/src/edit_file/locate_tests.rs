@@ -5,29 +5,29 @@ use proptest::prelude::*;
 use super::*;
 
 /// The content after the plan, and how it matched.
-fn edited(content: &str, old: &str, new: &str) -> Result<(String, How), NoPlan> {
+fn edited(content: &str, old: &str, new: &str) -> Result<(String, MatchKind), PlanError> {
     let plan = plan(content, old, new, false)?;
     let (range, text) = plan.replacements.first().unwrap().clone();
     Ok((format!("{}{text}{}", &content[..range.start], &content[range.end..]), plan.how))
 }
 
 #[track_caller]
-fn becomes(content: &str, old: &str, new: &str, expected: &str, how: How) {
+fn becomes(content: &str, old: &str, new: &str, expected: &str, how: MatchKind) {
     assert_eq!(edited(content, old, new), Ok((expected.to_owned(), how)));
 }
 
 #[test]
 fn exact_comes_first() {
-    becomes("a b\na  b\n", "a b", "x", "x\na  b\n", How::Exact);
-    becomes("one\ntwo", "\ntwo", "", "one", How::Exact);
+    becomes("a b\na  b\n", "a b", "x", "x\na  b\n", MatchKind::Exact);
+    becomes("one\ntwo", "\ntwo", "", "one", MatchKind::Exact);
 }
 
 #[test]
 fn several_places_are_refused_overlapping_ones_too() {
-    assert_eq!(edited("ab ab", "ab", "x"), Err(NoPlan::Several(vec![0..2, 3..5])));
-    assert_eq!(edited("aaa", "aa", "x"), Err(NoPlan::Several(vec![0..2, 1..3])));
-    assert_eq!(edited("éé", "é", "x"), Err(NoPlan::Several(vec![0..2, 2..4])));
-    assert_eq!(edited(" a\na \n", "  a\n", "x"), Err(NoPlan::Several(vec![0..3, 3..6])));
+    assert_eq!(edited("ab ab", "ab", "x"), Err(PlanError::Several(vec![0..2, 3..5])));
+    assert_eq!(edited("aaa", "aa", "x"), Err(PlanError::Several(vec![0..2, 1..3])));
+    assert_eq!(edited("éé", "é", "x"), Err(PlanError::Several(vec![0..2, 2..4])));
+    assert_eq!(edited(" a\na \n", "  a\n", "x"), Err(PlanError::Several(vec![0..3, 3..6])));
 }
 
 #[test]
@@ -38,10 +38,10 @@ fn all_are_replaced_from_the_left_when_told_to() {
 
 #[test]
 fn line_ends_do_not_matter_and_stay() {
-    becomes("a\r\nb\r\nc\r\n", "a\nb", "x\ny", "x\r\ny\r\nc\r\n", How::LineEnds);
-    becomes("a\nb\nc\n", "a\r\nb", "x", "x\nc\n", How::LineEnds);
-    becomes("a\r\nb\r\n", "b", "x\ny", "a\r\nx\r\ny\r\n", How::Exact);
-    becomes("a\r\nb\nc\n", "b\nc", "x\ny", "a\r\nx\ny\n", How::Exact);
+    becomes("a\r\nb\r\nc\r\n", "a\nb", "x\ny", "x\r\ny\r\nc\r\n", MatchKind::LineEnds);
+    becomes("a\nb\nc\n", "a\r\nb", "x", "x\nc\n", MatchKind::LineEnds);
+    becomes("a\r\nb\r\n", "b", "x\ny", "a\r\nx\r\ny\r\n", MatchKind::Exact);
+    becomes("a\r\nb\nc\n", "b\nc", "x\ny", "a\r\nx\ny\n", MatchKind::Exact);
 }
 
 #[test]
@@ -51,17 +51,17 @@ fn whole_lines_may_differ_in_outer_white_space_and_are_indented_as_the_file_is()
         "fn a() {\n    one();\n}\n",
         "fn a() {\n    two();\n\n    three();\n}\n",
         "impl A {\n    fn a() {\n        two();\n\n        three();\n    }\n}\n",
-        How::WhiteSpace,
+        MatchKind::WhiteSpace,
     );
     becomes(
         "if x:\n\ty = 1\n",
         "    if x:\n    \ty = 1",
         "    if x:\n    \ty = 2",
         "if x:\n\ty = 2\n",
-        How::WhiteSpace,
+        MatchKind::WhiteSpace,
     );
-    becomes("  a  \n  b\n", "  a\n  b", "  c\n  d", "  c\n  d\n", How::WhiteSpace);
-    becomes("\u{FEFF}a\nb\n", "  a\n  b\n", "  c\n", "\u{FEFF}c\n", How::WhiteSpace);
+    becomes("  a  \n  b\n", "  a\n  b", "  c\n  d", "  c\n  d\n", MatchKind::WhiteSpace);
+    becomes("\u{FEFF}a\nb\n", "  a\n  b\n", "  c\n", "\u{FEFF}c\n", MatchKind::WhiteSpace);
 }
 
 #[test]
@@ -72,28 +72,28 @@ fn tabs_for_spaces_are_carried_over_line_by_line_or_not_at_all() {
         "a {\n  b {\n    c",
         "a {\n  d {\n    e",
         "a {\n\td {\n\t\te\n\t}\n}\n",
-        How::WhiteSpace,
+        MatchKind::WhiteSpace,
     );
-    assert_eq!(edited(content, "  b {\n    c", "  b {\n        deep"), Err(NoPlan::Indentation(4..12)));
-    assert_eq!(edited("  a\n\tb\n", " a\n b\n", " x\n"), Err(NoPlan::Indentation(0..7)));
+    assert_eq!(edited(content, "  b {\n    c", "  b {\n        deep"), Err(PlanError::Indentation(4..12)));
+    assert_eq!(edited("  a\n\tb\n", " a\n b\n", " x\n"), Err(PlanError::Indentation(0..7)));
 }
 
 #[test]
 fn inner_white_space_and_similar_text_never_match() {
-    assert_eq!(edited("let a  = 1;\n", "let a = 1;", "x"), Err(NoPlan::Nowhere));
-    assert_eq!(edited("let a = 10;\n", " let a = 1;", "x"), Err(NoPlan::Nowhere));
-    assert_eq!(edited("a\n\n\nb\n", "\n \n \n", "x"), Err(NoPlan::Nowhere));
-    assert_eq!(edited("", "x", "y"), Err(NoPlan::Nowhere));
+    assert_eq!(edited("let a  = 1;\n", "let a = 1;", "x"), Err(PlanError::Nowhere));
+    assert_eq!(edited("let a = 10;\n", " let a = 1;", "x"), Err(PlanError::Nowhere));
+    assert_eq!(edited("a\n\n\nb\n", "\n \n \n", "x"), Err(PlanError::Nowhere));
+    assert_eq!(edited("", "x", "y"), Err(PlanError::Nowhere));
 }
 
 #[test]
 fn matches_without_end_are_counted_up_to_a_bound() {
     let content = "a".repeat(1 << 20);
     for old in ["a", &content[..1 << 19]] {
-        let Err(NoPlan::Several(found)) = plan(&content, old, "x", false) else { panic!() };
+        let Err(PlanError::Several(found)) = plan(&content, old, "x", false) else { panic!() };
         assert_eq!((found.len(), &found[1]), (COUNTED, &(1..1 + old.len())));
     }
-    let Err(NoPlan::Several(found)) = plan(&" a\n".repeat(5_000), "  a\n", "x", false) else { panic!() };
+    let Err(PlanError::Several(found)) = plan(&" a\n".repeat(5_000), "  a\n", "x", false) else { panic!() };
     assert_eq!(found.len(), COUNTED);
 }
 
@@ -106,7 +106,7 @@ fn places_and_lines_that_resemble_each_other_cost_no_more_than_others() {
         assert_eq!(plan.replacements.len(), 1 << 19);
     }
     let (content, old) = (" a\n".repeat(200_000), "a\n".repeat(100_000));
-    assert_eq!(plan(&content, &format!("{old}b\n"), "x", false), Err(NoPlan::Nowhere));
+    assert_eq!(plan(&content, &format!("{old}b\n"), "x", false), Err(PlanError::Nowhere));
 }
 
 proptest! {

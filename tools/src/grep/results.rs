@@ -10,7 +10,7 @@ use crate::limits::{Limits, count, thousands};
 use crate::workspace::shown;
 
 /// The matches of one file.
-pub(crate) struct Found {
+pub(crate) struct FileMatches {
     /// As it is shown: relative to the workspace.
     pub(crate) path: PathBuf,
     /// Matching lines in all; `lines` may have fewer.
@@ -20,11 +20,12 @@ pub(crate) struct Found {
 
 /// One line to show.
 pub(crate) struct Line {
+    /// From 1.
     pub(crate) number: u64,
     pub(crate) text: String,
-    /// A match, or a line around one.
+    /// Whether it is part of a match, not a line around one.
     pub(crate) is_match: bool,
-    /// The line in which a match begins.
+    /// Whether a match begins in it.
     pub(crate) matches: bool,
 }
 
@@ -33,7 +34,7 @@ pub(crate) struct Results {
     files_only: bool,
     limit: u64,
     /// The first files by path, as many as can be shown.
-    first: BTreeMap<PathBuf, Found>,
+    first: BTreeMap<PathBuf, FileMatches>,
     /// Of those: matches, or files.
     kept: u64,
     searched: u64,
@@ -48,7 +49,7 @@ impl Results {
     }
 
     /// A file was searched.
-    pub(crate) fn add(&mut self, found: Option<Found>) {
+    pub(crate) fn add(&mut self, found: Option<FileMatches>) {
         self.searched += 1;
         let Some(found) = found else { return };
         self.files += 1;
@@ -65,7 +66,7 @@ impl Results {
         }
     }
 
-    fn weight(&self, found: &Found) -> u64 {
+    fn weight(&self, found: &FileMatches) -> u64 {
         if self.files_only { 1 } else { found.matches }
     }
 

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 
-use super::results::{Found, Line};
+use super::results::{FileMatches, Line};
+use crate::call_deadline::CallDeadline;
 use crate::limits::{Limits, cut_line};
 use crate::line_ends::bare;
-use crate::watch::Watch;
 
 /// Characters shown before a match that would else be cut off.
 const LEAD: usize = 80;
@@ -19,7 +19,7 @@ const LEAD: usize = 80;
 /// Takes the matches of one file.
 pub(crate) struct Matches<'a> {
     matcher: &'a RegexMatcher,
-    watch: &'a Watch<'a>,
+    deadline: &'a CallDeadline<'a>,
     limits: &'a Limits,
     files_only: bool,
     lines: Vec<Line>,
@@ -30,16 +30,20 @@ pub(crate) struct Matches<'a> {
 impl<'a> Matches<'a> {
     pub(crate) fn new(
         matcher: &'a RegexMatcher,
-        watch: &'a Watch<'a>,
+        deadline: &'a CallDeadline<'a>,
         limits: &'a Limits,
         files_only: bool,
     ) -> Self {
-        Self { matcher, watch, limits, files_only, lines: Vec::new(), count: 0, binary: false }
+        Self { matcher, deadline, limits, files_only, lines: Vec::new(), count: 0, binary: false }
     }
 
     /// `None` when nothing matched, or the file is binary.
-    pub(crate) fn found(self, path: PathBuf) -> Option<Found> {
-        (self.count > 0 && !self.binary).then_some(Found { path, matches: self.count, lines: self.lines })
+    pub(crate) fn found(self, path: PathBuf) -> Option<FileMatches> {
+        (self.count > 0 && !self.binary).then_some(FileMatches {
+            path,
+            matches: self.count,
+            lines: self.lines,
+        })
     }
 
     fn push(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
@@ -81,7 +85,7 @@ impl Sink for Matches<'_> {
             self.push(found.line_number(), found.bytes(), true);
         }
         // One match is enough for a file's name, but whether it is binary shows only at the end of what is buffered.
-        Ok(!self.files_only && self.watch.go_on())
+        Ok(!self.files_only && self.deadline.may_go_on())
     }
 
     fn context(&mut self, _searcher: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {

@@ -10,57 +10,59 @@ use crate::tool::{Cancel, Facts};
 
 /// Why a call ended before its work did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cut {
+pub(crate) enum Interruption {
     Cancelled,
-    Late,
+    OutOfTime,
 }
 
-/// The end of one call, as far as it is known.
+/// Until when one call may go on.
 #[derive(Debug)]
-pub(crate) struct Watch<'a> {
+pub(crate) struct CallDeadline<'a> {
     cancel: &'a Cancel,
     begun: Instant,
+    /// How long the call may take.
     time: Duration,
-    cut: OnceLock<Cut>,
+    /// Set by the first look that found that the call may not go on.
+    interruption: OnceLock<Interruption>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> CallDeadline<'a> {
     pub(crate) fn begin(cancel: &'a Cancel, time: Duration) -> Self {
-        Self { cancel, begun: Instant::now(), time, cut: OnceLock::new() }
+        Self { cancel, begun: Instant::now(), time, interruption: OnceLock::new() }
     }
 
-    /// Asked when there is more to do.
-    pub(crate) fn go_on(&self) -> bool {
-        let cut = match self.cut.get() {
+    /// Whether the call may go on; asked when there is more to do.
+    pub(crate) fn may_go_on(&self) -> bool {
+        let interruption = match self.interruption.get() {
             Some(_) => return false,
-            None if self.cancel.is_cancelled() => Cut::Cancelled,
-            None if self.begun.elapsed() >= self.time => Cut::Late,
+            None if self.cancel.is_cancelled() => Interruption::Cancelled,
+            None if self.begun.elapsed() >= self.time => Interruption::OutOfTime,
             None => return true,
         };
-        let _ = self.cut.set(cut);
+        let _ = self.interruption.set(interruption);
         false
     }
 
     /// Whether work was left undone, and why.
-    pub(crate) fn cut(&self) -> Option<Cut> {
-        self.cut.get().copied()
+    pub(crate) fn interruption(&self) -> Option<Interruption> {
+        self.interruption.get().copied()
     }
 
     /// `cancelled`, or `stopped after 60 s`.
     pub(crate) fn reason(&self) -> Option<String> {
-        Some(match self.cut()? {
-            Cut::Cancelled => "cancelled".to_owned(),
-            Cut::Late => format!("stopped after {} s", self.time.as_secs_f64()),
+        Some(match self.interruption()? {
+            Interruption::Cancelled => "cancelled".to_owned(),
+            Interruption::OutOfTime => format!("stopped after {} s", self.time.as_secs_f64()),
         })
     }
 
     /// The facts of a call as far as they are known here.
     pub(crate) fn facts(&self) -> Facts {
-        let cut = self.cut();
+        let interruption = self.interruption();
         Facts {
-            cancelled: cut == Some(Cut::Cancelled),
-            timed_out: cut == Some(Cut::Late),
-            truncated: cut.is_some(),
+            cancelled: interruption == Some(Interruption::Cancelled),
+            timed_out: interruption == Some(Interruption::OutOfTime),
+            truncated: interruption.is_some(),
             ..Facts::default()
         }
     }
@@ -77,15 +79,15 @@ mod tests {
     #[test]
     fn the_first_reason_stays_and_is_none_when_nobody_had_to_ask() {
         let cancel = Cancel::default();
-        let watch = Watch::begin(&cancel, Duration::ZERO);
-        assert_eq!((watch.cut(), watch.reason()), (None, None));
-        assert!(!watch.go_on());
+        let deadline = CallDeadline::begin(&cancel, Duration::ZERO);
+        assert_eq!((deadline.interruption(), deadline.reason()), (None, None));
+        assert!(!deadline.may_go_on());
         cancel.cancel();
-        assert!(!watch.go_on());
-        assert_eq!(watch.reason().as_deref(), Some("stopped after 0 s"));
-        assert!(watch.facts().timed_out && !watch.facts().cancelled);
-        let watch = Watch::begin(&cancel, Duration::MAX);
-        assert!(!watch.go_on() && watch.facts().cancelled);
+        assert!(!deadline.may_go_on());
+        assert_eq!(deadline.reason().as_deref(), Some("stopped after 0 s"));
+        assert!(deadline.facts().timed_out && !deadline.facts().cancelled);
+        let deadline = CallDeadline::begin(&cancel, Duration::MAX);
+        assert!(!deadline.may_go_on() && deadline.facts().cancelled);
     }
 
     /// A call of each tool that has something to do before it is done.
