@@ -99,7 +99,7 @@ pub(crate) fn compile(pattern: &str) -> Result<GlobSet, BadGlob> {
     Ok(GlobSetBuilder::new().add(glob).build()?)
 }
 
-/// One search.
+/// One search for files.
 struct GlobSearch<'a> {
     matcher: GlobSet,
     context: &'a ToolContext<'a>,

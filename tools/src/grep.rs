@@ -163,7 +163,7 @@ impl Read for DeadlineReader<'_> {
     }
 }
 
-/// One search, shared by the threads that work on it.
+/// One search in files, shared by the threads that work on it.
 struct GrepSearch<'a> {
     args: &'a Args,
     context: &'a ToolContext<'a>,

@@ -34,7 +34,7 @@ pub struct Limits {
     pub call_time: Duration,
     /// How long a command may run unless told otherwise.
     pub command_timeout: Duration,
-    /// How long to wait for more output once the command itself has exited.
+    /// How long to wait for more output once the command's shell has exited.
     pub drain: Duration,
     /// The time between TERM and KILL.
     pub grace: Duration,

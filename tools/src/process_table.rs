@@ -12,11 +12,12 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::process::Signal;
 
+/// How many characters of a command line are shown.
 const NAME_CHARS: usize = 80;
-/// Of a file as much: its length is what the process makes of it.
+/// How many bytes of a file are read: a process decides how long its command line is.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// One row.
+/// One row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
@@ -28,6 +29,7 @@ pub(crate) struct Process {
     pub(crate) start: u64,
     /// It has ended, all its threads too, and its parent has not reaped it.
     pub(crate) zombie: bool,
+    /// How many threads it has.
     pub(crate) threads: u64,
 }
 
@@ -71,7 +73,7 @@ impl ProcessTable {
         processes
     }
 
-    /// One process, if there is one of this number.
+    /// The process with this pid, if there is one.
     pub(crate) fn process(&self, pid: i32) -> Option<Process> {
         Process::parse(pid, &String::from_utf8_lossy(&self.read(pid, "stat")?))
     }
@@ -138,7 +140,8 @@ impl ProcessTable {
             .sum()
     }
 
-    /// Each with its device and inode. The links are asked first: a file of any other kind may be on a server that does not answer.
+    /// Each with its device and inode. The links are asked first: a file of any other kind may be on a server that does
+    /// not answer.
     fn open_memory_files(&self, pid: i32) -> Vec<((u64, u64), u64)> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let Ok(dir) = rustix::fs::openat(&self.0, format!("{pid}/fd"), flags, Mode::empty()) else {

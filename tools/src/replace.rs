@@ -1,9 +1,10 @@
 //! One file, replaced whole or not at all.
 //!
-//! The new content goes to a temporary file in the same directory, is synced, and takes the old one's place by a
-//! rename; all of it over the directory's handle, so that no other directory can be meant in between. Three cases are
-//! written in place instead, and say so: a file with several hard links (a rename would part them), one with an access
-//! list (its mode alone would let in others), and one whose owner cannot be kept. What the content is, and whether it may change, is the tools' matter.
+//! The new content goes to a temporary file in the same directory, is synced, and takes the old one's place by a rename;
+//! all of it over the directory's handle, so that no other directory can be meant in between. Three cases are written in
+//! place instead, and say so: a file with several hard links (a rename would part them), one with an access list (its
+//! mode alone would let in others), and one whose owner cannot be kept. What the content is, and whether it may change,
+//! is the tools' matter.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

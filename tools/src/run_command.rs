@@ -165,7 +165,7 @@ fn answer(
     ToolOutput { text, title: format!("{} ({end})", title(args)), is_error: ended.cause.is_some(), facts }
 }
 
-/// That a change of git's hooks or configuration does not stand, why, and what to do instead.
+/// The note that a change of git's hooks or configuration does not stand, why, and what to do instead.
 fn about_git(undone: &[String]) -> String {
     if undone.is_empty() {
         return String::new();
@@ -224,9 +224,12 @@ fn others(ended: &FinishedCommand) -> String {
 pub(crate) struct Shell {
     program: PathBuf,
     env: Vec<(OsString, OsString)>,
+    /// Secrets that are redacted from what commands print.
     hidden: Arc<[String]>,
+    /// Where the full outputs are.
     spool_dir: PathBuf,
     outputs: Arc<dyn Outputs>,
+    /// Between TERM and KILL.
     grace: Duration,
     sandbox: Arc<Sandbox>,
     /// The disk space that the run has used up since it began.
@@ -238,6 +241,7 @@ pub(crate) struct Shell {
 struct ShellState {
     /// Made for the first command, where the processes of commands must be looked for.
     session: Option<Session>,
+    /// How many commands were started.
     commands: u64,
     /// What commands left running, where the kernel holds it together.
     background: Background,
@@ -245,6 +249,7 @@ struct ShellState {
     marks: Vec<ProcessMarks>,
 }
 
+/// What tracks processes where the kernel does not hold them together.
 struct Session {
     guard: Guard,
     /// What the marks of the run's processes begin with: unique, being the name of the private directory.

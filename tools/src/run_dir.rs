@@ -35,7 +35,7 @@ impl RunDir {
     /// Makes one in `base`, and removes those of runs that were killed.
     ///
     /// # Errors
-    /// That of the disk.
+    /// The directory cannot be made.
     pub fn make(base: &Path) -> io::Result<RunDir> {
         sweep(base);
         let dir =

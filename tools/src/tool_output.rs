@@ -21,13 +21,13 @@ pub trait Outputs: fmt::Debug + Send + Sync {
     /// The name under which the record will hold `text`, of `length` bytes of UTF-8: ASCII letters and digits.
     ///
     /// # Errors
-    /// Those of reading.
+    /// `text` cannot be read.
     fn name(&self, text: &mut dyn Read, length: u64) -> io::Result<String>;
 
     /// The text that an earlier run kept under this name; none when there is no such text.
     ///
     /// # Errors
-    /// It is there and cannot be read.
+    /// The text is there and cannot be read.
     fn find(&self, name: &str) -> io::Result<Option<Box<dyn Read>>>;
 }
 

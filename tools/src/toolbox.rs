@@ -61,7 +61,7 @@ pub enum ToolboxError {
     /// A glob in [`ToolboxConfig::writable`] is none.
     #[error("the writable '{glob}' is no glob: {message}")]
     Glob {
-        /// As it was given.
+        /// The glob as it was given.
         glob: String,
         /// What is wrong with it.
         message: String,
@@ -81,10 +81,10 @@ pub enum ToolboxError {
 pub struct Closed {
     /// The processes that were ended, the first by pid and command line, the rest by their number.
     pub ended: Vec<String>,
-    /// As [`crate::Facts::undone`].
+    /// What commands changed of git's hooks and configuration: as [`crate::Facts::undone`] tells it.
     pub undone: Vec<String>,
-    /// Of these, what could not be undone or was not looked at: git may run programs because of it. Nobody does anything
-    /// about it any more.
+    /// The lines of `undone` that tell what could not be undone or was not looked at: git may run programs because of it.
+    /// Nothing more is done about it.
     pub standing: Vec<String>,
 }
 
@@ -146,7 +146,7 @@ impl Toolbox {
         self.close_unless(&Cancel::default())
     }
 
-    /// The same, with not much time for git once it is cancelled.
+    /// [`Toolbox::close`], with at most two seconds for git once it is cancelled.
     pub fn close_unless(&self, cancel: &Cancel) -> Closed {
         let ended = self.shell.end();
         let git = self.git.end(cancel);

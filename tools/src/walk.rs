@@ -48,7 +48,8 @@ fn are_rules_sound(dir: &Path) -> bool {
         }
 }
 
-/// The same for the git directory that a file names, and for the one that is named there.
+/// Whether the rules are short and simple enough of the git directory that `git`, a file, names, and of the common one that
+/// is named there.
 fn is_pointer_sound(git: &Path) -> bool {
     let line = |file: &Path| {
         let mut text = Vec::new();

@@ -78,12 +78,12 @@ impl PathError {
 /// The root of the workspace.
 pub(crate) struct Workspace {
     root: OwnedFd,
-    /// As the caller named it; models see this one and send it back.
+    /// The root as the caller named it; models see this path and send it back.
     given: PathBuf,
     canonical: PathBuf,
     /// What may be written; `None` is everything.
     writable: Option<Writable>,
-    /// Closed, relative to the root: the agent's own directories, where they lie within.
+    /// The agent's own directories where they lie in the workspace, relative to the root: closed.
     private: Vec<PathBuf>,
 }
 
@@ -291,7 +291,7 @@ impl Workspace {
         }
     }
 
-    /// That nothing is at `path`, and what is near.
+    /// The error that nothing is at `path`, with the names that are near.
     pub(crate) fn missing(&self, path: &str) -> PathError {
         let wanted = self.relative(path).unwrap_or_default();
         PathError::Missing { path: path.to_owned(), nearest: nearest::paths(self, &wanted) }

@@ -258,7 +258,7 @@ pub(super) fn open_up(dir: &OwnedFd) -> Result<Option<Mode>, Errno> {
     Ok(Some(mode))
 }
 
-/// By way of /proc, because a handle that only names a directory changes nothing itself.
+/// Sets the mode by way of /proc, because a handle that only names a directory changes nothing itself.
 fn set_mode(dir: &OwnedFd, mode: Mode) -> Result<(), Errno> {
     rustix::fs::chmod(format!("/proc/self/fd/{}", dir.as_raw_fd()), mode)
 }

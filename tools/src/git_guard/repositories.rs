@@ -25,13 +25,13 @@ pub(super) struct Repository {
 /// How a file makes git run programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FileKind {
-    /// By what is set in it.
+    /// A configuration: by what is set in it.
     Config,
-    /// By its lines, each a step that git will take.
+    /// A list of steps: by its lines, each a step that git will take.
     Steps,
-    /// By its name for a program.
+    /// A merge strategy: by naming a program.
     Strategy,
-    /// Not by itself, but what is in it is not looked at when it is a symlink.
+    /// A directory: not by itself, but what is in it is not looked at when it is a symlink.
     Directory,
 }
 

@@ -35,10 +35,13 @@ pub(crate) struct Results {
     limit: u64,
     /// The first files by path, as many as can be shown.
     first: BTreeMap<PathBuf, FileMatches>,
-    /// Of those: matches, or files.
+    /// How many entries `first` shows: matches, or files where only these are wanted.
     kept: u64,
+    /// How many files were searched.
     searched: u64,
+    /// How many files have matches.
     files: u64,
+    /// How many lines match in all files.
     matches: u64,
 }
 

@@ -128,9 +128,10 @@ impl Capture {
 
 /// Text of one stream that arrived without any of the other between.
 struct Piece {
+    /// See [`Capture::turn`].
     turn: u64,
     text: String,
-    /// It stands for what was left out, on a line of its own.
+    /// Whether it stands for what was left out, on a line of its own.
     is_mark: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The disk space that a run takes: what the file systems of its workspace and of its private directory have less of than when
-//! it began.
+//! The disk space that a run takes: what the file systems of its workspace and of its private directory have less of than
+//! when it began.
 //!
 //! Quotas need rights that an agent has not, and a sum over files would miss those without a name: so free space is
 //! compared. What other programs write meanwhile cannot be told apart.
@@ -14,7 +14,8 @@ use super::overuse::Overuse;
 
 /// How many bytes must stay free for others, and for the agent's own journal and store.
 const LEFT: u64 = 64 << 20;
-/// How many bytes a command may always use up: so one that makes room can run where there is none. The space of others changes too.
+/// How many bytes a command may always use up: so one that makes room can run where there is none. The space of others
+/// changes too.
 const ALWAYS: u64 = 16 << 20;
 
 /// What a run may use up; clones have the same beginning.
@@ -25,7 +26,7 @@ pub(crate) struct Disk {
     volumes: Vec<Volume>,
 }
 
-/// One file system.
+/// The free space of one file system.
 #[derive(Clone, Debug)]
 struct Volume {
     handle: Arc<OwnedFd>,
@@ -36,7 +37,7 @@ struct Volume {
 }
 
 impl Disk {
-    /// Of the file systems that these directories are on; what cannot be opened is not watched.
+    /// The space of the file systems that `paths` are on; a directory that cannot be opened is not watched.
     pub(crate) fn new(limit: u64, paths: [&Path; 2]) -> Disk {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = |path: &Path| {
@@ -49,7 +50,7 @@ impl Disk {
         Disk { limit, volumes: volumes.into_iter().map(|(_, volume)| volume).collect() }
     }
 
-    /// For a command that begins now.
+    /// The space as a command finds it that begins now.
     pub(crate) fn of_command(&self) -> Disk {
         let now = |volume: &Volume| {
             let before = free(&volume.handle).unwrap_or(volume.before);
@@ -58,7 +59,7 @@ impl Disk {
         Disk { limit: self.limit, volumes: self.volumes.iter().map(now).collect() }
     }
 
-    /// What there is too little or too much of.
+    /// What the command used too much of, if anything.
     pub(crate) fn overuse(&self) -> Option<Overuse> {
         let now: Vec<_> =
             self.volumes.iter().filter_map(|volume| Some((volume, free(&volume.handle)?))).collect();

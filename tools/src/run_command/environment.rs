@@ -34,7 +34,7 @@ pub struct EnvironmentSurvey {
     pub seen: usize,
     /// How many are not.
     pub withheld: usize,
-    /// Those withheld that sound like something a build may want, by name.
+    /// The names of withheld variables that sound like something a build may want.
     pub wanted: Vec<String>,
 }
 

@@ -1,8 +1,8 @@
 //! What ends the commands when the agent itself is killed, where they have no namespace of processes that ends with it.
 //!
-//! A small process of its own session, outside of the commands' sandbox, holds the read end of a pipe whose write end the agent alone holds. When the
-//! agent ends, in whatever way, the pipe closes, and the guard kills the group that was running, every process that
-//! carries the run's mark or is in its namespace. An orderly end writes `done` first.
+//! A small process of its own session, outside of the commands' sandbox, holds the read end of a pipe whose write end the
+//! agent alone holds. When the agent ends, in whatever way, the pipe closes, and the guard kills the group that was
+//! running, every process that carries the run's mark or is in its namespace. An orderly end writes `done` first.
 
 use std::ffi::OsStr;
 use std::fs::File;

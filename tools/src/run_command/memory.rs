@@ -1,9 +1,9 @@
 //! The memory that processes hold together, from what /proc tells of each: private memory, and shared memory once.
 //!
 //! Files that are mapped or cached are not counted: the kernel takes those pages back when it needs them. Where it cannot
-//! be told whether two hold the same memory it is counted once: a command that is ended really held more than the limit. What /proc tells
-//! of no process is not counted either: memory of the kernel's for them (sockets, page tables), shared pages that nobody maps
-//! any more. A control group counts these.
+//! be told whether two hold the same memory it is counted once: a command that is ended really held more than the limit.
+//! What /proc tells of no process is not counted either: memory of the kernel's for them (sockets, page tables), shared
+//! pages that nobody maps any more. A control group counts these.
 
 use std::fs;
 
@@ -42,7 +42,7 @@ impl MemoryUse {
 }
 
 impl Memory {
-    /// For a command that begins now.
+    /// What a command may hold that begins now.
     pub(crate) fn of_command(limit: u64, shared: SharedMemory) -> Memory {
         Memory { limit, before: shared.bytes(), shared }
     }
@@ -53,8 +53,8 @@ impl Memory {
         in_use(&machine).is_none_or(|used| used > self.limit)
     }
 
-    /// Whether these processes of `table` hold more than the limit. Each is asked for what it has, which counts twice what two
-    /// share; if that is too much, for its part of it, which takes longer.
+    /// Whether these processes of `table` hold more than the limit. Each is asked for what it has, which counts twice
+    /// what two share; if that is too much, for its part of it, which takes longer.
     pub(crate) fn is_over(&self, processes: &[Process], table: &ProcessTable) -> bool {
         let by_memory_pid = |process: &Process| Process { pid: table.memory_pid(process), ..*process };
         let processes: Vec<Process> = processes.iter().map(by_memory_pid).collect();

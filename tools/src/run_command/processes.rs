@@ -125,7 +125,7 @@ pub(crate) fn end_held(holder: &Holder, grace: Duration) -> Vec<String> {
     names
 }
 
-/// The first [`NAMED`] by number and name, and how many more there are.
+/// The first [`NAMED`] by pid and name, and how many more there are.
 pub(crate) fn names(processes: &[Process], name: impl Fn(&Process) -> String) -> Vec<String> {
     let named = processes.iter().take(NAMED).map(|process| format!("{} {}", process.pid, name(process)));
     let more = processes.len().saturating_sub(NAMED);

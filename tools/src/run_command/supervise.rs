@@ -223,7 +223,7 @@ impl<'a> Supervised<'a> {
         Ok(())
     }
 
-    /// Which of stdout, stderr and the process have news.
+    /// Which of stdout, stderr and the process are ready.
     fn poll(&self, wait: Duration) -> io::Result<(bool, bool, bool)> {
         let out = self.out.as_ref().map(AsFd::as_fd);
         let err = self.err.as_ref().map(AsFd::as_fd);
@@ -248,12 +248,13 @@ fn wait_for(phase: &Phase) -> Duration {
     until.saturating_duration_since(Instant::now()).min(TICK)
 }
 
-/// Gives a pipe the room of [`PIPE`]; how much it has. A user who holds many pipes may not: then a flood takes longer.
+/// Enlarges a pipe to [`PIPE`] bytes; gives how many it holds. A user who holds many pipes may not: then a flood takes
+/// longer.
 fn enlarge(pipe: BorrowedFd) -> usize {
     rustix::pipe::fcntl_setpipe_size(pipe, PIPE).unwrap_or(SMALL_PIPE)
 }
 
-/// One read of a pipe that has news, and how many bytes it gave; at its end the pipe is closed.
+/// Reads once from a pipe that is ready, and gives how many bytes; at its end the pipe is closed.
 fn read(pipe: &mut Option<impl Read>, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> io::Result<usize> {
     let Some(open) = pipe else { return Ok(0) };
     match open.read(buffer) {
@@ -268,8 +269,8 @@ fn read(pipe: &mut Option<impl Read>, buffer: &mut [u8], mut take: impl FnMut(&[
     Ok(0)
 }
 
-/// Reads a pipe until its last writer is gone, for nobody. The thread ends with the processes, at the latest when the
-/// run ends them.
+/// Reads a pipe until its last writer is gone, and drops what it gives. The thread ends with the processes, at the latest
+/// when the run ends them.
 fn drain_forever(pipe: OwnedFd) {
     let drain = move || io::copy(&mut std::fs::File::from(pipe), &mut io::sink());
     // Without a thread the pipe closes, and writers get an error: no reason to fail the command that has ended.

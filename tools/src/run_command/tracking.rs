@@ -31,7 +31,7 @@ pub(crate) fn adopt_orphans() -> std::io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
-/// By what one command's processes are recognised.
+/// The marks by which one command's processes are recognised.
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessMarks {
     /// The shell: its pid is also the number of its session and of its group.
@@ -45,7 +45,7 @@ pub(crate) struct ProcessMarks {
 }
 
 impl ProcessMarks {
-    /// Of a shell that was just started.
+    /// The marks of a command whose shell was just started.
     pub(crate) fn new(shell: Pid, mark: String, namespace: Option<String>) -> Self {
         let since = find(shell.as_raw_pid()).map_or(0, |shell| shell.start);
         Self { shell, mark, namespace, since }

@@ -1,10 +1,10 @@
 //! Which paths a policy opens, in the tree that is there: of a home what is known to hold no secret, of the machine
 //! everything but the places of secrets; little is writable.
 //!
-//! Two mechanisms are set up from it: [`super::view`] mounts what is open and covers what is not, and [`super::landlock`] allows
-//! what is open. Landlock only adds: a rule opens a whole tree, and nothing can be taken out of it. So what is open is
-//! listed as the siblings of what must stay closed, from the root down. A file that appears later beside a secret is
-//! therefore closed too. It only looks (directories, links); nothing is changed.
+//! Two mechanisms are set up from it: [`super::view`] mounts what is open and covers what is not, and [`super::landlock`]
+//! allows what is open. Landlock only adds: a rule opens a whole tree, and nothing can be taken out of it. So what is
+//! open is listed as the siblings of what must stay closed, from the root down. A file that appears later beside a secret
+//! is therefore closed too. It only looks (directories, links); nothing is changed.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -125,8 +125,8 @@ impl AccessPaths {
         all.into_iter().collect()
     }
 
-    /// The paths that are open to the agent itself: what is open to its commands without being narrowed, everything else that is no secret's
-    /// place (scripts and workflows are anywhere), and its own directories.
+    /// The paths that are open to the agent itself: what is open to its commands without being narrowed, everything else
+    /// that is no secret's place (scripts and workflows are anywhere), and its own directories.
     pub(crate) fn of_agent(&self, policy: &Policy) -> AccessPaths {
         let mut access = self.clone();
         let mut closed = self.hidden.clone();
@@ -215,7 +215,7 @@ fn of_workspace(policy: &Policy) -> Vec<PathBuf> {
     existing(&trees).into_iter().filter(|path| path.starts_with(&workspace)).collect()
 }
 
-/// Those of `paths` that exist, free of symlinks.
+/// The `paths` that exist, free of symlinks.
 fn existing<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
     paths.into_iter().filter(|path| path.exists()).filter_map(|path| path.canonicalize().ok()).collect()
 }
@@ -262,7 +262,7 @@ fn sockets(workspace: &Path) -> Vec<PathBuf> {
     sockets.into_iter().collect()
 }
 
-/// Of a line of /proc/net/unix what follows seven fields; none for sockets without a path, whose names begin
+/// The path in a line of /proc/net/unix, which follows seven fields; none for sockets without a path, whose names begin
 /// with `@`.
 fn socket_name(line: &[u8]) -> Option<&Path> {
     let mut rest = line;

@@ -35,8 +35,8 @@ pub(crate) struct Cgroup {
 
 impl Cgroup {
     /// Makes one below the agent's own, named as the directory of the run; `None` where that is not allowed, where the
-    /// kernel cannot end a group at once (before Linux 5.14), or where it would be of no use: to `limit` only, and nothing is
-    /// counted.
+    /// kernel cannot end a group at once (before Linux 5.14), or where it would be of no use: to `limit` only, and
+    /// nothing is counted.
     pub(super) fn make(mounts: &[Mounted], policy: &Policy, to_limit: bool) -> Option<Cgroup> {
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
         let around = mountinfo::cgroup(mounts, &own)?;

@@ -9,7 +9,7 @@ use super::cgroup::Cgroup;
 use super::pid_namespace::PidNamespace;
 use crate::process_table::{Process, ProcessTable};
 
-/// One of the two; clones are the same.
+/// A namespace or a control group; clones are handles to the same one.
 #[derive(Clone, Debug)]
 pub(crate) enum Holder {
     Namespace(Arc<PidNamespace>),

@@ -61,7 +61,7 @@ pub(super) fn copy_configuration(home: &Path, own: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Of git's settings those that are known to be no secret; signing needs a key, which commands have not.
+/// Git's settings that are known to be no secret; signing needs a key, which commands have not.
 fn git_config(text: &[u8]) -> Option<String> {
     let mut kept = String::new();
     for entry in config::parse(text)? {
@@ -76,7 +76,7 @@ fn git_config(text: &[u8]) -> Option<String> {
     Some(kept)
 }
 
-/// Cargo's, without tokens and without addresses that hold a password.
+/// Cargo's settings, without tokens and without addresses that hold a password.
 fn cargo_config(text: &[u8]) -> Option<String> {
     let mut table: Table = std::str::from_utf8(text).ok()?.parse().ok()?;
     clean(&mut table);

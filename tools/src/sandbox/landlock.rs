@@ -40,7 +40,8 @@ pub(crate) fn for_commands(
     Ok(open_inside(ruleset(access, scopes)?, inside)?.into())
 }
 
-/// Rules for the agent, to which [`for_agent_inside`] adds: its own process must be able to end its commands, which are inside.
+/// Rules for the agent, to which [`for_agent_inside`] adds: its own process must be able to end its commands, which are
+/// inside.
 pub(crate) fn for_agent(access: &AccessPaths) -> Result<RulesetCreated, RulesetError> {
     ruleset(access, BitFlags::empty())
 }

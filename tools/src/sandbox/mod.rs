@@ -180,8 +180,8 @@ impl Sandbox {
         }
     }
 
-    /// How many bytes of memory a command may hold, and what is in no process of it; nothing where the kernel sees to it, and
-    /// without a sandbox.
+    /// How many bytes of memory a command may hold, and what is in no process of it; nothing where the kernel sees to it,
+    /// and without a sandbox.
     pub(crate) fn memory(&self) -> Option<(u64, SharedMemory)> {
         self.state().as_ref().ok()?.as_ref()?;
         if self.cgroup.as_ref().is_some_and(|cgroup| cgroup.limited) {
@@ -254,8 +254,8 @@ impl fmt::Debug for Sandbox {
 /// Closes in the calling thread and whatever it starts from now on: it reaches what its commands reach, and the private
 /// directories. Its memory and environment are closed to other processes of the same user. Nothing happens at level off.
 ///
-/// To be called before the program starts a thread of its own, after [`Sandbox::prepare`], whose probe may still be under way.
-/// Gives whether Landlock is on.
+/// To be called before the program starts a thread of its own, after [`Sandbox::prepare`], whose probe may still be under
+/// way. Gives whether Landlock is on.
 ///
 /// # Errors
 /// Under the strict level, when the kernel does not do it.

@@ -13,7 +13,7 @@ use rustix::fs::Mode;
 
 use super::child::checked;
 
-/// One step. Slots are handles of trees, numbered from 0.
+/// One step of a program of mounts. Slots are handles of trees, numbered from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     /// Mounts an overlay, and takes it. What cannot be laid over is left for [`Operation::Take`].
@@ -112,7 +112,7 @@ impl MountProgram {
         }
     }
 
-    /// What cannot be reached by its path now is reached by nobody.
+    /// Makes each mount read-only by itself. One that cannot be reached by its path is skipped: no process reaches it.
     fn read_only_one_by_one(&self) -> io::Result<()> {
         mount(None, c"/", libc::MS_REC | libc::MS_PRIVATE, None)?;
         let all = libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY;

@@ -46,8 +46,8 @@ pub(super) struct MissingNamespaces {
 }
 
 impl Namespaces {
-    /// Makes the namespaces; with `network`, commands stay in the machine's network. What cannot be had is done without and named. The caller must
-    /// not be confined by Landlock yet: it writes into /proc, and the maker mounts.
+    /// Makes the namespaces; with `network`, commands stay in the machine's network. What cannot be had is done without
+    /// and named. The caller must not be confined by Landlock yet: it writes into /proc, and the maker mounts.
     pub(crate) fn make(network: bool, mounts: MountProgram) -> io::Result<Namespaces> {
         let mut wanted = WantedNamespaces { network: !network, mounts: Some(mounts), processes: true };
         let mut missing = MissingNamespaces::default();

@@ -47,7 +47,7 @@ pub(crate) struct PidNamespace {
 }
 
 impl PidNamespace {
-    /// Of `init`, reached by `handles`; `proc` is its /proc, as others reach it.
+    /// The namespace of `init`, entered by `handles`; `proc` is the path from outside of its /proc.
     pub(super) fn new(
         proc: &Path,
         init: &Init,
@@ -59,7 +59,7 @@ impl PidNamespace {
         Ok(Self { table, init: Arc::clone(&init.handle), init_input, handles })
     }
 
-    /// Its table; ended processes and init are in it too.
+    /// The table of its processes; ended ones and init are in it too.
     pub(crate) fn table(&self) -> &ProcessTable {
         &self.table
     }
@@ -88,9 +88,9 @@ impl PidNamespace {
         self.table.signal(&self.living(), Signal::TERM);
     }
 
-    /// KILL to all processes until none lives: first from inside, at once; what is left, because it stopped the process that
-    /// did that, from outside, where it can do nothing. If that is not enough, init is killed, and with it all processes: then
-    /// no command runs any more in this run.
+    /// KILL to all processes until none lives: first from inside, at once; what is left, because it stopped the process
+    /// that did that, from outside, where it can do nothing. If that is not enough, init is killed, and with it all
+    /// processes: then no command runs any more in this run.
     pub(crate) fn kill_all(&self) {
         if !self.living().is_empty() {
             // Where no process can be had for it, the other ways are left.

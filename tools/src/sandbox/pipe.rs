@@ -1,4 +1,5 @@
-//! What a forked process sends to the one that forked it: messages of one size through a pipe, until its last writer is gone.
+//! What a forked process sends to the one that forked it: messages of one size through a pipe, until its last writer is
+//! gone.
 //!
 //! Apart because both sides must agree on it, and the writing side may make plain system calls alone.
 #![expect(
@@ -12,7 +13,7 @@ use std::os::fd::OwnedFd;
 
 use libc::c_int;
 
-/// One message.
+/// One message of a forked process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Message {
     /// The pid of a new process in the PID namespace of the one that forked it.

@@ -37,12 +37,12 @@ pub struct Policy {
     pub programs: Vec<PathBuf>,
     /// Directories of the agent itself (`$UWF_HOME`, the store): closed to commands, open to the agent.
     pub private: Vec<PathBuf>,
-    /// Of the workspace, commands may write these alone (relative to it); `None` is all of it, and the directories of git
+    /// The paths of the workspace that commands may write, relative to it; `None` is all of it, and the directories of git
     /// that a linked worktree has elsewhere. The agent's own process is not held to it.
     pub within: Option<Vec<PathBuf>>,
-    /// More that commands may write, such as `~/.cargo`. What does not exist is left out.
+    /// More paths that commands may write, such as `~/.cargo`. What does not exist is left out.
     pub writable: Vec<PathBuf>,
-    /// More that commands may read although it lies in a home or a secret's place.
+    /// More paths that commands may read although they lie in a home or a secret's place.
     pub readable: Vec<PathBuf>,
     /// Commands may change which programs git runs: its hooks and configuration are the workspace's own. Else commands see
     /// hooks that they cannot change, and change a copy of the configuration.
@@ -84,8 +84,8 @@ impl Policy {
     }
 }
 
-/// Limits of a command: of each process by the kernel (setrlimit), of all together by a control group or by being watched. The defaults are far above what a build uses, and below what takes a
-/// machine down.
+/// Limits of a command: of each process by the kernel (setrlimit), of all together by a control group or by being
+/// watched. The defaults are far above what a build uses, and below what takes a machine down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ProcessLimits {
@@ -94,12 +94,12 @@ pub struct ProcessLimits {
     pub processes: u64,
     /// The longest file that can be written, in bytes (`RLIMIT_FSIZE`).
     pub file_bytes: u64,
-    /// Memory of a command's processes together, in bytes, and private memory of each (`RLIMIT_DATA`; address space alone, as
-    /// runtimes reserve it, is free). Shared memory counts, mapped files do not.
+    /// Memory of a command's processes together, in bytes, and private memory of each (`RLIMIT_DATA`; address space
+    /// alone, as runtimes reserve it, is free). Shared memory counts, mapped files do not.
     pub memory_bytes: u64,
-    /// Disk space that the run uses up, in bytes: what the file systems of the workspace and of the private directory have less
-    /// of than when the run began. A command that goes on over it is ended, and one that leaves less than 64 MB free.
-    /// What other programs write meanwhile counts too.
+    /// Disk space that the run uses up, in bytes: what the file systems of the workspace and of the private directory
+    /// have less of than when the run began. A command that goes on over it is ended, and one that leaves less than 64 MB
+    /// free. What other programs write meanwhile counts too.
     pub disk_bytes: u64,
 }
 

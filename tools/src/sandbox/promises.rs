@@ -1,7 +1,7 @@
 //! What the sandbox promises, and which mechanisms keep each promise: for the record, for `doctor`, and for what is refused.
 //!
-//! Pure. A promise is kept by one of several means, each of one mechanism or of several together; which there are is read from
-//! what is enforced. Strict is where every promise is kept.
+//! Pure. A promise is kept by one of several means, each of one mechanism or of several together; which there are is read
+//! from what is enforced. Strict is where every promise is kept.
 
 use serde::Serialize;
 

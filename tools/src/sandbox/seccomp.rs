@@ -12,8 +12,8 @@ use seccompiler::{
     SeccompCondition, SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
-/// Calls that look into or steer other processes, load code into the kernel, or change how processes are confined: refused always. io_uring
-/// makes calls that no filter sees.
+/// Calls that look into or steer other processes, load code into the kernel, or change how processes are confined:
+/// refused always. io_uring makes calls that no filter sees.
 const REFUSED: &[c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -71,9 +71,9 @@ pub(crate) fn programs(sockets: Sockets, apart: bool) -> Option<Vec<BpfProgram>>
 /// Which sockets there may be.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sockets {
-    /// Those of the internet. What they reach is no matter of filters.
+    /// Sockets of the internet. Which addresses they reach is not decided by filters.
     pub(crate) internet: bool,
-    /// Those with a path or a name (AF_UNIX): only where those of the machine cannot be named, since they lead to docker
+    /// Sockets with a path or a name (AF_UNIX): allowed only where the machine's cannot be named, since they lead to docker
     /// and D-Bus.
     pub(crate) local: bool,
 }
@@ -177,8 +177,8 @@ fn rule<const N: usize>(conditions: [Option<SeccompCondition>; N]) -> Option<Sec
     SeccompRule::new(conditions.into_iter().collect::<Option<_>>()?).ok()
 }
 
-/// By hand, since it compares numbers of calls: clone3 (whose flags lie in memory) and everything of the x32 ABI (the
-/// same calls under other numbers) are answered "not implemented", upon which the C library uses clone.
+/// A program written by hand, since it compares numbers of calls: clone3 (whose flags lie in memory) and everything of
+/// the x32 ABI (the same calls under other numbers) are answered "not implemented", upon which the C library uses clone.
 fn unreadable_calls() -> BpfProgram {
     const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
     const EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K

@@ -48,14 +48,14 @@ enum PathView {
 #[derive(Debug, Default)]
 pub(super) struct View {
     pub(super) program: MountProgram,
-    /// Those that commands may write.
+    /// The private directories that commands may write.
     pub(super) private: Vec<PathBuf>,
     /// Files, and the copies that commands change in their place.
     pub(super) copies: Vec<(PathBuf, PathBuf)>,
 }
 
 impl View {
-    /// Of what is open on a machine with these mounts; makes directories in `policy.run_dir`.
+    /// The mounts that show what is open on a machine with these mounts; makes directories in `policy.run_dir`.
     pub(super) fn make(policy: &Policy, access: &AccessPaths, mounts: &[Mounted]) -> io::Result<View> {
         let dir = policy.run_dir.join("view");
         fs::create_dir(&dir)?;

@@ -10,7 +10,8 @@ fn narrow(level: Level, namespaces: bool) -> Bench {
     Bench::with(|policy| Policy { limits, level, namespaces, ..policy })
 }
 
-/// A bench whose commands may be 300 processes. Without namespaces those of other tests count too, as they are the same user's.
+/// A bench whose commands may be 300 processes. Without namespaces those of other tests count too, as they are the same
+/// user's.
 fn few(level: Level, namespaces: bool) -> Bench {
     let limits = ProcessLimits { processes: 300, ..ProcessLimits::default() };
     Bench::with(|policy| Policy { limits, level, namespaces, ..policy })
