@@ -81,7 +81,7 @@ impl GitGuard {
         let stands = !report.standing().is_empty();
         let mut lines = report.lines();
         if stands {
-            lines.push("mend by a command what was not undone: the run fails with it".to_owned());
+            lines.push("repair what was not undone, by a command: the run fails while it stands".to_owned());
         }
         lines
     }

@@ -34,7 +34,7 @@ enum GlobError {
     #[error(transparent)]
     Path(#[from] PathError),
     #[error(
-        "`{pattern}` is no glob: {source}. Examples: \"*.rs\", \"src/**/*.{{ts,tsx}}\", \"**/test_*.py\""
+        "`{pattern}` is not a valid glob: {source}. Examples: \"*.rs\", \"src/**/*.{{ts,tsx}}\", \"**/test_*.py\""
     )]
     Pattern { pattern: String, source: BadGlob },
 }

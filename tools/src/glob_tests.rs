@@ -62,7 +62,7 @@ fn at_the_cap_the_newest_are_shown_and_the_rest_counted() {
 fn a_wrong_pattern_and_a_wrong_path_are_answered() {
     let scratch = files(&["a"]);
     let text = scratch.refused("glob", json!({"pattern": "a{b"}));
-    assert!(text.starts_with("`a{b` is no glob: unclosed alternate group"), "{text}");
+    assert!(text.starts_with("`a{b` is not a valid glob: unclosed alternate group"), "{text}");
     assert!(scratch.refused("glob", json!({"pattern": "*", "path": ".."})).contains("outside the workspace"));
     assert!(scratch.refused("glob", json!({"pattern": "*", "path": "a"})).contains("not a directory"));
 }

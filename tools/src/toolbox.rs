@@ -59,7 +59,7 @@ pub enum ToolboxError {
         source: io::Error,
     },
     /// A glob in [`ToolboxConfig::writable`] is none.
-    #[error("the writable '{glob}' is no glob: {message}")]
+    #[error("the writable '{glob}' is not a valid glob: {message}")]
     Glob {
         /// The glob as it was given.
         glob: String,

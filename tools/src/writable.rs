@@ -94,9 +94,9 @@ mod tests {
         let text = open(&scratch, &[]).unwrap().call("write_file", call, &Cancel::default()).text;
         assert!(text.contains("allows nothing alone"), "{text}");
         let error = open(&scratch, &["a{"]).unwrap_err().to_string();
-        assert!(error.starts_with("the writable 'a{' is no glob: "), "{error}");
+        assert!(error.starts_with("the writable 'a{' is not a valid glob: "), "{error}");
         let error = open(&scratch, &[&"{a,b}".repeat(300)]).unwrap_err().to_string();
-        assert!(error.ends_with("is no glob: it has more than 100 braces"), "{error}");
+        assert!(error.ends_with("is not a valid glob: it has more than 100 braces"), "{error}");
     }
 
     #[test]

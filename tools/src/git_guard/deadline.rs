@@ -28,7 +28,7 @@ impl<'a> Deadline<'a> {
     /// Why it is over, in words.
     pub(super) fn why(&self) -> String {
         if self.cancel.is_cancelled() {
-            return "the run was to end".to_owned();
+            return "the run was cancelled".to_owned();
         }
         format!("{} s were not enough", self.limit.as_secs())
     }

@@ -104,5 +104,5 @@ fn a_walk_ends_soon_when_the_run_is_to_end() {
     cancel.cancel();
     std::thread::sleep(Duration::from_millis(2100));
     assert!(deadline.is_over());
-    assert_eq!(deadline.why(), "the run was to end");
+    assert_eq!(deadline.why(), "the run was cancelled");
 }

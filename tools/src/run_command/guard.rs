@@ -1,4 +1,4 @@
-//! What ends the commands when the agent itself is killed, where they have no namespace of processes that ends with it.
+//! What ends the commands when the agent itself is killed, where they have no PID namespace that ends with it.
 //!
 //! A small process of its own session, outside of the commands' sandbox, holds the read end of a pipe whose write end the
 //! agent alone holds. When the agent ends, in whatever way, the pipe closes, and the guard kills the group that was

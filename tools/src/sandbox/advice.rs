@@ -147,7 +147,7 @@ pub(crate) fn of(output: &str, access: &AccessPaths, enforced: &Enforced) -> Str
         Some(path) => refused(path, access),
         None => format!(
             "\n(sandbox: perhaps refused by it. Commands write only {}, read no secrets, reach no sockets of the machine (ssh-agent, \
-             docker, D-Bus), have no ptrace or io_uring, and no more rights as root than over files)",
+             docker, D-Bus), have no ptrace or io_uring, and as root only the rights over files)",
             open_trees(access)
         ),
     }

@@ -206,7 +206,7 @@ fn find_landlock(
     inside: &InsidePaths,
     (policy, namespaces): (&Policy, Option<&Namespaces>),
 ) -> Result<(u32, OwnedFd), String> {
-    let version = child::landlock_version().ok_or("the kernel has it not, or not switched on")?;
+    let version = child::landlock_version().ok_or("the kernel does not have it, or it is not switched on")?;
     if version < MOVING_LANDLOCK && namespaces.is_some_and(|namespaces| namespaces.mounts) {
         return Err("version 1 lets nothing move between directories".to_owned());
     }

@@ -2,7 +2,7 @@
 //!
 //! Apart from [`super::child`], which is what commands go through. The maker is a fork of the agent, taken before that has
 //! threads of its own or is confined itself; it makes plain system calls alone and then becomes `cat`. As the first process
-//! of a namespace of processes it takes over whatever loses its parent, and the kernel ends all of them with it. It ends
+//! of a PID namespace it takes over whatever loses its parent, and the kernel ends all of them with it. It ends
 //! when its input closes: when the agent ends, in whatever way.
 #![expect(
     unsafe_code,
@@ -157,7 +157,7 @@ impl WantedNamespaces {
         match (step, &self.mounts) {
             (NAMESPACES, _) => "to make namespaces".to_owned(),
             (LOOPBACK, _) => "to set up the loopback interface".to_owned(),
-            (FORK, _) => "to fork into the namespace of processes".to_owned(),
+            (FORK, _) => "to fork into the PID namespace".to_owned(),
             (PROC, _) => "to mount /proc".to_owned(),
             (step, Some(program)) if step >= 0 => program.describe(usize::try_from(step).unwrap_or_default()),
             _ => "to start init".to_owned(),

@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// How long the kernel may take to end what was killed.
 const KILLING: Duration = Duration::from_secs(2);
 
-/// A namespace of processes.
+/// A PID namespace.
 #[derive(Debug)]
 pub(crate) struct PidNamespace {
     table: ProcessTable,

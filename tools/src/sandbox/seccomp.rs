@@ -157,7 +157,7 @@ fn pairs(sockets: Sockets) -> Option<Vec<SeccompRule>> {
     std::iter::once(Some(family)).chain(others).collect()
 }
 
-/// libc has it not: ioctl of the console.
+/// An ioctl of the console, which libc does not define.
 const TIOCLINUX: u64 = 0x541C;
 
 fn word(value: c_int) -> u64 {
