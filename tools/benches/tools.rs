@@ -12,10 +12,10 @@
 
 #[path = "tools/memory.rs"]
 mod memory;
-#[path = "tools/site.rs"]
-mod site;
 #[path = "tools/turns.rs"]
 mod turns;
+#[path = "tools/workspace.rs"]
+mod workspace;
 
 use std::process::Command;
 use std::time::Duration;
@@ -23,8 +23,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use memory::Peak;
-use site::Site;
 use turns::{Times, run, take_turns};
+use workspace::BenchWorkspace;
 
 /// How often each of two things is done for one figure.
 const TURNS: usize = 15;
@@ -46,32 +46,32 @@ fn main() {
 
 /// `run_command`: what the sandbox and the supervision cost, and what a flood of output does.
 fn commands() {
-    let site = Site::new();
-    let bare = || run(site.command("bash").args(["-c", "true"]));
-    let times = take_turns(TURNS, || site.call("run_command", &json!({"command": "true"})), bare);
+    let workspace = BenchWorkspace::new();
+    let bare = || run(workspace.command("bash").args(["-c", "true"]));
+    let times = take_turns(TURNS, || workspace.call("run_command", &json!({"command": "true"})), bare);
     claim("run_command true, strict (floor: bash -c true)", times, times.floor + Duration::from_millis(8));
 
     let flood = "yes 'one line of a command that prints too much' | head -c 200000000";
-    let bare = || run(site.command("bash").args(["-c", &format!("{flood} | cat > /dev/null")]));
-    let times = take_turns(FEW_TURNS, || site.call("run_command", &json!({"command": flood})), bare);
+    let bare = || run(workspace.command("bash").args(["-c", &format!("{flood} | cat > /dev/null")]));
+    let times = take_turns(FEW_TURNS, || workspace.call("run_command", &json!({"command": flood})), bare);
     claim("200 MB of output (floor: … | cat > /dev/null)", times, times.floor * 3 / 2);
-    let peak = site.peak("run_command", &json!({"command": flood}));
+    let peak = workspace.peak("run_command", &json!({"command": flood}));
     claim_memory("200 MB of output, memory (floor: idle)", peak, 20 * MIB);
 }
 
 /// `edit_file`: what is found at once, what is found but for white space, and what is not there.
 fn edits() {
-    let site = Site::new();
-    site.lines("ten.txt", 10_000_000);
-    let content = std::fs::read(site.path("ten.txt")).unwrap();
-    let middle = site::line(site::lines_in(10_000_000) / 2);
+    let workspace = BenchWorkspace::new();
+    workspace.lines("ten.txt", 10_000_000);
+    let content = std::fs::read(workspace.path("ten.txt")).unwrap();
+    let middle = workspace::line(workspace::lines_in(10_000_000) / 2);
     let edit = |old: &str, new: &str| json!({"path": "ten.txt", "old_string": old, "new_string": new});
-    let write = || site.write_synced("floor", &content);
+    let write = || workspace.write_synced("floor", &content);
     // There and back, so that each turn finds what it replaces.
     let swap = |one: &str, other: &str| {
         let (mut next, mut then) = (edit(one, other), edit(other, one));
         let call = || {
-            site.call("edit_file", &next);
+            workspace.call("edit_file", &next);
             std::mem::swap(&mut next, &mut then);
         };
         take_turns(TURNS, call, write)
@@ -82,20 +82,20 @@ fn edits() {
     let times = swap(&format!("  {middle}"), "  another line\n");
     claim("edit of 10 MB, alike but for white space", times, allowed);
     let absent = json!({"path": "ten.txt", "old_string": "let nothing = like(this);", "new_string": ""});
-    let times = take_turns(TURNS, || site.refused("edit_file", &absent), write);
+    let times = take_turns(TURNS, || workspace.refused("edit_file", &absent), write);
     claim("edit of 10 MB, no match, with its hint", times, allowed);
 }
 
 /// `read_file`: a page in the middle of 1 GB.
 fn long_file() {
     const BYTES: u64 = 1_000_000_000;
-    let site = Site::new();
-    site.lines("long.txt", BYTES);
-    let page = json!({"path": "long.txt", "offset": site::lines_in(BYTES) / 2});
-    let count = || run(site.command("wc").args(["-l", "long.txt"]));
-    let times = take_turns(FEW_TURNS, || site.call("read_file", &page), count);
+    let workspace = BenchWorkspace::new();
+    workspace.lines("long.txt", BYTES);
+    let page = json!({"path": "long.txt", "offset": workspace::lines_in(BYTES) / 2});
+    let count = || run(workspace.command("wc").args(["-l", "long.txt"]));
+    let times = take_turns(FEW_TURNS, || workspace.call("read_file", &page), count);
     claim("a page in the middle of 1 GB (floor: wc -l)", times, times.floor * 13 / 10);
-    claim_memory("a page in the middle of 1 GB, memory", site.peak("read_file", &page), 10 * MIB);
+    claim_memory("a page in the middle of 1 GB, memory", workspace.peak("read_file", &page), 10 * MIB);
 }
 
 /// `grep`, `list_dir` and `glob` over 50,000 files.
@@ -104,13 +104,13 @@ fn tree() {
         println!("grep, list_dir, glob: left out, there is no `rg` to hold them against (Debian: ripgrep)");
         return;
     }
-    let site = Site::new();
-    site.tree(500, 100);
-    let rg = |args: &[&str]| run(site.command("rg").args(args));
+    let workspace = BenchWorkspace::new();
+    workspace.tree(500, 100);
+    let rg = |args: &[&str]| run(workspace.command("rg").args(args));
     let search = |pattern: &str, literal: bool| {
         let call = json!({"pattern": pattern, "literal": literal});
         let flags: &[&str] = if literal { &["-n", "-F"] } else { &["-n"] };
-        take_turns(TURNS, || site.call("grep", &call), || rg(&[flags, &[pattern]].concat()))
+        take_turns(TURNS, || workspace.call("grep", &call), || rg(&[flags, &[pattern]].concat()))
     };
     let times = search("line 7 of file 31007", true);
     claim("grep, literal, 50,000 files (floor: rg -F)", times, times.floor * 12 / 10);
@@ -118,9 +118,9 @@ fn tree() {
     claim("grep, regex, 50,000 files (floor: rg)", times, times.floor * 12 / 10);
 
     let files = || rg(&["--files"]);
-    let times = take_turns(TURNS, || site.call("list_dir", &json!({"depth": 9})), files);
+    let times = take_turns(TURNS, || workspace.call("list_dir", &json!({"depth": 9})), files);
     show("list_dir, 50,000 files (floor: rg --files)", times);
-    let times = take_turns(TURNS, || site.call("glob", &json!({"pattern": "*.txt"})), files);
+    let times = take_turns(TURNS, || workspace.call("glob", &json!({"pattern": "*.txt"})), files);
     show("glob, 50,000 files (floor: rg --files)", times);
 }
 

@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::site::Site;
+use crate::workspace::BenchWorkspace;
 
-/// The directory of the site, the tool and the arguments for the process that is measured.
+/// The directory of the workspace, the tool and the arguments for the process that is measured.
 const CALL: [&str; 3] = ["UWF_BENCH_DIR", "UWF_BENCH_TOOL", "UWF_BENCH_ARGUMENTS"];
 
 /// In bytes.
@@ -39,9 +39,9 @@ pub(crate) fn is_asked_for() -> bool {
 /// Makes the call, and prints what was held before and the most that was held.
 pub(crate) fn measure() {
     let [dir, tool, arguments] = CALL.map(|name| std::env::var(name).unwrap());
-    let site = Site::at(dir.into());
+    let workspace = BenchWorkspace::at(dir.into());
     let idle = held("VmRSS:");
-    site.call(&tool, &serde_json::from_str(&arguments).unwrap());
+    workspace.call(&tool, &serde_json::from_str(&arguments).unwrap());
     println!("{idle} {}", held("VmHWM:"));
 }
 

@@ -18,23 +18,23 @@ use crate::memory::Peak;
 const LINE: u64 = 65;
 
 /// What is generated is removed with it.
-pub(crate) struct Site {
+pub(crate) struct BenchWorkspace {
     dir: PathBuf,
     toolbox: Toolbox,
     _removed: Option<tempfile::TempDir>,
 }
 
-impl Site {
-    pub(crate) fn new() -> Site {
+impl BenchWorkspace {
+    pub(crate) fn new() -> BenchWorkspace {
         // Beside the build, not in /tmp: that is often memory, where a sync costs nothing.
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         fs::create_dir(dir.path().join("work")).unwrap();
-        let site = Site::at(dir.path().to_owned());
-        Site { _removed: Some(dir), ..site }
+        let workspace = BenchWorkspace::at(dir.path().to_owned());
+        BenchWorkspace { _removed: Some(dir), ..workspace }
     }
 
     /// Over one that is there, and stays.
-    pub(crate) fn at(dir: PathBuf) -> Site {
+    pub(crate) fn at(dir: PathBuf) -> BenchWorkspace {
         let temporary = tempfile::Builder::new().prefix("uwf-").tempdir_in(&dir).unwrap().keep();
         let sandbox = Sandbox::prepare(Policy::new(dir.join("work"), temporary));
         assert!(sandbox.refusal().is_none(), "{sandbox:?}");
@@ -43,7 +43,7 @@ impl Site {
             allow: None,
             writable: None,
             spool_dir: dir.join("spool"),
-            outputs: Arc::new(Hashed::default()),
+            outputs: Arc::new(HashedOutputs::default()),
             env: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
             pass_env: Vec::new(),
             hidden_env: Vec::new(),
@@ -51,7 +51,7 @@ impl Site {
             limits: Limits::default(),
             sandbox: Arc::new(sandbox),
         };
-        Site { toolbox: Toolbox::open(config).unwrap(), dir, _removed: None }
+        BenchWorkspace { toolbox: Toolbox::open(config).unwrap(), dir, _removed: None }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -131,11 +131,11 @@ pub(crate) fn lines_in(bytes: u64) -> u64 {
 /// Names an output by the hash of its text, as an agent does, and its number: equal outputs would else replace each
 /// other, and the time that takes is not the command's.
 #[derive(Debug, Default)]
-struct Hashed {
+struct HashedOutputs {
     outputs: AtomicU64,
 }
 
-impl Outputs for Hashed {
+impl Outputs for HashedOutputs {
     fn name(&self, text: &mut dyn Read, _length: u64) -> io::Result<String> {
         let mut hasher = Xxh64::new(0);
         let mut buffer = vec![0; 1 << 16];
