@@ -72,7 +72,7 @@ impl Available {
 
     /// The ruleset that is to confine the agent itself: the rules for paths `outside` of the namespaces, and those for paths
     /// inside.
-    pub(super) fn own(
+    pub(super) fn agent_ruleset(
         &self,
         policy: &Policy,
         outside: Result<RulesetCreated, RulesetError>,

@@ -84,7 +84,7 @@ pub struct Sandbox {
     /// The probe of a setup that is still under way.
     probe_thread: Mutex<Option<JoinHandle<SetupResult>>>,
     /// The ruleset that will confine the agent itself, until it does.
-    own: Mutex<Option<io::Result<Option<RulesetCreated>>>>,
+    agent_ruleset: Mutex<Option<io::Result<Option<RulesetCreated>>>>,
     /// When these are dropped, the kernel ends all processes in them.
     namespaces: Option<Namespaces>,
     cgroup: Option<Arc<Cgroup>>,
@@ -104,8 +104,8 @@ impl Sandbox {
         let access = AccessPaths::of_commands(&policy, &mounts);
         // Both take some milliseconds, most of them for others to be done.
         let agent = || landlock::for_agent(&access.of_agent(&policy));
-        let (agent, mut available) = at_once(&agent, || Available::find(&policy, &access, &mounts));
-        let own = available.own(&policy, agent);
+        let (agent, mut available) = concurrently(&agent, || Available::find(&policy, &access, &mounts));
+        let agent_ruleset = available.agent_ruleset(&policy, agent);
         let mut setup = made.and_then(|()| available.setup(&policy));
         if policy.level == Level::BestEffort {
             let mut probed = setup.and_then(probe);
@@ -137,17 +137,27 @@ impl Sandbox {
             },
             (_, _, probed) => drop(state.set(probed.map(Some))),
         }
-        let (probe_thread, own) = (Mutex::new(probe_thread), Mutex::new(Some(own)));
+        let (probe_thread, agent_ruleset) = (Mutex::new(probe_thread), Mutex::new(Some(agent_ruleset)));
         let copies = if available.has_mounts() { available.copies } else { Vec::new() };
         let (namespaces, cgroup) = (available.namespaces.ok(), available.cgroup);
-        Sandbox { policy, access, enforced, state, probe_thread, own, namespaces, cgroup, copies }
+        Sandbox { policy, access, enforced, state, probe_thread, agent_ruleset, namespaces, cgroup, copies }
     }
 
     fn off(policy: Policy) -> Sandbox {
         let (enforced, access) = (Enforced::nothing(Level::Off), AccessPaths::default());
         let state = make_temporary(&policy).map(|()| None).into();
-        let (probe_thread, own, copies) = (Mutex::default(), Mutex::default(), Vec::new());
-        Sandbox { policy, access, enforced, state, probe_thread, own, namespaces: None, cgroup: None, copies }
+        let (probe_thread, agent_ruleset, copies) = (Mutex::default(), Mutex::default(), Vec::new());
+        Sandbox {
+            policy,
+            access,
+            enforced,
+            state,
+            probe_thread,
+            agent_ruleset,
+            namespaces: None,
+            cgroup: None,
+            copies,
+        }
     }
 
     fn state(&self) -> &Result<Option<Arc<ChildSetup>>, SandboxError> {
@@ -260,7 +270,7 @@ impl fmt::Debug for Sandbox {
 /// # Errors
 /// Under the strict level, when the kernel does not do it.
 pub fn confine_self(sandbox: &Sandbox) -> Result<bool, SandboxError> {
-    let Some(rules) = lock(&sandbox.own).take() else { return Ok(false) };
+    let Some(rules) = lock(&sandbox.agent_ruleset).take() else { return Ok(false) };
     let confined = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(io::Error::from)
         .and_then(|()| restrict(rules?));
@@ -270,8 +280,8 @@ pub fn confine_self(sandbox: &Sandbox) -> Result<bool, SandboxError> {
     }
 }
 
-/// What both give: the first in a thread, if there is one to be had.
-fn at_once<A: Send, B>(first: &(impl Fn() -> A + Sync), second: impl FnOnce() -> B) -> (A, B) {
+/// The results of both: `first` runs in a thread beside `second`; where no thread can be started, after it.
+fn concurrently<A: Send, B>(first: &(impl Fn() -> A + Sync), second: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {
         let first_beside = thread::Builder::new().spawn_scoped(scope, first);
         let second = second();
