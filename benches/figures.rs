@@ -116,7 +116,7 @@ fn long_threads() {
     claim(&format!("thread show on 10,000 steps (on 10: {})", ms(few)), on("show", long.as_str()), few * 2);
     let list = median(RUNS, || site.uwf(&words(&["step", "list", long.as_str()])));
     claim("step list, 10,000 steps", list, Duration::from_millis(300));
-    let exec = |thread: &str, steps: &[uwf_engine::Hash]| {
+    let exec = |thread: &str, steps: &[uwf_store::Hash]| {
         let mut steps = steps.iter();
         median(RUNS, || {
             let agent = format!("sh -c 'echo {}'", steps.next().unwrap());

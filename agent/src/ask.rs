@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use thiserror::Error;
-use uwf_engine::{Hash, Store, StoreError};
+use uwf_store::{Hash, Store, StoreError};
 use uwf_tools::Toolbox;
 
 use self::place::Place;

@@ -3,8 +3,8 @@
 //! Apart from `frontmatter` because that one judges and this one speaks; the words are in uwf-prompts.
 
 use serde_json::Value;
-use uwf_engine::schema::Violation;
 use uwf_prompts::{CorrectionView, PromptError, ViolationView};
+use uwf_store::schema::Violation;
 
 use crate::frontmatter::ExtractError;
 use crate::provider::message::{Kind, Message, Speaker};

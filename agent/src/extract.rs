@@ -32,7 +32,7 @@ impl Extractor {
         &mut self,
         react: &mut React<'_>,
         text: &str,
-        (schema, hash): (&Value, uwf_engine::Hash),
+        (schema, hash): (&Value, uwf_store::Hash),
     ) -> Result<Option<Extracted>, Stopped> {
         let rules = uwf_prompts::extraction(schema)?;
         let asked = uwf_prompts::extraction_of(text)?;
@@ -66,7 +66,7 @@ impl Extractor {
 pub(crate) fn told(
     entries: &[Entry],
     text: &str,
-    schema: (&Value, uwf_engine::Hash),
+    schema: (&Value, uwf_store::Hash),
 ) -> Option<Option<Extracted>> {
     entries.iter().rev().find_map(|entry| match entry {
         Entry::Answered { message, .. } if message.kind == Kind::Extract => {
@@ -76,7 +76,7 @@ pub(crate) fn told(
     })
 }
 
-fn judged(reply: &str, text: &str, schema: (&Value, uwf_engine::Hash)) -> Option<Extracted> {
+fn judged(reply: &str, text: &str, schema: (&Value, uwf_store::Hash)) -> Option<Extracted> {
     fields(reply).and_then(|fields| frontmatter::judge(fields, text, schema).ok())
 }
 

@@ -5,8 +5,9 @@
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 use uwf_engine::moderator::SUSPEND;
-use uwf_engine::schema::{self, Violation, builtin, sentence};
-use uwf_engine::{Hash, fence, yaml};
+use uwf_engine::{fence, yaml};
+use uwf_store::Hash;
+use uwf_store::schema::{self, Violation, builtin, sentence};
 
 /// An answer that is valid.
 #[derive(Clone, Debug, PartialEq)]

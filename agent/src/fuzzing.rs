@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
-use uwf_engine::schema::{self, builtin};
+use uwf_store::schema::{self, builtin};
 
 use crate::conversation::Conversation;
 use crate::frontmatter;

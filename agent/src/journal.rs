@@ -19,8 +19,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use uwf_engine::AdapterOutput;
 use uwf_engine::home::make_private;
-use uwf_engine::{AdapterOutput, Hash};
+use uwf_store::Hash;
 use uwf_tools::ReadState;
 use uwf_tools::sandbox::Enforced;
 

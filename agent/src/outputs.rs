@@ -7,8 +7,8 @@ use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 
 use serde_json::Value;
-use uwf_engine::schema::builtin;
-use uwf_engine::{Clock, Hash, Store, StoreError};
+use uwf_store::schema::builtin;
+use uwf_store::{Clock, Hash, Store, StoreError};
 use uwf_tools::Outputs;
 
 /// The outputs in the store at `root`.

@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use thiserror::Error;
-use uwf_engine::{AdapterOutput, Clock, StoreError};
+use uwf_engine::AdapterOutput;
 use uwf_prompts::{DeadlineView, GraceView, NudgeView, PromptError, RepeatedView, missing};
+use uwf_store::{Clock, StoreError};
 use uwf_tools::Toolbox;
 
 pub(crate) use self::event::Event;

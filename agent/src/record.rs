@@ -13,11 +13,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
-use uwf_engine::home::open_regular;
-use uwf_engine::schema::builtin;
-use uwf_engine::{
-    AdapterOutput, Batch, Hash, RoleContext, StepNode, Store, StoreError, ThreadError, Usage, thread,
-};
+use uwf_engine::{AdapterOutput, RoleContext, StepNode, ThreadError, Usage, thread};
+use uwf_store::schema::builtin;
+use uwf_store::{Batch, Hash, Store, StoreError, open_regular};
 use uwf_tools::ToolOutput;
 
 use crate::frontmatter::Extracted;

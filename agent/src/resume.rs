@@ -8,8 +8,9 @@
 use std::io;
 
 use serde_json::Value;
-use uwf_engine::{AdapterOutput, Clock, Store, StoreError};
+use uwf_engine::AdapterOutput;
 use uwf_prompts::INTERRUPTED;
+use uwf_store::{Clock, Store, StoreError};
 use uwf_tools::sandbox::Enforced;
 use uwf_tools::{ReadState, Toolbox};
 

@@ -10,9 +10,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use uwf_engine::{
-    AdapterOutput, AgentRequest, Clock, EdgePromptSource, RoleContext, Store, ThreadError, Workflow, thread,
-};
+use uwf_engine::{AdapterOutput, AgentRequest, EdgePromptSource, RoleContext, ThreadError, Workflow, thread};
+use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Sandbox;
 
 pub(crate) use self::error::RunError;

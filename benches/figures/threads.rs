@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use uwf_engine::schema::builtin;
-use uwf_engine::{Expect, Hash, StartNode, StepNode, Store, ThreadId, VarChange, workflow};
+use uwf_engine::{StartNode, StepNode, ThreadId, workflow};
+use uwf_store::schema::builtin;
+use uwf_store::{Expect, Hash, Store, VarChange};
 
 use crate::site::Site;
 

@@ -11,6 +11,7 @@ mod forks;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
+use uwf_store::Hash;
 
 use self::forks::Fork;
 use crate::config::ConfigError;
@@ -19,7 +20,6 @@ use crate::exec::{Engine, ExecError, ExecOptions, Observer};
 use crate::spawn::inquiry::Inquiry;
 use crate::spawn::protocol::AgentCommand;
 use crate::spawn::{self, Finished, PROMPT_MAX, Run, SpawnError};
-use crate::store::Hash;
 use crate::thread::{self, StartNode, StepNode, ThreadError};
 use crate::workflow;
 

@@ -12,6 +12,8 @@ mod visit;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use uwf_store::{Hash, Store};
+
 pub use self::error::ExecError;
 pub use self::reply::ReplyFault;
 pub use self::typed::command_for;
@@ -24,7 +26,6 @@ use crate::moderator::{Route, SUSPEND, Target};
 use crate::spawn::Stop;
 use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;
-use crate::store::{Hash, Store};
 use crate::thread::{self, Head, HeadKind, StartNode, Status, StepNode, ThreadError, ThreadId};
 use crate::workflow::{self, Workflow};
 

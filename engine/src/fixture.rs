@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use uwf_store::schema::builtin;
+use uwf_store::{Hash, Store, cbor};
 
 use crate::cli::{Process, main_with};
 use crate::config::Config;
 use crate::exec::Engine;
 use crate::home::{Env, Homes};
-use crate::schema::builtin;
 use crate::spawn::Stop;
 use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;
-use crate::store::{Hash, Store, cbor};
 use crate::thread::{self, StepNode, ThreadId};
 use crate::workflow;
 
@@ -260,7 +260,7 @@ fn materialise(dump: &Value, ocas: &Path) {
         }
     }
     let database = Connection::open(ocas.join("vars/_store.db")).unwrap();
-    database.execute_batch(include_str!("store/vars.sql")).unwrap();
+    database.execute_batch(include_str!("../store/src/vars.sql")).unwrap();
     for (table, columns) in [
         ("vars", &["name", "schema", "value", "created", "updated", "tags", "labels"][..]),
         ("history", &["name", "schema", "value", "position", "set_at"]),

@@ -14,11 +14,10 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use uwf_store::schema::Violation;
+use uwf_store::{Collect, Finding, Hash, Referrer, Store, StoreError, open_regular};
 
-use crate::home::open_regular;
 use crate::lock;
-use crate::schema::Violation;
-use crate::store::{Collect, Finding, Hash, Referrer, Store, StoreError};
 use crate::thread::{self, Failures, ThreadError, ThreadId};
 
 /// Why it cannot be told what must stay.
@@ -174,7 +173,7 @@ mod tests {
     use super::*;
     use crate::fixture::Place;
     use crate::lock::ThreadLock;
-    use crate::store::{Expect, VarChange};
+    use uwf_store::{Expect, VarChange};
 
     #[test]
     fn failed_attempts_are_needed() {
@@ -219,7 +218,7 @@ mod tests {
         let (store, thread) = (place.store(), place.flow_thread());
         let head = thread::head(&store, &thread).unwrap().hash;
         let name = format!("{}{thread}/writer", thread::FAILED);
-        let (schema, tags) = (crate::schema::builtin::START_NODE, Default::default());
+        let (schema, tags) = (uwf_store::schema::builtin::START_NODE, Default::default());
         let change = VarChange::Set { name: name.clone(), schema, value: head, tags, expect: Expect::Any };
         store.vars().apply(&[change]).unwrap();
         let found = held(&store, &place.homes().uwf).unwrap();

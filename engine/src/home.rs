@@ -6,12 +6,11 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use thiserror::Error;
 
 /// The variables that say where [`Homes::uwf`] is, the first one set wins; the later ones are older names.
@@ -188,26 +187,6 @@ pub fn make_private(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
-/// Opens a file to be read, if it is one: what waits for a writer, as a FIFO does, would be waited for without end.
-///
-/// # Errors
-/// The disk's, and when it is something else.
-pub fn open_regular(path: &Path) -> io::Result<File> {
-    only_regular(File::options().read(true), path)
-}
-
-/// The same with more than reading.
-///
-/// # Errors
-/// The disk's, and when it is something else.
-pub fn only_regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,19 +245,5 @@ mod tests {
     fn debug_shows_no_values() {
         let env: Env = [("KEY", "sk-secret")].into_iter().collect();
         assert_eq!(format!("{env:?}"), r#"{"KEY"}"#);
-    }
-
-    /// To open it waits for a writer; ended by the time limit of the test runner else.
-    #[test]
-    fn only_a_file_is_opened_as_one() {
-        let dir = tempfile::tempdir().unwrap();
-        let (file, fifo) = (dir.path().join("file"), dir.path().join("fifo"));
-        std::fs::write(&file, "x").unwrap();
-        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
-            .unwrap();
-        assert_eq!(io::read_to_string(open_regular(&file).unwrap()).unwrap(), "x");
-        for other in [fifo.as_path(), dir.path()] {
-            assert_eq!(open_regular(other).unwrap_err().to_string(), "it is no regular file");
-        }
     }
 }

@@ -18,8 +18,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use uwf_store::{Store, StoreError, VarChange, Variable};
 
-use crate::store::{Store, StoreError, VarChange, Variable};
 use crate::thread::{self, Status, ThreadId};
 use crate::workflow;
 use crate::yaml;
@@ -133,7 +133,7 @@ fn take_over(store: &Store, file: PathBuf, kind: Kind) -> Result<Migrated, Legac
 /// The variable that an entry becomes, or why it cannot.
 fn change(store: &Store, kind: Kind, entry: &Entry) -> Result<VarChange, String> {
     let hash = entry.hash.as_ref().ok_or("it names no node")?;
-    let hash = hash.parse().map_err(|error: crate::HashError| error.to_string())?;
+    let hash = hash.parse().map_err(|error: uwf_store::HashError| error.to_string())?;
     if kind == Kind::Workflows {
         return workflow::registration(store, &entry.name, &hash).map_err(|error| error.to_string());
     }

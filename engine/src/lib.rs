@@ -1,15 +1,13 @@
 //! The engine of uwf: everything that is not a model.
 //!
 //! A workflow is data, a thread is a chain of immutable nodes, and a step is one process that starts, does one thing
-//! and exits. This crate stores the data, decides who plays next, runs that process and checks what it did. It does not
-//! know what a model is: engine and agent meet at argv and one line of stdout.
+//! and exits. This crate decides who plays next, runs that process and checks what it did; the data is in [`uwf_store`].
+//! It does not know what a model is: engine and agent meet at argv and one line of stdout.
 //!
 //! # Layout, from the bottom up
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | `store` (re-exported here) | hashes, nodes, variables; nothing of what they mean |
-//! | [`schema`] | JSON Schema as far as the store allows it, and the engine's own node types |
 //! | [`yaml`], [`fence`], [`template`] | the one YAML reader; where an answer's frontmatter is; the templates of edge prompts |
 //! | [`workflow`], [`moderator`] | YAML → checked → stored; `graph[role][status]` → where to go, pure |
 //! | [`thread`] | head, status, chain, and what a role may see ([`thread::role_context`]) |
@@ -56,10 +54,7 @@ pub mod log;
 mod lost;
 pub mod moderator;
 mod nearest;
-mod parallel;
-pub mod schema;
 pub mod spawn;
-mod store;
 pub mod template;
 pub mod thread;
 pub mod transfer;
@@ -69,15 +64,8 @@ pub mod yaml;
 pub use exec::{Engine, ExecError, ExecOptions, Observer, StepReport, step_once};
 pub use home::{Env, Homes};
 pub use spawn::protocol::{AdapterOutput, AgentCommand, AgentRequest, EdgePromptSource};
-pub use store::{
-    Batch, Census, Collect, Expect, Finding, GcReport, Hash, HashError, Node, Referrer, ReindexReport, Store,
-    StoreError, TypeCensus, VarChange, Variable, Vars, VerifyReport, Walk, cbor,
-};
 pub use thread::{
     Chain, EarlierStep, Head, HeadKind, RoleContext, StartNode, Status, StepNode, ThreadError, ThreadId,
     Usage, role_context,
 };
 pub use workflow::{Role, Workflow};
-
-/// Milliseconds since the epoch. The command lines pass the system's clock, tests one of their own.
-pub type Clock = fn() -> u64;

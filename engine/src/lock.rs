@@ -20,12 +20,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use thiserror::Error;
+use uwf_store::Hash;
 
 pub use self::holder::{Holder, session};
 use self::holder::{Marker, process_start};
 pub use self::stop::{StopError, locked_still, stop};
 use crate::home::{disk_hint, make_private};
-use crate::store::Hash;
 use crate::thread::ThreadId;
 
 /// How long a taken lock is tried again while nobody says that it is his: a look at the lock holds it for an instant,

@@ -13,10 +13,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde::Serialize;
 use serde_json::Value;
+use uwf_store::Hash;
 
 use crate::home::make_private;
 use crate::spawn::LAST_WORDS;
-use crate::store::Hash;
 use crate::thread::ThreadId;
 
 /// The longest text in a line, in characters.

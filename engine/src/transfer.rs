@@ -20,9 +20,9 @@ use std::io::{self, BufRead, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use uwf_store::schema::builtin;
+use uwf_store::{Batch, Expect, Hash, Node, Store, StoreError, VarChange, check_name};
 
-use crate::schema::builtin;
-use crate::store::{Batch, Expect, Hash, Node, Store, StoreError, VarChange, check_name};
 use crate::thread::{self, Status, ThreadError, ThreadId};
 
 const FORMAT: &str = "uwf-thread";

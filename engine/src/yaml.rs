@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 
 use saphyr_parser::{Event, Parser, ScanError};
 use serde_json::Value;
+use uwf_store::schema::pointer::{escape, unescape};
 
 use build::Builder;
 
@@ -148,15 +149,6 @@ impl Place {
             path.truncate(length);
         }
     }
-}
-
-/// A key as a token of a JSON pointer (RFC 6901).
-pub fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
-}
-
-fn unescape(token: &str) -> String {
-    token.replace("~1", "/").replace("~0", "~")
 }
 
 impl From<saphyr_parser::Marker> for Mark {

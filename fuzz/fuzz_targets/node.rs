@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| uwf_engine::fuzzing::node(bytes));
+fuzz_target!(|bytes: &[u8]| uwf_store::fuzzing::node(bytes));

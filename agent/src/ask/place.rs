@@ -11,8 +11,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use uwf_engine::home::{make_private, open_regular};
-use uwf_engine::{Clock, ThreadId};
+use uwf_engine::ThreadId;
+use uwf_engine::home::make_private;
+use uwf_store::{Clock, open_regular};
 
 use super::recorded::{before, is_something};
 use super::{AskError, Question, ROLE};
@@ -196,7 +197,7 @@ mod tests {
     }
 
     fn question(session: &str) -> Question {
-        let detail = uwf_engine::schema::builtin::TEXT;
+        let detail = uwf_store::schema::builtin::TEXT;
         Question { session: Some(session.to_owned()), text: "Why?".to_owned(), detail }
     }
 

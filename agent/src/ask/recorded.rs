@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use uwf_engine::{Hash, Store};
+use uwf_store::{Hash, Store};
 
 use super::AskError;
 use crate::conversation::Conversation;

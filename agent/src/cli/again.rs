@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use uwf_engine::cli::{Failure, Session};
 use uwf_engine::exec::command_for;
-use uwf_engine::{AdapterOutput, AgentRequest, Store, ThreadId, thread};
+use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
+use uwf_store::Store;
 
 use super::run::Bench;
 use crate::journal::{PassedOver, Wanted};

@@ -1,7 +1,7 @@
 //! `--mode fork` and `--mode ask`: what an engine wants of a step that is over.
 
-use uwf_engine::Hash;
 use uwf_engine::cli::{Failure, OK, Session};
+use uwf_store::Hash;
 
 use super::args::{AgentArgs, Mode};
 use super::events::EventLog;
@@ -27,7 +27,7 @@ fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, Failure
         .as_deref()
         .unwrap_or_default()
         .parse()
-        .map_err(|error: uwf_engine::HashError| usage(error.to_string()))?;
+        .map_err(|error: uwf_store::HashError| usage(error.to_string()))?;
     let question = Question { session: args.session.clone(), text, detail };
     let bench = Bench::open(session)?;
     let settings = ask::settings(&bench.settings(&args.run, None, session)?, &bench.store, &detail)?;

@@ -10,8 +10,9 @@ mod walls;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use uwf_engine::Homes;
 use uwf_engine::cli::{Failure, OK, Session, USER};
-use uwf_engine::{Homes, Store};
+use uwf_store::Store;
 
 use self::walls::Walls;
 use super::args::DoctorArgs;

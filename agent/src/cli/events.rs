@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::OFlags;
-use uwf_engine::Clock;
 use uwf_engine::cli::{Failure, Ui};
+use uwf_store::Clock;
 
 use crate::events::Events;
 use crate::react::Event;

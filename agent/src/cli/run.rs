@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 use uwf_engine::cli::{FAILED_STEP, Failure, OK, SUSPENDED, Session};
 use uwf_engine::lock::ThreadLock;
 use uwf_engine::moderator::SUSPEND;
-use uwf_engine::{
-    AdapterOutput, AgentRequest, Env, Hash, Homes, Status, Store, ThreadId, emit, thread, workflow,
-};
+use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, Status, ThreadId, emit, thread, workflow};
+use uwf_store::{Hash, Store};
 
 use super::again;
 use super::args::{RunArgs, RunOptions};

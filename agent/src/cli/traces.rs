@@ -3,7 +3,8 @@
 //! Apart because it is behind the feature `otel`. A collector that cannot be reached is told of and changes nothing.
 
 use uwf_engine::cli::Ui;
-use uwf_engine::{Clock, Env, catalogue};
+use uwf_engine::{Env, catalogue};
+use uwf_store::Clock;
 
 use crate::otel::{self, Spans};
 use crate::provider::http::place;

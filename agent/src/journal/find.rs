@@ -11,8 +11,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
-use uwf_engine::home::{only_regular, open_regular};
-use uwf_engine::{Hash, ThreadId};
+use uwf_engine::ThreadId;
+use uwf_store::{Hash, only_regular, open_regular};
 
 use super::read::{self, Unreadable};
 use super::{Entry, Journal, Name, name};

@@ -6,7 +6,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use uwf_engine::{Hash, ThreadId};
+use uwf_engine::ThreadId;
+use uwf_store::Hash;
 
 const SUFFIX: &str = ".jsonl";
 

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use uwf_engine::{AdapterOutput, AgentRequest, Env, Hash, Homes, Store, thread, workflow};
+use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, thread, workflow};
+use uwf_store::{Hash, Store};
 use uwf_tools::sandbox::{Level, Policy, Sandbox};
 
 use crate::role_run::{Site, role_run};

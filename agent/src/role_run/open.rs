@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use uwf_engine::{Hash, RoleContext, Store, ThreadId, thread};
+use uwf_engine::{RoleContext, ThreadId, thread};
 use uwf_prompts::{PromptError, WorkspaceView};
+use uwf_store::{Hash, Store};
 use uwf_tools::sandbox::Sandbox;
 use uwf_tools::{ToolSpec, Toolbox, ToolboxConfig, ToolboxError};
 

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use uwf_store::Hash;
 
 use crate::home::make_private;
 use crate::link;
 use crate::spawn::protocol::AgentCommand;
-use crate::store::Hash;
 
 /// How long a fork counts. `uwf-builtin` forgets one that nobody asked for thirty days.
 const REMEMBERED: Duration = Duration::from_secs(28 * 24 * 3600);

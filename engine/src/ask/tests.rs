@@ -1,11 +1,11 @@
 use std::path::Path;
 
 use serde_json::json;
+use uwf_store::schema::builtin;
 
 use super::*;
 use crate::config::Config;
 use crate::fixture::Place;
-use crate::schema::builtin;
 
 /// Keeps what it is told.
 #[derive(Default)]
@@ -25,7 +25,7 @@ fn step(place: &Place, session: Option<&str>) -> Hash {
     let step = place.step(&thread, None, "writer", &json!({"$status": "done"}));
     let mut node = serde_json::to_value(thread::step_node(&store, &step).unwrap()).unwrap();
     if let Some(session) = session {
-        let schema = store.put_schema(&json!({"type": "object"})).unwrap();
+        let schema = store.put(&builtin::META_SCHEMA, &json!({"type": "object"})).unwrap();
         node["detail"] = json!(store.put(&schema, &json!({"sessionId": session})).unwrap());
     }
     store.put(&builtin::STEP_NODE, &node).unwrap()

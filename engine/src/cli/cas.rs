@@ -5,13 +5,13 @@ mod upkeep;
 mod values;
 
 use serde_json::json;
+use uwf_store::schema::builtin;
+use uwf_store::{Hash, Store, StoreError};
 
 use super::args::Cas;
 use super::failure::{Failure, OK, USER};
 use super::{Session, hash};
 use crate::emit;
-use crate::schema::builtin;
-use crate::store::{Hash, Store, StoreError};
 
 /// The engine's own types by name; those of the store have variables.
 const OWN_TYPES: [(&str, Hash); 8] = [

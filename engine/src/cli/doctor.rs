@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use uwf_store::Store;
 
 use super::args::{Doctor, Format};
 use super::failure::{Failure, OK, USER};
@@ -16,7 +17,6 @@ use crate::home::{Env, Homes, OCAS_HOME, UWF_HOME};
 use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;
 use crate::spawn::{self, Run, SpawnError, Stop};
-use crate::store::Store;
 use crate::thread::{self, ThreadError};
 
 /// How long the builtin agent may take.

@@ -6,6 +6,7 @@ mod complaints;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use uwf_store::Store;
 
 use self::complaints::{Complaints, chatter};
 use super::args::{Exec, Format, How, SandboxWord};
@@ -22,7 +23,6 @@ use crate::lock::ThreadLock;
 use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;
 use crate::spawn::{SpawnError, Stop};
-use crate::store::Store;
 use crate::thread::{self, StartNode, Status, ThreadId};
 use crate::workflow::{self, Workflow};
 

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::io;
 
+use uwf_store::StoreError;
+
 use crate::ask::AskError;
 use crate::config::ConfigError;
 use crate::exec::ExecError;
@@ -10,7 +12,6 @@ use crate::held::HeldError;
 use crate::home::HomeError;
 use crate::lock::{LockError, StopError};
 use crate::spawn::SpawnError;
-use crate::store::StoreError;
 use crate::thread::{ThreadError, ThreadIdError};
 use crate::transfer::TransferError;
 use crate::workflow::WorkflowError;

@@ -32,13 +32,13 @@ mod workflow;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use uwf_store::Hash;
 
 use self::args::{Cli, Noun};
 pub use self::args::{Color, Completions, Format, Global, Man, some_time};
 pub use self::failure::{BUG, FAILED_STEP, Failure, OK, SUSPENDED, USAGE, USER};
 pub use self::session::{Process, Session, Terminals, ignores_hangups, in_process};
 pub use self::ui::Ui;
-use crate::store::Hash;
 
 /// The whole of `uwf`'s `main`.
 pub fn main() -> ExitCode {
@@ -79,7 +79,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, Failure> {
 
 /// A node's hash as typed.
 fn hash(text: &str) -> Result<Hash, Failure> {
-    text.parse().map_err(|error: crate::store::HashError| Failure::user(error.to_string()))
+    text.parse().map_err(|error: uwf_store::HashError| Failure::user(error.to_string()))
 }
 
 #[cfg(test)]

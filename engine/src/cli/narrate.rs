@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use uwf_store::{Hash, Store};
 
 use super::failure::Failure;
 use super::render::{duration, fenced, quotation, time, usage, yaml_block};
 use crate::fence;
 use crate::moderator::Target;
-use crate::store::{Hash, Store};
 use crate::thread::{self, Chain, Status, StepNode, ThreadId};
 use crate::workflow::{self, Workflow};
 

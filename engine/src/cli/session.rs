@@ -11,14 +11,13 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use uwf_store::{Clock, Store};
 
 use super::args::{Color, Format, Global};
 use super::failure::{BUG, Failure, OK, USAGE, USER};
 use super::ui::Ui;
-use crate::Clock;
 use crate::home::{Env, Homes};
 use crate::spawn::Stop;
-use crate::store::Store;
 
 /// All that a command learns from the process it runs in.
 pub struct Process<'a> {

@@ -8,6 +8,7 @@ pub(super) use self::change::fork_at;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use uwf_store::{Hash, Store};
 
 use super::args::{Format, Thread};
 use super::failure::{Failure, OK};
@@ -16,7 +17,6 @@ use crate::exec::StepReport;
 use crate::lock::{self, Running};
 use crate::log::{Event, Log};
 use crate::moderator::{Route, Target};
-use crate::store::{Hash, Store};
 use crate::thread::{self, Head, Status, ThreadId};
 use crate::workflow::{self, Workflow};
 

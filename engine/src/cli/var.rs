@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use uwf_store::{Expect, Hash, Store, StoreError, VarChange, Variable};
 
 use super::args::Var;
 use super::failure::{Failure, OK, USAGE};
 use super::{Session, hash, render};
-use crate::store::{Expect, Hash, Store, StoreError, VarChange, Variable};
 use crate::workflow::REGISTRY;
 use crate::{lost, nearest, thread, workflow};
 

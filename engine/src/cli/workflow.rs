@@ -5,13 +5,13 @@ mod graph;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use uwf_store::schema::builtin;
 
 use super::args::Workflow;
 use super::failure::{Failure, OK};
 use super::input::{is_stdin, name_of};
 use super::{Session, hash, render};
 use crate::emit;
-use crate::schema::builtin;
 use crate::workflow::{self, Back, CheckedWorkflow, Origin, WorkflowError};
 
 pub(super) fn run(session: &mut Session<'_>, command: Workflow) -> Result<u8, Failure> {
@@ -78,7 +78,7 @@ fn show(session: &mut Session<'_>, reference: &str) -> Result<u8, Failure> {
 
 fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
     let listed = workflow::list(&session.store()?, &session.cwd)?;
-    let hash = |hash: Option<_>| hash.map_or("(local)".to_owned(), |hash: crate::Hash| hash.to_string());
+    let hash = |hash: Option<_>| hash.map_or("(local)".to_owned(), |hash: uwf_store::Hash| hash.to_string());
     let origin = |origin: &Origin| origin.as_str().to_owned();
     let value = listed
         .iter()

@@ -10,13 +10,14 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
+use uwf_store::is_deeper;
+use uwf_store::schema::pointer;
 
 use super::file::{parse, problems, read, text};
 use super::{ConfigError, keys, path, shape};
 use crate::emit;
 use crate::home::make_private;
 use crate::link;
-use crate::store::is_deeper;
 use crate::yaml::{self, Document, Mark};
 
 /// How deep a value of the file may be nested: half of what can be read, so that what is written is read again.
@@ -180,7 +181,7 @@ fn block_length(old: &str, key: Mark) -> usize {
 }
 
 fn pointer(names: &[String]) -> String {
-    names.iter().map(|name| format!("/{}", yaml::escape(name))).collect()
+    names.iter().map(|name| format!("/{}", pointer::escape(name))).collect()
 }
 
 /// Every line, counted from 1, as `edit` has it.

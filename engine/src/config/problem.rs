@@ -3,11 +3,10 @@
 //! Values are not shown, since they may be keys; but a word that resembles an allowed one is a slip and is.
 
 use serde_json::Value;
+use uwf_store::schema::{self, Violation, pointer};
 
 use super::keys;
 use crate::nearest;
-use crate::schema::{self, Violation};
-use crate::yaml;
 
 /// One problem.
 #[derive(Debug, PartialEq)]
@@ -71,7 +70,7 @@ fn unknown_key(path: &str, parents: &[String], name: &str, known: &[&str]) -> Pr
     let mut key = parents.join(".");
     key.extend((!parents.is_empty()).then_some('.'));
     let text = format!("`{key}{name}`: there is no such setting{}", meant(name, known));
-    Problem { pointer: format!("{path}/{}", yaml::escape(name)), of_key: true, text }
+    Problem { pointer: format!("{path}/{}", pointer::escape(name)), of_key: true, text }
 }
 
 /// ` (did you mean X?); there are X, Y, Z`.

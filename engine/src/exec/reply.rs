@@ -5,13 +5,13 @@
 //! what something else is.
 
 use thiserror::Error;
+use uwf_store::schema::{self, Violation, builtin};
+use uwf_store::{Hash, Store, StoreError};
 
 use super::Played;
 use super::visit::Outcome;
 use crate::moderator::SUSPEND;
-use crate::schema::{self, Violation, builtin};
 use crate::spawn::protocol::Reply;
-use crate::store::{Hash, Store, StoreError};
 use crate::thread::{StepNode, ThreadError, step_node};
 
 /// What the step must say of itself.

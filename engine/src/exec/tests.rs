@@ -3,10 +3,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
+use uwf_store::schema::builtin;
 
 use super::*;
 use crate::fixture::{Place, reply};
-use crate::schema::builtin;
 use crate::thread::{failed_attempts, head, record_failure};
 
 /// One step of `thread` by that agent, as the library does it.
@@ -225,7 +225,7 @@ fn a_step_without_its_record_does_not_become_the_head() {
         assert_eq!(head_of(&place, &thread), start, "{said}");
     }
     // A record of any other type will do.
-    let own = store.put_schema(&json!({"type": "object", "required": ["x"]})).unwrap();
+    let own = store.put(&builtin::META_SCHEMA, &json!({"type": "object", "required": ["x"]})).unwrap();
     let record = store.put(&own, &json!({"x": 1})).unwrap();
     let step = with("detail", &record);
     assert_eq!(exec(&place, &thread, &place.agent(&[step.to_string()])).unwrap().head, step);

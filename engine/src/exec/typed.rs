@@ -4,8 +4,9 @@
 
 use std::path::Path;
 
+use uwf_store::Store;
+
 use crate::moderator::Target;
-use crate::store::Store;
 use crate::thread::{self, Status, ThreadId};
 use crate::workflow;
 

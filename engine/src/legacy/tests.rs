@@ -1,11 +1,11 @@
 //! Each shape once, and what must not happen.
 
 use serde_json::json;
+use uwf_store::Hash;
+use uwf_store::schema::builtin::WORKFLOW;
 
 use super::*;
 use crate::fixture::Place;
-use crate::schema::builtin::WORKFLOW;
-use crate::store::Hash;
 
 const IDS: [&str; 4] = [
     "01JC0000000000000000000001",

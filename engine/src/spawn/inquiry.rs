@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 
-use crate::store::Hash;
+use uwf_store::Hash;
 
 /// One call of an agent about a finished step.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use std::ffi::OsString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
+use uwf_store::Hash;
 
-use crate::store::Hash;
 use crate::thread::{ThreadId, Usage};
 
 /// The variable that tells an agent how much of a sandbox its run must have: `strict`, `best-effort` or `off`. Agents that

@@ -1,8 +1,9 @@
 //! Giving a thread up, and forgetting it. Whether it runs is the caller's to know: see [`crate::lock`].
 
+use uwf_store::{Store, StoreError, VarChange};
+
 use super::{FAILED, PARENTS, Status, ThreadError, ThreadId, advance, entry, variable};
 use crate::lost;
-use crate::store::{Store, StoreError, VarChange};
 
 /// Gives a thread up where it stands; its failed attempts are forgotten. One that was given up before stays as it is:
 /// then the answer is false.

@@ -1,8 +1,9 @@
 //! The steps of a thread in order, found by walking `prev` from the head back to the start.
 
+use uwf_store::schema::builtin;
+use uwf_store::{Hash, Node, Store};
+
 use super::{StartNode, StepNode, ThreadError, decode, start_node};
-use crate::schema::builtin;
-use crate::store::{Hash, Node, Store};
 
 /// A thread's nodes from its start to one head.
 #[derive(Clone, Debug, PartialEq)]

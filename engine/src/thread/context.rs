@@ -4,6 +4,7 @@
 //! which edge prompt counts and tells where that is from; it renders no text for a model.
 
 use serde_json::Value;
+use uwf_store::{Hash, Store, StoreError};
 
 use super::{
     Chain, Head, StartNode, Status, StepNode, ThreadError, ThreadId, chain, failed_attempts, head, next,
@@ -11,7 +12,6 @@ use super::{
 use crate::moderator::Target;
 use crate::nearest;
 use crate::spawn::protocol::{AgentRequest, EdgePromptSource};
-use crate::store::{Hash, Store, StoreError};
 use crate::workflow::{self, Role, Workflow};
 
 /// Everything one visit of one role is told.

@@ -5,9 +5,10 @@
 
 use std::collections::VecDeque;
 
+use uwf_store::schema::builtin;
+use uwf_store::{Hash, Store, Variable};
+
 use super::{HEADS, Head, HeadKind, Status, ThreadError, ThreadId, decode, variable};
-use crate::schema::builtin;
-use crate::store::{Hash, Store, Variable};
 
 /// What is known of a thread without reading a node.
 #[derive(Debug)]
@@ -139,7 +140,7 @@ mod tests {
 
     use super::*;
     use crate::fixture::Place;
-    use crate::store::{Expect, VarChange};
+    use uwf_store::{Expect, VarChange};
 
     #[test]
     fn both_kinds_of_ids_are_listed_by_age() {

@@ -1,10 +1,10 @@
 //! What can go wrong with a thread, for people.
 
 use thiserror::Error;
+use uwf_store::{Hash, StoreError};
 
 use super::ThreadId;
 use crate::moderator::RouteError;
-use crate::store::{Hash, StoreError};
 use crate::workflow::WorkflowError;
 
 /// What can be wrong with a thread.

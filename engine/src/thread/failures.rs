@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use uwf_store::schema::builtin;
+use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
+
 use super::{FAILED, ThreadError, ThreadId};
-use crate::schema::builtin;
-use crate::store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
 
 /// How often an append is tried again when another program appends at the same time.
 const TRIES: usize = 5;

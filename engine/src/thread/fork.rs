@@ -1,8 +1,9 @@
 //! A new thread that goes on from a node of another one.
 
+use uwf_store::schema::builtin;
+use uwf_store::{Expect, Hash, Store, VarChange};
+
 use super::{Head, HeadKind, Status, ThreadError, ThreadId, decode, variable};
-use crate::schema::builtin;
-use crate::store::{Expect, Hash, Store, VarChange};
 use crate::workflow;
 
 /// Begins a thread whose head is `node`, a StartNode or a StepNode; the thread it is from stays as it is. A fork of a

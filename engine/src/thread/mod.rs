@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use uwf_store::schema::builtin;
+use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
 
 pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
@@ -34,8 +36,6 @@ pub use self::next::{again, next, retried};
 pub use self::status::Status;
 pub use self::step::{StartNode, StepNode, Usage};
 use crate::moderator::Target;
-use crate::schema::builtin;
-use crate::store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
 use crate::workflow::Workflow;
 
 /// Where thread heads live among the variables.

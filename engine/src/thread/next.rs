@@ -1,10 +1,10 @@
 //! Where a thread goes from its head: the moderator, asked with the last role and its output.
 
 use serde_json::{Value, json};
+use uwf_store::Store;
 
 use super::{Head, HeadKind, Status, ThreadError};
 use crate::moderator::{self, Route, SUSPEND, Target};
-use crate::store::Store;
 use crate::workflow::Workflow;
 
 /// The route from `head`. Costs one read at most (the last output), however long the chain is. An output that asks a

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::store::Hash;
+use uwf_store::Hash;
 
 /// The first node of a thread: what is to be done, by which workflow, where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -148,7 +148,7 @@ fn an_unknown_role_names_those_there_are_nearest_first() {
 fn the_answer_is_the_last_thing_an_assistant_said() {
     let place = Place::new();
     let store = place.store();
-    let object = store.put_schema(&json!({"type": "object"})).unwrap();
+    let object = store.put(&builtin::META_SCHEMA, &json!({"type": "object"})).unwrap();
     let turn = |role: &str, content: &str| {
         store.put(&object, &json!({"role": role, "content": content, "toolCalls": null})).unwrap()
     };

@@ -10,14 +10,14 @@ mod tests;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use uwf_store::is_deeper;
+use uwf_store::schema::pointer::escape;
+use uwf_store::schema::{self, SchemaError};
 
 use super::answers::{self, Impossible, Statuses};
 use super::problem::Problems;
 use super::raw::{RawRole, RawWorkflow, Text};
 use super::{CheckedRole, CheckedWorkflow};
-use crate::schema::{self, SchemaError};
-use crate::store::is_deeper;
-use crate::yaml::escape;
 
 /// Well within what a node may hold; files that include each other could nest deeper.
 const MAX_SCHEMA_DEPTH: usize = 64;

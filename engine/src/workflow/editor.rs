@@ -109,7 +109,7 @@ mod tests {
         };
         for keyword in known.as_object().unwrap().keys() {
             let schema = json!({ keyword.as_str(): example(keyword) });
-            crate::schema::check(&schema).unwrap_or_else(|error| panic!("{keyword}: {error}"));
+            uwf_store::schema::check(&schema).unwrap_or_else(|error| panic!("{keyword}: {error}"));
         }
         // The store's own keywords, but for the one that nothing can be validated against.
         assert_eq!(known.as_object().unwrap().len(), 39);

@@ -12,10 +12,10 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use serde_json::Value;
+use uwf_store::open_regular;
 
 use super::WorkflowError;
 use super::problem::{Problem, kind, meant};
-use crate::home::open_regular;
 use crate::yaml::{self, Document, Mark, YamlError};
 
 const TAG: &str = "!include";

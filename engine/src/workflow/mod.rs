@@ -32,10 +32,10 @@ pub use problem::Problem;
 pub use registry::{Listed, Origin, Resolved, add, list, resolve};
 pub(crate) use registry::{REGISTRY, registration};
 
-use crate::schema::builtin::{META_SCHEMA, WORKFLOW};
-use crate::store::{Hash, Store, StoreError};
 use include::Source;
 use problem::Problems;
+use uwf_store::schema::builtin::{META_SCHEMA, WORKFLOW};
+use uwf_store::{Hash, Store, StoreError};
 
 /// A workflow as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,10 +3,11 @@
 //! Apart from the registry because it reads the history of a variable, of which the store keeps the last ten values.
 //! Going back is a step forward: the older workflow becomes the newest entry, and what it replaces stays in the history.
 
+use uwf_store::{Expect, Hash, Store, VarChange, Variable};
+
 use super::registry::REGISTRY;
 use super::{WorkflowError, get};
 use crate::nearest;
-use crate::store::{Expect, Hash, Store, VarChange, Variable};
 
 /// One thing a name meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 //! compares one part with another.
 
 use serde_json::{Map, Value};
+use uwf_store::schema::pointer::escape;
 
 use super::problem::{Problems, kind, meant};
-use crate::yaml::escape;
 
 /// The whole file.
 #[derive(Default)]

@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use uwf_store::schema::builtin::WORKFLOW;
+use uwf_store::{Expect, Hash, Store, VarChange};
+
 use super::{CheckedWorkflow, Workflow, WorkflowError, check::is_name, discover, get, hash_of, load, put};
 use crate::nearest;
-use crate::schema::builtin::WORKFLOW;
-use crate::store::{Expect, Hash, Store, VarChange};
 
 /// Where registered workflows live among the variables.
 pub(crate) const REGISTRY: &str = "@uwf/registry/";

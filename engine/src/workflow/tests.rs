@@ -5,10 +5,10 @@ mod include;
 mod lookup;
 
 use serde_json::json;
+use uwf_store::Hash;
+use uwf_store::schema::builtin::{META_SCHEMA, TEXT};
 
 use super::{WorkflowError, get, hash_of, load, put};
-use crate::schema::builtin::{META_SCHEMA, TEXT};
-use crate::store::Hash;
 use files::{Files, fix_bug, store};
 
 /// What another implementation of the format calls the same workflow.
@@ -55,7 +55,7 @@ fn what_is_no_workflow_is_refused_by_name() {
     let error = get(&store, &text).unwrap_err();
     assert!(matches!(&error, WorkflowError::NotAWorkflow { type_, .. } if *type_ == TEXT), "{error}");
 
-    let later = store.put_schema(&json!({"type": "object", "title": "uwf-workflow-2"})).unwrap();
+    let later = store.put(&META_SCHEMA, &json!({"type": "object", "title": "uwf-workflow-2"})).unwrap();
     let error = get(&store, &store.put(&later, &json!({"name": "x"})).unwrap()).unwrap_err();
     assert!(error.to_string().contains("(uwf-workflow-2)"), "{error}");
     assert_eq!(error.hint().as_deref(), Some("it needs a newer engine"));

@@ -8,6 +8,7 @@ use std::time::Duration;
 use hyper::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use uwf_engine::yaml::{self, Document};
+use uwf_store::schema::pointer;
 
 use super::expect::{self, Expect};
 use super::{Entry, Plan, ScriptedCall, ScriptedError, Step};
@@ -80,7 +81,7 @@ impl<'d> Reader<'d> {
             return None;
         };
         let visits = |(role, visits): (&'d String, &'d Value)| {
-            let pointer = format!("{pointer}/{}", yaml::escape(role));
+            let pointer = format!("{pointer}/{}", pointer::escape(role));
             (role.clone(), self.items(&pointer, visits, Self::visit))
         };
         Some(roles.iter().map(visits).collect())
@@ -258,7 +259,7 @@ impl<'d> Reader<'d> {
             return None;
         };
         for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
-            let place = format!("{pointer}/{}", yaml::escape(key));
+            let place = format!("{pointer}/{}", pointer::escape(key));
             self.problem(&place, format!("unknown key{}", nearest(key, known)));
         }
         Some(map)

@@ -1,13 +1,13 @@
 //! `uwf cas verify|gc|reindex|stats`: the store as a whole.
 
 use serde_json::{Value, json};
+use uwf_store::{Collect, Finding, GcReport, Referrer, Store, StoreError};
 
 use super::{Session, schema};
 use crate::cli::failure::{Failure, OK, USER};
 use crate::cli::render;
 use crate::held::held;
 use crate::lost::{self, Lost};
-use crate::store::{Collect, Finding, GcReport, Referrer, Store, StoreError};
 use crate::{thread, workflow};
 
 pub(super) fn verify(session: &mut Session<'_>) -> Result<u8, Failure> {

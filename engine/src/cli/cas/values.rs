@@ -6,13 +6,13 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 use serde_json::Value;
+use uwf_store::schema::builtin;
+use uwf_store::{Hash, Store, StoreError};
 
 use super::{Session, lines, print_lines, type_named};
 use crate::cli::args::{Put, Values};
 use crate::cli::failure::{Failure, OK};
 use crate::cli::input::{Input, unreadable};
-use crate::schema::builtin;
-use crate::store::{Hash, Store, StoreError};
 
 pub(super) fn put(session: &mut Session<'_>, what: &Put) -> Result<u8, Failure> {
     let store = session.store()?;

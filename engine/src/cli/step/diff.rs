@@ -4,11 +4,11 @@ mod patch;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use uwf_store::{Hash, Store};
 
 use crate::cli::failure::Failure;
 use crate::cli::failure::OK;
 use crate::cli::{Session, hash, narrate};
-use crate::store::{Hash, Store};
 use crate::thread;
 
 /// One changed file of a record.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 
 use serde_json::json;
+use uwf_store::schema::builtin;
 
 use crate::cli::{Process, main_with};
 use crate::fixture::{FLOW, Place, clock};
@@ -260,8 +261,10 @@ fn steps_are_shown_with_their_turns() {
     let thread = place.flow_thread();
     let step = place.step(&thread, None, "writer", &json!({"$status": "done"}));
     let list = json!({"type": "object", "properties": {"turns": {"type": "array", "items": {"type": "string", "format": "ocas_ref"}}}});
-    let (details, turns) =
-        (store.put_schema(&list).unwrap(), store.put_schema(&json!({"type": "object"})).unwrap());
+    let (details, turns) = (
+        store.put(&builtin::META_SCHEMA, &list).unwrap(),
+        store.put(&builtin::META_SCHEMA, &json!({"type": "object"})).unwrap(),
+    );
     let turn = |payload| store.put(&turns, &payload).unwrap();
     let calls = json!([{"name": "read_file", "args": "{\"path\":\"a\"}"}]);
     let long: Vec<String> = (1..=40).map(|n| format!("line {n}")).collect();
@@ -280,7 +283,7 @@ fn steps_are_shown_with_their_turns() {
     let none = place.uwf(&["step", "read", step.as_str(), "--prompt", "--format", "json"]).json();
     assert_eq!(none, json!({"step": step, "prompt": null, "hint": sentence}));
     node["assembledPrompt"] = json!(store.put_text("## system\n\nBe good.").unwrap());
-    let step = store.put(&crate::schema::builtin::STEP_NODE, &node).unwrap();
+    let step = store.put(&builtin::STEP_NODE, &node).unwrap();
     let start = head(&store, &thread).unwrap().hash;
     thread::advance(&store, &thread, &start, &step, &Status::Ended { completed_at: clock() }).unwrap();
 

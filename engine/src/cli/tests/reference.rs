@@ -1,9 +1,9 @@
 //! A store that another implementation wrote: the same questions, the same facts.
 
 use serde_json::{Value, json};
+use uwf_store::Hash;
 
 use crate::fixture::{Place, reply};
-use crate::store::Hash;
 use crate::thread::{ThreadId, head};
 
 const IDLE: &str = "06H001PZ6AWSX3WP7SZ64HX1AC";

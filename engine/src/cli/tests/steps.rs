@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use uwf_store::Hash;
 
 use crate::fixture::{Place, reply};
 use crate::spawn::Stop;
-use crate::store::Hash;
 use crate::thread::{self, Status, failed_attempts, head};
 
 #[test]
@@ -373,7 +373,7 @@ fn a_node_that_is_gone_is_told_with_what_leads_to_it() {
         assert_eq!(place.uwf(&["thread", "exec", thread.as_str(), "--agent", &agent]).exit, 0);
     }
     let away = place.path().join("away.bin");
-    let told = |gone: &crate::Hash, command: &[&str], words: &str| {
+    let told = |gone: &uwf_store::Hash, command: &[&str], words: &str| {
         let file = place.homes().ocas.join(format!("nodes/{gone}.bin"));
         fs::rename(&file, &away).unwrap();
         let ran = place.uwf(&[command, &[thread.as_str()]].concat());

@@ -1,9 +1,9 @@
 //! Workflows after they are registered: what they were, how they look, what editors know.
 
 use serde_json::json;
+use uwf_store::Hash;
 
 use crate::fixture::{FLOW, Place};
-use crate::store::Hash;
 use crate::thread::{self, Status, head, record_failure};
 
 fn add(place: &Place, description: &str) -> Hash {

@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::json;
+use uwf_store::Hash;
 
 use super::id;
 use crate::cli::exec::log_path;
@@ -11,7 +12,6 @@ use crate::cli::{Session, hash};
 use crate::held;
 use crate::lock::{self, LockError, ThreadLock};
 use crate::log::{Event, Log};
-use crate::store::Hash;
 use crate::thread::{self, Status, ThreadError, ThreadId};
 
 pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {

@@ -5,6 +5,7 @@ use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
+use uwf_store::{Hash, Store, parallel};
 
 use super::current_role;
 use crate::cli::args::{Format, StatusWord, ThreadList};
@@ -13,8 +14,6 @@ use crate::cli::moment::moment;
 use crate::cli::{Session, render};
 use crate::lock;
 use crate::lost;
-use crate::parallel;
-use crate::store::{Hash, Store};
 use crate::thread::{self, Entry, Head, Status, ThreadError, ThreadId};
 use crate::workflow::{self, Workflow};
 

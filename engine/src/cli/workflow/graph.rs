@@ -1,11 +1,11 @@
 //! `uwf workflow graph`: the picture, and how far a thread has come in it.
 
 use serde_json::json;
+use uwf_store::Store;
 
 use crate::cli::args::Language;
 use crate::cli::failure::{Failure, OK};
 use crate::cli::{Session, thread as cli_thread};
-use crate::store::Store;
 use crate::thread::{self, Status, ThreadError, ThreadId};
 use crate::workflow::{self, Progress, Workflow};
 

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::store::Store;
+use uwf_store::Store;
+
 use crate::workflow::{Problem, WorkflowError, load};
 
 pub(in crate::workflow) struct Files(tempfile::TempDir);

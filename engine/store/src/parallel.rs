@@ -9,7 +9,7 @@ use std::thread::{Builder, available_parallelism, scope};
 const WORTHWHILE: usize = 64;
 
 /// What `work` makes of each of `items`.
-pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let workers = available_parallelism().map_or(1, NonZero::get);
     if workers == 1 || items.len() < WORTHWHILE {
         return items.iter().map(work).collect();

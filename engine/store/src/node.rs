@@ -130,7 +130,7 @@ fn decode(bytes: &[u8]) -> Result<Node, String> {
 }
 
 /// Whether a value is nested deeper than so many levels.
-pub(crate) fn is_deeper(value: &Value, levels: usize) -> bool {
+pub fn is_deeper(value: &Value, levels: usize) -> bool {
     match value {
         Value::Array(items) => levels == 0 || items.iter().any(|item| is_deeper(item, levels - 1)),
         Value::Object(members) => levels == 0 || members.values().any(|member| is_deeper(member, levels - 1)),

@@ -2,7 +2,9 @@
 //!
 //! Reads down like this: `hash` and [`cbor`] say what a node is called; `node` what is in its file; `fs` how it gets
 //! onto the disk; `vars` (and `rows`, its SQL) which names stand for which nodes; `graph`, `verify` and `gc` follow the
-//! edges; `batch` and `census` are for many nodes. [`Store`] joins them and is all that others see. Opening costs the same for ten nodes and ten million.
+//! edges; `batch` and `census` are for many nodes. [`Store`] joins them. Opening costs the same for ten nodes and ten
+//! million. [`schema`] is JSON Schema as far as the store allows it and needs no store; [`parallel`] and `regular` are
+//! ways to read that those above need as well.
 //!
 //! Never decides what a node means: workflows, threads and steps are types like any other here.
 
@@ -11,11 +13,17 @@ pub mod cbor;
 mod census;
 mod error;
 mod fs;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod gc;
 mod graph;
 mod hash;
 mod node;
+pub mod parallel;
+mod regular;
 mod rows;
+pub mod schema;
 mod vars;
 mod verify;
 
@@ -25,9 +33,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::Clock;
 use crate::schema::builtin::{self, META_SCHEMA};
-use crate::schema::{self, Schema, Violation};
+use crate::schema::{Schema, Violation};
 pub use batch::Batch;
 pub use census::{Census, ReindexReport, TypeCensus};
 pub use error::StoreError;
@@ -36,11 +43,13 @@ pub use gc::{Collect, GcReport};
 pub use graph::Walk;
 pub use hash::{Hash, HashError};
 use node::Encoded;
-pub use node::Node;
-pub(crate) use node::is_deeper;
-pub(crate) use vars::check_name;
-pub use vars::{Expect, VarChange, Variable, Vars};
+pub use node::{Node, is_deeper};
+pub use regular::{only_regular, open_regular};
+pub use vars::{Expect, VarChange, Variable, Vars, check_name};
 pub use verify::{Finding, Referrer, VerifyReport};
+
+/// Milliseconds since the epoch. The command lines pass the system's clock, tests one of their own.
+pub type Clock = fn() -> u64;
 
 /// A directory of nodes with its variables. Threads may share one.
 pub struct Store {
@@ -89,7 +98,7 @@ impl Store {
 
     /// Stores a schema; its hash is the type of the nodes that obey it.
     #[cfg(test)]
-    pub(crate) fn put_schema(&self, schema: &Value) -> Result<Hash, StoreError> {
+    fn put_schema(&self, schema: &Value) -> Result<Hash, StoreError> {
         self.put(&META_SCHEMA, schema)
     }
 
@@ -191,7 +200,7 @@ impl Store {
 
 /// The node in these bytes, whatever hash they have: what reading a file of that name would make of them.
 #[cfg(feature = "fuzzing")]
-pub(crate) fn node_in(hash: &Hash, bytes: &[u8]) -> Result<Node, String> {
+fn node_in(hash: &Hash, bytes: &[u8]) -> Result<Node, String> {
     node::from_bytes(hash, bytes)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Other programs append to these files while we do, so a byte that is there is never moved: lines are added at the
 //! end, and a line that is wrong is overwritten in place by line ends, which readers skip. Apart from [`super`] for
-//! that rule. Nothing here is synced: the index can be rebuilt from the nodes, see [`crate::store::Store::reindex`].
+//! that rule. Nothing here is synced: the index can be rebuilt from the nodes, see [`crate::Store::reindex`].
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -11,15 +11,15 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::io_error;
-use crate::store::error::StoreError;
-use crate::store::hash::Hash;
+use crate::error::StoreError;
+use crate::hash::Hash;
 
 /// The file of the nodes that are their own type.
-pub(in crate::store) const META: &str = "_meta";
+pub(crate) const META: &str = "_meta";
 
 /// The directory of the index files.
 #[derive(Clone)]
-pub(in crate::store) struct Index {
+pub(crate) struct Index {
     directory: PathBuf,
 }
 
@@ -33,7 +33,7 @@ impl Index {
     }
 
     /// The names of all index files.
-    pub(in crate::store) fn names(&self) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn names(&self) -> Result<Vec<String>, StoreError> {
         let failed = || io_error("read the directory", &self.directory);
         let entries = fs::read_dir(&self.directory).map_err(failed())?;
         let names = entries.map(|entry| entry.map(|entry| entry.file_name().into_string()));
@@ -42,14 +42,14 @@ impl Index {
     }
 
     /// The hashes in a file, in order, each once; none if there is no such file.
-    pub(in crate::store) fn read(&self, name: &str) -> Result<Vec<Hash>, StoreError> {
+    pub(crate) fn read(&self, name: &str) -> Result<Vec<Hash>, StoreError> {
         let mut seen = HashSet::new();
         let hashes = self.bytes(name)?;
         Ok(lines(&hashes).filter_map(|(_, line)| hash(line)).filter(|hash| seen.insert(*hash)).collect())
     }
 
     /// Adds lines with one write, so that lines of two programs never mix.
-    pub(in crate::store) fn append(&self, name: &str, hashes: &[Hash]) -> Result<(), StoreError> {
+    pub(crate) fn append(&self, name: &str, hashes: &[Hash]) -> Result<(), StoreError> {
         let path = self.directory.join(name);
         let lines: String = hashes.iter().map(|hash| format!("{hash}\n")).collect();
         let append = || File::options().append(true).create(true).open(&path)?.write_all(lines.as_bytes());
@@ -57,7 +57,7 @@ impl Index {
     }
 
     /// Ends a last line that a killed writer left open, so that the next one does not run into it.
-    pub(in crate::store) fn end_last_line(&self, name: &str) -> Result<(), StoreError> {
+    pub(crate) fn end_last_line(&self, name: &str) -> Result<(), StoreError> {
         match self.bytes(name)?.last() {
             None | Some(b'\n') => Ok(()),
             Some(_) => {
@@ -69,11 +69,7 @@ impl Index {
     }
 
     /// Blanks every line that is no hash or a hash that `keep` does not want; says how many.
-    pub(in crate::store) fn strike(
-        &self,
-        name: &str,
-        keep: &mut dyn FnMut(&Hash) -> bool,
-    ) -> Result<u64, StoreError> {
+    pub(crate) fn strike(&self, name: &str, keep: &mut dyn FnMut(&Hash) -> bool) -> Result<u64, StoreError> {
         let bytes = self.bytes(name)?;
         let wrong: Vec<_> = lines(&bytes)
             .filter(|(_, line)| !line.trim_ascii().is_empty() && !hash(line).is_some_and(|hash| keep(&hash)))
@@ -91,7 +87,7 @@ impl Index {
     }
 
     /// Removes the file of a type that is gone; no error if there is none.
-    pub(in crate::store) fn remove(&self, name: &str) -> Result<(), StoreError> {
+    pub(crate) fn remove(&self, name: &str) -> Result<(), StoreError> {
         let path = self.directory.join(name);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", &path)(error)),

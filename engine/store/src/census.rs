@@ -73,7 +73,7 @@ impl Store {
     }
 
     /// Every node of this type, whatever the index says. Reads every file.
-    pub(crate) fn all_of(&self, type_: &Hash) -> Result<Vec<Hash>, StoreError> {
+    pub fn all_of(&self, type_: &Hash) -> Result<Vec<Hash>, StoreError> {
         let mut found = Vec::new();
         self.each_type(&mut |hash, _, head| {
             found.extend(head.filter(|(of, _)| of == type_).map(|_| hash));

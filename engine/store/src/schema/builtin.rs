@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::store::Hash;
+use crate::Hash;
 
 /// The type of schemas; its own type.
 pub const META_SCHEMA: Hash = Hash::from_static("CTS5P6RD8HMCS");

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::keywords::{OCAS_REF, SchemaError};
-use crate::yaml::escape;
+use crate::schema::pointer::escape;
 
 /// Values longer than this are cut in messages; `got` always has them whole.
 const SHOWN: usize = 160;
@@ -58,7 +58,7 @@ impl Violation {
     }
 
     /// Something wrong with a payload as a whole.
-    pub(crate) fn whole(message: String) -> Violation {
+    pub fn whole(message: String) -> Violation {
         Violation { path: String::new(), message, expected: None, got: None }
     }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::keywords::{self, OCAS_REF, SchemaError};
 use super::variants;
 use super::violation::Violation;
-use crate::store::Hash;
+use crate::Hash;
 
 /// Everything that is wrong with a payload, the first fifty things in words; empty means it obeys the schema.
 pub fn validate(schema: &Value, payload: &Value) -> Result<Vec<Violation>, SchemaError> {

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::violation::shown;
-use crate::yaml::escape;
+use crate::schema::pointer::escape;
 
 /// The one format: a string that is the hash of a node, and so an edge of the graph.
 pub(super) const OCAS_REF: &str = "ocas_ref";

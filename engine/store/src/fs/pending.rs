@@ -15,15 +15,15 @@ use tempfile::{NamedTempFile, TempPath};
 use super::index::META;
 use super::streamed::{Streamed, Text};
 use super::{Disk, YOUNG, io_error, touch};
-use crate::store::error::StoreError;
-use crate::store::hash::Hash;
-use crate::store::node::{self, Encoded, Node};
+use crate::error::StoreError;
+use crate::hash::Hash;
+use crate::node::{self, Encoded, Node};
 
 /// After so many files the disk is put to work on them, so that less is left to be waited for in the end.
 const MANY: usize = 1 << 14;
 
 /// See the module.
-pub(in crate::store) struct Pending<'d> {
+pub(crate) struct Pending<'d> {
     disk: &'d Disk,
     seen: HashSet<Hash>,
     new: Vec<New>,
@@ -47,12 +47,7 @@ impl Pending<'_> {
     }
 
     /// Adds a node unless it is there already, in the store or here. `timestamp` is for a new one, `now` is the time.
-    pub(in crate::store) fn add(
-        &mut self,
-        node: &Encoded,
-        timestamp: u64,
-        now: u64,
-    ) -> Result<(), StoreError> {
+    pub(crate) fn add(&mut self, node: &Encoded, timestamp: u64, now: u64) -> Result<(), StoreError> {
         if !self.seen.insert(node.hash) || self.disk.holds(node, now)? {
             return Ok(());
         }
@@ -62,7 +57,7 @@ impl Pending<'_> {
     }
 
     /// The same for a text, which is written as it is read; gives what it is called.
-    pub(in crate::store) fn add_text(&mut self, text: &mut Text<'_>, now: u64) -> Result<Hash, StoreError> {
+    pub(crate) fn add_text(&mut self, text: &mut Text<'_>, now: u64) -> Result<Hash, StoreError> {
         self.freshen(now)?;
         let Streamed { hash, opened, file, length } = self.disk.stream(text, now)?;
         if self.seen.insert(hash) && !self.disk.holds_streamed(&hash, (&file, length), now)? {
@@ -104,12 +99,12 @@ impl Pending<'_> {
     }
 
     /// Whether it was added, be it that it was there already.
-    pub(in crate::store) fn contains(&self, hash: &Hash) -> bool {
+    pub(crate) fn contains(&self, hash: &Hash) -> bool {
         self.seen.contains(hash)
     }
 
     /// A node that was added, be it that it was there already.
-    pub(in crate::store) fn get(&self, hash: &Hash) -> Result<Option<Node>, StoreError> {
+    pub(crate) fn get(&self, hash: &Hash) -> Result<Option<Node>, StoreError> {
         if !self.seen.contains(hash) {
             return Ok(None);
         }
@@ -121,7 +116,7 @@ impl Pending<'_> {
 
     /// Makes all of them durable, in the order they were added: a crash between two renames never leaves a node
     /// without what it refers to.
-    pub(in crate::store) fn commit(mut self) -> Result<(), StoreError> {
+    pub(crate) fn commit(mut self) -> Result<(), StoreError> {
         self.flushed()?;
         let Pending { disk, new, alone, .. } = self;
         if new.is_empty() {

@@ -9,7 +9,7 @@ const TYPE: Hash = Hash::from_static("7VQ43ZSJTEWA7");
 
 #[test]
 fn bits_are_written_as_others_write_them() {
-    let cases: Vec<Value> = serde_json::from_str(include_str!("../../testdata/base32.json")).unwrap();
+    let cases: Vec<Value> = serde_json::from_str(include_str!("../testdata/base32.json")).unwrap();
     assert!(!cases.is_empty());
     for case in cases {
         let bits: u64 = case["bits"].as_str().unwrap().parse().unwrap();
@@ -19,7 +19,7 @@ fn bits_are_written_as_others_write_them() {
 
 #[test]
 fn nodes_are_called_what_others_call_them() {
-    let cases: Vec<Value> = serde_json::from_str(include_str!("../../testdata/hash.json")).unwrap();
+    let cases: Vec<Value> = serde_json::from_str(include_str!("../testdata/hash.json")).unwrap();
     assert!(!cases.is_empty());
     for case in &cases {
         let payload = cbor::tests::payload(case);

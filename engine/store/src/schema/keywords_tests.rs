@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::*;
+use crate::Hash;
 use crate::schema::builtin::META_SCHEMA;
-use crate::store::Hash;
 
 #[test]
 fn schemas_are_taken_and_refused_as_by_others() {

@@ -228,7 +228,7 @@ impl Vars {
     }
 
     /// The nodes that are remembered beside the present values: those of histories, their schemas, and those with tags.
-    pub(crate) fn remembered(&self) -> Result<Vec<Hash>, StoreError> {
+    pub fn remembered(&self) -> Result<Vec<Hash>, StoreError> {
         let texts = rows::remembered(&self.connection()).map_err(self.failed("read the history from"))?;
         Ok(texts.iter().filter_map(|text| text.parse().ok()).collect())
     }
@@ -380,7 +380,11 @@ fn perform(transaction: &Transaction<'_>, change: &VarChange, now: u64) -> rusql
     }
 }
 
-pub(crate) fn check_name(name: &str) -> Result<(), StoreError> {
+/// Whether a variable may be called that.
+///
+/// # Errors
+/// [`StoreError::BadName`].
+pub fn check_name(name: &str) -> Result<(), StoreError> {
     let is_scope = |scope: &str| {
         scope.starts_with(|c: char| c.is_ascii_alphabetic())
             && scope.chars().all(|c| c.is_ascii_alphanumeric())

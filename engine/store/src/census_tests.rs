@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::schema::builtin::{META_SCHEMA, TEXT};
-use crate::store::tests::Fixture;
+use crate::tests::Fixture;
 
 fn write_index(f: &Fixture, name: &str, content: &str) {
     std::fs::write(f.directory.path().join("_index").join(name), content).unwrap();

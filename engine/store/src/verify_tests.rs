@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::*;
+use crate::node::Encoded;
 use crate::schema::builtin::{self, META_SCHEMA, TEXT};
-use crate::store::node::Encoded;
-use crate::store::tests::{Fixture, clock};
-use crate::store::{Expect, VarChange};
+use crate::tests::{Fixture, clock};
+use crate::{Expect, VarChange};
 
 fn findings(f: &Fixture) -> (Vec<Finding>, VerifyReport) {
     // A store of its own: the other one remembers the types it has seen.

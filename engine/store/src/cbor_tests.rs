@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 
 /// The payload of a case of `hash.json`; very long texts are written there as a repetition.
-pub(in crate::store) fn payload(case: &Value) -> Value {
+pub(crate) fn payload(case: &Value) -> Value {
     match case.get("repeat") {
         None => case["payload"].clone(),
         Some(repeat) => {
@@ -16,14 +16,14 @@ pub(in crate::store) fn payload(case: &Value) -> Value {
     }
 }
 
-pub(in crate::store) fn from_hex(text: &str) -> Vec<u8> {
+pub(crate) fn from_hex(text: &str) -> Vec<u8> {
     let digits = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap());
     digits.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
 }
 
 #[test]
 fn values_are_encoded_as_others_encode_them() {
-    let cases: Vec<Value> = serde_json::from_str(include_str!("../../testdata/hash.json")).unwrap();
+    let cases: Vec<Value> = serde_json::from_str(include_str!("../testdata/hash.json")).unwrap();
     for case in &cases {
         let bytes = encode(&payload(case));
         match case.get("cbor") {

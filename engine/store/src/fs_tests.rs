@@ -5,9 +5,9 @@ use std::process::{Child, Command, Stdio};
 use serde_json::json;
 
 use super::*;
+use crate::Store;
 use crate::schema::builtin::TEXT;
-use crate::store::Store;
-use crate::store::tests::{Fixture, clock};
+use crate::tests::{Fixture, clock};
 
 /// Set in a child of a test: the test's own program, run again for that one test.
 const CHILD: &str = "UWF_STORE_TEST_ROOT";
@@ -20,7 +20,7 @@ fn root_as_child() -> Option<PathBuf> {
 fn child(test: &str, root: &Path, before: &str) -> Child {
     Command::new("sh")
         .arg("-c")
-        .arg(format!("{before} exec \"$0\" --exact store::fs::tests::{test}"))
+        .arg(format!("{before} exec \"$0\" --exact fs::tests::{test}"))
         .arg(std::env::current_exe().unwrap())
         .env(CHILD, root)
         .stdout(Stdio::null())

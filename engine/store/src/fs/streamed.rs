@@ -10,10 +10,10 @@ use std::path::Path;
 use tempfile::TempPath;
 
 use super::{Disk, io_error};
-use crate::home::open_regular;
-use crate::store::error::StoreError;
-use crate::store::hash::{Hash, TextHasher};
-use crate::store::{cbor, node};
+use crate::error::StoreError;
+use crate::hash::{Hash, TextHasher};
+use crate::regular::open_regular;
+use crate::{cbor, node};
 
 /// How much of it is in memory at a time.
 const PIECE: usize = 1 << 16;
@@ -21,11 +21,11 @@ const PIECE: usize = 1 << 16;
 const TAIL: u64 = 64;
 
 /// A text that is to be read.
-pub(in crate::store) struct Text<'r> {
-    pub(in crate::store) type_: Hash,
+pub(crate) struct Text<'r> {
+    pub(crate) type_: Hash,
     /// How many bytes it has.
-    pub(in crate::store) length: u64,
-    pub(in crate::store) reader: &'r mut dyn Read,
+    pub(crate) length: u64,
+    pub(crate) reader: &'r mut dyn Read,
 }
 
 /// A text in a file that removes itself unless it is persisted.

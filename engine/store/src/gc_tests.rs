@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::*;
 use crate::schema::builtin::{self, TEXT};
-use crate::store::tests::{Fixture, NOW, clock};
-use crate::store::{Expect, VarChange};
+use crate::tests::{Fixture, NOW, clock};
+use crate::{Expect, VarChange};
 
 /// Set in a child of a test: the test's own program, run again for that one test.
 const CHILD: &str = "UWF_GC_TEST_ROOT";
@@ -240,7 +240,7 @@ fn a_killed_collector_leaves_a_store_that_verifies() {
     let mut left = nodes.len();
     for pause in (0..).map(|round| 40 + 15 * round) {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "store::gc::tests::a_killed_collector_leaves_a_store_that_verifies"])
+            .args(["--exact", "gc::tests::a_killed_collector_leaves_a_store_that_verifies"])
             .env(CHILD, f.directory.path())
             .stdout(Stdio::null())
             .spawn()

@@ -10,8 +10,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, Builder};
 
 use super::{Disk, remove};
-use crate::store::error::StoreError;
-use crate::store::hash::Hash;
+use crate::error::StoreError;
+use crate::hash::Hash;
 
 /// How many files are closed at once; each thread only waits for the disk.
 const CLOSERS: usize = 64;
@@ -20,7 +20,7 @@ const WAITING: usize = 4;
 
 impl Disk {
     /// Removes the files of these nodes, in this order, and gives their bytes; one that is gone already is no error.
-    pub(in crate::store) fn remove_in_order(&self, order: &[Hash]) -> Result<u64, StoreError> {
+    pub(crate) fn remove_in_order(&self, order: &[Hash]) -> Result<u64, StoreError> {
         thread::scope(|scope| {
             let closers: Vec<SyncSender<File>> = (0..CLOSERS.min(order.len()))
                 .map_while(|_| {

@@ -6,9 +6,9 @@ use rusqlite::params;
 use serde_json::json;
 
 use super::*;
-use crate::store::rows::BUSY_TIMEOUT;
-use crate::store::tests::{Fixture, clock};
-use crate::store::{Node, Store};
+use crate::rows::BUSY_TIMEOUT;
+use crate::tests::{Fixture, clock};
+use crate::{Node, Store};
 
 /// A clock that goes on by one each time it is read.
 fn ticking() -> u64 {

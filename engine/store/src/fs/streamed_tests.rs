@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::schema::builtin::TEXT;
-use crate::store::tests::Fixture;
+use crate::tests::Fixture;
 
 fn put(f: &Fixture, text: &[u8], length: usize) -> Result<Hash, StoreError> {
     let mut batch = f.store.batch();

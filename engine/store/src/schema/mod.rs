@@ -6,6 +6,7 @@
 
 pub mod builtin;
 mod keywords;
+pub mod pointer;
 mod variants;
 mod violation;
 

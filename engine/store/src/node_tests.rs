@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use super::*;
+use crate::cbor::tests::from_hex;
 use crate::schema::builtin::TEXT;
-use crate::store::cbor::tests::from_hex;
 
 #[test]
 fn files_are_those_of_other_implementations() {
-    let case: Value = serde_json::from_str(include_str!("../../testdata/node_file.json")).unwrap();
+    let case: Value = serde_json::from_str(include_str!("../testdata/node_file.json")).unwrap();
     let hash: Hash = case["hash"].as_str().unwrap().parse().unwrap();
     let bytes = from_hex(case["file"].as_str().unwrap());
     let encoded = Encoded::new(case["type"].as_str().unwrap().parse().unwrap(), &case["payload"]);
