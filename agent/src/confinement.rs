@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     fn file(text: &str) -> FileSandbox {
-        serde_json::from_value(uwf_engine::yaml::parse_value(text).unwrap()).unwrap()
+        serde_json::from_value(uwf_workflow::yaml::parse_value(text).unwrap()).unwrap()
     }
 
     #[test]

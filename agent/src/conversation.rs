@@ -8,10 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
-use uwf_engine::{EarlierStep, RoleContext, emit, fence};
+use uwf_engine::{EarlierStep, RoleContext};
 use uwf_prompts::{
     ContinuationView, OpeningView, PromptError, RoleView, StepView, SystemView, WorkspaceView,
 };
+use uwf_workflow::{emit, fence};
 
 use crate::journal::Mark;
 use crate::provider::message::{Kind, Message, Speaker};

@@ -4,10 +4,10 @@
 
 use serde_json::{Map, Value, json};
 use thiserror::Error;
-use uwf_engine::moderator::SUSPEND;
-use uwf_engine::{fence, yaml};
 use uwf_store::Hash;
 use uwf_store::schema::{self, Violation, builtin, sentence};
+use uwf_workflow::moderator::SUSPEND;
+use uwf_workflow::{fence, yaml};
 
 /// An answer that is valid.
 #[derive(Clone, Debug, PartialEq)]

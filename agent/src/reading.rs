@@ -4,7 +4,7 @@
 //! Pure, and apart from the providers because these are habits of models, not of endpoints.
 
 use serde_json::Value;
-use uwf_engine::fence;
+use uwf_workflow::fence;
 
 /// A completion without tool calls, understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

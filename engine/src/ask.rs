@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 use uwf_store::Hash;
+use uwf_workflow::moderator::PROMPT_MAX;
 
 use self::forks::Fork;
 use crate::config::ConfigError;
@@ -19,7 +20,7 @@ use crate::exec::error::INSIDE;
 use crate::exec::{Engine, ExecError, ExecOptions, Observer};
 use crate::spawn::inquiry::Inquiry;
 use crate::spawn::protocol::AgentCommand;
-use crate::spawn::{self, Finished, PROMPT_MAX, Run, SpawnError};
+use crate::spawn::{self, Finished, Run, SpawnError};
 use crate::thread::{self, StartNode, StepNode, ThreadError};
 use crate::workflow;
 

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
+use uwf_workflow::nearest;
 
 pub use self::edit::{Change, Edited, apply, set, unset};
 pub use self::file::checked;
@@ -22,7 +23,6 @@ use self::file::read;
 pub use self::keys::{check_key, lookup, masked};
 pub use self::models::{ModelConfig, ProviderConfig};
 use crate::home::disk_hint;
-use crate::nearest;
 use crate::spawn::protocol::AgentCommand;
 
 /// The agent that needs no configuration.

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use uwf_store::{Hash, Store};
+use uwf_workflow::moderator::{Route, SUSPEND, Target};
 
 pub use self::error::ExecError;
 pub use self::reply::ReplyFault;
@@ -22,7 +23,6 @@ use crate::config::Config;
 use crate::home::{Env, Homes};
 use crate::lock::ThreadLock;
 use crate::log::{self, Event, Log};
-use crate::moderator::{Route, SUSPEND, Target};
 use crate::spawn::Stop;
 use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;

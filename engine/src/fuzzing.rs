@@ -3,11 +3,10 @@
 use std::cell::OnceCell;
 use std::fs;
 
-use serde_json::Value;
 use uwf_store::schema;
+use uwf_workflow::{emit, yaml};
 
 use crate::workflow::{self, Progress, WorkflowError};
-use crate::{emit, template, yaml};
 
 /// A workflow file is either good, and then it draws, hashes and passes for an editor, or every problem has a place.
 ///
@@ -48,23 +47,5 @@ pub fn workflow(text: &str) {
     }
     if let Ok(value) = yaml::parse_value(text) {
         assert_eq!(yaml::parse_value(&emit::yaml(&value)).expect("our own YAML is YAML"), value);
-    }
-}
-
-/// A template renders or says why not, whatever it is rendered with; without a tag it is its own text.
-///
-/// # Panics
-/// When it does neither.
-pub fn template(template: &str, data: &str) {
-    let data: Value = serde_json::from_str(data).unwrap_or_else(|_| Value::from(data));
-    let (names, rendered) = (template::names(template), template::render(template, &data));
-    match (&names, &rendered) {
-        (Err(error), Err(other)) => assert_eq!(error, other),
-        (Err(error), Ok(_)) => panic!("rendered though it does not parse: {error}"),
-        (Ok(_), Err(error)) => assert!(error.offset() <= template.len()),
-        (Ok(names), Ok(text)) => {
-            assert!(names.iter().all(|name| template.is_char_boundary(name.offset)));
-            assert!(template.contains("{{") || text == template);
-        }
     }
 }

@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use uwf_store::{Store, StoreError, VarChange, Variable};
+use uwf_workflow::yaml;
 
 use crate::thread::{self, Status, ThreadId};
 use crate::workflow;
-use crate::yaml;
 use entry::Entry;
 
 /// The files, in the order in which they are taken over: what is active before what is over.

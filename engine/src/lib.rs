@@ -1,15 +1,15 @@
 //! The engine of uwf: everything that is not a model.
 //!
 //! A workflow is data, a thread is a chain of immutable nodes, and a step is one process that starts, does one thing
-//! and exits. This crate decides who plays next, runs that process and checks what it did; the data is in [`uwf_store`].
-//! It does not know what a model is: engine and agent meet at argv and one line of stdout.
+//! and exits. This crate decides who plays next, runs that process and checks what it did; the data is in
+//! [`uwf_store`], how it is written and where it leads in [`uwf_workflow`]. It does not know what a model is: engine and
+//! agent meet at argv and one line of stdout.
 //!
 //! # Layout, from the bottom up
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | [`yaml`], [`fence`], [`template`] | the one YAML reader; where an answer's frontmatter is; the templates of edge prompts |
-//! | [`workflow`], [`moderator`] | YAML → checked → stored; `graph[role][status]` → where to go, pure |
+//! | [`workflow`] | YAML → checked → stored |
 //! | [`thread`] | head, status, chain, and what a role may see ([`thread::role_context`]) |
 //! | [`spawn`] | one agent process; [`spawn::protocol`] is its command line and its reply as values |
 //! | [`config`], [`home`], [`lock`] | `config.yaml`, `$UWF_HOME` and `.env`, one run of a thread at a time |
@@ -37,9 +37,7 @@ pub mod ask;
 pub mod catalogue;
 pub mod cli;
 pub mod config;
-pub mod emit;
 pub mod exec;
-pub mod fence;
 #[cfg(test)]
 mod fixture;
 #[cfg(feature = "fuzzing")]
@@ -52,14 +50,10 @@ mod link;
 pub mod lock;
 pub mod log;
 mod lost;
-pub mod moderator;
-mod nearest;
 pub mod spawn;
-pub mod template;
 pub mod thread;
 pub mod transfer;
 pub mod workflow;
-pub mod yaml;
 
 pub use exec::{Engine, ExecError, ExecOptions, Observer, StepReport, step_once};
 pub use home::{Env, Homes};

@@ -5,5 +5,5 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (String, String)| {
     let (template, data) = input;
-    uwf_engine::fuzzing::template(&template, &data);
+    uwf_workflow::fuzzing::template(&template, &data);
 });

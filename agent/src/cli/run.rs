@@ -7,9 +7,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 use uwf_engine::cli::{FAILED_STEP, Failure, OK, SUSPENDED, Session};
 use uwf_engine::lock::ThreadLock;
-use uwf_engine::moderator::SUSPEND;
-use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, Status, ThreadId, emit, thread, workflow};
+use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, Status, ThreadId, thread, workflow};
 use uwf_store::{Hash, Store};
+use uwf_workflow::emit;
+use uwf_workflow::moderator::SUSPEND;
 
 use super::again;
 use super::args::{RunArgs, RunOptions};

@@ -7,11 +7,11 @@ mod values;
 use serde_json::json;
 use uwf_store::schema::builtin;
 use uwf_store::{Hash, Store, StoreError};
+use uwf_workflow::emit;
 
 use super::args::Cas;
 use super::failure::{Failure, OK, USER};
 use super::{Session, hash};
-use crate::emit;
 
 /// The engine's own types by name; those of the store have variables.
 const OWN_TYPES: [(&str, Hash); 8] = [

@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use uwf_workflow::{emit, nearest};
 
 use super::Session;
 use super::args::Config;
 use super::failure::{Failure, OK};
 use crate::config::{self, ConfigError, lookup, masked};
-use crate::emit;
-use crate::nearest;
 
 pub(super) fn run(session: &mut Session<'_>, command: Config) -> Result<u8, Failure> {
     match command {

@@ -1,12 +1,12 @@
 //! `uwf models`: what is known of models, without asking any provider and without a home.
 
 use serde_json::{Value, json};
+use uwf_workflow::nearest;
 
 use super::args::Models;
 use super::failure::{Failure, OK};
 use super::{Session, render};
 use crate::catalogue::{self, Model};
-use crate::nearest;
 
 /// Characters shown of a pattern that nothing is like.
 const SHOWN: usize = 100;

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use uwf_store::{Hash, Store};
+use uwf_workflow::fence;
+use uwf_workflow::moderator::Target;
 
 use super::failure::Failure;
 use super::render::{duration, fenced, quotation, time, usage, yaml_block};
-use crate::fence;
-use crate::moderator::Target;
 use crate::thread::{self, Chain, Status, StepNode, ThreadId};
 use crate::workflow::{self, Workflow};
 

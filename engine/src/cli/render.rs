@@ -3,8 +3,8 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::Value;
+use uwf_workflow::emit;
 
-use crate::emit;
 use crate::thread::Usage;
 
 /// Rows under headings, in columns as wide as they need to be; no heading line when there are no rows.

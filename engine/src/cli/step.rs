@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use uwf_store::{Hash, Store, parallel};
+use uwf_workflow::emit;
 
 use super::args::{Format, Step};
 use super::failure::{Failure, OK};
 use super::thread::{fork_at, id};
 use super::{Session, Ui, hash, narrate, render};
-use crate::emit;
 use crate::thread::{self, Link, ThreadId};
 
 pub(super) fn run(session: &mut Session<'_>, command: Step) -> Result<u8, Failure> {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use uwf_store::{Hash, Store};
+use uwf_workflow::moderator::{Route, Target};
 
 use super::args::{Format, Thread};
 use super::failure::{Failure, OK};
@@ -16,7 +17,6 @@ use super::{Session, exec, hash, narrate, render, step, transfer};
 use crate::exec::StepReport;
 use crate::lock::{self, Running};
 use crate::log::{Event, Log};
-use crate::moderator::{Route, Target};
 use crate::thread::{self, Head, Status, ThreadId};
 use crate::workflow::{self, Workflow};
 

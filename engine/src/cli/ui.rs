@@ -7,11 +7,11 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
+use uwf_workflow::emit;
 
 use super::args::Format;
 use super::failure::Failure;
 use super::visible::visible;
-use crate::emit;
 use crate::workflow::CheckedWorkflow;
 
 /// Where a command writes, and how.

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use uwf_store::{Expect, Hash, Store, StoreError, VarChange, Variable};
+use uwf_workflow::nearest;
 
 use super::args::Var;
 use super::failure::{Failure, OK, USAGE};
 use super::{Session, hash, render};
 use crate::workflow::REGISTRY;
-use crate::{lost, nearest, thread, workflow};
+use crate::{lost, thread, workflow};
 
 /// Names that the engine keeps in step with other things.
 const KEPT: [&str; 5] = [thread::HEADS, thread::FAILED, thread::PARENTS, lost::REMOVED, "@ocas/"];

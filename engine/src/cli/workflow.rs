@@ -6,12 +6,12 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use uwf_store::schema::builtin;
+use uwf_workflow::emit;
 
 use super::args::Workflow;
 use super::failure::{Failure, OK};
 use super::input::{is_stdin, name_of};
 use super::{Session, hash, render};
-use crate::emit;
 use crate::workflow::{self, Back, CheckedWorkflow, Origin, WorkflowError};
 
 pub(super) fn run(session: &mut Session<'_>, command: Workflow) -> Result<u8, Failure> {

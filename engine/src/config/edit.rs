@@ -12,13 +12,13 @@ use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 use uwf_store::is_deeper;
 use uwf_store::schema::pointer;
+use uwf_workflow::emit;
+use uwf_workflow::yaml::{self, Document, Mark};
 
 use super::file::{parse, problems, read, text};
 use super::{ConfigError, keys, path, shape};
-use crate::emit;
 use crate::home::make_private;
 use crate::link;
-use crate::yaml::{self, Document, Mark};
 
 /// How deep a value of the file may be nested: half of what can be read, so that what is written is read again.
 pub(super) const MAX_DEPTH: usize = yaml::MAX_DEPTH / 2;

@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use uwf_workflow::yaml::{self, Document};
 
 use super::ConfigError;
 use super::problem::{self, Problem};
-use crate::yaml::{self, Document};
 
 /// The value of any settings file, checked against a schema of its shape, without keys that have no value; an empty
 /// object when there is no file. The problems are told with their place and without values, which may be secrets.

@@ -1,9 +1,9 @@
 //! Dotted keys into the configuration's value, and the masking of what is secret in it.
 
 use serde_json::Value;
+use uwf_workflow::nearest;
 
 use super::ConfigError;
-use crate::nearest;
 
 /// What stands for a secret.
 const MASK: &str = "***";

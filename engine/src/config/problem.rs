@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 use uwf_store::schema::{self, Violation, pointer};
+use uwf_workflow::nearest;
 
 use super::keys;
-use crate::nearest;
 
 /// One problem.
 #[derive(Debug, PartialEq)]

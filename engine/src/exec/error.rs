@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use thiserror::Error;
+use uwf_workflow::moderator::PROMPT_MAX;
 
 use super::reply::ReplyFault;
 use crate::config::ConfigError;
 use crate::lock::LockError;
+use crate::spawn::SpawnError;
 use crate::spawn::protocol::ProtocolError;
-use crate::spawn::{PROMPT_MAX, SpawnError};
 use crate::thread::{ThreadError, ThreadId};
 
 /// What to do about an agent that lies in the thread's directory.

@@ -7,10 +7,10 @@
 use thiserror::Error;
 use uwf_store::schema::{self, Violation, builtin};
 use uwf_store::{Hash, Store, StoreError};
+use uwf_workflow::moderator::SUSPEND;
 
 use super::Played;
 use super::visit::Outcome;
-use crate::moderator::SUSPEND;
 use crate::spawn::protocol::Reply;
 use crate::thread::{StepNode, ThreadError, step_node};
 

@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use uwf_store::Store;
+use uwf_workflow::moderator::Target;
 
-use crate::moderator::Target;
 use crate::thread::{self, Status, ThreadId};
 use crate::workflow;
 

@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 
 use uwf_store::schema::builtin;
 use uwf_store::{Hash, Store};
+use uwf_workflow::moderator::PROMPT_MAX;
+use uwf_workflow::moderator::Route;
 
 use super::reply::{self, Expected};
 use super::{Engine, ExecError, ExecOptions, Observer, Played, Turn};
 use crate::config::BUILTIN;
 use crate::home::Env;
 use crate::log::{self, Event};
-use crate::moderator::Route;
 use crate::spawn::protocol::{AgentCommand, AgentRequest, EdgePromptSource, SANDBOX, parse_reply};
-use crate::spawn::{self, Finished, PROMPT_MAX, Run, SpawnError};
+use crate::spawn::{self, Finished, Run, SpawnError};
 use crate::thread::{StartNode, StepNode, ThreadError, role_of};
 
 /// What is to be played, where.

@@ -25,9 +25,6 @@ use self::protocol::AgentCommand;
 use self::watch::{Watch, Woken};
 use crate::home::Env;
 
-/// The longest text for an agent, in bytes: the kernel takes no argument longer than 128 KiB.
-pub const PROMPT_MAX: usize = 120 << 10;
-
 /// From the first polite signal to the agent's group until it is killed.
 const GRACE: Duration = Duration::from_secs(2);
 

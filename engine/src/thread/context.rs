@@ -5,12 +5,12 @@
 
 use serde_json::Value;
 use uwf_store::{Hash, Store, StoreError};
+use uwf_workflow::moderator::Target;
+use uwf_workflow::nearest;
 
 use super::{
     Chain, Head, StartNode, Status, StepNode, ThreadError, ThreadId, chain, failed_attempts, head, next,
 };
-use crate::moderator::Target;
-use crate::nearest;
 use crate::spawn::protocol::{AgentRequest, EdgePromptSource};
 use crate::workflow::{self, Role, Workflow};
 

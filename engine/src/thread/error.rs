@@ -2,9 +2,9 @@
 
 use thiserror::Error;
 use uwf_store::{Hash, StoreError};
+use uwf_workflow::moderator::RouteError;
 
 use super::ThreadId;
-use crate::moderator::RouteError;
 use crate::workflow::WorkflowError;
 
 /// What can be wrong with a thread.

@@ -22,6 +22,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use uwf_store::schema::builtin;
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
+use uwf_workflow::moderator::Target;
 
 pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
@@ -35,7 +36,6 @@ pub use self::id::{ThreadId, ThreadIdError};
 pub use self::next::{again, next, retried};
 pub use self::status::Status;
 pub use self::step::{StartNode, StepNode, Usage};
-use crate::moderator::Target;
 use crate::workflow::Workflow;
 
 /// Where thread heads live among the variables.

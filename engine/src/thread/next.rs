@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use uwf_store::Store;
+use uwf_workflow::moderator::{self, Route, SUSPEND, Target};
 
 use super::{Head, HeadKind, Status, ThreadError};
-use crate::moderator::{self, Route, SUSPEND, Target};
 use crate::workflow::Workflow;
 
 /// The route from `head`. Costs one read at most (the last output), however long the chain is. An output that asks a

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::template::Name;
+use uwf_workflow::template::Name;
 
 /// Keywords with a list of schemas that apply to the same value.
 const VARIANTS: [&str; 3] = ["oneOf", "anyOf", "allOf"];

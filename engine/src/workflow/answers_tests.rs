@@ -1,9 +1,9 @@
 //! Statuses and names of schemas as authors write them.
 
 use serde_json::{Value, json};
+use uwf_workflow::template;
 
 use super::{Answers, Impossible, Statuses, impossible, kept_fields, statuses};
-use crate::template;
 
 fn listed(schema: Value) -> Option<Vec<String>> {
     match statuses(&schema) {

@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use uwf_workflow::moderator::{END, START};
+
 use super::Workflow;
-use crate::moderator::{END, START};
 
 /// How far a thread has come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -21,7 +21,7 @@ mod tests {
 
     use super::*;
     use crate::fixture::FLOW;
-    use crate::yaml;
+    use uwf_workflow::yaml;
 
     fn validator() -> Validator {
         jsonschema::draft7::new(&schema()).unwrap()

@@ -13,10 +13,10 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use serde_json::Value;
 use uwf_store::open_regular;
+use uwf_workflow::yaml::{self, Document, Mark, YamlError};
 
 use super::WorkflowError;
 use super::problem::{Problem, kind, meant};
-use crate::yaml::{self, Document, Mark, YamlError};
 
 const TAG: &str = "!include";
 /// Bytes of one file.

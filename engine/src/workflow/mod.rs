@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use crate::moderator::{Edge, Graph};
 pub use answers::kept_fields;
 pub use draw::{Progress, dot, mermaid};
 pub use editor::schema;
@@ -31,6 +30,7 @@ pub use past::{Back, Past, history, rollback};
 pub use problem::Problem;
 pub use registry::{Listed, Origin, Resolved, add, list, resolve};
 pub(crate) use registry::{REGISTRY, registration};
+pub use uwf_workflow::moderator::{Edge, Graph};
 
 use include::Source;
 use problem::Problems;

@@ -4,10 +4,10 @@
 //! Going back is a step forward: the older workflow becomes the newest entry, and what it replaces stays in the history.
 
 use uwf_store::{Expect, Hash, Store, VarChange, Variable};
+use uwf_workflow::nearest;
 
 use super::registry::REGISTRY;
 use super::{WorkflowError, get};
-use crate::nearest;
 
 /// One thing a name meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -208,7 +208,7 @@ impl<'v> Section<'v> {
     /// The key that probably is a missing one, misspelt.
     fn instead_of(&self, missing: &str) -> Option<&'v String> {
         let absent = !self.map.contains_key(missing);
-        let similar = |given: &&String| absent && crate::nearest::one(given, [missing]).is_some();
+        let similar = |given: &&String| absent && uwf_workflow::nearest::one(given, [missing]).is_some();
         self.map.keys().find(similar)
     }
 

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use uwf_store::schema::builtin::WORKFLOW;
 use uwf_store::{Expect, Hash, Store, VarChange};
+use uwf_workflow::nearest;
 
 use super::{CheckedWorkflow, Workflow, WorkflowError, check::is_name, discover, get, hash_of, load, put};
-use crate::nearest;
 
 /// Where registered workflows live among the variables.
 pub(crate) const REGISTRY: &str = "@uwf/registry/";

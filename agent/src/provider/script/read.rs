@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use hyper::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
-use uwf_engine::yaml::{self, Document};
 use uwf_store::schema::pointer;
+use uwf_workflow::yaml::{self, Document};
 
 use super::expect::{self, Expect};
 use super::{Entry, Plan, ScriptedCall, ScriptedError, Step};

@@ -99,7 +99,7 @@ fn steps_answer_the_steps_of_a_thread() {
         |role, step| script.visit(&place(role, 0, step)).map(|entries| entries[0].content.clone().unwrap());
     let planned = answer("planner", 0).unwrap();
     assert_eq!(planned, "---\n$status: \"ready\"\n\"a b\": [1,\"x\"]\n\"null\": \"no\"\n---\n");
-    let back = uwf_engine::yaml::parse_value(planned.trim_end().trim_end_matches("---")).unwrap();
+    let back = uwf_workflow::yaml::parse_value(planned.trim_end().trim_end_matches("---")).unwrap();
     assert_eq!(back, json!({"$status": "ready", "a b": [1, "x"], "null": "no"}));
     assert!(answer("worker", 1).unwrap().ends_with("Fine."));
     assert!(

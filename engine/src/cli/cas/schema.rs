@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use uwf_store::schema::builtin::{META_SCHEMA, TEXT};
 use uwf_store::{Hash, Store, StoreError};
+use uwf_workflow::emit;
 
 use super::{OWN_TYPES, Session, type_named};
 use crate::cli::args::Schema;
 use crate::cli::failure::{Failure, OK};
 use crate::cli::render;
-use crate::emit;
 
 pub(super) fn run(session: &mut Session<'_>, command: Schema) -> Result<u8, Failure> {
     match command {

@@ -1,10 +1,12 @@
 //! The endpoint of a provider: its base URL, typed, stored, or known.
 
+use uwf_workflow::nearest;
+
 use super::presets::{self, PRESETS, Url};
+use crate::catalogue;
 use crate::cli::args::Setup;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
-use crate::{catalogue, nearest};
 
 /// The last parts of URLs that belong to single requests.
 const REQUESTS: [&str; 3] = ["/chat/completions", "/responses", "/messages"];

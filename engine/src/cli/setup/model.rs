@@ -2,11 +2,12 @@
 //!
 //! Never more than advice: a provider has models that the catalogue does not.
 
+use uwf_workflow::nearest;
+
 use super::presets::Preset;
 use crate::catalogue::{self, Model};
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
-use crate::nearest;
 
 /// How many models a person is shown.
 const SHOWN: usize = 8;

@@ -1,7 +1,8 @@
 //! `uwf prompt`: the guides are what they say, down to their examples; their programs run end to end.
 
+use uwf_workflow::yaml;
+
 use crate::fixture::Place;
-use crate::yaml;
 
 #[test]
 fn the_guides_are_skills_and_have_older_names() {

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use uwf_workflow::moderator::{END, Edge, Graph, START, SUSPEND};
+use uwf_workflow::template;
 
-use crate::moderator::{END, Edge, Graph, START, SUSPEND};
-use crate::template;
 use crate::workflow::answers::{self, Answers, Statuses};
 use crate::workflow::problem::Problems;
 use crate::workflow::raw::{RawEdge, RawNode, RawRole, Text};

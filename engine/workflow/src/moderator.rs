@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::nearest;
-use crate::spawn::PROMPT_MAX;
 use crate::template::{self, TemplateError};
 
 /// Where every thread begins: the graph's entry for a thread without steps.
@@ -18,6 +17,9 @@ pub const START: &str = "$START";
 pub const END: &str = "$END";
 /// The target that suspends a thread, and the `$status` with which a role suspends itself.
 pub const SUSPEND: &str = "$SUSPEND";
+
+/// The longest text for an agent, in bytes: the kernel takes no argument longer than 128 KiB.
+pub const PROMPT_MAX: usize = 120 << 10;
 
 /// Role → status of its output → the edge to follow.
 pub type Graph = BTreeMap<String, BTreeMap<String, Edge>>;

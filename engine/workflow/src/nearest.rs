@@ -3,14 +3,14 @@
 //! Apart because every error that refuses a name says what there is instead, nearest first.
 
 /// All known names, the ones that resemble `name` most first.
-pub(crate) fn sorted<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Vec<String> {
+pub fn sorted<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Vec<String> {
     let mut known: Vec<String> = known.into_iter().map(|known| known.as_ref().to_owned()).collect();
     known.sort_by_cached_key(|known| (distance(name, known), known.clone()));
     known
 }
 
 /// The one that was probably meant; `None` if nothing resembles the name.
-pub(crate) fn one<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Option<String> {
+pub fn one<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Option<String> {
     let best = sorted(name, known).into_iter().next()?;
     let bound = (name.chars().count().max(best.chars().count()) / 3).max(1);
     (distance(name, &best) <= bound).then_some(best)
