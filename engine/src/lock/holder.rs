@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::param::clock_ticks_per_second;
-use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -61,9 +61,6 @@ pub struct Holder {
 /// set in between.
 const INACCURACY: Duration = Duration::from_secs(10);
 
-/// What the command line of an engine has, where it does not name the thread.
-const ENGINE: &str = "uwf";
-
 impl Holder {
     /// The process that the marker at `path` names; none when it is not that process any more.
     pub(super) fn of(path: &Path) -> Option<Holder> {
@@ -81,15 +78,13 @@ impl Holder {
         (same && !holder.wait(Duration::ZERO).ok()?).then_some(holder)
     }
 
-    /// The same of a marker that counts without a lock, since who wrote it takes none. The home may be another machine's or
-    /// container's, where its number is another process: it must be our user's, and be called as an engine is.
+    /// The same of a marker that counts without a lock, since who wrote it takes none: it was that process's user. In a home
+    /// that machines share the number may be any process here.
     pub(super) fn foreign(path: &Path) -> Option<Holder> {
         let holder = Holder::of(path).filter(|holder| holder.marker.process_start.is_none())?;
-        let process = Path::new("/proc").join(holder.marker.pid.to_string());
-        let is_ours = fs::metadata(&process).is_ok_and(|process| process.uid() == geteuid().as_raw());
-        let words = String::from_utf8_lossy(&fs::read(process.join("cmdline")).ok()?).into_owned();
-        let is_engine = [ENGINE, &holder.marker.thread].iter().any(|word| words.contains(*word));
-        (is_ours && is_engine).then_some(holder)
+        let owner = |path: &Path| fs::metadata(path).ok().map(|found| found.uid());
+        let writer = owner(&Path::new("/proc").join(holder.marker.pid.to_string()))?;
+        (owner(path) == Some(writer)).then_some(holder)
     }
 
     /// Its process id.

@@ -1,4 +1,3 @@
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
 use super::*;
@@ -87,7 +86,7 @@ fn told(home: &Path, thread: &ThreadId, pid: u32, process_start: Option<u64>) ->
 }
 
 fn sleeper() -> Child {
-    Command::new("sleep").arg0("uwf").arg("60").spawn().unwrap()
+    Command::new("sleep").arg("60").spawn().unwrap()
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::os::unix::process::CommandExt;
 
 use serde_json::json;
 use uwf_store::schema::builtin;
@@ -110,8 +109,7 @@ fn a_thread_that_another_engine_runs_is_running_too() {
     let start = head(&place.store(), &thread).unwrap().hash;
     let step = place.step(&thread, None, "writer", &json!({"$status": "again"}));
     thread::advance(&place.store(), &thread, &start, &step, &Status::Idle).unwrap();
-    let mut engine = std::process::Command::new("sleep");
-    let mut engine = engine.arg0("uwf").arg("60").spawn().unwrap();
+    let mut engine = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     let (pid, now) = (engine.id(), std::time::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64);
     let marker = place.homes().uwf.join(format!("running/{thread}.json"));
     std::fs::create_dir_all(marker.parent().unwrap()).unwrap();
