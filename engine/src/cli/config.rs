@@ -105,7 +105,8 @@ fn unset(session: &mut Session<'_>, key: &str) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-fn tell_of_comments(session: &mut Session<'_>, home: &Path, lost: bool) {
+/// Warns that the file was written anew, if it was.
+pub(super) fn tell_of_comments(session: &mut Session<'_>, home: &Path, lost: bool) {
     if lost {
         session.ui.warn(&format!("{} was written anew, without its comments", config::path(home).display()));
     }

@@ -16,6 +16,7 @@ use self::agent::Agent;
 use self::endpoint::{bare, base_url, catalogued};
 use self::presets::{PRESETS, Preset};
 use super::args::Setup;
+use super::config::tell_of_comments;
 use super::failure::{Failure, OK, USAGE};
 use super::input::Input;
 use super::session::Session;
@@ -40,9 +41,7 @@ pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, Failur
         session.ui.warn(&format!("the key stored for {name} is no longer in config.yaml"));
     }
     let file = config::path(&home);
-    if comments_lost {
-        session.ui.warn(&format!("{} was written anew, without its comments", file.display()));
-    }
+    tell_of_comments(session, &home, comments_lost);
     let mut value = json!({"config": file});
     let mut text = String::new();
     if let Some(connection) = &connection {
