@@ -42,7 +42,7 @@ impl Disk {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = |path: &Path| {
             let handle = rustix::fs::open(path, flags, Mode::empty()).ok()?;
-            let (device, first) = (rustix::fs::fstat(&handle).ok()?.st_dev, free(&handle)?);
+            let (device, first) = (rustix::fs::fstat(&handle).ok()?.st_dev, Space::of(&handle)?.free);
             Some((device, Volume { handle: Arc::new(handle), first, before: first }))
         };
         let mut volumes: Vec<_> = paths.into_iter().filter_map(open).collect();
@@ -53,7 +53,7 @@ impl Disk {
     /// The space as a command finds it that begins now.
     pub(crate) fn of_command(&self) -> Disk {
         let now = |volume: &Volume| {
-            let before = free(&volume.handle).unwrap_or(volume.before);
+            let before = Space::of(&volume.handle).map_or(volume.before, |space| space.free);
             Volume { before, ..volume.clone() }
         };
         Disk { limit: self.limit, volumes: self.volumes.iter().map(now).collect() }
@@ -62,10 +62,10 @@ impl Disk {
     /// What the command used too much of, if anything.
     pub(crate) fn overuse(&self) -> Option<Overuse> {
         let now: Vec<_> =
-            self.volumes.iter().filter_map(|volume| Some((volume, free(&volume.handle)?))).collect();
-        let grows = now.iter().any(|(volume, free)| volume.grew(*free));
-        let used: u64 = now.iter().map(|(volume, free)| volume.first.saturating_sub(*free)).sum();
-        if now.iter().any(|(volume, free)| *free < LEFT && volume.grew(*free)) {
+            self.volumes.iter().filter_map(|volume| Some((volume, Space::of(&volume.handle)?))).collect();
+        let grows = now.iter().any(|(volume, space)| volume.grew(space.free));
+        let used: u64 = now.iter().map(|(volume, space)| volume.first.saturating_sub(space.free)).sum();
+        if now.iter().any(|(volume, space)| space.left < LEFT && volume.grew(space.free)) {
             return Some(Overuse::DiskLeft(LEFT));
         }
         (grows && used > self.limit).then_some(Overuse::Disk(self.limit))
@@ -79,10 +79,20 @@ impl Volume {
     }
 }
 
-/// What an ordinary user can still write.
-fn free(handle: &OwnedFd) -> Option<u64> {
-    let stat = rustix::fs::fstatvfs(handle).ok()?;
-    Some(stat.f_bavail * stat.f_frsize)
+/// What a file system has, in bytes.
+struct Space {
+    /// What no file takes. What is set aside for an administrator may change at any time; it is in here, so that the
+    /// change is not taken for what a command wrote or removed.
+    free: u64,
+    /// What an ordinary user can still write.
+    left: u64,
+}
+
+impl Space {
+    fn of(handle: &OwnedFd) -> Option<Space> {
+        let stat = rustix::fs::fstatvfs(handle).ok()?;
+        Some(Space { free: stat.f_bfree * stat.f_frsize, left: stat.f_bavail * stat.f_frsize })
+    }
 }
 
 #[cfg(test)]

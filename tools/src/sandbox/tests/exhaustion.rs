@@ -124,16 +124,24 @@ fn what_is_left_running_is_ended_for_what_it_takes() {
     }
 }
 
+/// Free space is what all programs leave of it, so a file that one of them removes meanwhile can hide one attempt.
 #[test]
 fn disk_space_is_limited_for_the_run_and_can_be_given_back() {
-    // Other tests write to the same disk: beyond what they take.
-    let limits = ProcessLimits { disk_bytes: 1024 * MB, ..ProcessLimits::default() };
-    let bench = Bench::with(|policy| Policy { limits, ..policy });
+    const ATTEMPTS: usize = 6;
+    let word = "ended for using up more of the disk than a run may (1,024.0 MB) after";
     for place in ["f", "$TMPDIR/f"] {
-        let output = bench.run(&format!("fallocate -l 2G {place}; sleep 90"));
-        let word = "ended for using up more of the disk than a run may (1,024.0 MB) after";
-        assert!(output.is_error && output.text.contains(word), "{}", output.text);
-        assert!(output.text.contains("sandbox.limits.diskBytes"), "{}", output.text);
-        bench.works(&format!("rm {place}; sleep 0.5"));
+        let is_ended = |_| {
+            // Other tests write to the same disk: beyond what they take.
+            let limits = ProcessLimits { disk_bytes: 1024 * MB, ..ProcessLimits::default() };
+            let bench = Bench::with(|policy| Policy { limits, ..policy });
+            let output = bench.run(&format!("fallocate -l 2G {place} && sleep 15"));
+            if !output.text.contains(word) {
+                return false;
+            }
+            assert!(output.is_error && output.text.contains("sandbox.limits.diskBytes"), "{}", output.text);
+            bench.works(&format!("rm {place}; sleep 0.5"));
+            true
+        };
+        assert!((0..ATTEMPTS).any(is_ended), "2 GB in {place} were never too much");
     }
 }
