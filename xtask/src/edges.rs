@@ -1,0 +1,67 @@
+//! Which crate may depend on which: the map of docs/ARCHITECTURE.md, as a table that a test holds against the manifests.
+
+use std::path::PathBuf;
+
+/// This repository.
+pub(crate) fn repository() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.parent().map_or_else(|| here.clone(), PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Folder, and the crates of ours that it may import.
+    const ALLOWED: [(&str, &[&str]); 7] = [
+        ("engine/store", &[]),
+        ("engine/workflow", &["uwf-store"]),
+        ("engine", &["uwf-store", "uwf-workflow"]),
+        ("prompts", &["uwf-store", "uwf-workflow"]),
+        ("tools", &["uwf-store"]),
+        ("agent", &["uwf-engine", "uwf-prompts", "uwf-store", "uwf-tools", "uwf-workflow"]),
+        ("cli", &["uwf-agent", "uwf-engine", "uwf-prompts", "uwf-store", "uwf-tools", "uwf-workflow"]),
+    ];
+
+    /// What a crate of others' is for, and the only folders that may name it.
+    const CONFINED: [(&str, &[&str]); 8] = [
+        ("clap", &["cli"]),
+        ("clap_complete", &["cli"]),
+        ("clap_mangen", &["cli"]),
+        ("tokio", &["agent", "cli"]),
+        ("reqwest", &["agent"]),
+        ("hyper", &["agent"]),
+        ("async-openai", &["agent"]),
+        ("rusqlite", &["engine/store"]),
+    ];
+
+    /// The names under `[dependencies]`, not those of tests.
+    fn dependencies(folder: &str) -> Vec<String> {
+        let path = repository().join(folder).join("Cargo.toml");
+        let manifest: toml::Table = fs::read_to_string(&path).unwrap().parse().unwrap();
+        manifest["dependencies"].as_table().unwrap().keys().cloned().collect()
+    }
+
+    #[test]
+    fn no_crate_imports_what_the_map_does_not_show() {
+        for (folder, allowed) in ALLOWED {
+            let ours = dependencies(folder).into_iter().filter(|name| name.starts_with("uwf"));
+            let undrawn: Vec<_> = ours.filter(|name| !allowed.contains(&name.as_str())).collect();
+            assert!(
+                undrawn.is_empty(),
+                "{folder} depends on {undrawn:?}: mend that, or draw it in docs/ARCHITECTURE.md"
+            );
+        }
+    }
+
+    #[test]
+    fn terminal_network_and_database_stay_in_their_rooms() {
+        for (name, folders) in CONFINED {
+            for (folder, _) in ALLOWED.iter().filter(|(folder, _)| !folders.contains(folder)) {
+                assert!(!dependencies(folder).contains(&name.to_owned()), "{folder} depends on {name}");
+            }
+        }
+    }
+}
