@@ -106,10 +106,9 @@ fn is_for_tests(attributes: &[Attribute]) -> bool {
 
 /// All lines, and those that are neither blank nor a comment, without the lines of `tests`.
 fn count(text: &str, tests: &[Item]) -> (usize, usize) {
-    let is_test = |line: usize| {
-        tests.iter().any(|item| (item.span().start().line..=item.span().end().line).contains(&line))
-    };
-    let kept =
-        || (1..).zip(text.lines()).filter(|(number, _)| !is_test(*number)).map(|(_, line)| line.trim());
+    let tests: Vec<_> =
+        tests.iter().map(Item::span).map(|span| span.start().line..=span.end().line).collect();
+    let is_test = |line: &usize| tests.iter().any(|lines| lines.contains(line));
+    let kept = || (1..).zip(text.lines()).filter(|(number, _)| !is_test(number)).map(|(_, line)| line.trim());
     (kept().count(), kept().filter(|line| !line.is_empty() && !line.starts_with("//")).count())
 }
