@@ -6,7 +6,8 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::tool::{Cancel, Facts};
+use crate::answer::Facts;
+use crate::cancel::Cancel;
 
 /// Why a call ended before its work did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

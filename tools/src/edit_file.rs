@@ -9,12 +9,13 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::answer::{Change, Facts, ToolOutput};
 use crate::limits::{bytes, count};
 use crate::lock::lock;
 use crate::read_file;
 use crate::read_state::{Digest, ReadState};
 use crate::replace::{CurrentFile, Target, WriteMethod};
-use crate::tool::{Change, Facts, Tool, ToolContext, ToolOutput};
+use crate::tool::{Tool, ToolContext};
 use crate::workspace::PathError;
 use locate::{MatchKind, Plan, PlanError};
 

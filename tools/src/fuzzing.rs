@@ -8,9 +8,9 @@ use std::sync::Arc;
 use rustix::fs::OFlags;
 
 use crate::edit_file;
-use crate::run_command::capture::{Capture, Stream};
-use crate::run_command::spool::Spool;
-use crate::tool_output::Outputs;
+use crate::outputs::Outputs;
+use crate::shell::capture::{Capture, Stream};
+use crate::shell::spool::Spool;
 use crate::workspace::Workspace;
 
 /// An edit of `content` changes what it replaces and nothing else.

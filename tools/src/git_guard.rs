@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::cancel::Cancel;
 use crate::lock::lock;
-use crate::tool::Cancel;
 use baseline::Baseline;
 use deadline::Deadline;
 use dir::{Content, Dir};

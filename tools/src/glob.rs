@@ -3,20 +3,20 @@
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::GlobSet;
 use ignore::{DirEntry, WalkBuilder};
 use rustix::fs::OFlags;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::answer::ToolOutput;
 use crate::limits::{count, cut_line, thousands};
-use crate::tool::{Tool, ToolContext, ToolOutput};
+use crate::pattern::{self, BadGlob};
+use crate::tool::{Tool, ToolContext};
 use crate::walk;
 use crate::workspace::{PathError, shown};
 
-/// What a pattern may have, and how much of it an error shows.
-const MAX_CHARS: usize = 4_096;
-const MAX_BRACES: usize = 100;
+/// How much of a pattern an error shows.
 const SHOWN: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]
@@ -61,42 +61,8 @@ fn find(args: &Args, context: &ToolContext) -> Result<ToolOutput, GlobError> {
 /// The pattern as one of paths below `root`: an absolute one below it is made relative.
 fn matcher(pattern: &str, root: &Path) -> Result<GlobSet, GlobError> {
     let below = Path::new(pattern).strip_prefix(root).ok().and_then(Path::to_str);
-    compile(below.unwrap_or(pattern))
+    pattern::compile(below.unwrap_or(pattern))
         .map_err(|source| GlobError::Pattern { pattern: cut_line(pattern, SHOWN).0.to_owned(), source })
-}
-
-/// What is no glob, or one that nobody writes by hand.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BadGlob {
-    #[error("{}", .0.kind())]
-    Syntax(#[from] globset::Error),
-    #[error("it is longer than {} characters", thousands(MAX_CHARS as u64))]
-    Long,
-    #[error("it has more than {MAX_BRACES} braces")]
-    Braces,
-}
-
-/// Whether a glob can be compiled without danger: what is nested deep enough overflows the stack, and what is long enough
-/// takes the memory of a program.
-pub(crate) fn is_modest(pattern: &[u8]) -> Result<(), BadGlob> {
-    if pattern.len() > MAX_CHARS {
-        return Err(BadGlob::Long);
-    }
-    let braces = memchr::memchr_iter(b'{', pattern).count();
-    if braces > MAX_BRACES { Err(BadGlob::Braces) } else { Ok(()) }
-}
-
-/// A glob of relative paths: `*` stops at `/`, and a pattern of a name alone matches at any depth.
-pub(crate) fn compile(pattern: &str) -> Result<GlobSet, BadGlob> {
-    is_modest(pattern.as_bytes())?;
-    let pattern = pattern.trim_start_matches("./");
-    let anywhere = if pattern.contains('/') { "" } else { "**/" };
-    let glob = GlobBuilder::new(&format!("{anywhere}{pattern}"))
-        .literal_separator(true)
-        .backslash_escape(true)
-        .build()?;
-    // A set of one: a glob alone can only be compiled by what panics.
-    Ok(GlobSetBuilder::new().add(glob).build()?)
 }
 
 /// One search for files.
@@ -113,7 +79,7 @@ impl GlobSearch<'_> {
     fn walk(&mut self) {
         let mut walk = WalkBuilder::new(&self.root);
         walk.hidden(false).require_git(false);
-        walk::guard(&mut walk, (self.context.workspace, &self.real), |entry| {
+        walk::guard(&mut walk, (self.context.workspace.path(), &self.real), |entry| {
             entry.depth() == 0 || entry.file_name() != ".git"
         });
         for entry in walk.build().flatten() {

@@ -17,12 +17,13 @@ use rustix::fs::{FileType, OFlags};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::answer::ToolOutput;
 use crate::call_deadline::CallDeadline;
-use crate::glob::{self, BadGlob};
 use crate::limits::cut_line;
 use crate::lock::lock;
 use crate::parallel;
-use crate::tool::{Tool, ToolContext, ToolOutput};
+use crate::pattern::{self, BadGlob};
+use crate::tool::{Tool, ToolContext};
 use crate::walk;
 use crate::workspace::{PathError, kind};
 use results::Results;
@@ -145,7 +146,7 @@ fn matcher(args: &Args) -> Result<RegexMatcher, GrepError> {
 fn globs(args: &Args, root: &Path) -> Result<Override, GrepError> {
     let mut builder = OverrideBuilder::new(root);
     if let Some(glob) = &args.glob {
-        glob::is_modest(glob.as_bytes()).map_err(GrepError::Bounds)?;
+        pattern::is_modest(glob.as_bytes()).map_err(GrepError::Bounds)?;
         builder.add(glob).map_err(|source| GrepError::Glob { source })?;
     }
     builder.build().map_err(|source| GrepError::Glob { source })
@@ -188,7 +189,7 @@ impl GrepSearch<'_> {
         let root = self.context.workspace.path().join(real);
         let mut walk = WalkBuilder::new(&root);
         walk.overrides(globs);
-        walk::guard(&mut walk, (self.context.workspace, real), |_| true);
+        walk::guard(&mut walk, (self.context.workspace.path(), real), |_| true);
         let entries = walk.build().flatten().take_while(|_| self.context.deadline.may_go_on());
         parallel::for_each(entries, || {
             // Of its own for each thread: what a matcher works with is handed from thread to thread else.

@@ -6,19 +6,23 @@
 //!
 //! # Layout
 //!
-//! - `toolbox` — the list of tools and the way of a call through them; `arguments` — JSON text to checked parameters
+//! - `toolbox` — the list of tools and the way of a call through them; `tool` — what a tool is; `answer` — what a call comes
+//!   to; `arguments` — JSON text to checked parameters
 //! - `read_file`, `write_file`, `edit_file`, `list_dir`, `grep`, `glob`, `run_command`, `tool_output` — one tool each,
 //!   same shape: `Args`, `run(args, &ToolContext) → ToolOutput`, and the words for the model in the `.md` beside it
+//! - `shell` — where commands run, and what becomes of their output and processes; `outputs` — full outputs by name
 //! - `workspace` — the root as a directory handle: every path is resolved beneath it; `replace` — atomic writes
-//! - `writable` — which paths a role may write; `walk` — walks that no ignore file can stop
+//! - `writable` — which paths a role may write; `pattern` — globs; `walk` — walks that no ignore file can stop
 //! - `read_state` — what this run knows of files, by content hash, and one lock a file; `page` — numbered lines of a stream
-//! - `call_deadline` — whether a call may go on; `parallel` — work on many items, by threads or without
+//! - `cancel`, `call_deadline` — whether a call may go on; `parallel` — work on many items, by threads or without
 //! - `process_table` — the processes that a /proc shows; `run_dir` — the private directory of a run
 //! - `limits` — the caps, and numbers as they are shown; `nearest` — names for "did you mean"; `line_ends` — CR LF and LF
 //! - `git_guard` — hooks, configuration and unfinished work of git that a command changed, taken back
 //! - `redact` — secrets taken out of what commands print, before anything is cut or kept
 //! - [`sandbox`] — what commands, and the agent itself, may reach: policy in, enforced by the kernel, told promise by
 //!   promise
+//!
+//! Modules import downwards only: no two of them name each other.
 //!
 //! # Invariants
 //!
@@ -37,8 +41,10 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("uwf-tools needs Linux: it confines paths with openat2 and commands with namespaces");
 
+mod answer;
 mod arguments;
 mod call_deadline;
+mod cancel;
 mod edit_file;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -51,8 +57,10 @@ mod line_ends;
 mod list_dir;
 mod lock;
 mod nearest;
+mod outputs;
 mod page;
 mod parallel;
+mod pattern;
 mod process_table;
 mod read_file;
 mod read_state;
@@ -61,6 +69,7 @@ mod replace;
 mod run_command;
 mod run_dir;
 pub mod sandbox;
+mod shell;
 mod tool;
 mod tool_output;
 mod toolbox;
@@ -72,12 +81,14 @@ mod write_file;
 #[cfg(test)]
 mod scratch;
 
+pub use answer::{Change, Facts, ToolOutput};
+pub use cancel::Cancel;
 pub use limits::Limits;
+pub use outputs::Outputs;
 pub use read_state::ReadState;
 pub use redact::{Redactor, redact};
-pub use run_command::environment::{EnvironmentSurvey, survey_environment};
 pub use run_dir::RunDir;
-pub use tool::{Cancel, Change, Facts, ToolOutput, ToolSpec};
-pub use tool_output::Outputs;
+pub use shell::environment::{EnvironmentSurvey, survey_environment};
+pub use tool::ToolSpec;
 pub use toolbox::{Closed, Toolbox, ToolboxConfig, ToolboxError, check_names, specs};
 pub use writable::writable_trees;

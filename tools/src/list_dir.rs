@@ -10,9 +10,10 @@ use rustix::fs::{FileType, OFlags};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::answer::ToolOutput;
 use crate::call_deadline::Interruption;
 use crate::limits::{bytes, count};
-use crate::tool::{Tool, ToolContext, ToolOutput};
+use crate::tool::{Tool, ToolContext};
 use crate::walk;
 use crate::workspace::{PathError, Workspace, kind, shown};
 
@@ -82,7 +83,7 @@ fn entries(real: &Path, args: &Args, context: &ToolContext) -> (Vec<PathBuf>, u6
     let mut walk = WalkBuilder::new(&root);
     walk.standard_filters(!ignored).hidden(false).require_git(false);
     walk.max_depth(Some(usize::try_from(depth).unwrap_or(usize::MAX)));
-    walk::guard(&mut walk, (context.workspace, real), |entry| {
+    walk::guard(&mut walk, (context.workspace.path(), real), |entry| {
         entry.depth() < 2 || !entry.path().parent().is_some_and(|dir| dir.ends_with(".git"))
     });
     let mut heap = BinaryHeap::new();

@@ -7,7 +7,6 @@ use std::path::Path;
 use ignore::{DirEntry, WalkBuilder};
 
 use crate::walk;
-use crate::workspace::Workspace;
 
 /// Below this, a name is no help (1 is equal).
 const ALIKE: f64 = 0.6;
@@ -28,11 +27,11 @@ pub(crate) fn name<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Op
 }
 
 /// The paths of up to three entries most like the missing `wanted`, best first: the same file name elsewhere, or a
-/// similar name. Hidden entries are looked at, ignored ones are not.
-pub(crate) fn paths(workspace: &Workspace, wanted: &Path) -> Vec<String> {
+/// similar name. `workspace` is its directory. Hidden entries are looked at, ignored ones are not.
+pub(crate) fn paths(workspace: &Path, wanted: &Path) -> Vec<String> {
     let wanted_name = wanted.file_name().unwrap_or_default().to_string_lossy();
     let wanted_path = wanted.to_string_lossy();
-    let mut walk = WalkBuilder::new(workspace.path());
+    let mut walk = WalkBuilder::new(workspace);
     walk.hidden(false);
     walk::guard(&mut walk, (workspace, Path::new("")), |entry| entry.file_name() != ".git");
     let wanted_length = wanted_name.len();
@@ -48,7 +47,7 @@ pub(crate) fn paths(workspace: &Workspace, wanted: &Path) -> Vec<String> {
         .take(LOOKED_AT)
         .take_while(affordable)
         .filter_map(|entry| {
-            let path = entry.path().strip_prefix(workspace.path()).ok()?.to_str()?.to_owned();
+            let path = entry.path().strip_prefix(workspace).ok()?.to_str()?.to_owned();
             let score = likeness(&wanted_name, entry.file_name().to_str()?);
             // Among equal names, the path decides; it never makes up for a name that is not alike.
             (score >= ALIKE).then(|| (score + likeness(&wanted_path, &path) / 10.0, path))

@@ -7,11 +7,12 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::answer::{Facts, ToolOutput};
 use crate::call_deadline::Interruption;
 use crate::limits::{Limits, bytes, count, thousands};
 use crate::page::{self, Page, PageRequest};
 use crate::read_state::ShownLines;
-use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
+use crate::tool::{Tool, ToolContext};
 use crate::workspace::PathError;
 
 /// Where a NUL byte makes a file count as binary.

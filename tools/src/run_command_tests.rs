@@ -3,6 +3,8 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
@@ -10,7 +12,8 @@ use serde_json::json;
 
 use super::*;
 use crate::scratch::{Scratch, limits};
-use crate::{Cancel, Toolbox};
+use crate::shell::Shell;
+use crate::{Cancel, Limits, Toolbox};
 
 fn run(scratch: &Scratch, command: &str) -> ToolOutput {
     scratch.call("run_command", json!({"command": command, "timeout_s": 100}))

@@ -3,33 +3,18 @@
 //! What a command printed beyond what was shown is a file of this run, named after its hash; what an earlier run kept
 //! is found by whoever opened the toolbox ([`Outputs`]). It never reads a file by a path that a model gave.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::answer::{Facts, ToolOutput};
 use crate::limits::{count, thousands};
+use crate::outputs;
 use crate::page::{self, Page, PageRequest};
 use crate::read_file;
-use crate::tool::{Facts, Tool, ToolContext, ToolOutput};
-
-/// The names of full outputs, and those that earlier runs kept. The toolbox itself knows no store.
-pub trait Outputs: fmt::Debug + Send + Sync {
-    /// The name under which the record will hold `text`, of `length` bytes of UTF-8: ASCII letters and digits.
-    ///
-    /// # Errors
-    /// `text` cannot be read.
-    fn name(&self, text: &mut dyn Read, length: u64) -> io::Result<String>;
-
-    /// The text that an earlier run kept under this name; none when there is no such text.
-    ///
-    /// # Errors
-    /// The text is there and cannot be read.
-    fn find(&self, name: &str) -> io::Result<Option<Box<dyn Read>>>;
-}
+use crate::tool::{Tool, ToolContext};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -95,16 +80,11 @@ fn open(hash: &str, context: &ToolContext) -> io::Result<Option<Box<dyn Read>>> 
     if hash.is_empty() || !hash.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Ok(None);
     }
-    match File::open(file(context.shell.spool_dir(), hash)) {
+    match File::open(outputs::file(context.shell.spool_dir(), hash)) {
         Ok(file) => Ok(Some(Box::new(file))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => context.shell.outputs().find(hash),
         Err(error) => Err(error),
     }
-}
-
-/// Where a run keeps the output of this name.
-pub(crate) fn file(spool_dir: &Path, name: &str) -> PathBuf {
-    spool_dir.join(format!("output-{name}.txt"))
 }
 
 fn answer(hash: &str, first: u64, page: &Page, context: &ToolContext) -> ToolOutput {

@@ -6,14 +6,17 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::answer::ToolOutput;
 use crate::call_deadline::CallDeadline;
+use crate::cancel::Cancel;
 use crate::git_guard::GitGuard;
 use crate::limits::Limits;
+use crate::outputs::Outputs;
+use crate::pattern::BadGlob;
 use crate::read_state::{ReadState, ReadStates};
-use crate::run_command::{Shell, environment};
 use crate::sandbox::Sandbox;
-use crate::tool::{Cancel, Tool, ToolContext, ToolOutput, ToolSpec};
-use crate::tool_output::Outputs;
+use crate::shell::{Shell, environment};
+use crate::tool::{Tool, ToolContext, ToolSpec};
 use crate::workspace::Workspace;
 use crate::writable::Writable;
 use crate::{edit_file, glob, grep, list_dir, nearest, read_file, run_command, tool_output, write_file};
@@ -107,7 +110,9 @@ impl Toolbox {
         let mut workspace = Workspace::open(&config.root, &config.sandbox.policy().private)
             .map_err(|source| ToolboxError::Root { root: config.root.clone(), source })?;
         if let Some(globs) = &config.writable {
-            workspace.limit(Writable::new(globs)?);
+            let bad_glob =
+                |(glob, error): (_, BadGlob)| ToolboxError::Glob { glob, message: error.to_string() };
+            workspace.limit(Writable::new(globs).map_err(bad_glob)?);
         }
         let git = GitGuard::new(workspace.path(), config.allow_git_programs, config.sandbox.git_copies());
         let specs = tools.iter().map(|tool| tool.spec.clone()).collect();

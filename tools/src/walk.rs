@@ -12,20 +12,18 @@ use std::path::Path;
 
 use ignore::{DirEntry, WalkBuilder};
 
-use crate::glob::is_modest;
-use crate::workspace::Workspace;
+use crate::pattern::is_modest;
 
 /// No file of rules that people wrote is longer.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Completes `walk`, which starts at `real` (relative to the workspace): it enters what is `wanted`, but no directory
+/// Completes `walk`, which starts at `real`, relative to the workspace's directory `top`: it enters what is `wanted`, but no directory
 /// whose rules cannot be read. Where they cannot be read at its start or above, it heeds none.
 pub(crate) fn guard(
     walk: &mut WalkBuilder,
-    (workspace, real): (&Workspace, &Path),
+    (top, real): (&Path, &Path),
     wanted: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
 ) {
-    let top = workspace.path();
     let start = top.join(real);
     if !start.ancestors().take_while(|dir| dir.starts_with(top)).all(are_rules_sound) {
         walk.parents(false).ignore(false).git_ignore(false).git_exclude(false);

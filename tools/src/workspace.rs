@@ -294,7 +294,7 @@ impl Workspace {
     /// The error that nothing is at `path`, with the names that are near.
     pub(crate) fn missing(&self, path: &str) -> PathError {
         let wanted = self.relative(path).unwrap_or_default();
-        PathError::Missing { path: path.to_owned(), nearest: nearest::paths(self, &wanted) }
+        PathError::Missing { path: path.to_owned(), nearest: nearest::paths(self.path(), &wanted) }
     }
 
     fn outside(&self, path: &str) -> PathError {

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
 
-use crate::glob;
-use crate::toolbox::ToolboxError;
+use crate::pattern::{self, BadGlob};
 
 /// The globs of what may be written.
 #[derive(Debug)]
@@ -17,11 +16,13 @@ pub(crate) struct Writable {
 
 impl Writable {
     /// Globs as `glob` takes them; one that ends in `/` is everything below.
-    pub(crate) fn new(globs: &[String]) -> Result<Self, ToolboxError> {
+    ///
+    /// # Errors
+    /// What is no glob, as it was given, and why.
+    pub(crate) fn new(globs: &[String]) -> Result<Self, (String, BadGlob)> {
         let matcher = |glob: &String| {
             let all_below = if glob.ends_with('/') { "**" } else { "" };
-            glob::compile(&format!("{glob}{all_below}"))
-                .map_err(|error| ToolboxError::Glob { glob: glob.clone(), message: error.to_string() })
+            pattern::compile(&format!("{glob}{all_below}")).map_err(|error| (glob.clone(), error))
         };
         Ok(Self { globs: globs.to_owned(), matchers: globs.iter().map(matcher).collect::<Result<_, _>>()? })
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::answer::{Change, Facts, ToolOutput};
 use crate::limits::{bytes, count};
 use crate::line_ends;
 use crate::lock::lock;
@@ -12,7 +13,7 @@ use crate::page::{self, PageRequest};
 use crate::read_file;
 use crate::read_state::Digest;
 use crate::replace::{CurrentFile, Target};
-use crate::tool::{Change, Facts, Tool, ToolContext, ToolOutput};
+use crate::tool::{Tool, ToolContext};
 use crate::workspace::PathError;
 
 const BOM: &str = "\u{FEFF}";

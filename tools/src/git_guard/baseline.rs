@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::copies::ConfigCopies;
+use super::copies::{ConfigCopies, Rules};
 use super::deadline::Deadline;
 use super::dir::{Content, Dir};
 use super::hooks::{self, Hooks, hooks_in};
@@ -238,15 +238,6 @@ impl Baseline {
         what.iter().for_each(|what| report.record(what, done.as_ref().err()));
     }
 
-    /// What a file of this text may become, and what is taken out of it, in words.
-    pub(super) fn allowed(&self, file: &Path, kind: FileKind, text: &[u8]) -> Option<(Content, Vec<String>)> {
-        let was = self.files.get(file).unwrap_or(&Content::Missing);
-        let as_it_is = || (Content::File(text.to_owned(), 0o644), Vec::new());
-        let (content, keys) = self.without_programs((was, kind), text, 0o644).unwrap_or_else(as_it_is);
-        let told = keys.iter().map(|key| format!("{key} in {}", self.shown(file)));
-        matches!(content, Content::File(..)).then(|| (content, told.collect()))
-    }
-
     fn check_file(&mut self, (file, kind): (&Path, FileKind), report: &mut Report) {
         let was = self.files.get(file).unwrap_or(&Content::Missing);
         let is = self.meant(file, read(file));
@@ -336,8 +327,18 @@ impl Baseline {
     fn is_old(&self, file: &Path) -> bool {
         !self.whole && PathStamp::of(file).is_some_and(|stamp| stamp.is_before(self.since))
     }
+}
 
-    pub(super) fn shown(&self, path: &Path) -> String {
+impl Rules for Baseline {
+    fn allowed(&self, file: &Path, kind: FileKind, text: &[u8]) -> Option<(Content, Vec<String>)> {
+        let was = self.files.get(file).unwrap_or(&Content::Missing);
+        let as_it_is = || (Content::File(text.to_owned(), 0o644), Vec::new());
+        let (content, keys) = self.without_programs((was, kind), text, 0o644).unwrap_or_else(as_it_is);
+        let told = keys.iter().map(|key| format!("{key} in {}", self.shown(file)));
+        matches!(content, Content::File(..)).then(|| (content, told.collect()))
+    }
+
+    fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::*;
-use crate::tool::Cancel;
+use crate::cancel::Cancel;
 
 const LONG: Duration = Duration::from_secs(600);
 /// Longer than a clock's step, so that a file is not taken for one that was changed just now.

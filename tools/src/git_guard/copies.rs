@@ -7,11 +7,19 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
 
-use super::baseline::Baseline;
 use super::dir::{Content, Dir};
 use super::report::Report;
 use super::repositories::FileKind;
 use super::{put, read};
+
+/// What may become of a file that commands changed.
+pub(super) trait Rules {
+    /// What a file of this text may become, and what is taken out of it, in words.
+    fn allowed(&self, file: &Path, kind: FileKind, text: &[u8]) -> Option<(Content, Vec<String>)>;
+
+    /// The path as it is told.
+    fn shown(&self, path: &Path) -> String;
+}
 
 /// One file and its copy.
 #[derive(Debug)]
@@ -39,16 +47,15 @@ impl ConfigCopies {
 
     /// Applies to the real files what commands set in the copies, without what makes git run programs. A file that somebody
     /// else has changed meanwhile stays as it is.
-    pub(super) fn apply_changes(&mut self, baseline: &Baseline, report: &mut Report) {
+    pub(super) fn apply_changes(&mut self, rules: &dyn Rules, report: &mut Report) {
         for pair in &mut self.0 {
             let (is, real) = (read(&pair.copy), read(&pair.real));
             let wanted = match &is {
                 _ if is == pair.same => None,
-                Content::File(text, _) => baseline.allowed(&pair.real, FileKind::Config, text),
+                Content::File(text, _) => rules.allowed(&pair.real, FileKind::Config, text),
                 Content::Missing => None,
                 _ => {
-                    report
-                        .record(&format!("what cannot be looked at in {}", baseline.shown(&pair.real)), None);
+                    report.record(&format!("what cannot be looked at in {}", rules.shown(&pair.real)), None);
                     None
                 }
             };

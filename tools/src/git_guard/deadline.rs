@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::tool::Cancel;
+use crate::cancel::Cancel;
 
 /// How long it may look, from its beginning, once the run is cancelled.
 const CANCELLED: Duration = Duration::from_secs(2);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::fs::CWD;
 
 use super::*;
-use crate::tool::Cancel;
+use crate::cancel::Cancel;
 
 fn found(root: &Path, limit: Duration) -> FoundRepositories {
     let (cancel, mut found) = (Cancel::default(), FoundRepositories::default());

@@ -6,7 +6,7 @@
 //!
 //! That a command does not outlive the agent is not done here: `PR_SET_PDEATHSIG` fires when the *thread* that forked
 //! ends, which may be one of a pool, and reaches the command alone, not what it started. See
-//! [`crate::run_command::guard`] for what is done instead.
+//! [`crate::shell::guard`] for what is done instead.
 #![expect(
     unsafe_code,
     reason = "pre_exec is unsafe by nature, and some of these system calls have no safe wrapper that allocates nothing"

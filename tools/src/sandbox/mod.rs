@@ -71,8 +71,8 @@ pub use self::report::{Enforced, Network, Processes, SandboxError};
 pub(crate) use self::shared_memory::SharedMemory;
 pub(crate) use self::start::{Running, StartError};
 use self::start::{SetupResult, probe, probe_in_thread, start_among, start_bare, start_in};
+use crate::cancel::Cancel;
 use crate::lock::lock;
-use crate::tool::Cancel;
 
 /// The sandbox of a run, ready for its commands.
 pub struct Sandbox {

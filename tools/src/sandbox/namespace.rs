@@ -19,7 +19,7 @@ use super::maker::{self, Init, WantedNamespaces};
 use super::mounts::MountProgram;
 use super::pid_namespace::PidNamespace;
 use super::shared_memory::SharedMemory;
-use crate::tool::Cancel;
+use crate::cancel::Cancel;
 
 /// The namespaces of a run.
 #[derive(Debug)]

@@ -17,8 +17,8 @@ use rustix::thread::LinkNameSpaceType;
 
 use super::child;
 use super::maker::Init;
+use crate::cancel::Cancel;
 use crate::process_table::{Process, ProcessTable};
-use crate::tool::Cancel;
 
 /// The pid of the init, inside.
 const INIT: i32 = 1;

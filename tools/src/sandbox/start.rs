@@ -11,7 +11,7 @@ use rustix::process::{Pid, WaitOptions};
 use super::child::{self, ChildSetup, ForkedPids, own_session};
 use super::namespace::Namespaces;
 use super::report::SandboxError;
-use crate::tool::Cancel;
+use crate::cancel::Cancel;
 
 /// A setup, or why there is none or no process could apply it.
 pub(super) type SetupResult = Result<Arc<ChildSetup>, SandboxError>;

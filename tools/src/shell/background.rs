@@ -8,8 +8,9 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use super::disk::Disk;
-use super::overuse::{Overuse, UsageCheck, pause};
+use super::overuse::Overuse;
 use super::processes;
+use super::usage::{UsageCheck, pause};
 use crate::lock::lock;
 use crate::process_table::Process;
 use crate::sandbox::Holder;

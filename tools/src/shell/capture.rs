@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::limits::{bytes, count};
 use crate::redact::Redactor;
-use crate::run_command::spool::{FullOutput, Spool, SpooledOutput};
+use crate::shell::spool::{FullOutput, Spool, SpooledOutput};
 
 /// Which of the two a piece of output came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

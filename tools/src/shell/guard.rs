@@ -9,8 +9,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use crate::run_command::tracking::MARK;
 use crate::sandbox;
+use crate::shell::tracking::MARK;
 
 /// `$1` is what the marks begin with, `$2` the namespace if there is one; what is written to stdout ends a control group.
 /// Each line read is the group that runs now, 0 for none.

@@ -9,13 +9,12 @@ use rustix::process::{Pid, Signal};
 
 use super::disk::Disk;
 use super::memory::Memory;
+use super::names::{NAMED, names};
 use super::tracking::{self, ProcessMarks};
 use crate::process_table::{Process, ProcessTable};
 use crate::sandbox::Holder;
 
 const PAUSE: Duration = Duration::from_millis(10);
-/// Processes that are called by their names; more are counted. To read the names of a fork bomb's processes takes long.
-pub(crate) const NAMED: usize = 10;
 /// How long processes of a command may take to end, one after the other, where others of the run are to live on.
 const PICKING: Duration = Duration::from_millis(100);
 
@@ -123,13 +122,6 @@ pub(crate) fn end_held(holder: &Holder, grace: Duration) -> Vec<String> {
     }
     holder.kill_all();
     names
-}
-
-/// The first [`NAMED`] by pid and name, and how many more there are.
-pub(crate) fn names(processes: &[Process], name: impl Fn(&Process) -> String) -> Vec<String> {
-    let named = processes.iter().take(NAMED).map(|process| format!("{} {}", process.pid, name(process)));
-    let more = processes.len().saturating_sub(NAMED);
-    named.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }
 
 /// Kills all that are held but those of `before` and what these started.

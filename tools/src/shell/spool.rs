@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::limits;
-use crate::tool_output::{self, Outputs};
+use crate::outputs::{self, Outputs};
 
 /// Takes all output; writes a file once there is too much to show.
 pub(crate) struct Spool {
@@ -106,7 +106,7 @@ impl Spool {
         }
         let name = name(file, &end, &*self.outputs);
         let named = name.and_then(|name| {
-            let output = SpooledOutput { path: tool_output::file(&self.dir, &name), name };
+            let output = SpooledOutput { path: outputs::file(&self.dir, &name), name };
             fs::rename(&path, &output.path).map(|()| output)
         });
         match (named, cut) {

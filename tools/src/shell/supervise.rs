@@ -13,13 +13,14 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, WaitOptions};
 
+use crate::cancel::Cancel;
 use crate::limits::Limits;
 use crate::process_table::Process;
-use crate::run_command::capture::{Capture, Stream};
-use crate::run_command::overuse::{Overuse, UsageMonitor};
-use crate::run_command::processes::ProcessTree;
 use crate::sandbox::Running;
-use crate::tool::Cancel;
+use crate::shell::capture::{Capture, Stream};
+use crate::shell::overuse::Overuse;
+use crate::shell::processes::ProcessTree;
+use crate::shell::usage::UsageMonitor;
 
 /// How often a cancel is looked for, and whether processes that were told to end did.
 const TICK: Duration = Duration::from_millis(50);

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
-use super::processes;
+use super::names::names;
 use crate::process_table::{Process, ProcessTable};
 
 /// The variable that marks a command's processes.
@@ -126,7 +126,7 @@ pub(crate) fn end_all(commands: &[ProcessMarks], namespace: Option<&str>, grace:
         living
     };
     let known = living();
-    let names = processes::names(&known, name);
+    let names = names(&known, name);
     signal(&known, Signal::TERM);
     let until = Instant::now() + grace;
     while !living().is_empty() && Instant::now() < until {
