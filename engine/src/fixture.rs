@@ -11,7 +11,6 @@ use tempfile::TempDir;
 use uwf_store::schema::builtin;
 use uwf_store::{Hash, Store, cbor};
 
-use crate::cli::{Process, main_with};
 use crate::config::Config;
 use crate::exec::Engine;
 use crate::home::{Env, Homes};
@@ -69,23 +68,9 @@ graph:
     fine: { role: $END, prompt: Fine. }
 ";
 
-/// Homes, a project directory, and the command line on top of them.
+/// Homes and a project directory.
 pub(crate) struct Place {
     dir: TempDir,
-}
-
-/// What a command line did.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    pub(crate) exit: u8,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
-
-impl Ran {
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
 }
 
 impl Place {
@@ -150,46 +135,16 @@ impl Place {
         Store::open(&self.homes().ocas, clock).unwrap()
     }
 
-    /// Runs `uwf` in the project, as a script would: no terminal anywhere.
-    pub(crate) fn uwf(&self, args: &[&str]) -> Ran {
-        self.run(args, "", false)
-    }
-
-    /// The same on a terminal.
-    pub(crate) fn on_terminal(&self, args: &[&str]) -> Ran {
-        self.run(args, "", true)
-    }
-
-    /// The same with something on stdin.
-    pub(crate) fn run(&self, args: &[&str], stdin: &str, terminal: bool) -> Ran {
-        self.until(args, stdin, terminal, Stop::default())
-    }
-
-    /// The same until a signal comes.
-    pub(crate) fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: Stop) -> Ran {
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let exit = main_with(Process {
-            args: std::iter::once(&"uwf").chain(args).map(Into::into).collect(),
-            env: self.env(),
-            cwd: self.project(),
-            stdin: &mut stdin.as_bytes(),
-            out: &mut out,
-            err: &mut err,
-            in_is_terminal: false,
-            out_is_terminal: terminal,
-            err_is_terminal: false,
-            program: None,
-            clock,
-            stop,
-            listen: |_| (),
-        });
-        Ran { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
-    }
-
     /// A thread of `flow` that nothing was done in yet.
     pub(crate) fn flow_thread(&self) -> ThreadId {
-        let ran = self.uwf(&["thread", "start", "flow", "-p", "A text, please."]);
-        ran.json()["thread"].as_str().unwrap_or_else(|| panic!("{ran:?}")).parse().unwrap()
+        self.thread("A text, please.")
+    }
+
+    /// The same with a task of its own.
+    pub(crate) fn thread(&self, task: &str) -> ThreadId {
+        let (store, project) = (self.store(), self.project());
+        let workflow = workflow::resolve(&store, "flow", &project).unwrap().ensure_stored(&store).unwrap();
+        thread::start(&store, &workflow, task, project.to_str().unwrap()).unwrap()
     }
 
     /// Writes a step as an agent would, on `prev` (none: on the thread's start).

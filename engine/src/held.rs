@@ -226,7 +226,9 @@ mod tests {
         let refused = store.gc(&found).unwrap_err().to_string();
         assert!(refused.contains(&name) && refused.contains(head.as_str()), "{refused}");
         store.gc(&Collect { force: true, ..found }).unwrap();
-        assert!(place.uwf(&["thread", "export", thread.as_str()]).out.contains("uwf-thread"));
+        let mut out = Vec::new();
+        crate::transfer::export(&store, &thread, &mut out).unwrap();
+        assert!(String::from_utf8(out).unwrap().contains("uwf-thread"));
     }
 
     #[test]

@@ -196,6 +196,3 @@ fn rename(file: &Path) -> io::Result<()> {
         done => done,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -180,8 +180,7 @@ mod tests {
 
     /// A thread that stands at its first step.
     fn stepped(place: &Place, task: &str) -> (ThreadId, Hash) {
-        let ran = place.uwf(&["thread", "start", "flow", "-p", task]).json();
-        let thread: ThreadId = ran["thread"].as_str().unwrap().parse().unwrap();
+        let thread = place.thread(task);
         let step = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
         let start = thread::head(&place.store(), &thread).unwrap().hash;
         thread::advance(&place.store(), &thread, &start, &step, &Status::Idle).unwrap();

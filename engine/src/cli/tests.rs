@@ -1,8 +1,10 @@
 //! Command lines as a script or a person types them, down to status, stdout and stderr.
 
+mod command_line;
 mod commands;
 mod guides;
 mod help;
+mod legacy;
 mod logged;
 mod models;
 mod reference;

@@ -423,16 +423,6 @@ fn a_step_names_its_agent_and_never_a_command_line() {
         assert!(matches!(&error, ExecError::UnknownMaker { agent } if agent == name), "{error}");
         thread::advance(&store, &thread, &step, &start, &Status::Idle).unwrap();
     }
-    thread::advance(&store, &thread, &start, &step, &Status::Idle).unwrap();
-    let behind = place.step(&thread, Some(step), "writer", &json!({"$status": "checked"}));
-    configure(&place, &place.agent(&[behind.to_string()]));
-    let poked = place.uwf(&["thread", "poke", thread.as_str(), "-p", "again"]);
-    assert_eq!(poked.exit, 0, "by the configured one");
-    let said = "the step was made by `scripted`, which is no configured agent: `sh` takes its place";
-    assert!(poked.err.contains(said), "{poked:?}");
-    let head = poked.json()["head"].as_str().unwrap().to_owned();
-    let asked = place.uwf(&["step", "ask", &head, "-p", "Why?"]);
-    assert!(asked.err.contains(said), "{asked:?}");
 }
 
 /// A step names a program; whoever configures it may call it something else.
@@ -465,27 +455,4 @@ fn the_maker_of_a_step_is_the_only_configured_agent_with_that_program() {
     assert_eq!(made(&[&usual, &other, &other]), (other.clone(), 0));
     assert_eq!(made(&[&usual, &other, &command("uwf-other", &[])]), (usual.clone(), 1), "it may be either");
     assert_eq!(made(&[&usual]), (usual.clone(), 1));
-}
-
-/// Makes that command line the default agent.
-fn configure(place: &Place, agent: &str) {
-    let (program, file) = agent.split_once(' ').unwrap();
-    place.uwf(&["config", "set", "agents.mine.command", program]);
-    place.uwf(&["config", "set", "agents.mine.args", &format!("[{file}]")]);
-    place.uwf(&["config", "set", "defaultAgent", "mine"]);
-}
-
-#[test]
-fn after_a_failed_poke_the_next_role_is_the_one_after_the_head() {
-    let place = Place::new();
-    let thread = place.flow_thread();
-    let first = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
-    exec(&place, &thread, &place.agent(&[first.to_string()])).unwrap();
-    let failed = place.step(&thread, Some(first), "writer", &json!({"$status": "error", "error": "no"}));
-    let agent = place.agent(&[reply(&failed, "writer", Some("no"))]);
-    let ran = place.uwf(&["thread", "poke", thread.as_str(), "-p", "again", "--agent", &agent]);
-    let value = ran.json();
-    assert_eq!((&value["head"], &value["currentRole"]), (&json!(first), &json!("checker")));
-    let hint = value["hint"].as_str().unwrap();
-    assert!(hint.ends_with(&format!("`uwf thread poke {thread} -p TEXT`")), "{hint}");
 }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde_json::json;
 use uwf_store::schema::builtin;
 
+use super::command_line::CommandLine;
 use crate::cli::{Process, main_with};
 use crate::fixture::{FLOW, Place, clock};
 use crate::lock::ThreadLock;

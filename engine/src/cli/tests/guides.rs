@@ -2,6 +2,7 @@
 
 use uwf_workflow::yaml;
 
+use super::command_line::CommandLine;
 use crate::fixture::Place;
 
 #[test]

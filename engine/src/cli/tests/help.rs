@@ -2,6 +2,7 @@
 
 use clap::{Command, CommandFactory};
 
+use super::command_line::CommandLine;
 use crate::cli::args::Cli;
 use crate::fixture::Place;
 

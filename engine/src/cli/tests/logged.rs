@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::command_line::CommandLine;
 use crate::fixture::{Place, reply};
+use crate::thread::ThreadId;
 
 fn events(place: &Place, args: &[&str]) -> Vec<String> {
     let shown = place.uwf(&[&["log", "show"], args].concat()).json();
@@ -10,10 +12,19 @@ fn events(place: &Place, args: &[&str]) -> Vec<String> {
     shown.as_array().unwrap().iter().map(word).collect()
 }
 
+/// A thread of `flow`, as people start one.
+fn started(place: &Place) -> ThreadId {
+    place.uwf(&["thread", "start", "flow", "-p", "A text, please."]).json()["thread"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap()
+}
+
 #[test]
 fn a_step_leaves_its_lines_and_no_words_of_anybody() {
     let place = Place::new();
-    let thread = place.flow_thread();
+    let thread = started(&place);
     let failed = place.step(&thread, None, "writer", &json!({"$status": "error", "error": "x"}));
     let agent = place.agent(&[reply(&failed, "writer", Some("no answer\nsk-inner"))]);
     assert_eq!(
@@ -59,7 +70,7 @@ fn days_are_listed_shown_and_removed() {
     assert_eq!(place.uwf(&["log", "list"]).json(), json!([]));
     assert_eq!(place.uwf(&["log", "show"]).json(), json!([]));
     assert!(place.uwf(&["log", "show", "2027-01-15"]).err.contains("there are none of any day"));
-    let thread = place.flow_thread();
+    let thread = started(&place);
     let logs = place.homes().uwf.join("logs");
     std::fs::write(logs.join("2026-12-01.jsonl"), "{\"event\":\"old\"}\n").unwrap();
     let listed = place.uwf(&["log", "list"]).json();
@@ -88,7 +99,7 @@ fn days_are_listed_shown_and_removed() {
 #[test]
 fn lines_of_either_kind_are_chosen_by_thread_process_and_date() {
     let place = Place::new();
-    let (thread, other) = (place.flow_thread(), place.flow_thread());
+    let (thread, other) = (started(&place), started(&place));
     let theirs = json!({
         "ts": "2026-12-01T08:00:00.000Z", "pid": "4711", "tag": "MK7X2QPV", "msg": "it began", "thread": thread, "workflow": null,
     });

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::command_line::CommandLine;
 use crate::fixture::Place;
 
 #[test]

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use uwf_store::Hash;
 
+use super::command_line::CommandLine;
 use crate::fixture::{Place, reply};
 use crate::thread::{ThreadId, head};
 

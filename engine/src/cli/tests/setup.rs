@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
+use super::command_line::CommandLine;
 use crate::config;
 use crate::fixture::Place;
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use uwf_store::Hash;
 
+use super::command_line::CommandLine;
 use crate::fixture::{Place, reply};
 use crate::spawn::Stop;
 use crate::thread::{self, Status, failed_attempts, head};
@@ -427,4 +428,46 @@ fn a_failure_is_told_wherever_the_thread_stands() {
         let read = place.uwf(&["thread", "read", thread.as_str()]).out;
         assert!(read.contains("**Failed attempts so far:**") && read.contains("It broke."), "{read}");
     }
+}
+
+#[test]
+fn the_default_agent_takes_the_place_of_one_that_is_not_configured_and_is_named() {
+    let place = Place::new();
+    let (thread, store) = (place.flow_thread(), place.store());
+    let start = head(&store, &thread).unwrap().hash;
+    let step = place.step(&thread, None, "writer", &json!({"$status": "again"}));
+    thread::advance(&store, &thread, &start, &step, &Status::Idle).unwrap();
+    let behind = place.step(&thread, Some(step), "writer", &json!({"$status": "checked"}));
+    configure(&place, &place.agent(&[behind.to_string()]));
+    let poked = place.uwf(&["thread", "poke", thread.as_str(), "-p", "again"]);
+    assert_eq!(poked.exit, 0, "by the configured one");
+    let said = "the step was made by `scripted`, which is no configured agent: `sh` takes its place";
+    assert!(poked.err.contains(said), "{poked:?}");
+    let head = poked.json()["head"].as_str().unwrap().to_owned();
+    let asked = place.uwf(&["step", "ask", &head, "-p", "Why?"]);
+    assert!(asked.err.contains(said), "{asked:?}");
+}
+
+/// Makes that command line the default agent.
+fn configure(place: &Place, agent: &str) {
+    let (program, file) = agent.split_once(' ').unwrap();
+    place.uwf(&["config", "set", "agents.mine.command", program]);
+    place.uwf(&["config", "set", "agents.mine.args", &format!("[{file}]")]);
+    place.uwf(&["config", "set", "defaultAgent", "mine"]);
+}
+
+#[test]
+fn after_a_failed_poke_the_next_role_is_the_one_after_the_head() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let first = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
+    let agent = place.agent(&[first.to_string()]);
+    assert_eq!(place.uwf(&["thread", "exec", thread.as_str(), "--agent", &agent]).exit, 0);
+    let failed = place.step(&thread, Some(first), "writer", &json!({"$status": "error", "error": "no"}));
+    let agent = place.agent(&[reply(&failed, "writer", Some("no"))]);
+    let ran = place.uwf(&["thread", "poke", thread.as_str(), "-p", "again", "--agent", &agent]);
+    let value = ran.json();
+    assert_eq!((&value["head"], &value["currentRole"]), (&json!(first), &json!("checker")));
+    let hint = value["hint"].as_str().unwrap();
+    assert!(hint.ends_with(&format!("`uwf thread poke {thread} -p TEXT`")), "{hint}");
 }

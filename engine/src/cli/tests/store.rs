@@ -6,6 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde_json::{Value, json};
 use uwf_store::Hash;
 
+use super::command_line::CommandLine;
 use crate::fixture::{Place, clock, reply};
 use crate::lock::ThreadLock;
 use crate::thread::{self, ThreadId, head};

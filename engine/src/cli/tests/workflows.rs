@@ -3,6 +3,7 @@
 use serde_json::json;
 use uwf_store::Hash;
 
+use super::command_line::CommandLine;
 use crate::fixture::{FLOW, Place};
 use crate::thread::{self, Status, head, record_failure};
 

@@ -1,11 +1,15 @@
 //! Each shape once, and what must not happen.
 
+use std::fs;
+
 use serde_json::json;
 use uwf_store::Hash;
 use uwf_store::schema::builtin::WORKFLOW;
 
-use super::*;
+use super::command_line::CommandLine;
 use crate::fixture::Place;
+use crate::legacy::{is_there, migrate};
+use crate::thread::{self, Status};
 
 const IDS: [&str; 4] = [
     "01JC0000000000000000000001",
