@@ -26,7 +26,6 @@ use crate::provider::{MockPlace, Provider};
 use crate::react::{Event, React, Stand, Stopped};
 use crate::role_run::{self, ProviderContext, RunError, Site};
 use crate::settings::Settings;
-use crate::signals::Signals;
 
 /// What a script calls the one who answers: `roles: { ask: … }`, one entry a question.
 const ROLE: &str = "ask";
@@ -164,7 +163,7 @@ fn react<'a>(
         secrets: site.settings.secrets(),
         watch,
         workers: site.workers,
-        signals: Signals::install().map_err(RunError::Signals)?,
+        signals: (site.signals)().map_err(RunError::Signals)?,
         clock: site.clock,
         started: Instant::now(),
         stand: Stand::default(),

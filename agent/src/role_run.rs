@@ -7,6 +7,7 @@ mod open;
 
 use std::error::Error;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use crate::react::{Event, React, Stopped};
 use crate::record::{self, Failure, Finished, Phase, RecordError};
 use crate::resume::Earlier;
 use crate::settings::Settings;
+use crate::signals::Signals;
 use crate::trace::Trace;
 use crate::workers::Workers;
 
@@ -51,6 +53,8 @@ pub(crate) struct Site<'a> {
     pub trace: Option<&'a Trace>,
     /// ms since the epoch.
     pub clock: Clock,
+    /// Takes the signals over when the loop begins: before that one ends the program at once.
+    pub signals: &'a dyn Fn() -> io::Result<Signals>,
     /// Called once the run is in its journal: what that makes worthless can go.
     pub begun: &'a dyn Fn(),
 }

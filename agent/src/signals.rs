@@ -1,11 +1,10 @@
 //! SIGINT, SIGTERM and SIGHUP as values that the loop can wait for: an interruption is an orderly stop, not a crash.
+//!
+//! The handlers are the program's: it gives a run what the run waits for.
 
 use std::fmt;
-use std::future::pending;
-use std::io;
-
-use tokio::signal::unix::{self, SignalKind};
-use uwf_engine::cli::ignores_hangups;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
 
 /// A signal that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,39 +38,17 @@ impl fmt::Display for Signal {
     }
 }
 
-/// The signals from here on.
-pub(crate) struct Signals {
-    interrupt: unix::Signal,
-    terminate: unix::Signal,
-    /// None where it is ignored.
-    hang_up: Option<unix::Signal>,
-}
+/// The signals from some moment on.
+pub(crate) struct Signals(Box<dyn FnMut(&mut Context<'_>) -> Poll<Signal>>);
 
 impl Signals {
-    /// Takes the signals over from the default action, which is to die at once.
-    ///
-    /// # Errors
-    /// The system's, when the handlers cannot be installed.
-    pub(crate) fn install() -> io::Result<Signals> {
-        Ok(Signals {
-            interrupt: unix::signal(SignalKind::interrupt())?,
-            terminate: unix::signal(SignalKind::terminate())?,
-            hang_up: (!ignores_hangups()).then(|| unix::signal(SignalKind::hangup())).transpose()?,
-        })
+    /// What `poll` gives, one after the other.
+    pub(crate) fn new(poll: impl FnMut(&mut Context<'_>) -> Poll<Signal> + 'static) -> Signals {
+        Signals(Box::new(poll))
     }
 
     /// The next signal, whenever it comes.
     pub(crate) async fn next(&mut self) -> Signal {
-        let hang_up = async {
-            match &mut self.hang_up {
-                Some(signal) => signal.recv().await,
-                None => pending().await,
-            }
-        };
-        tokio::select! {
-            _ = self.interrupt.recv() => Signal::Interrupt,
-            _ = self.terminate.recv() => Signal::Terminate,
-            _ = hang_up => Signal::HangUp,
-        }
+        poll_fn(|context| (self.0)(context)).await
     }
 }

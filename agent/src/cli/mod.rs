@@ -11,6 +11,7 @@ mod events;
 mod failure;
 mod progress;
 mod run;
+mod signals;
 #[cfg(feature = "otel")]
 mod traces;
 
@@ -28,7 +29,6 @@ use self::run::{Bench, Run};
 use crate::journal::{Prompt, Wanted};
 use crate::mock_server::MockServer;
 use crate::provider::Script;
-use crate::signals::Signals;
 
 /// The whole of `uwf-builtin`'s `main`.
 pub fn main() -> ExitCode {
@@ -118,7 +118,7 @@ fn mock_server(args: &MockServerArgs, session: &mut Session<'_>) -> Result<u8, F
     let (server, address) = MockServer::bind(script, args.port, args.by_turn)?;
     session.ui.print(&format!("http://{address}/v1\n"))?;
     let serving = run::runtime()?.block_on(async {
-        let mut signals = Signals::install()?;
+        let mut signals = signals::listen()?;
         let stop = async move {
             signals.next().await;
         };

@@ -12,13 +12,13 @@ use uwf_store::{Hash, Store};
 use uwf_workflow::emit;
 use uwf_workflow::moderator::SUSPEND;
 
-use super::again;
 use super::args::{RunArgs, RunOptions};
 use super::audience::Audience;
 use super::events::EventLog;
 use super::failure::{PREPARED, UNCONFINED, usage};
 #[cfg(feature = "otel")]
 use super::traces::Traces;
+use super::{again, signals};
 use crate::confinement::Confinement;
 use crate::journal::{Journals, Prompt, Wanted};
 use crate::react::Event;
@@ -26,7 +26,6 @@ use crate::record::Phase;
 use crate::resume::Earlier;
 use crate::role_run::{self, Site, role_run};
 use crate::settings::Settings;
-use crate::signals::Signals;
 use crate::trace::{self, Trace};
 use crate::workers::Workers;
 
@@ -167,6 +166,7 @@ impl Bench {
             env: of_commands(&session.env, trace.as_ref()),
             trace: trace.as_ref(),
             clock: session.clock,
+            signals: &signals::listen,
             begun,
         };
         let mut tell = |event: Event<'_>| audience.tell(&event, &mut session.ui);
@@ -214,7 +214,7 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 async fn leave(confinement: Confinement, workers: &Workers) {
     let left = workers.run(move || drop(confinement));
     let signalled = async {
-        match Signals::install() {
+        match signals::listen() {
             Ok(mut signals) => drop(signals.next().await),
             Err(_) => std::future::pending().await,
         }

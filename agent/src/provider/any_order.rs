@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::task::Poll;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -14,6 +15,7 @@ use uwf_tools::sandbox::{Level, Policy, Sandbox};
 
 use crate::role_run::{Site, role_run};
 use crate::settings::{Flags, Settings};
+use crate::signals::Signals;
 use crate::workers::Workers;
 
 const WORKFLOW: &str = "
@@ -78,6 +80,7 @@ impl Place {
             clock,
             trace: None,
             stand_alone: false,
+            signals: &|| Ok(Signals::new(|_| Poll::Pending)),
             begun: &|| (),
         };
         let request = AgentRequest::new(thread, "worker", Some("Work.".to_owned()), None);

@@ -25,7 +25,6 @@ use crate::react::{Event, React};
 use crate::record::{Failure, Phase};
 use crate::resume::{Earlier, Stood};
 use crate::settings::{ProviderSettings, Settings, WindowSource};
-use crate::signals::Signals;
 use crate::trace::Trace;
 use crate::window::Window;
 
@@ -45,7 +44,7 @@ pub(super) fn open<'a>(
     provider: &'a mut dyn Provider,
     watch: &'a mut dyn FnMut(Event<'_>),
 ) -> Result<(React<'a>, Ended), RunError> {
-    let signals = Signals::install().map_err(RunError::Signals)?;
+    let signals = (site.signals)().map_err(RunError::Signals)?;
     let Opened { toolbox, tools, outputs, journal, stood } = match earlier {
         Some(earlier) => {
             watch(Event::Continued { turns: earlier.stood.turns });
