@@ -1,5 +1,11 @@
 //! A place to test in: two homes, a project, a clock, agents that answer from a list, and a store that another
-//! implementation wrote. Only compiled for tests.
+//! implementation wrote. For tests only, here and of the command line.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::new_without_default,
+    reason = "tests make their place by name, and end where it cannot be made"
+)]
 
 use std::fs;
 use std::io::Write;
@@ -21,12 +27,12 @@ use crate::thread::{self, StepNode, ThreadId};
 use crate::workflow;
 
 /// When everything happens: 2027-01-15 08:00:00 UTC.
-pub(crate) fn clock() -> u64 {
+pub fn clock() -> u64 {
     1_800_000_000_000
 }
 
 /// A workflow with every kind of edge.
-pub(crate) const FLOW: &str = "
+pub const FLOW: &str = "
 name: flow
 description: For tests
 roles:
@@ -69,13 +75,13 @@ graph:
 ";
 
 /// Homes and a project directory.
-pub(crate) struct Place {
+pub struct Place {
     dir: TempDir,
 }
 
 impl Place {
     /// Nothing but the project, which knows the workflow `flow`.
-    pub(crate) fn new() -> Place {
+    pub fn new() -> Place {
         let place = Place { dir: tempfile::tempdir().unwrap() };
         fs::create_dir_all(place.project().join(".workflows")).unwrap();
         fs::write(place.project().join(".workflows/flow.yaml"), FLOW).unwrap();
@@ -83,7 +89,7 @@ impl Place {
     }
 
     /// The store that another implementation wrote, in its own layout, and its project.
-    pub(crate) fn reference() -> Place {
+    pub fn reference() -> Place {
         let place = Place { dir: tempfile::tempdir().unwrap() };
         let dump: Value = serde_json::from_str(include_str!("../testdata/reference_store.json")).unwrap();
         materialise(&dump, &place.homes().ocas);
@@ -94,19 +100,19 @@ impl Place {
         place
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    pub(crate) fn project(&self) -> PathBuf {
+    pub fn project(&self) -> PathBuf {
         self.path().join("project")
     }
 
-    pub(crate) fn homes(&self) -> Homes {
+    pub fn homes(&self) -> Homes {
         Homes { uwf: self.path().join("uwf"), ocas: self.path().join("ocas") }
     }
 
-    pub(crate) fn env(&self) -> Env {
+    pub fn env(&self) -> Env {
         let path = |name: &str| self.path().join(name).into_os_string();
         // An installed agent is none of this place.
         let search = std::env::var_os("PATH").unwrap_or_default();
@@ -118,7 +124,7 @@ impl Place {
     }
 
     /// An engine of this place, without a configuration or a builtin agent.
-    pub(crate) fn with_engine<T>(&self, run: impl FnOnce(&Engine<'_>) -> T) -> T {
+    pub fn with_engine<T>(&self, run: impl FnOnce(&Engine<'_>) -> T) -> T {
         let (store, homes, env) = (self.store(), self.homes(), self.env());
         run(&Engine {
             store: &store,
@@ -131,24 +137,24 @@ impl Place {
         })
     }
 
-    pub(crate) fn store(&self) -> Store {
+    pub fn store(&self) -> Store {
         Store::open(&self.homes().ocas, clock).unwrap()
     }
 
     /// A thread of `flow` that nothing was done in yet.
-    pub(crate) fn flow_thread(&self) -> ThreadId {
+    pub fn flow_thread(&self) -> ThreadId {
         self.thread("A text, please.")
     }
 
     /// The same with a task of its own.
-    pub(crate) fn thread(&self, task: &str) -> ThreadId {
+    pub fn thread(&self, task: &str) -> ThreadId {
         let (store, project) = (self.store(), self.project());
         let workflow = workflow::resolve(&store, "flow", &project).unwrap().ensure_stored(&store).unwrap();
         thread::start(&store, &workflow, task, project.to_str().unwrap()).unwrap()
     }
 
     /// Writes a step as an agent would, on `prev` (none: on the thread's start).
-    pub(crate) fn step(&self, thread: &ThreadId, prev: Option<Hash>, role: &str, output: &Value) -> Hash {
+    pub fn step(&self, thread: &ThreadId, prev: Option<Hash>, role: &str, output: &Value) -> Hash {
         let store = self.store();
         let head = thread::head(&store, thread).unwrap();
         let flow = workflow::get(&store, &head.start(&store).unwrap().workflow).unwrap();
@@ -176,7 +182,7 @@ impl Place {
     }
 
     /// An agent that prints one of `replies` at each call, the first one first; calls are logged, see [`Place::calls`].
-    pub(crate) fn agent(&self, replies: &[String]) -> String {
+    pub fn agent(&self, replies: &[String]) -> String {
         self.script(&format!(
             "n=$(cat \"$D/n\" 2>/dev/null || echo 1); echo $((n+1)) > \"$D/n\"\nsed -n \"${{n}}p\" <<'END'\n{}\nEND\n",
             replies.join("\n")
@@ -184,7 +190,7 @@ impl Place {
     }
 
     /// An agent of its own words, as a command line; `$D` is a directory of its own.
-    pub(crate) fn script(&self, body: &str) -> String {
+    pub fn script(&self, body: &str) -> String {
         let own = self.path().join(format!("agent-{}", fs::read_dir(self.path()).unwrap().count()));
         fs::create_dir_all(&own).unwrap();
         let (file, log) = (own.join("agent.sh"), self.path().join("calls"));
@@ -194,7 +200,7 @@ impl Place {
     }
 
     /// The calls that agents got so far: directory, bar, arguments.
-    pub(crate) fn calls(&self) -> Vec<String> {
+    pub fn calls(&self) -> Vec<String> {
         let log = fs::read_to_string(self.path().join("calls")).unwrap_or_default();
         log.lines().map(str::to_owned).collect()
     }
@@ -240,7 +246,7 @@ const RECORD: &str = "a record of another shape";
 const DETAIL: &str = "APJTCSABFR3XK";
 
 /// The reply of an agent of today.
-pub(crate) fn reply(step: &Hash, role: &str, error: Option<&str>) -> String {
+pub fn reply(step: &Hash, role: &str, error: Option<&str>) -> String {
     json!({
         "stepHash": step, "detailHash": DETAIL, "role": role, "frontmatter": {}, "body": "", "startedAtMs": 1,
         "completedAtMs": 2, "usage": null, "isError": error.is_some(), "errorMessage": error,

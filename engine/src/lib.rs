@@ -18,38 +18,37 @@
 //! | [`legacy`] | state files of the oldest design, taken over once |
 //! | [`transfer`] | a thread as one file, to be taken to another store |
 //! | [`held`] | what collecting the store must leave to the runs that are going on |
-//! | `lost` | threads whose names are gone though nobody removed them |
+//! | [`lost`] | threads whose names are gone though nobody removed them |
 //! | [`exec`] | the step: lock → head → route → agent → check → advance; read this first |
 //! | [`ask`] | a question to the agent of a finished step; changes nothing |
-//! | [`cli`] | the command line of `uwf`: the only part that reads the environment or writes to a stream |
 //!
 //! # Invariants
 //!
 //! 1. A head moves only in [`thread::advance`], by compare-and-set, and only after the step it moves to was checked.
 //! 2. A step costs the same however long its thread is: routing reads the head and its output, never the chain.
 //! 3. Failed steps never move a head; they are kept beside the thread until a visit succeeds or the thread ends.
-//! 4. Nothing but [`cli`] reads the environment, the clock, the terminal or the home directory: they come in as values
+//! 4. Nothing here reads the environment, the clock, the terminal or the home directory: they come in as values
 //!    (but for `${NAME}` in a `.env` file, which its reader looks up in the process).
 //! 5. Bad input changes nothing: checks come before writes, and writes are whole or not at all.
 //! 6. No output depends on the order in which a map was filled.
 
 pub mod ask;
 pub mod catalogue;
-pub mod cli;
 pub mod config;
 pub mod exec;
-#[cfg(test)]
-mod fixture;
+#[cfg(any(test, feature = "fixture"))]
+#[doc(hidden)]
+pub mod fixture;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod held;
 pub mod home;
 pub mod legacy;
-mod link;
+pub mod link;
 pub mod lock;
 pub mod log;
-mod lost;
+pub mod lost;
 pub mod spawn;
 pub mod thread;
 pub mod transfer;

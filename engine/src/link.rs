@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 const LINKS_MAX: usize = 40;
 
 /// The path behind all links of its last part; the path itself where they lead in a circle.
-pub(crate) fn target(path: &Path) -> PathBuf {
+pub fn target(path: &Path) -> PathBuf {
     let mut at = path.to_owned();
     for _ in 0..LINKS_MAX {
         match fs::read_link(&at) {

@@ -25,11 +25,11 @@ use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable, para
 use crate::thread::HEADS;
 
 /// Where it is noted that threads were removed: one variable for each StartNode.
-pub(crate) const REMOVED: &str = "@uwf/removed/";
+pub const REMOVED: &str = "@uwf/removed/";
 
 /// What is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lost {
+pub struct Lost {
     /// The StartNode of each thread, with its last step.
     pub(crate) threads: BTreeMap<Hash, Hash>,
     /// How many steps they have.
@@ -52,7 +52,7 @@ impl fmt::Display for Lost {
 
 impl Lost {
     /// What to do about it.
-    pub(crate) fn hint(&self) -> String {
+    pub fn hint(&self) -> String {
         let last = self.threads.values().next();
         let last = last.map_or_else(|| "STEP".to_owned(), Hash::to_string);
         format!(
@@ -62,7 +62,7 @@ impl Lost {
     }
 
     /// Each thread as something that is wrong.
-    pub(crate) fn findings(&self) -> impl Iterator<Item = (String, Value)> {
+    pub fn findings(&self) -> impl Iterator<Item = (String, Value)> {
         self.threads.iter().map(|(start, last)| {
             let message = format!("thread at start {start} has lost its name; its last step is {last}");
             let value = json!({"kind": "lost", "hash": start, "lastStep": last, "message": message});
@@ -80,12 +80,12 @@ struct Step {
 }
 
 /// What is lost, by every node there is; none when there is nothing that ordinary use does not explain.
-pub(crate) fn find(store: &Store) -> Result<Option<Lost>, StoreError> {
+pub fn find(store: &Store) -> Result<Option<Lost>, StoreError> {
     among(store, &store.all_of(&builtin::STEP_NODE)?)
 }
 
 /// The same by what the index says, and only where there are no names at all: a glance for those who list threads.
-pub(crate) fn glance(store: &Store) -> Result<Option<Lost>, StoreError> {
+pub fn glance(store: &Store) -> Result<Option<Lost>, StoreError> {
     among(store, &store.indexed(&builtin::STEP_NODE)?)
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn note_removal(start: &Hash) -> VarChange {
 }
 
 /// Forgets the notes on StartNodes that have been collected.
-pub(crate) fn forget_collected(store: &Store) -> Result<(), StoreError> {
+pub fn forget_collected(store: &Store) -> Result<(), StoreError> {
     let gone = |variable: &Variable| {
         variable
             .name

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use uwf_engine::cli::{Failure, Session};
+use uwf_cli::shell::{Failure, Session};
 use uwf_engine::exec::command_for;
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 use uwf_store::Store;

@@ -1,6 +1,6 @@
 //! `--mode fork` and `--mode ask`: what an engine wants of a step that is over.
 
-use uwf_engine::cli::{Failure, OK, Session};
+use uwf_cli::shell::{Failure, OK, Session};
 use uwf_store::Hash;
 
 use super::args::{AgentArgs, Mode};

@@ -2,7 +2,7 @@
 //!
 //! Apart so that a run tells of itself once. It hands on and decides nothing.
 
-use uwf_engine::cli::Ui;
+use uwf_cli::shell::Ui;
 
 use super::events::EventLog;
 use super::progress::Show;

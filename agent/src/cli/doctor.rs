@@ -10,8 +10,8 @@ mod walls;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use uwf_cli::shell::{Failure, OK, Session, USER};
 use uwf_engine::Homes;
-use uwf_engine::cli::{Failure, OK, Session, USER};
 use uwf_store::Store;
 
 use self::walls::Walls;

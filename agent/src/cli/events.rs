@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::OFlags;
-use uwf_engine::cli::{Failure, Ui};
+use uwf_cli::shell::{Failure, Ui};
 use uwf_store::Clock;
 
 use crate::events::Events;

@@ -1,7 +1,7 @@
 //! What each of our errors means to the person at the terminal: the exit status and what to do about it.
 
 use clap::CommandFactory;
-use uwf_engine::cli::{BUG, Failure, USAGE, USER};
+use uwf_cli::shell::{BUG, Failure, USAGE, USER};
 
 use super::args::Cli;
 use crate::ask::AskError;

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 use serde_json::{Value, json};
-use uwf_engine::cli::{Failure, OK, Process, Session, in_process, pages};
+use uwf_cli::shell::{Failure, OK, Process, Session, in_process, pages};
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 
 use self::args::{AgentArgs, Cli, Command, MockServerArgs, ReplyForm};

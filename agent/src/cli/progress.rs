@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use uwf_engine::cli::Ui;
+use uwf_cli::shell::Ui;
 
 use crate::provider;
 use crate::provider::message::{Kind, ToolCall};

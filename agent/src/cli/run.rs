@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use uwf_engine::cli::{FAILED_STEP, Failure, OK, SUSPENDED, Session};
+use uwf_cli::shell::{FAILED_STEP, Failure, OK, SUSPENDED, Session};
 use uwf_engine::lock::ThreadLock;
 use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, Status, ThreadId, thread, workflow};
 use uwf_store::{Hash, Store};

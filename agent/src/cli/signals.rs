@@ -4,7 +4,7 @@ use std::io;
 use std::task::{Context, Poll};
 
 use tokio::signal::unix::{self, SignalKind};
-use uwf_engine::cli::ignores_hangups;
+use uwf_cli::shell::ignores_hangups;
 
 use crate::signals::{Signal, Signals};
 

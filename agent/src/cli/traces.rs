@@ -2,7 +2,7 @@
 //!
 //! Apart because it is behind the feature `otel`. A collector that cannot be reached is told of and changes nothing.
 
-use uwf_engine::cli::Ui;
+use uwf_cli::shell::Ui;
 use uwf_engine::{Env, catalogue};
 use uwf_store::Clock;
 

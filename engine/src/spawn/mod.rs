@@ -75,7 +75,7 @@ pub struct Run<'a> {
 pub(crate) const LAST_WORDS: &str = "; its last words:";
 
 /// These lines as an indented block behind [`LAST_WORDS`]; nothing when there are none.
-pub(crate) fn last_words<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+pub fn last_words<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let block: String = lines.map(|line| format!("\n    {line}")).collect();
     if block.is_empty() { block } else { format!("{LAST_WORDS}{block}") }
 }

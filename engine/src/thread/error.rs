@@ -111,7 +111,7 @@ pub enum ThreadError {
 
 impl ThreadError {
     /// The same of a node that this step leads to by `what`, if it is the store's.
-    pub(crate) fn severed(self, step: &Hash, what: &'static str) -> ThreadError {
+    pub fn severed(self, step: &Hash, what: &'static str) -> ThreadError {
         match self {
             ThreadError::Store(source) => {
                 ThreadError::Severed { what, step: *step, source: Box::new(source) }
@@ -121,7 +121,7 @@ impl ThreadError {
     }
 
     /// The same of the node that a thread stands at, if it is the store's.
-    pub(crate) fn headless(self, thread: &ThreadId) -> ThreadError {
+    pub fn headless(self, thread: &ThreadId) -> ThreadError {
         match self {
             ThreadError::Store(source) => ThreadError::Headless { thread: *thread, source: Box::new(source) },
             other => other,

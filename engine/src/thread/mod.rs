@@ -39,13 +39,13 @@ pub use self::step::{StartNode, StepNode, Usage};
 use crate::workflow::Workflow;
 
 /// Where thread heads live among the variables.
-pub(crate) const HEADS: &str = "@uwf/thread/";
+pub const HEADS: &str = "@uwf/thread/";
 
 /// Where a thread that another one started has that one's name, among the variables.
-pub(crate) const PARENTS: &str = "@uwf/parent/";
+pub const PARENTS: &str = "@uwf/parent/";
 
 /// Where the failed visits of threads live among the variables.
-pub(crate) const FAILED: &str = "@uwf/thread-failed/";
+pub const FAILED: &str = "@uwf/thread-failed/";
 
 /// How often a head that is gone for a moment is waited for.
 const GAPS: usize = 3;

@@ -28,8 +28,8 @@ pub use draw::{Progress, dot, mermaid};
 pub use editor::schema;
 pub use past::{Back, Past, history, rollback};
 pub use problem::Problem;
-pub use registry::{Listed, Origin, Resolved, add, list, resolve};
-pub(crate) use registry::{REGISTRY, registration};
+pub(crate) use registry::registration;
+pub use registry::{Listed, Origin, REGISTRY, Resolved, add, list, resolve};
 pub use uwf_workflow::moderator::{Edge, Graph};
 
 use include::Source;

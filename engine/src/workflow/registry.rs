@@ -12,7 +12,7 @@ use uwf_workflow::nearest;
 use super::{CheckedWorkflow, Workflow, WorkflowError, check::is_name, discover, get, hash_of, load, put};
 
 /// Where registered workflows live among the variables.
-pub(crate) const REGISTRY: &str = "@uwf/registry/";
+pub const REGISTRY: &str = "@uwf/registry/";
 
 /// Where a reference led.
 #[derive(Debug, Clone, PartialEq, Eq)]

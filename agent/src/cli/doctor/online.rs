@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
+use uwf_cli::shell::Failure;
 use uwf_engine::catalogue;
-use uwf_engine::cli::Failure;
 
 use crate::provider::http::Served;
 use crate::provider::message::TokenUsage;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use uwf_engine::cli::Failure;
+use uwf_cli::shell::Failure;
 use uwf_engine::{Env, Homes};
 use uwf_tools::sandbox::{Enforced, Level, Promise, PromiseStatus, SandboxError};
 

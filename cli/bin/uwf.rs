@@ -1,0 +1,7 @@
+//! The `uwf` program: see `uwf_cli::uwf`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    uwf_cli::uwf::main()
+}

@@ -1,0 +1,60 @@
+//! What can be typed after every command of both programs.
+
+mod pages;
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+pub use self::pages::{Completions, Man};
+
+/// Options of every command.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Options of every command")]
+pub struct Global {
+    /// How the result is printed [default: text on a terminal, json otherwise]
+    #[arg(long, global = true, value_enum, value_name = "text|json|yaml", hide_possible_values = true)]
+    pub format: Option<Format>,
+    /// Say less on stderr: errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more on stderr
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// When to use colours: auto is on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_enum, value_name = "auto|always|never", default_value_t = Color::Auto)]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
+    pub color: Color,
+}
+
+/// A time limit: `90s`, `20m`, and more than nothing.
+///
+/// # Errors
+/// What is wrong with it, for people.
+pub fn some_time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if time.is_zero() { Err("expected more than no time".to_owned()) } else { Ok(time) }
+}
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// For both
+    Yaml,
+}
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}

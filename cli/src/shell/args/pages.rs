@@ -1,0 +1,28 @@
+//! What can be typed after `completions` and `man`, of both programs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap_complete::Shell;
+
+/// `completions`.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Example, in ~/.bashrc (for uwf-builtin likewise):\n  source <(uwf completions bash)"
+)]
+pub struct Completions {
+    /// The shell: bash, elvish, fish, powershell or zsh
+    #[arg(value_enum, hide_possible_values = true)]
+    pub(in crate::shell) shell: Shell,
+}
+
+/// `man`.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples (for uwf-builtin likewise):\n  uwf man | man -l -\n  uwf man --out ~/.local/share/man/man1"
+)]
+pub struct Man {
+    /// Write a page for each command into this directory, and print the names of the files
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::shell) out: Option<PathBuf>,
+}

@@ -1,0 +1,176 @@
+//! How a command fails: what is said, and with which status the program exits.
+
+use std::error::Error;
+use std::io;
+
+use uwf_store::StoreError;
+
+use uwf_engine::ask::AskError;
+use uwf_engine::config::ConfigError;
+use uwf_engine::exec::ExecError;
+use uwf_engine::held::HeldError;
+use uwf_engine::home::HomeError;
+use uwf_engine::lock::{LockError, StopError};
+use uwf_engine::spawn::SpawnError;
+use uwf_engine::thread::{ThreadError, ThreadIdError};
+use uwf_engine::transfer::TransferError;
+use uwf_engine::workflow::WorkflowError;
+
+/// Done.
+pub const OK: u8 = 0;
+/// The user can mend it.
+pub const USER: u8 = 1;
+/// The command line is wrong.
+pub const USAGE: u8 = 2;
+/// A step failed.
+pub const FAILED_STEP: u8 = 3;
+/// The thread waits for a person.
+pub const SUSPENDED: u8 = 10;
+/// We have a bug.
+pub const BUG: u8 = 70;
+
+/// Why a command did not do what it should.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something to say.
+    Said {
+        /// What, on which thing; its sources are the causes.
+        error: Box<dyn Error + Send + Sync>,
+        /// What to do.
+        hint: Option<String>,
+        /// The exit status.
+        exit: u8,
+    },
+    /// Whoever read our stdout has gone: nothing to say to anyone.
+    ReaderGone,
+}
+
+impl Failure {
+    /// An error of the user's in plain words.
+    pub fn user(message: impl Into<String>) -> Failure {
+        Failure::Said { error: message.into().into(), hint: None, exit: USER }
+    }
+
+    /// The same with a hint.
+    pub fn with_hint(self, hint: impl Into<String>) -> Failure {
+        match self {
+            Failure::Said { error, exit, .. } => Failure::Said { error, hint: Some(hint.into()), exit },
+            other => other,
+        }
+    }
+
+    /// Writing to stdout failed.
+    pub fn from_stdout(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+            _ => Failure::said("cannot write to stdout", error),
+        }
+    }
+
+    /// What could not be done, with the operating system's reason as its cause.
+    pub fn said(what: impl Into<String>, source: impl Error + Send + Sync + 'static) -> Failure {
+        let error = Box::new(Caused { what: what.into(), source: Box::new(source) });
+        Failure::Said { error, hint: None, exit: USER }
+    }
+
+    /// What could not be done.
+    pub fn message(&self) -> String {
+        match self {
+            Failure::Said { error, .. } => error.to_string(),
+            Failure::ReaderGone => String::new(),
+        }
+    }
+
+    /// The chain of reasons.
+    pub fn causes(&self) -> Vec<String> {
+        let Failure::Said { error, .. } = self else { return Vec::new() };
+        let mut causes: Vec<String> = Vec::new();
+        let mut said = error.to_string();
+        let mut next = error.source();
+        while let Some(cause) = next {
+            // Some sentences end with their cause already.
+            let text = cause.to_string();
+            if !said.ends_with(&text) {
+                causes.push(text.clone());
+            }
+            said = text;
+            next = cause.source();
+        }
+        causes
+    }
+
+    /// What to do.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Failure::Said { hint, .. } => hint.as_deref(),
+            Failure::ReaderGone => None,
+        }
+    }
+
+    /// The exit status.
+    pub fn exit(&self) -> u8 {
+        match self {
+            Failure::Said { exit, .. } => *exit,
+            Failure::ReaderGone => OK,
+        }
+    }
+}
+
+/// A sentence and its cause.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+struct Caused {
+    what: String,
+    source: Box<dyn Error + Send + Sync>,
+}
+
+impl From<ExecError> for Failure {
+    fn from(error: ExecError) -> Failure {
+        let exit = match &error {
+            ExecError::Stopped { signal, .. } => by_signal(*signal),
+            _ => USER,
+        };
+        Failure::Said { hint: error.hint(), error: Box::new(error), exit }
+    }
+}
+
+impl From<AskError> for Failure {
+    fn from(error: AskError) -> Failure {
+        let exit = match &error {
+            AskError::Spawn(SpawnError::Stopped { signal }) => by_signal(*signal),
+            _ => USER,
+        };
+        Failure::Said { hint: error.hint(), error: Box::new(error), exit }
+    }
+}
+
+/// A signal that ended us is told as a shell tells it.
+fn by_signal(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(USER)
+}
+
+/// Errors that know their own hint.
+macro_rules! with_own_hint {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                Failure::Said { hint: error.hint(), error: Box::new(error), exit: USER }
+            }
+        }
+    )*};
+}
+
+/// Errors that say all there is to say.
+macro_rules! without_hint {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                Failure::Said { hint: None, error: Box::new(error), exit: USER }
+            }
+        }
+    )*};
+}
+
+with_own_hint!(ThreadError, ConfigError, HomeError, StoreError, TransferError, WorkflowError);
+with_own_hint!(LockError, StopError);
+without_hint!(HeldError, ThreadIdError);

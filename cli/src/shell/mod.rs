@@ -1,0 +1,16 @@
+//! What the command lines of both programs share: the process as values, one command's surroundings, what it says and how
+//! it fails.
+
+mod args;
+mod failure;
+pub(crate) mod input;
+pub mod pages;
+pub(crate) mod render;
+mod session;
+mod ui;
+mod visible;
+
+pub use self::args::{Color, Completions, Format, Global, Man, some_time};
+pub use self::failure::{BUG, FAILED_STEP, Failure, OK, SUSPENDED, USAGE, USER};
+pub use self::session::{Process, Session, Terminals, ignores_hangups, in_process};
+pub use self::ui::Ui;

@@ -1,0 +1,127 @@
+//! Small pieces of text for people: tables, times, durations, blocks of markdown.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde_json::Value;
+use uwf_workflow::emit;
+
+use uwf_engine::thread::Usage;
+
+/// Rows under headings, in columns as wide as they need to be; no heading line when there are no rows.
+pub(crate) fn table<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let heading = headings.map(str::to_owned);
+    let lines: Vec<&[String; N]> = std::iter::once(&heading).chain(rows).collect();
+    let widths: Vec<usize> =
+        (0..N).map(|at| lines.iter().map(|row| row[at].chars().count()).max().unwrap_or(0)).collect();
+    let line = |row: &[String; N]| {
+        let cells: String =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect();
+        format!("{}\n", cells.trim_end())
+    };
+    lines.into_iter().map(line).collect()
+}
+
+/// `2026-11-21 21:33:04` in UTC.
+pub(crate) fn time(ms: u64) -> String {
+    // Beyond the year 9999 there is no such text.
+    let ms = ms.min(253_402_300_799_000);
+    let text = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(ms)).to_string();
+    text.replace('T', " ").trim_end_matches('Z').to_owned()
+}
+
+/// `126 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`.
+pub(crate) fn duration(ms: u64) -> String {
+    match ms {
+        0..1000 => format!("{ms} ms"),
+        1000..60_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
+        60_000..3_600_000 => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1000),
+        _ => format!("{} h {} min", ms / 3_600_000, ms % 3_600_000 / 60_000),
+    }
+}
+
+/// `512 B`, `1.2 KiB`, `3.4 MiB`.
+pub(crate) fn bytes(count: u64) -> String {
+    let mut tenths = count.saturating_mul(10);
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if tenths < 10_240 {
+            let small = unit == "B";
+            return if small {
+                format!("{count} B")
+            } else {
+                format!("{}.{} {unit}", tenths / 10, tenths % 10)
+            };
+        }
+        tenths /= 1024;
+    }
+    format!("{}.{} TiB", tenths / 10, tenths % 10)
+}
+
+/// `3 turns, 1200 tokens in, 80 out`.
+pub(crate) fn usage(usage: &Usage) -> String {
+    let turns = if usage.turns == 1 { "turn" } else { "turns" };
+    format!("{} {turns}, {} tokens in, {} out", usage.turns, usage.input_tokens, usage.output_tokens)
+}
+
+/// A value as a fenced block of YAML.
+pub(crate) fn yaml_block(value: &Value) -> String {
+    fenced("yaml", &emit::yaml(value))
+}
+
+/// A text as a fenced block, whatever fences it holds itself.
+pub(crate) fn fenced(language: &str, text: &str) -> String {
+    let longest = text.lines().map(|line| line.trim_start().chars().take_while(|c| *c == '`').count()).max();
+    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    format!("{fence}{language}\n{}\n{fence}\n", text.trim_end_matches('\n'))
+}
+
+/// A text as a quotation.
+pub(crate) fn quotation(text: &str) -> String {
+    text.trim_end().lines().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect()
+}
+
+/// The first line, at most `width` characters of it.
+pub(crate) fn first_line(text: &str, width: usize) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(width) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None if text.trim_end().lines().count() > 1 => format!("{line} …"),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let rows = [["a".to_owned(), "länger".to_owned()], ["bbbb".to_owned(), String::new()]];
+        assert_eq!(table(["X", "Y"], &rows), "X     Y\na     länger\nbbbb\n");
+        assert_eq!(table(["X"], &[]), "");
+    }
+
+    #[test]
+    fn times_and_durations_read_well() {
+        assert_eq!(time(1_795_296_784_304), "2026-11-21 21:33:04");
+        assert_eq!(time(u64::MAX), "9999-12-31 23:59:59");
+        let texts = [61, 1250, 200_000, 7_500_000].map(duration);
+        assert_eq!(texts, ["61 ms", "1.2 s", "3 min 20 s", "2 h 5 min"]);
+    }
+
+    #[test]
+    fn sizes_read_well() {
+        let texts = [0, 1023, 1024, 1_300_000, 5 << 30, 7 << 40].map(bytes);
+        assert_eq!(texts, ["0 B", "1023 B", "1.0 KiB", "1.2 MiB", "5.0 GiB", "7.0 TiB"]);
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_those_inside() {
+        assert_eq!(fenced("", "a\n````\nb\n"), "`````\na\n````\nb\n`````\n");
+        assert_eq!(quotation("a\n\nb\n"), "> a\n>\n> b\n");
+        assert_eq!(first_line("one\ntwo", 10), "one …");
+        assert_eq!(first_line("abcdef", 3), "abc…");
+    }
+}

@@ -1,0 +1,229 @@
+//! From the process to one command's surroundings: what it learns of the world, and where it writes.
+//!
+//! The one place that looks at arguments, environment, directory, terminals and clock; the command lines of both
+//! programs start here and take everything from these values.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use uwf_store::{Clock, Store};
+
+use super::args::{Color, Format, Global};
+use super::failure::{BUG, Failure, OK, USAGE, USER};
+use super::ui::Ui;
+use uwf_engine::home::{Env, Homes};
+use uwf_engine::spawn::Stop;
+
+/// All that a command learns from the process it runs in.
+pub struct Process<'a> {
+    /// The command line, the program's name first.
+    pub args: Vec<OsString>,
+    /// The environment.
+    pub env: Env,
+    /// The current directory.
+    pub cwd: PathBuf,
+    /// For file arguments that are `-`.
+    pub stdin: &'a mut dyn Read,
+    /// The result.
+    pub out: &'a mut dyn Write,
+    /// Everything else.
+    pub err: &'a mut dyn Write,
+    /// Whether `stdin` is a terminal.
+    pub in_is_terminal: bool,
+    /// Whether `out` is a terminal.
+    pub out_is_terminal: bool,
+    /// Whether `err` is a terminal.
+    pub err_is_terminal: bool,
+    /// This program's file: the builtin agent lies beside it.
+    pub program: Option<PathBuf>,
+    /// The time.
+    pub clock: Clock,
+    /// Set when a signal asks this program to stop.
+    pub stop: Stop,
+    /// Makes signals set `stop` instead of ending this program; called only before agents run, so that every other
+    /// command ends at once.
+    pub listen: fn(&Stop),
+}
+
+/// Runs a command line in the real process. A panic ends in the exit status for our own bugs; its message is on stderr
+/// by then.
+pub fn in_process(run: impl FnOnce(Process<'_>) -> u8) -> ExitCode {
+    let cwd = match std::env::current_dir() {
+        Ok(cwd) => cwd,
+        Err(error) => {
+            // Nothing may be read or written relative to a place that is not there.
+            let hint = "change into a directory that exists";
+            writeln!(
+                io::stderr(),
+                "error: the current directory cannot be used\n  caused by: {error}\n  hint: {hint}"
+            )
+            .ok();
+            return ExitCode::from(USER);
+        }
+    };
+    let process = || {
+        run(Process {
+            args: std::env::args_os().collect(),
+            env: std::env::vars_os().collect(),
+            cwd,
+            stdin: &mut io::stdin(),
+            out: &mut io::stdout().lock(),
+            err: &mut io::stderr(),
+            in_is_terminal: io::stdin().is_terminal(),
+            out_is_terminal: io::stdout().is_terminal(),
+            err_is_terminal: io::stderr().is_terminal(),
+            program: std::env::current_exe().ok(),
+            clock: now_ms,
+            stop: Stop::default(),
+            listen,
+        })
+    };
+    ExitCode::from(catch_unwind(AssertUnwindSafe(process)).unwrap_or(BUG))
+}
+
+/// Whether whoever started us has SIGHUP ignored, as `nohup` does: then the end of a terminal is not ours. An ignored
+/// signal is inherited, and a handler would undo that.
+pub fn ignores_hangups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) != 0)
+}
+
+fn listen(stop: &Stop) {
+    let hangup = (!ignores_hangups()).then_some(SIGHUP);
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
+        // Without a handler the signal ends us at once, and the agent's own wish to die with us ends the agent.
+        signal_hook::flag::register_usize(signal, stop.cell(), signal.unsigned_abs() as usize).ok();
+    }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl<'a> Process<'a> {
+    /// What was typed. Help is as wide as the terminal, or as a page where there is none.
+    pub fn parse<C: clap::Parser>(&self) -> Result<C, clap::Error> {
+        let command = if self.out_is_terminal { C::command() } else { C::command().term_width(100) };
+        command.try_get_matches_from(&self.args).and_then(|matches| C::from_arg_matches(&matches))
+    }
+
+    /// What clap has to say: help and version are results, everything else about a command line is an error of usage.
+    /// Gives the exit status.
+    pub fn usage(self, error: &clap::Error) -> u8 {
+        let to_people = error.use_stderr();
+        let is_terminal = if to_people { self.err_is_terminal } else { self.out_is_terminal };
+        let colored = is_terminal && self.env.get("NO_COLOR").is_none();
+        let text = error.render();
+        let text = if colored { text.ansi().to_string() } else { text.to_string() };
+        if to_people {
+            self.err.write_all(text.as_bytes()).and_then(|()| self.err.flush()).ok();
+            return USAGE;
+        }
+        self.command(&Global::default(), |session| {
+            let out = &mut session.ui.out;
+            out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::from_stdout)?;
+            Ok(OK)
+        })
+    }
+
+    /// Runs one command under the options of every command, tells its failure if it fails, and gives the exit status.
+    pub fn command(self, global: &Global, run: impl FnOnce(&mut Session<'a>) -> Result<u8, Failure>) -> u8 {
+        let mut session = self.session(global);
+        run(&mut session).unwrap_or_else(|failure| {
+            if let Failure::Said { .. } = failure {
+                session.ui.error(&failure).ok();
+            }
+            failure.exit()
+        })
+    }
+
+    fn session(self, global: &Global) -> Session<'a> {
+        let terminals =
+            Terminals { input: self.in_is_terminal, out: self.out_is_terminal, err: self.err_is_terminal };
+        let default = if terminals.out { Format::Text } else { Format::Json };
+        let color = match global.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => terminals.err && self.env.get("NO_COLOR").is_none(),
+        };
+        let ui = Ui {
+            out: self.out,
+            err: self.err,
+            format: global.format.unwrap_or(default),
+            explicit_format: global.format.is_some(),
+            quiet: global.quiet,
+            verbose: global.verbose > 0,
+            remarks: !global.quiet,
+            color,
+            out_is_terminal: terminals.out,
+        };
+        let Process { env, cwd, stdin, program, clock, stop, listen, .. } = self;
+        Session { ui, env, cwd, stdin, terminals, program, clock, stop, listen }
+    }
+}
+
+/// Which streams have a person at the other end.
+#[derive(Clone, Copy)]
+pub struct Terminals {
+    /// stdin.
+    pub input: bool,
+    /// stdout.
+    pub out: bool,
+    /// stderr.
+    pub err: bool,
+}
+
+/// One command's surroundings.
+pub struct Session<'a> {
+    /// Where it writes.
+    pub ui: Ui<'a>,
+    /// The environment.
+    pub env: Env,
+    /// The current directory.
+    pub cwd: PathBuf,
+    /// For file arguments that are `-`.
+    pub stdin: &'a mut dyn Read,
+    /// Which streams have a person at the other end.
+    pub terminals: Terminals,
+    /// This program's file: the builtin agent lies beside it.
+    pub program: Option<PathBuf>,
+    /// The time.
+    pub clock: Clock,
+    /// Set when a signal asks this program to stop.
+    pub stop: Stop,
+    /// Makes signals set `stop` instead of ending this program; called only before agents run, so that every other
+    /// command ends at once.
+    pub listen: fn(&Stop),
+}
+
+impl Session<'_> {
+    /// Where the files of `env` are.
+    pub fn homes(&self) -> Result<Homes, Failure> {
+        Ok(Homes::from_env(&self.env, &self.cwd)?)
+    }
+
+    /// The store, opened.
+    pub fn store(&self) -> Result<Store, Failure> {
+        Ok(Store::open(&self.homes()?.ocas, self.clock)?)
+    }
+
+    /// A directory as typed, absolute and without links.
+    pub fn directory(&self, typed: Option<&Path>) -> Result<PathBuf, Failure> {
+        let path = typed.map_or_else(|| self.cwd.clone(), |typed| self.cwd.join(typed));
+        match path.canonicalize() {
+            Ok(path) if path.is_dir() => Ok(path),
+            Ok(path) => Err(Failure::user(format!("{} is not a directory", path.display()))
+                .with_hint("name a directory with --cwd DIR")),
+            Err(error) => Err(Failure::said(format!("cannot use the directory {}", path.display()), error)
+                .with_hint("name a directory with --cwd DIR")),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The two streams a person or a program reads, and the rules of what goes where: the result to `out`, words to `err`.
+//!
+//! What people see of texts that are not ours is freed of what would steer a terminal; what programs read is not.
+//!
+//! A reader that has gone away (`| head`) is no error: it ends the command quietly.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+use uwf_workflow::emit;
+
+use super::args::Format;
+use super::failure::Failure;
+use super::visible::visible;
+use uwf_engine::workflow::CheckedWorkflow;
+
+/// Where a command writes, and how.
+pub struct Ui<'a> {
+    /// The result.
+    pub out: &'a mut dyn Write,
+    /// Everything else.
+    pub err: &'a mut dyn Write,
+    pub(crate) format: Format,
+    /// Whether `--format` was given: commands whose result is a document print it as such otherwise.
+    pub(crate) explicit_format: bool,
+    pub(crate) quiet: bool,
+    pub(crate) verbose: bool,
+    /// Whether anybody reads remarks; otherwise stderr is for what goes wrong.
+    pub(crate) remarks: bool,
+    pub(crate) color: bool,
+    pub(crate) out_is_terminal: bool,
+}
+
+impl Ui<'_> {
+    /// Prints a result: the value for programs, or what `text` makes of it for people.
+    pub fn result(&mut self, value: &Value, text: impl FnOnce() -> String) -> Result<(), Failure> {
+        let printed = match self.format {
+            Format::Text => text(),
+            Format::Json => {
+                serde_json::to_string_pretty(value).expect("a JSON value always serialises") + "\n"
+            }
+            Format::Yaml => emit::yaml(value),
+        };
+        self.print(&printed)
+    }
+
+    /// Prints a document as it is, unless another format was asked for: then the value.
+    pub fn document(&mut self, value: impl FnOnce() -> Value, text: &str) -> Result<(), Failure> {
+        if self.explicit_format && self.format != Format::Text {
+            return self.result(&value(), String::new);
+        }
+        self.print(text)
+    }
+
+    /// Prints a text to stdout: as it is, or as a terminal may be given it.
+    pub fn print(&mut self, text: &str) -> Result<(), Failure> {
+        let text = if self.out_is_terminal { visible(text) } else { text.into() };
+        self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).map_err(Failure::from_stdout)
+    }
+
+    /// Tells people something, on a line of its own; nobody's reading is no error.
+    pub fn note(&mut self, text: &str) {
+        if self.remarks {
+            writeln!(self.err, "{}", visible(text)).ok();
+        }
+    }
+
+    /// Adds to a warning what to do.
+    pub fn hint(&mut self, text: &str) {
+        if !self.quiet {
+            writeln!(self.err, "  hint: {}", visible(text)).ok();
+        }
+    }
+
+    /// Tells people who have asked for more.
+    pub fn detail(&mut self, text: &str) {
+        if self.verbose {
+            self.note(text);
+        }
+    }
+
+    /// Whether people have asked for more.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
+    /// Whether people have asked for errors alone.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Warns; `--quiet` does not silence it, since the result is not what it seems.
+    pub fn warn(&mut self, text: &str) {
+        let label = self.painted("warning", "33");
+        writeln!(self.err, "{label}: {}", visible(text)).ok();
+    }
+
+    /// Warns of what a workflow file says that is probably not meant.
+    pub fn warn_of(&mut self, workflow: &CheckedWorkflow) {
+        for warning in workflow.told_warnings() {
+            self.warn(&warning);
+        }
+    }
+
+    /// Passes on what an agent writes; where it is not, its last words are in the error when it fails.
+    pub fn pass(&mut self, bytes: &[u8]) {
+        if self.quiet {
+            return;
+        }
+        self.err.write_all(bytes).and_then(|()| self.err.flush()).ok();
+    }
+
+    /// Says what went wrong: `error: …`, its causes, a hint.
+    pub fn error(&mut self, failure: &Failure) -> io::Result<()> {
+        let label = self.painted("error", "31");
+        writeln!(self.err, "{label}: {}", visible(&failure.message()))?;
+        for cause in failure.causes() {
+            writeln!(self.err, "  caused by: {}", visible(&cause))?;
+        }
+        if let Some(hint) = failure.hint() {
+            writeln!(self.err, "  hint: {}", visible(hint))?;
+        }
+        Ok(())
+    }
+
+    fn painted(&self, word: &str, color: &str) -> String {
+        if self.color { format!("\x1b[1;{color}m{word}\x1b[0m") } else { word.to_owned() }
+    }
+}

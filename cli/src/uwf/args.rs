@@ -1,0 +1,109 @@
+//! What can be typed, and every help text: one file a noun. No meaning is given to anything here.
+
+mod cas;
+mod config;
+mod doctor;
+mod log;
+mod models;
+mod prompt;
+mod setup;
+mod step;
+mod thread;
+mod var;
+mod workflow;
+
+use clap::{Parser, Subcommand};
+
+pub(super) use self::cas::{Cas, Put, Schema, Values};
+pub(super) use self::config::Config;
+pub(super) use self::doctor::Doctor;
+pub(super) use self::log::{Log, LogShow};
+pub(super) use self::models::Models;
+pub(super) use self::prompt::{Prompt, Skill};
+pub(super) use self::setup::Setup;
+pub(super) use self::step::{Ask, Step};
+pub(super) use self::thread::{Exec, How, SandboxWord, StatusWord, Thread, ThreadList};
+pub(super) use self::var::Var;
+pub(super) use self::workflow::{Language, Workflow};
+use crate::shell::{Completions, Global, Man};
+
+/// A stateless workflow engine for agents.
+#[derive(Debug, Parser)]
+#[command(
+    name = "uwf",
+    version,
+    about = "A stateless workflow engine for agents",
+    long_about = "A stateless workflow engine for agents.\n\nA workflow is data, a thread is a chain of immutable steps, \
+                  and every step is one agent process that starts, does one thing and exits.",
+    after_long_help = "Examples:
+  uwf setup                                     connect a model
+  uwf workflow validate solve-issue.yaml        find every mistake in a workflow
+  uwf workflow add solve-issue.yaml             register it by its name
+  uwf thread start solve-issue -p \"Fix #7\"      begin a thread; prints its id
+  uwf thread exec 01K… --until-end              run its steps until it ends or waits
+  uwf thread read 01K…                          what happened, in words
+
+Files:
+  $UWF_HOME (~/.uwf)     config.yaml, .env, logs, locks of running steps
+  $OCAS_HOME (~/.ocas)   the content-addressed store",
+    arg_required_else_help = true
+)]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) global: Global,
+    #[command(subcommand)]
+    pub(super) noun: Noun,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Noun {
+    /// Workflows: check, register, look at them
+    #[command(subcommand)]
+    Workflow(Workflow),
+    /// Threads: start, run, read them
+    #[command(subcommand)]
+    Thread(Thread),
+    /// Steps: look at single steps of a thread
+    #[command(subcommand)]
+    Step(Step),
+    /// The content-addressed store underneath
+    #[command(subcommand)]
+    Cas(Cas),
+    /// Variables: names for nodes of the store
+    #[command(subcommand)]
+    Var(Var),
+    /// The configuration in $UWF_HOME/config.yaml
+    #[command(subcommand)]
+    Config(Config),
+    /// Connect a model: write its endpoint into config.yaml
+    ///
+    /// It becomes the default model, and everything else in the file stays. On a terminal, what is not given is asked.
+    /// A key is never an argument: name the variable that holds it, or a file to take it from.
+    Setup(Setup),
+    /// List known models: windows, prices, what they can be asked for
+    ///
+    /// The list comes with the program and has a date: nobody is asked. What the configuration says of a model wins, and
+    /// a model that is not listed can be used all the same.
+    ///
+    /// Exit status: 0 there are some, 1 none is like that.
+    Models(Models),
+    /// What the engine did, line by line: the log
+    #[command(subcommand)]
+    Log(Log),
+    /// Guides to uwf, for people and for models
+    #[command(subcommand)]
+    Prompt(Prompt),
+    /// The same guides by their older names
+    #[command(subcommand, hide = true)]
+    Skill(Skill),
+    /// Check what steps need: directories, store, configuration, agents
+    ///
+    /// Changes nothing. What the builtin agent has to say of itself (sandbox, model) follows.
+    ///
+    /// Exit status: 0 all is well, 1 something is in the way.
+    Doctor(Doctor),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Print the manual page, or write all of them
+    Man(Man),
+}

@@ -1,0 +1,44 @@
+//! What can be typed after `uwf config`.
+
+use clap::Subcommand;
+
+#[derive(Debug, Subcommand)]
+pub(in crate::uwf) enum Config {
+    /// Print the whole configuration; keys and headers are masked
+    #[command(after_long_help = "Examples:\n  uwf config list")]
+    List {
+        /// Print API keys and headers in clear
+        #[arg(long)]
+        show_secrets: bool,
+    },
+    /// Print one value; as JSON it is {"value": …}
+    #[command(
+        after_long_help = "Examples:\n  uwf config get defaultModel\n  uwf config get providers.openai.baseUrl"
+    )]
+    Get {
+        /// Names joined by dots
+        key: String,
+        /// Print API keys and headers in clear
+        #[arg(long)]
+        show_secrets: bool,
+    },
+    /// Set one value; the file is checked before it is written
+    #[command(
+        after_long_help = "Examples:\n  uwf config set agents.mine.command \"$PWD/my-agent\"\n  uwf config set agents.mine.args '[--fast]'\n  uwf config set providers.openai.apiKeyEnv OPENAI_API_KEY\n  uwf config set models.large.contextWindow 64000"
+    )]
+    Set {
+        /// Names joined by dots
+        key: String,
+        /// The value, as YAML
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+    },
+    /// Take one setting away, with all below it; the file is checked before it is written
+    #[command(
+        after_long_help = "Examples:\n  uwf config unset defaultModel\n  uwf config unset agentOverrides.flow.reviewer"
+    )]
+    Unset {
+        /// Names joined by dots
+        key: String,
+    },
+}

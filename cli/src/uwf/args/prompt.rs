@@ -1,0 +1,39 @@
+//! What can be typed after `uwf prompt`, and after `uwf skill`, its older name.
+
+use clap::Subcommand;
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(in crate::uwf) enum Prompt {
+    /// How to run workflows and read what they did
+    #[command(after_long_help = "Examples:\n  uwf prompt usage > ~/.agents/skills/uwf-usage/SKILL.md")]
+    Usage,
+    /// How to write a workflow, with one that works
+    #[command(after_long_help = "Examples:\n  uwf prompt workflow-authoring | less")]
+    WorkflowAuthoring,
+    /// How to make any program an agent, with one that works
+    #[command(after_long_help = "Examples:\n  uwf prompt adapter-developing | less")]
+    AdapterDeveloping,
+    /// How to set up uwf, its skills among it
+    #[command(after_long_help = "Examples:\n  uwf prompt bootstrap | my-agent")]
+    Bootstrap,
+    /// List the guides
+    #[command(after_long_help = "Examples:\n  uwf prompt list")]
+    List,
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(in crate::uwf) enum Skill {
+    /// The same as `uwf prompt usage`
+    User,
+    /// The same as `uwf prompt workflow-authoring`
+    Author,
+}
+
+impl From<Skill> for Prompt {
+    fn from(skill: Skill) -> Prompt {
+        match skill {
+            Skill::User => Prompt::Usage,
+            Skill::Author => Prompt::WorkflowAuthoring,
+        }
+    }
+}

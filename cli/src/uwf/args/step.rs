@@ -1,0 +1,81 @@
+//! What can be typed after `uwf step`.
+
+use clap::{Args, Subcommand};
+
+use super::How;
+
+#[derive(Debug, Subcommand)]
+pub(in crate::uwf) enum Step {
+    /// List the steps of a thread, the oldest first
+    #[command(after_long_help = "Examples:\n  uwf step list 01K… --format json")]
+    List {
+        /// The thread's id
+        thread: String,
+    },
+    /// Print the agent's record of a step, with its turns
+    #[command(after_long_help = "Examples:\n  uwf step show 9GDHFMG6KAC8V --format yaml")]
+    Show {
+        /// The step's hash
+        step: String,
+    },
+    /// Tell what happened in a step, as markdown
+    #[command(
+        after_long_help = "Examples:\n  uwf step read 9GDHFMG6KAC8V\n  uwf step read 9GDHFMG6KAC8V --prompt"
+    )]
+    Read {
+        /// The step's hash
+        step: String,
+        /// The opening messages as they were sent to the model, instead; or that the agent kept none
+        #[arg(long)]
+        prompt: bool,
+        /// At most about this many characters: the last turns that fit, the last one whole
+        #[arg(long, value_name = "CHARS", conflicts_with = "prompt")]
+        quota: Option<usize>,
+    },
+    /// Begin a new thread whose head is this step
+    #[command(
+        long_about = "Begin a new thread whose head is this step, or a thread's start. The thread it is from stays as it is; both \
+                      share the steps up to here.",
+        after_long_help = "Examples:\n  uwf step fork 9GDHFMG6KAC8V"
+    )]
+    Fork {
+        /// The hash of a step, or of a thread's start
+        step: String,
+    },
+    /// Ask the agent of a step a question about it; nothing of the thread changes
+    #[command(
+        long_about = "Ask the agent of a step a question about it; nothing of the thread changes.\n\n\
+                      The question goes to a fork of the step's session, so that the session itself stays as it was. The next question to \
+                      the same step goes to the same fork and can refer to the one before. The fork is remembered in $UWF_HOME/cache/forks. An agent that makes no fork is asked without a session, from the step's record.",
+        after_long_help = "Examples:\n  uwf step ask 9GDHFMG6KAC8V -p \"Why did you leave the old parser in?\"\n  uwf step ask 9GDHFMG6KAC8V -p \"And the tests?\"\n  uwf step ask 9GDHFMG6KAC8V --fresh -p \"From the beginning: why?\""
+    )]
+    Ask(Ask),
+    /// Show what a step changed in the workspace
+    #[command(
+        long_about = "Show what a step changed in the workspace, file by file, as its record tells: the content before the step beside \
+                      the content after it.",
+        after_long_help = "Examples:\n  uwf step diff 9GDHFMG6KAC8V\n  uwf step diff 9GDHFMG6KAC8V | git apply -R"
+    )]
+    Diff {
+        /// The step's hash
+        step: String,
+    },
+}
+
+/// A question, and who is to answer it.
+#[derive(Debug, Args)]
+pub(in crate::uwf) struct Ask {
+    /// The step's hash
+    pub(in crate::uwf) step: String,
+    /// The question
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(in crate::uwf) prompt: String,
+    /// Ask without a session, from the step's record alone; the question is not remembered
+    #[arg(long)]
+    pub(in crate::uwf) no_fork: bool,
+    /// Forget the questions before: fork the step's session anew
+    #[arg(long, conflicts_with = "no_fork")]
+    pub(in crate::uwf) fresh: bool,
+    #[command(flatten)]
+    pub(in crate::uwf) how: How,
+}

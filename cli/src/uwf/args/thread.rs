@@ -1,0 +1,296 @@
+//! What can be typed after `uwf thread`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Subcommand)]
+pub(in crate::uwf) enum Thread {
+    /// Begin a thread; nothing runs yet
+    #[command(
+        after_long_help = "Examples:\n  uwf thread start solve-issue -p \"Fix the login redirect\"\n  uwf thread start ./flow.yaml -p \"- tidy up\" --cwd ../project"
+    )]
+    Start {
+        /// A hash, a file, or a name: local ones first, then the registry
+        workflow: String,
+        /// The task
+        #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+        prompt: String,
+        /// The directory the thread works in [default: the current one]
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+    },
+    /// Run the next step of a thread
+    #[command(
+        alias = "step",
+        long_about = "Run the next step of a thread: ask the graph who plays, start that agent, check its step, move the head.\n\n\
+                      With --background the command returns at once. What the run says goes to \
+                      $UWF_HOME/logs/threads/<thread>.log; `uwf thread show` tells how it stands, `uwf thread stop` ends it.\n\n\
+                      Where stderr is no terminal, only warnings and errors are written to it, the agent's among them, so that \
+                      `2>&1 | jq` works; -v brings the rest.\n\n\
+                      Exit status: 0 advanced, ended or started in the background, 10 suspended, 3 a failed step (the head stays), \
+                      129/130/143 ended by a signal (the head stays), 1 anything else. With UWF_EXIT=0 in the environment or in \
+                      $UWF_HOME/.env, 0 in the place of 10 and 3.",
+        after_long_help = "Examples:\n  uwf thread exec 01K…\n  uwf thread exec 01K… -c 3\n  uwf thread exec 01K… --until-end --agent \"my-agent --fast\"\n  uwf thread exec 01K… --until-end --background"
+    )]
+    Exec(Exec),
+    /// Take up a suspended thread, or an ended one again
+    #[command(
+        long_about = "Take up a suspended thread with the role that suspended it, or an ended one by the `resume` edge of `$START`.\n\n\
+                      Exit status: as for `exec`.",
+        after_long_help = "Examples:\n  uwf thread resume 01K… -p \"Use the main branch.\""
+    )]
+    Resume {
+        /// The thread's id
+        thread: String,
+        /// What the role is told, below the message the thread was left with
+        #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+        prompt: Option<String>,
+        #[command(flatten)]
+        how: How,
+    },
+    /// Have the last role play once more, in place of its last step
+    #[command(
+        long_about = "Have the role that played last play once more: told TEXT, in the directory it worked in, by the agent that made \
+                      the step. The new step takes the place of the last one, which stays in the store.\n\n\
+                      Exit status: as for `exec`.",
+        after_long_help = "Examples:\n  uwf thread poke 01K… -p \"You forgot the tests.\"\n  uwf thread poke 01K… -p \"- shorter\" --agent my-agent"
+    )]
+    Poke {
+        /// The thread's id
+        thread: String,
+        /// What the role is told
+        #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+        prompt: String,
+        #[command(flatten)]
+        how: How,
+    },
+    /// Say where a thread stands
+    #[command(after_long_help = "Examples:\n  uwf thread show 01K…")]
+    Show {
+        /// The thread's id
+        thread: String,
+    },
+    /// List threads, the youngest first
+    #[command(
+        after_long_help = "Examples:\n  uwf thread list --all\n  uwf thread list --status suspended,end --after 7d\n  uwf thread list --all --skip 20 --take 10"
+    )]
+    List(ThreadList),
+    /// Tell what happened in a thread, as markdown
+    #[command(
+        after_long_help = "Examples:\n  uwf thread read 01K…\n  uwf thread read 01K… --quota 4000\n  uwf thread read 01K… --before 9GDHFMG6KAC8V --start"
+    )]
+    Read {
+        /// The thread's id
+        thread: String,
+        /// At most about this many characters: the last steps that fit, the last one whole
+        #[arg(long, value_name = "CHARS")]
+        quota: Option<usize>,
+        /// Only the steps before this one
+        #[arg(long, value_name = "STEP")]
+        before: Option<String>,
+        /// Begin with the task, which goes without saying but for --before
+        #[arg(long)]
+        start: bool,
+    },
+    /// End a running step; the thread stays active
+    #[command(
+        long_about = "End the run of a thread, in the background or on another terminal: a TERM signal, then wait until it is gone. \
+                      The head stays where it is and the thread stays active. Where nothing runs, there is a warning.",
+        after_long_help = "Examples:\n  uwf thread stop 01K…"
+    )]
+    Stop {
+        /// The thread's id
+        thread: String,
+    },
+    /// Give a thread up for good
+    #[command(
+        alias = "kill",
+        long_about = "Give a thread up for good: end its run if there is one, set its status to `cancelled`, forget its failed \
+                      attempts. Its steps stay on record.",
+        after_long_help = "Examples:\n  uwf thread cancel 01K…"
+    )]
+    Cancel {
+        /// The thread's id
+        thread: String,
+    },
+    /// Forget a thread
+    #[command(
+        long_about = "Forget a thread: its head, its failed attempts and its background log. Its nodes stay in the store until \
+                      `uwf cas gc`. A thread that is running is not removed unless --force says to stop it first.",
+        after_long_help = "Examples:\n  uwf thread rm 01K…\n  uwf thread rm 01K… --force"
+    )]
+    Rm {
+        /// The thread's id
+        thread: String,
+        /// Stop it first if it is running
+        #[arg(short, long)]
+        force: bool,
+    },
+    /// Begin a new thread from a step (as `uwf step fork`), or from where another thread stands
+    #[command(
+        hide = true,
+        after_long_help = "Examples:\n  uwf thread fork 9GDHFMG6KAC8V\n  uwf thread fork 01K…"
+    )]
+    Fork {
+        /// A step's hash, or a thread's id
+        #[arg(value_name = "STEP|THREAD")]
+        from: String,
+    },
+    /// As `uwf step list`
+    #[command(hide = true)]
+    Steps {
+        /// The thread's id
+        thread: String,
+    },
+    /// As `uwf step show`
+    #[command(hide = true)]
+    StepDetails {
+        /// The step's hash
+        step: String,
+    },
+    /// Write a thread, with everything it consists of, to a file for another store
+    #[command(
+        long_about = "Write a thread, with everything it consists of, to a file for another store: its steps and their \
+                      records, its failed attempts, its workflow and the types of all of these, as JSON lines.",
+        after_long_help = "Examples:\n  uwf thread export 01K… -o thread.jsonl\n  uwf thread export 01K… | ssh host uwf thread import -"
+    )]
+    Export {
+        /// The thread's id
+        thread: String,
+        /// Write to this file [default: stdout, which is also `-`]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Take in a thread that was exported
+    #[command(
+        long_about = "Take in a thread that was exported. Every node is checked against its hash and its type before \
+                      anything is stored. A thread that is here already at the same head stays as it is; at another \
+                      head it is an error.",
+        after_long_help = "Examples:\n  uwf thread import thread.jsonl\n  uwf thread import - < thread.jsonl"
+    )]
+    Import {
+        /// The file; `-` is stdin
+        file: PathBuf,
+    },
+}
+
+/// Which steps are run, and where they are seen.
+#[derive(Debug, Args)]
+pub(in crate::uwf) struct Exec {
+    /// The thread's id
+    pub(in crate::uwf) thread: String,
+    /// Run this many steps; stops when the thread ends, waits or a step fails
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(in crate::uwf) count: u32,
+    /// Run until the thread ends, waits, or a step fails
+    #[arg(long, conflicts_with = "count")]
+    pub(in crate::uwf) until_end: bool,
+    /// With --until-end: stop after this many steps
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..), requires = "until_end", conflicts_with = "count")]
+    pub(in crate::uwf) max_steps: u32,
+    /// Return at once and let the steps run on their own
+    #[arg(long)]
+    pub(in crate::uwf) background: bool,
+    /// This is the process that runs on its own; stdin is the thread's lock
+    #[arg(long, hide = true, conflicts_with = "background")]
+    pub(in crate::uwf) detached: bool,
+    #[command(flatten)]
+    pub(in crate::uwf) how: How,
+}
+
+/// How steps are run.
+#[derive(Debug, Args)]
+pub(in crate::uwf) struct How {
+    /// Who plays: an alias from config.yaml or a command line [default: as configured, else uwf-builtin; for poke and
+    /// ask whoever made the step]
+    #[arg(long, value_name = "CMD|ALIAS", allow_hyphen_values = true)]
+    pub(in crate::uwf) agent: Option<String>,
+    /// Work in this directory instead of the thread's own
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::uwf) cwd: Option<PathBuf>,
+    /// End an agent that takes longer (90s, 20m, 1h) [default: no limit]
+    #[arg(long, value_name = "DURATION", value_parser = crate::shell::some_time)]
+    pub(in crate::uwf) timeout: Option<std::time::Duration>,
+    /// How much of its sandbox uwf-builtin must have: strict runs no command without all of it, best-effort takes what
+    /// the kernel can enforce, off is none; other agents may know it, too [default: as configured, else strict]
+    #[arg(long, value_enum, value_name = "LEVEL", hide_possible_values = true)]
+    pub(in crate::uwf) sandbox: Option<SandboxWord>,
+}
+
+/// How much of a sandbox an agent must have, as it can be typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::uwf) enum SandboxWord {
+    /// All of it
+    Strict,
+    /// Whatever the kernel can enforce
+    BestEffort,
+    /// None
+    Off,
+}
+
+impl SandboxWord {
+    /// The word as agents are told it.
+    pub(in crate::uwf) fn as_str(self) -> &'static str {
+        match self {
+            SandboxWord::Strict => "strict",
+            SandboxWord::BestEffort => "best-effort",
+            SandboxWord::Off => "off",
+        }
+    }
+}
+
+/// Which threads are listed.
+#[derive(Debug, Args)]
+pub(in crate::uwf) struct ThreadList {
+    /// Every thread, whatever its status; with --status these only
+    #[arg(long)]
+    pub(in crate::uwf) all: bool,
+    /// Only these: idle, running, suspended, end, cancelled, active (idle and running)
+    #[arg(long, value_name = "A,B", value_delimiter = ',', hide_possible_values = true)]
+    pub(in crate::uwf) status: Vec<StatusWord>,
+    /// Only those started after then: 2026-11-21, 2026-11-21T08:00:00Z, or 7d for seven days ago
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::uwf) after: Option<String>,
+    /// Only those started before then
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::uwf) before: Option<String>,
+    /// Leave out this many
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(in crate::uwf) skip: usize,
+    /// Show this many at most
+    #[arg(long, value_name = "N")]
+    pub(in crate::uwf) take: Option<usize>,
+}
+
+/// A status as it can be typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::uwf) enum StatusWord {
+    /// Ready for its next step
+    Idle,
+    /// A step is running
+    Running,
+    /// Waits for a person
+    Suspended,
+    /// Came to its end
+    #[value(alias = "completed")]
+    End,
+    /// Given up
+    Cancelled,
+    /// Idle or running
+    Active,
+}
+
+impl StatusWord {
+    /// The word as it is printed.
+    pub(in crate::uwf) fn as_str(self) -> &'static str {
+        match self {
+            StatusWord::Idle => "idle",
+            StatusWord::Running => "running",
+            StatusWord::Suspended => "suspended",
+            StatusWord::End => "end",
+            StatusWord::Cancelled => "cancelled",
+            StatusWord::Active => "active",
+        }
+    }
+}

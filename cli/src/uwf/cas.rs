@@ -1,0 +1,106 @@
+//! `uwf cas …`: the store as it is, for people who look under the hood and for programs that write their own nodes.
+
+mod schema;
+mod upkeep;
+mod values;
+
+use serde_json::json;
+use uwf_store::schema::builtin;
+use uwf_store::{Hash, Store, StoreError};
+use uwf_workflow::emit;
+
+use super::args::Cas;
+use super::hash;
+use crate::shell::{Failure, OK, Session, USER};
+
+/// The engine's own types by name; those of the store have variables.
+const OWN_TYPES: [(&str, Hash); 8] = [
+    ("Workflow", builtin::WORKFLOW),
+    ("StartNode", builtin::START_NODE),
+    ("StepNode", builtin::STEP_NODE),
+    ("ErrorOutput", builtin::ERROR_OUTPUT),
+    ("SuspendOutput", builtin::SUSPEND_OUTPUT),
+    ("uwf-turn", builtin::UWF_TURN),
+    ("uwf-detail", builtin::UWF_DETAIL),
+    ("text", builtin::TEXT),
+];
+
+pub(super) fn run(session: &mut Session<'_>, command: Cas) -> Result<u8, Failure> {
+    match command {
+        Cas::Get { hash } => get(session, &hash),
+        Cas::Put(what) => values::put(session, &what),
+        Cas::Has { hash } => has(session, &hash),
+        Cas::Hash(what) => values::hash(session, &what),
+        Cas::Refs { hash } => refs(session, &hash),
+        Cas::Walk { hash } => walk(session, &hash),
+        Cas::Verify => upkeep::verify(session),
+        Cas::Gc { dry_run, force } => upkeep::gc(session, dry_run, force),
+        Cas::Reindex => upkeep::reindex(session),
+        Cas::Stats => upkeep::stats(session),
+        Cas::Schema(command) => schema::run(session, command),
+    }
+}
+
+fn get(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
+    let node = session.store()?.get(&hash(text)?)?;
+    let value = json!({"type": node.type_, "payload": node.payload, "timestamp": node.timestamp});
+    session.ui.result(&value, || emit::yaml(&value))?;
+    Ok(OK)
+}
+
+fn has(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
+    let there = session.store()?.has(&hash(text)?);
+    session.ui.print(&format!("{there}\n"))?;
+    Ok(if there { OK } else { USER })
+}
+
+fn refs(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
+    let refs = session.store()?.refs(&hash(text)?)?;
+    session.ui.result(&json!(refs), || lines(&refs))?;
+    Ok(OK)
+}
+
+fn walk(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
+    let walk = session.store()?.walk(&hash(text)?)?;
+    session.ui.result(&json!(walk.nodes), || lines(&walk.nodes))?;
+    for (missing, referrer) in &walk.missing {
+        session.ui.warn(&format!("{missing} is missing; {referrer} refers to it"));
+    }
+    for (corrupt, referrer, why) in &walk.corrupt {
+        session.ui.warn(&format!("{corrupt} is corrupt: {why}; {referrer} refers to it"));
+    }
+    Ok(if walk.missing.is_empty() && walk.corrupt.is_empty() { OK } else { USER })
+}
+
+/// A hash, a variable, the last word of an `@ocas/` variable, or one of the engine's own types.
+fn type_named(store: &Store, name: &str) -> Result<Hash, Failure> {
+    if let Ok(hash) = name.parse() {
+        return Ok(hash);
+    }
+    let own = OWN_TYPES.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, hash)| *hash);
+    let variable = if name.starts_with('@') { name.to_owned() } else { format!("@ocas/{name}") };
+    let found = match own {
+        Some(hash) => Some(hash),
+        None => match store.vars().get(&variable) {
+            Err(StoreError::BadName { .. }) => None,
+            found => found?.map(|variable| variable.value),
+        },
+    };
+    found.ok_or_else(|| {
+        let names: Vec<&str> = OWN_TYPES.iter().map(|(own, _)| *own).collect();
+        Failure::user(format!("no such type: {name}")).with_hint(format!(
+            "a hash, a variable, a word of @ocas/… (string, schema), or {}",
+            names.join(", ")
+        ))
+    })
+}
+
+fn lines(hashes: &[Hash]) -> String {
+    hashes.iter().map(|hash| format!("{hash}\n")).collect()
+}
+
+/// One hash a line whatever the format is: that is what shell scripts read.
+fn print_lines(session: &mut Session<'_>, hashes: &[Hash]) -> Result<u8, Failure> {
+    session.ui.print(&lines(hashes))?;
+    Ok(OK)
+}

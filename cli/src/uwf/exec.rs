@@ -1,0 +1,329 @@
+//! `uwf thread exec`, `resume` and `poke`: one step or many, told as they happen.
+
+mod background;
+mod complaints;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use uwf_store::Store;
+
+use self::complaints::{Complaints, chatter};
+use super::args::{Exec, How, SandboxWord};
+use super::thread::{Standing, id};
+use crate::shell::{FAILED_STEP, Failure, Format, OK, SUSPENDED, Session, Ui, render};
+use uwf_engine::config::{self, BUILTIN, Config};
+use uwf_engine::exec::{
+    Engine, ExecError, ExecOptions, Observer, StepReport, hold, poke_once, resume_once, step_once,
+};
+use uwf_engine::home::{Env, Homes};
+use uwf_engine::lock::ThreadLock;
+use uwf_engine::spawn::lookup::Programs;
+use uwf_engine::spawn::protocol::AgentCommand;
+use uwf_engine::spawn::{SpawnError, Stop};
+use uwf_engine::thread::{self, StartNode, Status, ThreadId};
+use uwf_engine::workflow::{self, Workflow};
+
+pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, Failure> {
+    let thread = id(&what.thread)?;
+    let desk = Desk::open(session, &what.how)?;
+    if what.detached {
+        // Its stderr is the log, which is all there will be to read.
+        session.ui.remarks = true;
+        let lock = background::arrive(&desk, &thread)?;
+        return run(session, &desk, &lock, what);
+    }
+    // Only an idle thread has anything to run; any other is told of at once.
+    if what.background && is_idle(&desk.store, &thread)? {
+        return background::launch(session, &desk, &thread, what);
+    }
+    let lock = hold(&desk.engine(&session.stop), &thread)?;
+    run(session, &desk, &lock, what)
+}
+
+fn is_idle(store: &Store, thread: &ThreadId) -> Result<bool, Failure> {
+    let head = thread::head(store, thread)?;
+    let workflow = workflow::get(store, &head.start(store)?.workflow)?;
+    Ok(head.settled(store, &workflow).status == Status::Idle)
+}
+
+/// The steps, one after the other.
+fn run(session: &mut Session<'_>, desk: &Desk, lock: &ThreadLock, what: &Exec) -> Result<u8, Failure> {
+    let limit = if what.until_end { what.max_steps } else { what.count };
+    let many = what.until_end || what.count > 1;
+    let mut reports = Vec::new();
+    let mut failure = None;
+    for _ in 0..limit {
+        match desk.step(session, |engine, options, observer| step_once(engine, lock, options, observer)) {
+            Ok(report) => reports.push(report),
+            Err(error) => failure = Some(error),
+        }
+        if failure.is_some() || reports.last().is_some_and(stops) {
+            break;
+        }
+    }
+    let all_ran = reports.len() == limit as usize && !reports.last().is_some_and(stops);
+    if many && all_ran {
+        session.ui.note(&format!("stopped after {} as asked; the thread is still idle", steps(limit)));
+    }
+    finish(session, desk, (&reports, many), failure)
+}
+
+pub(super) fn resume(
+    session: &mut Session<'_>,
+    thread: &str,
+    text: Option<&str>,
+    how: &How,
+) -> Result<u8, Failure> {
+    once(session, thread, how, |engine, lock, options, observer| {
+        resume_once(engine, lock, text, options, observer)
+    })
+}
+
+pub(super) fn poke(session: &mut Session<'_>, thread: &str, text: &str, how: &How) -> Result<u8, Failure> {
+    once(session, thread, how, |engine, lock, options, observer| {
+        poke_once(engine, lock, text, options, observer)
+    })
+}
+
+/// One step of another kind.
+fn once(
+    session: &mut Session<'_>,
+    thread: &str,
+    how: &How,
+    step: impl FnOnce(&Engine<'_>, &ThreadLock, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
+) -> Result<u8, Failure> {
+    let thread = id(thread)?;
+    let desk = Desk::open(session, how)?;
+    let lock = hold(&desk.engine(&session.stop), &thread)?;
+    let report = desk.step(session, |engine, options, observer| step(engine, &lock, options, observer))?;
+    finish(session, &desk, (&[report], false), None)
+}
+
+/// Where a background run of this thread writes what it has to say.
+pub(super) fn log_path(home: &Path, thread: &ThreadId) -> PathBuf {
+    home.join("logs/threads").join(format!("{thread}.log"))
+}
+
+fn steps(count: u32) -> String {
+    if count == 1 { "1 step".to_owned() } else { format!("{count} steps") }
+}
+
+/// Whether another step would be of no use: the thread is not idle, or this one failed.
+fn stops(report: &StepReport) -> bool {
+    report.failure.is_some() || report.status != Status::Idle
+}
+
+/// Prints what was done, then fails if something did.
+fn finish(
+    session: &mut Session<'_>,
+    desk: &Desk,
+    (reports, many): (&[StepReport], bool),
+    failure: Option<Failure>,
+) -> Result<u8, Failure> {
+    let standings: Vec<Value> = reports.iter().map(|report| Standing::after(report).json()).collect();
+    let value = match standings.as_slice() {
+        [one] if !many => one.clone(),
+        all => Value::from(all),
+    };
+    if session.ui.format != Format::Text && (many || !reports.is_empty()) {
+        session.ui.result(&value, String::new)?;
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    Ok(match reports.last() {
+        _ if desk.tells_no_outcome() => OK,
+        Some(StepReport { failure: Some(_), .. }) => FAILED_STEP,
+        Some(StepReport { status: Status::Suspended { .. }, .. }) => SUSPENDED,
+        _ => OK,
+    })
+}
+
+/// What agents need, gathered once for all that a command runs.
+pub(super) struct Desk {
+    pub(super) homes: Homes,
+    pub(super) store: Store,
+    config: Config,
+    env: Env,
+    builtin: AgentCommand,
+    programs: Programs,
+    pub(super) options: ExecOptions,
+}
+
+impl Desk {
+    pub(super) fn open(session: &Session<'_>, how: &How) -> Result<Desk, Failure> {
+        let homes = session.homes()?;
+        (session.listen)(&session.stop);
+        let config = config::load(&homes.uwf)?;
+        let agent = how.agent.as_deref().map(|text| config.named_agent(text, &session.cwd)).transpose()?;
+        let cwd = how.cwd.as_deref().map(|dir| session.directory(Some(dir))).transpose()?;
+        let options = ExecOptions {
+            agent,
+            cwd,
+            deadline: how.timeout,
+            sandbox: how.sandbox.map(SandboxWord::as_str),
+            // A person's terminal is the agent's own: it shows its progress there.
+            inherit_stderr: session.terminals.err && !session.ui.quiet,
+        };
+        let env = session.env.clone().with_dotenv(&homes.uwf.join(".env"))?;
+        let builtin = builtin(session.program.as_deref());
+        let agents = config.agents.values().chain(&options.agent).chain([&builtin]);
+        let programs = Programs::look_up(agents.map(|agent| agent.program.as_str()), env.get("PATH"));
+        Ok(Desk { store: session.store()?, homes, config, env, builtin, programs, options })
+    }
+
+    /// Whether the exit status is to say only that the command did its work, for programs that take any other for a
+    /// failure of the engine: what came of the steps is in the result.
+    fn tells_no_outcome(&self) -> bool {
+        self.env.text("UWF_EXIT") == Some("0")
+    }
+
+    /// The engine on this desk.
+    pub(super) fn engine<'a>(&'a self, stop: &'a Stop) -> Engine<'a> {
+        Engine {
+            store: &self.store,
+            homes: &self.homes,
+            config: &self.config,
+            env: &self.env,
+            builtin: &self.builtin,
+            programs: &self.programs,
+            stop,
+        }
+    }
+
+    /// Makes sure that there is a program for the agent that plays `role` next, if anybody does.
+    fn find_agent(&self, start: &StartNode, workflow: &Workflow, role: Option<&str>) -> Result<(), Failure> {
+        let configured = match role {
+            Some(role) => self.config.agent_for(&workflow.name, role)?,
+            None => return Ok(()),
+        };
+        let command = self.options.agent.as_ref().or(configured).unwrap_or(&self.builtin);
+        let program = if command.program == BUILTIN { &self.builtin.program } else { &command.program };
+        let own = Path::new(&start.cwd);
+        let dirs = [own, self.options.cwd.as_deref().unwrap_or(own)];
+        let file = self.programs.file_of(program, &dirs).map_err(ExecError::Spawn)?;
+        match self.programs.any_file_of(&file) {
+            Some(_) => Ok(()),
+            None => {
+                let source = rustix::io::Errno::NOENT.into();
+                Err(ExecError::Spawn(SpawnError::Start { program: file, source }).into())
+            }
+        }
+    }
+
+    /// Has an agent run, and passes on what it says meanwhile.
+    pub(super) fn run<T>(
+        &self,
+        session: &mut Session<'_>,
+        run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> T,
+    ) -> T {
+        let mut watcher = Watcher { ui: &mut session.ui, complaints: Complaints::default() };
+        let ran = run(&self.engine(&session.stop), &self.options, &mut watcher);
+        watcher.ends();
+        ran
+    }
+
+    /// Runs one step and, in text, tells it at once.
+    fn step(
+        &self,
+        session: &mut Session<'_>,
+        run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
+    ) -> Result<StepReport, Failure> {
+        let report = self.run(session, run).map_err(|error| unsaid(error, &session.ui))?;
+        if session.ui.format == Format::Text {
+            session.ui.print(&told(&report))?;
+        }
+        Ok(report)
+    }
+}
+
+/// The error without what was passed on already of the agent's last words.
+fn unsaid(error: ExecError, ui: &Ui<'_>) -> ExecError {
+    match error {
+        ExecError::NoReply { agent, exit, source, stderr } => {
+            ExecError::NoReply { agent, exit, stderr: unheard(stderr, ui), source }
+        }
+        other => other,
+    }
+}
+
+/// What people have not read by now of an agent's last words.
+pub(super) fn unheard(last_words: String, ui: &Ui<'_>) -> String {
+    match (ui.is_quiet(), ui.remarks) {
+        (true, _) => last_words,
+        (false, true) => String::new(),
+        (false, false) => chatter(&last_words),
+    }
+}
+
+/// The agent beside this program, else the one in `PATH`.
+pub(super) fn builtin(program: Option<&Path>) -> AgentCommand {
+    let beside = program.and_then(Path::parent).map(|dir| dir.join(BUILTIN)).filter(|file| file.is_file());
+    let program = beside.and_then(|file| file.into_os_string().into_string().ok());
+    AgentCommand { program: program.unwrap_or_else(|| BUILTIN.to_owned()), args: Vec::new() }
+}
+
+/// Passes on what happens: all of it to people, of the agent's words only complaints where nobody reads along.
+struct Watcher<'a, 'b> {
+    ui: &'a mut Ui<'b>,
+    complaints: Complaints,
+}
+
+impl Watcher<'_, '_> {
+    /// The agent has said all that it will say.
+    fn ends(&mut self) {
+        let rest = self.complaints.rest();
+        self.ui.pass(&rest);
+    }
+}
+
+impl Observer for Watcher<'_, '_> {
+    fn spawning(&mut self, role: &str, agent: &AgentCommand, cwd: &Path) {
+        let words: Vec<&str> =
+            std::iter::once(agent.program.as_str()).chain(agent.args.iter().map(String::as_str)).collect();
+        self.ui.detail(&format!("{role}: {} in {}", words.join(" "), cwd.display()));
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.ui.warn(text);
+    }
+
+    fn agent_stderr(&mut self, bytes: &[u8]) {
+        if self.ui.remarks {
+            self.ui.pass(bytes);
+        } else {
+            let complaints = self.complaints.of(bytes);
+            self.ui.pass(&complaints);
+        }
+    }
+}
+
+/// A step and where it led to, in one or two lines.
+fn told(report: &StepReport) -> String {
+    let played = report.played.as_ref().map(|played| {
+        let status = played.output["$status"].as_str().unwrap_or("?");
+        let took = render::duration(played.step.duration_ms());
+        format!("{} → {status}  {took}  {}\n", played.step.role, played.hash)
+    });
+    let next = match (&report.failure, &report.status) {
+        (Some(error), _) => {
+            let hint = Standing::after(report).hint.unwrap_or_default();
+            format!("failed: {error}\n{hint}\n")
+        }
+        (None, Status::Suspended { role, message }) => {
+            format!("suspended: {role} asks: {message}\n{}", resume_line(&report.thread))
+        }
+        (None, Status::Ended { .. } | Status::Cancelled { .. }) => "ended\n".to_owned(),
+        (None, Status::Idle) => match (&report.current_role, &report.obstacle) {
+            (Some(role), _) => format!("next: {role}\n"),
+            (None, Some(obstacle)) => format!("next: nobody: {obstacle}\n"),
+            (None, None) => String::new(),
+        },
+    };
+    format!("{}{next}", played.unwrap_or_default())
+}
+
+fn resume_line(thread: &ThreadId) -> String {
+    format!("answer with: uwf thread resume {thread} -p TEXT\n")
+}

@@ -1,0 +1,176 @@
+//! Steps that run on their own: the process that starts them, and how that process settles.
+//!
+//! There is no daemon: a background run is this very program, started again as `thread exec … --detached` in a session of
+//! its own. It is given the thread's lock as its stdin, an open file that stays locked while anybody has it open: so the
+//! thread is locked without a gap from the check here to the last step there, and of many that start one thread in the
+//! background one succeeds.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use super::super::args::Exec;
+use super::{Desk, log_path};
+use crate::shell::{Failure, OK, Session};
+use crate::uwf::thread::{Standing, current_role};
+use uwf_engine::home::make_private;
+use uwf_engine::lock::{ThreadLock, session as session_of};
+use uwf_engine::thread::{self, ThreadId};
+use uwf_engine::{spawn, workflow};
+
+/// How long the new process may take to settle; it needs milliseconds.
+const SETTLING: Duration = Duration::from_secs(10);
+
+/// How much of the log is shown when it does not.
+const LAST_WORDS: usize = 10;
+
+/// Starts the run and says where the thread stands now; the lock goes to the new process.
+pub(super) fn launch(
+    session: &mut Session<'_>,
+    desk: &Desk,
+    thread: &ThreadId,
+    what: &Exec,
+) -> Result<u8, Failure> {
+    let (store, thread) = (&desk.store, *thread);
+    // Nobody is named until there is somebody who can be stopped.
+    let lock = ThreadLock::silent(&desk.homes.uwf, &thread)?;
+    let head = thread::head(store, &thread)?;
+    let start = head.start(store)?;
+    let workflow = workflow::get(store, &start.workflow)?;
+    let head = head.settled(store, &workflow);
+    // Nobody would see that it cannot be started.
+    desk.find_agent(&start, &workflow, current_role(store, &workflow, &head).as_deref())?;
+    let log = log_path(&desk.homes.uwf, &thread);
+    // What earlier runs said is not about this one.
+    let said = fs::metadata(&log).map_or(0, |log| log.len());
+    let mut child = start_detached(session, desk, &lock, (what, &log))?;
+    let pid = child.id();
+    lock.destine(pid, &start.workflow, store.now())?;
+    wait_until_settled(&mut child, || last_words(&log, said))?;
+    lock.hand_over();
+    let standing =
+        Standing::now(store, (thread, &head), (start.workflow, &workflow)).while_running(Some(true));
+    session.ui.result(&standing.json(), || format!("running in process {pid}\n"))?;
+    session.ui.note(&format!("its words go to {}; end it with `uwf thread stop {thread}`", log.display()));
+    Ok(OK)
+}
+
+fn start_detached(
+    session: &Session<'_>,
+    desk: &Desk,
+    lock: &ThreadLock,
+    (what, log): (&Exec, &Path),
+) -> Result<Child, Failure> {
+    let program =
+        session.program.as_ref().ok_or_else(|| Failure::user("cannot tell which program this is"))?;
+    let words = open_log(log)?;
+    let failed = |error| Failure::said("cannot start the background run", error);
+    let mut command = Command::new(program);
+    command
+        .args(arguments(session, desk, what))
+        .current_dir(&session.cwd)
+        .env_clear()
+        .envs(session.env.iter())
+        .stdin(lock.shared()?)
+        .stdout(words.try_clone().map_err(failed)?)
+        .stderr(words);
+    command.spawn().map_err(failed)
+}
+
+/// What a run said before stays: the log is for people who ask what happened last night. It is theirs alone.
+fn open_log(path: &Path) -> Result<File, Failure> {
+    let failed = |error| Failure::said(format!("cannot write {}", path.display()), error);
+    make_private(path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
+    File::options().create(true).append(true).mode(0o600).open(path).map_err(failed)
+}
+
+/// The same command line for the new process.
+fn arguments(session: &Session<'_>, desk: &Desk, what: &Exec) -> Vec<OsString> {
+    let mut words: Vec<OsString> =
+        ["--format", "text", "thread", "exec", "--detached"].map(Into::into).to_vec();
+    if session.ui.is_verbose() {
+        words.push("-v".into());
+    }
+    let mut option = |name: &str, value: OsString| words.extend([name.into(), value]);
+    match what.until_end {
+        true => option("--max-steps", what.max_steps.to_string().into()),
+        false => option("--count", what.count.to_string().into()),
+    }
+    what.how.agent.iter().for_each(|agent| option("--agent", agent.into()));
+    desk.options.cwd.iter().for_each(|dir| option("--cwd", dir.into()));
+    what.how.sandbox.iter().for_each(|level| option("--sandbox", level.as_str().into()));
+    let timeout = what.how.timeout.map(|time| humantime::format_duration(time).to_string());
+    timeout.into_iter().for_each(|time| option("--timeout", time.into()));
+    words.extend(what.until_end.then(|| "--until-end".into()));
+    words.push(what.thread.clone().into());
+    words
+}
+
+/// Until the new process has a session of its own: then it no longer matters what becomes of ours.
+fn wait_until_settled(child: &mut Child, last_words: impl Fn() -> String) -> Result<(), Failure> {
+    let begun = Instant::now();
+    while session_of(child.id()) != Some(u64::from(child.id())) {
+        let ended =
+            child.try_wait().map_err(|error| Failure::said("cannot watch the background run", error))?;
+        if let Some(status) = ended {
+            return Err(Failure::user(format!(
+                "the background run ended at once, with {status}{}",
+                last_words()
+            )));
+        }
+        if begun.elapsed() > SETTLING {
+            child.kill().ok();
+            child.wait().ok();
+            return Err(Failure::user(format!("the background run does not settle{}", last_words())));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// The end of the log, of what is behind the first `from` bytes, as an indented block.
+fn last_words(log: &Path, from: u64) -> String {
+    let bytes = fs::read(log).unwrap_or_default();
+    let new = usize::try_from(from).ok().and_then(|from| bytes.get(from..)).unwrap_or_default();
+    let text = String::from_utf8_lossy(new);
+    let lines: Vec<&str> = text.lines().collect();
+    spawn::last_words(lines[lines.len().saturating_sub(LAST_WORDS)..].iter().copied())
+}
+
+/// In the new process: leaves the terminal and the session it was started from, and takes over the lock.
+pub(super) fn arrive(desk: &Desk, thread: &ThreadId) -> Result<ThreadLock, Failure> {
+    let failed = |error: rustix::io::Errno| {
+        Failure::said("cannot settle in the background", std::io::Error::from(error))
+    };
+    let file = std::io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|error| Failure::said("stdin is not the thread's lock", error))?;
+    let nothing = File::open("/dev/null").map_err(|error| Failure::said("cannot open /dev/null", error))?;
+    rustix::stdio::dup2_stdin(nothing).map_err(failed)?;
+    match rustix::process::setsid() {
+        // Whoever leads a process group has a session of its own in all but name.
+        Ok(_) | Err(rustix::io::Errno::PERM) => {}
+        Err(error) => return Err(failed(error)),
+    }
+    let start = thread::head(&desk.store, thread)?.start(&desk.store)?;
+    let now = desk.store.now();
+    Ok(ThreadLock::adopt(&desk.homes.uwf, thread, File::from(file), (&start.workflow, now))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_words_are_those_of_this_run() {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        fs::write(log.path(), "before\nnow\n").unwrap();
+        assert_eq!(last_words(log.path(), 7), "; its last words:\n    now");
+        assert_eq!((last_words(log.path(), 11), last_words(log.path(), 99)), (String::new(), String::new()));
+    }
+}

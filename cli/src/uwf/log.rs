@@ -1,0 +1,207 @@
+//! `uwf log …`: the lines that steps leave behind, see [`uwf_engine::log`].
+//!
+//! Other implementations keep their lines in the same files, under other names (`ts`, `tag`, `msg`), and programs read
+//! either: the JSON has both.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::{Log, LogShow};
+use super::moment::moment;
+use crate::shell::{Failure, OK, Session, USAGE, render};
+use uwf_engine::log::{self, Day};
+use uwf_engine::thread::ThreadId;
+
+pub(super) fn run(session: &mut Session<'_>, command: Log) -> Result<u8, Failure> {
+    match command {
+        Log::List => list(session),
+        Log::Show(which) => show(session, &which),
+        Log::Clean { before } => clean(session, &before),
+    }
+}
+
+fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
+    let mut rows = Vec::new();
+    for day in days(session)?.into_iter().rev() {
+        let size = fs::metadata(&day.file).map_err(|error| unreadable(&day.file, error))?.len();
+        let lines = entries(session, &day)?.len();
+        rows.push((day, lines, size));
+    }
+    let row = |(day, lines, size): &(Day, usize, u64)| {
+        let name = day.file.file_name().map(|name| name.to_string_lossy());
+        json!({"date": day.date, "lines": lines, "file": day.file, "name": name, "size": size})
+    };
+    session.ui.result(&rows.iter().map(row).collect(), || {
+        let cells =
+            |(day, lines, _): &(Day, usize, u64)| [day.date.clone(), lines.to_string(), shown(&day.file)];
+        let cells: Vec<_> = rows.iter().map(cells).collect();
+        render::table(["DAY (UTC)", "LINES", "FILE"], &cells)
+    })?;
+    if rows.is_empty() && session.terminals.out {
+        session.ui.note("no lines yet: steps leave them");
+    }
+    Ok(OK)
+}
+
+/// The lines that are asked for.
+struct Wanted {
+    thread: Option<ThreadId>,
+    process: Option<u32>,
+    date: Option<String>,
+}
+
+impl Wanted {
+    fn read(typed: &LogShow, days: &[Day]) -> Result<Wanted, Failure> {
+        let mut wanted = Wanted { thread: None, process: typed.process, date: None };
+        match (&typed.which, &typed.thread, &typed.date) {
+            (Some(which), ..) => match which.parse() {
+                Ok(thread) => wanted.thread = Some(thread),
+                Err(_) => wanted.date = Some(day(which, days)?),
+            },
+            (None, None, None) if typed.process.is_none() => {
+                wanted.date = days.last().map(|day| day.date.clone());
+            }
+            (None, thread, date) => {
+                wanted.thread = thread.as_deref().map(str::parse).transpose()?;
+                wanted.date = date.as_deref().map(some_day).transpose()?;
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn has_day(&self, day: &Day) -> bool {
+        self.date.as_ref().is_none_or(|date| *date == day.date)
+    }
+
+    fn has(&self, entry: &Value) -> bool {
+        // Others write the number as a text.
+        let pid = &entry["pid"];
+        let pid = pid.as_u64().or_else(|| pid.as_str()?.parse().ok());
+        let of = |process: u32| pid == Some(process.into());
+        self.thread.is_none_or(|thread| entry["thread"] == thread.as_str()) && self.process.is_none_or(of)
+    }
+}
+
+fn show(session: &mut Session<'_>, typed: &LogShow) -> Result<u8, Failure> {
+    let days = days(session)?;
+    let wanted = Wanted::read(typed, &days)?;
+    let mut found = Vec::new();
+    for day in days.iter().filter(|day| wanted.has_day(day)) {
+        found.extend(entries(session, day)?.into_iter().filter(|entry| wanted.has(entry)));
+    }
+    let value = found.iter().cloned().map(under_both_names).collect();
+    session.ui.result(&value, || found.iter().map(line).collect())?;
+    let asked = [&typed.which, &typed.thread, &typed.date].into_iter().flatten().cloned();
+    let asked: Vec<String> = asked.chain(typed.process.map(|pid| format!("process {pid}"))).collect();
+    if found.is_empty() && !asked.is_empty() {
+        session.ui.note(&format!("nothing is logged of {}", asked.join(" and ")));
+    }
+    Ok(OK)
+}
+
+/// An entry with what it says under the names of either kind of log.
+fn under_both_names(entry: Value) -> Value {
+    let rest = rest(&entry).join("  ");
+    let Value::Object(mut fields) = entry else { return entry };
+    for (ours, theirs) in [("time", "ts"), ("event", "tag")] {
+        for (there, missing) in [(ours, theirs), (theirs, ours)] {
+            if let (Some(told), false) = (fields.get(there).cloned(), fields.contains_key(missing)) {
+                fields.insert(missing.to_owned(), told);
+            }
+        }
+    }
+    fields.entry("msg").or_insert(Value::from(rest));
+    Value::Object(fields)
+}
+
+fn some_day(text: &str) -> Result<String, Failure> {
+    match log::start_of(text) {
+        Some(_) => Ok(text.to_owned()),
+        None => Err(Failure::Said {
+            error: format!("`{text}` is not a day").into(),
+            hint: Some("expected 2026-11-21".to_owned()),
+            exit: USAGE,
+        }),
+    }
+}
+
+/// The day as typed, if it has a file.
+fn day(text: &str, days: &[Day]) -> Result<String, Failure> {
+    if log::start_of(text).is_none() {
+        let error = Failure::user(format!("`{text}` is neither a day nor a thread id"));
+        return Err(error.with_hint("expected 2026-11-21, or the 26 characters of a thread's id"));
+    }
+    let known: Vec<&str> = days.iter().map(|day| day.date.as_str()).collect();
+    match (known.contains(&text), known.as_slice()) {
+        (true, _) => Ok(text.to_owned()),
+        (false, []) => Err(Failure::user(format!("no lines of {text}: there are none of any day"))),
+        (false, [only]) => {
+            Err(Failure::user(format!("no lines of {text}")).with_hint(format!("there are some of {only}")))
+        }
+        (false, [first, .., last]) => Err(Failure::user(format!("no lines of {text}"))
+            .with_hint(format!("there are some from {first} to {last}"))),
+    }
+}
+
+/// `2026-11-21 08:00:00.000  thread  event  role  the rest`.
+fn line(entry: &Value) -> String {
+    let word =
+        |name: &str, or: &str| entry[name].as_str().or(entry[or].as_str()).unwrap_or_default().to_owned();
+    let time = word("time", "ts").replace('T', " ").trim_end_matches('Z').to_owned();
+    let mut cells = vec![time, word("thread", "thread"), word("event", "tag")];
+    cells.extend(rest(entry));
+    cells.join("  ") + "\n"
+}
+
+/// What is told of an event: the role, and the rest by its names.
+fn rest(entry: &Value) -> Vec<String> {
+    const APART: [&str; 7] = ["time", "ts", "pid", "thread", "event", "tag", "role"];
+    let named = entry.as_object().into_iter().flatten();
+    let named = named.filter(|(name, value)| !APART.contains(&name.as_str()) && !value.is_null());
+    let named = named.map(|(name, value)| match (name.as_str(), value) {
+        ("msg", Value::String(text)) => text.clone(),
+        (_, Value::String(text)) => format!("{name}={text}"),
+        (_, other) => format!("{name}={other}"),
+    });
+    entry["role"].as_str().map(str::to_owned).into_iter().chain(named).collect()
+}
+
+fn clean(session: &mut Session<'_>, before: &str) -> Result<u8, Failure> {
+    let before = moment(before, (session.clock)())?;
+    let mut removed = Vec::new();
+    for day in days(session)?.into_iter().filter(|day| day.is_before(before)) {
+        fs::remove_file(&day.file)
+            .map_err(|error| Failure::said(format!("cannot remove {}", day.file.display()), error))?;
+        removed.push(day.date);
+    }
+    session.ui.result(&json!({"removed": removed, "deleted": removed.len()}), || match removed.len() {
+        0 => "nothing to remove\n".to_owned(),
+        _ => format!("removed {}\n", removed.join(", ")),
+    })?;
+    Ok(OK)
+}
+
+fn days(session: &Session<'_>) -> Result<Vec<Day>, Failure> {
+    let home = session.homes()?.uwf;
+    log::days(&home).map_err(|error| unreadable(&home.join("logs"), error))
+}
+
+fn entries(session: &mut Session<'_>, day: &Day) -> Result<Vec<Value>, Failure> {
+    let (entries, torn) = day.entries().map_err(|error| unreadable(&day.file, error))?;
+    if torn > 0 {
+        let noun = if torn == 1 { "line" } else { "lines" };
+        session.ui.warn(&format!("{torn} {noun} of {} cannot be read", shown(&day.file)));
+    }
+    Ok(entries)
+}
+
+fn unreadable(path: &Path, error: io::Error) -> Failure {
+    Failure::said(format!("cannot read {}", path.display()), error)
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

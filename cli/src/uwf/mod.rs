@@ -1,0 +1,76 @@
+//! The command line of `uwf`: what was typed becomes one call into the engine, its result becomes text or JSON.
+//!
+//! [`main`] gathers what there is to know of the process into a [`Process`] and everything below takes it from there; so
+//! does the command line of `uwf-builtin`. One file a noun: each reads its arguments, calls, prints.
+
+mod args;
+mod ask;
+mod cas;
+mod config;
+mod doctor;
+mod exec;
+mod legacy;
+mod log;
+mod models;
+mod moment;
+mod narrate;
+mod prompt;
+mod setup;
+mod step;
+mod thread;
+mod transfer;
+mod var;
+mod workflow;
+
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use uwf_store::Hash;
+
+use self::args::{Cli, Noun};
+use crate::shell::{Failure, Process, Session, in_process, pages};
+
+/// The whole of `uwf`'s `main`.
+pub fn main() -> ExitCode {
+    in_process(main_with)
+}
+
+/// Runs one command line and returns its exit status.
+pub fn main_with(process: Process<'_>) -> u8 {
+    match process.parse::<Cli>() {
+        Ok(cli) => process.command(&cli.global, |session| run(session, cli.noun)),
+        Err(error) => process.usage(&error),
+    }
+}
+
+fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, Failure> {
+    // Programs read both streams as one: what is for people is not in between.
+    session.ui.remarks &= session.terminals.err || session.ui.verbose;
+    if legacy::concerns(&noun) {
+        legacy::take_over(session);
+    }
+    match noun {
+        Noun::Workflow(command) => workflow::run(session, command),
+        Noun::Thread(command) => thread::run(session, command),
+        Noun::Step(command) => step::run(session, command),
+        Noun::Cas(command) => cas::run(session, command),
+        Noun::Var(command) => var::run(session, command),
+        Noun::Config(command) => config::run(session, command),
+        Noun::Setup(setup) => setup::run(session, &setup),
+        Noun::Models(models) => models::run(session, &models),
+        Noun::Log(command) => log::run(session, command),
+        Noun::Prompt(prompt) => prompt::run(session, prompt),
+        Noun::Skill(skill) => prompt::run(session, skill.into()),
+        Noun::Doctor(doctor) => doctor::run(session, &doctor),
+        Noun::Completions(shell) => pages::completions(session, &shell, Cli::command()),
+        Noun::Man(man) => pages::man(session, &man, Cli::command()),
+    }
+}
+
+/// A node's hash as typed.
+fn hash(text: &str) -> Result<Hash, Failure> {
+    text.parse().map_err(|error: uwf_store::HashError| Failure::user(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,314 @@
+//! What happened, told in markdown: a thread with its steps, a step with its turns.
+//!
+//! For people first; nothing reads it back. Long tool results are shortened, outputs and answers never are.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use uwf_store::{Hash, Store};
+use uwf_workflow::fence;
+use uwf_workflow::moderator::Target;
+
+use crate::shell::{
+    Failure,
+    render::{duration, fenced, quotation, time, usage, yaml_block},
+};
+use uwf_engine::thread::{self, Chain, Status, StepNode, ThreadId};
+use uwf_engine::workflow::{self, Workflow};
+
+/// How many lines of a tool's result are shown.
+const RESULT_LINES: usize = 30;
+
+/// Which part of a thread is told.
+pub(super) struct Part {
+    /// About so many characters: the last steps that fit.
+    pub(super) quota: Option<usize>,
+    /// Only the steps before this one.
+    pub(super) before: Option<Hash>,
+    /// Whether the thread's task comes first.
+    pub(super) with_task: bool,
+}
+
+/// A thread from its task to where it stands.
+pub(super) fn thread(store: &Store, thread: &ThreadId, part: &Part) -> Result<String, Failure> {
+    let head = thread::head(store, thread)?;
+    let chain = thread::chain(store, &head.hash)?;
+    let workflow = workflow::get(store, &chain.start.workflow)?;
+    let head = head.settled(store, &workflow);
+    let mut sections = Vec::new();
+    if part.with_task {
+        sections.push(task_section(thread, &workflow, &chain, part.quota));
+    }
+    let mut steps = Vec::new();
+    for (at, (hash, step)) in chain.steps[..end(&chain, thread, part)?].iter().enumerate() {
+        steps.push(step_section(store, at + 1, hash, step)?);
+    }
+    let standing =
+        if part.before.is_none() { standing(store, thread, &head, &workflow)? } else { String::new() };
+    let used: usize = sections.iter().chain([&standing]).map(|section| section.chars().count()).sum();
+    let skipped = skipped(&steps, part.quota.map(|quota| quota.saturating_sub(used)));
+    if skipped > 0 {
+        let noun = if skipped == 1 { "step" } else { "steps" };
+        let first = chain.steps[skipped].0;
+        let load = format!("uwf thread read {thread} --before {first}");
+        sections.push(format!("*({skipped} earlier {noun}, load with `{load}`)*\n"));
+    }
+    sections.extend(steps.into_iter().skip(skipped));
+    sections.extend(Some(standing).filter(|text| !text.is_empty()));
+    Ok(sections.join("\n---\n\n"))
+}
+
+fn task_section(thread: &ThreadId, workflow: &Workflow, chain: &Chain, quota: Option<usize>) -> String {
+    let task = chain.start.prompt.trim_end();
+    let task = match task.char_indices().nth(quota.unwrap_or(usize::MAX)) {
+        Some((end, _)) => {
+            let left = task[end..].chars().count();
+            let all = format!("uwf cas get {}", chain.start_hash);
+            format!("{}…\n\n*({left} more characters of the task, load with `{all}`)*", &task[..end])
+        }
+        None => task.to_owned(),
+    };
+    format!(
+        "# Thread `{thread}`\n\n**Workflow:** {} (`{}`) | **Started:** {} UTC | **Directory:** `{}`\n\n## Task\n\n{}\n",
+        workflow.name,
+        chain.start.workflow,
+        time(thread.time_ms()),
+        chain.start.cwd,
+        task,
+    )
+}
+
+/// How many of the chain's steps are before the one asked for.
+fn end(chain: &Chain, thread: &ThreadId, part: &Part) -> Result<usize, Failure> {
+    let Some(before) = part.before else { return Ok(chain.steps.len()) };
+    chain.steps.iter().position(|(hash, _)| *hash == before).ok_or_else(|| {
+        Failure::user(format!("{before} is not a step of thread {thread}"))
+            .with_hint(format!("`uwf step list {thread}` shows them"))
+    })
+}
+
+/// How many of the first sections go, so that the last ones fit; the very last is always told.
+fn skipped(sections: &[String], room: Option<usize>) -> usize {
+    let Some(room) = room else { return 0 };
+    let mut used = 0;
+    let fits = |section: &&String| {
+        used += section.chars().count();
+        used <= room
+    };
+    let kept = sections.iter().rev().take_while(fits).count().max(1);
+    sections.len().saturating_sub(kept)
+}
+
+fn step_section(store: &Store, number: usize, hash: &Hash, step: &StepNode) -> Result<String, Failure> {
+    let output = store.get(&step.output)?.payload;
+    let mut text = format!(
+        "## Step {number}: {} → {} `{hash}`\n\n{}",
+        step.role,
+        status(&output),
+        facts(step, thread::failed_calls(store, step))
+    );
+    text += &asked(step);
+    if let Some(attempts) = step.previous_attempts.as_deref().filter(|attempts| !attempts.is_empty()) {
+        text += &format!("\n**Failed attempts before this one:**\n\n{}", attempt_lines(store, attempts)?);
+    }
+    Ok(text + &answered(store, step, &output)?)
+}
+
+fn status(output: &Value) -> &str {
+    output["$status"].as_str().unwrap_or("?")
+}
+
+fn facts(step: &StepNode, failed_calls: Option<u64>) -> String {
+    let used = step.usage.as_ref().map(|used| format!(" | **Used:** {}", usage(used))).unwrap_or_default();
+    let at = time(step.completed_at_ms);
+    let took = duration(step.duration_ms());
+    let failed = failed_calls.filter(|&count| count > 0);
+    let failed = failed.map(|count| format!(" | **Failed tool calls:** {count}")).unwrap_or_default();
+    format!("**Agent:** {} | **Time:** {at} UTC | **Duration:** {took}{used}{failed}\n", step.agent)
+}
+
+fn asked(step: &StepNode) -> String {
+    if step.edge_prompt.trim().is_empty() {
+        return String::new();
+    }
+    format!("\n**Asked:**\n\n{}", quotation(&step.edge_prompt))
+}
+
+fn answered(store: &Store, step: &StepNode, output: &Value) -> Result<String, Failure> {
+    let mut text = format!("\n**Output:**\n\n{}", yaml_block(output));
+    let answer = thread::answer_of(store, &step.detail)?;
+    if let Some(body) = answer.as_deref().map(fence::body).filter(|body| !body.is_empty()) {
+        text += &format!("\n**Answer:**\n\n{body}\n");
+    }
+    Ok(text)
+}
+
+fn attempt_lines(store: &Store, attempts: &[Hash]) -> Result<String, Failure> {
+    let mut text = String::new();
+    for hash in attempts {
+        let step = thread::step_node(store, hash)?;
+        let output = store.get(&step.output)?.payload;
+        let phase = output["phase"].as_str().map(|phase| format!(" ({phase})")).unwrap_or_default();
+        let error = output["error"].as_str().unwrap_or("no reason given");
+        let mut lines = error.lines();
+        text += &format!("- `{hash}`, {}{phase}: ", duration(step.duration_ms()));
+        text += lines.next().unwrap_or_default();
+        text += &lines.map(|line| format!("\n  {line}")).collect::<String>();
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// The last words: where the thread stands now.
+fn standing(
+    store: &Store,
+    thread: &ThreadId,
+    head: &thread::Head,
+    workflow: &Workflow,
+) -> Result<String, Failure> {
+    let mut next = None;
+    let mut text = match &head.status {
+        Status::Suspended { role, message } => {
+            format!("**Suspended:** {role} asks:\n\n{}", quotation(message))
+        }
+        Status::Ended { completed_at } => format!("**Ended** {} UTC\n", time(*completed_at)),
+        Status::Cancelled { completed_at } => format!("**Cancelled** {} UTC\n", time(*completed_at)),
+        Status::Idle => match thread::next(store, workflow, head) {
+            Ok(route) => match route.target {
+                Target::Role(role) => format!("**Next:** {}\n", next.insert(role)),
+                Target::End => "**Next:** the end\n".to_owned(),
+                Target::Suspend => "**Next:** a question to you\n".to_owned(),
+            },
+            Err(error) => format!("**Next:** nobody: {error}\n"),
+        },
+    };
+    let told = thread::retried(workflow, &head.status, next.as_deref()).map(|role| {
+        let attempts = thread::failed_attempts(store, thread, &role)?;
+        attempt_lines(store, &attempts)
+    });
+    let lines =
+        told.map(|told| told.unwrap_or_else(|error| format!("they cannot be read: {}\n", error.message())));
+    if let Some(lines) = lines.filter(|lines| !lines.is_empty()) {
+        text += &format!("\n**Failed attempts so far:**\n\n{lines}");
+    }
+    Ok(text)
+}
+
+/// A step from what it was asked to its output, turn by turn where its record keeps turns.
+pub(super) fn step(store: &Store, hash: &Hash, quota: Option<usize>) -> Result<String, Failure> {
+    let step = thread::step_node(store, hash)?;
+    let output = store.get(&step.output)?.payload;
+    let turns = turns(store, &step.detail)?;
+    let head = format!(
+        "# Step `{hash}`\n\n**Role:** {} | **Status:** {}\n\n{}{}",
+        step.role,
+        status(&output),
+        facts(&step, thread::failed_calls(store, &step)),
+        asked(&step)
+    );
+    let tail = format!("\n## Output\n\n{}", yaml_block(&output));
+    let used = head.chars().count() + tail.chars().count();
+    let skipped =
+        if turns.is_empty() { 0 } else { skipped(&turns, quota.map(|quota| quota.saturating_sub(used))) };
+    let gap = if skipped > 0 { format!("\n*({skipped} earlier turns left out)*\n") } else { String::new() };
+    Ok(head + &gap + &turns[skipped..].concat() + &tail)
+}
+
+/// The conversation of a step, one section a message; empty for records of another shape.
+fn turns(store: &Store, detail: &Hash) -> Result<Vec<String>, Failure> {
+    let turns = messages(store, &store.get(detail)?.payload)?;
+    let calls = turns.iter().flat_map(calls);
+    let names: BTreeMap<&str, &str> =
+        calls.filter_map(|call| Some((call["id"].as_str()?, call["name"].as_str()?))).collect();
+    let heading = |turn: &Value| {
+        let name = turn["callId"].as_str().and_then(|id| names.get(id));
+        heading(turn, name.copied())
+    };
+    Ok(turns.iter().enumerate().map(|(at, turn)| turn_section(at + 1, turn, &heading(turn))).collect())
+}
+
+/// The messages that a record keeps, whichever key it has for them.
+pub(super) fn messages(store: &Store, detail: &Value) -> Result<Vec<Value>, Failure> {
+    let list = if detail["messages"].is_array() { &detail["messages"] } else { &detail["turns"] };
+    let hashes = list.as_array().into_iter().flatten().filter_map(|turn| turn.as_str()?.parse().ok());
+    hashes.map(|hash| Ok(store.get(&hash)?.payload)).collect()
+}
+
+fn calls(turn: &Value) -> impl Iterator<Item = &Value> {
+    turn["toolCalls"].as_array().into_iter().flatten()
+}
+
+/// Who says it and why; of a result also the tool, and whether the call failed.
+fn heading(turn: &Value, tool: Option<&str>) -> String {
+    let role = turn["role"].as_str().unwrap_or("?");
+    let kind = turn["kind"].as_str().filter(|kind| *kind != role).map(|kind| format!(" ({kind})"));
+    let code = turn["exitCode"].as_i64().filter(|&code| code != 0);
+    let failed = match (turn["failed"].as_bool(), code) {
+        // Older records have the code alone.
+        (Some(true) | None, Some(code)) => Some(format!("failed, exit code {code}")),
+        (Some(true), None) => Some("failed".to_owned()),
+        _ => None,
+    };
+    let about: Vec<String> = tool.map(|name| format!("`{name}`")).into_iter().chain(failed).collect();
+    let about = if about.is_empty() { String::new() } else { format!(": {}", about.join(" ")) };
+    format!("{role}{}{about}", kind.unwrap_or_default())
+}
+
+fn turn_section(number: usize, turn: &Value, heading: &str) -> String {
+    let role = turn["role"].as_str().unwrap_or("?");
+    let mut text = format!("\n## {number}. {heading}\n");
+    if let Some(reasoning) = turn["reasoning"].as_str().filter(|reasoning| !reasoning.trim().is_empty()) {
+        text += &format!("\n*Reasoning:*\n\n{}", quotation(reasoning));
+    }
+    let content = turn["content"].as_str().unwrap_or_default().trim();
+    if role == "tool" {
+        text += &format!("\n{}", fenced("", &shortened(content)));
+    } else if content.starts_with("---") {
+        // Unfenced, a renderer would take it for a rule or a heading.
+        text += &format!("\n{}", fenced("", content));
+    } else if !content.is_empty() {
+        text += &format!("\n{content}\n");
+    }
+    for call in calls(turn) {
+        let (name, args) = (call["name"].as_str().unwrap_or("?"), call["args"].as_str().unwrap_or_default());
+        text += &format!("\n**Calls** `{name}`\n\n{}", fenced("json", args));
+    }
+    text
+}
+
+/// The first lines and how many were left out.
+fn shortened(text: &str) -> String {
+    let count = text.lines().count();
+    if count <= RESULT_LINES {
+        return text.to_owned();
+    }
+    let kept: Vec<&str> = text.lines().take(RESULT_LINES).collect();
+    format!("{}\n… {} more lines", kept.join("\n"), count - RESULT_LINES)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_result_names_its_tool_and_whether_it_failed() {
+        let of = |failed: Value, code: Value, tool: Option<&str>| {
+            heading(&json!({"role": "tool", "kind": "result", "failed": failed, "exitCode": code}), tool)
+        };
+        for (failed, code, said) in [
+            (json!(false), json!(0), ": `x`"),
+            (json!(true), json!(null), ": `x` failed"),
+            (json!(true), json!(3), ": `x` failed, exit code 3"),
+            // A record of the older type.
+            (json!(null), json!(3), ": `x` failed, exit code 3"),
+            (json!(null), json!(0), ": `x`"),
+            (json!(null), json!(null), ": `x`"),
+        ] {
+            assert_eq!(of(failed, code, Some("x")), format!("tool (result){said}"));
+        }
+        assert_eq!(of(json!(true), json!(null), None), "tool (result): failed");
+        assert_eq!(heading(&json!({"role": "assistant", "kind": "turn"}), None), "assistant (turn)");
+    }
+}

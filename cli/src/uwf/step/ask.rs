@@ -1,0 +1,31 @@
+//! `uwf step ask`: a question to the agent of a step.
+
+use serde_json::json;
+
+use crate::shell::{Failure, OK, Session, Ui};
+use crate::uwf::args::Ask;
+use crate::uwf::exec::{Desk, unheard};
+use crate::uwf::hash;
+use uwf_engine::ask::{self, AskError, Question};
+
+pub(super) fn ask(session: &mut Session<'_>, what: &Ask) -> Result<u8, Failure> {
+    let Ask { step, prompt, no_fork, fresh, how } = what;
+    let question = Question { step: hash(step)?, text: prompt, no_fork: *no_fork, fresh: *fresh };
+    let desk = Desk::open(session, how)?;
+    let answer =
+        desk.run(session, |engine, options, observer| ask::ask(engine, &question, options, observer));
+    let answer = answer.map_err(|error| unsaid(error, &session.ui))?;
+    let value = || json!({"step": question.step, "session": answer.session, "answer": answer.text});
+    session.ui.document(value, &format!("{}\n", answer.text))?;
+    Ok(OK)
+}
+
+/// The error without what was passed on already of the agent's last words.
+fn unsaid(error: AskError, ui: &Ui<'_>) -> AskError {
+    match error {
+        AskError::Refused { agent, remembered, exit, stderr } => {
+            AskError::Refused { agent, remembered, exit, stderr: unheard(stderr, ui) }
+        }
+        other => other,
+    }
+}

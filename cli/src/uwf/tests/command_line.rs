@@ -1,0 +1,71 @@
+//! Command lines on a [`Place`], in this process: what they print and how they exit.
+
+use serde_json::Value;
+
+use crate::shell::Process;
+use crate::uwf::main_with;
+use uwf_engine::fixture::{Place, clock};
+use uwf_engine::spawn::Stop;
+
+/// What a command line did.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) exit: u8,
+    pub(super) out: String,
+    pub(super) err: String,
+}
+
+impl Ran {
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// A [`Place`] to type in.
+pub(super) trait CommandLine {
+    /// Runs `uwf` in the project, as a script would: no terminal anywhere.
+    fn uwf(&self, args: &[&str]) -> Ran;
+
+    /// The same on a terminal.
+    fn on_terminal(&self, args: &[&str]) -> Ran;
+
+    /// The same with something on stdin.
+    fn run(&self, args: &[&str], stdin: &str, terminal: bool) -> Ran;
+
+    /// The same until a signal comes.
+    fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: Stop) -> Ran;
+}
+
+impl CommandLine for Place {
+    fn uwf(&self, args: &[&str]) -> Ran {
+        self.run(args, "", false)
+    }
+
+    fn on_terminal(&self, args: &[&str]) -> Ran {
+        self.run(args, "", true)
+    }
+
+    fn run(&self, args: &[&str], stdin: &str, terminal: bool) -> Ran {
+        self.until(args, stdin, terminal, Stop::default())
+    }
+
+    fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: Stop) -> Ran {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let exit = main_with(Process {
+            args: std::iter::once(&"uwf").chain(args).map(Into::into).collect(),
+            env: self.env(),
+            cwd: self.project(),
+            stdin: &mut stdin.as_bytes(),
+            out: &mut out,
+            err: &mut err,
+            in_is_terminal: false,
+            out_is_terminal: terminal,
+            err_is_terminal: false,
+            program: None,
+            clock,
+            stop,
+            listen: |_| (),
+        });
+        Ran { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
+    }
+}

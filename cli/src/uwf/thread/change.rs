@@ -1,0 +1,91 @@
+//! `uwf thread stop|cancel|rm|fork`: what changes a thread without running a step.
+
+use std::fs;
+
+use serde_json::json;
+use uwf_store::Hash;
+
+use super::id;
+use crate::shell::{Failure, OK, Session};
+use crate::uwf::exec::log_path;
+use crate::uwf::hash;
+use uwf_engine::held;
+use uwf_engine::lock::{self, LockError, ThreadLock};
+use uwf_engine::log::{Event, Log};
+use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
+
+pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
+    let (thread, homes, store) = (id(thread)?, session.homes()?, session.store()?);
+    thread::entry(&store, &thread)?;
+    let stopped = lock::stop(&homes.uwf, &thread)?;
+    if !stopped {
+        // Whoever wants it to be still has what he wants.
+        session.ui.warn(&format!("thread {thread} is not running"));
+        session.ui.hint(&format!("`uwf thread show {thread}` tells how it stands"));
+    }
+    session.ui.result(&json!({"thread": thread, "stopped": stopped}), || match stopped {
+        true => format!("stopped; it goes on with `uwf thread exec {thread}`\n"),
+        false => "nothing to stop\n".to_owned(),
+    })?;
+    Ok(OK)
+}
+
+pub(super) fn cancel(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
+    let (thread, homes, store) = (id(thread)?, session.homes()?, session.store()?);
+    // A run that takes an ended thread up again is not worth stopping: there is nothing to cancel.
+    if let Status::Ended { .. } = thread::entry(&store, &thread)?.status()? {
+        return Err(ThreadError::Ended { thread }.into());
+    }
+    let still = lock::locked_still(&homes.uwf, &thread)?;
+    if thread::cancel(&store, &thread)? {
+        Log::new(&homes.uwf, store.now()).write(&thread, Event::ThreadCancelled);
+    }
+    drop(still);
+    session.ui.result(&json!({"thread": thread, "cancelled": true}), || "cancelled\n".to_owned())?;
+    Ok(OK)
+}
+
+pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Result<u8, Failure> {
+    let (thread, homes, store) = (id(thread)?, session.homes()?, session.store()?);
+    thread::check_exists(&store, &thread)?;
+    let still = if force {
+        lock::locked_still(&homes.uwf, &thread)?
+    } else {
+        ThreadLock::silent(&homes.uwf, &thread).map_err(|error| busy(error, &thread))?
+    };
+    thread::remove(&store, &thread)?;
+    let log = log_path(&homes.uwf, &thread);
+    if let Err(error) = fs::remove_file(&log)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        session.ui.warn(&format!("cannot remove {}: {error}", log.display()));
+    }
+    held::forget(&homes.uwf, &thread);
+    drop(still);
+    session.ui.result(&json!({"thread": thread, "removed": true}), || "removed\n".to_owned())?;
+    session.ui.detail("its nodes stay until `uwf cas gc`");
+    Ok(OK)
+}
+
+fn busy(error: LockError, thread: &ThreadId) -> Failure {
+    let stop = format!("stop it first with `uwf thread stop {thread}`, or give --force");
+    let running = matches!(error, LockError::Busy { .. });
+    let failure = Failure::from(error);
+    if running { failure.with_hint(stop) } else { failure }
+}
+
+pub(super) fn fork(session: &mut Session<'_>, from: &str) -> Result<u8, Failure> {
+    let store = session.store()?;
+    let node = match from.parse::<ThreadId>() {
+        Ok(thread) => thread::entry(&store, &thread)?.head,
+        Err(_) => hash(from)?,
+    };
+    fork_at(session, &node)
+}
+
+/// A new thread with that head.
+pub(in crate::uwf) fn fork_at(session: &mut Session<'_>, node: &Hash) -> Result<u8, Failure> {
+    let thread = thread::fork(&session.store()?, node)?;
+    session.ui.result(&json!({"thread": thread, "forkedFrom": {"step": node}}), || format!("{thread}\n"))?;
+    Ok(OK)
+}

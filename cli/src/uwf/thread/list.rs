@@ -1,0 +1,250 @@
+//! `uwf thread list`: chosen by what the variables tell, so that only the rows that are shown cost reads.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+use uwf_store::{Hash, Store, parallel};
+
+use super::current_role;
+use crate::shell::{Failure, Format, OK, Session, render};
+use crate::uwf::args::{StatusWord, ThreadList};
+use crate::uwf::moment::moment;
+use uwf_engine::lock;
+use uwf_engine::lost;
+use uwf_engine::thread::{self, Entry, Head, Status, ThreadError, ThreadId};
+use uwf_engine::workflow::{self, Workflow};
+
+/// One row.
+struct Row {
+    thread: ThreadId,
+    head: Head,
+    workflow: Hash,
+    workflow_name: String,
+    word: StatusWord,
+    current_role: Option<String>,
+}
+
+impl Row {
+    fn json(&self) -> Value {
+        json!({
+            "thread": self.thread, "workflow": self.workflow, "workflowName": self.workflow_name,
+            "head": self.head.hash, "status": self.word.as_str(), "currentRole": self.current_role,
+            "startedAt": self.thread.time_ms(),
+        })
+    }
+
+    fn cells(&self) -> [String; 5] {
+        let role = match &self.head.status {
+            Status::Suspended { role, .. } => role.clone(),
+            _ => self.current_role.clone().unwrap_or_default(),
+        };
+        let started = render::time(self.thread.time_ms());
+        [self.thread.to_string(), self.word.as_str().to_owned(), self.workflow_name.clone(), role, started]
+    }
+}
+
+pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, Failure> {
+    let (homes, store) = (session.homes()?, session.store()?);
+    let wanted = wanted(which, session.terminals.out && session.ui.format == Format::Text);
+    let after = which.after.as_deref().map(|text| moment(text, store.now())).transpose()?;
+    let before = which.before.as_deref().map(|text| moment(text, store.now())).transpose()?;
+    let running = lock::all_running(&homes.uwf).unwrap_or_default();
+    let known = Workflows::default();
+    let mut page = Page::new(&wanted, which);
+    let mut batch = Vec::new();
+    let mut is_empty = true;
+    for entry in thread::entries(&store) {
+        if page.is_full() {
+            break;
+        }
+        let entry = entry?;
+        is_empty = false;
+        let ms = entry.thread.time_ms();
+        if after.is_some_and(|after| ms <= after) {
+            break;
+        }
+        let running = running.contains(&entry.thread);
+        match entry.status().map(|status| word(status, running)) {
+            _ if before.is_some_and(|before| ms >= before) => {}
+            Ok(stored) => batch.push(Candidate { entry, stored, row: None }),
+            Err(error) => session.ui.warn(&error.to_string()),
+        }
+        if batch.len() >= page.missing().clamp(SMALLEST_BATCH, LARGEST_BATCH) {
+            page.take_from(&mut batch, |batch, which| read(&store, &known, batch, which));
+        }
+    }
+    page.take_from(&mut batch, |batch, which| read(&store, &known, batch, which));
+    let rows = rows(session, (&store, &known), page.rows);
+    let value = rows.iter().map(Row::json).collect();
+    session.ui.result(&value, || {
+        let cells: Vec<_> = rows.iter().map(Row::cells).collect();
+        render::table(["THREAD", "STATUS", "WORKFLOW", "ROLE", "STARTED (UTC)"], &cells)
+    })?;
+    let lost = if is_empty { lost::glance(&store)? } else { None };
+    if let Some(lost) = lost {
+        session.ui.warn(&lost.to_string());
+        session.ui.hint(&lost.hint());
+    } else if rows.is_empty() && session.terminals.out {
+        session.ui.note("no threads; `uwf thread list --all` shows finished ones too");
+    }
+    Ok(OK)
+}
+
+/// How many threads are looked at together: enough to be read at once, and few more than the page has room for.
+const SMALLEST_BATCH: usize = 16;
+const LARGEST_BATCH: usize = 1024;
+
+/// A thread that may be shown.
+struct Candidate {
+    entry: Entry,
+    /// What is stored of its state.
+    stored: StatusWord,
+    /// As far as it has been read.
+    row: Option<Result<Row, ThreadError>>,
+}
+
+impl Candidate {
+    /// Whether only its nodes tell if it is idle or asks a person.
+    fn is_open(&self) -> bool {
+        self.stored == StatusWord::Idle && !self.entry.is_new
+    }
+
+    /// Its state, as far as it is known.
+    fn word(&self) -> StatusWord {
+        self.row.as_ref().and_then(|row| Some(row.as_ref().ok()?.word)).unwrap_or(self.stored)
+    }
+}
+
+/// What is shown, as far as it has been chosen.
+struct Page<'a> {
+    wanted: &'a [StatusWord],
+    left_out: usize,
+    skip: usize,
+    take: usize,
+    rows: Vec<Candidate>,
+}
+
+impl<'a> Page<'a> {
+    fn new(wanted: &'a [StatusWord], which: &ThreadList) -> Page<'a> {
+        let take = which.take.unwrap_or(usize::MAX);
+        Page { wanted, left_out: 0, skip: which.skip, take, rows: Vec::new() }
+    }
+
+    /// How many threads it has room for, and for how many that are passed over.
+    fn missing(&self) -> usize {
+        (self.take - self.rows.len()).saturating_add(self.skip - self.left_out)
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows.len() >= self.take
+    }
+
+    /// Chooses from `batch`; what must be read for that is read by `read`.
+    fn take_from(
+        &mut self,
+        batch: &mut Vec<Candidate>,
+        read: impl Fn(&mut [Candidate], &(dyn Fn(&Candidate) -> bool + Sync)),
+    ) {
+        let [idle, suspended] =
+            [StatusWord::Idle, StatusWord::Suspended].map(|word| self.wanted.contains(&word));
+        if idle != suspended {
+            read(batch, &Candidate::is_open);
+        }
+        for candidate in batch.drain(..) {
+            // What is not read, though only that would tell, is wanted in either case or in none.
+            match candidate.word() {
+                word if !self.wanted.contains(&word) => {}
+                _ if self.left_out < self.skip => self.left_out += 1,
+                _ if self.is_full() => break,
+                _ => self.rows.push(candidate),
+            }
+        }
+    }
+}
+
+/// Reads those of `batch` that are not read yet.
+fn read(
+    store: &Store,
+    known: &Workflows,
+    batch: &mut [Candidate],
+    which: &(dyn Fn(&Candidate) -> bool + Sync),
+) {
+    let rows = parallel::map(batch, |candidate| {
+        (candidate.row.is_none() && which(candidate)).then(|| row(store, known, candidate))
+    });
+    for (candidate, row) in batch.iter_mut().zip(rows) {
+        candidate.row = candidate.row.take().or(row);
+    }
+}
+
+/// The rows of what is to be shown. A damaged thread is told of and does not hide the others.
+fn rows(
+    session: &mut Session<'_>,
+    (store, known): (&Store, &Workflows),
+    mut page: Vec<Candidate>,
+) -> Vec<Row> {
+    read(store, known, &mut page, &|_| true);
+    let mut rows = Vec::with_capacity(page.len());
+    for Candidate { entry, row, .. } in page {
+        match row {
+            Some(Ok(row)) => rows.push(row),
+            Some(Err(error)) => {
+                let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+                session.ui.warn(&format!("thread {} cannot be read: {cause}", entry.thread));
+            }
+            None => {}
+        }
+    }
+    rows
+}
+
+fn word(status: &Status, running: bool) -> StatusWord {
+    match status {
+        _ if running => StatusWord::Running,
+        Status::Idle => StatusWord::Idle,
+        Status::Suspended { .. } => StatusWord::Suspended,
+        Status::Ended { .. } => StatusWord::End,
+        Status::Cancelled { .. } => StatusWord::Cancelled,
+    }
+}
+
+/// The states to show; a person is shown by default what waits for him, too.
+fn wanted(which: &ThreadList, for_a_person: bool) -> Vec<StatusWord> {
+    use StatusWord::{Active, Cancelled, End, Idle, Running, Suspended};
+    match &which.status {
+        typed if typed.is_empty() && which.all => vec![Idle, Running, Suspended, End, Cancelled],
+        typed if typed.is_empty() && for_a_person => vec![Idle, Running, Suspended],
+        typed if typed.is_empty() => vec![Idle, Running],
+        typed if typed.contains(&Active) => [typed.as_slice(), &[Idle, Running]].concat(),
+        typed => typed.clone(),
+    }
+}
+
+/// The workflows met so far: threads of one workflow are many, and each workflow is read once.
+#[derive(Default)]
+struct Workflows(Mutex<HashMap<Hash, Arc<Workflow>>>);
+
+impl Workflows {
+    fn get(&self, store: &Store, hash: &Hash) -> Result<Arc<Workflow>, ThreadError> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(workflow) = known.get(hash) {
+            return Ok(Arc::clone(workflow));
+        }
+        let workflow = Arc::new(workflow::get(store, hash)?);
+        known.insert(*hash, Arc::clone(&workflow));
+        Ok(workflow)
+    }
+}
+
+fn row(store: &Store, known: &Workflows, candidate: &Candidate) -> Result<Row, ThreadError> {
+    let thread = candidate.entry.thread;
+    let head = candidate.entry.read(store)?;
+    let hash = head.start(store)?.workflow;
+    let workflow = known.get(store, &hash)?;
+    let head = head.settled(store, &workflow);
+    let word = word(&head.status, candidate.stored == StatusWord::Running);
+    let current_role = current_role(store, &workflow, &head);
+    Ok(Row { thread, workflow: hash, workflow_name: workflow.name.clone(), word, current_role, head })
+}

@@ -1,0 +1,80 @@
+//! `uwf thread export` and `uwf thread import`: a thread as one file.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::json;
+use tempfile::NamedTempFile;
+
+use super::thread;
+use crate::shell::{Failure, OK, Session, input::Input};
+use uwf_engine::link;
+use uwf_engine::transfer::{self, TransferError, Transferred};
+
+pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Path>) -> Result<u8, Failure> {
+    let (thread, store) = (thread::id(thread)?, session.store()?);
+    let Some(file) = output.filter(|file| file.as_os_str() != "-") else {
+        let mut out = BufWriter::new(&mut *session.ui.out);
+        let written = transfer::export(&store, &thread, &mut out);
+        let written =
+            written.and_then(|_| out.flush().map_err(|source| TransferError::Io { doing: "write", source }));
+        return written.map(|()| OK).map_err(|error| match error {
+            TransferError::Io { source, .. } => Failure::from_stdout(source),
+            error => error.into(),
+        });
+    };
+    let path = session.cwd.join(file);
+    let failed = |error| Failure::said(format!("cannot write {}", file.display()), error);
+    let told = |error| match error {
+        TransferError::Io { source, .. } => failed(source),
+        error => error.into(),
+    };
+    let done = match fs::metadata(&path) {
+        // A pipe or a device is written into: it is somebody's.
+        Ok(there) if !there.is_file() => {
+            let mut out = BufWriter::new(File::options().write(true).open(&path).map_err(failed)?);
+            let done = transfer::export(&store, &thread, &mut out).map_err(told)?;
+            out.flush().map_err(failed)?;
+            done
+        }
+        _ => {
+            let target = link::target(&path);
+            let mut out = BufWriter::new(beside(&target).map_err(failed)?);
+            let done = transfer::export(&store, &thread, &mut out).map_err(told)?;
+            let temp = out.into_inner().map_err(|error| failed(error.into_error()))?;
+            temp.as_file().sync_all().map_err(failed)?;
+            temp.persist(&target).map_err(|error| failed(error.error))?;
+            done
+        }
+    };
+    let value = json!({"thread": thread, "head": done.head, "nodes": done.nodes, "file": file});
+    session.ui.result(&value, || format!("{thread}: {} nodes in {}\n", done.nodes, file.display()))?;
+    Ok(OK)
+}
+
+/// A file to take the place of `target`, so that a failure leaves what was there.
+fn beside(target: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .permissions(PermissionsExt::from_mode(0o666))
+        .tempfile_in(target.parent().unwrap_or(Path::new("/")))
+}
+
+pub(super) fn import(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {
+    let store = session.store()?;
+    let Input { name, mut reader } = Input::open(session.stdin, &session.cwd, file)?;
+    let imported = transfer::import(&store, &mut reader);
+    drop(reader);
+    let Transferred { thread, head, nodes, new } = imported.map_err(|error| {
+        let hint = error.hint();
+        let failure = Failure::said(format!("cannot import {name}"), error);
+        hint.into_iter().fold(failure, Failure::with_hint)
+    })?;
+    let value = json!({"thread": thread, "head": head, "nodes": nodes, "imported": new});
+    session.ui.result(&value, || {
+        let what = if new { format!("{nodes} nodes") } else { "it was here already".to_owned() };
+        format!("{thread}: {what}\n")
+    })?;
+    Ok(OK)
+}

@@ -1,0 +1,146 @@
+//! `uwf var …`: names for nodes, as they stand in the store.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use uwf_store::{Expect, Hash, Store, StoreError, VarChange, Variable};
+use uwf_workflow::nearest;
+
+use super::args::Var;
+use super::hash;
+use crate::shell::{Failure, OK, Session, USAGE, render};
+use uwf_engine::workflow::REGISTRY;
+use uwf_engine::{lost, thread, workflow};
+
+/// Names that the engine keeps in step with other things.
+const KEPT: [&str; 5] = [thread::HEADS, thread::FAILED, thread::PARENTS, lost::REMOVED, "@ocas/"];
+
+pub(super) fn run(session: &mut Session<'_>, command: Var) -> Result<u8, Failure> {
+    match command {
+        Var::Get { name, schema } => get(session, &name, schema.as_deref()),
+        Var::Set { name, hash, tags, force } => set(session, &name, &hash, &tags, force),
+        Var::List { prefix } => list(session, prefix.as_deref().unwrap_or_default()),
+        Var::History { name } => history(session, &name),
+    }
+}
+
+fn get(session: &mut Session<'_>, name: &str, schema: Option<&str>) -> Result<u8, Failure> {
+    let store = session.store()?;
+    let rows = rows(&store, name)?;
+    let wanted = schema.map(hash).transpose()?;
+    let found = rows.iter().find(|row| wanted.is_none_or(|schema| row.schema == schema));
+    let found = found.ok_or_else(|| {
+        let schemas: Vec<String> = rows.iter().map(|row| row.schema.to_string()).collect();
+        Failure::user(format!("variable {name} has no row of that schema"))
+            .with_hint(format!("there is: {}", schemas.join(", ")))
+    })?;
+    session.ui.result(&row_json(found), || format!("{}\n", found.value))?;
+    if rows.len() > 1 && schema.is_none() {
+        session.ui.note(&format!(
+            "{name} has {} rows, one a schema; this is the newest, `uwf var list {name}` shows all",
+            rows.len()
+        ));
+    }
+    Ok(OK)
+}
+
+fn set(
+    session: &mut Session<'_>,
+    name: &str,
+    value: &str,
+    tags: &[String],
+    force: bool,
+) -> Result<u8, Failure> {
+    let value = hash(value)?;
+    let tags = tags.iter().map(|text| tag(text)).collect::<Result<BTreeMap<_, _>, Failure>>()?;
+    if !force && KEPT.iter().any(|kept| name.starts_with(kept)) {
+        return Err(Failure::user(format!("variable {name} is kept by the engine"))
+            .with_hint("set by hand it may no longer fit what it belongs to; --force does it all the same"));
+    }
+    let store = session.store()?;
+    if !force && name.starts_with(REGISTRY) {
+        workflow::get(&store, &value)?;
+    }
+    let schema = store.get(&value)?.type_;
+    let before = match store.vars().get(name) {
+        // What is damaged can be mended only so.
+        Err(StoreError::DamagedVariable { .. }) if force => store.vars().salvaged_tags(name)?,
+        before => Some(before?.map(|before| before.tags).unwrap_or_default()),
+    };
+    let lost = before.is_none() && tags.is_empty();
+    let tags = if tags.is_empty() { before.unwrap_or_default() } else { tags };
+    let name = name.to_owned();
+    store.vars().apply(&[VarChange::Set { name: name.clone(), schema, value, tags, expect: Expect::Any }])?;
+    if lost {
+        let idle = if name.starts_with(thread::HEADS) { ": the thread is idle now" } else { "" };
+        session.ui.warn(&format!("the tags of {name} could not be read and are gone{idle}"));
+    }
+    let row = store.vars().get(&name)?.ok_or_else(|| unknown(&store, &name))?;
+    session.ui.result(&row_json(&row), || format!("{name} {value}\n"))?;
+    Ok(OK)
+}
+
+fn tag(text: &str) -> Result<(String, String), Failure> {
+    let split = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    let (key, value) = split.ok_or_else(|| Failure::Said {
+        error: format!("`{text}` is not KEY=VALUE").into(),
+        hint: None,
+        exit: USAGE,
+    })?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+fn list(session: &mut Session<'_>, prefix: &str) -> Result<u8, Failure> {
+    let rows = session.store()?.vars().rows(prefix)?;
+    let value: Value = rows.iter().map(row_json).collect();
+    session.ui.result(&value, || {
+        let cells: Vec<_> = rows.iter().map(cells).collect();
+        render::table(["NAME", "VALUE", "SCHEMA", "UPDATED (UTC)", "TAGS"], &cells)
+    })?;
+    Ok(OK)
+}
+
+fn cells(row: &Variable) -> [String; 5] {
+    let tags = row.tags.iter().map(|(key, value)| format!("{key}={}", render::first_line(value, 40)));
+    let notes: Vec<String> = tags.chain(row.labels.iter().map(|label| format!("#{label}"))).collect();
+    let (value, schema) = (row.value.to_string(), row.schema.to_string());
+    [row.name.clone(), value, schema, render::time(row.updated), notes.join(" ")]
+}
+
+fn history(session: &mut Session<'_>, name: &str) -> Result<u8, Failure> {
+    let store = session.store()?;
+    let past = store.vars().history(name)?;
+    if past.is_empty() {
+        rows(&store, name)?;
+    }
+    let value: Value = past.iter().map(|(value, at)| json!({"value": value, "setAt": at})).collect();
+    session.ui.result(&value, || {
+        let row = |(value, at): &(Hash, u64)| [value.to_string(), render::time(*at)];
+        render::table(["VALUE", "SET (UTC)"], &past.iter().map(row).collect::<Vec<_>>())
+    })?;
+    Ok(OK)
+}
+
+/// The rows of just this name, the newest first; at least one.
+fn rows(store: &Store, name: &str) -> Result<Vec<Variable>, Failure> {
+    let mut rows = store.vars().rows(name)?;
+    rows.retain(|row| row.name == name);
+    if rows.is_empty() { Err(unknown(store, name)) } else { Ok(rows) }
+}
+
+fn unknown(store: &Store, name: &str) -> Failure {
+    let names: Vec<String> =
+        store.vars().list("").unwrap_or_default().into_iter().map(|variable| variable.name).collect();
+    let failure = Failure::user(format!("no such variable: {name}"));
+    match nearest::one(name, &names) {
+        Some(near) => failure.with_hint(format!("did you mean {near}?")),
+        None => failure.with_hint("`uwf var list` shows all"),
+    }
+}
+
+fn row_json(row: &Variable) -> Value {
+    json!({
+        "name": row.name, "schema": row.schema, "value": row.value, "created": row.created,
+        "updated": row.updated, "tags": row.tags, "labels": row.labels,
+    })
+}

@@ -1,0 +1,65 @@
+//! `uwf workflow graph`: the picture, and how far a thread has come in it.
+
+use serde_json::json;
+use uwf_store::Store;
+
+use crate::shell::{Failure, OK, Session};
+use crate::uwf::args::Language;
+use crate::uwf::thread as cli_thread;
+use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
+use uwf_engine::workflow::{self, Progress, Workflow};
+
+pub(super) fn run(
+    session: &mut Session<'_>,
+    reference: Option<&str>,
+    language: Language,
+    thread: Option<&str>,
+) -> Result<u8, Failure> {
+    let store = session.store()?;
+    let thread = thread.map(cli_thread::id).transpose()?;
+    let played = thread.map(|thread| progress(&store, &thread)).transpose()?;
+    let (own, progress) = played.unzip();
+    let named =
+        reference.map(|reference| workflow::resolve(&store, reference, &session.cwd)?.workflow(&store));
+    let workflow = match (named.transpose()?, own) {
+        // Another version of it may be looked at.
+        (Some(named), Some(own)) if named.name != own.name => {
+            return Err(Failure::user(format!(
+                "the thread runs the workflow {}, not {}",
+                own.name, named.name
+            ))
+            .with_hint("leave the workflow out to see the thread's own"));
+        }
+        (Some(workflow), _) | (None, Some(workflow)) => workflow,
+        (None, None) => unreachable!("the command line requires one of the two"),
+    };
+    let progress = progress.unwrap_or_default();
+    let (name, text) = match language {
+        Language::Mermaid => ("mermaid", workflow::mermaid(&workflow, &progress)),
+        Language::Dot => ("dot", workflow::dot(&workflow, &progress)),
+    };
+    let value = || json!({"name": workflow.name, "language": name, "graph": text});
+    session.ui.document(value, &text)?;
+    Ok(OK)
+}
+
+/// The thread's own workflow, and how far it has come.
+fn progress(store: &Store, thread: &ThreadId) -> Result<(Workflow, Progress), ThreadError> {
+    let head = thread::head(store, thread)?;
+    let chain = thread::chain(store, &head.hash)?;
+    let workflow = workflow::get(store, &chain.start.workflow)?;
+    let head = head.settled(store, &workflow);
+    let failures = thread::all_failures(store, Some(thread))?.into_iter();
+    let current = match &head.status {
+        Status::Suspended { role, .. } => Some(role.clone()),
+        _ => cli_thread::current_role(store, &workflow, &head),
+    };
+    let progress = Progress {
+        done: chain.steps.into_iter().map(|(_, step)| step.role).collect(),
+        current,
+        failed: failures
+            .filter_map(|failed| failed.variable.name.rsplit('/').next().map(str::to_owned))
+            .collect(),
+    };
+    Ok((workflow, if matches!(head.status, Status::Ended { .. }) { progress.ended() } else { progress }))
+}
