@@ -16,7 +16,7 @@ use uwf_store::{Hash, Store, StoreError};
 use uwf_tools::Toolbox;
 
 use self::place::Place;
-pub(crate) use self::place::fork;
+pub use self::place::fork;
 use self::recorded::recorded;
 use crate::journal::{Entry, Journal};
 use crate::narrowing::Narrowing;
@@ -32,7 +32,7 @@ const ROLE: &str = "ask";
 
 /// What is asked.
 #[derive(Clone, Debug)]
-pub(crate) struct Question {
+pub struct Question {
     /// The session it is put to, a fork; without one, or with the step's own, nothing is remembered.
     pub session: Option<String>,
     /// In words.
@@ -84,7 +84,7 @@ pub enum AskError {
 }
 
 /// The settings of the one who answers: the tools that only read, of those the step had.
-pub(crate) fn settings(settings: &Settings, store: &Store, detail: &Hash) -> Result<Settings, AskError> {
+pub fn settings(settings: &Settings, store: &Store, detail: &Hash) -> Result<Settings, AskError> {
     let recorded = store.get(detail)?.payload["settings"]["tools"].clone();
     let tools: Option<Vec<String>> = serde_json::from_value(recorded).unwrap_or_default();
     let narrowing = Narrowing { tools, read_only: true, ..Narrowing::default() };
@@ -98,7 +98,7 @@ pub(crate) fn settings(settings: &Settings, store: &Store, detail: &Hash) -> Res
 ///
 /// # Errors
 /// See [`AskError`].
-pub(crate) async fn ask(
+pub async fn ask(
     question: &Question,
     site: &Site<'_>,
     watch: &mut dyn FnMut(Event<'_>),

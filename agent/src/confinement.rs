@@ -16,11 +16,11 @@ use uwf_tools::RunDir;
 use uwf_tools::sandbox::{self, Level, Policy, ProcessLimits, Sandbox, SandboxError};
 
 /// Takes what there is where the strict sandbox does not exist.
-pub(crate) const ALLOW_SHELL: &str = "UWF_BUILTIN_ALLOW_SHELL";
+pub const ALLOW_SHELL: &str = "UWF_BUILTIN_ALLOW_SHELL";
 
 /// What is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SandboxSettings {
+pub struct SandboxSettings {
     /// How much must be there.
     pub level: Level,
     /// Commands may use the network.
@@ -79,7 +79,7 @@ impl SandboxSettings {
     }
 
     /// The settings as the journal and the record keep them.
-    pub(crate) fn describe(&self) -> Value {
+    pub fn describe(&self) -> Value {
         json!({
             "level": self.level, "network": self.network, "writable": self.writable, "readable": self.readable,
             "gitPrograms": self.git_programs, "env": self.env, "limits": self.limits,
@@ -154,7 +154,7 @@ impl ConfinementError {
 
 /// The sandbox of a run, and the temporary directory that goes with it.
 #[derive(Debug)]
-pub(crate) struct Confinement {
+pub struct Confinement {
     /// What commands run in.
     pub sandbox: Arc<Sandbox>,
     /// Removed when it is dropped, after the sandbox has ended what is in it.
@@ -166,7 +166,7 @@ impl Confinement {
     ///
     /// # Errors
     /// See [`ConfinementError`]; that the sandbox cannot be enforced is none, see [`Sandbox::refusal`].
-    pub(crate) fn prepare(
+    pub fn prepare(
         settings: &SandboxSettings,
         homes: &Homes,
         workspace: &Path,
@@ -223,7 +223,7 @@ impl Confinement {
     ///
     /// # Errors
     /// See [`ConfinementError`].
-    pub(crate) fn raise(
+    pub fn raise(
         settings: &SandboxSettings,
         homes: &Homes,
         workspace: &Path,

@@ -110,14 +110,14 @@ enum Amount {
 
 /// The lines of one run.
 #[derive(Debug, Default)]
-pub(crate) struct Events {
+pub struct Events {
     /// The turn that runs, or ran last.
     turn: u64,
 }
 
 impl Events {
     /// The line of an event, with its end; nothing for what is not worth one. `at` is ms since the epoch.
-    pub(crate) fn line(&mut self, event: &Event<'_>, at: u64) -> Option<String> {
+    pub fn line(&mut self, event: &Event<'_>, at: u64) -> Option<String> {
         let what = self.what(event)?;
         let mut line = serde_json::to_string(&Line { at, what }).ok()?;
         line.push('\n');

@@ -25,7 +25,8 @@ use uwf_store::Hash;
 use uwf_tools::ReadState;
 use uwf_tools::sandbox::Enforced;
 
-pub(crate) use self::find::{FindError, Journals, PassedOver, Prompt, Wanted, has_failed};
+pub(crate) use self::find::has_failed;
+pub use self::find::{FindError, Journals, PassedOver, Prompt, Wanted};
 pub(crate) use self::name::Name;
 pub(crate) use self::read::Unreadable;
 use crate::provider::Learnt;

@@ -1,35 +1,39 @@
 //! The ReAct runtime that plays one role of a workflow.
+//!
+//! It prints nothing, reads no environment and installs no handler of signals: programs do, and pass values in. What they
+//! start with is [`settings::Settings`], [`confinement::Confinement`] and a [`role_run::Site`]; [`role_run::role_run`] plays
+//! the role, [`ask::ask`] answers a question about a step that is over. Start reading there: every other module is one of
+//! their stations.
 
-mod ask;
+pub mod ask;
 mod budget;
-pub mod cli;
-mod confinement;
+pub mod confinement;
 mod conversation;
 mod correct;
 mod course;
 mod doom;
-mod events;
+pub mod events;
 mod extract;
 mod frontmatter;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod journal;
-mod mock_server;
+pub mod journal;
+pub mod mock_server;
 mod narrowing;
 #[cfg(feature = "otel")]
-mod otel;
+pub mod otel;
 mod outputs;
 mod prices;
-mod provider;
-mod react;
+pub mod provider;
+pub mod react;
 mod reading;
-mod record;
-mod resume;
-mod role_run;
+pub mod record;
+pub mod resume;
+pub mod role_run;
 mod secrets;
-mod settings;
-mod signals;
-mod trace;
-mod window;
-mod workers;
+pub mod settings;
+pub mod signals;
+pub mod trace;
+pub mod window;
+pub mod workers;

@@ -57,7 +57,7 @@ pub struct ListenError {
 
 /// A server that is bound and not yet running.
 #[derive(Debug)]
-pub(crate) struct MockServer {
+pub struct MockServer {
     listener: TcpListener,
     play: Arc<Play>,
 }
@@ -79,11 +79,7 @@ impl MockServer {
     ///
     /// # Errors
     /// When the port cannot be had.
-    pub(crate) fn bind(
-        script: Script,
-        port: u16,
-        by_turn: bool,
-    ) -> Result<(MockServer, SocketAddr), ListenError> {
+    pub fn bind(script: Script, port: u16, by_turn: bool) -> Result<(MockServer, SocketAddr), ListenError> {
         let failed = |source| ListenError { port, source };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
@@ -96,7 +92,7 @@ impl MockServer {
     ///
     /// # Errors
     /// When the listener cannot be used.
-    pub(crate) async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         let mut connections = JoinSet::new();
         tokio::pin!(shutdown);

@@ -27,7 +27,7 @@ const CLIENT: u8 = 3;
 const ERROR: u8 = 2;
 
 /// The spans of one run.
-pub(crate) struct Spans {
+pub struct Spans {
     trace: Trace,
     /// A span's id, never 0.
     next_id: fn() -> u64,
@@ -57,14 +57,14 @@ struct Span<'a> {
 
 impl Spans {
     /// A run that begins at `at`.
-    pub(crate) fn new(trace: Trace, provider: &'static str, next_id: fn() -> u64, at: u64) -> Spans {
+    pub fn new(trace: Trace, provider: &'static str, next_id: fn() -> u64, at: u64) -> Spans {
         let (run, tools, done) = (Map::new(), BTreeMap::new(), Vec::new());
         let (model, usage) = (String::new(), TokenUsage::default());
         Spans { trace, next_id, provider, run, model, begun: at, turn: None, tools, usage, done }
     }
 
     /// What happens.
-    pub(crate) fn tell(&mut self, event: &Event<'_>, at: u64) {
+    pub fn tell(&mut self, event: &Event<'_>, at: u64) {
         match event {
             Event::RunStarted { thread, role, model, .. } => {
                 self.model = (*model).to_owned();
@@ -165,7 +165,7 @@ impl Spans {
     }
 
     /// The request for a collector.
-    pub(crate) fn body(&self, service: &str) -> Value {
+    pub fn body(&self, service: &str) -> Value {
         let resource = object(json!({"service.name": service}));
         let scope = json!({"name": "uwf-builtin", "version": env!("CARGO_PKG_VERSION")});
         json!({"resourceSpans": [{
@@ -210,7 +210,7 @@ fn written_attributes(attributes: Map<String, Value>) -> Vec<Value> {
 ///
 /// # Errors
 /// Why they did not get there, in words.
-pub(crate) async fn export(url: &str, body: &Value) -> Result<(), String> {
+pub async fn export(url: &str, body: &Value) -> Result<(), String> {
     // Fails only when one is installed already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = Client::builder()

@@ -21,7 +21,7 @@ use uwf_prompts::{DeadlineView, GraceView, NudgeView, PromptError, RepeatedView,
 use uwf_store::{Clock, StoreError};
 use uwf_tools::Toolbox;
 
-pub(crate) use self::event::Event;
+pub use self::event::Event;
 pub(crate) use self::listen::Listener;
 use crate::budget::{Ended, Use, Verdict};
 use crate::conversation::BrokenInvariant;

@@ -30,7 +30,7 @@ pub(crate) const AGENT: &str = "uwf-builtin";
 /// Where a run failed; the word is in the failed step's output and decides the exit code of a stand-alone run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Phase {
+pub enum Phase {
     /// No valid answer.
     Answer,
     /// A limit ended the run.

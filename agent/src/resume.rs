@@ -23,11 +23,11 @@ use crate::record::Failure;
 
 /// A run that another process began.
 #[derive(Debug)]
-pub(crate) struct Earlier {
+pub struct Earlier {
     /// Its journal, locked.
-    pub journal: Journal,
+    pub(crate) journal: Journal,
     /// Where it stood.
-    pub stood: Stood,
+    pub(crate) stood: Stood,
 }
 
 /// Where a run stood when its journal ends.
@@ -49,7 +49,7 @@ pub(crate) struct Stood {
 ///
 /// # Errors
 /// See [`FindError`].
-pub(crate) fn find(
+pub fn find(
     journals: &Journals,
     wanted: &Wanted<'_>,
     tell: &mut dyn FnMut(PassedOver),
@@ -66,7 +66,7 @@ pub(crate) fn find(
 
 /// What the first line says of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Begun<'a> {
+pub struct Begun<'a> {
     /// The role.
     pub role: &'a str,
     /// The edge prompt.
@@ -76,12 +76,12 @@ pub(crate) struct Begun<'a> {
     /// The directory it works in.
     pub workspace: &'a str,
     /// The tools as declared to the model.
-    pub tools: &'a [ToolDeclaration],
+    pub(crate) tools: &'a [ToolDeclaration],
 }
 
 impl Earlier {
     /// How the run began.
-    pub(crate) fn begun(&self) -> Begun<'_> {
+    pub fn begun(&self) -> Begun<'_> {
         let Some(Entry::Run { role, prompt, stand_alone, workspace, tools, .. }) =
             self.journal.entries().first()
         else {
@@ -91,7 +91,7 @@ impl Earlier {
     }
 
     /// What was set for it when it stopped.
-    pub(crate) fn settings(&self) -> &Value {
+    pub fn settings(&self) -> &Value {
         stretches(self.journal.entries()).last().map_or(&Value::Null, |last| last.settings)
     }
 

@@ -15,7 +15,7 @@ use uwf_engine::{AdapterOutput, AgentRequest, EdgePromptSource, RoleContext, Thr
 use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Sandbox;
 
-pub(crate) use self::error::RunError;
+pub use self::error::RunError;
 use self::open::{Ended, extractor, learnt, open, unconfined};
 pub(crate) use self::open::{ProviderContext, course, declare, provider, recorded, toolbox};
 use crate::correct;
@@ -32,7 +32,7 @@ use crate::trace::Trace;
 use crate::workers::Workers;
 
 /// Where a run takes place.
-pub(crate) struct Site<'a> {
+pub struct Site<'a> {
     /// The store that holds the thread.
     pub store: &'a Store,
     /// `$UWF_HOME`: journals go to `sessions/` in it.
@@ -64,7 +64,7 @@ pub(crate) struct Site<'a> {
 /// # Errors
 /// See [`RunError`]. A run that merely fails (no valid answer, a budget, the provider) is not an error but a reply
 /// with `is_error`.
-pub(crate) async fn role_run(
+pub async fn role_run(
     request: &AgentRequest,
     site: &Site<'_>,
     earlier: Option<Earlier>,
@@ -128,7 +128,7 @@ fn cut_off(react: &mut React<'_>, error: &RunError) {
 }
 
 /// Where the journals are.
-pub(crate) fn journals_dir(home: &Path) -> PathBuf {
+pub fn journals_dir(home: &Path) -> PathBuf {
     home.join("sessions")
 }
 
@@ -185,7 +185,7 @@ fn safe_for_git(outcome: Result<Extracted, Failure>, standing: &[String]) -> Res
 ///
 /// # Errors
 /// The thread or the store cannot be read.
-pub(crate) fn reply_again(
+pub fn reply_again(
     store: &Store,
     request: &AgentRequest,
     earlier: &Earlier,
@@ -201,7 +201,7 @@ pub(crate) fn reply_again(
 ///
 /// # Errors
 /// Those of [`role_run`] that come before anything is journalled.
-pub(crate) fn check(settings: &Settings, workflow: &Workflow, role: &str) -> Result<(), RunError> {
+pub fn check(settings: &Settings, workflow: &Workflow, role: &str) -> Result<(), RunError> {
     let settings = settings.for_role(workflow, role)?;
     uwf_tools::check_names(settings.tools.as_deref().unwrap_or_default())?;
     let place = MockPlace { role, visit: 0, step: 0 };

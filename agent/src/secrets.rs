@@ -14,7 +14,7 @@ const SHORTEST: usize = 5;
 
 /// The secrets of one endpoint.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Secrets(Vec<SecretString>);
+pub struct Secrets(Vec<SecretString>);
 
 impl Secrets {
     /// One more.
@@ -25,7 +25,7 @@ impl Secrets {
     }
 
     /// The secrets themselves, to be kept from the environment of commands.
-    pub(crate) fn values(&self) -> Vec<String> {
+    pub fn values(&self) -> Vec<String> {
         self.0.iter().map(|secret| secret.expose_secret().to_owned()).collect()
     }
 

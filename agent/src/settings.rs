@@ -22,11 +22,11 @@ use uwf_engine::spawn::protocol::SANDBOX;
 use uwf_engine::{Env, Workflow, config};
 use uwf_tools::sandbox::Level;
 
-pub(crate) use self::endpoint::Endpoint;
+pub use self::endpoint::Endpoint;
 use self::endpoint::endpoint;
-pub(crate) use self::error::SettingsError;
+pub use self::error::SettingsError;
 use self::file::{BUILTIN, File, FileBudget};
-pub(crate) use self::origins::Origin;
+pub use self::origins::Origin;
 use self::origins::{Source, Told, first, variable, window};
 use crate::budget::Limits;
 use crate::confinement::{FileSandbox, SandboxSettings};
@@ -38,7 +38,7 @@ use crate::secrets::{Secrets, secret_texts, sounds_secret};
 
 /// What was typed for a run; everything optional.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Flags {
+pub struct Flags {
     /// `--model`.
     pub model: Option<String>,
     /// `--base-url`.
@@ -71,7 +71,7 @@ pub(crate) struct Flags {
 
 /// What a run works with.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// Who completes.
     pub provider: ProviderSettings,
     /// The model's name as the endpoint knows it.
@@ -81,7 +81,7 @@ pub(crate) struct Settings {
     /// How to sample.
     pub sampling: Sampling,
     /// What may be spent.
-    pub limits: Limits,
+    pub(crate) limits: Limits,
     /// What the model costs, where that is configured or in the catalogue.
     pub prices: Option<Prices>,
     /// Whether the prices are configured: those of the catalogue have a date.
@@ -91,9 +91,9 @@ pub(crate) struct Settings {
     /// The tools to offer; `None` is all.
     pub tools: Option<Vec<String>>,
     /// What is taken away from single roles.
-    pub roles: Narrowings,
+    pub(crate) roles: Narrowings,
     /// What is taken away from the role that is played; see [`Settings::for_role`].
-    pub narrowing: Narrowing,
+    pub(crate) narrowing: Narrowing,
     /// What commands may reach.
     pub sandbox: SandboxSettings,
     /// Who says what, as far as people are told of it.
@@ -119,7 +119,7 @@ impl fmt::Debug for Asked {
 
 /// Who completes.
 #[derive(Clone, Debug)]
-pub(crate) enum ProviderSettings {
+pub enum ProviderSettings {
     /// A scripted model.
     Mock(PathBuf),
     /// A model at an endpoint.
@@ -128,7 +128,7 @@ pub(crate) enum ProviderSettings {
 
 /// A model's window, and who says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ContextWindow {
+pub struct ContextWindow {
     /// In tokens.
     pub size: u64,
     /// Who says so.
@@ -137,7 +137,7 @@ pub(crate) struct ContextWindow {
 
 /// Who says how large a window is: what is set wins over the server, the server over the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WindowSource {
+pub enum WindowSource {
     /// A setting.
     Set,
     /// The catalogue of models.
@@ -158,7 +158,7 @@ impl Settings {
     ///
     /// # Errors
     /// See [`SettingsError`].
-    pub(crate) fn load(flags: Flags, env: &Env, home: &Path) -> Result<Settings, SettingsError> {
+    pub fn load(flags: Flags, env: &Env, home: &Path) -> Result<Settings, SettingsError> {
         let begun_with = Asked { flags: flags.clone(), env: env.clone(), home: home.to_owned() };
         let path = home.join(BUILTIN);
         let mut file = File::load(&path)?;
@@ -214,7 +214,7 @@ impl Settings {
     ///
     /// # Errors
     /// [`NarrowingError::Role`], and those of [`Settings::load`] where the role has a model of its own.
-    pub(crate) fn for_role(&self, workflow: &Workflow, role: &str) -> Result<Settings, SettingsError> {
+    pub fn for_role(&self, workflow: &Workflow, role: &str) -> Result<Settings, SettingsError> {
         let narrowing = self.roles.of(&workflow.name, role, workflow.roles.keys())?;
         let mut settings = match &narrowing.model {
             Some(model) => {
@@ -272,7 +272,7 @@ impl Settings {
     }
 
     /// What must never be shown, recorded or handed to a command.
-    pub(crate) fn secrets(&self) -> Secrets {
+    pub fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::default();
         let main = self.provider.endpoint();
         for Endpoint { base_url, api_key, headers, request_body, .. } in main.into_iter().chain(&self.extract)
@@ -293,7 +293,7 @@ impl Settings {
 
 impl ProviderSettings {
     /// The endpoint, unless the model is a script.
-    pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
+    pub fn endpoint(&self) -> Option<&Endpoint> {
         match self {
             ProviderSettings::Http(endpoint) => Some(endpoint),
             ProviderSettings::Mock(_) => None,

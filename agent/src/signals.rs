@@ -38,17 +38,19 @@ impl fmt::Display for Signal {
     }
 }
 
+type Next = dyn FnMut(&mut Context<'_>) -> Poll<Signal>;
+
 /// The signals from some moment on.
-pub(crate) struct Signals(Box<dyn FnMut(&mut Context<'_>) -> Poll<Signal>>);
+pub struct Signals(Box<Next>);
 
 impl Signals {
     /// What `poll` gives, one after the other.
-    pub(crate) fn new(poll: impl FnMut(&mut Context<'_>) -> Poll<Signal> + 'static) -> Signals {
+    pub fn new(poll: impl FnMut(&mut Context<'_>) -> Poll<Signal> + 'static) -> Signals {
         Signals(Box::new(poll))
     }
 
     /// The next signal, whenever it comes.
-    pub(crate) async fn next(&mut self) -> Signal {
+    pub async fn next(&mut self) -> Signal {
         poll_fn(|context| (self.0)(context)).await
     }
 }

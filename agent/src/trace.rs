@@ -7,7 +7,7 @@
 use uwf_engine::Env;
 
 /// The variable, for us and for the commands that a model runs.
-pub(crate) const VARIABLE: &str = "TRACEPARENT";
+pub const VARIABLE: &str = "TRACEPARENT";
 /// What vendors add to it, handed on as it is.
 const STATE_VARIABLE: &str = "TRACESTATE";
 /// The headers of both.
@@ -16,7 +16,7 @@ const STATE_HEADER: &str = "tracestate";
 
 /// A place in a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Trace {
+pub struct Trace {
     /// 32 hex digits.
     id: String,
     /// The span that we are called from: 16 hex digits; none where the trace begins here.
@@ -30,7 +30,7 @@ pub(crate) struct Trace {
 
 impl Trace {
     /// The trace that the environment tells of; `span` is to be our own id in it, not 0.
-    pub(crate) fn of(env: &Env, span: u64) -> Option<Trace> {
+    pub fn of(env: &Env, span: u64) -> Option<Trace> {
         let (id, parent, flags) = parse(env.text(VARIABLE)?)?;
         let state = env.text(STATE_VARIABLE).map(str::to_owned);
         Some(Trace { id, parent: Some(parent), span, flags, state })
@@ -38,7 +38,7 @@ impl Trace {
 
     /// A trace that begins here.
     #[cfg(feature = "otel")]
-    pub(crate) fn new(id: u128, span: u64) -> Trace {
+    pub fn new(id: u128, span: u64) -> Trace {
         Trace { id: format!("{id:032x}"), parent: None, span, flags: "01".to_owned(), state: None }
     }
 
@@ -55,7 +55,7 @@ impl Trace {
 
     /// Whether it is recorded at all.
     #[cfg(feature = "otel")]
-    pub(crate) fn is_sampled(&self) -> bool {
+    pub fn is_sampled(&self) -> bool {
         u8::from_str_radix(&self.flags, 16).is_ok_and(|flags| flags & 1 == 1)
     }
 
@@ -66,7 +66,7 @@ impl Trace {
     }
 
     /// What those are told whom we call: that they are called from our span.
-    pub(crate) fn traceparent(&self) -> String {
+    pub fn traceparent(&self) -> String {
         format!("00-{}-{:016x}-{}", self.id, self.span, self.flags)
     }
 

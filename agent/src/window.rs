@@ -26,10 +26,10 @@ const SHORT: usize = 300;
 const FRAME: usize = 40;
 
 /// An agent works badly with a smaller window, in tokens.
-pub(crate) const WORKABLE: u64 = 32_000;
+pub const WORKABLE: u64 = 32_000;
 
 /// What to do about one.
-pub(crate) const WIDEN: &str =
+pub const WIDEN: &str =
     "give the server more, 64000 tokens at least (Ollama: OLLAMA_CONTEXT_LENGTH=64000 ollama serve)";
 
 /// No model has a smaller window, in tokens: a smaller count tells of none.

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The threads of a process; the first ends with this, the others when there is nothing more to do.
-pub(crate) struct Workers {
+pub struct Workers {
     shared: Arc<Shared>,
     thread: fn() -> Builder,
 }
@@ -37,7 +37,7 @@ struct State {
 
 /// What was said by work that panicked: a bug of ours.
 #[derive(Debug)]
-pub(crate) struct Panicked(String);
+pub struct Panicked(String);
 
 impl fmt::Display for Panicked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,7 +50,7 @@ impl Workers {
     ///
     /// # Errors
     /// The system's, when it has none.
-    pub(crate) fn start() -> io::Result<Workers> {
+    pub fn start() -> io::Result<Workers> {
         let workers = Workers { shared: Arc::default(), thread: Builder::new };
         let shared = Arc::clone(&workers.shared);
         workers.builder().spawn(move || shared.work_on())?;
@@ -58,7 +58,7 @@ impl Workers {
     }
 
     /// Has this done, at once or when a thread is free; it is not stopped when nobody waits for it any more.
-    pub(crate) fn run<T: Send + 'static, W: FnOnce() -> T + Send + 'static>(
+    pub fn run<T: Send + 'static, W: FnOnce() -> T + Send + 'static>(
         &self,
         work: W,
     ) -> impl Future<Output = Result<T, Panicked>> + use<T, W> {

@@ -3,10 +3,12 @@
 //! | module | what it knows |
 //! |---|---|
 //! | [`uwf`] | the command line of `uwf`, one file a noun |
-//! | [`shell`] | what it shares with that of `uwf-builtin`: the process as values, sessions, failures, pages |
+//! | [`builtin`] | the command line of `uwf-builtin` |
+//! | [`shell`] | what they share: the process as values, sessions, failures, pages |
 //!
 //! Nothing but this crate reads the environment, the arguments, the clock or a terminal, installs a handler of signals, or
 //! writes to a stream; what is below it gets values.
 
+pub mod builtin;
 pub mod shell;
 pub mod uwf;

@@ -38,7 +38,7 @@ const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
 ///
 /// # Errors
 /// [`AskError::Io`].
-pub(crate) fn fork(home: &Path, session: &str, clock: Clock) -> Result<String, AskError> {
+pub fn fork(home: &Path, session: &str, clock: Clock) -> Result<String, AskError> {
     let now = clock();
     sweep(&forks(home), UNIX_EPOCH + Duration::from_millis(now).saturating_sub(FORGOTTEN));
     let id = ThreadId::new(now).to_string();

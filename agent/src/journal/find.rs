@@ -25,7 +25,7 @@ const SWEPT: usize = 8;
 
 /// Which edge prompt a run must have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Prompt<'a> {
+pub enum Prompt<'a> {
     /// Any.
     Any,
     /// This one: it was given.
@@ -36,7 +36,7 @@ pub(crate) enum Prompt<'a> {
 
 /// The run whose journal is looked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'a> {
+pub struct Wanted<'a> {
     /// The thread.
     pub thread: ThreadId,
     /// Its head.
@@ -54,7 +54,7 @@ pub(crate) struct Wanted<'a> {
 /// A journal that is left alone, and why.
 #[derive(Debug, Error)]
 #[error("the journal {} is not continued: {why}", .path.display())]
-pub(crate) struct PassedOver {
+pub struct PassedOver {
     /// The file.
     pub path: PathBuf,
     /// Why.
@@ -63,7 +63,7 @@ pub(crate) struct PassedOver {
 
 /// Why a run does not go on from its journal.
 #[derive(Debug, Error)]
-pub(crate) enum Unfit {
+pub enum Unfit {
     /// Nobody can.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
@@ -105,7 +105,7 @@ pub enum FindError {
 
 /// The journals of a directory, as it was listed.
 #[derive(Debug)]
-pub(crate) struct Journals {
+pub struct Journals {
     dir: PathBuf,
     /// Every file's name; those that matter are read when they do.
     files: Vec<String>,
@@ -146,7 +146,7 @@ impl Journals {
     ///
     /// # Errors
     /// The disk's.
-    pub(crate) fn list(dir: &Path) -> Result<Journals, FindError> {
+    pub fn list(dir: &Path) -> Result<Journals, FindError> {
         let failed = |source| FindError::Io { path: dir.to_owned(), source };
         let entries = match fs::read_dir(dir) {
             Ok(entries) => entries,
@@ -217,7 +217,7 @@ impl Journals {
     ///
     /// # Errors
     /// The disk's.
-    pub(crate) fn discard(&self, wanted: &Wanted<'_>) -> Result<(), FindError> {
+    pub fn discard(&self, wanted: &Wanted<'_>) -> Result<(), FindError> {
         for name in self.of(wanted) {
             let path = self.dir.join(name.to_string());
             let failed = |source| FindError::Io { path: path.clone(), source };
@@ -240,7 +240,7 @@ impl Journals {
     /// Removes journals, with their full outputs, whose head has moved on: all of `thread`, and some of other threads,
     /// wherever in the list. `head_of` a thread that it does not know is none: such a journal may be another store's
     /// and stays. What cannot be removed stays, too.
-    pub(crate) fn sweep(&self, thread: &ThreadId, head_of: &dyn Fn(&ThreadId) -> Option<Hash>) {
+    pub fn sweep(&self, thread: &ThreadId, head_of: &dyn Fn(&ThreadId) -> Option<Hash>) {
         let (own, others): (Vec<&String>, Vec<&String>) =
             self.files.iter().partition(|file| file.starts_with(thread.as_str()));
         let start = if others.is_empty() { 0 } else { fastrand::usize(..others.len()) };

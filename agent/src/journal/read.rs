@@ -10,7 +10,7 @@ use super::{Entry, READABLE};
 
 /// Why a journal cannot be continued.
 #[derive(Debug, Error)]
-pub(crate) enum Unreadable {
+pub enum Unreadable {
     /// Another program, older or newer, wrote it.
     #[error("it is of version {found} of the format, and this program continues {} to {}", READABLE.start(), READABLE.end())]
     OtherVersion {

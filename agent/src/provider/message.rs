@@ -38,7 +38,7 @@ impl Speaker {
 /// Why a message is in the conversation; kept in the record, never sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Said before the model's first turn.
     Opening,
     /// A turn of the model.
@@ -67,7 +67,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// The word the record keeps.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Kind::Opening => "opening",
             Kind::Turn => "turn",
@@ -87,7 +87,7 @@ impl Kind {
 
 /// A call of a tool, as the model asked for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ToolCall {
+pub struct ToolCall {
     /// Unique within the conversation; synthesised where the endpoint gives none.
     pub id: String,
     /// The tool's name.
@@ -230,7 +230,7 @@ pub(crate) enum ToolChoice {
 /// How to sample; sent only where set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Sampling {
+pub struct Sampling {
     /// 0 to 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
@@ -267,7 +267,7 @@ impl Request<'_> {
 /// Tokens of one completion; absent where the endpoint does not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TokenUsage {
+pub struct TokenUsage {
     /// Prompt tokens, those read from and written to the endpoint's cache included.
     pub input_tokens: u64,
     /// Completion tokens, reasoning ones included.

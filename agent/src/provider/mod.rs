@@ -9,7 +9,7 @@ pub(crate) mod dialect;
 pub(crate) mod fault;
 pub(crate) mod http;
 pub(crate) mod lessons;
-pub(crate) mod message;
+pub mod message;
 mod mock;
 mod model_facts;
 pub(crate) mod retry;
@@ -24,16 +24,18 @@ use std::time::Duration;
 use message::{Completion, Request};
 use thiserror::Error;
 
-pub(crate) use http::{EchoReasoning, HttpConfig, HttpProvider, IDLE};
+pub(crate) use http::{EchoReasoning, IDLE};
+pub use http::{HttpConfig, HttpProvider, Served, place};
 pub(crate) use lessons::Learnt;
 pub(crate) use mock::Mock;
 pub(crate) use retry::RetryPolicy;
-pub(crate) use script::{MockPlace, Script};
-pub(crate) use trial::{Trial, trial};
+pub(crate) use script::MockPlace;
+pub use script::Script;
+pub use trial::{Trial, trial};
 
 /// What arrives while a completion is under way, for people and event streams; the completion repeats all of it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Progress<'a> {
+pub enum Progress<'a> {
     /// A piece of the text.
     Text(&'a str),
     /// A piece of the reasoning.

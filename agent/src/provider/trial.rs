@@ -8,11 +8,11 @@ use serde_json::json;
 use super::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolChoice, ToolDeclaration,
 };
-use super::{Progress, Provider, ProviderError};
+use super::{HttpProvider, Progress, Provider, ProviderError};
 
 /// What came of it.
 #[derive(Debug)]
-pub(crate) struct Trial {
+pub struct Trial {
     /// Whether the model called the tool.
     pub tool_called: bool,
     /// What had to be asked otherwise, in words.
@@ -28,8 +28,8 @@ const RULES: usize = 70;
 ///
 /// # Errors
 /// The endpoint's refusal of either turn.
-pub(crate) async fn trial(
-    provider: &mut dyn Provider,
+pub async fn trial(
+    provider: &mut HttpProvider,
     model: &str,
     sampling: &Sampling,
 ) -> Result<Trial, ProviderError> {

@@ -12,7 +12,7 @@ use crate::provider::message::{Kind, TokenUsage, ToolCall};
 
 /// What happens, told as it happens.
 #[derive(Clone, Debug)]
-pub(crate) enum Event<'a> {
+pub enum Event<'a> {
     /// No edge prompt was given and the moderator has none for this role: the thread's task serves.
     NoEdgePrompt,
     /// The run begins.

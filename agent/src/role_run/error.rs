@@ -69,7 +69,7 @@ pub enum RunError {
 
 impl RunError {
     /// Whether the run can be continued as it is.
-    pub(crate) fn keeps_the_run(&self) -> bool {
+    pub fn keeps_the_run(&self) -> bool {
         match self {
             RunError::Stopped { source, .. } => {
                 matches!(

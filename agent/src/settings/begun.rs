@@ -18,7 +18,7 @@ pub(super) const QUERY: &str = "?…";
 
 impl Flags {
     /// The flags with what [`super::Settings::describe`] said of the run when it was begun.
-    pub(crate) fn or_begun(self, settings: &Value) -> Flags {
+    pub fn or_begun(self, settings: &Value) -> Flags {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let (provider, budget) = (&settings["provider"], &settings["budget"]);
         let sampling: Sampling = serde_json::from_value(settings["sampling"].clone()).unwrap_or_default();

@@ -18,7 +18,7 @@ use crate::provider::{EchoReasoning, HttpConfig, IDLE, RetryPolicy};
 
 /// An endpoint, and a model of it.
 #[derive(Clone)]
-pub(crate) struct Endpoint {
+pub struct Endpoint {
     /// Where, up to and without `/chat/completions`.
     pub base_url: String,
     /// The model as the endpoint calls it.
@@ -28,23 +28,23 @@ pub(crate) struct Endpoint {
     /// Where the key was found, for people.
     pub key_from: Option<String>,
     /// The wire, where it is set.
-    pub wire: Option<Wire>,
+    pub(crate) wire: Option<Wire>,
     /// What is set of the dialect.
-    pub dialect: DialectSettings,
+    pub(crate) dialect: DialectSettings,
     /// Fields that every request has beside ours.
     pub request_body: Map<String, Value>,
     /// The model's window, where it is set for this model, and who says so.
-    pub context_window: Option<(u64, Source)>,
+    pub(crate) context_window: Option<(u64, Source)>,
     /// Headers to send along.
     pub headers: BTreeMap<String, String>,
     /// Whether to ask for a stream.
     pub stream: bool,
     /// Which of the model's reasoning it gets back.
-    pub echo_reasoning: EchoReasoning,
+    pub(crate) echo_reasoning: EchoReasoning,
     /// The longest silence of a stream.
     pub idle: Duration,
     /// How failures are tried again.
-    pub retry: RetryPolicy,
+    pub(crate) retry: RetryPolicy,
 }
 
 impl fmt::Debug for Endpoint {
@@ -64,8 +64,13 @@ impl Endpoint {
         self.config().dialect()
     }
 
+    /// What settings call the way to talk to it.
+    pub fn dialect_name(&self) -> &'static str {
+        self.dialect().name
+    }
+
     /// The same as the provider takes it.
-    pub(crate) fn config(&self) -> HttpConfig {
+    pub fn config(&self) -> HttpConfig {
         let Endpoint { base_url, model, api_key, key_from, wire, dialect, request_body, .. } = self.clone();
         let (headers, retry) = (self.headers.clone(), self.retry.clone());
         let Endpoint { stream, echo_reasoning, idle, .. } = *self;

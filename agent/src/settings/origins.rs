@@ -12,7 +12,7 @@ use super::{ContextWindow, WindowSource};
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub struct Origin {
     /// Its name, as in the file.
     pub name: &'static str,
     /// Its value, as text.
@@ -23,7 +23,7 @@ pub(crate) struct Origin {
 
 /// Who says what a setting is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub enum Source {
     /// An option, or the journal of the run that goes on.
     Run,
     /// A variable of the environment.
@@ -56,7 +56,7 @@ impl fmt::Display for Source {
 
 impl Source {
     /// The same with the whole path of a file.
-    pub(crate) fn shown(&self, home: &Path) -> String {
+    pub fn shown(&self, home: &Path) -> String {
         match self {
             Source::File(name) => home.join(name).display().to_string(),
             other => other.to_string(),

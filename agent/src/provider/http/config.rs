@@ -18,7 +18,7 @@ pub(crate) const IDLE: Duration = Duration::from_secs(120);
 
 /// How to reach an endpoint, and how to talk to it.
 #[derive(Clone)]
-pub(crate) struct HttpConfig {
+pub struct HttpConfig {
     /// Usually ends in `/v1`; a `/` at its end and the path of a wire are trimmed, a query is kept.
     pub base_url: String,
     /// The model's name as the endpoint knows it.
@@ -30,9 +30,9 @@ pub(crate) struct HttpConfig {
     /// Further headers of every request; one that carries a key replaces the key.
     pub headers: BTreeMap<String, String>,
     /// The wire; `None` is that of the dialect, or what a refusal names.
-    pub wire: Option<Wire>,
+    pub(crate) wire: Option<Wire>,
     /// What is known better than the table of dialects.
-    pub dialect: DialectSettings,
+    pub(crate) dialect: DialectSettings,
     /// The model's window in tokens, where it is set.
     pub window: Option<u64>,
     /// Fields that are merged into the body of every request, last.
@@ -40,7 +40,7 @@ pub(crate) struct HttpConfig {
     /// Names the runs that share a prompt prefix; at most 64 characters.
     pub cache_key: String,
     /// What earlier runs of the thread have learnt of any endpoint and model, the latest first.
-    pub learnt: Vec<Learnt>,
+    pub(crate) learnt: Vec<Learnt>,
     /// Whether to ask for a stream.
     pub stream: bool,
     /// The longest silence of a stream; a reply that does not stream has five times as long.
@@ -50,9 +50,9 @@ pub(crate) struct HttpConfig {
     /// How many steps the thread has before it, told to loopback addresses only; none outside a run.
     pub step: Option<usize>,
     /// Which of the model's reasoning is sent back to it.
-    pub echo_reasoning: EchoReasoning,
+    pub(crate) echo_reasoning: EchoReasoning,
     /// How failures are tried again.
-    pub retry: RetryPolicy,
+    pub(crate) retry: RetryPolicy,
 }
 
 impl HttpConfig {

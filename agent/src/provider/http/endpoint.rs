@@ -163,7 +163,7 @@ impl Endpoint {
 }
 
 /// Where a base URL leads: host, with its port unless it is the scheme's own, and path.
-pub(crate) fn place(base_url: &str) -> Option<(String, String)> {
+pub fn place(base_url: &str) -> Option<(String, String)> {
     let url = self::base_url(base_url).ok()?;
     let host = url.host_str()?.to_owned();
     Some((url.port().map_or(host.clone(), |port| format!("{host}:{port}")), url.path().to_owned()))

@@ -22,9 +22,11 @@ use serde_json::value::RawValue;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use body_reader::BodyReader;
 pub(crate) use body_reader::read_body;
-pub(crate) use config::{EchoReasoning, HttpConfig, IDLE};
-pub(crate) use endpoint::{ROLE_HEADER, STEP_HEADER, place};
-pub(crate) use probe::Served;
+pub use config::HttpConfig;
+pub(crate) use config::{EchoReasoning, IDLE};
+pub use endpoint::place;
+pub(crate) use endpoint::{ROLE_HEADER, STEP_HEADER};
+pub use probe::Served;
 #[cfg(feature = "otel")]
 pub(crate) use resolver::Resolver;
 
@@ -49,7 +51,7 @@ const WHOLE: u32 = 5;
 const MAX_LESSONS: usize = 16;
 
 /// A provider that speaks to an endpoint over HTTP.
-pub(crate) struct HttpProvider {
+pub struct HttpProvider {
     config: HttpConfig,
     endpoint: Endpoint,
     http: reqwest::Client,
@@ -70,7 +72,7 @@ impl HttpProvider {
     ///
     /// # Errors
     /// [`ProviderError::Setup`] for a base URL, key or header that cannot be used.
-    pub(crate) fn new(config: HttpConfig) -> Result<HttpProvider, ProviderError> {
+    pub fn new(config: HttpConfig) -> Result<HttpProvider, ProviderError> {
         let dialect = config.dialect();
         let endpoint = Endpoint::new(&config)?;
         let http = transport::client(&endpoint)?;
@@ -100,7 +102,7 @@ impl HttpProvider {
     }
 
     /// The wire that is spoken.
-    pub(crate) fn wire(&self) -> Wire {
+    pub fn wire(&self) -> Wire {
         self.dialect.wire
     }
 

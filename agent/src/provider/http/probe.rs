@@ -42,7 +42,7 @@ const LOCAL: [&str; 3] = ["/api/ps", "/props", "/api/v0/models"];
 
 /// A model that an endpoint lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Served {
+pub struct Served {
     /// Its name.
     pub id: String,
     /// Its window in tokens, where told.
@@ -54,7 +54,7 @@ impl HttpProvider {
     ///
     /// # Errors
     /// When nobody answers, or the answer is a refusal.
-    pub(crate) async fn models(&self) -> Result<Option<Vec<Served>>, ProviderError> {
+    pub async fn models(&self) -> Result<Option<Vec<Served>>, ProviderError> {
         let [url, shown] = self.endpoint.models(self.dialect.wire);
         match timeout(PATIENCE, self.get(&url, true)).await {
             Ok(Err(Fault::Status { status: 404 | 405, .. })) => Ok(None),
@@ -68,7 +68,7 @@ impl HttpProvider {
     }
 
     /// The window that the server has for the model, where it tells. It never fails: a run goes on without.
-    pub(crate) async fn served_window(&self) -> Option<u64> {
+    pub async fn served_window(&self) -> Option<u64> {
         timeout(SHORT_PATIENCE, self.find_window()).await.ok().flatten()
     }
 
@@ -110,7 +110,7 @@ impl HttpProvider {
 
 impl Served {
     /// Whether this is the model of that name: Ollama lists names with a tag, and takes those without.
-    pub(crate) fn is(&self, model: &str) -> bool {
+    pub fn is(&self, model: &str) -> bool {
         self.id == model || self.id.strip_suffix(":latest") == Some(model)
     }
 }

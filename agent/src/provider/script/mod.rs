@@ -32,7 +32,7 @@ use super::wires::chat::reply;
 
 /// A script, read and checked.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Script {
+pub struct Script {
     /// The file, for errors.
     name: String,
     plan: Plan,
@@ -116,7 +116,7 @@ impl Script {
     ///
     /// # Errors
     /// [`ProviderError::Script`] names everything that is wrong, each with its place in the script.
-    pub(crate) fn load(path: &Path) -> Result<Script, ProviderError> {
+    pub fn load(path: &Path) -> Result<Script, ProviderError> {
         let name = path.display().to_string();
         match std::fs::read_to_string(path) {
             Ok(text) => Script::parse(&name, &text),

@@ -34,7 +34,7 @@ use crate::secrets::Secrets;
 /// The request and event formats that endpoints speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Wire {
+pub enum Wire {
     /// OpenAI-compatible chat completions.
     Chat,
     /// OpenAI's Responses.

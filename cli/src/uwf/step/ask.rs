@@ -8,6 +8,7 @@ use crate::uwf::exec::{Desk, unheard};
 use crate::uwf::hash;
 use uwf_engine::ask::{self, AskError, Question};
 
+#[expect(clippy::result_large_err, reason = "the engine's error is large, and there is one of it at most")]
 pub(super) fn ask(session: &mut Session<'_>, what: &Ask) -> Result<u8, Failure> {
     let Ask { step, prompt, no_fork, fresh, how } = what;
     let question = Question { step: hash(step)?, text: prompt, no_fork: *no_fork, fresh: *fresh };

@@ -4,8 +4,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::shell::{FAILED_STEP, Failure, OK, SUSPENDED, Session};
 use serde_json::{Value, json};
-use uwf_cli::shell::{FAILED_STEP, Failure, OK, SUSPENDED, Session};
 use uwf_engine::lock::ThreadLock;
 use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, Status, ThreadId, thread, workflow};
 use uwf_store::{Hash, Store};
@@ -19,15 +19,15 @@ use super::failure::{PREPARED, UNCONFINED, usage};
 #[cfg(feature = "otel")]
 use super::traces::Traces;
 use super::{again, signals};
-use crate::confinement::Confinement;
-use crate::journal::{Journals, Prompt, Wanted};
-use crate::react::Event;
-use crate::record::Phase;
-use crate::resume::Earlier;
-use crate::role_run::{self, Site, role_run};
-use crate::settings::Settings;
-use crate::trace::{self, Trace};
-use crate::workers::Workers;
+use uwf_agent::confinement::Confinement;
+use uwf_agent::journal::{Journals, Prompt, Wanted};
+use uwf_agent::react::Event;
+use uwf_agent::record::Phase;
+use uwf_agent::resume::Earlier;
+use uwf_agent::role_run::{self, Site, role_run};
+use uwf_agent::settings::Settings;
+use uwf_agent::trace::{self, Trace};
+use uwf_agent::workers::Workers;
 
 /// Where a run finds its things.
 pub(super) struct Bench {

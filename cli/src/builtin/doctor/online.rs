@@ -5,16 +5,15 @@
 
 use std::time::Duration;
 
+use crate::shell::Failure;
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use uwf_cli::shell::Failure;
 use uwf_engine::catalogue;
 
-use crate::provider::http::Served;
-use crate::provider::message::TokenUsage;
-use crate::provider::{HttpConfig, HttpProvider, ProviderError, Trial, trial};
-use crate::settings::{Endpoint, Settings, SettingsError, WindowSource};
-use crate::window::{WIDEN, WORKABLE};
+use uwf_agent::provider::message::TokenUsage;
+use uwf_agent::provider::{HttpProvider, ProviderError, Served, Trial, trial};
+use uwf_agent::settings::{Endpoint, Settings, SettingsError, WindowSource};
+use uwf_agent::window::{WIDEN, WORKABLE};
 
 /// How long the two requests may take together.
 const TRIAL: Duration = Duration::from_secs(120);
@@ -26,12 +25,13 @@ pub(super) fn report(found: &Result<Settings, SettingsError>) -> Result<Value, F
         Err(error) => return Ok(failed(&error.to_string(), error.hint())),
     };
     let Some(endpoint) = settings.provider.endpoint() else { return Ok(Value::Null) };
-    let config = HttpConfig { cache_key: "doctor".to_owned(), ..endpoint.config() };
+    let mut config = endpoint.config();
+    config.cache_key = "doctor".to_owned();
     let mut provider = match HttpProvider::new(config) {
         Ok(provider) => provider,
         Err(error) => return Ok(refused(&error)),
     };
-    let runtime = crate::cli::run::runtime()?;
+    let runtime = crate::builtin::run::runtime()?;
     Ok(runtime.block_on(ask(&mut provider, settings, endpoint)))
 }
 
@@ -86,7 +86,7 @@ async fn ask(provider: &mut HttpProvider, settings: &Settings, endpoint: &Endpoi
         .map(|prices| json!({"perMillion": prices, "asOf": (!settings.own_prices).then(catalogue::date)}));
     json!({
         "reachable": true, "models": count, "model": model, "error": null,
-        "wire": provider.wire(), "dialect": endpoint.dialect().name,
+        "wire": provider.wire(), "dialect": endpoint.dialect_name(),
         "toolCalled": tried.tool_called, "changes": tried.changes,
         "window": {"tokens": window.0, "from": window.1},
         "prices": prices, "usage": tried.usage, "warnings": warnings(&tried, window, unlisted.is_some()),

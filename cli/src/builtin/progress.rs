@@ -6,11 +6,11 @@
 
 use std::time::{Duration, Instant};
 
-use uwf_cli::shell::Ui;
+use crate::shell::Ui;
 
-use crate::provider;
-use crate::provider::message::{Kind, ToolCall};
-use crate::react::Event;
+use uwf_agent::provider;
+use uwf_agent::provider::message::{Kind, ToolCall};
+use uwf_agent::react::Event;
 
 /// Clears the line that the cursor is in, and turns off wrapping so that a status line stays one line.
 const STATUS: &str = "\r\x1b[2K\x1b[?7l";

@@ -1,13 +1,13 @@
 //! `--mode fork` and `--mode ask`: what an engine wants of a step that is over.
 
-use uwf_cli::shell::{Failure, OK, Session};
+use crate::shell::{Failure, OK, Session};
 use uwf_store::Hash;
 
 use super::args::{AgentArgs, Mode};
 use super::events::EventLog;
 use super::failure::usage;
 use super::run::{Bench, Bounds};
-use crate::ask::{self, Question};
+use uwf_agent::ask::{self, Question};
 
 /// A new session id, or an answer; on stdout, and nothing else.
 pub(super) fn inquiry(args: &AgentArgs, session: &mut Session<'_>) -> Result<u8, Failure> {

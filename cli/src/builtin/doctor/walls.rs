@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::shell::Failure;
 use serde_json::{Value, json};
-use uwf_cli::shell::Failure;
 use uwf_engine::{Env, Homes};
 use uwf_tools::sandbox::{Enforced, Level, Promise, PromiseStatus, SandboxError};
 
 use super::kernel::Facts;
 use super::remedy::{Remedy, remedies};
-use crate::confinement::{ALLOW_SHELL, Confinement, SandboxSettings};
+use uwf_agent::confinement::{ALLOW_SHELL, Confinement, SandboxSettings};
 
 /// What was found.
 pub(super) struct Walls {

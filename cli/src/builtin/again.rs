@@ -4,15 +4,15 @@
 
 use std::path::{Path, PathBuf};
 
-use uwf_cli::shell::{Failure, Session};
+use crate::shell::{Failure, Session};
 use uwf_engine::exec::command_for;
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 use uwf_store::Store;
 
 use super::run::Bench;
-use crate::journal::{PassedOver, Wanted};
-use crate::resume::{self, Earlier};
-use crate::role_run;
+use uwf_agent::journal::{PassedOver, Wanted};
+use uwf_agent::resume::{self, Earlier};
+use uwf_agent::role_run;
 
 /// The edge prompt that a visit has when none is given.
 pub(super) fn usual_prompt(store: &Store, request: &AgentRequest) -> Result<Option<String>, Failure> {

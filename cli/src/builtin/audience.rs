@@ -2,13 +2,13 @@
 //!
 //! Apart so that a run tells of itself once. It hands on and decides nothing.
 
-use uwf_cli::shell::Ui;
+use crate::shell::Ui;
 
 use super::events::EventLog;
 use super::progress::Show;
 #[cfg(feature = "otel")]
 use super::traces::Traces;
-use crate::react::Event;
+use uwf_agent::react::Event;
 
 /// Who listens.
 pub(super) struct Audience {

@@ -6,13 +6,13 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::shell::{Failure, Ui};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::OFlags;
-use uwf_cli::shell::{Failure, Ui};
 use uwf_store::Clock;
 
-use crate::events::Events;
-use crate::react::Event;
+use uwf_agent::events::Events;
+use uwf_agent::react::Event;
 
 /// The lines of one run, on their way.
 pub(super) struct EventLog {

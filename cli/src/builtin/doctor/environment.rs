@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uwf_engine::Env;
 use uwf_tools::{EnvironmentSurvey, survey_environment};
 
-use crate::settings::Settings;
+use uwf_agent::settings::Settings;
 
 /// How many names people are shown.
 const SHOWN: usize = 12;
@@ -42,7 +42,7 @@ pub(super) fn line(report: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Flags;
+    use uwf_agent::settings::Flags;
 
     #[test]
     fn people_read_names_and_how_to_pass_one_and_never_a_value() {

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::shell::{Completions, Global, Man};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use uwf_cli::shell::{Completions, Global, Man};
 
-use crate::provider::message::Sampling;
+use uwf_agent::provider::message::Sampling;
 use uwf_tools::sandbox::Level;
 
-use crate::settings::Flags;
+use uwf_agent::settings::Flags;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -197,7 +197,7 @@ pub(super) struct RunOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) max_tokens: Option<u64>,
     /// Wall time at most, such as 90s or 20m (default 1h); then there is one last turn, of two minutes at most
-    #[arg(long, value_name = "DURATION", value_parser = uwf_cli::shell::some_time)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::shell::some_time)]
     pub(super) timeout: Option<Duration>,
     /// What the model may cost at most, in USD, by what the endpoint tells, else by prices that are set or known (default:
     /// no limit)

@@ -9,14 +9,14 @@ mod walls;
 
 use std::path::Path;
 
+use crate::shell::{Failure, OK, Session, USER};
 use serde_json::{Value, json};
-use uwf_cli::shell::{Failure, OK, Session, USER};
 use uwf_engine::Homes;
 use uwf_store::Store;
 
 use self::walls::Walls;
 use super::args::DoctorArgs;
-use crate::settings::{Flags, Origin, Settings, SettingsError};
+use uwf_agent::settings::{Flags, Origin, Settings, SettingsError};
 
 /// Looks, and tells what it found.
 pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8, Failure> {

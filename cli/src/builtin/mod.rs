@@ -17,18 +17,18 @@ mod traces;
 
 use std::process::ExitCode;
 
+use crate::shell::{Failure, OK, Process, Session, in_process, pages};
 use clap::CommandFactory;
 use serde_json::{Value, json};
-use uwf_cli::shell::{Failure, OK, Process, Session, in_process, pages};
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 
 use self::args::{AgentArgs, Cli, Command, MockServerArgs, ReplyForm};
 use self::events::EventLog;
 use self::failure::{unknown_command, usage};
 use self::run::{Bench, Run};
-use crate::journal::{Prompt, Wanted};
-use crate::mock_server::MockServer;
-use crate::provider::Script;
+use uwf_agent::journal::{Prompt, Wanted};
+use uwf_agent::mock_server::MockServer;
+use uwf_agent::provider::Script;
 
 /// The whole of `uwf-builtin`'s `main`.
 pub fn main() -> ExitCode {

@@ -3,10 +3,10 @@
 use std::io;
 use std::task::{Context, Poll};
 
+use crate::shell::ignores_hangups;
 use tokio::signal::unix::{self, SignalKind};
-use uwf_cli::shell::ignores_hangups;
 
-use crate::signals::{Signal, Signals};
+use uwf_agent::signals::{Signal, Signals};
 
 /// Takes the signals over from the default action, which is to die at once.
 ///

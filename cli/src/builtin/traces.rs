@@ -2,15 +2,15 @@
 //!
 //! Apart because it is behind the feature `otel`. A collector that cannot be reached is told of and changes nothing.
 
-use uwf_cli::shell::Ui;
+use crate::shell::Ui;
 use uwf_engine::{Env, catalogue};
 use uwf_store::Clock;
 
-use crate::otel::{self, Spans};
-use crate::provider::http::place;
-use crate::react::Event;
-use crate::settings::ProviderSettings;
-use crate::trace::Trace;
+use uwf_agent::otel::{self, Spans};
+use uwf_agent::provider::place;
+use uwf_agent::react::Event;
+use uwf_agent::settings::ProviderSettings;
+use uwf_agent::trace::Trace;
 
 /// The spans of one run, on their way.
 pub(super) struct Traces {

@@ -1,17 +1,17 @@
 //! What each of our errors means to the person at the terminal: the exit status and what to do about it.
 
+use crate::shell::{BUG, Failure, USAGE, USER};
 use clap::CommandFactory;
-use uwf_cli::shell::{BUG, Failure, USAGE, USER};
 
 use super::args::Cli;
-use crate::ask::AskError;
-use crate::confinement::ConfinementError;
-use crate::journal::FindError;
-use crate::mock_server::ListenError;
-use crate::provider::ProviderError;
-use crate::react::Stopped;
-use crate::role_run::RunError;
-use crate::settings::SettingsError;
+use uwf_agent::ask::AskError;
+use uwf_agent::confinement::ConfinementError;
+use uwf_agent::journal::FindError;
+use uwf_agent::mock_server::ListenError;
+use uwf_agent::provider::ProviderError;
+use uwf_agent::react::Stopped;
+use uwf_agent::role_run::RunError;
+use uwf_agent::settings::SettingsError;
 
 /// The first word is no subcommand and no thread.
 pub(super) fn unknown_command(word: &str) -> Failure {
