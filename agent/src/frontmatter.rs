@@ -7,7 +7,7 @@ use thiserror::Error;
 use uwf_store::Hash;
 use uwf_store::schema::{self, Violation, builtin, sentence};
 use uwf_workflow::moderator::SUSPEND;
-use uwf_workflow::{fence, yaml};
+use uwf_workflow::{answers, fence, yaml};
 
 /// An answer that is valid.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,7 +120,7 @@ fn candidate(
     if fields.get("$status").and_then(Value::as_str) == Some(SUSPEND) {
         return Ok((suspend(&fields)?, builtin::SUSPEND_OUTPUT));
     }
-    let known = uwf_engine::workflow::kept_fields(role_schema);
+    let known = answers::kept_fields(role_schema);
     let keep = |(name, _): &(String, Value)| known.is_empty() || known.contains(name.as_str());
     let output = Value::Object(fields.into_iter().filter(keep).collect());
     let mut violations =

@@ -32,47 +32,7 @@ pub fn clock() -> u64 {
 }
 
 /// A workflow with every kind of edge.
-pub const FLOW: &str = "
-name: flow
-description: For tests
-roles:
-  writer:
-    description: Writes
-    goal: You write.
-    capabilities: []
-    procedure: Write.
-    output: A text.
-    frontmatter:
-      type: object
-      required: [$status]
-      properties:
-        $status: { enum: [again, checked, elsewhere, done, waits, lost] }
-        dir: { type: string }
-  checker:
-    description: Checks
-    goal: You check.
-    capabilities: []
-    procedure: Check.
-    output: A verdict.
-    frontmatter:
-      type: object
-      required: [$status]
-      properties:
-        $status: { const: fine }
-graph:
-  $START:
-    new: { role: writer, prompt: Write it. }
-    resume: { role: writer, prompt: Write it anew. }
-  writer:
-    again: { role: writer, prompt: Once more. }
-    checked: { role: checker, prompt: 'Check it.' }
-    elsewhere: { role: checker, prompt: Check it there., location: '{{{dir}}}' }
-    done: { role: $END, prompt: Well done. }
-    waits: { role: $SUSPEND, prompt: What now? }
-    lost: { role: checker, prompt: '{{{dir}}}' }
-  checker:
-    fine: { role: $END, prompt: Fine. }
-";
+pub const FLOW: &str = include_str!("../workflow/testdata/workflows/flow.yaml");
 
 /// Homes and a project directory.
 pub struct Place {
@@ -95,8 +55,11 @@ impl Place {
         materialise(&dump, &place.homes().ocas);
         let workflows = place.project().join(".workflows");
         fs::create_dir_all(&workflows).unwrap();
-        fs::write(workflows.join("fix-bug.yaml"), include_str!("../testdata/workflows/fix-bug.yaml"))
-            .unwrap();
+        fs::write(
+            workflows.join("fix-bug.yaml"),
+            include_str!("../workflow/testdata/workflows/fix-bug.yaml"),
+        )
+        .unwrap();
         place
     }
 

@@ -9,7 +9,7 @@
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | [`workflow`] | YAML → checked → stored |
+//! | [`workflow`] | workflows in files, in the store and by name |
 //! | [`thread`] | head, status, chain, and what a role may see ([`thread::role_context`]) |
 //! | [`spawn`] | one agent process; [`spawn::protocol`] is its command line and its reply as values |
 //! | [`config`], [`home`], [`lock`] | `config.yaml`, `$UWF_HOME` and `.env`, one run of a thread at a time |
@@ -39,9 +39,6 @@ pub mod exec;
 #[cfg(any(test, feature = "fixture"))]
 #[doc(hidden)]
 pub mod fixture;
-#[cfg(feature = "fuzzing")]
-#[doc(hidden)]
-pub mod fuzzing;
 pub mod held;
 pub mod home;
 pub mod legacy;

@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| uwf_engine::fuzzing::workflow(text));
+fuzz_target!(|text: &str| uwf_workflow::fuzzing::workflow(text));

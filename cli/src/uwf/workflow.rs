@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use uwf_store::schema::builtin;
-use uwf_workflow::emit;
+use uwf_workflow::{editor, emit};
 
 use super::args::Workflow;
 use super::hash;
@@ -52,7 +52,7 @@ fn add(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {
 
 fn validate(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {
     let checked = checked(session, file)?;
-    let (name, hash) = (&checked.name, workflow::hash_of(&checked));
+    let (name, hash) = (&checked.name, checked.hash());
     let value = json!({"valid": true, "name": name, "hash": hash});
     session.ui.result(&value, || format!("{} is valid: {name} {hash}\n", name_of(file)))?;
     Ok(OK)
@@ -63,7 +63,7 @@ fn show(session: &mut Session<'_>, reference: &str) -> Result<u8, Failure> {
     let resolved = workflow::resolve(&store, reference, &session.cwd)?;
     let (hash, payload, timestamp) = match &resolved.checked {
         Some(checked) => {
-            let hash = workflow::hash_of(checked);
+            let hash = checked.hash();
             (hash, json!(checked.to_stored()), store.find(&hash)?.map(|node| node.timestamp))
         }
         None => {
@@ -128,7 +128,7 @@ fn rollback(session: &mut Session<'_>, name: &str, to: &str) -> Result<u8, Failu
 }
 
 fn schema(session: &mut Session<'_>) -> Result<u8, Failure> {
-    let schema = workflow::schema();
+    let schema = editor::schema();
     let text = serde_json::to_string_pretty(&schema).expect("a JSON value always serialises") + "\n";
     session.ui.document(|| schema, &text)?;
     Ok(OK)

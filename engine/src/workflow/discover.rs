@@ -9,8 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
-
-use super::check::is_name;
+use uwf_workflow::is_name;
 
 /// In this order; a name in the first hides the same name in the second.
 const DIRECTORIES: [&str; 2] = [".workflow", ".workflows"];

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use uwf_store::schema::builtin::WORKFLOW;
 use uwf_store::{Expect, Hash, Store, VarChange};
-use uwf_workflow::nearest;
+use uwf_workflow::{is_name, nearest};
 
-use super::{CheckedWorkflow, Workflow, WorkflowError, check::is_name, discover, get, hash_of, load, put};
+use super::{CheckedWorkflow, Workflow, WorkflowError, discover, get, load, put};
 
 /// Where registered workflows live among the variables.
 pub const REGISTRY: &str = "@uwf/registry/";
@@ -175,6 +175,6 @@ fn as_path(reference: &str, cwd: &Path) -> Option<PathBuf> {
 
 fn from_file(store: &Store, path: &Path, origin: Origin) -> Result<Resolved, WorkflowError> {
     let checked = load(path)?;
-    let hash = Some(hash_of(&checked)).filter(|hash| store.has(hash));
+    let hash = Some(checked.hash()).filter(|hash| store.has(hash));
     Ok(Resolved { hash, name: checked.name.clone(), origin, checked: Some(checked) })
 }

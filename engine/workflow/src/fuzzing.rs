@@ -1,8 +1,43 @@
 //! What the fuzz targets call: each function checks what must hold for any input, and panics when it does not.
 
-use serde_json::Value;
+use std::io;
+use std::path::Path;
 
-use crate::template;
+use serde_json::Value;
+use uwf_store::schema;
+
+use crate::draw::{self, Progress};
+use crate::{WorkflowText, editor, emit, template, yaml};
+
+/// A workflow's text is either good, and then it draws, hashes and passes for an editor, or every problem has a place.
+///
+/// # Panics
+/// When neither is so.
+pub fn workflow(text: &str) {
+    let (path, directory) = (Path::new("w.yaml"), Path::new(""));
+    let open = |_: &Path| Err(io::Error::from(io::ErrorKind::NotFound));
+    match crate::read(&WorkflowText { text, called: path, path, directory, open: &open }) {
+        Ok(checked) => {
+            let stored = checked.to_stored();
+            assert_eq!(checked.hash(), checked.clone().hash());
+            draw::mermaid(&stored, &Progress::default());
+            draw::dot(&stored, &Progress::default());
+            let value = yaml::parse_value(text).expect("it was read");
+            let found = jsonschema::draft7::new(&editor::schema()).expect("it is a schema");
+            assert!(found.is_valid(&value), "an editor would complain");
+            for role in checked.roles.values() {
+                schema::check(&role.schema).expect("a checked schema can be stored");
+            }
+        }
+        Err(invalid) => {
+            assert!(!invalid.problems.is_empty());
+            assert!(invalid.problems.iter().all(|problem| problem.line > 0 && problem.column > 0));
+        }
+    }
+    if let Ok(value) = yaml::parse_value(text) {
+        assert_eq!(yaml::parse_value(&emit::yaml(&value)).expect("our own YAML is YAML"), value);
+    }
+}
 
 /// A template renders or says why not, whatever it is rendered with; without a tag it is its own text.
 ///

@@ -47,7 +47,7 @@ fn what_is_probably_not_meant_is_told_wherever_a_file_is_taken() {
     let hash = add(&place, "noted");
     let noted = FLOW.replace("For tests", "noted\nversion: 1").replace("Write it.", "'Write it.{{x}}'");
     std::fs::write(place.project().join("w.yaml"), noted).unwrap();
-    let said = "w.yaml:4:1: unknown key `version`, ignored\n  hint: there is: ";
+    let said = "w.yaml:3:1: unknown key `version`, ignored\n  hint: there is: ";
     for command in [vec!["workflow", "validate", "w.yaml"], vec!["workflow", "add", "w.yaml"]] {
         let ran = place.uwf(&command);
         assert!(ran.exit == 0 && ran.err.contains(said) && ran.err.contains("names `x`"), "{ran:?}");
@@ -86,6 +86,6 @@ fn a_graph_is_drawn_with_or_without_a_thread() {
 fn editors_get_a_schema() {
     let place = Place::new();
     let printed = place.uwf(&["workflow", "schema"]);
-    assert_eq!(printed.json(), uwf_engine::workflow::schema());
+    assert_eq!(printed.json(), uwf_workflow::editor::schema());
     assert!(place.uwf(&["workflow", "schema", "--format", "yaml"]).out.contains("title: uwf workflow\n"));
 }

@@ -2,12 +2,13 @@
 
 use serde_json::json;
 use uwf_store::Store;
+use uwf_workflow::draw::{self, Progress};
 
 use crate::shell::{Failure, OK, Session};
 use crate::uwf::args::Language;
 use crate::uwf::thread as cli_thread;
 use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
-use uwf_engine::workflow::{self, Progress, Workflow};
+use uwf_engine::workflow::{self, Workflow};
 
 pub(super) fn run(
     session: &mut Session<'_>,
@@ -35,8 +36,8 @@ pub(super) fn run(
     };
     let progress = progress.unwrap_or_default();
     let (name, text) = match language {
-        Language::Mermaid => ("mermaid", workflow::mermaid(&workflow, &progress)),
-        Language::Dot => ("dot", workflow::dot(&workflow, &progress)),
+        Language::Mermaid => ("mermaid", draw::mermaid(&workflow, &progress)),
+        Language::Dot => ("dot", draw::dot(&workflow, &progress)),
     };
     let value = || json!({"name": workflow.name, "language": name, "graph": text});
     session.ui.document(value, &text)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use uwf_store::Store;
 
-use crate::workflow::{Problem, WorkflowError, load};
+use crate::workflow::{WorkflowError, load};
 
 pub(in crate::workflow) struct Files(tempfile::TempDir);
 
@@ -31,19 +31,11 @@ impl Files {
 
     /// All that is wrong with a file, one problem a line and its hint below; "" if nothing is.
     pub(in crate::workflow) fn problems(&self, name: &str) -> String {
-        match load(&self.path(name)) {
-            Ok(_) => String::new(),
-            Err(WorkflowError::Invalid { problems, .. }) => self.told(&problems),
+        let problems = match load(&self.path(name)) {
+            Ok(_) => Vec::new(),
+            Err(WorkflowError::Invalid(invalid)) => invalid.problems,
             Err(other) => panic!("{other}"),
-        }
-    }
-
-    /// The same of what a good file is only warned of.
-    pub(in crate::workflow) fn warnings(&self, name: &str) -> String {
-        self.told(&load(&self.path(name)).unwrap().warnings)
-    }
-
-    fn told(&self, problems: &[Problem]) -> String {
+        };
         let mut told = String::new();
         for problem in problems {
             told.push_str(&format!("{problem}\n"));
@@ -54,7 +46,7 @@ impl Files {
 }
 
 pub(in crate::workflow) fn fix_bug() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/workflows/fix-bug.yaml")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("workflow/testdata/workflows/fix-bug.yaml")
 }
 
 pub(in crate::workflow) fn store(files: &Files) -> Store {

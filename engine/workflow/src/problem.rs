@@ -6,10 +6,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::yaml::Mark;
 use serde_json::Value;
-use uwf_workflow::yaml::Mark;
 
-use super::include::Source;
+use crate::include::Source;
 
 /// One thing an author has to mend, or has probably not meant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,7 +89,7 @@ impl<'s> Problems<'s> {
         known: impl IntoIterator<Item = S>,
     ) -> Option<String> {
         let known = self.affordable(known)?;
-        uwf_workflow::nearest::one(name, &known)
+        crate::nearest::one(name, &known)
     }
 
     fn affordable<S>(&mut self, known: impl IntoIterator<Item = S>) -> Option<Vec<S>> {
@@ -149,7 +149,7 @@ impl<'s> Problems<'s> {
 
 /// `did you mean`, for a name that resembles a known one; else what there is.
 pub(super) fn meant<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Option<String> {
-    let known = uwf_workflow::nearest::sorted(name, known);
+    let known = crate::nearest::sorted(name, known);
     if known.is_empty() {
         return None;
     }
@@ -158,7 +158,7 @@ pub(super) fn meant<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S
         more => format!(" and {more} more"),
     };
     let there_is = format!("{}{more}", known[..known.len().min(LISTED)].join(", "));
-    Some(match uwf_workflow::nearest::one(name, &known) {
+    Some(match crate::nearest::one(name, &known) {
         Some(nearest) => format!("did you mean `{nearest}`? there is: {there_is}"),
         None => format!("there is: {there_is}"),
     })

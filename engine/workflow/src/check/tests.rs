@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
-use crate::workflow::tests::files::{Files, fix_bug};
+use crate::fixture::{FIX_BUG, Files};
 
 fn good() -> String {
-    std::fs::read_to_string(fix_bug()).unwrap()
+    FIX_BUG.to_owned()
 }
 
 /// What is said when `from` is replaced by `to` in the good workflow.
@@ -62,10 +62,10 @@ fn warned(from: &str, to: &str, same: &str) -> String {
     let [with, without] = [("w.yaml", to), ("same.yaml", same)].map(|(name, to)| {
         let text = good();
         assert!(text.contains(from), "{from}");
-        files.write(name, &text.replacen(from, to, 1))
+        files.write(name, &text.replacen(from, to, 1));
+        files.read(name).unwrap()
     });
-    let [with, without] = [with, without].map(|path| crate::workflow::load(&path).unwrap());
-    assert_eq!(crate::workflow::hash_of(&with), crate::workflow::hash_of(&without), "{to}");
+    assert_eq!(with.hash(), without.hash(), "{to}");
     files.warnings("w.yaml")
 }
 
@@ -183,7 +183,7 @@ fn templates() {
 #[test]
 fn all_problems_at_once_in_the_order_of_the_text() {
     let files = Files::new();
-    let text = include_str!("../../../testdata/workflows/broken.yaml");
+    let text = include_str!("../../testdata/workflows/broken.yaml");
     files.write("w.yaml", text);
     insta::assert_snapshot!(files.problems("w.yaml"));
 }
@@ -238,7 +238,7 @@ mod large {
         let files = Files::new();
         files.write("w.yaml", &format!("name: w\nroles:\n{roles}graph:\n{graph}"));
         let begun = std::time::Instant::now();
-        let said = match crate::workflow::load(&files.root().join("w.yaml")) {
+        let said = match files.read("w.yaml") {
             Ok(_) => String::new(),
             Err(error) => error.to_string(),
         };

@@ -1,7 +1,7 @@
 //! Statuses and names of schemas as authors write them.
 
+use crate::template;
 use serde_json::{Value, json};
-use uwf_workflow::template;
 
 use super::{Answers, Impossible, Statuses, impossible, kept_fields, statuses};
 

@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::moderator::{END, Edge, Graph, START, SUSPEND};
+use crate::template;
 use serde_json::{Value, json};
-use uwf_workflow::moderator::{END, Edge, Graph, START, SUSPEND};
-use uwf_workflow::template;
 
-use crate::workflow::answers::{self, Answers, Statuses};
-use crate::workflow::problem::Problems;
-use crate::workflow::raw::{RawEdge, RawNode, RawRole, Text};
+use crate::answers::{self, Answers, Statuses};
+use crate::problem::Problems;
+use crate::raw::{RawEdge, RawNode, RawRole, Text};
 
 /// The schema of each role; null where it was refused, which has been reported.
 pub(super) type Schemas<'r> = BTreeMap<&'r str, &'r Value>;

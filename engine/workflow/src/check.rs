@@ -14,10 +14,10 @@ use uwf_store::is_deeper;
 use uwf_store::schema::pointer::escape;
 use uwf_store::schema::{self, SchemaError};
 
-use super::answers::{self, Impossible, Statuses};
-use super::problem::Problems;
-use super::raw::{RawRole, RawWorkflow, Text};
-use super::{CheckedRole, CheckedWorkflow};
+use crate::answers::{self, Impossible, Statuses};
+use crate::problem::Problems;
+use crate::raw::{RawRole, RawWorkflow, Text};
+use crate::values::{CheckedRole, CheckedWorkflow};
 
 /// Well within what a node may hold; files that include each other could nest deeper.
 const MAX_SCHEMA_DEPTH: usize = 64;
@@ -51,12 +51,12 @@ fn workflow_name(name: Text, problems: &mut Problems<'_>) -> String {
     name.text
 }
 
-pub(super) const NAME_HINT: &str =
-    "names are made of letters, digits, `.`, `_` and `-`, and do not begin with `-`";
+/// What names are made of, for whoever typed another.
+pub const NAME_HINT: &str = "names are made of letters, digits, `.`, `_` and `-`, and do not begin with `-`";
 
 /// Names become parts of variable names, which allow no more than this, and arguments of programs, which take what
 /// begins with `-` for an option.
-pub(super) fn is_name(name: &str) -> bool {
+pub fn is_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('-')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))

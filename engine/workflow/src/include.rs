@@ -1,30 +1,39 @@
 //! A workflow file and what it includes, as one value whose every part knows its file.
 //!
-//! Apart because it is the only place that opens files on a workflow's behalf. `!include name` anywhere is replaced by
+//! Apart because the check sees one value and its problems must name many files. `!include name` anywhere is replaced by
 //! the named file: `.yaml`, `.yml` and `.json` are parsed, anything else becomes text. Names are relative to the file
-//! that includes; the kernel resolves them beneath the workflow's directory (`openat2`), so no name and no symlink
-//! leads out. Nesting, number and size are bounded. It never looks at what the value means.
+//! that includes, and none leads out of the workflow's directory. Nesting and number are bounded; whoever gives the
+//! texts bounds their size. It opens no file and never looks at what the value means.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags};
 use serde_json::Value;
-use uwf_store::open_regular;
-use uwf_workflow::yaml::{self, Document, Mark, YamlError};
 
-use super::WorkflowError;
-use super::problem::{Problem, kind, meant};
+use crate::problem::{Problem, kind, meant};
+use crate::yaml::{self, Document, Mark, YamlError};
 
 const TAG: &str = "!include";
-/// Bytes of one file.
-const MAX_BYTES: u64 = 4 << 20;
 /// Files of one workflow, counted once per inclusion.
 const MAX_FILES: usize = 256;
 /// Files that include each other in a row.
 const MAX_DEPTH: usize = 8;
+
+/// A text to be read as a workflow, and how to get at what it includes.
+pub struct WorkflowText<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// What errors call it.
+    pub called: &'a Path,
+    /// Its path in the directory; empty for a text that is in no file.
+    pub path: &'a Path,
+    /// The directory that its includes are in, as errors call it.
+    pub directory: &'a Path,
+    /// The text of a file by its path in the directory. An error of the kind `CrossesDevices` says that the path leads
+    /// out of the directory, as the kernel's does.
+    pub open: &'a dyn Fn(&Path) -> io::Result<String>,
+}
 
 /// A parsed file, with the files that stand in the place of its `!include`s.
 pub(super) struct Source {
@@ -35,33 +44,15 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Reads a workflow file and all it includes. The problems returned are those of including; the source can be
+    /// Reads a workflow's text and all it includes. The problems returned are those of including; the source can be
     /// checked further all the same.
     ///
     /// # Errors
-    /// When the file itself cannot be read or is not YAML.
-    pub(super) fn load(path: &Path) -> Result<(Source, Vec<Problem>), WorkflowError> {
-        let unreadable = |source| WorkflowError::Read { path: path.to_owned(), source };
-        let text = open_regular(path).and_then(regular).map_err(unreadable)?;
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let loader = Loader::new(directory.unwrap_or(Path::new("."))).map_err(unreadable)?;
-        let name = PathBuf::from(path.file_name().unwrap_or_default());
-        loader.whole(name, path, &text)
-    }
-
-    /// The same of a text that is in no file, called `name`; what it includes is in `directory`.
-    ///
-    /// # Errors
-    /// As [`Source::load`].
-    pub(super) fn read(
-        input: &mut dyn Read,
-        name: &Path,
-        directory: &Path,
-    ) -> Result<(Source, Vec<Problem>), WorkflowError> {
-        let unreadable = |source| WorkflowError::Read { path: name.to_owned(), source };
-        let text = bounded(input).map_err(unreadable)?;
-        let loader = Loader::new(directory).map_err(unreadable)?;
-        loader.whole(PathBuf::new(), name, &text)
+    /// When the text itself is not YAML.
+    pub(super) fn read(text: &WorkflowText<'_>) -> Result<(Source, Vec<Problem>), Problem> {
+        let mut loader = Loader { from: text, open: Vec::new(), files: 0, problems: Vec::new() };
+        let source = loader.source(text.path.to_owned(), text.called.to_owned(), yaml::parse(text.text))?;
+        Ok((source, loader.problems))
     }
 
     pub(super) fn value(&self) -> &Value {
@@ -100,35 +91,15 @@ fn below<'p>(pointer: &'p str, above: &str) -> Option<&'p str> {
     pointer.strip_prefix(above).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-struct Loader {
-    root: File,
-    /// The workflow's directory as the user named it.
-    directory: PathBuf,
+struct Loader<'a> {
+    from: &'a WorkflowText<'a>,
     /// The files being read, relative to the directory, outermost first.
     open: Vec<PathBuf>,
     files: usize,
     problems: Vec<Problem>,
 }
 
-impl Loader {
-    fn new(directory: &Path) -> io::Result<Loader> {
-        let (root, directory) = (File::open(directory)?, directory.to_owned());
-        Ok(Loader { root, directory, open: Vec::new(), files: 0, problems: Vec::new() })
-    }
-
-    /// The outermost source, which people call `file`, and what could not be included.
-    fn whole(
-        mut self,
-        name: PathBuf,
-        file: &Path,
-        text: &str,
-    ) -> Result<(Source, Vec<Problem>), WorkflowError> {
-        match self.source(name, file.to_owned(), yaml::parse(text)) {
-            Ok(source) => Ok((source, self.problems)),
-            Err(problem) => Err(WorkflowError::Invalid { path: file.to_owned(), problems: vec![problem] }),
-        }
-    }
-
+impl Loader<'_> {
     /// A parsed file by its name in the directory, and what it includes.
     fn source(
         &mut self,
@@ -175,7 +146,7 @@ impl Loader {
         let path = self.path(name).map_err(refused)?;
         let text = self.open(&path).map_err(refused)?;
         let parsed = parse(&path, &text);
-        let file = self.directory.join(&path);
+        let file = self.from.directory.join(&path);
         let mut inner = self.source(path, file, parsed)?;
         *value = inner.document.value.take();
         source.included.insert(pointer.to_owned(), inner);
@@ -207,14 +178,10 @@ impl Loader {
         if self.files > MAX_FILES {
             return Err(Refused::TooMany);
         }
-        // Without NONBLOCK, opening a pipe would wait for its writer.
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = rustix::fs::openat2(&self.root, path, flags, Mode::empty(), ResolveFlags::BENEATH);
-        let file = file.map_err(|error| match error {
-            rustix::io::Errno::XDEV => Refused::Outside,
-            error => Refused::Io(error.into()),
-        })?;
-        regular(File::from(file)).map_err(Refused::Io)
+        (self.from.open)(path).map_err(|error| match error.kind() {
+            io::ErrorKind::CrossesDevices => Refused::Outside,
+            _ => Refused::Io(error),
+        })
     }
 }
 
@@ -246,20 +213,5 @@ fn parse(name: &Path, text: &str) -> Result<Document, YamlError> {
     if parsed { yaml::parse(text) } else { Ok(Document::text(text)) }
 }
 
-fn regular(mut file: File) -> io::Result<String> {
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
-    bounded(&mut file)
-}
-
-fn bounded(input: &mut dyn Read) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    input.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(io::Error::other(format!("it is larger than {MAX_BYTES} bytes")));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        io::Error::other(format!("it is not UTF-8 text: byte {}", error.utf8_error().valid_up_to()))
-    })
-}
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 use uwf_store::schema::pointer::escape;
 
-use super::problem::{Problems, kind, meant};
+use crate::problem::{Problems, kind, meant};
 
 /// The whole file.
 #[derive(Default)]
@@ -208,7 +208,7 @@ impl<'v> Section<'v> {
     /// The key that probably is a missing one, misspelt.
     fn instead_of(&self, missing: &str) -> Option<&'v String> {
         let absent = !self.map.contains_key(missing);
-        let similar = |given: &&String| absent && uwf_workflow::nearest::one(given, [missing]).is_some();
+        let similar = |given: &&String| absent && crate::nearest::one(given, [missing]).is_some();
         self.map.keys().find(similar)
     }
 

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use uwf_workflow::moderator::{END, START};
+use crate::moderator::{END, START};
 
-use super::Workflow;
+use crate::values::Workflow;
 
 /// How far a thread has come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -145,8 +145,7 @@ fn dot_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::load;
-    use crate::workflow::tests::files::{Files, fix_bug};
+    use crate::fixture::{FIX_BUG, FLOW, checked};
 
     fn progress() -> Progress {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
@@ -159,7 +158,7 @@ mod tests {
 
     #[test]
     fn every_role_and_edge_is_drawn_and_progress_is_painted() {
-        let workflow = load(&fix_bug()).unwrap().to_stored();
+        let workflow = checked(FIX_BUG).to_stored();
         insta::assert_snapshot!("mermaid", mermaid(&workflow, &progress()));
         insta::assert_snapshot!("dot", dot(&workflow, &progress().ended()));
         assert!(!mermaid(&workflow, &Progress::default()).contains("class"));
@@ -167,8 +166,8 @@ mod tests {
 
     #[test]
     fn a_status_may_be_any_text() {
-        let odd = crate::fixture::FLOW.replace("waits", "'say \"what\\#<b>'");
-        let workflow = load(&Files::new().write("w.yaml", &odd)).unwrap().to_stored();
+        let odd = FLOW.replace("waits", "'say \"what\\#<b>'");
+        let workflow = checked(&odd).to_stored();
         let (mermaid, dot) = (mermaid(&workflow, &Progress::default()), dot(&workflow, &Progress::default()));
         assert!(mermaid.contains(r#"|"say #34;what\#35;#60;b#62;"|"#), "{mermaid}");
         assert!(dot.contains(r#"[label="say \"what\\#<b>"]"#), "{dot}");

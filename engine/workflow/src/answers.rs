@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use uwf_workflow::template::Name;
+use crate::template::Name;
 
 /// Keywords with a list of schemas that apply to the same value.
 const VARIANTS: [&str; 3] = ["oneOf", "anyOf", "allOf"];
