@@ -12,7 +12,7 @@ use uwf_engine::{EarlierStep, RoleContext};
 use uwf_prompts::{
     ContinuationView, OpeningView, PromptError, RoleView, StepView, SystemView, WorkspaceView,
 };
-use uwf_workflow::{emit, fence};
+use uwf_workflow::{frontmatter, yaml};
 
 use crate::journal::Mark;
 use crate::provider::message::{Kind, Message, Speaker};
@@ -234,7 +234,7 @@ impl Asked<'_> {
     /// What the role is told: on its first visit always the thread's task, and what happened since its last.
     fn prompt(&self, context: &RoleContext, since: &[EarlierStep]) -> Result<String, PromptError> {
         let bodies: Vec<String> =
-            since.iter().map(|step| fence::body(step.answer.as_deref().unwrap_or_default())).collect();
+            since.iter().map(|step| frontmatter::body(step.answer.as_deref().unwrap_or_default())).collect();
         let steps: Vec<StepView<'_>> =
             since.iter().zip(&bodies).map(|(step, body)| step_view(step, body)).collect();
         let (edge_prompt, happened, previous_failures) = (self.edge_prompt, steps.as_slice(), self.failures);
@@ -262,7 +262,7 @@ fn answer(step: &EarlierStep) -> String {
     if let Some(answer) = step.answer.as_deref().filter(|answer| !answer.trim().is_empty()) {
         return answer.to_owned();
     }
-    format!("---\n{}---\n", emit::yaml(&step.output))
+    format!("---\n{}---\n", yaml::write(&step.output))
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The only judge of an answer: text → frontmatter that is valid against the role's schema, and the body.
 //!
-//! Pure. Where the frontmatter is, the engine's `fence` says; what it is worth is decided here.
+//! Pure. Where the frontmatter is, `uwf_workflow::frontmatter` says; what it is worth is decided here.
 
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 use uwf_store::Hash;
 use uwf_store::schema::{self, Violation, builtin, sentence};
 use uwf_workflow::moderator::SUSPEND;
-use uwf_workflow::{answers, fence, yaml};
+use uwf_workflow::{frontmatter, schema_analysis, yaml};
 
 /// An answer that is valid.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,8 +72,8 @@ pub enum ExtractError {
 /// # Errors
 /// The first reason, in the order of [`ExtractError`], for which the text is no answer.
 pub(crate) fn extract(text: &str, role_schema: &Value, schema_hash: Hash) -> Result<Extracted, ExtractError> {
-    let text = fence::normalized(text);
-    let split = fence::split(&text).map_err(ExtractError::NoFrontmatter)?;
+    let text = frontmatter::normalized(text);
+    let split = frontmatter::split(&text).map_err(ExtractError::NoFrontmatter)?;
     let fields = mapping(split.yaml)?;
     let (output, schema_hash) = candidate(fields, role_schema, schema_hash)?;
     Ok(Extracted { output, schema: schema_hash, body: split.body.to_owned() })
@@ -90,8 +90,8 @@ pub(crate) fn judge(
     (role_schema, schema_hash): (&Value, Hash),
 ) -> Result<Extracted, ExtractError> {
     let (output, schema) = candidate(fields, role_schema, schema_hash)?;
-    let text = fence::normalized(text);
-    let body = fence::split(&text).map_or(text.trim(), |split| split.body).to_owned();
+    let text = frontmatter::normalized(text);
+    let body = frontmatter::split(&text).map_or(text.trim(), |split| split.body).to_owned();
     Ok(Extracted { output, schema, body })
 }
 
@@ -120,7 +120,7 @@ fn candidate(
     if fields.get("$status").and_then(Value::as_str) == Some(SUSPEND) {
         return Ok((suspend(&fields)?, builtin::SUSPEND_OUTPUT));
     }
-    let known = answers::kept_fields(role_schema);
+    let known = schema_analysis::kept_fields(role_schema);
     let keep = |(name, _): &(String, Value)| known.is_empty() || known.contains(name.as_str());
     let output = Value::Object(fields.into_iter().filter(keep).collect());
     let mut violations =

@@ -4,7 +4,7 @@
 //! Pure, and apart from the providers because these are habits of models, not of endpoints.
 
 use serde_json::Value;
-use uwf_workflow::fence;
+use uwf_workflow::frontmatter;
 
 /// A completion without tool calls, understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(crate) fn read(text: &str) -> Reading<'_> {
     let trimmed = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     if trimmed.is_empty() {
         Reading::Nothing
-    } else if is_call(trimmed) && fence::split(&fence::normalized(text)).is_err() {
+    } else if is_call(trimmed) && frontmatter::split(&frontmatter::normalized(text)).is_err() {
         Reading::LeakedCall
     } else {
         Reading::Text(text)

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
-use uwf_workflow::nearest;
+use uwf_workflow::suggest;
 
 pub use self::edit::{Change, Edited, apply, set, unset};
 pub use self::file::checked;
@@ -229,7 +229,7 @@ impl Config {
             Some(command) => Ok(Some(command)),
             None if alias == BUILTIN => Ok(None),
             None => {
-                let mut known = nearest::sorted(alias, self.agents.keys());
+                let mut known = suggest::sorted(alias, self.agents.keys());
                 known.push(BUILTIN.to_owned());
                 let named_by = Some(named_by.to_owned());
                 Err(ConfigError::UnknownAgent { alias: alias.to_owned(), named_by, known })

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use uwf_engine::lock::ThreadLock;
 use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, Status, ThreadId, thread, workflow};
 use uwf_store::{Hash, Store};
-use uwf_workflow::emit;
 use uwf_workflow::moderator::SUSPEND;
+use uwf_workflow::yaml;
 
 use super::args::{RunArgs, RunOptions};
 use super::audience::Audience;
@@ -385,6 +385,6 @@ fn print(reply: &AdapterOutput, read: bool, session: &mut Session<'_>) -> Result
 
 /// The answer as the role would have written it.
 fn answer(frontmatter: &Value, body: &str) -> String {
-    let head = format!("---\n{}---\n", emit::yaml(frontmatter));
+    let head = format!("---\n{}---\n", yaml::write(frontmatter));
     if body.is_empty() { head } else { format!("{head}\n{}\n", body.trim_end()) }
 }

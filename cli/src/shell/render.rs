@@ -3,7 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::Value;
-use uwf_workflow::emit;
+use uwf_workflow::yaml;
 
 use uwf_engine::thread::Usage;
 
@@ -67,7 +67,7 @@ pub(crate) fn usage(usage: &Usage) -> String {
 
 /// A value as a fenced block of YAML.
 pub(crate) fn yaml_block(value: &Value) -> String {
-    fenced("yaml", &emit::yaml(value))
+    fenced("yaml", &yaml::write(value))
 }
 
 /// A text as a fenced block, whatever fences it holds itself.

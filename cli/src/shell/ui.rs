@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use uwf_workflow::emit;
+use uwf_workflow::yaml;
 
 use super::args::Format;
 use super::failure::Failure;
@@ -39,7 +39,7 @@ impl Ui<'_> {
             Format::Json => {
                 serde_json::to_string_pretty(value).expect("a JSON value always serialises") + "\n"
             }
-            Format::Yaml => emit::yaml(value),
+            Format::Yaml => yaml::write(value),
         };
         self.print(&printed)
     }

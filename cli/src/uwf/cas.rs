@@ -7,7 +7,7 @@ mod values;
 use serde_json::json;
 use uwf_store::schema::builtin;
 use uwf_store::{Hash, Store, StoreError};
-use uwf_workflow::emit;
+use uwf_workflow::yaml;
 
 use super::args::Cas;
 use super::hash;
@@ -44,7 +44,7 @@ pub(super) fn run(session: &mut Session<'_>, command: Cas) -> Result<u8, Failure
 fn get(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
     let node = session.store()?.get(&hash(text)?)?;
     let value = json!({"type": node.type_, "payload": node.payload, "timestamp": node.timestamp});
-    session.ui.result(&value, || emit::yaml(&value))?;
+    session.ui.result(&value, || yaml::write(&value))?;
     Ok(OK)
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use uwf_workflow::{emit, nearest};
+use uwf_workflow::{suggest, yaml};
 
 use super::args::Config;
 use crate::shell::{Failure, OK, Session};
@@ -21,7 +21,7 @@ pub(super) fn run(session: &mut Session<'_>, command: Config) -> Result<u8, Fail
 fn list(session: &mut Session<'_>, clear: bool) -> Result<u8, Failure> {
     let value = config::value(&session.homes()?.uwf)?;
     let value = if clear { value } else { masked(&value, "") };
-    session.ui.result(&value, || emit::yaml(&value))?;
+    session.ui.result(&value, || yaml::write(&value))?;
     Ok(OK)
 }
 
@@ -33,7 +33,7 @@ fn get(session: &mut Session<'_>, key: &str, clear: bool) -> Result<u8, Failure>
     let value = if clear { found.clone() } else { masked(found, key) };
     session.ui.result(&json!({"value": value}), || match &value {
         Value::String(text) => format!("{text}\n"),
-        value => emit::yaml(value),
+        value => yaml::write(value),
     })?;
     Ok(OK)
 }
@@ -54,7 +54,7 @@ fn beside(whole: &Value, key: &str) -> Vec<String> {
         rest = below;
     }
     let names = value.as_object().into_iter().flat_map(|fields| fields.keys());
-    nearest::sorted(rest, names).into_iter().map(|name| format!("{known}{name}")).collect()
+    suggest::sorted(rest, names).into_iter().map(|name| format!("{known}{name}")).collect()
 }
 
 fn set(session: &mut Session<'_>, key: &str, text: &str) -> Result<u8, Failure> {
@@ -81,7 +81,7 @@ fn set(session: &mut Session<'_>, key: &str, text: &str) -> Result<u8, Failure> 
         };
         session.ui.warn(&format!("the secret may stay in your shell's history; {way_out}"));
     }
-    let line = format!("{key}: {}", emit::yaml(&value));
+    let line = format!("{key}: {}", yaml::write(&value));
     session.ui.result(&json!({"key": key, "value": value}), || line)?;
     Ok(OK)
 }

@@ -1,7 +1,7 @@
 //! `uwf models`: what is known of models, without asking any provider and without a home.
 
 use serde_json::{Value, json};
-use uwf_workflow::nearest;
+use uwf_workflow::suggest;
 
 use super::args::Models;
 use crate::shell::{Failure, OK, Session, render};
@@ -102,7 +102,7 @@ fn unknown(pattern: &str) -> Failure {
     let pattern = &*pattern.chars().take(SHOWN).collect::<String>();
     let whole = pattern.contains('/');
     let names = catalogue::models().map(|model| if whole { name(&model) } else { model.id.to_owned() });
-    let mut near = nearest::sorted(pattern, names);
+    let mut near = suggest::sorted(pattern, names);
     near.dedup();
     // Dashes and dots are what people leave out first.
     let bare =

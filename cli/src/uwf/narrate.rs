@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use uwf_store::{Hash, Store};
-use uwf_workflow::fence;
+use uwf_workflow::frontmatter;
 use uwf_workflow::moderator::Target;
 
 use crate::shell::{
@@ -137,7 +137,7 @@ fn asked(step: &StepNode) -> String {
 fn answered(store: &Store, step: &StepNode, output: &Value) -> Result<String, Failure> {
     let mut text = format!("\n**Output:**\n\n{}", yaml_block(output));
     let answer = thread::answer_of(store, &step.detail)?;
-    if let Some(body) = answer.as_deref().map(fence::body).filter(|body| !body.is_empty()) {
+    if let Some(body) = answer.as_deref().map(frontmatter::body).filter(|body| !body.is_empty()) {
         text += &format!("\n**Answer:**\n\n{body}\n");
     }
     Ok(text)

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use uwf_store::{Hash, Store, parallel};
-use uwf_workflow::emit;
+use uwf_workflow::yaml;
 
 use super::args::Step;
 use super::thread::{fork_at, id};
@@ -137,7 +137,7 @@ pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, Failure>
             step.role,
             step.agent,
             step.detail,
-            emit::yaml(&detail)
+            yaml::write(&detail)
         )
     })?;
     Ok(OK)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use uwf_store::{Expect, Hash, Store, StoreError, VarChange, Variable};
-use uwf_workflow::nearest;
+use uwf_workflow::suggest;
 
 use super::args::Var;
 use super::hash;
@@ -132,7 +132,7 @@ fn unknown(store: &Store, name: &str) -> Failure {
     let names: Vec<String> =
         store.vars().list("").unwrap_or_default().into_iter().map(|variable| variable.name).collect();
     let failure = Failure::user(format!("no such variable: {name}"));
-    match nearest::one(name, &names) {
+    match suggest::one(name, &names) {
         Some(near) => failure.with_hint(format!("did you mean {near}?")),
         None => failure.with_hint("`uwf var list` shows all"),
     }

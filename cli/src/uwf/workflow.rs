@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use uwf_store::schema::builtin;
-use uwf_workflow::{editor, emit};
+use uwf_workflow::{json_schema, yaml};
 
 use super::args::Workflow;
 use super::hash;
@@ -75,7 +75,7 @@ fn show(session: &mut Session<'_>, reference: &str) -> Result<u8, Failure> {
     let value = json!({
         "hash": hash, "name": resolved.name, "type": builtin::WORKFLOW, "payload": payload, "timestamp": timestamp,
     });
-    session.ui.result(&value, || format!("# {hash}\n{}", emit::yaml(&payload)))?;
+    session.ui.result(&value, || format!("# {hash}\n{}", yaml::write(&payload)))?;
     Ok(OK)
 }
 
@@ -128,7 +128,7 @@ fn rollback(session: &mut Session<'_>, name: &str, to: &str) -> Result<u8, Failu
 }
 
 fn schema(session: &mut Session<'_>) -> Result<u8, Failure> {
-    let schema = editor::schema();
+    let schema = json_schema::schema();
     let text = serde_json::to_string_pretty(&schema).expect("a JSON value always serialises") + "\n";
     session.ui.document(|| schema, &text)?;
     Ok(OK)

@@ -12,7 +12,6 @@ use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 use uwf_store::is_deeper;
 use uwf_store::schema::pointer;
-use uwf_workflow::emit;
 use uwf_workflow::yaml::{self, Document, Mark};
 
 use super::file::{parse, problems, read, text};
@@ -117,7 +116,7 @@ impl Draft {
         let says = |text: &String| yaml::parse(text).is_ok_and(|document| document.value == wanted);
         let kept = in_place(&self.text, &self.document, names, value).filter(says);
         self.comments_lost |= kept.is_none() && self.text.contains('#');
-        self.text = kept.unwrap_or_else(|| emit::yaml(&wanted));
+        self.text = kept.unwrap_or_else(|| yaml::write(&wanted));
         self.document = yaml::parse(&self.text).expect("it was read back, or we emitted it");
     }
 }
@@ -191,7 +190,7 @@ fn lines(old: &str, edit: impl Fn(usize, &str) -> String) -> String {
 
 /// One scalar replaced on its line.
 fn replaced(old: &str, document: &Document, pointer: &str, value: &Value) -> Option<String> {
-    let scalar = emit::yaml(value);
+    let scalar = yaml::write(value);
     let scalar = scalar.trim_end();
     let present = document.value.pointer(pointer)?;
     if scalar.contains('\n') || present.is_object() || present.is_array() {
@@ -220,7 +219,7 @@ fn added(
 ) -> Option<String> {
     let mut block = Value::Null;
     insert(&mut block, new, value.clone());
-    let block = emit::yaml(&block);
+    let block = yaml::write(&block);
     let Some(parent) = document.value.pointer(&pointer(parents)).filter(|_| !parents.is_empty()) else {
         let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
         return Some(format!("{old}{gap}{block}"));

@@ -1,7 +1,7 @@
 //! Dotted keys into the configuration's value, and the masking of what is secret in it.
 
 use serde_json::Value;
-use uwf_workflow::nearest;
+use uwf_workflow::suggest;
 
 use super::ConfigError;
 
@@ -84,7 +84,7 @@ pub(super) fn unread(shape: &Value, names: &[String]) -> Option<Vec<String>> {
             // A text or a list has nothing below it, which is told as a mistake when it is written.
             None => {
                 let before = names[..depth].iter().fold(String::new(), |before, name| before + name + ".");
-                let known = nearest::sorted(name, known(place));
+                let known = suggest::sorted(name, known(place));
                 return Some(known.into_iter().map(|name| before.clone() + &name).collect());
             }
         }

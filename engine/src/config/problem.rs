@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 use uwf_store::schema::{self, Violation, pointer};
-use uwf_workflow::nearest;
+use uwf_workflow::suggest;
 
 use super::keys;
 
@@ -75,7 +75,7 @@ fn unknown_key(path: &str, parents: &[String], name: &str, known: &[&str]) -> Pr
 
 /// ` (did you mean X?); there are X, Y, Z`.
 fn meant(name: &str, known: &[&str]) -> String {
-    let meant = nearest::one(name, known).map(|meant| format!(" (did you mean `{meant}`?)"));
+    let meant = suggest::one(name, known).map(|meant| format!(" (did you mean `{meant}`?)"));
     let there = if known.is_empty() { String::new() } else { format!("; there are {}", known.join(", ")) };
     meant.unwrap_or_default() + &there
 }
@@ -85,7 +85,7 @@ fn wrong_value(violation: &Violation, place: &Value) -> String {
     match (&violation.got, &violation.expected) {
         (Some(Value::String(word)), _) if !words.is_empty() => {
             let expected = format!("expected one of {}", words.join(", "));
-            match nearest::one(word, &words) {
+            match suggest::one(word, &words) {
                 Some(meant) => format!("{expected}, got {word:?} (did you mean {meant}?)"),
                 None => format!("{expected}, got another word"),
             }

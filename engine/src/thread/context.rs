@@ -6,7 +6,7 @@
 use serde_json::Value;
 use uwf_store::{Hash, Store, StoreError};
 use uwf_workflow::moderator::Target;
-use uwf_workflow::nearest;
+use uwf_workflow::suggest;
 
 use super::{
     Chain, Head, StartNode, Status, StepNode, ThreadError, ThreadId, chain, failed_attempts, head, next,
@@ -103,7 +103,7 @@ pub fn role_context(store: &Store, request: &AgentRequest) -> Result<RoleContext
 /// The role of that name; the error lists those there are, the nearest name first.
 pub fn role_of<'a>(workflow: &'a Workflow, name: &str) -> Result<&'a Role, ThreadError> {
     workflow.roles.get(name).ok_or_else(|| {
-        let roles = nearest::sorted(name, workflow.roles.keys());
+        let roles = suggest::sorted(name, workflow.roles.keys());
         ThreadError::UnknownRole { role: name.to_owned(), workflow: workflow.name.clone(), roles }
     })
 }

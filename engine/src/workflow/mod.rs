@@ -22,7 +22,7 @@ pub use past::{Back, Past, history, rollback};
 pub(crate) use registry::registration;
 pub use registry::{Listed, Origin, REGISTRY, Resolved, add, list, resolve};
 pub use uwf_workflow::moderator::{Edge, Graph};
-pub use uwf_workflow::{CheckedRole, CheckedWorkflow, Problem, Role, Workflow};
+pub use uwf_workflow::{CheckedRole, CheckedWorkflow, Diagnostic, Role, Workflow};
 
 /// Why there is no such workflow.
 #[derive(Debug, thiserror::Error)]

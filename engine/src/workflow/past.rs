@@ -4,7 +4,7 @@
 //! Going back is a step forward: the older workflow becomes the newest entry, and what it replaces stays in the history.
 
 use uwf_store::{Expect, Hash, Store, VarChange, Variable};
-use uwf_workflow::nearest;
+use uwf_workflow::suggest;
 
 use super::registry::REGISTRY;
 use super::{WorkflowError, get};
@@ -79,7 +79,7 @@ fn registered(store: &Store, name: &str) -> Result<Variable, WorkflowError> {
     }
     let names =
         store.vars().list(REGISTRY)?.into_iter().map(|variable| variable.name[REGISTRY.len()..].to_owned());
-    Err(WorkflowError::Unknown { reference: name.to_owned(), known: nearest::sorted(name, names) })
+    Err(WorkflowError::Unknown { reference: name.to_owned(), known: suggest::sorted(name, names) })
 }
 
 #[cfg(test)]

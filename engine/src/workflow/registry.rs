@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use uwf_store::schema::builtin::WORKFLOW;
 use uwf_store::{Expect, Hash, Store, VarChange};
-use uwf_workflow::{is_name, nearest};
+use uwf_workflow::{is_name, suggest};
 
 use super::{CheckedWorkflow, Workflow, WorkflowError, discover, get, load, put};
 
@@ -135,7 +135,7 @@ pub fn resolve(store: &Store, reference: &str, cwd: &Path) -> Result<Resolved, W
         return Ok(Resolved { hash: Some(hash), name, origin: Origin::Registry, checked: None });
     }
     let known = list(store, cwd)?.into_iter().map(|listed| listed.name);
-    Err(WorkflowError::Unknown { reference: reference.to_owned(), known: nearest::sorted(reference, known) })
+    Err(WorkflowError::Unknown { reference: reference.to_owned(), known: suggest::sorted(reference, known) })
 }
 
 /// The workflows that a name can mean here, by name. A file beside the work hides a registered one.

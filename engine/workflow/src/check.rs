@@ -14,16 +14,16 @@ use uwf_store::is_deeper;
 use uwf_store::schema::pointer::escape;
 use uwf_store::schema::{self, SchemaError};
 
-use crate::answers::{self, Impossible, Statuses};
-use crate::problem::Problems;
+use crate::diagnostics::Diagnostics;
 use crate::raw::{RawRole, RawWorkflow, Text};
+use crate::schema_analysis::{self, Impossible, Statuses};
 use crate::values::{CheckedRole, CheckedWorkflow};
 
 /// Well within what a node may hold; files that include each other could nest deeper.
 const MAX_SCHEMA_DEPTH: usize = 64;
 
 /// The workflow, as good as it can be made of what was typed. It is fit for use only if there were no problems.
-pub(super) fn check(raw: RawWorkflow, problems: &mut Problems<'_>) -> CheckedWorkflow {
+pub(super) fn check(raw: RawWorkflow, problems: &mut Diagnostics<'_>) -> CheckedWorkflow {
     let name = raw.name.map_or_else(String::new, |name| workflow_name(name, problems));
     let raw_roles = raw.roles.as_deref().unwrap_or_default();
     let roles: BTreeMap<String, CheckedRole> =
@@ -40,7 +40,7 @@ pub(super) fn check(raw: RawWorkflow, problems: &mut Problems<'_>) -> CheckedWor
     CheckedWorkflow { name, description, roles, graph, warnings: Vec::new() }
 }
 
-fn workflow_name(name: Text, problems: &mut Problems<'_>) -> String {
+fn workflow_name(name: Text, problems: &mut Diagnostics<'_>) -> String {
     if !is_name(&name.text) {
         problems.at(
             &name.pointer,
@@ -62,7 +62,7 @@ pub fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-fn role(workflow: &str, raw: &RawRole, problems: &mut Problems<'_>) -> CheckedRole {
+fn role(workflow: &str, raw: &RawRole, problems: &mut Diagnostics<'_>) -> CheckedRole {
     if !is_name(&raw.name) {
         let message = format!("role name `{}` cannot be stored", raw.name);
         problems.at_key(&raw.pointer, message, NAME_HINT.to_owned());
@@ -84,7 +84,7 @@ fn role(workflow: &str, raw: &RawRole, problems: &mut Problems<'_>) -> CheckedRo
 }
 
 /// The schema with its title; null if it is refused, so that nothing further is held against it.
-fn frontmatter(workflow: &str, role: &RawRole, schema: &Value, problems: &mut Problems<'_>) -> Value {
+fn frontmatter(workflow: &str, role: &RawRole, schema: &Value, problems: &mut Diagnostics<'_>) -> Value {
     let pointer = format!("{}/frontmatter", role.pointer);
     if is_deeper(schema, MAX_SCHEMA_DEPTH) {
         let message = format!(
@@ -113,8 +113,8 @@ fn frontmatter(workflow: &str, role: &RawRole, schema: &Value, problems: &mut Pr
     schema
 }
 
-fn declares_status(pointer: &str, role: &RawRole, schema: &Value, problems: &mut Problems<'_>) -> bool {
-    match answers::statuses(schema) {
+fn declares_status(pointer: &str, role: &RawRole, schema: &Value, problems: &mut Diagnostics<'_>) -> bool {
+    match schema_analysis::statuses(schema) {
         Statuses::Undeclared => {
             let message =
                 format!("the frontmatter schema of role `{}` does not declare `$status`", role.name);
@@ -132,10 +132,10 @@ fn declares_status(pointer: &str, role: &RawRole, schema: &Value, problems: &mut
 }
 
 /// A run of whoever asks for what is never kept of an answer would fail, whatever it answers.
-fn can_be_answered(pointer: &str, role: &RawRole, schema: &Value, problems: &mut Problems<'_>) {
+fn can_be_answered(pointer: &str, role: &RawRole, schema: &Value, problems: &mut Diagnostics<'_>) {
     let role = &role.name;
-    let kept = answers::kept_fields(schema);
-    for (below, what) in answers::impossible(schema) {
+    let kept = schema_analysis::kept_fields(schema);
+    for (below, what) in schema_analysis::impossible(schema) {
         let pointer = format!("{pointer}{below}");
         let (message, hint) = match what {
             Impossible::Field(name) => (

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{CheckedWorkflow, Invalid, Problem, WorkflowText};
+use crate::{CheckedWorkflow, Diagnostic, Invalid, WorkflowText};
 
 /// A good workflow, of which the checks break one part at a time.
 pub(crate) const FIX_BUG: &str = include_str!("../testdata/workflows/fix-bug.yaml");
@@ -51,7 +51,7 @@ impl Files {
     }
 }
 
-fn told(problems: &[Problem]) -> String {
+fn told(problems: &[Diagnostic]) -> String {
     let mut told = String::new();
     for problem in problems {
         told.push_str(&format!("{problem}\n"));

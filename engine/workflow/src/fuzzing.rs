@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 use uwf_store::schema;
 
-use crate::draw::{self, Progress};
-use crate::{WorkflowText, editor, emit, template, yaml};
+use crate::graph_export::{self, Progress};
+use crate::{WorkflowText, json_schema, template, yaml};
 
 /// A workflow's text is either good, and then it draws, hashes and passes for an editor, or every problem has a place.
 ///
@@ -20,10 +20,10 @@ pub fn workflow(text: &str) {
         Ok(checked) => {
             let stored = checked.to_stored();
             assert_eq!(checked.hash(), checked.clone().hash());
-            draw::mermaid(&stored, &Progress::default());
-            draw::dot(&stored, &Progress::default());
+            graph_export::mermaid(&stored, &Progress::default());
+            graph_export::dot(&stored, &Progress::default());
             let value = yaml::parse_value(text).expect("it was read");
-            let found = jsonschema::draft7::new(&editor::schema()).expect("it is a schema");
+            let found = jsonschema::draft7::new(&json_schema::schema()).expect("it is a schema");
             assert!(found.is_valid(&value), "an editor would complain");
             for role in checked.roles.values() {
                 schema::check(&role.schema).expect("a checked schema can be stored");
@@ -35,7 +35,7 @@ pub fn workflow(text: &str) {
         }
     }
     if let Ok(value) = yaml::parse_value(text) {
-        assert_eq!(yaml::parse_value(&emit::yaml(&value)).expect("our own YAML is YAML"), value);
+        assert_eq!(yaml::parse_value(&yaml::write(&value)).expect("our own YAML is YAML"), value);
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::problem::{Problem, kind, meant};
+use crate::diagnostics::{Diagnostic, kind, meant};
 use crate::yaml::{self, Document, Mark, YamlError};
 
 const TAG: &str = "!include";
@@ -49,7 +49,7 @@ impl Source {
     ///
     /// # Errors
     /// When the text itself is not YAML.
-    pub(super) fn read(text: &WorkflowText<'_>) -> Result<(Source, Vec<Problem>), Problem> {
+    pub(super) fn read(text: &WorkflowText<'_>) -> Result<(Source, Vec<Diagnostic>), Diagnostic> {
         let mut loader = Loader { from: text, open: Vec::new(), files: 0, problems: Vec::new() };
         let source = loader.source(text.path.to_owned(), text.called.to_owned(), yaml::parse(text.text))?;
         Ok((source, loader.problems))
@@ -96,7 +96,7 @@ struct Loader<'a> {
     /// The files being read, relative to the directory, outermost first.
     open: Vec<PathBuf>,
     files: usize,
-    problems: Vec<Problem>,
+    problems: Vec<Diagnostic>,
 }
 
 impl Loader<'_> {
@@ -106,8 +106,8 @@ impl Loader<'_> {
         name: PathBuf,
         file: PathBuf,
         parsed: Result<Document, YamlError>,
-    ) -> Result<Source, Problem> {
-        let document = parsed.map_err(|error| Problem {
+    ) -> Result<Source, Diagnostic> {
+        let document = parsed.map_err(|error| Diagnostic {
             file: file.clone(),
             line: error.line,
             column: error.column,
@@ -126,9 +126,9 @@ impl Loader<'_> {
         Ok(source)
     }
 
-    fn resolve(&mut self, source: &mut Source, pointer: &str, tag: &str) -> Result<(), Problem> {
+    fn resolve(&mut self, source: &mut Source, pointer: &str, tag: &str) -> Result<(), Diagnostic> {
         let Mark { line, column } = source.document.at(pointer);
-        let problem = |message: String, hint: Option<String>| Problem {
+        let problem = |message: String, hint: Option<String>| Diagnostic {
             file: source.file.clone(),
             line,
             column,

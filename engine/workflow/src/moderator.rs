@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::nearest;
+use crate::suggest;
 use crate::template::{self, TemplateError};
 
 /// Where every thread begins: the graph's entry for a thread without steps.
@@ -150,13 +150,13 @@ impl RouteError {
 pub fn route(graph: &Graph, last_role: &str, last_output: &Value) -> Result<Route, RouteError> {
     let edges = graph.get(last_role).ok_or_else(|| RouteError::UnknownRole {
         role: last_role.to_owned(),
-        known: nearest::sorted(last_role, graph.keys()),
+        known: suggest::sorted(last_role, graph.keys()),
     })?;
     let status = status_of(edges, last_role, last_output)?;
     let edge = edges.get(status).ok_or_else(|| RouteError::UnknownStatus {
         role: last_role.to_owned(),
         status: status.to_owned(),
-        known: nearest::sorted(status, edges.keys()),
+        known: suggest::sorted(status, edges.keys()),
     })?;
     follow(edge, last_role, status, last_output)
 }

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 use uwf_store::schema::pointer::escape;
 
-use crate::problem::{Problems, kind, meant};
+use crate::diagnostics::{Diagnostics, kind, meant};
 
 /// The whole file.
 #[derive(Default)]
@@ -55,7 +55,7 @@ pub(super) struct RawEdge {
     pub(super) location: Option<Text>,
 }
 
-pub(super) fn read(value: &Value, problems: &mut Problems<'_>) -> RawWorkflow {
+pub(super) fn read(value: &Value, problems: &mut Diagnostics<'_>) -> RawWorkflow {
     let Some(top) = Section::open(value, String::new(), "a workflow", problems) else {
         return RawWorkflow::default();
     };
@@ -71,7 +71,7 @@ pub(super) fn read(value: &Value, problems: &mut Problems<'_>) -> RawWorkflow {
 }
 
 /// A role of the wrong shape is still a role: what names it is not wrong.
-fn role(entry: Entry<'_>, problems: &mut Problems<'_>) -> RawRole {
+fn role(entry: Entry<'_>, problems: &mut Diagnostics<'_>) -> RawRole {
     let Entry { name, value, pointer } = entry;
     let Some(section) = Section::open(value, pointer.clone(), &format!("role `{name}`"), problems) else {
         return RawRole { name: name.to_owned(), pointer, ..RawRole::default() };
@@ -92,7 +92,7 @@ fn role(entry: Entry<'_>, problems: &mut Problems<'_>) -> RawRole {
     }
 }
 
-fn node(entry: Entry<'_>, problems: &mut Problems<'_>) -> RawNode {
+fn node(entry: Entry<'_>, problems: &mut Diagnostics<'_>) -> RawNode {
     let of = format!("the edges of `{}`", entry.name);
     let section = Section::open(entry.value, entry.pointer.clone(), &of, problems);
     RawNode {
@@ -103,7 +103,7 @@ fn node(entry: Entry<'_>, problems: &mut Problems<'_>) -> RawNode {
 }
 
 /// An edge of the wrong shape is still an edge, as with roles.
-fn edge(entry: Entry<'_>, problems: &mut Problems<'_>) -> RawEdge {
+fn edge(entry: Entry<'_>, problems: &mut Diagnostics<'_>) -> RawEdge {
     let Entry { name, value, pointer } = entry;
     let Some(section) = Section::open(value, pointer.clone(), &format!("the edge `{name}`"), problems) else {
         return RawEdge { status: name.to_owned(), pointer, ..RawEdge::default() };
@@ -138,7 +138,7 @@ impl<'v> Section<'v> {
         value: &'v Value,
         pointer: String,
         what: &str,
-        problems: &mut Problems<'_>,
+        problems: &mut Diagnostics<'_>,
     ) -> Option<Section<'v>> {
         if let Value::Object(map) = value {
             return Some(Section { map, pointer });
@@ -157,7 +157,7 @@ impl<'v> Section<'v> {
 
     /// Keys that nobody reads are ignored with a warning: notes, anchors, fields of other programs. One that seems to be a
     /// missing part that must be there is refused where that is looked for.
-    fn tell_others(&self, (required, optional): (&[&str], &[&str]), problems: &mut Problems<'_>) {
+    fn tell_others(&self, (required, optional): (&[&str], &[&str]), problems: &mut Diagnostics<'_>) {
         let known = [required, optional].concat();
         for key in self.map.keys().filter(|key| !known.contains(&key.as_str())) {
             let pointer = self.below(key);
@@ -177,7 +177,7 @@ impl<'v> Section<'v> {
     }
 
     /// A mapping that must be there.
-    fn section(&self, key: &str, problems: &mut Problems<'_>) -> Option<Section<'v>> {
+    fn section(&self, key: &str, problems: &mut Diagnostics<'_>) -> Option<Section<'v>> {
         let value = self.map.get(key);
         if value.is_none() {
             self.missing(key, problems);
@@ -185,7 +185,7 @@ impl<'v> Section<'v> {
         Section::open(value?, self.below(key), &format!("`{key}`"), problems)
     }
 
-    fn required(&self, key: &str, problems: &mut Problems<'_>) -> Option<Text> {
+    fn required(&self, key: &str, problems: &mut Diagnostics<'_>) -> Option<Text> {
         match self.map.get(key) {
             None => self.missing(key, problems),
             Some(Value::Null) => problems.at_key(&self.below(key), format!("`{key}` is empty"), None),
@@ -194,7 +194,7 @@ impl<'v> Section<'v> {
         None
     }
 
-    fn missing(&self, key: &str, problems: &mut Problems<'_>) {
+    fn missing(&self, key: &str, problems: &mut Diagnostics<'_>) {
         match self.instead_of(key) {
             Some(given) => problems.at_key(
                 &self.below(given),
@@ -208,11 +208,11 @@ impl<'v> Section<'v> {
     /// The key that probably is a missing one, misspelt.
     fn instead_of(&self, missing: &str) -> Option<&'v String> {
         let absent = !self.map.contains_key(missing);
-        let similar = |given: &&String| absent && crate::nearest::one(given, [missing]).is_some();
+        let similar = |given: &&String| absent && crate::suggest::one(given, [missing]).is_some();
         self.map.keys().find(similar)
     }
 
-    fn text(&self, key: &str, problems: &mut Problems<'_>) -> Option<Text> {
+    fn text(&self, key: &str, problems: &mut Diagnostics<'_>) -> Option<Text> {
         let pointer = self.below(key);
         match self.map.get(key)? {
             Value::Null => None,
@@ -224,7 +224,7 @@ impl<'v> Section<'v> {
         }
     }
 
-    fn texts(&self, key: &str, problems: &mut Problems<'_>) -> Vec<String> {
+    fn texts(&self, key: &str, problems: &mut Diagnostics<'_>) -> Vec<String> {
         let pointer = self.below(key);
         match self.map.get(key) {
             None | Some(Value::Null) => Vec::new(),
@@ -248,7 +248,7 @@ impl<'v> Section<'v> {
     }
 }
 
-fn not_text(what: &str, pointer: &str, got: &Value, problems: &mut Problems<'_>) {
+fn not_text(what: &str, pointer: &str, got: &Value, problems: &mut Diagnostics<'_>) {
     let hint = matches!(got, Value::Bool(_) | Value::Number(_)).then(|| format!("quote it: \"{got}\""));
     problems.at(pointer, format!("{what} must be text, got {}", kind(got)), hint);
 }

@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::diagnostics::{self, Diagnostic, Diagnostics};
 use crate::include::{Source, WorkflowText};
-use crate::problem::{self, Problem, Problems};
 use crate::values::CheckedWorkflow;
 use crate::{check, raw};
 
@@ -17,18 +17,18 @@ pub struct Invalid {
     /// The file.
     pub path: PathBuf,
     /// At least one.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Diagnostic>,
 }
 
-fn count(problems: &[Problem]) -> String {
+fn count(problems: &[Diagnostic]) -> String {
     match problems.len() {
         1 => "a problem".to_owned(),
         many => format!("{many} problems"),
     }
 }
 
-fn lines(problems: &[Problem]) -> String {
-    let told = problem::told(problems, |problem| problem.with_hint("    "));
+fn lines(problems: &[Diagnostic]) -> String {
+    let told = diagnostics::told(problems, |problem| problem.with_hint("    "));
     told.into_iter().map(|told| format!("\n  {told}")).collect()
 }
 
@@ -40,7 +40,7 @@ pub fn read(text: &WorkflowText<'_>) -> Result<CheckedWorkflow, Invalid> {
     let path = text.called;
     let (source, mut found) =
         Source::read(text).map_err(|problem| Invalid { path: path.to_owned(), problems: vec![problem] })?;
-    let mut problems = Problems::new(&source);
+    let mut problems = Diagnostics::new(&source);
     let raw = raw::read(source.value(), &mut problems);
     let checked = check::check(raw, &mut problems);
     let (wrong, warnings) = problems.into_found();
@@ -54,7 +54,7 @@ pub fn read(text: &WorkflowText<'_>) -> Result<CheckedWorkflow, Invalid> {
 }
 
 /// Each problem once, the workflow's own file first, then what it includes.
-fn in_order(path: &Path, mut problems: Vec<Problem>) -> Vec<Problem> {
+fn in_order(path: &Path, mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     problems.sort_by(|a, b| (a.file != path, a).cmp(&(b.file != path, b)));
     problems.dedup();
     problems

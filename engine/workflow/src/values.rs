@@ -10,8 +10,8 @@ use serde_json::Value;
 use uwf_store::Hash;
 use uwf_store::schema::builtin::{META_SCHEMA, WORKFLOW};
 
+use crate::diagnostics::{self, Diagnostic};
 use crate::moderator::Graph;
-use crate::problem::{self, Problem};
 
 /// A workflow as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ pub struct CheckedWorkflow {
     /// Who comes next. Every edge leads to one of the roles or to a reserved target.
     pub graph: Graph,
     /// What is probably not meant, in the order of the text; none of it is stored.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// A role with its schema still in place.
@@ -78,7 +78,7 @@ pub struct CheckedRole {
 impl CheckedWorkflow {
     /// What people are to be told of the file: a text for each warning, its hint on a line of its own.
     pub fn told_warnings(&self) -> Vec<String> {
-        problem::told(&self.warnings, |warning| warning.with_hint("  "))
+        diagnostics::told(&self.warnings, |warning| warning.with_hint("  "))
     }
 
     /// The stored form, its schemas replaced by their hashes.

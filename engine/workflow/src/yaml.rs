@@ -1,4 +1,4 @@
-//! The engine's one YAML reader: text → `serde_json::Value`, with the position of every value.
+//! The one YAML reader: text → `serde_json::Value`, with the position of every value; and the one writer (`write`).
 //!
 //! It is apart because workflow files, frontmatter, settings and mock scripts must read the same text the same way, on
 //! every machine and in every implementation of the format. The dialect is YAML 1.2 core as the npm package `yaml`
@@ -12,12 +12,15 @@ mod scalar;
 mod surrogates;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::collections::BTreeMap;
 
 use saphyr_parser::{Event, Parser, ScanError};
 use serde_json::Value;
 use uwf_store::schema::pointer::{escape, unescape};
+
+pub use write::write;
 
 use build::Builder;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use uwf_store::schema::builtin::{META_SCHEMA, TEXT};
 use uwf_store::{Hash, Store, StoreError};
-use uwf_workflow::emit;
+use uwf_workflow::yaml;
 
 use super::{OWN_TYPES, type_named};
 use crate::shell::{Failure, OK, Session, render};
@@ -41,7 +41,7 @@ fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
 fn get(session: &mut Session<'_>, name: &str) -> Result<u8, Failure> {
     let store = session.store()?;
     let schema = store.schema_of(&type_named(&store, name)?)?;
-    session.ui.result(&schema, || emit::yaml(&schema))?;
+    session.ui.result(&schema, || yaml::write(&schema))?;
     Ok(OK)
 }
 

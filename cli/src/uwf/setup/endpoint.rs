@@ -1,6 +1,6 @@
 //! The endpoint of a provider: its base URL, typed, stored, or known.
 
-use uwf_workflow::nearest;
+use uwf_workflow::suggest;
 
 use super::presets::{self, PRESETS, Url};
 use crate::shell::{Failure, Session};
@@ -73,7 +73,7 @@ fn no_url(name: &str, like: &str) -> Failure {
 
 fn unknown_provider(name: &str) -> Failure {
     let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-    let known = nearest::sorted(name, known).join(", ");
+    let known = suggest::sorted(name, known).join(", ");
     Failure::user(format!("no such provider: {name}"))
         .with_hint(format!("known are {known}; for another one give --base-url URL as well"))
 }

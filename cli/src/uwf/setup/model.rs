@@ -2,7 +2,7 @@
 //!
 //! Never more than advice: a provider has models that the catalogue does not.
 
-use uwf_workflow::nearest;
+use uwf_workflow::suggest;
 
 use super::presets::Preset;
 use crate::shell::{Failure, Session};
@@ -55,7 +55,7 @@ pub(super) fn advise(session: &mut Session<'_>, catalogued: Option<&str>, id: &s
         }
         Some(_) => {}
         None => {
-            let known = nearest::sorted(id, catalogue::models_of(provider).map(|model| model.id));
+            let known = suggest::sorted(id, catalogue::models_of(provider).map(|model| model.id));
             let near = known.into_iter().take(3).collect::<Vec<_>>().join(", ");
             session.ui.warn(&format!(
                 "the catalogue of {date} has no model {id} of {provider}; the nearest are {near}"

@@ -86,6 +86,6 @@ fn a_graph_is_drawn_with_or_without_a_thread() {
 fn editors_get_a_schema() {
     let place = Place::new();
     let printed = place.uwf(&["workflow", "schema"]);
-    assert_eq!(printed.json(), uwf_workflow::editor::schema());
+    assert_eq!(printed.json(), uwf_workflow::json_schema::schema());
     assert!(place.uwf(&["workflow", "schema", "--format", "yaml"]).out.contains("title: uwf workflow\n"));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use uwf_store::Store;
-use uwf_workflow::draw::{self, Progress};
+use uwf_workflow::graph_export::{self, Progress};
 
 use crate::shell::{Failure, OK, Session};
 use crate::uwf::args::Language;
@@ -36,8 +36,8 @@ pub(super) fn run(
     };
     let progress = progress.unwrap_or_default();
     let (name, text) = match language {
-        Language::Mermaid => ("mermaid", draw::mermaid(&workflow, &progress)),
-        Language::Dot => ("dot", draw::dot(&workflow, &progress)),
+        Language::Mermaid => ("mermaid", graph_export::mermaid(&workflow, &progress)),
+        Language::Dot => ("dot", graph_export::dot(&workflow, &progress)),
     };
     let value = || json!({"name": workflow.name, "language": name, "graph": text});
     session.ui.document(value, &text)?;

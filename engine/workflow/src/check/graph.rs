@@ -9,9 +9,9 @@ use crate::moderator::{END, Edge, Graph, START, SUSPEND};
 use crate::template;
 use serde_json::{Value, json};
 
-use crate::answers::{self, Answers, Statuses};
-use crate::problem::Problems;
+use crate::diagnostics::Diagnostics;
 use crate::raw::{RawEdge, RawNode, RawRole, Text};
+use crate::schema_analysis::{self, Answers, Statuses};
 
 /// The schema of each role; null where it was refused, which has been reported.
 pub(super) type Schemas<'r> = BTreeMap<&'r str, &'r Value>;
@@ -20,7 +20,7 @@ pub(super) fn check(
     nodes: Vec<RawNode>,
     roles: &[RawRole],
     schemas: &Schemas<'_>,
-    problems: &mut Problems<'_>,
+    problems: &mut Diagnostics<'_>,
 ) -> Graph {
     let start = json!({"properties": {"$status": {"enum": ["new", "resume"]}}});
     if !nodes.iter().any(|node| node.role == START) {
@@ -52,7 +52,7 @@ fn edges(raw: Vec<RawEdge>) -> BTreeMap<String, Edge> {
     raw.into_iter().map(edge).collect()
 }
 
-fn check_node(node: &RawNode, schema: &Value, schemas: &Schemas<'_>, problems: &mut Problems<'_>) {
+fn check_node(node: &RawNode, schema: &Value, schemas: &Schemas<'_>, problems: &mut Diagnostics<'_>) {
     let Some(edges) = node.edges.as_ref().filter(|edges| !edges.is_empty()) else { return };
     let answers = (!schema.is_null()).then(|| Answers::of(schema));
     if let Some(answers) = &answers {
@@ -80,7 +80,7 @@ fn check_node(node: &RawNode, schema: &Value, schemas: &Schemas<'_>, problems: &
     }
 }
 
-fn check_statuses(node: &RawNode, edges: &[RawEdge], answers: &Answers<'_>, problems: &mut Problems<'_>) {
+fn check_statuses(node: &RawNode, edges: &[RawEdge], answers: &Answers<'_>, problems: &mut Diagnostics<'_>) {
     let Statuses::Listed(statuses) = answers.statuses() else { return };
     let is_start = node.role == START;
     let of = if is_start { format!("`{START}`") } else { format!("role `{}`", node.role) };
@@ -106,7 +106,7 @@ fn check_statuses(node: &RawNode, edges: &[RawEdge], answers: &Answers<'_>, prob
     }
 }
 
-fn check_target(role: &Text, schemas: &Schemas<'_>, problems: &mut Problems<'_>) {
+fn check_target(role: &Text, schemas: &Schemas<'_>, problems: &mut Diagnostics<'_>) {
     if !schemas.contains_key(role.text.as_str()) && ![END, SUSPEND].contains(&role.text.as_str()) {
         let known = schemas.keys().copied().chain([END, SUSPEND]);
         let message = format!("an edge leads to `{}`, which is no role", role.text);
@@ -120,7 +120,7 @@ fn check_template(
     template: &Text,
     (role, status): (&str, &str),
     answers: Option<&Answers<'_>>,
-    problems: &mut Problems<'_>,
+    problems: &mut Diagnostics<'_>,
 ) {
     let names = match template::names(&template.text) {
         Ok(names) => names,
@@ -157,7 +157,7 @@ fn check_template(
 fn unknown_at_start(
     template: &Text,
     (status, unknown): (&str, &BTreeSet<&str>),
-    problems: &mut Problems<'_>,
+    problems: &mut Diagnostics<'_>,
 ) {
     if unknown.is_empty() {
         return;
@@ -175,7 +175,12 @@ fn unknown_at_start(
     );
 }
 
-fn without_edges(nodes: &[RawNode], roles: &[RawRole], schemas: &Schemas<'_>, problems: &mut Problems<'_>) {
+fn without_edges(
+    nodes: &[RawNode],
+    roles: &[RawRole],
+    schemas: &Schemas<'_>,
+    problems: &mut Diagnostics<'_>,
+) {
     let by_role: BTreeMap<&str, &RawNode> = nodes.iter().map(|node| (node.role.as_str(), node)).collect();
     let without = |role: &&RawRole| match by_role.get(role.name.as_str()) {
         // What is no mapping has been reported.
@@ -184,7 +189,7 @@ fn without_edges(nodes: &[RawNode], roles: &[RawRole], schemas: &Schemas<'_>, pr
     };
     for role in roles.iter().filter(without) {
         let schema = schemas.get(role.name.as_str()).copied().unwrap_or(&Value::Null);
-        let hint = match answers::statuses(schema) {
+        let hint = match schema_analysis::statuses(schema) {
             Statuses::Listed(statuses) => {
                 let statuses: Vec<String> = statuses.into_iter().collect();
                 Some(format!("add `{}` to the graph, with an edge for: {}", role.name, statuses.join(", ")))
@@ -200,7 +205,7 @@ fn without_edges(nodes: &[RawNode], roles: &[RawRole], schemas: &Schemas<'_>, pr
     }
 }
 
-fn unreached(nodes: &[RawNode], roles: &[RawRole], schemas: &Schemas<'_>, problems: &mut Problems<'_>) {
+fn unreached(nodes: &[RawNode], roles: &[RawRole], schemas: &Schemas<'_>, problems: &mut Diagnostics<'_>) {
     let by_role: BTreeMap<&str, &RawNode> = nodes.iter().map(|node| (node.role.as_str(), node)).collect();
     let mut reached = BTreeSet::new();
     let mut open = vec![START.to_owned()];

@@ -11,7 +11,7 @@ use crate::yaml;
 const LONGEST_KEY: usize = 1000;
 
 /// `value` as one YAML document in block style, ending in a line end.
-pub fn yaml(value: &Value) -> String {
+pub fn write(value: &Value) -> String {
     let mut text = String::new();
     block(value, 0, &mut text);
     text.trim_start_matches(['\n', ' ']).to_owned()
@@ -128,12 +128,12 @@ mod tests {
             "agents": {"mine": {"args": ["-x", "true", "a b"], "command": "./run me"}},
             "text": "a\n\nb\n", "n": 1.5, "none": null, "empty": {}, "nested": [[1], {"a": ["x: y"]}],
         });
-        insta::assert_snapshot!(yaml(&value));
-        assert_eq!(yaml(&json!("plain")), "plain\n");
+        insta::assert_snapshot!(write(&value));
+        assert_eq!(write(&json!("plain")), "plain\n");
         for special in [".inf", ".NaN", "-.INF", "...", "1e3", "0x1f", "~"] {
-            assert_eq!(yaml(&json!(special)), format!("\"{special}\"\n"));
+            assert_eq!(write(&json!(special)), format!("\"{special}\"\n"));
         }
-        assert_eq!(yaml(&json!({})), "{}\n");
+        assert_eq!(write(&json!({})), "{}\n");
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
                 [json!(1), json!("a\nb\n"), json!({"x": [1, {"y": null}]}), json!([]), json!([[1], 2])]
             {
                 let value = json!({"a": {&name: inner}, "z": [{&name: inner, "b": 2}]});
-                let text = yaml(&value);
+                let text = write(&value);
                 assert_eq!(parse_value(&text).as_ref(), Ok(&value), "{text}");
             }
         }
@@ -178,7 +178,7 @@ mod tests {
     proptest! {
         #[test]
         fn our_reader_gives_the_same_value_back(value in any_value()) {
-            let text = yaml(&value);
+            let text = write(&value);
             prop_assert_eq!(parse_value(&text).map_err(|error| error.to_string()), Ok(value), "{}", text);
         }
     }

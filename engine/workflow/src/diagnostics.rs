@@ -13,7 +13,7 @@ use crate::include::Source;
 
 /// One thing an author has to mend, or has probably not meant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
+pub struct Diagnostic {
     /// The workflow file, or the file it includes.
     pub file: PathBuf,
     /// Line, from 1.
@@ -26,13 +26,13 @@ pub struct Problem {
     pub hint: Option<String>,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: {}", self.file.display(), self.line, self.column, self.message)
     }
 }
 
-impl Problem {
+impl Diagnostic {
     /// The problem with its hint on a line of its own, which begins with `indent`.
     pub(super) fn with_hint(&self, indent: &str) -> String {
         match &self.hint {
@@ -42,11 +42,11 @@ impl Problem {
     }
 }
 
-/// Problems that are told of one file.
+/// Diagnostics that are told of one file.
 const TOLD: usize = 200;
 
 /// Each of many problems as `line` makes a text of it, as far as anybody reads on.
-pub(super) fn told(problems: &[Problem], line: impl Fn(&Problem) -> String) -> Vec<String> {
+pub(super) fn told(problems: &[Diagnostic], line: impl Fn(&Diagnostic) -> String) -> Vec<String> {
     let more = problems.len().saturating_sub(TOLD);
     let more = (more > 0).then(|| format!("… and {more} more"));
     problems.iter().take(TOLD).map(line).chain(more).collect()
@@ -58,17 +58,17 @@ const COMPARED: usize = 100_000;
 const LISTED: usize = 30;
 
 /// Collects problems against JSON pointers into one workflow source.
-pub(super) struct Problems<'s> {
+pub(super) struct Diagnostics<'s> {
     source: &'s Source,
-    found: Vec<Problem>,
-    warnings: Vec<Problem>,
+    found: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
     /// What is left of [`COMPARED`].
     comparisons: usize,
 }
 
-impl<'s> Problems<'s> {
-    pub(super) fn new(source: &'s Source) -> Problems<'s> {
-        Problems { source, found: Vec::new(), warnings: Vec::new(), comparisons: COMPARED }
+impl<'s> Diagnostics<'s> {
+    pub(super) fn new(source: &'s Source) -> Diagnostics<'s> {
+        Diagnostics { source, found: Vec::new(), warnings: Vec::new(), comparisons: COMPARED }
     }
 
     /// `did you mean`, for a name that resembles a known one; else what there is. Nothing when too many names have been
@@ -89,7 +89,7 @@ impl<'s> Problems<'s> {
         known: impl IntoIterator<Item = S>,
     ) -> Option<String> {
         let known = self.affordable(known)?;
-        crate::nearest::one(name, &known)
+        crate::suggest::one(name, &known)
     }
 
     fn affordable<S>(&mut self, known: impl IntoIterator<Item = S>) -> Option<Vec<S>> {
@@ -111,21 +111,21 @@ impl<'s> Problems<'s> {
         self.found.extend(self.key_at(pointer, message, hint.into()));
     }
 
-    /// As [`Problems::at`], of what is probably not meant and does no harm.
+    /// As [`Diagnostics::at`], of what is probably not meant and does no harm.
     pub(super) fn warn_at(&mut self, pointer: &str, message: String, hint: impl Into<Option<String>>) {
         self.warnings.extend(self.value_at(pointer, message, hint.into()));
     }
 
-    /// As [`Problems::at_key`], of what is probably not meant and does no harm.
+    /// As [`Diagnostics::at_key`], of what is probably not meant and does no harm.
     pub(super) fn warn_at_key(&mut self, pointer: &str, message: String, hint: impl Into<Option<String>>) {
         self.warnings.extend(self.key_at(pointer, message, hint.into()));
     }
 
-    fn value_at(&self, pointer: &str, message: String, hint: Option<String>) -> Option<Problem> {
+    fn value_at(&self, pointer: &str, message: String, hint: Option<String>) -> Option<Diagnostic> {
         self.problem(pointer, self.source.locate(pointer), message, hint)
     }
 
-    fn key_at(&self, pointer: &str, message: String, hint: Option<String>) -> Option<Problem> {
+    fn key_at(&self, pointer: &str, message: String, hint: Option<String>) -> Option<Diagnostic> {
         self.problem(pointer, self.source.locate_key(pointer), message, hint)
     }
 
@@ -136,20 +136,20 @@ impl<'s> Problems<'s> {
         (file, Mark { line, column }): (&Path, Mark),
         message: String,
         hint: Option<String>,
-    ) -> Option<Problem> {
-        let of = || Problem { file: file.to_owned(), line, column, message, hint };
+    ) -> Option<Diagnostic> {
+        let of = || Diagnostic { file: file.to_owned(), line, column, message, hint };
         (!self.source.is_missing(pointer)).then(of)
     }
 
     /// What must be mended, and what is only warned of.
-    pub(super) fn into_found(self) -> (Vec<Problem>, Vec<Problem>) {
+    pub(super) fn into_found(self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         (self.found, self.warnings)
     }
 }
 
 /// `did you mean`, for a name that resembles a known one; else what there is.
 pub(super) fn meant<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Option<String> {
-    let known = crate::nearest::sorted(name, known);
+    let known = crate::suggest::sorted(name, known);
     if known.is_empty() {
         return None;
     }
@@ -158,7 +158,7 @@ pub(super) fn meant<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S
         more => format!(" and {more} more"),
     };
     let there_is = format!("{}{more}", known[..known.len().min(LISTED)].join(", "));
-    Some(match crate::nearest::one(name, &known) {
+    Some(match crate::suggest::one(name, &known) {
         Some(nearest) => format!("did you mean `{nearest}`? there is: {there_is}"),
         None => format!("there is: {there_is}"),
     })

@@ -341,5 +341,5 @@ fn together(schema: &Value) -> impl Iterator<Item = &Value> {
 }
 
 #[cfg(test)]
-#[path = "answers_tests.rs"]
+#[path = "schema_analysis_tests.rs"]
 mod tests;
