@@ -1,12 +1,12 @@
 //! Workflows in files, in the store and by name.
 //!
 //! What a workflow's text means is [`uwf_workflow`]'s. Here are the files it is read from (`files`), the node it is
-//! stored as, how a name becomes one (`discover`, `registry`), and what a name meant before (`past`). This module never
+//! stored as, how a name becomes one (`discover`, `registry`), and what a name meant before (`history`). This module never
 //! moves a thread; it only says what the next step would be made of.
 
 mod discover;
 mod files;
-mod past;
+mod history;
 mod registry;
 
 use std::io;
@@ -18,7 +18,7 @@ use uwf_store::{Hash, Store, StoreError};
 use uwf_workflow::{Invalid, NAME_HINT};
 
 pub use files::{load, read};
-pub use past::{Back, Past, history, rollback};
+pub use history::{Back, HistoryEntry, history, rollback};
 pub(crate) use registry::registration;
 pub use registry::{Listed, Origin, REGISTRY, Resolved, add, list, resolve};
 pub use uwf_workflow::moderator::{Edge, Graph};
@@ -54,7 +54,7 @@ pub enum WorkflowError {
     },
     /// The history of a name does not go back to what was asked for.
     #[error("the history of workflow `{name}` does not go back to {wanted}")]
-    NoSuchPast {
+    NotInHistory {
         /// The workflow.
         name: String,
         /// A number or a hash.
@@ -92,7 +92,7 @@ impl WorkflowError {
             }
             WorkflowError::Unknown { known, .. } => Some(format!("there is: {}", known.join(", "))),
             WorkflowError::BadName { .. } => Some(NAME_HINT.to_owned()),
-            WorkflowError::NoSuchPast { name, .. } => {
+            WorkflowError::NotInHistory { name, .. } => {
                 Some(format!("`uwf workflow history {name}` shows what it was"))
             }
             WorkflowError::NotAWorkflow { title: Some(title), .. } if title.starts_with("uwf-workflow-") => {

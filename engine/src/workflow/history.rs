@@ -11,7 +11,7 @@ use super::{WorkflowError, get};
 
 /// One thing a name meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Past {
+pub struct HistoryEntry {
     /// The workflow.
     pub hash: Hash,
     /// Since when, in milliseconds since the epoch.
@@ -31,13 +31,14 @@ pub enum Back {
 ///
 /// # Errors
 /// [`WorkflowError::Unknown`] with the names there are.
-pub fn history(store: &Store, name: &str) -> Result<Vec<Past>, WorkflowError> {
+pub fn history(store: &Store, name: &str) -> Result<Vec<HistoryEntry>, WorkflowError> {
     let present = registered(store, name)?;
     let past = store.vars().history(&present.name)?;
-    let mut past: Vec<Past> = past.into_iter().map(|(hash, set_at)| Past { hash, set_at }).collect();
+    let mut past: Vec<HistoryEntry> =
+        past.into_iter().map(|(hash, set_at)| HistoryEntry { hash, set_at }).collect();
     // Another program may have set the variable without its history.
     if past.first().is_none_or(|newest| newest.hash != present.value) {
-        past.insert(0, Past { hash: present.value, set_at: present.updated });
+        past.insert(0, HistoryEntry { hash: present.value, set_at: present.updated });
     }
     Ok(past)
 }
@@ -45,7 +46,7 @@ pub fn history(store: &Store, name: &str) -> Result<Vec<Past>, WorkflowError> {
 /// Makes a registered name mean what it meant before. Says what it means now and what it meant until now.
 ///
 /// # Errors
-/// [`WorkflowError::NoSuchPast`] when the history does not go back that far, and what [`get`] says of a workflow that is
+/// [`WorkflowError::NotInHistory`] when the history does not go back that far, and what [`get`] says of a workflow that is
 /// gone; the name is what it was then.
 pub fn rollback(store: &Store, name: &str, back: Back) -> Result<(Hash, Hash), WorkflowError> {
     let present = registered(store, name)?;
@@ -58,7 +59,7 @@ pub fn rollback(store: &Store, name: &str, back: Back) -> Result<(Hash, Hash), W
         Back::Steps(steps) => format!("entry {steps}"),
         Back::To(hash) => hash.to_string(),
     };
-    let none = || WorkflowError::NoSuchPast { name: name.to_owned(), wanted: wanted() };
+    let none = || WorkflowError::NotInHistory { name: name.to_owned(), wanted: wanted() };
     let hash = found.ok_or_else(none)?.hash;
     get(store, &hash)?;
     let schema = store.get(&hash)?.type_;
