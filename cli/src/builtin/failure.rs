@@ -16,9 +16,8 @@ use uwf_agent::settings::SettingsError;
 /// The first word is no subcommand and no thread.
 pub(super) fn unknown_command(word: &str) -> Failure {
     let cli = Cli::command();
-    let mut commands: Vec<&str> = cli.get_subcommands().map(clap::Command::get_name).collect();
-    commands.sort_by_key(|command| strsim::damerau_levenshtein(command, word));
-    let commands = commands.join(", ");
+    let commands = cli.get_subcommands().map(clap::Command::get_name);
+    let commands = uwf_workflow::suggest::sorted(word, commands).join(", ");
     usage(format!("unknown command, {word}"))
         .with_hint(format!("the commands are {commands}; a thread's id has 26 characters"))
 }

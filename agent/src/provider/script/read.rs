@@ -8,6 +8,7 @@ use std::time::Duration;
 use hyper::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use uwf_store::schema::pointer;
+use uwf_workflow::suggest;
 use uwf_workflow::yaml::{self, Document};
 
 use super::expect::{self, Expect};
@@ -260,7 +261,7 @@ impl<'d> Reader<'d> {
         };
         for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
             let place = format!("{pointer}/{}", pointer::escape(key));
-            self.problem(&place, format!("unknown key{}", nearest(key, known)));
+            self.problem(&place, format!("unknown key{}", instead(key, known)));
         }
         Some(map)
     }
@@ -321,11 +322,10 @@ fn label(pointer: &str) -> String {
     label
 }
 
-fn nearest(key: &str, known: &[&str]) -> String {
-    let scored = known.iter().map(|name| (strsim::jaro_winkler(key, name), name));
-    match scored.max_by(|a, b| a.0.total_cmp(&b.0)) {
-        Some((score, name)) if score > 0.75 => format!(", did you mean `{name}`?"),
-        _ => format!(", expected one of `{}`", known.join("`, `")),
+fn instead(key: &str, known: &[&str]) -> String {
+    match suggest::one(key, known) {
+        Some(name) => format!(", did you mean `{name}`?"),
+        None => format!(", expected one of `{}`", known.join("`, `")),
     }
 }
 

@@ -144,7 +144,7 @@ turns:
       line 7: turns[3]: `content` and `body` exclude each other
       line 8: turns[4].expect.last_contain: unknown key, did you mean `last_contains`?
       line 8: turns[4].expect.tools: expected a text or a list of texts, got a list
-      line 9: turns[4].usage.inputs: unknown key, did you mean `input_tokens`?
+      line 9: turns[4].usage.inputs: unknown key, expected one of `input_tokens`, `output_tokens`, `cached_tokens`, `reasoning_tokens`
       line 10: turns[4].content: expected a text, got 5
       line 11: turns[5]: expected a mapping, got "just text"
     "#);

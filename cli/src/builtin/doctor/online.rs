@@ -121,8 +121,7 @@ fn warnings(tried: &Trial, (tokens, from): (u64, &str), unlisted: bool) -> Vec<S
 
 /// Some names like it.
 fn nearest(model: &str, models: Vec<Served>) -> String {
-    let mut models: Vec<String> = models.into_iter().map(|served| served.id).collect();
-    models.sort_by_cached_key(|name| (strsim::damerau_levenshtein(name, model), name.clone()));
+    let mut models = uwf_workflow::suggest::sorted(model, models.into_iter().map(|served| served.id));
     models.truncate(5);
     format!("it serves {}", models.join(", "))
 }
