@@ -8,9 +8,10 @@ use crate::environment::{PromptError, context, render};
 use crate::fields::expectation;
 use crate::system::example;
 use crate::views::{CorrectionView, ViolationView};
-use crate::{quote, shape, skeleton};
+use crate::{quote, skeleton};
 use serde::Serialize;
 use serde_json::Value;
+use uwf_workflow::schema_analysis::forms;
 
 /// The longest value that is shown back to the model, in characters.
 const GOT: usize = 300;
@@ -120,7 +121,7 @@ fn allowed(schema: &Value, status: Option<&str>, path: &str) -> Option<String> {
     if path.is_empty() {
         return None;
     }
-    let mut found: Vec<String> = shape::at(schema, status, path).iter().map(expectation).collect();
+    let mut found: Vec<String> = forms::at(schema, status, path).iter().map(expectation).collect();
     found.dedup();
     (!found.is_empty()).then(|| quote::cut(&found.join(", or "), RULE, " "))
 }
@@ -136,7 +137,7 @@ fn excerpt(yaml: &str, line: usize) -> Option<String> {
 
 /// The examples of the forms that carry this `$status` (all when none does), and whether they are several.
 fn skeletons(schema: &Value, status: Option<&str>) -> Result<(String, bool), PromptError> {
-    let forms = shape::for_status(schema, status);
+    let forms = forms::for_status(schema, status);
     let texts: Result<Vec<String>, PromptError> =
         forms.iter().map(|form| example(&skeleton::yaml(form))).collect();
     Ok((texts?.join("\n\n"), forms.len() > 1))

@@ -3,8 +3,9 @@
 //! Apart because the system message, the corrections and the last turn all speak of the same fields. It describes and
 //! never judges: validation is the engine's.
 
-use crate::{quote, shape, skeleton};
+use crate::{quote, skeleton};
 use serde_json::{Map, Value};
+use uwf_workflow::schema_analysis::forms;
 
 /// One way to fill in the frontmatter: the whole schema, or one alternative of its `oneOf`/`anyOf`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +47,7 @@ const SHAPE: &str = "shape ";
 
 /// The forms of a role's frontmatter schema, at least one.
 pub fn fields(schema: &Value) -> Vec<Form> {
-    shape::variants(schema).iter().map(form).collect()
+    forms::of(schema).iter().map(form).collect()
 }
 
 /// What the schema wants of a value, on one line: `integer; at least 1`, and each shape when there are several.
@@ -68,7 +69,7 @@ fn form(schema: &Value) -> Form {
     let mut rules = rules(schema);
     rules.retain(|rule| rule != NO_OTHER_KEYS);
     Form {
-        statuses: shape::statuses(schema).into_iter().map(str::to_owned).collect(),
+        statuses: forms::statuses(schema).into_iter().map(str::to_owned).collect(),
         description: description(schema),
         fields,
         rules,
@@ -84,14 +85,14 @@ struct Place {
 }
 
 fn describe_properties(found: &mut Vec<Field>, depth: usize, schema: &Value) {
-    for property in shape::properties(schema) {
+    for property in forms::properties(schema) {
         let label = quote::inline(&skeleton::scalar(&Value::from(property.name)), QUOTED);
         describe(found, Place { depth, label, required: Some(property.required) }, property.schema);
     }
 }
 
 fn describe(found: &mut Vec<Field>, place: Place, schema: &Value) {
-    let (nullable, options) = shape::without_null(schema);
+    let (nullable, options) = forms::without_null(schema);
     let shapes = options.len() > 1 && !options.iter().all(is_plain);
     let mut kind = match options.as_slice() {
         [] => "null".to_owned(),
@@ -127,7 +128,7 @@ fn describe_inside(found: &mut Vec<Field>, depth: usize, schema: &Value) {
 
 /// Whether the kind alone says everything.
 fn is_plain(schema: &Value) -> bool {
-    let nothing_inside = shape::properties(schema).is_empty() && schema.get("items").is_none_or(is_basic);
+    let nothing_inside = forms::properties(schema).is_empty() && schema.get("items").is_none_or(is_basic);
     nothing_inside && rules(schema).is_empty()
 }
 
@@ -140,12 +141,12 @@ fn kind(schema: &Value) -> String {
     if let Some(value) = schema.get("const") {
         return format!("exactly {}", code(value));
     }
-    if let Some(values) = shape::list(schema, "enum") {
+    if let Some(values) = forms::list(schema, "enum") {
         return format!("one of {}", values.iter().map(code).collect::<Vec<_>>().join(", "));
     }
-    match (shape::types(schema).as_slice(), schema.get("items")) {
+    match (forms::types(schema).as_slice(), schema.get("items")) {
         ([], _) => "any value".to_owned(),
-        (["array"], Some(items)) if is_basic(items) => list_of(&shape::types(items)),
+        (["array"], Some(items)) if is_basic(items) => list_of(&forms::types(items)),
         (types, _) => types.iter().map(|name| type_name(name)).collect::<Vec<_>>().join(" or "),
     }
 }
@@ -245,7 +246,7 @@ fn hints(schema: &Value) -> Vec<String> {
     if let Some(value) = schema.get("default") {
         hints.push(format!("default {}", code(value)));
     }
-    if let Some(values) = shape::list(schema, "examples") {
+    if let Some(values) = forms::list(schema, "examples") {
         hints.push(format!("for example {}", values.iter().take(3).map(code).collect::<Vec<_>>().join(", ")));
     }
     if schema.get("deprecated") == Some(&Value::Bool(true)) {

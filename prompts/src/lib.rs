@@ -26,7 +26,6 @@ mod fields;
 mod opening;
 mod quote;
 mod run;
-mod shape;
 mod skeleton;
 mod system;
 mod views;

@@ -3,9 +3,10 @@
 //! Apart because three things must agree on it: the example in a prompt, the list of its placeholders, and the check
 //! whether an answer copied one. YAML is only written here, never read.
 
-use crate::{quote, shape};
+use crate::quote;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use uwf_workflow::schema_analysis::forms;
 
 /// Stands for the question in the example of a suspended answer.
 pub(crate) const SUSPEND_REASON: &str = "<your question to the person>";
@@ -16,7 +17,7 @@ pub(crate) const BODY: &str = "<your answer, in markdown>";
 /// Every placeholder of the worked examples of a role's frontmatter schema: JSON pointer and text, by pointer.
 pub fn placeholders(schema: &Value) -> Vec<(String, String)> {
     let mut found = BTreeSet::new();
-    for form in shape::variants(schema) {
+    for form in forms::of(schema) {
         collect(&root(&form), "", &mut found);
     }
     found.into_iter().collect()
@@ -69,24 +70,24 @@ fn root(form: &Value) -> Node {
 }
 
 fn entries(schema: &Value) -> Vec<Entry> {
-    let entry = |property: shape::Property<'_>| Entry {
+    let entry = |property: forms::Property<'_>| Entry {
         name: property.name.to_owned(),
         required: property.required || property.name == "$status",
         node: node(property.schema, property.name),
     };
-    shape::properties(schema).into_iter().map(entry).collect()
+    forms::properties(schema).into_iter().map(entry).collect()
 }
 
 fn node(schema: &Value, name: &str) -> Node {
-    let (_, options) = shape::without_null(schema);
+    let (_, options) = forms::without_null(schema);
     let Some(schema) = options.first() else { return Node::Scalar(Value::Null, None) };
     if let Some(value) = schema.get("const") {
         return Node::Scalar(value.clone(), None);
     }
-    if let Some(values) = shape::list(schema, "enum") {
+    if let Some(values) = forms::list(schema, "enum") {
         return choice(values);
     }
-    match shape::types(schema).into_iter().find(|name| *name != "null") {
+    match forms::types(schema).into_iter().find(|name| *name != "null") {
         Some("integer") => Node::Scalar(number(schema, true), Some("an integer".to_owned())),
         Some("number") => Node::Scalar(number(schema, false), Some("a number".to_owned())),
         Some("boolean") => Node::Scalar(Value::Bool(true), Some("or: false".to_owned())),

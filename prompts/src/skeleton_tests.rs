@@ -7,7 +7,7 @@ use serde_json::json;
 fn each_example_is_yaml_that_obeys_the_schema() {
     for schema in samples::all() {
         let validator = jsonschema::draft7::new(&schema).unwrap();
-        for form in shape::variants(&schema) {
+        for form in forms::of(&schema) {
             let example = samples::read_yaml(&yaml(&form));
             let errors: Vec<String> = validator
                 .iter_errors(&example)

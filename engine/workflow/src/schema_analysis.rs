@@ -2,12 +2,15 @@
 //!
 //! Apart because it is the one place that interprets a schema without a payload. It errs on the side of allowing:
 //! where a schema leaves something open, so does this. Only a field that is asked for and never kept is
-//! always a mistake.
+//! always a mistake. The same schema as a person reads it is in [`forms`].
+
+pub mod forms;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use serde_json::Value;
+use uwf_store::schema::listed;
 
 use crate::template::Name;
 
@@ -60,11 +63,8 @@ pub(super) fn statuses(schema: &Value) -> Statuses {
 /// The texts that a schema of one value admits.
 fn values(schema: &Value) -> Statuses {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let own = match (schema.get("const"), schema.get("enum").and_then(Value::as_array)) {
-        (Some(value), _) => Statuses::Listed(text(value).into_iter().collect()),
-        (None, Some(values)) => Statuses::Listed(values.iter().filter_map(text).collect()),
-        (None, None) => Statuses::Any,
-    };
+    let own = listed(schema)
+        .map_or(Statuses::Any, |values| Statuses::Listed(values.iter().filter_map(text).collect()));
     combine(schema, own, values)
 }
 

@@ -6,6 +6,7 @@
 
 pub mod builtin;
 mod keywords;
+mod listed;
 pub mod pointer;
 mod variants;
 mod violation;
@@ -13,6 +14,7 @@ mod violation;
 mod validate;
 
 pub use keywords::{SchemaError, check};
+pub use listed::listed;
 pub(crate) use validate::Schema;
 pub use validate::validate;
 pub use violation::{Violation, sentence};

@@ -7,6 +7,7 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
 use serde_json::Value;
 
+use super::listed;
 use super::violation::Violation;
 
 /// The property whose constant names a variant.
@@ -68,9 +69,5 @@ fn names(variant: &Value) -> Vec<&Value> {
     let Some(status) = variant.get("properties").and_then(|properties| properties.get(STATUS)) else {
         return Vec::new();
     };
-    match (status.get("const"), status.get("enum").and_then(Value::as_array)) {
-        (Some(name), _) => vec![name],
-        (None, Some(names)) => names.iter().collect(),
-        (None, None) => Vec::new(),
-    }
+    listed(status).into_iter().flatten().collect()
 }

@@ -1,28 +1,33 @@
 //! A JSON Schema, read the way a person reads it: which forms there are, which properties in which order.
 //!
-//! Apart from the words (`fields`) and the example (`skeleton`), which both need the same reading. It does not
-//! validate; what it cannot read (`not`, `if` …) it leaves in place for `fields` to quote.
+//! Apart from what is said of it, in words and by example, which need the same reading. It does not validate; what it
+//! cannot read (`not`, `if` …) it leaves in place, to be quoted.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
+use uwf_store::schema::listed;
+use uwf_store::schema::pointer::unescape;
 
 /// One property of an object schema.
-pub(crate) struct Property<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) schema: &'a Value,
-    pub(crate) required: bool,
+pub struct Property<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What its value must be.
+    pub schema: &'a Value,
+    /// Whether it must be there.
+    pub required: bool,
 }
 
 /// The schema's alternatives, each with what is common to all merged in, none with `oneOf` or `anyOf` at its root.
 /// A schema without alternatives is its own only one.
-pub(crate) fn variants(schema: &Value) -> Vec<Value> {
+pub fn of(schema: &Value) -> Vec<Value> {
     let whole = with_all_of(schema);
     for keyword in ["oneOf", "anyOf"] {
         if let Some(options) = list(&whole, keyword) {
             let mut rest = whole.clone();
             remove(&mut rest, keyword);
-            return options.iter().flat_map(|option| variants(&merge(&rest, option))).collect();
+            return options.iter().flat_map(|option| of(&merge(&rest, option))).collect();
         }
     }
     vec![whole]
@@ -30,7 +35,7 @@ pub(crate) fn variants(schema: &Value) -> Vec<Value> {
 
 /// `$status` first, then the required properties in the author's order, then the others by name: never the order
 /// of a map, which depends on how the JSON library was built.
-pub(crate) fn properties(schema: &Value) -> Vec<Property<'_>> {
+pub fn properties(schema: &Value) -> Vec<Property<'_>> {
     let Some(map) = schema.get("properties").and_then(Value::as_object) else { return Vec::new() };
     let texts = texts(schema, "required").into_iter().enumerate();
     let required: HashMap<&str, usize> = texts.rev().map(|(place, name)| (name, place)).collect();
@@ -46,23 +51,20 @@ pub(crate) fn properties(schema: &Value) -> Vec<Property<'_>> {
 }
 
 /// The values `$status` may have in this form; empty when the schema does not say.
-pub(crate) fn statuses(form: &Value) -> Vec<&str> {
+pub fn statuses(form: &Value) -> Vec<&str> {
     let Some(status) = form.pointer("/properties/$status") else { return Vec::new() };
-    match status.get("const").and_then(Value::as_str) {
-        Some(value) => vec![value],
-        None => texts(status, "enum"),
-    }
+    listed(status).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// Whether `null` is one of the schema's alternatives, and the alternatives that are not `null`.
-pub(crate) fn without_null(schema: &Value) -> (bool, Vec<Value>) {
+pub fn without_null(schema: &Value) -> (bool, Vec<Value>) {
     let (null, other): (Vec<Value>, Vec<Value>) =
-        variants(schema).into_iter().partition(|option| types(option) == ["null"]);
+        of(schema).into_iter().partition(|option| types(option) == ["null"]);
     (!null.is_empty(), other)
 }
 
 /// The names in `type`; when there is none, what the other keywords speak of.
-pub(crate) fn types(schema: &Value) -> Vec<&str> {
+pub fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
         Some(Value::Array(_)) => texts(schema, "type"),
@@ -74,18 +76,18 @@ pub(crate) fn types(schema: &Value) -> Vec<&str> {
 
 /// What the schema says about the value at a JSON pointer, once for each form that carries this `$status` (all when
 /// none does) and knows the place.
-pub(crate) fn at(schema: &Value, status: Option<&str>, pointer: &str) -> Vec<Value> {
+pub fn at(schema: &Value, status: Option<&str>, pointer: &str) -> Vec<Value> {
     let mut found: Vec<Value> = for_status(schema, status);
     for segment in pointer.split('/').skip(1) {
-        let name = segment.replace("~1", "/").replace("~0", "~");
+        let name = unescape(segment);
         found = found.iter().flat_map(|schema| step_into(schema, &name)).collect();
     }
     found
 }
 
 /// The forms that carry this `$status`; all when none does.
-pub(crate) fn for_status(schema: &Value, status: Option<&str>) -> Vec<Value> {
-    let all = variants(schema);
+pub fn for_status(schema: &Value, status: Option<&str>) -> Vec<Value> {
+    let all = of(schema);
     let fit: Vec<Value> = all
         .iter()
         .filter(|form| status.is_some_and(|status| statuses(form).contains(&status)))
@@ -95,7 +97,7 @@ pub(crate) fn for_status(schema: &Value, status: Option<&str>) -> Vec<Value> {
 }
 
 /// The non-empty array under a keyword.
-pub(crate) fn list<'a>(schema: &'a Value, keyword: &str) -> Option<&'a Vec<Value>> {
+pub fn list<'a>(schema: &'a Value, keyword: &str) -> Option<&'a Vec<Value>> {
     schema.get(keyword).and_then(Value::as_array).filter(|list| !list.is_empty())
 }
 
@@ -105,7 +107,7 @@ fn step_into(schema: &Value, name: &str) -> Vec<Value> {
         let item = schema.get("items").filter(|_| name.parse::<usize>().is_ok());
         property.or(item).cloned()
     };
-    variants(schema).iter().filter_map(inside).collect()
+    of(schema).iter().filter_map(inside).collect()
 }
 
 /// The schema with those parts of `allOf` merged in that say nothing about a keyword twice; the others stay.
@@ -189,7 +191,7 @@ mod tests {
                 {"properties": {"$status": {"const": "b"}}},
             ],
         });
-        let forms = variants(&schema);
+        let forms = of(&schema);
         let names: Vec<Vec<&str>> = forms
             .iter()
             .map(|form| properties(form).iter().map(|property| property.name).collect())
@@ -204,7 +206,7 @@ mod tests {
     fn all_of_is_merged_unless_it_speaks_of_a_keyword_again() {
         let schema = json!({"allOf": [{"properties": {"a": {}}, "required": ["a"]}, {"not": {}}], "not": {"type": "null"}});
         let whole = json!({"properties": {"a": {}}, "required": ["a"], "not": {"type": "null"}, "allOf": [{"not": {}}]});
-        assert_eq!(variants(&schema), [whole]);
+        assert_eq!(of(&schema), [whole]);
     }
 
     #[test]
@@ -220,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_schema_that_is_no_object_has_one_empty_form() {
-        assert_eq!(variants(&json!(true)), [json!(true)]);
+        assert_eq!(of(&json!(true)), [json!(true)]);
         assert!(properties(&json!(true)).is_empty());
     }
 }
