@@ -6,6 +6,7 @@
 use crate::quote;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use uwf_workflow::pointer::escape;
 use uwf_workflow::schema_analysis::forms;
 
 /// Stands for the question in the example of a suspended answer.
@@ -173,7 +174,7 @@ fn find(value: &Value, path: &str, texts: &BTreeSet<String>) -> Option<String> {
 }
 
 fn pointer(path: &str, name: &str) -> String {
-    format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"))
+    format!("{path}/{}", escape(name))
 }
 
 fn write_map(text: &mut String, entries: &[Entry], indent: usize) {

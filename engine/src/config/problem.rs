@@ -63,7 +63,7 @@ fn look<'v>(value: &'v Value, place: &Value, way: &mut Vec<&'v str>, found: &mut
 
 /// The names of a pointer.
 fn names(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~")).collect()
+    pointer.split('/').skip(1).map(pointer::unescape).collect()
 }
 
 fn unknown_key(path: &str, parents: &[String], name: &str, known: &[&str]) -> Problem {

@@ -33,4 +33,5 @@ pub use check::{NAME_HINT, is_name};
 pub use diagnostics::Diagnostic;
 pub use include::WorkflowText;
 pub use read::{Invalid, read};
+pub use uwf_store::schema::pointer;
 pub use values::{CheckedRole, CheckedWorkflow, Role, Workflow};

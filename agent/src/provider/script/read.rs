@@ -316,7 +316,7 @@ fn label(pointer: &str) -> String {
         } else {
             let dot = if label.is_empty() { "" } else { "." };
             label.push_str(dot);
-            label.push_str(&token.replace("~1", "/").replace("~0", "~"));
+            label.push_str(&pointer::unescape(token));
         }
     }
     label
