@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use uwf_workflow::pointer::escape;
 use uwf_workflow::schema_analysis::forms;
+use uwf_workflow::yaml;
 
 /// Stands for the question in the example of a suspended answer.
 pub(crate) const SUSPEND_REASON: &str = "<your question to the person>";
@@ -45,8 +46,8 @@ pub(crate) fn yaml(form: &Value) -> String {
 /// A JSON value on one line of YAML: plain where YAML reads it back as the same string, else as JSON.
 pub(crate) fn scalar(value: &Value) -> String {
     match value.as_str() {
-        Some(text) if is_plain(text) => text.to_owned(),
-        _ => quote::compact(value),
+        Some(text) => yaml::quoted_unless_plain(text),
+        None => quote::compact(value),
     }
 }
 
@@ -232,17 +233,6 @@ fn leaf_text(node: &Node) -> (String, Option<String>) {
 fn comment(notes: [Option<String>; 2]) -> String {
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     if notes.is_empty() { String::new() } else { format!("  # {}", notes.join("; ")) }
-}
-
-/// Whether YAML reads the bare text back as the same string; says no when in doubt.
-fn is_plain(text: &str) -> bool {
-    let first = |c: char| c.is_ascii_alphabetic() || matches!(c, '$' | '_');
-    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '$' | '_' | '-' | '.' | '/' | ' ');
-    let reserved = ["null", "true", "false", "yes", "no", "on", "off"];
-    text.starts_with(first)
-        && text.chars().all(inner)
-        && !text.ends_with(' ')
-        && !reserved.contains(&text.to_ascii_lowercase().as_str())
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use saphyr_parser::{Event, Parser, ScanError};
 use serde_json::Value;
 use uwf_store::schema::pointer::{escape, unescape};
 
-pub use write::write;
+pub use write::{quoted_unless_plain, write};
 
 use build::Builder;
 

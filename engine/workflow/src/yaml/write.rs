@@ -1,4 +1,5 @@
-//! JSON values as YAML text: for people who ask for `--format yaml` and for the configuration file.
+//! JSON values as YAML text: for people who ask for `--format yaml`, for the configuration file, and for a model that is
+//! shown what to write.
 //!
 //! The one promise is that our own reader gives the same value back; it is asked whenever a text might pass for
 //! something else.
@@ -85,12 +86,16 @@ fn literal(text: &str, indent: usize, out: &mut String) {
     }
 }
 
-/// A plain scalar where our reader takes it for the same string, else a double-quoted one.
-fn quoted_unless_plain(text: &str) -> String {
+/// Booleans to readers of YAML 1.1, of which there are many.
+const OLD_BOOLEANS: [&str; 4] = ["yes", "no", "on", "off"];
+
+/// A text on one line: plain where every reader takes it for the same string, as far as we know, else double-quoted.
+pub fn quoted_unless_plain(text: &str) -> String {
     let harmless = |character: char| character.is_alphanumeric() || " _./$@+-".contains(character);
     let begins_well = text.starts_with(|first: char| first.is_alphanumeric() || "_./$".contains(first));
     // Numbers to YAML, though not to our reader, since JSON has none such.
-    let is_special = [".inf", ".nan"].iter().any(|special| text.eq_ignore_ascii_case(special));
+    let special = [".inf", ".nan"].iter().chain(&OLD_BOOLEANS);
+    let is_special = special.into_iter().any(|special| text.eq_ignore_ascii_case(special));
     let plain = begins_well
         && text.trim() == text
         && text.chars().all(harmless)
@@ -130,7 +135,7 @@ mod tests {
         });
         insta::assert_snapshot!(write(&value));
         assert_eq!(write(&json!("plain")), "plain\n");
-        for special in [".inf", ".NaN", "-.INF", "...", "1e3", "0x1f", "~"] {
+        for special in [".inf", ".NaN", "-.INF", "...", "1e3", "0x1f", "~", "yes", "NO", "on", "Off"] {
             assert_eq!(write(&json!(special)), format!("\"{special}\"\n"));
         }
         assert_eq!(write(&json!({})), "{}\n");
