@@ -11,6 +11,7 @@ use crate::views::{CorrectionView, ViolationView};
 use crate::{quote, skeleton};
 use serde::Serialize;
 use serde_json::Value;
+use uwf_workflow::markdown::fenced;
 use uwf_workflow::schema_analysis::forms;
 
 /// The longest value that is shown back to the model, in characters.
@@ -132,7 +133,7 @@ fn place(path: &str) -> String {
 
 fn excerpt(yaml: &str, line: usize) -> Option<String> {
     let text = yaml.lines().nth(line.checked_sub(1)?)?;
-    (!text.trim().is_empty()).then(|| quote::fenced(&quote::cut(text, GOT, " ")))
+    (!text.trim().is_empty()).then(|| fenced("", &quote::cut(text, GOT, " ")))
 }
 
 /// The examples of the forms that carry this `$status` (all when none does), and whether they are several.

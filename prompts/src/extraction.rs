@@ -4,19 +4,19 @@
 //! it cannot close.
 
 use crate::environment::{PromptError, context, render};
-use crate::quote;
 use serde::Serialize;
 use serde_json::Value;
+use uwf_workflow::markdown::fenced;
 
 /// The rules of an extraction: a reply of one JSON object that obeys this schema.
 pub fn extraction(schema: &Value) -> Result<String, PromptError> {
     let schema = serde_json::to_string_pretty(schema).unwrap_or_default();
-    render(&Extraction { schema: quote::fenced(&schema) })
+    render(&Extraction { schema: fenced("", &schema) })
 }
 
 /// The text whose fields are wanted.
 pub fn extraction_of(text: &str) -> Result<String, PromptError> {
-    render(&ExtractionOf { text: quote::fenced(text.trim()) })
+    render(&ExtractionOf { text: fenced("", text.trim()) })
 }
 
 #[derive(Default, Serialize)]

@@ -8,6 +8,7 @@ use crate::views::{ContinuationView, OpeningView, StepView};
 use crate::{quote, skeleton};
 use serde::Serialize;
 use serde_json::Value;
+use uwf_workflow::markdown::fenced;
 
 /// How much of an earlier answer's text is shown, in characters.
 const ANSWER: usize = 4_000;
@@ -91,8 +92,8 @@ fn step(view: &StepView<'_>, limit: usize) -> Result<String, PromptError> {
     render(&Step {
         role: quote::inline(view.role, NAME),
         status: quote::inline(view.status, NAME),
-        fields: output_lines(view.output).map(|lines| quote::fenced(&lines)),
-        answer: answer.map(|body| quote::fenced(&quote::cut(body, limit, "\n"))),
+        fields: output_lines(view.output).map(|lines| fenced("", &lines)),
+        answer: answer.map(|body| fenced("", &quote::cut(body, limit, "\n"))),
     })
 }
 

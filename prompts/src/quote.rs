@@ -1,16 +1,11 @@
-//! Text that is not ours, made safe to stand among instructions: fenced, in line, cut.
+//! Text that is not ours, made safe to stand among instructions: in line, cut; `uwf_workflow::markdown` fences it.
 //!
 //! Apart because every prompt needs it and none may get it wrong: what another role or the model itself wrote must
 //! not be able to end its quotation. Nothing here interprets the text.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// The text between two lines of backticks that are longer than any run of backticks inside.
-pub(crate) fn fenced(text: &str) -> String {
-    let fence = "`".repeat((longest_run(text) + 1).max(3));
-    format!("{fence}\n{}\n{fence}", text.trim_end_matches('\n'))
-}
+use uwf_workflow::markdown::longest_run;
 
 /// The text as one line of inline code; white space is folded, at most `limit` characters.
 pub(crate) fn inline(text: &str, limit: usize) -> String {
@@ -50,24 +45,12 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-fn longest_run(text: &str) -> usize {
-    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     proptest! {
-        #[test]
-        fn a_fence_cannot_be_closed_from_inside(text in "[a`\n ]{0,40}") {
-            let fenced = fenced(&text);
-            let fence = fenced.lines().next().unwrap();
-            let closing = fenced.lines().skip(1).position(|line| line.contains(fence)).unwrap();
-            prop_assert_eq!(closing, fenced.lines().count() - 2);
-        }
-
         #[test]
         fn inline_code_is_one_line_and_cannot_be_closed(text in "[a`\n é]{0,40}") {
             let inline = inline(&text, 20);

@@ -72,9 +72,7 @@ pub(crate) fn yaml_block(value: &Value) -> String {
 
 /// A text as a fenced block, whatever fences it holds itself.
 pub(crate) fn fenced(language: &str, text: &str) -> String {
-    let longest = text.lines().map(|line| line.trim_start().chars().take_while(|c| *c == '`').count()).max();
-    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
-    format!("{fence}{language}\n{}\n{fence}\n", text.trim_end_matches('\n'))
+    uwf_workflow::markdown::fenced(language, text) + "\n"
 }
 
 /// A text as a quotation.

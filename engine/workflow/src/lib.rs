@@ -5,7 +5,7 @@
 //! form. From the bottom up: [`yaml`] is the one YAML reader and writer; [`frontmatter`] says where an answer's fields are;
 //! [`schema_analysis`] what a role's schema lets it answer; [`template`] renders the prompts of edges; [`moderator`] says
 //! for `graph[role][status]` where to go; [`graph_export`] draws it all; [`json_schema`] tells editors what a file may
-//! hold; [`suggest`] which known name was probably meant.
+//! hold; [`suggest`] which known name was probably meant; [`markdown`] quotes text that is not ours.
 //!
 //! Opens no file, and knows no thread, no process and no clock. Of the store it knows what needs no store on a disk.
 
@@ -20,6 +20,7 @@ pub mod fuzzing;
 pub mod graph_export;
 mod include;
 pub mod json_schema;
+pub mod markdown;
 pub mod moderator;
 mod raw;
 mod read;
