@@ -1,5 +1,6 @@
 //! Small pieces of text for people: tables, times, durations, blocks of markdown.
 
+use std::borrow::Cow;
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::Value;
@@ -83,10 +84,9 @@ pub(crate) fn quotation(text: &str) -> String {
 /// The first line, at most `width` characters of it.
 pub(crate) fn first_line(text: &str, width: usize) -> String {
     let line = text.lines().next().unwrap_or_default();
-    match line.char_indices().nth(width) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None if text.trim_end().lines().count() > 1 => format!("{line} …"),
-        None => line.to_owned(),
+    match uwf_store::excerpt(line, width) {
+        Cow::Borrowed(_) if text.trim_end().lines().count() > 1 => format!("{line} …"),
+        start => start.into_owned(),
     }
 }
 

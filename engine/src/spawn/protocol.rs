@@ -162,10 +162,7 @@ pub fn parse_reply(stdout: &[u8]) -> Result<Reply, ProtocolError> {
 
 /// At most 200 characters of a line that goes into an error.
 fn shortened(line: &str) -> String {
-    match line.char_indices().nth(200) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line.to_owned(),
-    }
+    uwf_store::excerpt(line, 200).into_owned()
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod batch;
 pub mod cbor;
 mod census;
 mod error;
+mod excerpt;
 mod fs;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -38,6 +39,7 @@ use crate::schema::{Schema, Violation};
 pub use batch::Batch;
 pub use census::{Census, ReindexReport, TypeCensus};
 pub use error::StoreError;
+pub use excerpt::excerpt;
 use fs::Disk;
 pub use gc::{Collect, GcReport};
 pub use graph::Walk;

@@ -79,10 +79,7 @@ pub(in crate::provider) fn excerpt(text: &str) -> String {
     if line.is_empty() {
         return NO_WORDS.to_owned();
     }
-    match line.char_indices().nth(READABLE) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    uwf_store::excerpt(&line, READABLE).into_owned()
 }
 
 fn title(page: &str) -> Option<&str> {

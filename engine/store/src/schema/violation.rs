@@ -2,6 +2,7 @@
 //!
 //! Apart from [`super::validate`] so that wording can be read in one place. Never decides what is wrong.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use jsonschema::ValidationError;
@@ -10,6 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::keywords::{OCAS_REF, SchemaError};
+use crate::excerpt;
 use crate::schema::pointer::escape;
 
 /// Values longer than this are cut in messages; `got` always has them whole.
@@ -52,7 +54,7 @@ impl Violation {
     pub(super) fn new(error: &ValidationError<'_>, schema: &Value) -> Violation {
         let got = error.instance().as_ref();
         let (message, expected) = words(error, got, schema);
-        let message = cut(message, MESSAGE);
+        let message = excerpt(&message, MESSAGE).into_owned();
         let got = (!matches!(error.kind(), Kind::Required { .. })).then(|| got.clone());
         Violation { path: error.instance_path().as_str().to_owned(), message, expected, got }
     }
@@ -180,7 +182,7 @@ fn none_fits(
     }
     let reason = |(i, first): (usize, &&ValidationError<'_>)| {
         let path = first.instance_path().as_str().strip_prefix(here).unwrap_or_default().to_owned();
-        let message = cut(words(first, first.instance(), schema).0, MESSAGE);
+        let message = excerpt(&words(first, first.instance(), schema).0, MESSAGE).into_owned();
         format!("({}) {}", i + 1, Violation { path, ..Violation::whole(message) })
     };
     let reasons = list(firsts.iter().enumerate(), reason);
@@ -212,13 +214,6 @@ fn list<T>(mut items: impl Iterator<Item = T>, words: impl Fn(T) -> String) -> S
     format!("{}{more}", first.join(", "))
 }
 
-fn cut(text: String, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
-}
-
 fn quoted(name: &str) -> String {
     format!("{name:?}")
 }
@@ -226,9 +221,9 @@ fn quoted(name: &str) -> String {
 /// A value as JSON on one line, cut if it is long.
 pub(super) fn shown(value: &Value) -> String {
     let text = value.to_string();
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
-        None => text,
+    match excerpt(&text, SHOWN) {
+        Cow::Owned(start) => format!("{start} ({} bytes)", text.len()),
+        Cow::Borrowed(_) => text,
     }
 }
 
