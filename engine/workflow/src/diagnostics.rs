@@ -6,10 +6,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::yaml::Mark;
-use serde_json::Value;
-
 use crate::include::Source;
+use crate::yaml::Mark;
 
 /// One thing an author has to mend, or has probably not meant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -162,15 +160,4 @@ pub(super) fn meant<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S
         Some(nearest) => format!("did you mean `{nearest}`? there is: {there_is}"),
         None => format!("there is: {there_is}"),
     })
-}
-
-/// What a value is, in an author's words.
-pub(super) fn kind(value: &Value) -> String {
-    match value {
-        Value::Null => "nothing".to_owned(),
-        Value::Bool(_) | Value::Number(_) => format!("{value}"),
-        Value::String(_) => "text".to_owned(),
-        Value::Array(_) => "a list".to_owned(),
-        Value::Object(_) => "a mapping".to_owned(),
-    }
 }

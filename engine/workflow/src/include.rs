@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::diagnostics::{Diagnostic, kind, meant};
+use crate::diagnostics::{Diagnostic, meant};
 use crate::yaml::{self, Document, Mark, YamlError};
 
 const TAG: &str = "!include";
@@ -140,7 +140,7 @@ impl Loader<'_> {
         }
         let value = source.document.value.pointer_mut(pointer).expect("tags are listed with their values");
         let Value::String(name) = value else {
-            return Err(problem(format!("{TAG} takes the name of a file, got {}", kind(value)), None));
+            return Err(problem(format!("{TAG} takes the name of a file, got {}", yaml::kind(value)), None));
         };
         let refused = |error: Refused| problem(format!("cannot include `{name}`: {error}"), error.hint());
         let path = self.path(name).map_err(refused)?;

@@ -6,7 +6,8 @@
 use serde_json::{Map, Value};
 use uwf_store::schema::pointer::escape;
 
-use crate::diagnostics::{Diagnostics, kind, meant};
+use crate::diagnostics::{Diagnostics, meant};
+use crate::yaml::kind;
 
 /// The whole file.
 #[derive(Default)]

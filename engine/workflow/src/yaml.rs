@@ -8,6 +8,7 @@
 //! the tag is remembered for those who give it a meaning (`!include`).
 
 mod build;
+mod kind;
 mod scalar;
 mod surrogates;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use saphyr_parser::{Event, Parser, ScanError};
 use serde_json::Value;
 use uwf_store::schema::pointer::{escape, unescape};
 
+pub use kind::kind;
 pub use write::{quoted_unless_plain, write};
 
 use build::Builder;

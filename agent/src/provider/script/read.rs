@@ -288,11 +288,9 @@ impl<'d> Reader<'d> {
 
     fn mismatch(&mut self, pointer: &str, expected: &str, got: &Value) {
         let got = match got {
-            Value::Null => "nothing".to_owned(),
-            Value::Object(_) => "a mapping".to_owned(),
             Value::Array(items) if items.is_empty() => "an empty list".to_owned(),
-            Value::Array(_) => "a list".to_owned(),
-            scalar => scalar.to_string(),
+            Value::String(_) => got.to_string(),
+            other => yaml::kind(other),
         };
         self.problem(pointer, format!("expected {expected}, got {got}"));
     }
