@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use thiserror::Error;
+use uwf_engine::record::Detail;
 use uwf_store::{Hash, Store, StoreError};
 use uwf_tools::Toolbox;
 
@@ -85,8 +86,7 @@ pub enum AskError {
 
 /// The settings of the one who answers: the tools that only read, of those the step had.
 pub fn settings(settings: &Settings, store: &Store, detail: &Hash) -> Result<Settings, AskError> {
-    let recorded = store.get(detail)?.payload["settings"]["tools"].clone();
-    let tools: Option<Vec<String>> = serde_json::from_value(recorded).unwrap_or_default();
+    let tools = Detail::read(store, detail)?.settings().tools;
     let narrowing = Narrowing { tools, read_only: true, ..Narrowing::default() };
     let mut settings = settings.clone();
     settings.tools = narrowing.tools(settings.tools);
@@ -103,16 +103,15 @@ pub async fn ask(
     site: &Site<'_>,
     watch: &mut dyn FnMut(Event<'_>),
 ) -> Result<String, AskError> {
-    let record = site.store.get(&question.detail)?.payload;
-    let place = Place::find(question, &record, site.home)?;
+    let record = Detail::read(site.store, &question.detail)?;
+    let place = Place::find(question, record.session_id.as_deref(), site.home)?;
     let mut before = recorded(site.store, &question.detail, &record)?;
     let earlier = place.earlier()?;
     let visit = earlier.len();
     before.extend(earlier.into_iter().flatten());
     let mock = MockPlace { role: ROLE, visit, step: visit };
     // The step's run has paid for these.
-    let learnt = serde_json::from_value(record["settings"]["learnt"].clone()).ok();
-    let learnt = learnt.into_iter().collect();
+    let learnt = serde_json::from_value(record.settings().learnt).into_iter().collect();
     let run = ProviderContext { place: mock, answered: 0, thread: None, learnt, trace: site.trace };
     let mut provider = role_run::provider(site.settings, run).map_err(RunError::from)?;
     let journal = place.journal(question, site)?;

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
-use uwf_engine::{EarlierStep, RoleContext};
+use uwf_engine::{EarlierStep, RoleContext, record};
 use uwf_prompts::{
     ContinuationView, OpeningView, PromptError, RoleView, StepView, SystemView, WorkspaceView,
 };
@@ -251,7 +251,7 @@ impl Asked<'_> {
 fn step_view<'a>(step: &'a EarlierStep, body: &'a str) -> StepView<'a> {
     StepView {
         role: &step.role,
-        status: step.output["$status"].as_str().unwrap_or("?"),
+        status: record::status(&step.output).unwrap_or("?"),
         output: &step.output,
         answer_body: Some(body).filter(|body| !body.is_empty()),
     }

@@ -30,6 +30,11 @@ impl Usd {
         Usd(billionths)
     }
 
+    /// In dollars.
+    pub(crate) fn in_dollars(self) -> f64 {
+        self.0 as f64 / BILLION
+    }
+
     /// In billionths of a dollar.
     pub(crate) fn billionths(self) -> u64 {
         self.0
@@ -59,7 +64,7 @@ impl Sum for Usd {
 impl fmt::Display for Usd {
     /// `$1.50`, and below a dollar `$0.0042`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dollars = self.0 as f64 / BILLION;
+        let dollars = self.in_dollars();
         if dollars >= 1.0 { write!(f, "${dollars:.2}") } else { write!(f, "${dollars:.4}") }
     }
 }
@@ -67,7 +72,7 @@ impl fmt::Display for Usd {
 impl Serialize for Usd {
     /// As a number of dollars.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.0 as f64 / BILLION)
+        serializer.serialize_f64(self.in_dollars())
     }
 }
 

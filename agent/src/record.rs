@@ -1,7 +1,8 @@
 //! The record: from the journal's entries to turn nodes, the detail node, the output and the step.
 //!
-//! Apart because this is the only place that knows the shapes of those nodes. It writes them in one batch (one sync)
-//! and notes or clears failed attempts; it never moves the head.
+//! Apart because this is the only place that knows what of a journal becomes which node; the shapes of those are
+//! [`uwf_engine::record`]'s. It writes them in one batch (one sync) and notes or clears failed attempts; it never moves
+//! the head.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,6 +14,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
+use uwf_engine::record::{
+    self, Change, Detail, ErrorOutput, Interrupted, LEFT_OUT, Listed, Marks, SUMMED_UP, Settings, SummedUp,
+    Turn,
+};
 use uwf_engine::{AdapterOutput, RoleContext, StepNode, ThreadError, Usage, thread};
 use uwf_store::schema::builtin;
 use uwf_store::{Batch, Hash, Store, StoreError, open_regular};
@@ -21,7 +26,7 @@ use uwf_tools::ToolOutput;
 use crate::frontmatter::Extracted;
 use crate::journal::{self, Entry, FileChange, Mark, Stretch, ToolFacts, stretches};
 use crate::prices::Usd;
-use crate::provider::message::{Kind, Message, Speaker, TokenUsage};
+use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolCall};
 use crate::secrets::Secrets;
 
 /// The name under which steps say who made them.
@@ -41,6 +46,19 @@ pub enum Phase {
     Sandbox,
     /// Git may run programs that commands have left, and that could not be undone.
     Git,
+}
+
+impl Phase {
+    /// The word for it, as it is serialised.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Phase::Answer => "answer",
+            Phase::Budget => "budget",
+            Phase::Provider => "provider",
+            Phase::Sandbox => "sandbox",
+            Phase::Git => "git",
+        }
+    }
 }
 
 /// A run that gave no valid answer.
@@ -214,8 +232,8 @@ fn output(outcome: &Result<Extracted, Failure>) -> (Value, Hash, String) {
     match outcome {
         Ok(answer) => (answer.output.clone(), answer.schema, answer.body.clone()),
         Err(failure) => {
-            let output = json!({"$status": "error", "error": failure.error, "phase": failure.phase});
-            (output, builtin::ERROR_OUTPUT, String::new())
+            let output = ErrorOutput::new(failure.error.as_str(), failure.phase.as_str());
+            (json!(output), builtin::ERROR_OUTPUT, String::new())
         }
     }
 }
@@ -245,45 +263,42 @@ fn detail(batch: &mut Batch<'_>, run: &Finished<'_>) -> Result<Hash, RecordError
         }
         let Some(mut turn) = turn(batch, entry, recorded)? else { continue };
         if let Entry::LeftOut { marks, .. } = entry {
-            turn["outputs"] = left_out(batch, marks, &results)?;
+            turn.outputs = left_out(batch, marks, &results)?;
         }
-        let hash = batch.put(&builtin::UWF_TURN, &turn)?;
-        messages.push(hash);
+        let hash = turn.put(batch)?;
+        messages.push(Listed::Turn(hash));
         if matches!(entry, Entry::Answered { .. } | Entry::Finished { .. }) {
-            turns.push(hash);
+            turns.push(Listed::Turn(hash));
         }
     }
     let stretches = stretches(run.entries);
     let last = stretches.last();
-    let mut settings = last.map_or_else(|| json!({}), |last| last.settings.clone());
-    if let Some(learnt) = journal::learnt(run.entries) {
-        // The thread's next steps begin with it.
-        settings["learnt"] = json!(learnt);
-    }
-    if stretches.len() > 1 {
-        // What held before the last interruption, each time.
-        settings["interrupted"] = stretches.iter().rev().skip(1).rev().map(interrupted).collect();
-    }
-    let detail = json!({
-        "sessionId": run.session,
-        "model": settings["model"].as_str().unwrap_or_default(),
-        "duration": run.worked(),
-        "turnCount": run.entries.iter().filter(|entry| matches!(entry, Entry::Answered { .. })).count(),
-        "failedCalls": run.entries.iter().filter(|entry| is_failed_call(entry)).count(),
-        "turns": turns,
-        "messages": messages,
-        "sandbox": last.map(|last| last.sandbox),
-        "settings": settings,
-        "cost": run.cost,
-        "trace": run.trace,
-        "changes": changes(batch, run.entries)?,
-    });
-    Ok(batch.put(&builtin::UWF_DETAIL, &detail)?)
+    let begun = last.map_or_else(|| json!({}), |last| last.settings.clone());
+    // The thread's next steps begin with what was learnt.
+    let learnt = journal::learnt(run.entries).map(|learnt| json!(learnt));
+    // What held before the last interruption, each time.
+    let before = &stretches[..stretches.len().saturating_sub(1)];
+    let settings = Settings::completed(begun, learnt, &before.iter().map(interrupted).collect::<Vec<_>>());
+    let count = |is: fn(&Entry) -> bool| Some(run.entries.iter().filter(|entry| is(entry)).count() as u64);
+    let detail = Detail {
+        session_id: Some(run.session.to_owned()),
+        model: Some(Settings::of(settings.clone()).model.unwrap_or_default()),
+        duration: Some(run.worked()),
+        turn_count: count(|entry| matches!(entry, Entry::Answered { .. })),
+        failed_calls: count(is_failed_call),
+        turns: Some(turns),
+        messages: Some(messages),
+        sandbox: json!(last.map(|last| last.sandbox)),
+        settings,
+        cost: run.cost.map(Usd::in_dollars),
+        trace: run.trace.map(str::to_owned),
+        changes: Some(changes(batch, run.entries)?),
+    };
+    Ok(detail.put(batch)?)
 }
 
-/// A stretch of the run that was cut off, with what its commands ran under.
-fn interrupted(stretch: &Stretch<'_>) -> Value {
-    json!({"startedAtMs": stretch.from, "lastAtMs": stretch.until, "sandbox": stretch.sandbox})
+fn interrupted(stretch: &Stretch<'_>) -> Interrupted {
+    Interrupted { started_at_ms: stretch.from, last_at_ms: stretch.until, sandbox: json!(stretch.sandbox) }
 }
 
 fn is_failed_call(entry: &Entry) -> bool {
@@ -291,7 +306,7 @@ fn is_failed_call(entry: &Entry) -> bool {
 }
 
 /// What changed, by path: the content before the first change of a file and after the last.
-fn changes(batch: &mut Batch<'_>, entries: &[Entry]) -> Result<Vec<Value>, StoreError> {
+fn changes(batch: &mut Batch<'_>, entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
     let mut changed: BTreeMap<&str, (Option<&str>, &str)> = BTreeMap::new();
     let finished = entries.iter().filter_map(|entry| match entry {
         Entry::Finished { facts, .. } => Some(&facts.changes),
@@ -302,40 +317,40 @@ fn changes(batch: &mut Batch<'_>, entries: &[Entry]) -> Result<Vec<Value>, Store
     }
     let node = |(path, (before, after)): (&str, (Option<&str>, &str))| {
         let before = before.map(|content| text(batch, content)).transpose()?;
-        Ok(json!({"path": path, "before": before, "after": text(batch, after)?}))
+        Ok(Change { path: path.to_owned(), before, after: Some(text(batch, after)?) })
     };
     changed.into_iter().map(node).collect()
 }
 
 /// A message as a turn node, of a run that was `recorded` before or not; nothing for the entries that are no messages.
-fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<Value>, RecordError> {
+fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<Turn>, RecordError> {
     let turn = match entry {
         Entry::Said { message, at } => turn_node(message, *at),
         Entry::Answered { message, at, duration_ms, usage, .. } => {
-            let mut turn = turn_node(message, *at);
-            turn["durationMs"] = json!(duration_ms);
-            turn["usage"] = json!(usage.map(|usage: TokenUsage| usage));
-            turn
+            Turn { duration_ms: Some(*duration_ms), usage: usage.map(tokens), ..turn_node(message, *at) }
         }
         Entry::Finished { message, at, duration_ms, facts } => {
-            let mut turn = turn_node(message, *at);
-            turn["durationMs"] = json!(duration_ms);
-            turn["exitCode"] = json!(facts.exit_code);
-            turn["failed"] = json!(facts.failed());
+            let mut outputs = BTreeMap::new();
             if let (Some(spool), Some(call)) = (&facts.spool, &message.tool_call_id)
                 && let Some(output) = full_output(batch, spool, recorded)?
             {
-                turn["outputs"] = json!({ call: output });
+                outputs.insert(call.clone(), output);
             }
-            turn
+            Turn {
+                duration_ms: Some(*duration_ms),
+                exit_code: facts.exit_code.map(i64::from),
+                failed: Some(facts.failed()),
+                outputs,
+                ..turn_node(message, *at)
+            }
         }
         Entry::LeftOut { marks, at } => {
-            let marks: BTreeMap<&str, &str> =
-                marks.iter().map(|mark| (mark.call_id.as_str(), mark.text.as_str())).collect();
-            shorter("left-out", &json!(marks), *at)
+            let marks = marks.iter().map(|mark| (mark.call_id.clone(), mark.text.clone()));
+            shorter(LEFT_OUT, &json!(marks.collect::<Marks>()), *at)
         }
         Entry::SummedUp { message, kept, at } => {
-            shorter("summed-up", &json!({"summary": message.content, "kept": kept}), *at)
+            let summed_up = SummedUp { summary: message.content.clone(), kept: *kept };
+            shorter(SUMMED_UP, &json!(summed_up), *at)
         }
         Entry::Run { .. }
         | Entry::Continued { .. }
@@ -352,42 +367,51 @@ fn left_out(
     batch: &mut Batch<'_>,
     marks: &[Mark],
     results: &BTreeMap<&str, &str>,
-) -> Result<Value, StoreError> {
+) -> Result<BTreeMap<String, Hash>, StoreError> {
     let whole = |mark: &Mark| {
         let result = results.get(&*mark.call_id)?;
-        Some(text(batch, result).map(|hash| (mark.call_id.clone(), json!(hash))))
+        Some(text(batch, result).map(|hash| (mark.call_id.clone(), hash)))
     };
-    marks.iter().filter_map(whole).collect::<Result<_, _>>().map(Value::Object)
+    marks.iter().filter_map(whole).collect()
 }
 
-/// How the requests became shorter at this point; the content is JSON. `left-out`: call id → what is sent in the place
-/// of its result. `summed-up`: the summary as it is sent, and how many messages before the question for it were kept.
-fn shorter(kind: &str, how: &Value, at: u64) -> Value {
+/// How the requests became shorter at this point; the content is JSON.
+fn shorter(kind: &str, how: &Value, at: u64) -> Turn {
     let message = Message::text(Speaker::User, Kind::Summary, how.to_string());
-    let mut node = turn_node(&message, at);
-    node["kind"] = json!(kind);
-    node
+    Turn { kind: Some(kind.to_owned()), ..turn_node(&message, at) }
 }
 
-fn turn_node(message: &Message, at: u64) -> Value {
-    let calls = message.tool_calls.iter();
-    let calls: Vec<Value> =
-        calls.map(|call| json!({"id": call.id, "name": call.name, "args": call.arguments})).collect();
-    json!({
-        "role": message.role,
-        "content": message.content,
-        "toolCalls": if calls.is_empty() { Value::Null } else { Value::from(calls) },
-        "reasoning": message.reasoning,
-        "native": message.native,
-        "kind": message.kind,
-        "callId": message.tool_call_id,
-        "at": at,
-        "durationMs": null,
-        "exitCode": null,
-        "failed": null,
-        "usage": null,
-        "outputs": {},
-    })
+fn turn_node(message: &Message, at: u64) -> Turn {
+    let call = |call: &ToolCall| record::ToolCall {
+        id: Some(call.id.clone()),
+        name: Some(call.name.clone()),
+        args: Some(call.arguments.clone()),
+    };
+    let calls: Vec<_> = message.tool_calls.iter().map(call).collect();
+    Turn {
+        role: Some(message.role.as_str().to_owned()),
+        content: Some(message.content.clone()),
+        tool_calls: Some(calls).filter(|calls| !calls.is_empty()),
+        reasoning: message.reasoning.clone(),
+        native: json!(message.native),
+        kind: Some(message.kind.as_str().to_owned()),
+        call_id: message.tool_call_id.clone(),
+        at: Some(at),
+        ..Turn::default()
+    }
+}
+
+fn tokens(usage: TokenUsage) -> record::TokenUsage {
+    let TokenUsage { input_tokens, output_tokens, cached_tokens, written_tokens, reasoning_tokens, cost_usd } =
+        usage;
+    record::TokenUsage {
+        input_tokens,
+        output_tokens,
+        cached_tokens,
+        written_tokens,
+        reasoning_tokens,
+        cost_usd: cost_usd.map(Usd::in_dollars),
+    }
 }
 
 /// The spooled output, which may be longer than what fits into memory together with others. It goes once the run is
@@ -410,3 +434,7 @@ fn full_output(batch: &mut Batch<'_>, spool: &Path, recorded: bool) -> Result<Op
         Err(error) => Err(error.into()),
     }
 }
+
+#[cfg(test)]
+#[path = "record_tests.rs"]
+mod tests;

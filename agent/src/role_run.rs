@@ -105,12 +105,12 @@ fn started(react: &mut React<'_>, context: &RoleContext, trace: Option<&Trace>) 
 
 /// Tells how it ended.
 fn finished(react: &mut React<'_>, reply: &AdapterOutput) {
-    let word = |field: &str| reply.frontmatter[field].as_str();
+    let output = &reply.frontmatter;
     let (turns, tokens, cost) = react.course.sums();
     (react.watch)(Event::RunFinished {
         step: Some(reply.step_hash.as_str()),
-        status: word("$status").unwrap_or_default(),
-        phase: word("phase").filter(|_| reply.is_error),
+        status: uwf_engine::record::status(output).unwrap_or_default(),
+        phase: uwf_engine::record::phase(output).filter(|_| reply.is_error),
         error: reply.error_message.as_deref(),
         turns,
         tokens,

@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 use uwf_engine::catalogue::{self, Prices};
 use uwf_engine::spawn::protocol::SANDBOX;
-use uwf_engine::{Env, Workflow, config};
+use uwf_engine::{Env, Workflow, config, record};
 use uwf_tools::sandbox::Level;
 
 pub use self::endpoint::Endpoint;
@@ -237,38 +237,44 @@ impl Settings {
     /// The settings as the journal and the record keep them: everything but keys and headers.
     pub(crate) fn describe(&self) -> Value {
         let provider = match &self.provider {
-            ProviderSettings::Mock(script) => json!({"mock": script.display().to_string()}),
-            ProviderSettings::Http(endpoint) => {
-                let shown = without_query(&endpoint.base_url);
-                let (tries, seconds) = (endpoint.retry.tries, endpoint.retry.budget.as_secs());
-                json!({
-                    "baseUrl": shown,
-                    "stream": endpoint.stream,
-                    "wire": endpoint.dialect().wire,
-                    "dialect": endpoint.dialect().name,
-                    "requestBody": self.secrets().clean_value(json!(endpoint.request_body)),
-                    "idleSeconds": endpoint.idle.as_secs(),
-                    "retry": {"tries": tries, "seconds": seconds},
-                })
-            }
+            ProviderSettings::Mock(script) => record::Provider::Script { mock: script.display().to_string() },
+            ProviderSettings::Http(endpoint) => record::Provider::Endpoint(self.endpoint_on_record(endpoint)),
         };
-        let seconds = self.limits.time.map(|time| match time.subsec_nanos() {
-            0 => json!(time.as_secs()),
-            _ => json!(time.as_secs_f64()),
+        let seconds = self.limits.time.and_then(|time| match time.subsec_nanos() {
+            0 => Some(Number::from(time.as_secs())),
+            _ => Number::from_f64(time.as_secs_f64()),
         });
         let Limits { turns, tokens, usd, .. } = self.limits;
-        json!({
-            "provider": provider,
-            "model": self.model,
-            "extract": self.extract.as_ref().map(|endpoint| &endpoint.model),
-            "sampling": self.sampling,
-            "contextWindow": self.window.size,
-            "prices": self.prices,
-            "budget": {"turns": turns, "tokens": tokens, "seconds": seconds, "usd": usd},
-            "tools": self.tools,
-            "role": self.narrowing,
-            "sandbox": self.sandbox.describe(),
+        let usd = usd.map(Usd::in_dollars);
+        json!(record::Settings {
+            provider,
+            model: Some(self.model.clone()),
+            extract: self.extract.as_ref().map(|endpoint| endpoint.model.clone()),
+            sampling: json!(self.sampling),
+            context_window: Some(self.window.size),
+            prices: json!(self.prices),
+            budget: Some(record::Budget { turns: Some(turns), tokens, seconds, usd }),
+            tools: self.tools.clone(),
+            role: json!(self.narrowing),
+            sandbox: self.sandbox.describe(),
+            ..record::Settings::default()
         })
+    }
+
+    fn endpoint_on_record(&self, endpoint: &Endpoint) -> record::Endpoint {
+        let dialect = endpoint.dialect();
+        record::Endpoint {
+            base_url: without_query(&endpoint.base_url),
+            stream: endpoint.stream,
+            wire: dialect.wire.as_str().to_owned(),
+            dialect: dialect.name.to_owned(),
+            request_body: self.secrets().clean_value(json!(endpoint.request_body)),
+            idle_seconds: endpoint.idle.as_secs(),
+            retry: record::Retry {
+                tries: endpoint.retry.tries.into(),
+                seconds: endpoint.retry.budget.as_secs(),
+            },
+        }
     }
 
     /// What must never be shown, recorded or handed to a command.

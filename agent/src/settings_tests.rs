@@ -462,3 +462,24 @@ fn the_settings_of_the_page_are_taken() {
     }
     assert_eq!(count, 2);
 }
+
+/// It is in every record, and content decides what a node is called.
+#[test]
+fn the_settings_on_record_are_written_as_they_always_were() {
+    let file = "provider: { baseUrl: 'https://a.example/v1?x=1', apiKey: k, requestBody: { top_k: 5 } }
+model: m
+prices: { m: { input: 1.5, output: 2 } }
+budget: { turns: 7, tokens: 100, seconds: 60, usd: 0.5 }
+";
+    let home = Home::new(&[("agents/builtin.yaml", file)]);
+    let half = Flags {
+        timeout: Some(Duration::from_millis(1500)),
+        tools: Some(vec!["grep".into()]),
+        sampling: Sampling { temperature: Some(0.5), ..Sampling::default() },
+        ..Flags::default()
+    };
+    let scripted = Flags { mock: Some("/s.yaml".into()), ..Flags::default() };
+    let lines = [Flags::default(), half, scripted]
+        .map(|flags| format!("{}\n", home.load(flags, &[]).unwrap().describe()));
+    insta::assert_snapshot!("on_record", lines.concat());
+}

@@ -18,6 +18,7 @@ use self::forks::Fork;
 use crate::config::ConfigError;
 use crate::exec::error::INSIDE;
 use crate::exec::{Engine, ExecError, ExecOptions, Observer};
+use crate::record::Detail;
 use crate::spawn::inquiry::Inquiry;
 use crate::spawn::protocol::AgentCommand;
 use crate::spawn::{self, Finished, Run, SpawnError};
@@ -131,7 +132,7 @@ pub fn ask(
 ) -> Result<Answer, AskError> {
     check(question.text)?;
     let step = thread::step_node(engine.store, &question.step)?;
-    let detail = engine.store.get(&step.detail).map_err(ThreadError::from)?.payload;
+    let detail = Detail::read(engine.store, &step.detail).map_err(ThreadError::from)?;
     let start = thread::start_node(engine.store, &step.start)?;
     let command = agent(engine, (&start, &step), options, observer)?;
     let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from(&step.cwd));
@@ -143,8 +144,8 @@ pub fn ask(
     observer.spawning(&step.role, &command, &cwd);
     let mut desk =
         Desk { engine, command: (&command, &file), cwd: &cwd, options, observer, remembered: false };
-    let own = detail["sessionId"].as_str().filter(|session| !session.is_empty() && !question.no_fork);
-    let session = own.map(|own| desk.fork_of(own, question)).transpose()?.flatten();
+    let own = detail.session_id.filter(|session| !session.is_empty() && !question.no_fork);
+    let session = own.as_deref().map(|own| desk.fork_of(own, question)).transpose()?.flatten();
     let inquiry = Inquiry::Ask { session: session.as_deref(), prompt: question.text, detail: step.detail };
     let text = desk.said(&inquiry)?;
     Ok(Answer { session, text })

@@ -23,6 +23,7 @@ use crate::config::Config;
 use crate::home::{Env, Homes};
 use crate::lock::ThreadLock;
 use crate::log::{self, Event, Log};
+use crate::record;
 use crate::spawn::Stop;
 use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;
@@ -209,7 +210,7 @@ impl<'a> Event<'a> {
             Ok((played, _)) => Event::StepFinished {
                 role,
                 step: &played.hash,
-                status: played.output["$status"].as_str().unwrap_or_default(),
+                status: record::status(&played.output).unwrap_or_default(),
                 duration_ms: played.step.duration_ms(),
             },
             Err(error) => Event::Error { role, error: log::line(&error.to_string()) },

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | [`workflow`] | workflows in files, in the store and by name |
 //! | [`thread`] | head, status, chain, and what a role may see ([`thread::role_context`]) |
+//! | [`record`] | what an agent keeps of a run, and what a step puts out: the shapes, and their only home |
 //! | [`spawn`] | one agent process; [`spawn::protocol`] is its command line and its reply as values |
 //! | [`config`], [`home`], [`lock`] | `config.yaml`, `$UWF_HOME` and `.env`, one run of a thread at a time |
 //! | [`catalogue`] | models: windows, prices, what they can be asked for; a table with a date |
@@ -46,6 +47,7 @@ pub mod link;
 pub mod lock;
 pub mod log;
 pub mod lost;
+pub mod record;
 pub mod spawn;
 pub mod thread;
 pub mod transfer;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use uwf_engine::ThreadId;
 use uwf_engine::home::make_private;
 use uwf_store::{Clock, open_regular};
@@ -81,9 +81,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The directory of the session, which must be one of the step's.
-    pub(super) fn find(question: &Question, record: &Value, home: &Path) -> Result<Place, AskError> {
-        let own = record["sessionId"].as_str();
+    /// The directory of the session, which must be the step's `own` or a fork of it.
+    pub(super) fn find(question: &Question, own: Option<&str>, home: &Path) -> Result<Place, AskError> {
         let forks = forks(home);
         match question.session.as_deref() {
             session if session.is_none() || session == own => {
@@ -189,6 +188,8 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> AskError {
 mod tests {
     use std::io::{Seek, Write};
 
+    use serde_json::Value;
+
     use super::*;
     use crate::provider::message::{Kind, Speaker};
 
@@ -203,9 +204,9 @@ mod tests {
 
     #[test]
     fn a_fork_is_asked_by_one_at_a_time() {
-        let (home, record) = (tempfile::tempdir().unwrap(), json!({"sessionId": "own"}));
+        let home = tempfile::tempdir().unwrap();
         let session = fork(home.path(), "own", || 1_000).unwrap();
-        let find = || Place::find(&question(&session), &record, home.path());
+        let find = || Place::find(&question(&session), Some("own"), home.path());
         let place = find().unwrap();
         assert!(matches!(find(), Err(AskError::Busy { session: busy }) if busy == session));
         drop(place);

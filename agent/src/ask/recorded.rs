@@ -1,9 +1,7 @@
 //! The conversation that the record of a step keeps, opened again as its last request sent it.
 
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
+use uwf_engine::record::{self, Detail, LEFT_OUT, Listed, Marks, SUMMED_UP, SummedUp, Turn};
 use uwf_store::{Hash, Store};
 
 use super::AskError;
@@ -12,82 +10,60 @@ use crate::journal::Mark;
 use crate::provider::message::{Kind, Message, Native, Speaker, ToolCall};
 
 /// The messages of a record as its last request sent them; what was said before counts as the opening.
-pub(super) fn recorded(store: &Store, detail: &Hash, record: &Value) -> Result<Vec<Message>, AskError> {
-    let foreign = |why: String| AskError::Foreign { detail: *detail, why };
-    let turns = record["messages"].as_array().ok_or_else(|| foreign("it keeps no messages".to_owned()))?;
+pub(super) fn recorded(store: &Store, hash: &Hash, detail: &Detail) -> Result<Vec<Message>, AskError> {
+    let foreign = |why: String| AskError::Foreign { detail: *hash, why };
+    let turns = detail.messages.as_ref().ok_or_else(|| foreign("it keeps no messages".to_owned()))?;
     let mut conversation = Conversation::default();
     for turn in turns {
-        let hash: Hash = turn
-            .as_str()
-            .and_then(|text| text.parse().ok())
-            .ok_or_else(|| foreign(format!("{turn} is no message")))?;
-        let turn: Turn = serde_json::from_value(store.get(&hash)?.payload)
-            .map_err(|error| foreign(format!("{hash} is no message: {error}")))?;
-        turn.go_on(&mut conversation);
+        let hash = match turn {
+            Listed::Turn(hash) => hash,
+            Listed::Other(other) => return Err(foreign(format!("{other} is no message"))),
+        };
+        go_on(Turn::read(store, hash)?, &mut conversation)
+            .map_err(|why| foreign(format!("{hash} is no message: {why}")))?;
     }
     Ok(conversation.messages().iter().cloned().map(before).collect())
 }
 
-/// A turn node, as far as a conversation needs it.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Turn {
-    role: Speaker,
-    kind: Option<Value>,
-    content: String,
-    tool_calls: Option<Vec<Call>>,
-    call_id: Option<String>,
-    reasoning: Option<String>,
-    native: Option<Native>,
-}
-
-#[derive(Deserialize)]
-struct Call {
-    id: String,
-    name: String,
-    args: String,
-}
-
-/// How the requests became shorter, in the content of a node of the kind `summed-up`.
-#[derive(Deserialize)]
-struct SummedUp {
-    summary: String,
-    kept: usize,
-}
-
-impl Turn {
-    /// What the conversation was after it. A node of another kind than messages have tells how requests became shorter;
-    /// one that cannot be read is passed over, since it is nothing that was said.
-    fn go_on(self, conversation: &mut Conversation) {
-        let kind = self.kind.clone().unwrap_or_else(|| json!(Kind::Opening));
-        if let Ok(kind) = serde_json::from_value(kind.clone()) {
-            let message = self.message(kind);
-            if is_something(&message) {
-                conversation.push(message);
-            }
-        } else if kind == "left-out" {
-            let marks: BTreeMap<String, String> = serde_json::from_str(&self.content).unwrap_or_default();
-            let mark = |(call_id, text)| Mark { call_id, text };
-            conversation.leave_out(&marks.into_iter().map(mark).collect::<Vec<_>>());
-        } else if kind == "summed-up"
-            && let Ok(SummedUp { summary, kept }) = serde_json::from_str(&self.content)
-        {
-            conversation.sum_up(Message::text(Speaker::User, Kind::Recap, summary), kept);
+/// What the conversation was after a turn. One of another kind than messages have tells how requests became shorter; one
+/// that cannot be read is passed over, since it is nothing that was said.
+///
+/// # Errors
+/// What is no message, in words.
+fn go_on(turn: Turn, conversation: &mut Conversation) -> Result<(), String> {
+    let kind = turn.kind.clone().unwrap_or_else(|| Kind::Opening.as_str().to_owned());
+    let content = turn.content.clone().unwrap_or_default();
+    let message = message(turn, serde_json::from_value(json!(kind)).ok())?;
+    if let Some(message) = message {
+        if is_something(&message) {
+            conversation.push(message);
         }
+    } else if kind == LEFT_OUT {
+        let marks: Marks = serde_json::from_str(&content).unwrap_or_default();
+        let mark = |(call_id, text)| Mark { call_id, text };
+        conversation.leave_out(&marks.into_iter().map(mark).collect::<Vec<_>>());
+    } else if kind == SUMMED_UP
+        && let Ok(SummedUp { summary, kept }) = serde_json::from_str(&content)
+    {
+        conversation.sum_up(Message::text(Speaker::User, Kind::Recap, summary), kept);
     }
+    Ok(())
+}
 
-    fn message(self, kind: Kind) -> Message {
-        let call = |call: Call| ToolCall { id: call.id, name: call.name, arguments: call.args };
-        Message {
-            role: self.role,
-            kind,
-            content: self.content,
-            tool_calls: self.tool_calls.unwrap_or_default().into_iter().map(call).collect(),
-            tool_call_id: self.call_id,
-            reasoning: self.reasoning,
-            native: self.native,
-        }
-    }
+/// The turn as a message of that kind, if it is one of a message.
+fn message(turn: Turn, kind: Option<Kind>) -> Result<Option<Message>, String> {
+    let tool_calls =
+        turn.calls().iter().map(call).collect::<Option<_>>().ok_or("a call has no id, name or args")?;
+    let role = serde_json::from_value(json!(turn.role)).map_err(|error| format!("its role: {error}"))?;
+    let native = serde_json::from_value(turn.native).map_err(|error| format!("its native part: {error}"))?;
+    let content = turn.content.ok_or("it has no content")?;
+    let (tool_call_id, reasoning) = (turn.call_id, turn.reasoning);
+    Ok(kind.map(|kind| Message { role, kind, content, tool_calls, tool_call_id, reasoning, native }))
+}
+
+fn call(call: &record::ToolCall) -> Option<ToolCall> {
+    let record::ToolCall { id, name, args } = call.clone();
+    Some(ToolCall { id: id?, name: name?, arguments: args? })
 }
 
 /// A message as what was said before the question: it opens the conversation, and counts for nothing else.
@@ -104,16 +80,17 @@ pub(super) fn is_something(message: &Message) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn turn(role: &str, kind: &str, content: &str) -> Turn {
-        serde_json::from_value(json!({"role": role, "kind": kind, "content": content})).unwrap()
+        Turn::of(json!({"role": role, "kind": kind, "content": content}))
     }
 
     fn calls(id: &str) -> Turn {
         let calls = json!([{"id": id, "name": "grep", "args": "{}"}]);
-        let turn = json!({"role": "assistant", "kind": "turn", "content": "", "toolCalls": calls});
-        serde_json::from_value(turn).unwrap()
+        Turn::of(json!({"role": "assistant", "kind": "turn", "content": "", "toolCalls": calls}))
     }
 
     fn result(id: &str, content: &str) -> Turn {
@@ -123,7 +100,7 @@ mod tests {
     fn after(turns: Vec<Turn>) -> Conversation {
         let mut conversation = Conversation::default();
         let opening = [turn("system", "opening", "rules"), turn("user", "opening", "task")];
-        opening.into_iter().chain(turns).for_each(|turn| turn.go_on(&mut conversation));
+        opening.into_iter().chain(turns).for_each(|turn| go_on(turn, &mut conversation).unwrap());
         conversation
     }
 
@@ -164,5 +141,24 @@ mod tests {
         ]);
         assert_eq!(texts(&said), ["rules", "task", "recap", "", "long"]);
         assert_eq!(said.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_turn_of_another_agent_is_no_message() {
+        let said = |turn: Value| go_on(Turn::of(turn), &mut Conversation::default());
+        assert_eq!(said(json!({"role": "user", "content": "Go."})), Ok(()));
+        for (turn, why) in [
+            (json!("a text"), "its role: "),
+            (json!({"role": "developer", "content": "Go."}), "its role: unknown variant `developer`"),
+            (json!({"role": "user"}), "it has no content"),
+            (
+                json!({"role": "user", "content": "", "toolCalls": [{"name": "x", "args": "{}"}]}),
+                "a call has no id",
+            ),
+            (json!({"role": "user", "content": "", "native": "x"}), "its native part: "),
+        ] {
+            let told = said(turn.clone()).unwrap_err();
+            assert!(told.starts_with(why), "{turn}: {told}");
+        }
     }
 }

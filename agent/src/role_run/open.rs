@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use uwf_engine::record::Detail;
 use uwf_engine::{RoleContext, ThreadId, thread};
 use uwf_prompts::{PromptError, WorkspaceView};
 use uwf_store::{Hash, Store};
@@ -262,8 +263,8 @@ pub(super) fn learnt(context: &RoleContext, store: &Store, earlier: Option<&Earl
     let own = earlier.and_then(|earlier| journal::learnt(earlier.journal.entries())).cloned();
     let steps = context.steps.iter().rev().map(|step| &step.hash);
     let of_step = |step: &Hash| {
-        let detail = store.get(&thread::step_node(store, step).ok()?.detail).ok()?.payload;
-        serde_json::from_value(detail["settings"]["learnt"].clone()).ok()
+        let detail = Detail::read(store, &thread::step_node(store, step).ok()?.detail).ok()?;
+        serde_json::from_value(detail.settings().learnt).ok()
     };
     let before = context.previous_attempts.iter().rev().chain(steps).take(LOOKED_AT);
     own.into_iter().chain(before.filter_map(of_step)).collect()

@@ -9,6 +9,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use uwf_engine::record::Settings;
 
 use super::Flags;
 use crate::provider::message::Sampling;
@@ -19,21 +20,22 @@ pub(super) const QUERY: &str = "?…";
 impl Flags {
     /// The flags with what [`super::Settings::describe`] said of the run when it was begun.
     pub fn or_begun(self, settings: &Value) -> Flags {
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let (provider, budget) = (&settings["provider"], &settings["budget"]);
-        let sampling: Sampling = serde_json::from_value(settings["sampling"].clone()).unwrap_or_default();
+        let Settings { provider, model, budget, sampling, .. } = Settings::of(settings.clone());
+        let budget_begun = budget.is_some();
+        let budget = budget.unwrap_or_default();
+        let sampling: Sampling = serde_json::from_value(sampling).unwrap_or_default();
         let elsewhere = self.base_url.is_some();
-        let mock = self.mock.or_else(|| text(&provider["mock"]).filter(|_| !elsewhere).map(Into::into));
-        let seconds = || Duration::try_from_secs_f64(budget["seconds"].as_f64()?).ok();
+        let mock = self.mock.or_else(|| provider.script().filter(|_| !elsewhere).map(Into::into));
+        let seconds = || Duration::try_from_secs_f64(budget.seconds?.as_f64()?).ok();
         Flags {
-            model: self.model.or_else(|| text(&settings["model"])),
-            begun_at: text(&provider["baseUrl"]),
+            model: self.model.or(model),
+            begun_at: provider.base_url().map(str::to_owned),
             mock,
-            max_turns: self.max_turns.or_else(|| budget["turns"].as_u64()),
-            max_tokens: self.max_tokens.or_else(|| budget["tokens"].as_u64()),
+            max_turns: self.max_turns.or(budget.turns),
+            max_tokens: self.max_tokens.or(budget.tokens),
             timeout: self.timeout.or_else(seconds),
-            max_cost: self.max_cost.or_else(|| budget["usd"].as_f64()),
-            budget_begun: budget.is_object(),
+            max_cost: self.max_cost.or(budget.usd),
+            budget_begun,
             sampling: Sampling {
                 temperature: self.sampling.temperature.or(sampling.temperature),
                 reasoning_effort: self.sampling.reasoning_effort.or(sampling.reasoning_effort),
@@ -53,7 +55,7 @@ mod tests {
     use uwf_tools::sandbox::Level;
 
     use super::super::{Endpoint, ProviderSettings, Settings};
-    use super::*;
+    use super::{Duration, Flags, Value};
 
     const FILE: &str = "\
 provider: { baseUrl: 'https://a.example/v1', apiKey: key-of-a, stream: false }

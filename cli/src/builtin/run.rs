@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::shell::{FAILED_STEP, Failure, OK, SUSPENDED, Session};
 use serde_json::{Value, json};
 use uwf_engine::lock::ThreadLock;
-use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, Status, ThreadId, thread, workflow};
+use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, Status, ThreadId, record, thread, workflow};
 use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::SUSPEND;
 use uwf_workflow::yaml;
@@ -117,8 +117,9 @@ impl Bench {
     ) -> Result<(AdapterOutput, bool), Failure> {
         let Run { request, workspace, settings, earlier, instead_of, stand_alone, events } = run;
         let settings = self.role_settings(request, &settings)?;
-        let begun_in = earlier.as_ref().map(|earlier| &earlier.settings()["sandbox"]);
-        if begun_in.is_some_and(|begun_in| *begun_in != settings.sandbox.describe()) {
+        let begun_in =
+            earlier.as_ref().map(|earlier| record::Settings::of(earlier.settings().clone()).sandbox);
+        if begun_in.is_some_and(|begun_in| begun_in != settings.sandbox.describe()) {
             let text = "the run goes on in the sandbox that is asked for now, not in the one it was begun in";
             session.ui.warn(text);
         }
@@ -349,9 +350,9 @@ fn new_thread(
 
 /// Moves the head as the reply demands; a failed step leaves the thread idle where it was. Gives the exit status.
 fn settle(store: &Store, thread: &ThreadId, from: &Hash, reply: &AdapterOutput) -> Result<u8, Failure> {
-    let word = |field: &str| reply.frontmatter[field].as_str().unwrap_or_default().to_owned();
+    let output = &reply.frontmatter;
     if reply.is_error {
-        let phase = serde_json::from_value(json!(word("phase"))).unwrap_or(Phase::Answer);
+        let phase = serde_json::from_value(json!(record::phase(output))).unwrap_or(Phase::Answer);
         return Ok(match phase {
             Phase::Answer => FAILED_STEP,
             Phase::Budget => 4,
@@ -360,8 +361,9 @@ fn settle(store: &Store, thread: &ThreadId, from: &Hash, reply: &AdapterOutput) 
             Phase::Git => PREPARED,
         });
     }
-    let (status, exit) = if word("$status") == SUSPEND {
-        (Status::Suspended { role: reply.role.clone(), message: word("reason") }, SUSPENDED)
+    let (status, exit) = if record::status(output) == Some(SUSPEND) {
+        let message = record::reason(output).unwrap_or_default().to_owned();
+        (Status::Suspended { role: reply.role.clone(), message }, SUSPENDED)
     } else {
         (Status::Ended { completed_at: store.now() }, OK)
     };

@@ -18,6 +18,7 @@ use uwf_engine::exec::{
 };
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::lock::ThreadLock;
+use uwf_engine::record;
 use uwf_engine::spawn::lookup::Programs;
 use uwf_engine::spawn::protocol::AgentCommand;
 use uwf_engine::spawn::{SpawnError, Stop};
@@ -302,7 +303,7 @@ impl Observer for Watcher<'_, '_> {
 /// A step and where it led to, in one or two lines.
 fn told(report: &StepReport) -> String {
     let played = report.played.as_ref().map(|played| {
-        let status = played.output["$status"].as_str().unwrap_or("?");
+        let status = record::status(&played.output).unwrap_or("?");
         let took = render::duration(played.step.duration_ms());
         format!("{} → {status}  {took}  {}\n", played.step.role, played.hash)
     });

@@ -13,6 +13,7 @@ use crate::shell::{
     Failure,
     render::{duration, fenced, quotation, time, usage, yaml_block},
 };
+use uwf_engine::record::{self, Detail, Turn};
 use uwf_engine::thread::{self, Chain, Status, StepNode, ThreadId};
 use uwf_engine::workflow::{self, Workflow};
 
@@ -115,7 +116,7 @@ fn step_section(store: &Store, number: usize, hash: &Hash, step: &StepNode) -> R
 }
 
 fn status(output: &Value) -> &str {
-    output["$status"].as_str().unwrap_or("?")
+    record::status(output).unwrap_or("?")
 }
 
 fn facts(step: &StepNode, failed_calls: Option<u64>) -> String {
@@ -148,8 +149,8 @@ fn attempt_lines(store: &Store, attempts: &[Hash]) -> Result<String, Failure> {
     for hash in attempts {
         let step = thread::step_node(store, hash)?;
         let output = store.get(&step.output)?.payload;
-        let phase = output["phase"].as_str().map(|phase| format!(" ({phase})")).unwrap_or_default();
-        let error = output["error"].as_str().unwrap_or("no reason given");
+        let phase = record::phase(&output).map(|phase| format!(" ({phase})")).unwrap_or_default();
+        let error = record::error(&output).unwrap_or("no reason given");
         let mut lines = error.lines();
         text += &format!("- `{hash}`, {}{phase}: ", duration(step.duration_ms()));
         text += lines.next().unwrap_or_default();
@@ -216,34 +217,27 @@ pub(super) fn step(store: &Store, hash: &Hash, quota: Option<usize>) -> Result<S
 
 /// The conversation of a step, one section a message; empty for records of another shape.
 fn turns(store: &Store, detail: &Hash) -> Result<Vec<String>, Failure> {
-    let turns = messages(store, &store.get(detail)?.payload)?;
-    let calls = turns.iter().flat_map(calls);
+    let turns = Detail::read(store, detail)?.conversation(store)?;
+    let calls = turns.iter().flat_map(Turn::calls);
     let names: BTreeMap<&str, &str> =
-        calls.filter_map(|call| Some((call["id"].as_str()?, call["name"].as_str()?))).collect();
-    let heading = |turn: &Value| {
-        let name = turn["callId"].as_str().and_then(|id| names.get(id));
+        calls.filter_map(|call| Some((call.id.as_deref()?, call.name.as_deref()?))).collect();
+    let heading = |turn: &Turn| {
+        let name = turn.call_id.as_deref().and_then(|id| names.get(id));
         heading(turn, name.copied())
     };
     Ok(turns.iter().enumerate().map(|(at, turn)| turn_section(at + 1, turn, &heading(turn))).collect())
 }
 
-/// The messages that a record keeps, whichever key it has for them.
-pub(super) fn messages(store: &Store, detail: &Value) -> Result<Vec<Value>, Failure> {
-    let list = if detail["messages"].is_array() { &detail["messages"] } else { &detail["turns"] };
-    let hashes = list.as_array().into_iter().flatten().filter_map(|turn| turn.as_str()?.parse().ok());
-    hashes.map(|hash| Ok(store.get(&hash)?.payload)).collect()
-}
-
-fn calls(turn: &Value) -> impl Iterator<Item = &Value> {
-    turn["toolCalls"].as_array().into_iter().flatten()
+fn role(turn: &Turn) -> &str {
+    turn.role.as_deref().unwrap_or("?")
 }
 
 /// Who says it and why; of a result also the tool, and whether the call failed.
-fn heading(turn: &Value, tool: Option<&str>) -> String {
-    let role = turn["role"].as_str().unwrap_or("?");
-    let kind = turn["kind"].as_str().filter(|kind| *kind != role).map(|kind| format!(" ({kind})"));
-    let code = turn["exitCode"].as_i64().filter(|&code| code != 0);
-    let failed = match (turn["failed"].as_bool(), code) {
+fn heading(turn: &Turn, tool: Option<&str>) -> String {
+    let role = role(turn);
+    let kind = turn.kind.as_deref().filter(|kind| *kind != role).map(|kind| format!(" ({kind})"));
+    let code = turn.exit_code.filter(|&code| code != 0);
+    let failed = match (turn.failed, code) {
         // Older records have the code alone.
         (Some(true) | None, Some(code)) => Some(format!("failed, exit code {code}")),
         (Some(true), None) => Some("failed".to_owned()),
@@ -254,14 +248,13 @@ fn heading(turn: &Value, tool: Option<&str>) -> String {
     format!("{role}{}{about}", kind.unwrap_or_default())
 }
 
-fn turn_section(number: usize, turn: &Value, heading: &str) -> String {
-    let role = turn["role"].as_str().unwrap_or("?");
+fn turn_section(number: usize, turn: &Turn, heading: &str) -> String {
     let mut text = format!("\n## {number}. {heading}\n");
-    if let Some(reasoning) = turn["reasoning"].as_str().filter(|reasoning| !reasoning.trim().is_empty()) {
+    if let Some(reasoning) = turn.reasoning.as_deref().filter(|reasoning| !reasoning.trim().is_empty()) {
         text += &format!("\n*Reasoning:*\n\n{}", quotation(reasoning));
     }
-    let content = turn["content"].as_str().unwrap_or_default().trim();
-    if role == "tool" {
+    let content = turn.content.as_deref().unwrap_or_default().trim();
+    if role(turn) == "tool" {
         text += &format!("\n{}", fenced("", &shortened(content)));
     } else if content.starts_with("---") {
         // Unfenced, a renderer would take it for a rule or a heading.
@@ -269,8 +262,8 @@ fn turn_section(number: usize, turn: &Value, heading: &str) -> String {
     } else if !content.is_empty() {
         text += &format!("\n{content}\n");
     }
-    for call in calls(turn) {
-        let (name, args) = (call["name"].as_str().unwrap_or("?"), call["args"].as_str().unwrap_or_default());
+    for call in turn.calls() {
+        let (name, args) = (call.name.as_deref().unwrap_or("?"), call.args.as_deref().unwrap_or_default());
         text += &format!("\n**Calls** `{name}`\n\n{}", fenced("json", args));
     }
     text
@@ -295,7 +288,8 @@ mod tests {
     #[test]
     fn a_result_names_its_tool_and_whether_it_failed() {
         let of = |failed: Value, code: Value, tool: Option<&str>| {
-            heading(&json!({"role": "tool", "kind": "result", "failed": failed, "exitCode": code}), tool)
+            let turn = json!({"role": "tool", "kind": "result", "failed": failed, "exitCode": code});
+            heading(&Turn::of(turn), tool)
         };
         for (failed, code, said) in [
             (json!(false), json!(0), ": `x`"),
@@ -309,6 +303,7 @@ mod tests {
             assert_eq!(of(failed, code, Some("x")), format!("tool (result){said}"));
         }
         assert_eq!(of(json!(true), json!(null), None), "tool (result): failed");
-        assert_eq!(heading(&json!({"role": "assistant", "kind": "turn"}), None), "assistant (turn)");
+        let turn = Turn::of(json!({"role": "assistant", "kind": "turn"}));
+        assert_eq!(heading(&turn, None), "assistant (turn)");
     }
 }

@@ -13,6 +13,7 @@ use super::args::Step;
 use super::thread::{fork_at, id};
 use super::{hash, narrate};
 use crate::shell::{Failure, Format, OK, Session, Ui, render};
+use uwf_engine::record;
 use uwf_engine::thread::{self, Link, ThreadId};
 
 pub(super) fn run(session: &mut Session<'_>, command: Step) -> Result<u8, Failure> {
@@ -117,7 +118,7 @@ fn cells(number: String, Link { hash, step, .. }: &Link, entry: &Value) -> [Stri
         number,
         hash.to_string(),
         step.role.clone(),
-        entry["output"]["$status"].as_str().unwrap_or("?").to_owned(),
+        record::status(&entry["output"]).unwrap_or("?").to_owned(),
         render::duration(step.duration_ms()),
         tokens(|usage| usage.input_tokens),
         tokens(|usage| usage.output_tokens),

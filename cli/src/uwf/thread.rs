@@ -17,6 +17,7 @@ use crate::shell::{Failure, Format, OK, Session, render};
 use uwf_engine::exec::StepReport;
 use uwf_engine::lock::{self, Running};
 use uwf_engine::log::{Event, Log};
+use uwf_engine::record;
 use uwf_engine::thread::{self, Head, Status, ThreadId};
 use uwf_engine::workflow::{self, Workflow};
 
@@ -210,7 +211,7 @@ fn resume_hint(thread: &ThreadId, status: &Status) -> Option<String> {
 fn last_failure(store: &Store, thread: &ThreadId, role: &str) -> Option<FailedStep> {
     let hash = *thread::failed_attempts(store, thread, role).ok()?.last()?;
     let output = store.get(&thread::step_node(store, &hash).ok()?.output).ok()?.payload;
-    let message = output["error"].as_str().unwrap_or("it failed").to_owned();
+    let message = record::error(&output).unwrap_or("it failed").to_owned();
     Some(FailedStep { hash, message })
 }
 

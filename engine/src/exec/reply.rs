@@ -4,6 +4,7 @@
 //! What an agent did is its own to describe: its record may be of any type that the store knows, but for those that say
 //! what something else is.
 
+use serde_json::Value;
 use thiserror::Error;
 use uwf_store::schema::{self, Violation, builtin};
 use uwf_store::{Hash, Store, StoreError};
@@ -11,6 +12,7 @@ use uwf_workflow::moderator::SUSPEND;
 
 use super::Played;
 use super::visit::Outcome;
+use crate::record;
 use crate::spawn::protocol::Reply;
 use crate::thread::{StepNode, ThreadError, step_node};
 
@@ -150,11 +152,11 @@ pub(super) fn check(
     if !violations.is_empty() {
         return Err(ReplyFault::OutputInvalid { output: step.output, violations });
     }
-    let text = |field: &str| node.payload[field].as_str().unwrap_or_default().to_owned();
+    let text = |part: fn(&Value) -> Option<&str>| part(&node.payload).unwrap_or_default().to_owned();
     let outcome = match told_failure {
         Some(message) => Outcome::Failed(message),
-        None if node.type_ == builtin::ERROR_OUTPUT => Outcome::Failed(text("error")),
-        None if text("$status") == SUSPEND => Outcome::Suspended(text("reason")),
+        None if node.type_ == builtin::ERROR_OUTPUT => Outcome::Failed(text(record::error)),
+        None if record::status(&node.payload) == Some(SUSPEND) => Outcome::Suspended(text(record::reason)),
         None => Outcome::Answer,
     };
     Ok((Played { hash, step, output: node.payload }, outcome))

@@ -11,6 +11,7 @@ use uwf_workflow::suggest;
 use super::{
     Chain, Head, StartNode, Status, StepNode, ThreadError, ThreadId, chain, failed_attempts, head, next,
 };
+use crate::record::{Detail, Turn};
 use crate::spawn::protocol::{AgentRequest, EdgePromptSource};
 use crate::workflow::{self, Role, Workflow};
 
@@ -139,21 +140,21 @@ fn earlier(store: &Store, hash: Hash, step: StepNode) -> Result<EarlierStep, Thr
 
 /// How many tool calls of a step failed, where its detail counts them; a detail that cannot be read counts nothing.
 pub fn failed_calls(store: &Store, step: &StepNode) -> Option<u64> {
-    store.get(&step.detail).ok()?.payload["failedCalls"].as_u64()
+    Detail::read(store, &step.detail).ok()?.failed_calls
 }
 
 /// The last thing an assistant said in a detail node that keeps `turns`; none when the detail has no such shape.
 pub fn answer_of(store: &Store, detail: &Hash) -> Result<Option<String>, ThreadError> {
-    let payload = store.get(detail)?.payload;
-    for turn in payload["turns"].as_array().into_iter().flatten().rev() {
-        let Some(hash) = turn.as_str().and_then(|text| text.parse().ok()) else { return Ok(None) };
-        let turn = match store.get(&hash) {
+    let turns = Detail::read(store, detail)?.turns;
+    for turn in turns.unwrap_or_default().iter().rev() {
+        let Some(hash) = turn.turn() else { return Ok(None) };
+        let turn = match Turn::read(store, &hash) {
             Err(StoreError::NotFound { .. }) => return Ok(None),
-            turn => turn?.payload,
+            turn => turn?,
         };
-        match turn["content"].as_str() {
-            Some(content) if turn["role"] == "assistant" && !content.is_empty() => {
-                return Ok(Some(content.to_owned()));
+        match turn.content {
+            Some(content) if turn.role.as_deref() == Some("assistant") && !content.is_empty() => {
+                return Ok(Some(content));
             }
             _ => {}
         }

@@ -5,6 +5,7 @@ use uwf_store::Store;
 use uwf_workflow::moderator::{self, Route, SUSPEND, Target};
 
 use super::{Head, HeadKind, Status, ThreadError};
+use crate::record;
 use crate::workflow::Workflow;
 
 /// The route from `head`. Costs one read at most (the last output), however long the chain is. An output that asks a
@@ -14,8 +15,8 @@ pub fn next(store: &Store, workflow: &Workflow, head: &Head) -> Result<Route, Th
         HeadKind::Start(_) => (moderator::START, begin("new")),
         HeadKind::Step(step) => (step.role.as_str(), store.get(&step.output)?.payload),
     };
-    if output["$status"] == SUSPEND {
-        let prompt = output["reason"].as_str().unwrap_or_default().to_owned();
+    if record::status(&output) == Some(SUSPEND) {
+        let prompt = record::reason(&output).unwrap_or_default().to_owned();
         return Ok(Route { target: Target::Suspend, prompt, location: None });
     }
     Ok(moderator::route(&workflow.graph, role, &output)?)

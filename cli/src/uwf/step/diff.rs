@@ -2,34 +2,24 @@
 
 mod patch;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_store::{Hash, Store};
 
 use crate::shell::{Failure, OK, Session};
-use crate::uwf::{hash, narrate};
+use crate::uwf::hash;
+use uwf_engine::record::{Change, Detail, Turn};
 use uwf_engine::thread;
-
-/// One changed file of a record.
-#[derive(Deserialize)]
-struct Change {
-    path: String,
-    /// A text node; none where there was no such file.
-    before: Option<Hash>,
-    /// A text node; none where there is no such file any more.
-    after: Option<Hash>,
-}
 
 pub(super) fn diff(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
     let (hash, store) = (hash(text)?, session.store()?);
     let step = thread::step_node(&store, &hash)?;
-    let detail = store.get(&step.detail)?.payload;
-    let changes: Vec<Change> = serde_json::from_value(detail["changes"].clone()).map_err(|_| {
+    let detail = Detail::read(&store, &step.detail)?;
+    let changes = detail.changes.as_deref().ok_or_else(|| {
         Failure::user(format!("step {hash} has no record of what it changed: {} kept none", step.agent))
     })?;
     let mut patch = String::new();
     let mut files = Vec::new();
-    for change in &changes {
+    for change in changes {
         let diff = file_diff(&store, change)?;
         files
             .push(json!({"path": change.path, "before": change.before, "after": change.after, "diff": diff}));
@@ -55,10 +45,10 @@ fn file_diff(store: &Store, change: &Change) -> Result<String, Failure> {
 }
 
 /// Whether the step ran commands: what these changed, no record tells.
-fn ran_commands(store: &Store, detail: &Value) -> Result<bool, Failure> {
-    let runs = |turn: &Value| {
-        let mut calls = turn["toolCalls"].as_array().into_iter().flatten();
-        !turn["exitCode"].is_null() || calls.any(|call| call["name"] == "run_command")
+fn ran_commands(store: &Store, detail: &Detail) -> Result<bool, Failure> {
+    let runs = |turn: &Turn| {
+        let mut calls = turn.calls().iter();
+        turn.exit_code.is_some() || calls.any(|call| call.name.as_deref() == Some("run_command"))
     };
-    Ok(narrate::messages(store, detail)?.iter().any(runs))
+    Ok(detail.conversation(store)?.iter().any(runs))
 }

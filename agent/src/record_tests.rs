@@ -1,0 +1,106 @@
+use serde_json::json;
+use uwf_engine::ThreadId;
+use uwf_store::Clock;
+
+use super::*;
+use crate::journal::Name;
+use crate::journal::tests::{enforced, run};
+use crate::provider::Learnt;
+use crate::provider::message::{Native, Origin, ToolCall};
+use crate::provider::wires::Wire;
+
+/// One entry of every kind that is recorded, in a run that was interrupted once.
+fn entries(spool: &Path) -> Vec<Entry> {
+    let (thread, session) = (ThreadId::new(1), ThreadId::new(2));
+    let name = Name { thread, head: "0123456789ABC".parse().unwrap(), session };
+    let call =
+        |id: &str, name: &str| ToolCall { id: id.into(), name: name.into(), arguments: "{\"a\": 1}".into() };
+    let origin = Origin { wire: Wire::Messages, host: "h.example".into(), model: "m".into() };
+    let said = |kind, text: &str, at| Entry::Said { message: Message::text(Speaker::User, kind, text), at };
+    let answered = |message, at, usage| Entry::Answered {
+        message,
+        at,
+        duration_ms: 7,
+        usage,
+        finish_reason: Some("stop".into()),
+        raw: Value::Null,
+    };
+    let usage = TokenUsage {
+        input_tokens: 10,
+        output_tokens: 20,
+        cached_tokens: 3,
+        written_tokens: 4,
+        reasoning_tokens: 5,
+        cost_usd: Some(Usd::dollars(0.125)),
+    };
+    let calls = Message {
+        tool_calls: vec![call("a", "run_command"), call("b", "edit_file")],
+        reasoning: Some("I must look.".into()),
+        native: Some(Native { origin, value: "[]".into(), prefix_changed: false }),
+        ..Message::text(Speaker::Assistant, Kind::Turn, "")
+    };
+    let change = |before: Option<&str>, after: &str| FileChange {
+        path: "src/a.rs".into(),
+        before: before.map(Into::into),
+        after: after.into(),
+    };
+    let ran = ToolFacts { exit_code: Some(3), spool: Some(spool.to_owned()), ..ToolFacts::default() };
+    let edited =
+        ToolFacts { changes: vec![change(None, "x"), change(Some("x"), "y")], ..ToolFacts::default() };
+    let finished = |id: &str, text: &str, at, facts| Entry::Finished {
+        message: Message::result(id, text),
+        at,
+        duration_ms: 9,
+        facts,
+    };
+    let learnt = Learnt { host: "h.example".into(), model: "m".into(), lessons: vec!["whole".into()] };
+    let settings = json!({"model": "m", "later": {"kept": null}});
+    vec![
+        run(&name, "writer", "Write it."),
+        Entry::Said { message: Message::text(Speaker::System, Kind::Opening, "rules"), at: 1 },
+        said(Kind::Opening, "task", 2),
+        answered(calls, 3, Some(usage)),
+        Entry::Learnt { learnt, at: 4 },
+        Entry::Started { call_id: "a".into(), at: 5 },
+        finished("a", "short", 6, ran),
+        finished("b", "edited", 7, edited),
+        Entry::LeftOut { marks: vec![Mark { call_id: "a".into(), text: "[left out]".into() }], at: 8 },
+        Entry::Continued { at: 100, settings, sandbox: enforced() },
+        Entry::SummedUp { message: Message::text(Speaker::User, Kind::Recap, "so far"), kept: 2, at: 101 },
+        said(Kind::Closing, "undone", 102),
+        answered(Message::text(Speaker::Assistant, Kind::Turn, "Done."), 103, None),
+        Entry::Ended { failure: None, at: 104 },
+    ]
+}
+
+/// Content decides the hash: a step of today is the same node as before only if each of these stays byte for byte.
+#[test]
+fn the_nodes_of_a_run_are_what_they_always_were() {
+    let dir = tempfile::tempdir().unwrap();
+    let spool = dir.path().join("spool");
+    std::fs::write(&spool, "the full output\n").unwrap();
+    let clock: Clock = || 1;
+    let store = Store::open(&dir.path().join("store"), clock).unwrap();
+    let failure = Failure { phase: Phase::Budget, error: "60 turns are used up".into() };
+    let run = Finished {
+        session: "01K00000000000000000000001",
+        assembled: "## system\n\nrules".into(),
+        cost: Some(Usd::dollars(0.125)),
+        trace: Some("0af7651916cd43dd8448eb211c80319c"),
+        entries: &entries(&spool),
+        workspace: "/srv",
+        outcome: &Err(failure),
+        completed_at: 104,
+    };
+    let mut batch = store.batch();
+    let hash = detail(&mut batch, &run).unwrap();
+    let (failed, type_, _) = output(run.outcome);
+    let failed = batch.put(&type_, &failed).unwrap();
+    batch.commit().unwrap();
+    let payload = store.get(&hash).unwrap().payload;
+    let turns =
+        payload["messages"].as_array().unwrap().iter().map(|turn| turn.as_str().unwrap().parse().unwrap());
+    let nodes: Vec<Hash> = [hash, failed].into_iter().chain(turns).collect();
+    let lines = nodes.iter().map(|hash| format!("{hash} {}\n", store.get(hash).unwrap().payload));
+    insta::assert_snapshot!("nodes", lines.collect::<String>());
+}

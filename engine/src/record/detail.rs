@@ -1,0 +1,141 @@
+//! How a step came about: the conversation, what it cost, what it changed.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uwf_store::schema::builtin;
+use uwf_store::{Batch, Hash, Store, StoreError};
+
+use super::{Settings, Turn, lenient};
+
+/// The record of a run, one node. Ours have all of it; of another agent's there is what that keeps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Detail {
+    /// The session, as the agent calls it.
+    #[serde(deserialize_with = "lenient::field")]
+    pub session_id: Option<String>,
+    /// The model that answered.
+    #[serde(deserialize_with = "lenient::field")]
+    pub model: Option<String>,
+    /// How long it was worked on, in milliseconds, without the pauses after interruptions.
+    #[serde(deserialize_with = "lenient::field")]
+    pub duration: Option<u64>,
+    /// How many turns the model had.
+    #[serde(deserialize_with = "lenient::field")]
+    pub turn_count: Option<u64>,
+    /// How many calls of tools failed.
+    #[serde(deserialize_with = "lenient::field")]
+    pub failed_calls: Option<u64>,
+    /// What the model said and the tools answered, in order.
+    #[serde(deserialize_with = "lenient::field")]
+    pub turns: Option<Vec<Listed>>,
+    /// All that was said, in order.
+    #[serde(deserialize_with = "lenient::field")]
+    pub messages: Option<Vec<Listed>>,
+    /// What commands ran under; its shape is the agent's.
+    pub sandbox: Value,
+    /// What was set; see [`Detail::settings`].
+    pub settings: Value,
+    /// What the turns cost in USD, where prices are known.
+    #[serde(deserialize_with = "lenient::field")]
+    pub cost: Option<f64>,
+    /// The trace that the run is a part of, by its id.
+    #[serde(deserialize_with = "lenient::field")]
+    pub trace: Option<String>,
+    /// What the editing tools changed, by path; none where no record is kept of that.
+    #[serde(deserialize_with = "lenient::field")]
+    pub changes: Option<Vec<Change>>,
+}
+
+/// An entry of a list of turns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Listed {
+    /// A reference to a node.
+    Turn(Hash),
+    /// Something else, as another agent may keep it.
+    Other(Value),
+}
+
+impl From<Hash> for Listed {
+    fn from(turn: Hash) -> Listed {
+        Listed::Turn(turn)
+    }
+}
+
+impl Listed {
+    /// The reference, if it is one.
+    pub fn turn(&self) -> Option<Hash> {
+        match self {
+            Listed::Turn(hash) => Some(*hash),
+            Listed::Other(_) => None,
+        }
+    }
+}
+
+/// One changed file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Relative to the workspace.
+    pub path: String,
+    /// A text node; none where there was no such file.
+    pub before: Option<Hash>,
+    /// A text node; none where there is no such file any more.
+    pub after: Option<Hash>,
+}
+
+impl Detail {
+    /// A record of a session of that model in which nothing happened.
+    pub fn empty(session: &str, model: &str) -> Detail {
+        Detail {
+            session_id: Some(session.to_owned()),
+            model: Some(model.to_owned()),
+            duration: Some(0),
+            turn_count: Some(0),
+            failed_calls: Some(0),
+            turns: Some(Vec::new()),
+            messages: Some(Vec::new()),
+            sandbox: Value::Null,
+            settings: json!({}),
+            cost: None,
+            trace: None,
+            changes: Some(Vec::new()),
+        }
+    }
+
+    /// What a payload says as a record, whoever wrote it.
+    pub fn of(payload: Value) -> Detail {
+        lenient::object(payload)
+    }
+
+    /// The record at `hash`.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn read(store: &Store, hash: &Hash) -> Result<Detail, StoreError> {
+        Ok(Detail::of(store.get(hash)?.payload))
+    }
+
+    /// Adds it to what is to be stored.
+    ///
+    /// # Errors
+    /// The store's, and when it lacks what a record of ours has.
+    pub fn put(&self, batch: &mut Batch<'_>) -> Result<Hash, StoreError> {
+        batch.put(&builtin::UWF_DETAIL, &json!(self))
+    }
+
+    /// What was set, as far as it is told.
+    pub fn settings(&self) -> Settings {
+        Settings::of(self.settings.clone())
+    }
+
+    /// All that was said, by whichever list there is; empty for a record of another shape.
+    ///
+    /// # Errors
+    /// The store's, when a turn that is listed cannot be read.
+    pub fn conversation(&self, store: &Store) -> Result<Vec<Turn>, StoreError> {
+        let listed = self.messages.as_ref().or(self.turns.as_ref());
+        let turns = listed.into_iter().flatten().filter_map(Listed::turn);
+        turns.map(|hash| Turn::read(store, &hash)).collect()
+    }
+}

@@ -1,0 +1,42 @@
+//! Reading what somebody else may have written: a part that is not as it should be is none, and spoils no other part.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// A payload as a record; one that is no object at all is an empty record.
+pub(super) fn object<T: DeserializeOwned + Default>(payload: Value) -> T {
+    // Without this, a list would be read as the fields in their order.
+    if payload.is_object() { serde_json::from_value(payload).unwrap_or_default() } else { T::default() }
+}
+
+/// A field; the default where it is something else.
+pub(super) fn field<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    Value::deserialize(deserializer).map(|value| serde_json::from_value(value).unwrap_or_default())
+}
+
+/// A field that is a record of its own.
+pub(super) fn record<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    let value = Value::deserialize(deserializer)?;
+    Ok(value.is_object().then(|| object(value)))
+}
+
+/// A field that is a list of records: as many as it has, whatever they are.
+pub(super) fn records<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    match Value::deserialize(deserializer)? {
+        Value::Array(items) => Ok(Some(items.into_iter().map(object).collect())),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,51 @@
+//! The record of a step, as types: what an agent keeps of a run beside the step itself, and what a step puts out.
+//!
+//! The only home of these shapes and of the names of their fields: an agent writes them through a [`Batch`], and
+//! everybody who tells, compares or goes on with a run reads them here.
+//!
+//! Reading never fails for want of a shape. A detail node may be of any type, since agents that others wrote keep records
+//! of their own: what is absent, or is something else than it is in ours, is read as nothing, and what is not known is
+//! passed over. Whoever needs a part says what it means that it is not there. What a record of ours holds is pinned by
+//! the types `uwf-detail` and `uwf-turn` of the store ([`uwf_store::schema::builtin`]).
+//!
+//! ```
+//! use uwf_engine::record::{Detail, ToolCall, Turn};
+//! use uwf_store::Store;
+//!
+//! let dir = tempfile::tempdir()?;
+//! let store = Store::open(dir.path(), || 1_800_000_000_000)?;
+//! let mut batch = store.batch();
+//! let call = ToolCall { id: Some("a".into()), name: Some("grep".into()), args: Some("{}".into()) };
+//! let turn = Turn {
+//!     role: Some("assistant".into()),
+//!     content: Some("I look.".into()),
+//!     kind: Some("turn".into()),
+//!     at: Some(1_800_000_000_000),
+//!     tool_calls: Some(vec![call]),
+//!     ..Turn::default()
+//! };
+//! let turn = turn.put(&mut batch)?;
+//! let detail = Detail { messages: Some(vec![turn.into()]), turns: Some(vec![turn.into()]), ..Detail::empty("s", "m") };
+//! let detail = detail.put(&mut batch)?;
+//! batch.commit()?;
+//!
+//! let conversation = Detail::read(&store, &detail)?.conversation(&store)?;
+//! assert_eq!(conversation[0].calls()[0].name.as_deref(), Some("grep"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Batch`]: uwf_store::Batch
+
+mod detail;
+mod lenient;
+mod output;
+mod settings;
+mod turn;
+
+pub use self::detail::{Change, Detail, Listed};
+pub use self::output::{ErrorOutput, error, phase, reason, status};
+pub use self::settings::{Budget, Endpoint, Interrupted, Provider, Retry, Settings};
+pub use self::turn::{LEFT_OUT, Marks, SUMMED_UP, SummedUp, TokenUsage, ToolCall, Turn};
+
+#[cfg(test)]
+mod tests;

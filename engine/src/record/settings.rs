@@ -1,0 +1,169 @@
+//! What was set for a run, as its record and its journal keep it: everything but keys and headers.
+//!
+//! What is an agent's own business stays JSON. A run that goes on has settings that an earlier version may have written:
+//! so the node keeps the value as it is, and this is how it is written anew and read.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value, json};
+
+use super::lenient;
+
+/// What was set for a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Settings {
+    /// Who completes.
+    #[serde(deserialize_with = "lenient::field")]
+    pub provider: Provider,
+    /// The model's name as its endpoint knows it.
+    #[serde(deserialize_with = "lenient::field")]
+    pub model: Option<String>,
+    /// The model that is asked for the fields of an answer that is none.
+    #[serde(deserialize_with = "lenient::field")]
+    pub extract: Option<String>,
+    /// How the model samples.
+    pub sampling: Value,
+    /// How many tokens the model takes at once.
+    #[serde(deserialize_with = "lenient::field")]
+    pub context_window: Option<u64>,
+    /// What tokens cost.
+    pub prices: Value,
+    /// What the run may spend; none where nothing is said of that.
+    #[serde(deserialize_with = "lenient::record")]
+    pub budget: Option<Budget>,
+    /// The tools it has; all of them where none are named.
+    #[serde(deserialize_with = "lenient::field")]
+    pub tools: Option<Vec<String>>,
+    /// How the role narrows all this.
+    pub role: Value,
+    /// What commands are to run under.
+    pub sandbox: Value,
+    /// What was found out about the endpoint on the way; absent where nothing was.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub learnt: Value,
+    /// What held before each interruption, the first one first; absent where the run was not interrupted.
+    #[serde(deserialize_with = "lenient::field", skip_serializing_if = "Vec::is_empty")]
+    pub interrupted: Vec<Interrupted>,
+}
+
+/// Who completes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Provider {
+    /// A script in the place of a model.
+    Script {
+        /// The file.
+        mock: String,
+    },
+    /// An endpoint.
+    Endpoint(Endpoint),
+    /// What is neither.
+    Other(Value),
+}
+
+impl Default for Provider {
+    fn default() -> Provider {
+        Provider::Other(Value::Null)
+    }
+}
+
+/// Where completions come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Endpoint {
+    /// Without a query, which may hold a key.
+    pub base_url: String,
+    /// Whether it streams.
+    #[serde(default, deserialize_with = "lenient::field")]
+    pub stream: bool,
+    /// The wire that is spoken.
+    #[serde(default, deserialize_with = "lenient::field")]
+    pub wire: String,
+    /// The vendor's dialect of it.
+    #[serde(default, deserialize_with = "lenient::field")]
+    pub dialect: String,
+    /// What every request has beside what the wire says.
+    #[serde(default)]
+    pub request_body: Value,
+    /// How long it may be silent, in seconds.
+    #[serde(default, deserialize_with = "lenient::field")]
+    pub idle_seconds: u64,
+    /// How often a request is tried again.
+    #[serde(default, deserialize_with = "lenient::field")]
+    pub retry: Retry,
+}
+
+/// How often a request is tried again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    /// At most so many tries.
+    pub tries: u64,
+    /// At most so long, in seconds.
+    pub seconds: u64,
+}
+
+/// What a run may spend; what is none is unlimited.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Budget {
+    /// Turns of the model.
+    #[serde(deserialize_with = "lenient::field")]
+    pub turns: Option<u64>,
+    /// Tokens, sent and received together.
+    #[serde(deserialize_with = "lenient::field")]
+    pub tokens: Option<u64>,
+    /// Wall time in seconds; whole ones are an integer.
+    #[serde(deserialize_with = "lenient::field")]
+    pub seconds: Option<Number>,
+    /// Money.
+    #[serde(deserialize_with = "lenient::field")]
+    pub usd: Option<f64>,
+}
+
+/// A stretch of a run that was cut off, with what its commands ran under.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Interrupted {
+    /// Its first sign of life, in milliseconds since the epoch.
+    pub started_at_ms: u64,
+    /// Its last sign of life, in milliseconds since the epoch.
+    pub last_at_ms: u64,
+    /// What commands ran under.
+    pub sandbox: Value,
+}
+
+impl Settings {
+    /// What a value says of settings, whoever wrote it.
+    pub fn of(value: Value) -> Settings {
+        lenient::object(value)
+    }
+
+    /// The settings that a run began with, whichever version wrote them, with what came of it.
+    pub fn completed(mut begun: Value, learnt: Option<Value>, interrupted: &[Interrupted]) -> Value {
+        if let Some(learnt) = learnt {
+            begun["learnt"] = learnt;
+        }
+        if !interrupted.is_empty() {
+            begun["interrupted"] = json!(interrupted);
+        }
+        begun
+    }
+}
+
+impl Provider {
+    /// The script that stands in for a model.
+    pub fn script(&self) -> Option<&str> {
+        match self {
+            Provider::Script { mock } => Some(mock),
+            Provider::Endpoint(_) | Provider::Other(_) => None,
+        }
+    }
+
+    /// The endpoint's base URL.
+    pub fn base_url(&self) -> Option<&str> {
+        match self {
+            Provider::Endpoint(endpoint) => Some(&endpoint.base_url),
+            Provider::Script { .. } | Provider::Other(_) => None,
+        }
+    }
+}
