@@ -4,17 +4,20 @@
 //! ([`hold`]), and the head moves by compare-and-set for the sake of engines that know no lock. Whatever fails, the head
 //! stays where it was.
 
+mod agent;
 pub(crate) mod error;
 mod reply;
 mod typed;
 mod visit;
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::{Route, SUSPEND, Target};
 
+pub use self::agent::{Agent, AgentError, answer};
 pub use self::error::ExecError;
 pub use self::reply::ReplyFault;
 pub use self::typed::command_for;
@@ -47,6 +50,8 @@ pub struct Engine<'a> {
     pub programs: &'a Programs,
     /// Set when this program is to stop.
     pub stop: &'a Stop,
+    /// Code of this program that plays the roles, in the place of processes; [`ExecOptions::agent`] still names one.
+    pub agent: Option<&'a dyn Agent>,
 }
 
 /// How one step is to be run.
@@ -72,6 +77,20 @@ pub trait Observer {
     fn warn(&mut self, text: &str);
     /// The agent wrote to its stderr.
     fn agent_stderr(&mut self, bytes: &[u8]);
+    /// A step of several is made: whether there is to be another one.
+    fn stepped(&mut self, _: &StepReport) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Nobody is told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn spawning(&mut self, _: &str, _: &AgentCommand, _: &Path) {}
+    fn warn(&mut self, _: &str) {}
+    fn agent_stderr(&mut self, _: &[u8]) {}
 }
 
 /// Where a thread stands after a step, and what the step was.

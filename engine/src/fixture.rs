@@ -97,6 +97,7 @@ impl Place {
             builtin: &AgentCommand { program: "no-builtin-agent-here".to_owned(), args: vec![] },
             programs: &Programs::look_up(["sh"], env.get("PATH")),
             stop: &Stop::default(),
+            agent: None,
         })
     }
 

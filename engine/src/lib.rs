@@ -21,6 +21,7 @@
 //! | [`held`] | what collecting the store must leave to the runs that are going on |
 //! | [`lost`] | threads whose names are gone though nobody removed them |
 //! | [`exec`] | the step: lock → head → route → agent → check → advance; read this first |
+//! | [`drive`](mod@drive) | steps of a thread until it ends, waits or fails; by processes, or by code of the caller's |
 //! | [`ask`] | a question to the agent of a finished step; changes nothing |
 //!
 //! # Invariants
@@ -36,6 +37,7 @@
 pub mod ask;
 pub mod catalogue;
 pub mod config;
+pub mod drive;
 pub mod exec;
 #[cfg(any(test, feature = "fixture"))]
 #[doc(hidden)]

@@ -3,6 +3,8 @@
 mod background;
 mod complaints;
 
+use std::mem;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -13,9 +15,8 @@ use super::args::{Exec, How, SandboxWord};
 use super::thread::{Standing, id};
 use crate::shell::{FAILED_STEP, Failure, Format, OK, SUSPENDED, Session, Ui, render};
 use uwf_engine::config::{self, BUILTIN, Config};
-use uwf_engine::exec::{
-    Engine, ExecError, ExecOptions, Observer, StepReport, hold, poke_once, resume_once, step_once,
-};
+use uwf_engine::drive::{DriveError, Halt, drive};
+use uwf_engine::exec::{Engine, ExecError, ExecOptions, Observer, StepReport, hold, poke_once, resume_once};
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::lock::ThreadLock;
 use uwf_engine::record;
@@ -52,21 +53,19 @@ fn is_idle(store: &Store, thread: &ThreadId) -> Result<bool, Failure> {
 fn run(session: &mut Session<'_>, desk: &Desk, lock: &ThreadLock, what: &Exec) -> Result<u8, Failure> {
     let limit = if what.until_end { what.max_steps } else { what.count };
     let many = what.until_end || what.count > 1;
-    let mut reports = Vec::new();
-    let mut failure = None;
-    for _ in 0..limit {
-        match desk.step(session, |engine, options, observer| step_once(engine, lock, options, observer)) {
-            Ok(report) => reports.push(report),
-            Err(error) => failure = Some(error),
+    let (ran, unprinted) =
+        desk.watched(session, |engine, options, observer| drive(engine, lock, options, limit, observer));
+    let (reports, failure) = match ran {
+        Ok(driven) => {
+            if many && driven.halt == Halt::Limit {
+                session
+                    .ui
+                    .note(&format!("stopped after {} as asked; the thread is still idle", steps(limit)));
+            }
+            (driven.steps, unprinted)
         }
-        if failure.is_some() || reports.last().is_some_and(stops) {
-            break;
-        }
-    }
-    let all_ran = reports.len() == limit as usize && !reports.last().is_some_and(stops);
-    if many && all_ran {
-        session.ui.note(&format!("stopped after {} as asked; the thread is still idle", steps(limit)));
-    }
+        Err(DriveError { steps, source }) => (steps, Some(unsaid(*source, &session.ui).into())),
+    };
     finish(session, desk, (&reports, many), failure)
 }
 
@@ -108,11 +107,6 @@ pub(super) fn log_path(home: &Path, thread: &ThreadId) -> PathBuf {
 
 fn steps(count: u32) -> String {
     if count == 1 { "1 step".to_owned() } else { format!("{count} steps") }
-}
-
-/// Whether another step would be of no use: the thread is not idle, or this one failed.
-fn stops(report: &StepReport) -> bool {
-    report.failure.is_some() || report.status != Status::Idle
 }
 
 /// Prints what was done, then fails if something did.
@@ -190,6 +184,7 @@ impl Desk {
             builtin: &self.builtin,
             programs: &self.programs,
             stop,
+            agent: None,
         }
     }
 
@@ -219,10 +214,19 @@ impl Desk {
         session: &mut Session<'_>,
         run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> T,
     ) -> T {
-        let mut watcher = Watcher { ui: &mut session.ui, complaints: Complaints::default() };
+        self.watched(session, run).0
+    }
+
+    /// The same, with why the steps that were told of meanwhile could not be printed.
+    fn watched<T>(
+        &self,
+        session: &mut Session<'_>,
+        run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> T,
+    ) -> (T, Option<Failure>) {
+        let mut watcher = Watcher { ui: &mut session.ui, complaints: Complaints::default(), unprinted: None };
         let ran = run(&self.engine(&session.stop), &self.options, &mut watcher);
         watcher.ends();
-        ran
+        (ran, watcher.unprinted)
     }
 
     /// Runs one step and, in text, tells it at once.
@@ -232,9 +236,7 @@ impl Desk {
         run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
     ) -> Result<StepReport, Failure> {
         let report = self.run(session, run).map_err(|error| unsaid(error, &session.ui))?;
-        if session.ui.format == Format::Text {
-            session.ui.print(&told(&report))?;
-        }
+        tell(&mut session.ui, &report)?;
         Ok(report)
     }
 }
@@ -269,12 +271,14 @@ pub(super) fn builtin(program: Option<&Path>) -> AgentCommand {
 struct Watcher<'a, 'b> {
     ui: &'a mut Ui<'b>,
     complaints: Complaints,
+    /// Why a step could not be told of.
+    unprinted: Option<Failure>,
 }
 
 impl Watcher<'_, '_> {
     /// The agent has said all that it will say.
     fn ends(&mut self) {
-        let rest = self.complaints.rest();
+        let rest = mem::take(&mut self.complaints).rest();
         self.ui.pass(&rest);
     }
 }
@@ -298,6 +302,17 @@ impl Observer for Watcher<'_, '_> {
             self.ui.pass(&complaints);
         }
     }
+
+    fn stepped(&mut self, report: &StepReport) -> ControlFlow<()> {
+        self.ends();
+        self.unprinted = tell(self.ui, report).err();
+        if self.unprinted.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// In text, tells a step at once; other formats have all of them at the end.
+fn tell(ui: &mut Ui<'_>, report: &StepReport) -> Result<(), Failure> {
+    if ui.format == Format::Text { ui.print(&told(report)) } else { Ok(()) }
 }
 
 /// A step and where it led to, in one or two lines.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 use uwf_workflow::moderator::PROMPT_MAX;
 
+use super::agent::AgentError;
 use super::reply::ReplyFault;
 use crate::config::ConfigError;
 use crate::lock::LockError;
@@ -108,6 +109,14 @@ pub enum ExecError {
     /// The agent's process.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
+    /// The agent, which is code of this program, gave no reply.
+    #[error("the agent for role `{role}` failed: {source}")]
+    Agent {
+        /// The role.
+        role: String,
+        /// Why.
+        source: AgentError,
+    },
     /// The agent came to its end without a reply.
     #[error("the agent `{agent}` gave no reply: it ended with {exit}{stderr}")]
     NoReply {

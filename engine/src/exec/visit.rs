@@ -7,12 +7,13 @@ use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::PROMPT_MAX;
 use uwf_workflow::moderator::Route;
 
+use super::agent::{Agent, NAME};
 use super::reply::{self, Expected};
 use super::{Engine, ExecError, ExecOptions, Observer, Played, Turn};
 use crate::config::BUILTIN;
 use crate::home::Env;
 use crate::log::{self, Event};
-use crate::spawn::protocol::{AgentCommand, AgentRequest, EdgePromptSource, SANDBOX, parse_reply};
+use crate::spawn::protocol::{AgentCommand, AgentRequest, EdgePromptSource, Reply, SANDBOX, parse_reply};
 use crate::spawn::{self, Finished, Run, SpawnError};
 use crate::thread::{StartNode, StepNode, ThreadError, role_of};
 
@@ -108,8 +109,35 @@ impl Visit {
         options: &ExecOptions,
         observer: &mut dyn Observer,
     ) -> Result<(Played, Outcome), ExecError> {
-        let engine = turn.engine;
         let role = role_of(&turn.workflow, &self.role)?;
+        let (agent, reply) = match turn.engine.agent.filter(|_| options.agent.is_none()) {
+            Some(agent) => (NAME.to_owned(), self.played_by(turn, agent)?),
+            None => self.replied(turn, options, observer)?,
+        };
+        let expected = Expected { start: turn.head.start_hash(), head: turn.head.hash, role: &self.role };
+        reply::check(turn.engine.store, reply, &expected, &role.frontmatter)
+            .map_err(|source| ExecError::BadReply { agent, source: Box::new(source) })
+    }
+
+    /// The reply of code of this program.
+    fn played_by(&self, turn: &Turn<'_>, agent: &dyn Agent) -> Result<Reply, ExecError> {
+        self.check()?;
+        turn.log(Event::StepStarted { role: &self.role, agent: NAME, cwd: &self.cwd });
+        let failed = |source| ExecError::Agent { role: self.role.clone(), source };
+        agent
+            .play(&self.request(turn), &self.cwd)
+            .map(|output| Reply::Output(Box::new(output)))
+            .map_err(failed)
+    }
+
+    /// The reply of a process, and which program that was.
+    fn replied(
+        &self,
+        turn: &Turn<'_>,
+        options: &ExecOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<(String, Reply), ExecError> {
+        let engine = turn.engine;
         let command = self.agent(engine, options, &turn.workflow.name, observer)?;
         self.check()?;
         let file = engine.programs.file_of(&command.program, &[Path::new(&turn.start.cwd), &self.cwd])?;
@@ -130,10 +158,17 @@ impl Visit {
             return Err(failed(None));
         }
         let reply = parse_reply(&finished.stdout).map_err(|error| failed(Some(error)))?;
-        let expected = Expected { start: turn.head.start_hash(), head: turn.head.hash, role: &self.role };
-        reply::check(engine.store, reply, &expected, &role.frontmatter).map_err(|source| {
-            ExecError::BadReply { agent: command.program.clone(), source: Box::new(source) }
-        })
+        Ok((command.program.clone(), reply))
+    }
+
+    /// What the agent is asked.
+    fn request(&self, turn: &Turn<'_>) -> AgentRequest {
+        AgentRequest {
+            thread: turn.thread,
+            role: self.role.clone(),
+            prompt: Some(self.prompt.clone()),
+            prompt_source: EdgePromptSource::Given,
+        }
     }
 
     /// What can be known to fail before anything is started.
@@ -162,17 +197,11 @@ impl Visit {
         observer: &mut dyn Observer,
     ) -> Result<Finished, ExecError> {
         let engine = turn.engine;
-        let request = AgentRequest {
-            thread: turn.thread,
-            role: self.role.clone(),
-            prompt: Some(self.prompt.clone()),
-            prompt_source: EdgePromptSource::Given,
-        };
         let env = engine.agent_env(options);
         let run = Run {
             command,
             file,
-            args: request.to_args(),
+            args: self.request(turn).to_args(),
             cwd: &self.cwd,
             env: &env,
             deadline: options.deadline,
