@@ -23,6 +23,7 @@
 //! | [`exec`] | the step: lock → head → route → agent → check → advance; read this first |
 //! | [`drive`](mod@drive) | steps of a thread until it ends, waits or fails; by processes, or by code of the caller's |
 //! | [`ask`] | a question to the agent of a finished step; changes nothing |
+//! | [`view`] | what a thread, a step and a workflow look like to a program |
 //!
 //! # Invariants
 //!
@@ -53,6 +54,7 @@ pub mod record;
 pub mod spawn;
 pub mod thread;
 pub mod transfer;
+pub mod view;
 pub mod workflow;
 
 pub use exec::{Engine, ExecError, ExecOptions, Observer, StepReport, step_once};

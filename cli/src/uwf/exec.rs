@@ -7,12 +7,12 @@ use std::mem;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use uwf_store::Store;
 
 use self::complaints::{Complaints, chatter};
 use super::args::{Exec, How, SandboxWord};
-use super::thread::{Standing, id};
+use super::thread::id;
 use crate::shell::{FAILED_STEP, Failure, Format, OK, SUSPENDED, Session, Ui, render};
 use uwf_engine::config::{self, BUILTIN, Config};
 use uwf_engine::drive::{DriveError, Halt, drive};
@@ -24,6 +24,7 @@ use uwf_engine::spawn::lookup::Programs;
 use uwf_engine::spawn::protocol::AgentCommand;
 use uwf_engine::spawn::{SpawnError, Stop};
 use uwf_engine::thread::{self, StartNode, Status, ThreadId};
+use uwf_engine::view::ThreadView;
 use uwf_engine::workflow::{self, Workflow};
 
 pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, Failure> {
@@ -116,7 +117,7 @@ fn finish(
     (reports, many): (&[StepReport], bool),
     failure: Option<Failure>,
 ) -> Result<u8, Failure> {
-    let standings: Vec<Value> = reports.iter().map(|report| Standing::after(report).json()).collect();
+    let standings: Vec<Value> = reports.iter().map(|report| json!(ThreadView::after(report))).collect();
     let value = match standings.as_slice() {
         [one] if !many => one.clone(),
         all => Value::from(all),
@@ -324,7 +325,7 @@ fn told(report: &StepReport) -> String {
     });
     let next = match (&report.failure, &report.status) {
         (Some(error), _) => {
-            let hint = Standing::after(report).hint.unwrap_or_default();
+            let hint = ThreadView::after(report).hint.unwrap_or_default();
             format!("failed: {error}\n{hint}\n")
         }
         (None, Status::Suspended { role, message }) => {

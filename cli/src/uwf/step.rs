@@ -6,15 +6,16 @@ mod diff;
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use uwf_store::{Hash, Store, parallel};
+use uwf_store::{Hash, Store};
 use uwf_workflow::yaml;
 
 use super::args::Step;
 use super::thread::{fork_at, id};
 use super::{hash, narrate};
-use crate::shell::{Failure, Format, OK, Session, Ui, render};
+use crate::shell::{Failure, OK, Session, render};
 use uwf_engine::record;
-use uwf_engine::thread::{self, Link, ThreadId};
+use uwf_engine::thread;
+use uwf_engine::view::{Listed, StepView, ThreadSteps, Unread};
 
 pub(super) fn run(session: &mut Session<'_>, command: Step) -> Result<u8, Failure> {
     match command {
@@ -28,101 +29,40 @@ pub(super) fn run(session: &mut Session<'_>, command: Step) -> Result<u8, Failur
     }
 }
 
-/// The chain is walked one node after the other; what its steps refer to is read side by side.
 pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
     let (thread, store) = (id(thread)?, session.store()?);
-    let head = thread::entry(&store, &thread)?.head;
-    let mut links = Vec::new();
-    let start_hash = thread::links(&store, &head, &mut |link| links.push(link))
-        .map_err(|error| error.headless(&thread))?;
-    links.reverse();
-    let start =
-        thread::start_node(&store, &start_hash).map_err(|error| error.severed(&head, "the start of"))?;
-    let entries: Result<Vec<Value>, Failure> =
-        parallel::map(&links, |link| with_attempts(&store, link)).into_iter().collect();
-    let entries = entries?;
-    let failed = failed_since(&store, &thread, &mut session.ui)?;
-    let rows = || -> Vec<_> {
-        let done = links.iter().zip(&entries).enumerate();
-        let done = done.map(|(at, (link, entry))| cells((at + 1).to_string(), link, entry));
-        done.chain(failed.iter().map(|(link, entry)| cells("-".to_owned(), link, entry))).collect()
-    };
-    let rows = if session.ui.format == Format::Text { rows() } else { Vec::new() };
-    let mut steps = vec![json!({
-        "hash": start_hash, "workflow": start.workflow, "prompt": start.prompt,
-        "timestamp": store.get(&start_hash)?.timestamp,
-    })];
-    steps.extend(entries);
-    let mut value = json!({"thread": thread, "workflow": start.workflow, "steps": steps});
-    if !failed.is_empty() {
-        value["failed"] = failed.iter().map(|(_, entry)| entry.clone()).collect();
+    let (listed, unread) = ThreadSteps::of(&store, &thread)?;
+    for Unread { list, error } in unread {
+        session.ui.warn(&format!("the failed attempts in {list} cannot be read: {error}"));
     }
-    session.ui.result(&value, || {
+    session.ui.result(&json!(listed), || {
+        let steps = listed.steps.iter().enumerate();
+        let done = steps.filter_map(|(at, node)| match node {
+            Listed::Start(_) => None,
+            Listed::Step(step) => Some(cells(at.to_string(), step)),
+        });
+        let failed = listed.failed.iter().map(|step| cells("-".to_owned(), step));
         let headings =
             ["#", "STEP", "ROLE", "STATUS", "DURATION", "TOKENS IN", "OUT", "FAILED CALLS", "FAILED BEFORE"];
-        render::table(headings, &rows)
+        render::table(headings, &done.chain(failed).collect::<Vec<_>>())
     })?;
     Ok(OK)
 }
 
-/// One step as `step list` prints it, with the attempts before it: those are steps, too, whose own attempts stay hashes
-/// (each may list all before it).
-fn with_attempts(store: &Store, link: &Link) -> Result<Value, Failure> {
-    let mut listed = entry(store, link)?;
-    if let Some(attempts) = &link.step.previous_attempts {
-        let attempts = attempts.iter().map(|hash| entry(store, &thread::link(store, hash)?));
-        listed["previousAttempts"] = attempts.collect::<Result<_, Failure>>()?;
-    }
-    Ok(listed)
-}
-
-/// The attempts of roles that have not succeeded since, role by role: no step links them yet. What cannot be read is told
-/// of and hides nothing else.
-fn failed_since(store: &Store, thread: &ThreadId, ui: &mut Ui<'_>) -> Result<Vec<(Link, Value)>, Failure> {
-    let mut failed = Vec::new();
-    for attempts in thread::all_failures(store, Some(thread))? {
-        let listed = attempts.steps.map_err(Failure::from).and_then(|steps| {
-            let read = |hash: &Hash| {
-                let link = thread::link(store, hash)?;
-                let listed = entry(store, &link)?;
-                Ok((link, listed))
-            };
-            steps.iter().map(read).collect::<Result<Vec<_>, Failure>>()
-        });
-        match listed {
-            Ok(listed) => failed.extend(listed),
-            Err(error) => {
-                let list = attempts.variable.name;
-                ui.warn(&format!("the failed attempts in {list} cannot be read: {}", error.message()));
-            }
-        }
-    }
-    Ok(failed)
-}
-
-fn entry(store: &Store, Link { hash, step, timestamp }: &Link) -> Result<Value, Failure> {
-    Ok(json!({
-        "hash": hash, "role": step.role, "output": store.get(&step.output)?.payload, "detail": step.detail,
-        "agent": step.agent, "timestamp": timestamp, "durationMs": step.duration_ms(),
-        "usage": step.usage, "failedCalls": thread::failed_calls(store, step),
-        "previousAttempts": step.previous_attempts,
-    }))
-}
-
-fn cells(number: String, Link { hash, step, .. }: &Link, entry: &Value) -> [String; 9] {
+fn cells(number: String, step: &StepView) -> [String; 9] {
     let tokens =
         |pick: fn(&uwf_engine::Usage) -> u64| step.usage.as_ref().map(pick).unwrap_or_default().to_string();
     let failed = step.previous_attempts.as_ref().map_or(0, Vec::len) as u64;
     let some = |count: u64| if count == 0 { String::new() } else { count.to_string() };
     [
         number,
-        hash.to_string(),
+        step.hash.to_string(),
         step.role.clone(),
-        record::status(&entry["output"]).unwrap_or("?").to_owned(),
-        render::duration(step.duration_ms()),
+        record::status(&step.output).unwrap_or("?").to_owned(),
+        render::duration(step.duration_ms),
         tokens(|usage| usage.input_tokens),
         tokens(|usage| usage.output_tokens),
-        some(entry["failedCalls"].as_u64().unwrap_or_default()),
+        some(step.failed_calls.unwrap_or_default()),
         some(failed),
     ]
 }

@@ -11,4 +11,5 @@ mod reference;
 mod setup;
 mod steps;
 mod store;
+mod views;
 mod workflows;

@@ -4,8 +4,7 @@ mod graph;
 
 use std::path::Path;
 
-use serde_json::{Value, json};
-use uwf_store::schema::builtin;
+use serde_json::json;
 use uwf_workflow::{json_schema, yaml};
 
 use super::args::Workflow;
@@ -15,7 +14,8 @@ use crate::shell::{
     input::{is_stdin, name_of},
     render,
 };
-use uwf_engine::workflow::{self, Back, CheckedWorkflow, Origin, WorkflowError};
+use uwf_engine::view::{HistoryView, WorkflowRow, WorkflowView};
+use uwf_engine::workflow::{self, Back, CheckedWorkflow, WorkflowError};
 
 pub(super) fn run(session: &mut Session<'_>, command: Workflow) -> Result<u8, Failure> {
     match command {
@@ -61,54 +61,29 @@ fn validate(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {
 fn show(session: &mut Session<'_>, reference: &str) -> Result<u8, Failure> {
     let store = session.store()?;
     let resolved = workflow::resolve(&store, reference, &session.cwd)?;
-    let (hash, payload, timestamp) = match &resolved.checked {
-        Some(checked) => {
-            let hash = checked.hash();
-            (hash, json!(checked.to_stored()), store.find(&hash)?.map(|node| node.timestamp))
-        }
-        None => {
-            let hash = resolved.hash.expect("what is no file was found by its hash");
-            let node = store.get(&hash)?;
-            (hash, node.payload, Some(node.timestamp))
-        }
-    };
-    let value = json!({
-        "hash": hash, "name": resolved.name, "type": builtin::WORKFLOW, "payload": payload, "timestamp": timestamp,
-    });
-    session.ui.result(&value, || format!("# {hash}\n{}", yaml::write(&payload)))?;
+    let view = WorkflowView::of(&store, &resolved)?;
+    session.ui.result(&json!(view), || format!("# {}\n{}", view.hash, yaml::write(&view.payload)))?;
     Ok(OK)
 }
 
 fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
     let listed = workflow::list(&session.store()?, &session.cwd)?;
-    let hash = |hash: Option<_>| hash.map_or("(local)".to_owned(), |hash: uwf_store::Hash| hash.to_string());
-    let origin = |origin: &Origin| origin.as_str().to_owned();
-    let value = listed
-        .iter()
-        .map(|row| json!({"name": row.name, "hash": hash(row.hash), "origin": origin(&row.origin)}))
-        .collect();
-    let rows: Vec<_> =
-        listed.iter().map(|row| [row.name.clone(), hash(row.hash), origin(&row.origin)]).collect();
-    session.ui.result(&value, || render::table(["NAME", "HASH", "ORIGIN"], &rows))?;
+    let rows: Vec<WorkflowRow> = listed.iter().map(WorkflowRow::from).collect();
+    session.ui.result(&json!(rows), || {
+        let cells = rows.iter().map(|row| [row.name.clone(), row.hash.clone(), row.origin.to_owned()]);
+        render::table(["NAME", "HASH", "ORIGIN"], &cells.collect::<Vec<_>>())
+    })?;
     Ok(OK)
 }
 
 fn history(session: &mut Session<'_>, name: &str) -> Result<u8, Failure> {
     let store = session.store()?;
     let past = workflow::history(&store, name)?;
-    // One that another program has collected has no description any more.
-    let about = |hash| workflow::get(&store, hash).map(|workflow| workflow.description).unwrap_or_default();
-    let entries: Vec<_> = past.iter().enumerate().map(|(n, past)| (n, past, about(&past.hash))).collect();
-    let value: Value = entries
-        .iter()
-        .map(
-            |(n, past, about)| json!({"n": n, "hash": past.hash, "setAt": past.set_at, "description": about}),
-        )
-        .collect();
-    session.ui.result(&value, || {
-        let cells = entries.iter().map(|(n, past, about)| {
-            let about = render::first_line(about, 60);
-            [n.to_string(), past.hash.to_string(), render::time(past.set_at), about]
+    let views: Vec<_> = past.iter().enumerate().map(|(n, past)| HistoryView::of(&store, n, past)).collect();
+    session.ui.result(&json!(views), || {
+        let cells = views.iter().map(|view| {
+            let about = render::first_line(&view.description, 60);
+            [view.n.to_string(), view.hash.to_string(), render::time(view.set_at), about]
         });
         render::table(["N", "HASH", "SET (UTC)", "DESCRIPTION"], &cells.collect::<Vec<_>>())
     })?;

@@ -282,15 +282,15 @@ pub(in crate::uwf) enum StatusWord {
 }
 
 impl StatusWord {
-    /// The word as it is printed.
-    pub(in crate::uwf) fn as_str(self) -> &'static str {
-        match self {
-            StatusWord::Idle => "idle",
-            StatusWord::Running => "running",
-            StatusWord::Suspended => "suspended",
-            StatusWord::End => "end",
-            StatusWord::Cancelled => "cancelled",
-            StatusWord::Active => "active",
-        }
+    /// The state that a view names so.
+    pub(in crate::uwf) fn of(word: &str) -> Option<StatusWord> {
+        Some(match word {
+            "idle" => StatusWord::Idle,
+            "running" => StatusWord::Running,
+            "suspended" => StatusWord::Suspended,
+            "end" => StatusWord::End,
+            "cancelled" => StatusWord::Cancelled,
+            _ => return None,
+        })
     }
 }

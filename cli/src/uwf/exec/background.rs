@@ -13,13 +13,15 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::super::args::Exec;
 use super::{Desk, log_path};
 use crate::shell::{Failure, OK, Session};
-use crate::uwf::thread::{Standing, current_role};
 use uwf_engine::home::make_private;
 use uwf_engine::lock::{ThreadLock, session as session_of};
 use uwf_engine::thread::{self, ThreadId};
+use uwf_engine::view::{ThreadView, current_role};
 use uwf_engine::{spawn, workflow};
 
 /// How long the new process may take to settle; it needs milliseconds.
@@ -53,8 +55,8 @@ pub(super) fn launch(
     wait_until_settled(&mut child, || last_words(&log, said))?;
     lock.hand_over();
     let standing =
-        Standing::now(store, (thread, &head), (start.workflow, &workflow)).while_running(Some(true));
-    session.ui.result(&standing.json(), || format!("running in process {pid}\n"))?;
+        ThreadView::stored(store, (thread, &head), (start.workflow, &workflow)).while_running(Some(true));
+    session.ui.result(&json!(standing), || format!("running in process {pid}\n"))?;
     session.ui.note(&format!("its words go to {}; end it with `uwf thread stop {thread}`", log.display()));
     Ok(OK)
 }

@@ -1,48 +1,22 @@
 //! `uwf thread list`: chosen by what the variables tell, so that only the rows that are shown cost reads.
 
-use std::collections::HashMap;
 use std::error::Error;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::{Value, json};
-use uwf_store::{Hash, Store, parallel};
+use serde_json::json;
+use uwf_store::{Store, parallel};
 
-use super::current_role;
 use crate::shell::{Failure, Format, OK, Session, render};
 use crate::uwf::args::{StatusWord, ThreadList};
 use crate::uwf::moment::moment;
 use uwf_engine::lock;
 use uwf_engine::lost;
-use uwf_engine::thread::{self, Entry, Head, Status, ThreadError, ThreadId};
-use uwf_engine::workflow::{self, Workflow};
+use uwf_engine::thread::{self, Entry, Status, ThreadError};
+use uwf_engine::view::{ThreadRow, Workflows};
 
-/// One row.
-struct Row {
-    thread: ThreadId,
-    head: Head,
-    workflow: Hash,
-    workflow_name: String,
-    word: StatusWord,
-    current_role: Option<String>,
-}
-
-impl Row {
-    fn json(&self) -> Value {
-        json!({
-            "thread": self.thread, "workflow": self.workflow, "workflowName": self.workflow_name,
-            "head": self.head.hash, "status": self.word.as_str(), "currentRole": self.current_role,
-            "startedAt": self.thread.time_ms(),
-        })
-    }
-
-    fn cells(&self) -> [String; 5] {
-        let role = match &self.head.status {
-            Status::Suspended { role, .. } => role.clone(),
-            _ => self.current_role.clone().unwrap_or_default(),
-        };
-        let started = render::time(self.thread.time_ms());
-        [self.thread.to_string(), self.word.as_str().to_owned(), self.workflow_name.clone(), role, started]
-    }
+fn cells(row: &ThreadRow) -> [String; 5] {
+    let role = row.suspended_role.as_ref().or(row.current_role.as_ref()).cloned().unwrap_or_default();
+    let started = render::time(row.started_at);
+    [row.thread.to_string(), row.status.to_owned(), row.workflow_name.clone(), role, started]
 }
 
 pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, Failure> {
@@ -77,9 +51,8 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
     }
     page.take_from(&mut batch, |batch, which| read(&store, &known, batch, which));
     let rows = rows(session, (&store, &known), page.rows);
-    let value = rows.iter().map(Row::json).collect();
-    session.ui.result(&value, || {
-        let cells: Vec<_> = rows.iter().map(Row::cells).collect();
+    session.ui.result(&json!(rows), || {
+        let cells: Vec<_> = rows.iter().map(cells).collect();
         render::table(["THREAD", "STATUS", "WORKFLOW", "ROLE", "STARTED (UTC)"], &cells)
     })?;
     let lost = if is_empty { lost::glance(&store)? } else { None };
@@ -102,7 +75,7 @@ struct Candidate {
     /// What is stored of its state.
     stored: StatusWord,
     /// As far as it has been read.
-    row: Option<Result<Row, ThreadError>>,
+    row: Option<Result<ThreadRow, ThreadError>>,
 }
 
 impl Candidate {
@@ -113,7 +86,8 @@ impl Candidate {
 
     /// Its state, as far as it is known.
     fn word(&self) -> StatusWord {
-        self.row.as_ref().and_then(|row| Some(row.as_ref().ok()?.word)).unwrap_or(self.stored)
+        let read = self.row.as_ref().and_then(|row| StatusWord::of(row.as_ref().ok()?.status));
+        read.unwrap_or(self.stored)
     }
 }
 
@@ -172,7 +146,9 @@ fn read(
     which: &(dyn Fn(&Candidate) -> bool + Sync),
 ) {
     let rows = parallel::map(batch, |candidate| {
-        (candidate.row.is_none() && which(candidate)).then(|| row(store, known, candidate))
+        let Candidate { entry, stored, .. } = candidate;
+        let row = || ThreadRow::of(store, known, entry, *stored == StatusWord::Running);
+        (candidate.row.is_none() && which(candidate)).then(row)
     });
     for (candidate, row) in batch.iter_mut().zip(rows) {
         candidate.row = candidate.row.take().or(row);
@@ -184,7 +160,7 @@ fn rows(
     session: &mut Session<'_>,
     (store, known): (&Store, &Workflows),
     mut page: Vec<Candidate>,
-) -> Vec<Row> {
+) -> Vec<ThreadRow> {
     read(store, known, &mut page, &|_| true);
     let mut rows = Vec::with_capacity(page.len());
     for Candidate { entry, row, .. } in page {
@@ -220,31 +196,4 @@ fn wanted(which: &ThreadList, for_a_person: bool) -> Vec<StatusWord> {
         typed if typed.contains(&Active) => [typed.as_slice(), &[Idle, Running]].concat(),
         typed => typed.clone(),
     }
-}
-
-/// The workflows met so far: threads of one workflow are many, and each workflow is read once.
-#[derive(Default)]
-struct Workflows(Mutex<HashMap<Hash, Arc<Workflow>>>);
-
-impl Workflows {
-    fn get(&self, store: &Store, hash: &Hash) -> Result<Arc<Workflow>, ThreadError> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(workflow) = known.get(hash) {
-            return Ok(Arc::clone(workflow));
-        }
-        let workflow = Arc::new(workflow::get(store, hash)?);
-        known.insert(*hash, Arc::clone(&workflow));
-        Ok(workflow)
-    }
-}
-
-fn row(store: &Store, known: &Workflows, candidate: &Candidate) -> Result<Row, ThreadError> {
-    let thread = candidate.entry.thread;
-    let head = candidate.entry.read(store)?;
-    let hash = head.start(store)?.workflow;
-    let workflow = known.get(store, &hash)?;
-    let head = head.settled(store, &workflow);
-    let word = word(&head.status, candidate.stored == StatusWord::Running);
-    let current_role = current_role(store, &workflow, &head);
-    Ok(Row { thread, workflow: hash, workflow_name: workflow.name.clone(), word, current_role, head })
 }

@@ -8,6 +8,7 @@ use crate::shell::{Failure, OK, Session};
 use crate::uwf::args::Language;
 use crate::uwf::thread as cli_thread;
 use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
+use uwf_engine::view;
 use uwf_engine::workflow::{self, Workflow};
 
 pub(super) fn run(
@@ -53,7 +54,7 @@ fn progress(store: &Store, thread: &ThreadId) -> Result<(Workflow, Progress), Th
     let failures = thread::all_failures(store, Some(thread))?.into_iter();
     let current = match &head.status {
         Status::Suspended { role, .. } => Some(role.clone()),
-        _ => cli_thread::current_role(store, &workflow, &head),
+        _ => view::current_role(store, &workflow, &head),
     };
     let progress = Progress {
         done: chain.steps.into_iter().map(|(_, step)| step.role).collect(),

@@ -1,0 +1,167 @@
+//! The steps of a thread: its chain from the start, and what failed since the last success.
+
+use serde::Serialize;
+use serde_json::Value;
+use uwf_store::{Hash, Store, parallel};
+
+use crate::thread::{self, Link, ThreadError, ThreadId, Usage};
+
+/// A thread's steps, as `step list` prints them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ThreadSteps {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its Workflow node.
+    pub workflow: Hash,
+    /// The start, then the steps, oldest first.
+    pub steps: Vec<Listed>,
+    /// The attempts of roles that have not succeeded since, role by role; absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<StepView>,
+}
+
+/// A node of a thread.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Listed {
+    /// The first.
+    Start(StartView),
+    /// One of the others.
+    Step(Box<StepView>),
+}
+
+/// How a thread began.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StartView {
+    /// The StartNode.
+    pub hash: Hash,
+    /// The Workflow node.
+    pub workflow: Hash,
+    /// The task.
+    pub prompt: String,
+    /// When the node was put, in milliseconds since the epoch.
+    pub timestamp: u64,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepView {
+    /// The StepNode.
+    pub hash: Hash,
+    /// Who played.
+    pub role: String,
+    /// The output's payload.
+    pub output: Value,
+    /// The record of the run.
+    pub detail: Hash,
+    /// Who made it.
+    pub agent: String,
+    /// When the node was put, in milliseconds since the epoch.
+    pub timestamp: u64,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// What the run used, when the agent tells.
+    pub usage: Option<Usage>,
+    /// How many calls of tools failed, where the record counts them.
+    pub failed_calls: Option<u64>,
+    /// The failed attempts before it.
+    pub previous_attempts: Option<Vec<Attempt>>,
+}
+
+/// A failed attempt at a step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Attempt {
+    /// Named only: each attempt may list all before it.
+    Named(Hash),
+    /// In full.
+    Read(Box<StepView>),
+}
+
+/// A list of failed attempts that cannot be read.
+#[derive(Debug)]
+pub struct Unread {
+    /// The variable that holds it.
+    pub list: String,
+    /// Why.
+    pub error: ThreadError,
+}
+
+impl ThreadSteps {
+    /// The steps of a thread. The chain is walked one node after the other; what its steps refer to is read side by side.
+    /// Lists of failed attempts that cannot be read hide nothing else, and are given beside it.
+    ///
+    /// # Errors
+    /// What the chain cannot be read for.
+    pub fn of(store: &Store, thread: &ThreadId) -> Result<(ThreadSteps, Vec<Unread>), ThreadError> {
+        let head = thread::entry(store, thread)?.head;
+        let mut links = Vec::new();
+        let hash = thread::links(store, &head, &mut |link| links.push(link))
+            .map_err(|error| error.headless(thread))?;
+        links.reverse();
+        let start = thread::start_node(store, &hash).map_err(|error| error.severed(&head, "the start of"))?;
+        let read: Result<Vec<StepView>, ThreadError> =
+            parallel::map(&links, |link| StepView::of(store, link)).into_iter().collect();
+        let read = read?;
+        let (failed, unread) = failed_since(store, thread)?;
+        let (workflow, prompt) = (start.workflow, start.prompt);
+        let start = StartView { hash, workflow, prompt, timestamp: store.get(&hash)?.timestamp };
+        let steps = read.into_iter().map(|step| Listed::Step(Box::new(step)));
+        let steps = std::iter::once(Listed::Start(start)).chain(steps).collect();
+        Ok((ThreadSteps { thread: *thread, workflow, steps, failed }, unread))
+    }
+}
+
+/// The attempts of roles that have not succeeded since, role by role: no step links them yet.
+fn failed_since(store: &Store, thread: &ThreadId) -> Result<(Vec<StepView>, Vec<Unread>), ThreadError> {
+    let (mut failed, mut unread) = (Vec::new(), Vec::new());
+    for attempts in thread::all_failures(store, Some(thread))? {
+        let read = attempts.steps.and_then(|steps| {
+            steps
+                .iter()
+                .map(|hash| StepView::alone(store, &thread::link(store, hash)?))
+                .collect::<Result<Vec<_>, _>>()
+        });
+        match read {
+            Ok(read) => failed.extend(read),
+            Err(error) => unread.push(Unread { list: attempts.variable.name, error }),
+        }
+    }
+    Ok((failed, unread))
+}
+
+impl StepView {
+    /// One step with the attempts before it.
+    ///
+    /// # Errors
+    /// When its output, or one of the attempts, cannot be read.
+    pub fn of(store: &Store, link: &Link) -> Result<StepView, ThreadError> {
+        let mut step = StepView::alone(store, link)?;
+        if let Some(attempts) = &link.step.previous_attempts {
+            let read = |hash: &Hash| {
+                let attempt = StepView::alone(store, &thread::link(store, hash)?)?;
+                Ok(Attempt::Read(Box::new(attempt)))
+            };
+            step.previous_attempts = Some(attempts.iter().map(read).collect::<Result<_, ThreadError>>()?);
+        }
+        Ok(step)
+    }
+
+    /// The step with the attempts before it named only.
+    fn alone(store: &Store, Link { hash, step, timestamp }: &Link) -> Result<StepView, ThreadError> {
+        let named = |attempts: &Vec<Hash>| attempts.iter().copied().map(Attempt::Named).collect();
+        Ok(StepView {
+            hash: *hash,
+            role: step.role.clone(),
+            output: store.get(&step.output)?.payload,
+            detail: step.detail,
+            agent: step.agent.clone(),
+            timestamp: *timestamp,
+            duration_ms: step.duration_ms(),
+            usage: step.usage.clone(),
+            failed_calls: thread::failed_calls(store, step),
+            previous_attempts: step.previous_attempts.as_ref().map(named),
+        })
+    }
+}

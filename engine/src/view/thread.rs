@@ -1,0 +1,246 @@
+//! Where a thread stands: in full, and as a row among others.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Serialize;
+use uwf_store::{Hash, Store};
+use uwf_workflow::moderator::{Route, Target};
+
+use crate::exec::StepReport;
+use crate::lock::{self, Running};
+use crate::record;
+use crate::thread::{self, Entry, Head, Status, ThreadError, ThreadId};
+use crate::workflow::{self, Workflow};
+
+/// The word for a thread of which a step runs just now, which is no stored state.
+const RUNNING: &str = "running";
+
+/// Where a thread stands, as `show` and `exec` print it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadView {
+    /// Its Workflow node.
+    pub workflow: Hash,
+    /// The thread.
+    pub thread: ThreadId,
+    /// The node it stands at.
+    pub head: Hash,
+    /// `idle`, `running`, `suspended`, `end` or `cancelled`.
+    pub status: &'static str,
+    /// Who plays next, while it is idle.
+    pub current_role: Option<String>,
+    /// Who asks, while it is suspended.
+    pub suspended_role: Option<String>,
+    /// What is asked, while it is suspended.
+    pub suspend_message: Option<String>,
+    /// Whether nothing more will happen by itself.
+    pub done: bool,
+    /// Whether what runs does so in the background, when that is known.
+    pub background: Option<bool>,
+    /// What to do, where something is in the way.
+    pub hint: Option<String>,
+    /// The step that stands between the thread and its next one.
+    pub error: Option<FailedStep>,
+}
+
+/// A step that failed, and has not succeeded since.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedStep {
+    /// The StepNode.
+    pub step_hash: Hash,
+    /// Why it failed.
+    pub message: String,
+}
+
+impl FailedStep {
+    /// How to try again, where `command` is what does so.
+    fn again(&self, command: &str) -> String {
+        format!("the failed step is {}; try again with `uwf thread {command}`", self.step_hash)
+    }
+}
+
+impl ThreadView {
+    /// A thread as it stands; `home` is `$UWF_HOME`, which tells whether it runs.
+    ///
+    /// # Errors
+    /// What the thread, its head or its workflow cannot be read for.
+    pub fn of(store: &Store, home: &Path, thread: &ThreadId) -> Result<ThreadView, ThreadError> {
+        let head = thread::head(store, thread)?;
+        let hash = head.start(store)?.workflow;
+        let workflow = workflow::get(store, &hash)?;
+        let head = head.settled(store, &workflow);
+        let view = ThreadView::stored(store, (*thread, &head), (hash, &workflow));
+        Ok(view.running(&lock::running(home, thread)))
+    }
+
+    /// After a step.
+    pub fn after(report: &StepReport) -> ThreadView {
+        let thread = &report.thread;
+        let command = match (report.poked, &report.status) {
+            (true, _) => format!("poke {thread} -p TEXT"),
+            (false, Status::Idle) => format!("exec {thread}"),
+            (false, _) => format!("resume {thread} -p TEXT"),
+        };
+        let failed = report.played.as_ref().zip(report.failure.clone());
+        let error = failed.map(|(played, message)| FailedStep { step_hash: played.hash, message });
+        let hint = match (&error, &report.obstacle) {
+            (Some(error), _) => Some(error.again(&command)),
+            (None, Some(obstacle)) => Some(format!("the next step has no way to go: {obstacle}")),
+            (None, None) => resume_hint(thread, &report.status),
+        };
+        let current_role = report.current_role.clone();
+        let view = ThreadView::bare((*thread, report.head, report.workflow), &report.status);
+        ThreadView { current_role, error, hint, ..view }
+    }
+
+    /// As it is stored, of a head that is settled.
+    pub fn stored(
+        store: &Store,
+        (thread, head): (ThreadId, &Head),
+        (hash, workflow): (Hash, &Workflow),
+    ) -> ThreadView {
+        let next = (head.status == Status::Idle).then(|| thread::next(store, workflow, head));
+        let (current_role, obstacle) = match next.transpose() {
+            Ok(route) => (route.and_then(player), None),
+            Err(error) => (None, Some(format!("the next step has no way to go: {error}"))),
+        };
+        let retried = thread::retried(workflow, &head.status, current_role.as_deref());
+        let command = match head.status {
+            Status::Idle => format!("exec {thread}"),
+            _ => format!("resume {thread} -p TEXT"),
+        };
+        let error = retried.and_then(|role| last_failure(store, &thread, &role));
+        let again = error.as_ref().map(|error| error.again(&command));
+        let hint = obstacle.or(again).or_else(|| resume_hint(&thread, &head.status));
+        let view = ThreadView::bare((thread, head.hash, hash), &head.status);
+        ThreadView { current_role, error, hint, ..view }
+    }
+
+    /// The same with what runs just now: that it failed before is not how it stands.
+    pub fn running(self, running: &Running) -> ThreadView {
+        match running.is_running() {
+            true => self.while_running(running.background()),
+            false => self,
+        }
+    }
+
+    /// The same for a thread that runs.
+    pub fn while_running(self, background: Option<bool>) -> ThreadView {
+        ThreadView { status: RUNNING, background, error: None, hint: None, ..self }
+    }
+
+    fn bare((thread, head, workflow): (ThreadId, Hash, Hash), status: &Status) -> ThreadView {
+        let (suspended_role, suspend_message) = match status {
+            Status::Suspended { role, message } => (Some(role.clone()), Some(message.clone())),
+            _ => (None, None),
+        };
+        ThreadView {
+            workflow,
+            thread,
+            head,
+            status: status.as_str(),
+            current_role: None,
+            suspended_role,
+            suspend_message,
+            done: status.is_final(),
+            background: None,
+            hint: None,
+            error: None,
+        }
+    }
+}
+
+fn resume_hint(thread: &ThreadId, status: &Status) -> Option<String> {
+    let suspended = matches!(status, Status::Suspended { .. });
+    suspended.then(|| format!("Thread is suspended. Resume with: uwf thread resume {thread}"))
+}
+
+/// The last try of a role that has not succeeded since.
+fn last_failure(store: &Store, thread: &ThreadId, role: &str) -> Option<FailedStep> {
+    let step_hash = *thread::failed_attempts(store, thread, role).ok()?.last()?;
+    let output = store.get(&thread::step_node(store, &step_hash).ok()?.output).ok()?.payload;
+    let message = record::error(&output).unwrap_or("it failed").to_owned();
+    Some(FailedStep { step_hash, message })
+}
+
+/// Who plays next, if anybody does and it can be told.
+pub fn current_role(store: &Store, workflow: &Workflow, head: &Head) -> Option<String> {
+    let route = (head.status == Status::Idle).then(|| thread::next(store, workflow, head))?;
+    player(route.ok()?)
+}
+
+fn player(route: Route) -> Option<String> {
+    match route.target {
+        Target::Role(role) => Some(role),
+        Target::End | Target::Suspend => None,
+    }
+}
+
+/// A thread as a row of `thread list`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRow {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its Workflow node.
+    pub workflow: Hash,
+    /// What that is called.
+    pub workflow_name: String,
+    /// The node it stands at.
+    pub head: Hash,
+    /// `idle`, `running`, `suspended`, `end` or `cancelled`.
+    pub status: &'static str,
+    /// Who plays next, while it is idle.
+    pub current_role: Option<String>,
+    /// When it was started, in milliseconds since the epoch.
+    pub started_at: u64,
+    /// Who asks, while it is suspended; told to people alone.
+    #[serde(skip)]
+    pub suspended_role: Option<String>,
+}
+
+impl ThreadRow {
+    /// The row of a thread that its variable tells of, which `runs` or does not.
+    ///
+    /// # Errors
+    /// What its head or its workflow cannot be read for.
+    pub fn of(store: &Store, known: &Workflows, entry: &Entry, runs: bool) -> Result<ThreadRow, ThreadError> {
+        let head = entry.read(store)?;
+        let hash = head.start(store)?.workflow;
+        let workflow = known.get(store, &hash)?;
+        let head = head.settled(store, &workflow);
+        let suspended_role = match &head.status {
+            Status::Suspended { role, .. } => Some(role.clone()),
+            _ => None,
+        };
+        Ok(ThreadRow {
+            thread: entry.thread,
+            workflow: hash,
+            workflow_name: workflow.name.clone(),
+            head: head.hash,
+            status: if runs { RUNNING } else { head.status.as_str() },
+            current_role: current_role(store, &workflow, &head),
+            started_at: entry.thread.time_ms(),
+            suspended_role,
+        })
+    }
+}
+
+/// The workflows met so far: threads of one workflow are many, and each workflow is read once.
+#[derive(Debug, Default)]
+pub struct Workflows(Mutex<HashMap<Hash, Arc<Workflow>>>);
+
+impl Workflows {
+    fn get(&self, store: &Store, hash: &Hash) -> Result<Arc<Workflow>, ThreadError> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(workflow) = known.get(hash) {
+            return Ok(Arc::clone(workflow));
+        }
+        let workflow = Arc::new(workflow::get(store, hash)?);
+        known.insert(*hash, Arc::clone(&workflow));
+        Ok(workflow)
+    }
+}
