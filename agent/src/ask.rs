@@ -24,7 +24,7 @@ use crate::narrowing::Narrowing;
 use crate::outputs::Recorded;
 use crate::provider::message::{Kind, Message, Speaker, ToolDeclaration};
 use crate::provider::{MockPlace, Provider};
-use crate::react::{Event, React, Stand, Stopped};
+use crate::react::{Event, React, Stopped};
 use crate::role_run::{self, ProviderContext, RunError, Site};
 use crate::settings::Settings;
 
@@ -151,7 +151,7 @@ fn react<'a>(
     entries.extend(before.into_iter().map(|message| Entry::Said { message, at: (site.clock)() }));
     Ok(React {
         provider,
-        course: role_run::course(site, &tools, &entries),
+        state: role_run::state(site, &tools, &entries).map_err(RunError::from)?,
         tools,
         toolbox: Arc::new(toolbox),
         journal,
@@ -165,7 +165,6 @@ fn react<'a>(
         signals: (site.signals)().map_err(RunError::Signals)?,
         clock: site.clock,
         started: Instant::now(),
-        stand: Stand::default(),
         window_asks: 0,
         told_cut: false,
     })

@@ -34,9 +34,10 @@ use crate::provider::message::{Message, TokenUsage, ToolDeclaration};
 use crate::record::Failure;
 
 /// The version of the format that is written.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
-/// The versions that are continued: version 2 has no native parts and no lessons, and is read as it is.
+/// The versions that are continued, read as they are: version 2 has no native parts and no lessons, version 3 does not
+/// tell of windows and of turns that took too long.
 pub(crate) const READABLE: RangeInclusive<u32> = 2..=VERSION;
 
 /// One line of the journal. Times are ms since the epoch.
@@ -102,6 +103,20 @@ pub(crate) enum Entry {
         finish_reason: Option<String>,
         /// The reply as it came; on disk only, not kept in memory.
         raw: Value,
+    },
+    /// The time for a turn was over before the model had spoken: nobody waits for it any more.
+    Abandoned {
+        /// When.
+        at: u64,
+    },
+    /// The model's window is found to have another size than was thought.
+    Window {
+        /// In tokens.
+        size: u64,
+        /// Whether a request was refused as too long; otherwise the server says so.
+        refused: bool,
+        /// When.
+        at: u64,
     },
     /// What the endpoint was found to refuse, or to be: all that is known by now.
     Learnt {
@@ -238,6 +253,8 @@ impl Entry {
             | Entry::Continued { at, .. }
             | Entry::Said { at, .. }
             | Entry::Answered { at, .. }
+            | Entry::Abandoned { at }
+            | Entry::Window { at, .. }
             | Entry::Learnt { at, .. }
             | Entry::Started { at, .. }
             | Entry::Finished { at, .. }
@@ -342,17 +359,17 @@ impl Journal {
         serde_json::from_value(reply.clone()).ok()
     }
 
-    /// Writes one line. It is durable after the next [`Journal::sync`].
+    /// Writes one line, and gives the entry as it is kept. It is durable after the next [`Journal::sync`].
     ///
     /// # Errors
     /// The disk's.
-    pub(crate) fn append(&mut self, mut entry: Entry) -> io::Result<()> {
+    pub(crate) fn append(&mut self, mut entry: Entry) -> io::Result<&Entry> {
         let mut line = serde_json::to_vec(&entry)?;
         line.push(b'\n');
         self.file.write_all(&line)?;
         entry.forget_raw();
         self.entries.push(entry);
-        Ok(())
+        Ok(self.entries.last().expect("it was just pushed"))
     }
 
     /// Makes all lines durable.

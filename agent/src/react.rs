@@ -1,7 +1,7 @@
 //! The loop: complete, run the tools that were asked for, complete again, until there is a text.
 //!
 //! Everything that is said or heard goes through [`React::say`], [`React::hear`] and [`React::act`], which journal it
-//! before it has effect; what follows from it is kept in the [`Course`]. What a text is worth as an answer is decided
+//! before it has effect; what follows from it is kept in the [`RunState`]. What a text is worth as an answer is decided
 //! elsewhere (`frontmatter`), and so is what is kept of it (`record`).
 
 mod act;
@@ -23,19 +23,19 @@ use uwf_tools::Toolbox;
 
 pub use self::event::Event;
 pub(crate) use self::listen::Listener;
-use crate::budget::{Ended, Use, Verdict};
+use crate::budget::{Ended, Spent, Use, Verdict};
 use crate::conversation::BrokenInvariant;
-use crate::course::Course;
 use crate::doom::{self, Alarm};
 use crate::frontmatter::ExtractError;
 use crate::journal::{self, Entry, Journal};
 use crate::outputs::Recorded;
 use crate::provider::message::{
-    Completion, Kind, Message, Request, Sampling, Speaker, ToolCall, ToolChoice, ToolDeclaration,
+    Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice, ToolDeclaration,
 };
 use crate::provider::{Provider, ProviderError};
 use crate::reading::{self, Reading};
 use crate::record::Failure;
+use crate::run_state::{AssistantTurn, OutOfOrder, RunState};
 use crate::secrets::Secrets;
 use crate::signals::{Signal, Signals};
 use crate::workers::Workers;
@@ -85,29 +85,12 @@ pub enum Stopped {
     /// The conversation was broken: a bug of ours, found before it was sent.
     #[error("internal error")]
     Invariant(#[from] BrokenInvariant),
+    /// Something happened that cannot follow what was before: a bug of ours, found before it was written.
+    #[error("internal error")]
+    Order(#[from] OutOfOrder),
     /// A tool panicked: a bug of ours.
     #[error("internal error: a tool panicked: {0}")]
     Tool(String),
-}
-
-/// A turn of the model that is not acted on to the end.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Heard {
-    /// The calls that are to be run.
-    pub calls: Vec<ToolCall>,
-    /// What it said.
-    pub text: String,
-    /// Whether it thought aloud.
-    pub thought: bool,
-}
-
-/// Where the loop stands between two messages; a new run stands at its default.
-#[derive(Debug, Default)]
-pub(crate) struct Stand {
-    /// The next turn is granted already, and the model was told what it must know.
-    pub admitted: Option<ToolChoice>,
-    /// The model has spoken, and nothing or not all of it was done.
-    pub heard: Option<Heard>,
 }
 
 /// A run of the loop: what it works with, and how far it is.
@@ -118,10 +101,10 @@ pub(crate) struct React<'a> {
     pub toolbox: Arc<Toolbox>,
     /// The same, as declared to it.
     pub tools: Vec<ToolDeclaration>,
-    /// How far it is.
-    pub course: Course,
     /// What happened, on disk.
     pub journal: Journal,
+    /// What that comes to.
+    pub state: RunState,
     /// Where results go that are left out of a long conversation.
     pub outputs: Arc<Recorded>,
     /// The model's name.
@@ -142,23 +125,10 @@ pub(crate) struct React<'a> {
     pub clock: Clock,
     /// When the run started.
     pub started: Instant,
-    /// Where it stands.
-    pub stand: Stand,
     /// How often the server may still be asked how large its window is.
     pub window_asks: u8,
     /// Whether people were told that the endpoint seems to cut what it is sent.
     pub told_cut: bool,
-}
-
-impl Heard {
-    /// What there is to do about a turn of the model.
-    pub(crate) fn of(message: &Message) -> Heard {
-        Heard {
-            calls: message.tool_calls.clone(),
-            text: message.content.clone(),
-            thought: message.reasoning.is_some(),
-        }
-    }
 }
 
 impl React<'_> {
@@ -168,7 +138,7 @@ impl React<'_> {
     /// See [`Stopped`]. Whatever happened up to then is in the journal.
     pub(crate) async fn until_text(&mut self) -> Result<String, Stopped> {
         loop {
-            let Some(Heard { calls, text, thought }) = self.next_turn().await? else { continue };
+            let Some(AssistantTurn { calls, text, thought }) = self.next_turn().await? else { continue };
             if !calls.is_empty() {
                 self.act(&calls).await?;
                 continue;
@@ -179,7 +149,7 @@ impl React<'_> {
                 Reading::Nothing => missing::EMPTY,
                 Reading::LeakedCall => missing::TOOL_CALL,
             };
-            let attempt = self.course.nudges + 1;
+            let attempt = self.state.nudges + 1;
             if attempt > MAX_NUDGES {
                 return Err(Stopped::NoAnswer(missing));
             }
@@ -189,15 +159,19 @@ impl React<'_> {
     }
 
     /// The next turn of the model, or the one that an interruption left; none when its time was up.
-    async fn next_turn(&mut self) -> Result<Option<Heard>, Stopped> {
-        if let Some(heard) = self.stand.heard.take() {
-            return Ok(Some(heard));
+    async fn next_turn(&mut self) -> Result<Option<AssistantTurn>, Stopped> {
+        if let Some(turn) = self.state.turn.clone() {
+            return Ok(Some(turn));
         }
         self.sum_up_at_last().await?;
         let tool_choice = self.admit()?;
         self.ask_window().await?;
         self.make_room().await?;
-        self.turn(Kind::Turn, tool_choice).await
+        let turn = self.turn(Kind::Turn, tool_choice).await?;
+        if turn.is_none() {
+            self.write(Entry::Abandoned { at: (self.clock)() })?;
+        }
+        Ok(turn)
     }
 
     /// Our side says something: into the journal, then into the conversation.
@@ -242,16 +216,15 @@ impl React<'_> {
 
     /// Asks the budget, and tells the model what it must know before its next turn.
     fn admit(&mut self) -> Result<ToolChoice, Stopped> {
-        if let Some(granted) = self.stand.admitted.take() {
+        if let Some(granted) = self.state.admitted {
             return Ok(granted);
         }
-        self.course.end_circle();
-        if let Some(Alarm::Repeated { tool, times }) = self.course.doom.alarm().cloned() {
+        if let Some(Alarm::Repeated { tool, times }) = self.state.doom.alarm().cloned() {
             let view = RepeatedView { tool: &tool, times, ends_at: doom::ENDED };
             self.say(Message::text(Speaker::User, Kind::Repeated, uwf_prompts::repeated(&view)?))?;
         }
-        self.course.spent.time = self.started.elapsed();
-        match self.course.budget.next(self.course.spent) {
+        let spent = Spent { time: self.started.elapsed(), ..self.state.spent };
+        match self.state.budget.next(spent) {
             Verdict::Go => Ok(ToolChoice::Auto),
             Verdict::Warn(near) => {
                 (self.watch)(Event::Near(near));
@@ -270,7 +243,7 @@ impl React<'_> {
 
     /// One turn of the model; none when its time is up. A conversation that the endpoint finds too long is made shorter
     /// once.
-    async fn turn(&mut self, kind: Kind, tool_choice: ToolChoice) -> Result<Option<Heard>, Stopped> {
+    async fn turn(&mut self, kind: Kind, tool_choice: ToolChoice) -> Result<Option<AssistantTurn>, Stopped> {
         let too_long = match self.ask(kind, tool_choice).await {
             Err(Stopped::Provider(error @ ProviderError::ContextLength { .. })) => error,
             answer => return answer,
@@ -279,18 +252,18 @@ impl React<'_> {
     }
 
     /// Asks the model. The request is checked, and everything in it is on disk, before it is sent.
-    async fn ask(&mut self, kind: Kind, tool_choice: ToolChoice) -> Result<Option<Heard>, Stopped> {
-        self.course.conversation.check()?;
+    async fn ask(&mut self, kind: Kind, tool_choice: ToolChoice) -> Result<Option<AssistantTurn>, Stopped> {
+        self.state.conversation.check()?;
         self.sync()?;
-        (self.watch)(Event::TurnStarted { number: self.course.spent.turns + 1 });
-        let (messages, tools) = (self.course.conversation.messages(), self.tools.as_slice());
+        (self.watch)(Event::TurnStarted { number: self.state.spent.turns + 1 });
+        let (messages, tools) = (self.state.conversation.messages(), self.tools.as_slice());
         let request = Request { messages, tools, tool_choice, model: self.model, sampling: self.sampling };
         let asked = Instant::now();
         let listener = Listener {
             watch: &mut *self.watch,
             signals: &mut self.signals,
             secrets: &self.secrets,
-            time_left: self.course.budget.time_left(self.started.elapsed()),
+            time_left: self.state.budget.time_left(self.started.elapsed()),
         };
         let completed = listener.complete(self.provider, request).await;
         self.learn()?;
@@ -324,7 +297,7 @@ impl React<'_> {
             watch: &mut *self.watch,
             signals: &mut self.signals,
             secrets: &self.secrets,
-            time_left: self.course.budget.time_left(self.started.elapsed()),
+            time_left: self.state.budget.time_left(self.started.elapsed()),
         }
     }
 
@@ -334,26 +307,28 @@ impl React<'_> {
         kind: Kind,
         completion: Completion,
         took: Duration,
-    ) -> Result<Heard, Stopped> {
+    ) -> Result<AssistantTurn, Stopped> {
         let Completion { content, reasoning, tool_calls, finish_reason, usage, native, raw } = completion;
-        let (number, cost) = (self.course.spent.turns + 1, self.course.cost(kind, usage));
+        let (number, cost) = (self.state.spent.turns + 1, self.state.cost(kind, usage));
         let (calls, word) = (tool_calls.as_slice(), finish_reason.as_deref());
         (self.watch)(Event::Turn { number, took, calls, usage, cost, finish_reason: word });
         let (thought, text) = reading::without_thought(&content);
         let reasoning = reasoning.or(thought.map(str::to_owned));
         let message =
             Message { tool_calls, reasoning, native, ..Message::text(Speaker::Assistant, kind, text) };
-        let heard = Heard::of(&message);
+        let turn = AssistantTurn::of(&message);
         let (at, duration_ms) = ((self.clock)(), millis(took));
         self.write(Entry::Answered { message, at, duration_ms, usage, finish_reason, raw })?;
-        Ok(heard)
+        Ok(turn)
     }
 
-    /// Into the journal, and what follows from it into the course. An entry that cannot be written ends the run.
+    /// Into the journal, and then what follows from it into the state. An entry that cannot be written ends the run.
     pub(crate) fn write(&mut self, entry: Entry) -> Result<(), Stopped> {
-        self.course.apply(&entry);
-        let written = self.journal.append(entry);
-        written.map_err(|source| self.journal_failed(source))
+        self.state.check(&entry)?;
+        match self.journal.append(entry) {
+            Ok(entry) => Ok(self.state.apply(entry)?),
+            Err(source) => Err(self.journal_failed(source)),
+        }
     }
 
     /// Makes what was written durable.

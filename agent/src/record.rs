@@ -354,6 +354,8 @@ fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<T
         }
         Entry::Run { .. }
         | Entry::Continued { .. }
+        | Entry::Abandoned { .. }
+        | Entry::Window { .. }
         | Entry::Learnt { .. }
         | Entry::Started { .. }
         | Entry::Ended { .. }

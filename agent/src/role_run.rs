@@ -16,8 +16,8 @@ use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Sandbox;
 
 pub use self::error::RunError;
-use self::open::{Ended, extractor, learnt, open, unconfined};
-pub(crate) use self::open::{ProviderContext, course, declare, provider, recorded, toolbox};
+pub(crate) use self::open::{ProviderContext, declare, provider, recorded, state, toolbox};
+use self::open::{extractor, learnt, open, unconfined};
 use crate::correct;
 use crate::extract::{self, Extractor};
 use crate::frontmatter::{self, ExtractError, Extracted};
@@ -75,17 +75,17 @@ pub async fn role_run(
         watch(Event::NoEdgePrompt);
     }
     let (visit, step) = (context.visit(), context.steps.len());
-    let answered = earlier.as_ref().map_or(0, |earlier| earlier.stood.turns);
+    let answered = earlier.as_ref().map_or(0, |earlier| earlier.state.spent.turns);
     let place = MockPlace { role: &context.role_name, visit, step };
     let learnt = learnt(&context, site.store, earlier.as_ref());
     let played = ProviderContext { place, answered, thread: Some(context.thread), learnt, trace: site.trace };
     let mut provider = provider(site.settings, played)?;
     let mut extractor = extractor(site, &context.role_name)?;
     // 3: the opening, or the journal of an interrupted run
-    let (mut react, ended) = open(&context, (site, earlier), provider.as_mut(), watch)?;
+    let mut react = open(&context, (site, earlier), provider.as_mut(), watch)?;
     started(&mut react, &context, site.trace);
     // 4 to 6: loop, answer, correction
-    let outcome = play(&mut react, &context, (site.sandbox, extractor.as_mut(), ended)).await;
+    let outcome = play(&mut react, &context, (site.sandbox, extractor.as_mut())).await;
     let reply = outcome
         .map_err(|source| RunError::stopped(&context, &react.journal, source))
         .and_then(|outcome| keep(&context, site, &mut react, &outcome)); // 7: the record
@@ -106,7 +106,7 @@ fn started(react: &mut React<'_>, context: &RoleContext, trace: Option<&Trace>) 
 /// Tells how it ended.
 fn finished(react: &mut React<'_>, reply: &AdapterOutput) {
     let output = &reply.frontmatter;
-    let (turns, tokens, cost) = react.course.sums();
+    let (turns, tokens, cost) = react.state.sums();
     (react.watch)(Event::RunFinished {
         step: Some(reply.step_hash.as_str()),
         status: uwf_engine::record::status(output).unwrap_or_default(),
@@ -122,7 +122,7 @@ fn finished(react: &mut React<'_>, reply: &AdapterOutput) {
 fn cut_off(react: &mut React<'_>, error: &RunError) {
     let phase = error.is_interruption().then_some("cancelled");
     let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-    let (turns, tokens, cost) = react.course.sums();
+    let (turns, tokens, cost) = react.state.sums();
     let (status, error) = ("error", Some(why.as_str()));
     (react.watch)(Event::RunFinished { step: None, status, phase, error, turns, tokens, cost });
 }
@@ -140,8 +140,9 @@ type Decided = (Result<Extracted, Failure>, u64);
 async fn play(
     react: &mut React<'_>,
     context: &RoleContext,
-    (sandbox, extractor, ended): (&Sandbox, Option<&mut Extractor>, Ended),
+    (sandbox, extractor): (&Sandbox, Option<&mut Extractor>),
 ) -> Result<Decided, Stopped> {
+    let ended = react.state.ended.clone();
     if let Some((Some(failure), at)) = ended {
         return Ok((Err(failure), at));
     }
@@ -220,7 +221,7 @@ async fn answer(
 ) -> Result<Extracted, Stopped> {
     loop {
         let text = react.until_text().await?;
-        let corrections = react.course.corrections;
+        let corrections = react.state.corrections;
         let error = match frontmatter::extract(&text, &context.schema, context.role.frontmatter) {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
@@ -298,8 +299,8 @@ fn record(
         context,
         &Finished {
             session: react.journal.session(),
-            assembled: react.course.conversation.assembled(),
-            cost: react.course.sums().2,
+            assembled: react.state.conversation.assembled(),
+            cost: react.state.sums().2,
             trace: site.trace.map(Trace::id),
             entries: react.journal.entries(),
             workspace: &workspace,

@@ -111,9 +111,9 @@ impl Window {
         self.estimate() * 100 > self.size * FULL
     }
 
-    /// The endpoint refused the conversation as too long: its window is smaller than was said.
-    pub(crate) fn refused(&mut self) {
-        self.size = self.size.min(self.estimate());
+    /// The endpoint refused a request of `size` tokens as too long: its window is smaller than was said.
+    pub(crate) fn refused(&mut self, size: u64) {
+        self.size = self.size.min(size);
     }
 
     /// How many bytes at the end of the conversation stay.
@@ -275,7 +275,7 @@ mod tests {
     fn a_window_that_was_overstated_is_learnt_and_small_ones_keep_less() {
         let mut window = Window { counted: 60_000, ..Window::new(128_000, 0) };
         assert_eq!((window.kept() / BYTES, window.is_full()), (40_000, false));
-        window.refused();
+        window.refused(window.estimate());
         assert!(window.is_full());
         assert_eq!(window.kept() / BYTES, 20_000);
         assert!(window.is_batch(24_000) && !window.is_batch(23_000));

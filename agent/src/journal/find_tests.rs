@@ -1,5 +1,6 @@
 use super::*;
 use crate::journal::tests::run;
+use crate::journal::{READABLE, VERSION};
 use crate::provider::message::{Kind, Message, Speaker};
 
 fn head(text: &str) -> Hash {
@@ -101,7 +102,7 @@ fn what_cannot_be_read_is_told_and_left_as_it_is() {
     let path = put(dir.path(), &name(1, 5), "p").path().to_owned();
     let whole = fs::read_to_string(&path).unwrap();
     let cases = [
-        (whole.replacen("\"version\":3", "\"version\":7", 1), "it is of version 7"),
+        (whole.replacen("\"version\":4", "\"version\":7", 1), "it is of version 7"),
         (format!("garbage\n{whole}"), "line 1 cannot be read"),
         (whole.replacen("\n", "\ngarbage\n", 1), "line 2 cannot be read"),
     ];
@@ -111,6 +112,19 @@ fn what_cannot_be_read_is_told_and_left_as_it_is() {
         assert_eq!(found, None);
         assert!(told.len() == 1 && told[0].contains(expected), "{told:?}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+}
+
+#[test]
+fn what_an_older_version_wrote_is_found() {
+    for version in READABLE {
+        let dir = tempfile::tempdir().unwrap();
+        let path = put(dir.path(), &name(1, 5), "p").path().to_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        let version = format!("\"version\":{version},");
+        fs::write(&path, text.replacen(&format!("\"version\":{VERSION},"), &version, 1)).unwrap();
+        let (found, told) = find(dir.path(), &wanted(None));
+        assert!(found.is_some() && told.is_empty(), "{version} {told:?}");
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::{Entry, READABLE};
+use crate::run_state::OutOfOrder;
 
 /// Why a journal cannot be continued.
 #[derive(Debug, Error)]
@@ -26,8 +27,13 @@ pub enum Unreadable {
         source: serde_json::Error,
     },
     /// The lines do not make a run.
-    #[error("its lines do not make a run: {0}")]
-    Order(String),
+    #[error("its lines do not make a run: line {line}: {why}")]
+    Order {
+        /// The first that cannot follow those before it, from 1.
+        line: usize,
+        /// What it does not fit to.
+        why: OutOfOrder,
+    },
 }
 
 /// The first line; none when it is torn, for then nothing has happened.
@@ -94,7 +100,7 @@ mod tests {
     fn the_first_line_tells_the_version() {
         assert!(first(b"{\"entry\":\"run\"").unwrap().is_none());
         let error = first(b"{\"entry\":\"run\",\"version\":1}\n").unwrap_err().to_string();
-        assert_eq!(error, "it is of version 1 of the format, and this program continues 2 to 3");
+        assert_eq!(error, "it is of version 1 of the format, and this program continues 2 to 4");
         assert!(matches!(first(b"no\n"), Err(Unreadable::Line { line: 1, .. })));
     }
 }

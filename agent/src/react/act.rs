@@ -86,7 +86,7 @@ impl React<'_> {
             })
         })));
         let panicked = |panic: Panicked| Stopped::Tool(panic.to_string());
-        let time_left = self.course.budget.time_left(self.started.elapsed());
+        let time_left = self.state.budget.time_left(self.started.elapsed());
         let watch = &mut *self.watch;
         let waited = wait(&mut running, &mut self.signals, time_left, || watch(Event::Tick)).await;
         let signal = match waited {

@@ -20,12 +20,12 @@ impl React<'_> {
     /// Asks the server how large its window is, twice at most, where nobody else knows and it begins to matter.
     pub(super) async fn ask_window(&mut self) -> Result<(), Stopped> {
         // A server may load the model only when it is asked for the first time.
-        let begins_to_matter = self.course.spent.turns > 0 && self.course.window.estimate() >= SMALL;
+        let begins_to_matter = self.state.spent.turns > 0 && self.state.window.estimate() >= SMALL;
         if self.window_asks == 0 || !begins_to_matter {
             return Ok(());
         }
         self.window_asks -= 1;
-        let time_left = self.course.budget.time_left(self.started.elapsed());
+        let time_left = self.state.budget.time_left(self.started.elapsed());
         let watch = &mut *self.watch;
         let told =
             match wait(self.provider.window(), &mut self.signals, time_left, || watch(Event::Tick)).await {
@@ -35,7 +35,7 @@ impl React<'_> {
             };
         let Some(size) = told else { return Ok(()) };
         self.window_asks = 0;
-        self.course.window.served(size);
+        self.write(Entry::Window { size, refused: false, at: (self.clock)() })?;
         if size < WORKABLE {
             let text = format!("the server has a window of {size} tokens for {}: {WIDEN}", self.model);
             (self.watch)(Event::Warned(&text));
@@ -46,14 +46,14 @@ impl React<'_> {
     /// Looks whether the endpoint counted less than it was sent: some cut a prompt to their window and say nothing.
     pub(super) fn look_for_cut(&mut self, usage: Option<TokenUsage>) {
         let counted = usage.map_or(0, |usage| usage.input_tokens);
-        if self.told_cut || !self.course.window.was_cut(counted) {
+        if self.told_cut || !self.state.window.was_cut(counted) {
             return;
         }
         self.told_cut = true;
         let text = format!(
             "the endpoint counted {counted} tokens of about {} that were sent: if it cuts what is longer than its window, \
              the model does not see all of its task. Set contextWindow to that, or give the server a larger window",
-            self.course.window.estimate()
+            self.state.window.estimate()
         );
         (self.watch)(Event::Warned(&text));
     }
@@ -63,33 +63,34 @@ impl React<'_> {
     /// # Errors
     /// As [`React::until_text`].
     pub(super) async fn make_room(&mut self) -> Result<(), Stopped> {
-        let window = self.course.window;
+        let window = self.state.window;
         if !window.is_full() {
             return Ok(());
         }
-        let old = window::old_results(self.course.conversation.messages(), window.kept());
+        let old = window::old_results(self.state.conversation.messages(), window.kept());
         if window.is_batch(window::freed(&old)) {
             self.leave_out(window.kept())?;
         }
-        if self.course.window.is_full() && self.course.may_sum_up() { self.sum_up().await } else { Ok(()) }
+        if self.state.window.is_full() && self.state.may_sum_up() { self.sum_up().await } else { Ok(()) }
     }
 
     /// Asks again for a summary that an interruption left without one. Before anything else is said: the question is
     /// known by its place at the end.
     pub(super) async fn sum_up_at_last(&mut self) -> Result<(), Stopped> {
-        let last = self.course.conversation.messages().last();
+        let last = self.state.conversation.messages().last();
         if last.is_some_and(|last| last.kind == Kind::Summary) { self.sum_up().await } else { Ok(()) }
     }
 
     /// The endpoint says that the conversation is too long: leaves out more than usual. Whether there was anything.
     pub(super) fn shrink(&mut self) -> Result<bool, Stopped> {
-        self.course.window.refused();
-        self.leave_out(self.course.window.kept_in_need())
+        let size = self.state.window.estimate();
+        self.write(Entry::Window { size, refused: true, at: (self.clock)() })?;
+        self.leave_out(self.state.window.kept_in_need())
     }
 
     /// Leaves out the results before the last `kept` bytes. Whether there were any.
     fn leave_out(&mut self, kept: u64) -> Result<bool, Stopped> {
-        let old = window::old_results(self.course.conversation.messages(), kept);
+        let old = window::old_results(self.state.conversation.messages(), kept);
         if old.is_empty() {
             return Ok(false);
         }
@@ -110,14 +111,14 @@ impl React<'_> {
     /// much as else stays, since it can hardly be made shorter and the next summary is to be far away. A model that
     /// writes none loses nothing: the question is taken back, and all stays.
     async fn sum_up(&mut self) -> Result<(), Stopped> {
-        let messages = self.course.conversation.messages();
+        let messages = self.state.conversation.messages();
         let asked = messages.iter().rev().take_while(|message| message.kind == Kind::Summary).count();
         let messages = &messages[..messages.len() - asked];
         let all = messages.len();
         let opening = messages.iter().take_while(|message| message.kind == Kind::Opening).count();
-        let kept = window::tail(messages, self.course.window.kept() / 2);
+        let kept = window::tail(messages, self.state.window.kept() / 2);
         let middle: u64 = messages[opening..messages.len() - kept].iter().map(window::bytes).sum();
-        if asked == 0 && !self.course.window.is_batch(middle) {
+        if asked == 0 && !self.state.window.is_batch(middle) {
             return Ok(());
         }
         self.say(Message::text(Speaker::User, Kind::Summary, uwf_prompts::summarise()?))?;

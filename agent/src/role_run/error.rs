@@ -11,6 +11,7 @@ use crate::journal::Journal;
 use crate::provider::ProviderError;
 use crate::react::Stopped;
 use crate::record::RecordError;
+use crate::run_state::OutOfOrder;
 use crate::settings::SettingsError;
 
 /// Why there is no reply. Whatever happened up to then is in the journal.
@@ -55,6 +56,9 @@ pub enum RunError {
     /// A template did not render: a bug of ours.
     #[error("internal error")]
     Prompt(#[from] PromptError),
+    /// What the journal holds makes no run: a bug of ours, since it was looked at when it was found.
+    #[error("internal error")]
+    Order(#[from] OutOfOrder),
     /// The record cannot be written.
     #[error("the run of {role} is over but not recorded; its journal is {journal}")]
     Unrecorded {

@@ -16,7 +16,6 @@ use uwf_tools::{ToolSpec, Toolbox, ToolboxConfig, ToolboxError};
 use super::{RunError, Site, journals_dir};
 use crate::budget::Budget;
 use crate::conversation::Conversation;
-use crate::course::Course;
 use crate::extract::Extractor;
 use crate::journal::{self, Entry, Journal, Name};
 use crate::outputs::Recorded;
@@ -24,7 +23,8 @@ use crate::provider::message::ToolDeclaration;
 use crate::provider::{HttpConfig, HttpProvider, Learnt, Mock, MockPlace, Provider, ProviderError, Script};
 use crate::react::{Event, React};
 use crate::record::{Failure, Phase};
-use crate::resume::{Earlier, Stood};
+use crate::resume::Earlier;
+use crate::run_state::{OutOfOrder, RunState};
 use crate::settings::{ProviderSettings, Settings, WindowSource};
 use crate::trace::Trace;
 use crate::window::Window;
@@ -35,33 +35,29 @@ const CACHE_KEY: usize = 64;
 /// How many of the thread's last steps are looked at for what they have learnt.
 const LOOKED_AT: usize = 8;
 
-/// How a run ended and when, if an earlier process decided it.
-pub(super) type Ended = Option<(Option<Failure>, u64)>;
-
 /// Opens the workspace, the journal and the conversation; the opening is in the journal before the loop starts.
 pub(super) fn open<'a>(
     context: &'a RoleContext,
     (site, earlier): (&'a Site<'_>, Option<Earlier>),
     provider: &'a mut dyn Provider,
     watch: &'a mut dyn FnMut(Event<'_>),
-) -> Result<(React<'a>, Ended), RunError> {
+) -> Result<React<'a>, RunError> {
     let signals = (site.signals)().map_err(RunError::Signals)?;
-    let Opened { toolbox, tools, outputs, journal, stood } = match earlier {
+    let Opened { toolbox, tools, outputs, journal, state } = match earlier {
         Some(earlier) => {
-            watch(Event::Continued { turns: earlier.stood.turns });
+            watch(Event::Continued { turns: earlier.state.spent.turns });
             go_on(earlier, site)?
         }
         None => begin(context, site)?,
     };
     (site.begun)();
-    let course = course(site, &tools, journal.entries());
     let now = Instant::now();
-    let react = React {
+    Ok(React {
         provider,
         toolbox: Arc::new(toolbox),
         tools,
-        started: now.checked_sub(course.spent.time).unwrap_or(now),
-        course,
+        started: now.checked_sub(state.spent.time).unwrap_or(now),
+        state,
         journal,
         outputs,
         model: &site.settings.model,
@@ -72,11 +68,9 @@ pub(super) fn open<'a>(
         workers: site.workers,
         signals,
         clock: site.clock,
-        stand: stood.stand,
         told_cut: false,
         window_asks: if site.settings.window.from == WindowSource::Assumed { 2 } else { 0 },
-    };
-    Ok((react, stood.ended))
+    })
 }
 
 /// A run before its first turn, or before its next one.
@@ -85,7 +79,7 @@ struct Opened {
     tools: Vec<ToolDeclaration>,
     outputs: Arc<Recorded>,
     journal: Journal,
-    stood: Stood,
+    state: RunState,
 }
 
 /// A run that nobody has begun.
@@ -99,13 +93,14 @@ fn begin(context: &RoleContext, site: &Site<'_>) -> Result<Opened, RunError> {
     let failed = |source| RunError::Journal { dir: sessions.display().to_string(), source };
     let mut journal = Journal::create(&sessions, name).map_err(failed)?;
     first_lines(&mut journal, context, site, (&tools, &conversation)).map_err(failed)?;
-    Ok(Opened { toolbox, tools, outputs, journal, stood: Stood::default() })
+    let state = state(site, &tools, journal.entries())?;
+    Ok(Opened { toolbox, tools, outputs, journal, state })
 }
 
 /// A run that was begun: its own tools, of which those can be called that are allowed now.
 fn go_on(earlier: Earlier, site: &Site<'_>) -> Result<Opened, RunError> {
     let tools = earlier.begun().tools.to_vec();
-    if let Some(refusal) = unconfined(&tools, site.sandbox).filter(|_| earlier.stood.ended.is_none()) {
+    if let Some(refusal) = unconfined(&tools, site.sandbox).filter(|_| earlier.state.ended.is_none()) {
         return Err(RunError::Unconfined(refusal.error));
     }
     let mut names: Vec<String> = site.settings.tools.clone().unwrap_or_else(all_tools);
@@ -115,8 +110,10 @@ fn go_on(earlier: Earlier, site: &Site<'_>) -> Result<Opened, RunError> {
     let dir = journals_dir(site.home).display().to_string();
     let set = (site.settings.describe(), site.sandbox.enforced());
     let failed = |source| RunError::Journal { dir, source };
-    let (journal, stood) = earlier.go_on(&toolbox, set, site.clock).map_err(failed)?;
-    Ok(Opened { toolbox, tools, outputs, journal, stood })
+    let mut state = state(site, &tools, earlier.journal.entries())?;
+    let journal = earlier.go_on(&mut state, set, site.clock).map_err(failed)?;
+    state.read_states.iter().for_each(|read| toolbox.remember(read));
+    Ok(Opened { toolbox, tools, outputs, journal, state })
 }
 
 fn all_tools() -> Vec<String> {
@@ -148,8 +145,15 @@ pub(crate) fn recorded(site: &Site<'_>) -> Arc<Recorded> {
     Arc::new(Recorded { root: site.store.root().to_owned(), clock: site.clock })
 }
 
-/// How far a run has come of which this happened.
-pub(crate) fn course(site: &Site<'_>, tools: &[ToolDeclaration], entries: &[Entry]) -> Course {
+/// The state of a run of which this happened.
+///
+/// # Errors
+/// The entries make no run.
+pub(crate) fn state(
+    site: &Site<'_>,
+    tools: &[ToolDeclaration],
+    entries: &[Entry],
+) -> Result<RunState, OutOfOrder> {
     let text = |tool: &ToolDeclaration| tool.description.len() + tool.parameters.to_string().len();
     let declared = tools.iter().map(text).sum();
     let Settings { limits, window, prices, .. } = site.settings;
@@ -157,9 +161,8 @@ pub(crate) fn course(site: &Site<'_>, tools: &[ToolDeclaration], entries: &[Entr
         WindowSource::Set => Window::set(window.size, declared),
         WindowSource::Catalogue | WindowSource::Assumed => Window::new(window.size, declared),
     };
-    let mut course = Course::new(Budget::new(*limits), size, prices.clone());
-    entries.iter().for_each(|entry| course.apply(entry));
-    course
+    let state = RunState::new(Budget::new(*limits), size, prices.clone());
+    state.after(entries).map_err(|(_, error)| error)
 }
 
 /// The rules, the earlier visits and the task, as this role is told them.

@@ -1,0 +1,296 @@
+//! The state of a run: all that the loop decides by, made from the journal's entries alone.
+//!
+//! Apart so that there is one way from what happened to what is done next. A run that goes on applies each entry once
+//! it is written; one that is resumed, and a question to a finished step, apply the entries that they find. Pure: it
+//! reads no clock, decides nothing and writes nothing.
+
+use std::time::Duration;
+
+use thiserror::Error;
+use uwf_engine::catalogue::Prices;
+use uwf_tools::ReadState;
+
+use crate::budget::{Budget, Limits, Spent};
+use crate::conversation::Conversation;
+use crate::doom::{Alarm, Doom};
+use crate::journal::{Entry, ToolFacts};
+use crate::prices::{self, Usd};
+use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolCall, ToolChoice};
+use crate::record::Failure;
+use crate::window::Window;
+
+/// What a run has come to.
+#[derive(Debug)]
+pub(crate) struct RunState {
+    /// What the next request will say.
+    pub conversation: Conversation,
+    /// What may still be spent.
+    pub budget: Budget,
+    /// What was spent.
+    pub spent: Spent,
+    /// How full the model's window is.
+    pub window: Window,
+    /// Whether it goes in circles.
+    pub doom: Doom,
+    /// How often the model was reminded to answer since the last text.
+    pub nudges: usize,
+    /// How often an answer was sent back.
+    pub corrections: usize,
+    /// The next turn is granted already, and the model was told what it must know.
+    pub admitted: Option<ToolChoice>,
+    /// The model's last turn, while nothing or not all of it was done.
+    pub turn: Option<AssistantTurn>,
+    /// Calls that have started and not finished.
+    pub started: Vec<String>,
+    /// What the model knows of files, oldest first.
+    pub read_states: Vec<ReadState>,
+    /// How the run ended and when, if that was decided; no failure is an answer.
+    pub ended: Option<(Option<Failure>, u64)>,
+    /// What the model costs.
+    prices: Option<Prices>,
+    /// Whether the endpoint has told what a turn cost.
+    told_cost: bool,
+    /// Whether nobody knows what some turn cost.
+    unpriced: bool,
+    worked: Worked,
+    /// How long the conversation was, in tokens, when the model was asked to sum it up and did not.
+    unsummed: Option<u64>,
+}
+
+/// A turn of the model that is not acted on to the end.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AssistantTurn {
+    /// The calls that are still to be answered.
+    pub calls: Vec<ToolCall>,
+    /// What it said.
+    pub text: String,
+    /// Whether it thought aloud.
+    pub thought: bool,
+}
+
+impl AssistantTurn {
+    /// What there is to do about a turn of the model.
+    pub(crate) fn of(message: &Message) -> AssistantTurn {
+        AssistantTurn {
+            calls: message.tool_calls.clone(),
+            text: message.content.clone(),
+            thought: message.reasoning.is_some(),
+        }
+    }
+}
+
+/// An entry that cannot follow those before it.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct OutOfOrder(&'static str);
+
+/// Time worked, as the entries tell it: the pauses between the processes of a run do not count. In ms.
+#[derive(Clone, Copy, Debug, Default)]
+struct Worked {
+    /// Before the present process's part.
+    before: u64,
+    /// Where that part began, and its last entry.
+    from: u64,
+    last: u64,
+}
+
+impl Worked {
+    fn advance(&mut self, entry: &Entry) -> Duration {
+        if matches!(entry, Entry::Run { .. } | Entry::Continued { .. }) {
+            self.before += self.last.saturating_sub(self.from);
+            self.from = entry.at();
+        }
+        self.last = entry.at();
+        Duration::from_millis(self.before + self.last.saturating_sub(self.from))
+    }
+}
+
+impl Default for RunState {
+    /// A run of which nothing has happened, under no settings in particular.
+    fn default() -> RunState {
+        RunState::new(Budget::new(Limits::default()), Window::new(u64::from(u32::MAX), 0), None)
+    }
+}
+
+impl RunState {
+    /// A run of which nothing has happened.
+    pub(crate) fn new(budget: Budget, window: Window, prices: Option<Prices>) -> RunState {
+        RunState {
+            conversation: Conversation::default(),
+            budget,
+            spent: Spent::default(),
+            window,
+            doom: Doom::default(),
+            nudges: 0,
+            corrections: 0,
+            admitted: None,
+            turn: None,
+            started: Vec::new(),
+            read_states: Vec::new(),
+            ended: None,
+            prices,
+            told_cost: false,
+            unpriced: false,
+            worked: Worked::default(),
+            unsummed: None,
+        }
+    }
+
+    /// The same after all these entries.
+    ///
+    /// # Errors
+    /// The first entry that cannot follow those before it, and its index.
+    pub(crate) fn after(mut self, entries: &[Entry]) -> Result<RunState, (usize, OutOfOrder)> {
+        for (index, entry) in entries.iter().enumerate() {
+            self.apply(entry).map_err(|error| (index, error))?;
+        }
+        Ok(self)
+    }
+
+    /// Completions, tokens, and what they cost where that is known.
+    pub(crate) fn sums(&self) -> (u64, u64, Option<Usd>) {
+        let is_known = (self.told_cost || self.prices.is_some()) && !self.unpriced;
+        (self.spent.turns, self.spent.tokens, is_known.then_some(self.spent.usd))
+    }
+
+    /// What a turn costs, where that is known. Another model's tokens have no price here.
+    pub(crate) fn cost(&self, kind: Kind, usage: Option<TokenUsage>) -> Option<Usd> {
+        prices::cost(usage?, self.prices.as_ref().filter(|_| kind != Kind::Extract))
+    }
+
+    /// Whether there is hope for a summary: a model that wrote none is not asked at every turn.
+    pub(crate) fn may_sum_up(&self) -> bool {
+        self.unsummed.is_none_or(|then| self.window.has_grown(then))
+    }
+
+    /// The latest call of that id, as long as it stands in the conversation.
+    pub(crate) fn call(&self, id: &str) -> Option<&ToolCall> {
+        let mut calls = self.conversation.messages().iter().rev().flat_map(|message| &message.tool_calls);
+        calls.find(|call| call.id == id)
+    }
+
+    /// Whether an entry can come next.
+    ///
+    /// # Errors
+    /// What it does not fit to.
+    pub(crate) fn check(&self, entry: &Entry) -> Result<(), OutOfOrder> {
+        match entry {
+            Entry::Said { message, .. } => {
+                self.check_settled()?;
+                // An extraction has a system message of its own.
+                let is_first = self.conversation.messages().is_empty();
+                if message.kind != Kind::Extract && (message.role == Speaker::System) != is_first {
+                    return Err(OutOfOrder("the system message is not the first"));
+                }
+                Ok(())
+            }
+            Entry::Answered { .. } => self.check_settled(),
+            Entry::Finished { message, .. } => {
+                let calls = self.turn.iter().flat_map(|turn| &turn.calls);
+                let is_asked = calls.into_iter().any(|call| Some(&call.id) == message.tool_call_id.as_ref());
+                if is_asked { Ok(()) } else { Err(OutOfOrder("a result without a call")) }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Everything that was asked for is answered.
+    fn check_settled(&self) -> Result<(), OutOfOrder> {
+        let is_open = self.turn.as_ref().is_some_and(|turn| !turn.calls.is_empty());
+        if is_open { Err(OutOfOrder("a call is left unanswered")) } else { Ok(()) }
+    }
+
+    /// Takes over what happened.
+    ///
+    /// # Errors
+    /// See [`RunState::check`]; nothing is changed then.
+    pub(crate) fn apply(&mut self, entry: &Entry) -> Result<(), OutOfOrder> {
+        self.check(entry)?;
+        self.spent.time = self.worked.advance(entry);
+        match entry {
+            Entry::Said { message, .. } => self.said(message),
+            Entry::Answered { message, usage, .. } => self.answered(message, *usage),
+            Entry::Abandoned { .. } => self.admitted = None,
+            Entry::Started { call_id, .. } => self.started.push(call_id.clone()),
+            Entry::Finished { message, facts, .. } => self.finished(message, facts),
+            Entry::Window { size, refused: true, .. } => self.window.refused(*size),
+            Entry::Window { size, refused: false, .. } => self.window.served(*size),
+            Entry::LeftOut { marks, .. } => {
+                self.window.left_out(self.conversation.leave_out(marks));
+                self.unsummed = None;
+            }
+            Entry::SummedUp { message, kept, .. } => {
+                self.window.left_out(self.conversation.sum_up(message.clone(), *kept));
+                self.unsummed = message.says_nothing().then(|| self.window.estimate());
+            }
+            Entry::Ended { failure, at } => self.ended = Some((failure.clone(), *at)),
+            Entry::Run { .. } | Entry::Continued { .. } | Entry::Learnt { .. } | Entry::Replied { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn said(&mut self, message: &Message) {
+        match message.kind {
+            Kind::Extract => return,
+            Kind::Nudge => (self.nudges, self.turn) = (self.nudges + 1, None),
+            // A text was said: the reminders begin anew.
+            Kind::Correction => (self.corrections, self.nudges, self.turn) = (self.corrections + 1, 0, None),
+            Kind::Repeated => self.doom.answered(),
+            Kind::Warning => {
+                self.budget.told(self.spent, false);
+                self.admitted = Some(ToolChoice::Auto);
+            }
+            Kind::Grace => {
+                self.budget.told(self.spent, true);
+                self.admitted = Some(ToolChoice::None);
+            }
+            _ => {}
+        }
+        self.window.said(message);
+        self.conversation.push(message.clone());
+    }
+
+    fn answered(&mut self, message: &Message, usage: Option<TokenUsage>) {
+        let cost = self.cost(message.kind, usage);
+        self.spent.turn(usage, cost);
+        if message.kind == Kind::Extract {
+            return;
+        }
+        self.told_cost |= usage.is_some_and(|usage| usage.cost_usd.is_some());
+        self.unpriced |= cost.is_none();
+        if cost.is_none() {
+            self.budget.cost_unknown();
+        }
+        self.window.heard(message, usage);
+        self.doom.answered();
+        self.conversation.hear(message.clone());
+        // A summary is no turn to act on.
+        if message.kind == Kind::Turn {
+            self.admitted = None;
+            self.turn = Some(AssistantTurn::of(message));
+        }
+    }
+
+    fn finished(&mut self, message: &Message, facts: &ToolFacts) {
+        let id = message.tool_call_id.as_deref().unwrap_or_default();
+        if let Some(call) = self.call(id).cloned() {
+            self.doom.note(&call.name, &call.arguments, &message.content);
+        }
+        // A run that is stuck has only its grace turn left.
+        if let Some(Alarm::Stuck { tool, times }) = self.doom.alarm() {
+            self.budget.circle(tool, *times);
+        }
+        self.started.retain(|started| started != id);
+        self.read_states.extend(facts.seen.clone());
+        self.turn = self.turn.take().and_then(|mut turn| {
+            turn.calls.retain(|call| call.id != id);
+            (!turn.calls.is_empty()).then_some(turn)
+        });
+        self.window.said(message);
+        self.conversation.push(message.clone());
+    }
+}
+
+#[cfg(test)]
+#[path = "run_state_tests.rs"]
+mod tests;
