@@ -24,7 +24,7 @@ use crate::narrowing::Narrowing;
 use crate::outputs::Recorded;
 use crate::provider::message::{Kind, Message, Speaker, ToolDeclaration};
 use crate::provider::{MockPlace, Provider};
-use crate::react::{Event, React, Stopped};
+use crate::react::{Notice, React, Stopped};
 use crate::role_run::{self, ProviderContext, RunError, Site};
 use crate::settings::Settings;
 
@@ -101,7 +101,7 @@ pub fn settings(settings: &Settings, store: &Store, detail: &Hash) -> Result<Set
 pub async fn ask(
     question: &Question,
     site: &Site<'_>,
-    watch: &mut dyn FnMut(Event<'_>),
+    on_notice: &mut dyn FnMut(Notice<'_>),
 ) -> Result<String, AskError> {
     let record = Detail::read(site.store, &question.detail)?;
     let place = Place::find(question, record.session_id.as_deref(), site.home)?;
@@ -119,7 +119,7 @@ pub async fn ask(
     let toolbox = role_run::toolbox(site, site.settings.tools.clone(), (journal.spool_dir(), &outputs));
     let toolbox = toolbox.map_err(RunError::from)?;
     let parts = Parts { before, journal, toolbox, outputs };
-    let mut react = react(parts, site, provider.as_mut(), watch)?;
+    let mut react = react(parts, site, provider.as_mut(), on_notice)?;
     let text = uwf_prompts::question(&question.text).map_err(Stopped::from)?;
     react.say(Message::text(Speaker::User, Kind::Opening, text))?;
     let answer = react.until_text().await;
@@ -143,12 +143,12 @@ fn react<'a>(
     parts: Parts,
     site: &'a Site<'_>,
     provider: &'a mut dyn Provider,
-    watch: &'a mut dyn FnMut(Event<'_>),
+    on_notice: &'a mut dyn FnMut(Notice<'_>),
 ) -> Result<React<'a>, AskError> {
     let Parts { before, journal, toolbox, outputs } = parts;
     let tools: Vec<ToolDeclaration> = toolbox.specs().iter().map(role_run::declare).collect();
     let mut entries = journal.entries().to_vec();
-    entries.extend(before.into_iter().map(|message| Entry::Said { message, at: (site.clock)() }));
+    entries.extend(before.into_iter().map(|message| Entry::Said { message, near: None, at: (site.clock)() }));
     Ok(React {
         provider,
         state: role_run::state(site, &tools, &entries).map_err(RunError::from)?,
@@ -160,12 +160,11 @@ fn react<'a>(
         sampling: &site.settings.sampling,
         schema: &Value::Null,
         secrets: site.settings.secrets(),
-        watch,
+        on_notice,
         workers: site.workers,
         signals: (site.signals)().map_err(RunError::Signals)?,
         clock: site.clock,
         started: Instant::now(),
         window_asks: 0,
-        told_cut: false,
     })
 }

@@ -7,6 +7,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::prices::Usd;
 use crate::provider::message::TokenUsage;
 
@@ -31,7 +33,7 @@ impl Default for Limits {
 
 /// What was spent up to now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spent {
+pub struct Spent {
     /// Completions.
     pub turns: u64,
     /// Input and output tokens together.
@@ -53,7 +55,8 @@ impl Spent {
 }
 
 /// What a limit counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Unit {
     /// Completions.
     Turns,
@@ -78,7 +81,7 @@ impl Unit {
 }
 
 /// One of the limits, with what was spent of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Use {
     /// What is counted.
     pub unit: Unit,
@@ -229,6 +232,13 @@ impl Budget {
         }
     }
 
+    /// The model was told of this limit, whatever the others have come to meanwhile.
+    pub(crate) fn told_of(&mut self, near: &Use) {
+        let limit = near.unit as usize;
+        let mark = MARKS.into_iter().rfind(|mark| near.percent() >= *mark).unwrap_or_default();
+        self.warned[limit] = self.warned[limit].max(mark);
+    }
+
     /// The first limit that has passed a mark of which the model was not told: which, and the mark.
     fn passed(&self, spent: Spent) -> Option<(Use, usize, u64)> {
         let uses = self.uses(spent).into_iter().enumerate();
@@ -248,6 +258,7 @@ impl Budget {
     fn uses(&self, spent: Spent) -> [Option<Use>; 4] {
         let Limits { turns, tokens, time, usd } = self.limits;
         let of = |unit, used, total: Option<u64>| total.map(|total| Use { unit, used, total });
+        // In the order of the units.
         [
             of(Unit::Turns, spent.turns, Some(turns)),
             of(Unit::Tokens, spent.tokens, tokens),

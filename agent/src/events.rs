@@ -1,8 +1,9 @@
 //! `--events`: what happens in a run, as JSON lines for programs.
 //!
 //! Apart because its shape is a promise: each line is an object with `event` (which one), `at` (ms since the epoch) and
-//! the fields below; fields may be added, none is removed or renamed, and a test pins them. It knows no file; secrets
-//! are gone before anything gets here.
+//! the fields below; fields may be added, none is removed or renamed, and a test pins them. They follow from the
+//! journal's entries, and from what passes without being kept. It knows no file; secrets are gone before anything gets
+//! here.
 //!
 //! | `event` | fields |
 //! |---|---|
@@ -15,7 +16,7 @@
 //! | `tool.started` | `turn`, `call` (its id), `tool`, `arguments` (JSON text as the model sent it) |
 //! | `tool.finished` | `turn`, `call`, `tool`, `title` (a line for people), `failed`, `exitCode`, `durationMs` |
 //! | `budget.warning` | `turn` (the next), `unit` (`turns`, `tokens`, `seconds`, `usd`), `used`, `total`, `percent` |
-//! | `message.sent` | `turn` (the next), `kind`: the model is told something: `nudge`, `warning`, `grace`, `correction`, `repeated`, `summary`, `extract` |
+//! | `message.sent` | `turn` (the next), `kind`: the model is told something: `nudge`, `warning`, `grace`, `correction`, `repeated`, `summary`, `closing` |
 //! | `context.shrunk` | `turn` (the next), `results` (how many old tool results are left out of the requests) |
 //! | `warning` | `turn` (the next), `message`: what is amiss, for people; the run goes on |
 //! | `run.finished` | `status` (the answer's, or `error`), `phase` (null, `answer`, `budget`, `provider`, `sandbox`, `git` or `cancelled`), `error`, `step`, `turns`, `tokens`, `costUsd` |
@@ -23,10 +24,11 @@
 use serde::Serialize;
 
 use crate::budget::{Unit, Use};
+use crate::journal::Entry;
 use crate::prices::Usd;
-use crate::provider::Progress;
 use crate::provider::message::{Kind, TokenUsage};
-use crate::react::{Event, millis};
+use crate::react::{Notice, Progress, RunEnd, millis};
+use crate::run_state::RunState;
 
 /// One line.
 #[derive(Debug, Serialize)]
@@ -116,62 +118,100 @@ pub struct Events {
 }
 
 impl Events {
-    /// The line of an event, with its end; nothing for what is not worth one. `at` is ms since the epoch.
-    pub fn line(&mut self, event: &Event<'_>, at: u64) -> Option<String> {
-        let what = self.what(event)?;
-        let mut line = serde_json::to_string(&Line { at, what }).ok()?;
-        line.push('\n');
-        Some(line)
+    /// The lines of a notice, each with its end; nothing for what is not worth one. `now` is ms since the epoch, for what
+    /// tells no time of its own.
+    pub fn lines(&mut self, notice: &Notice<'_>, now: u64) -> Option<String> {
+        let mut lines = String::new();
+        let at = if let Notice::Entry(entry, _) = notice { entry.at() } else { now };
+        for what in self.what(notice).into_iter().flatten() {
+            lines += &serde_json::to_string(&Line { at, what }).ok()?;
+            lines.push('\n');
+        }
+        (!lines.is_empty()).then_some(lines)
     }
 
-    fn what<'a>(&mut self, event: &Event<'a>) -> Option<What<'a>> {
-        if let Event::TurnStarted { number: turn } | Event::Continued { turns: turn } = event {
-            self.turn = *turn;
+    fn what<'a>(&mut self, notice: &Notice<'a>) -> [Option<What<'a>>; 2] {
+        match *notice {
+            Notice::Opened { session, thread, role, model, trace, resumed } => {
+                self.turn = resumed.unwrap_or_default();
+                let turns_before = self.turn;
+                [Some(What::RunStarted { session, thread, role, model, trace, turns_before }), None]
+            }
+            Notice::Entry(Entry::Said { near, message, .. }, _) => {
+                let turn = self.turn + 1;
+                [near.map(|near| warning(turn, near)), sent(turn, message.kind)]
+            }
+            Notice::Entry(entry, state) => {
+                if let Entry::Asked { .. } = entry {
+                    self.turn = state.spent.turns + 1;
+                }
+                [happened(entry, state, self.turn).or_else(|| finished(notice)), None]
+            }
+            Notice::Progress(ref progress) => [passing(progress, self.turn), None],
+            Notice::Stopped { .. } => [finished(notice), None],
         }
-        let (turn, next) = (self.turn, self.turn + 1);
-        Some(match event.clone() {
-            Event::RunStarted { session, thread, role, model, trace } => {
-                What::RunStarted { session, thread, role, model, trace, turns_before: turn }
-            }
-            Event::TurnStarted { number: turn } => What::TurnStarted { turn },
-            Event::Progress(Progress::Text(text)) => What::Text { turn, text },
-            Event::Progress(Progress::Reasoning(reasoning)) => What::Reasoning { turn, reasoning },
-            Event::Progress(Progress::Retry { attempt, wait, reason }) => {
-                What::Retry { turn, attempt, wait_ms: millis(wait), reason }
-            }
-            Event::Progress(Progress::Learnt { change, reason }) => What::Changed { turn, change, reason },
-            Event::Turn { number: turn, took, calls, usage, cost, finish_reason } => What::TurnFinished {
-                turn,
-                duration_ms: millis(took),
-                tool_calls: calls.len(),
-                finish_reason,
-                usage,
-                cost_usd: cost,
-            },
-            Event::ToolStarted { call, arguments } => {
-                What::ToolStarted { turn, call: &call.id, tool: &call.name, arguments }
-            }
-            Event::Tool { call, title, failed, exit_code, took } => What::ToolFinished {
+    }
+}
+
+/// What an entry tells, in or after the `turn`.
+fn happened<'a>(entry: &'a Entry, state: &'a RunState, turn: u64) -> Option<What<'a>> {
+    let next = turn + 1;
+    Some(match entry {
+        Entry::Asked { .. } => What::TurnStarted { turn },
+        Entry::RequestChanged { change, reason, .. } => What::Changed { turn, change, reason },
+        Entry::Answered { message, duration_ms, usage, finish_reason, .. } => What::TurnFinished {
+            turn: state.spent.turns,
+            duration_ms: *duration_ms,
+            tool_calls: message.tool_calls.len(),
+            finish_reason: finish_reason.as_deref(),
+            usage: *usage,
+            cost_usd: state.cost(message.kind, *usage),
+        },
+        Entry::Started { call_id, shown, .. } => {
+            let call = state.call(call_id)?;
+            let arguments = shown.as_deref().unwrap_or(&call.arguments);
+            What::ToolStarted { turn, call: &call.id, tool: &call.name, arguments }
+        }
+        Entry::Finished { message, duration_ms, facts, .. } => {
+            let call = state.call(message.tool_call_id.as_deref()?)?;
+            What::ToolFinished {
                 turn,
                 call: &call.id,
                 tool: &call.name,
-                title,
-                failed,
-                exit_code,
-                duration_ms: millis(took),
-            },
-            Event::Near(near) => warning(next, near),
-            Event::Said(Kind::Opening) | Event::NoEdgePrompt | Event::Continued { .. } | Event::Tick => {
-                return None;
+                title: &facts.title,
+                failed: facts.failed(),
+                exit_code: facts.exit_code,
+                duration_ms: *duration_ms,
             }
-            Event::Said(kind) => What::Sent { turn: next, kind: kind.as_str() },
-            Event::Warned(message) => What::Warned { turn: next, message },
-            Event::LeftOut { results } => What::Shrunk { turn: next, results },
-            Event::RunFinished { step, status, phase, error, turns, tokens, cost } => {
-                What::RunFinished { status, phase, error, step, turns, tokens, cost_usd: cost }
-            }
-        })
+        }
+        Entry::LeftOut { marks, .. } => What::Shrunk { turn: next, results: marks.len() },
+        Entry::Warned { message, .. } => What::Warned { turn: next, message },
+        _ => return None,
+    })
+}
+
+/// What passes in a turn and is not kept.
+fn passing<'a>(progress: &Progress<'a>, turn: u64) -> Option<What<'a>> {
+    match *progress {
+        Progress::Text(text) => Some(What::Text { turn, text }),
+        Progress::Reasoning(reasoning) => Some(What::Reasoning { turn, reasoning }),
+        Progress::Retry { attempt, wait, reason } => {
+            Some(What::Retry { turn, attempt, wait_ms: millis(wait), reason })
+        }
+        Progress::NoEdgePrompt | Progress::Tick => None,
     }
+}
+
+/// The opening is told with the run, and an extraction is no part of the conversation.
+fn sent(turn: u64, kind: Kind) -> Option<What<'static>> {
+    let is_told = !matches!(kind, Kind::Opening | Kind::Extract);
+    is_told.then(|| What::Sent { turn, kind: kind.as_str() })
+}
+
+fn finished<'a>(notice: &Notice<'a>) -> Option<What<'a>> {
+    let RunEnd { step, status, phase, error, state } = RunEnd::of(notice)?;
+    let (turns, tokens, cost_usd) = state.sums();
+    Some(What::RunFinished { status, phase, error, step, turns, tokens, cost_usd })
 }
 
 fn warning(turn: u64, near: Use) -> What<'static> {

@@ -2,29 +2,71 @@
 
 use std::time::Duration;
 
-use super::*;
-use crate::provider::message::ToolCall;
+use serde_json::{Value, json};
+use uwf_engine::catalogue::Prices;
 
-fn lines(events: &[Event<'_>]) -> String {
-    let mut told = Events::default();
-    events.iter().filter_map(|event| told.line(event, 1_700_000_000_000)).collect()
+use super::*;
+use crate::budget::{Budget, Limits, Spent};
+use crate::journal::{Concern, Mark, ToolFacts};
+use crate::provider::message::{Message, Speaker, ToolCall};
+use crate::window::Window;
+
+const AT: u64 = 1_700_000_000_000;
+
+/// A run, and the lines that were told of it.
+#[derive(Default)]
+struct Run {
+    state: RunState,
+    events: Events,
+    lines: String,
 }
 
-const TOOK: Duration = Duration::from_millis(1500);
+impl Run {
+    fn notice(&mut self, notice: &Notice<'_>) {
+        self.lines.extend(self.events.lines(notice, AT));
+    }
 
-fn finished(step: Option<&'static str>, phase: Option<&'static str>) -> Event<'static> {
-    let (status, error) = match phase {
-        None => ("approved", None),
-        Some(_) => ("error", Some("interrupted by SIGINT")),
-    };
-    let cost = step.map(|_| Usd::dollars(0.0021));
-    Event::RunFinished { step, status, phase, error, turns: 2, tokens: 1280, cost }
+    fn progress(&mut self, progress: Progress<'_>) {
+        self.notice(&Notice::Progress(progress));
+    }
+
+    fn entry(&mut self, entry: &Entry) {
+        self.state.apply(entry).unwrap();
+        self.lines.extend(self.events.lines(&Notice::Entry(entry, &self.state), 0));
+    }
+
+    fn said(&mut self, kind: Kind, near: Option<Use>) {
+        let role =
+            if self.state.conversation.messages().is_empty() { Speaker::System } else { Speaker::User };
+        self.entry(&Entry::Said { message: Message::text(role, kind, "x"), near, at: AT });
+    }
+}
+
+/// A run of a model whose price is known.
+fn priced() -> RunState {
+    let (cached_input, cache_write) = (Some(1.0), None);
+    let prices = Prices { input: 3.5, output: 5.0, cached_input, cache_write, tiers: Vec::new() };
+    RunState::new(Budget::new(Limits::default()), Window::new(1_000_000, 0), Some(prices))
+}
+
+fn answered(calls: &[ToolCall], usage: Option<TokenUsage>) -> Entry {
+    let (tool_calls, text) = (calls.to_vec(), if calls.is_empty() { "Fine." } else { "" });
+    let message = Message { tool_calls, ..Message::text(Speaker::Assistant, Kind::Turn, text) };
+    let finish_reason = usage.map(|_| "tool_calls".to_owned());
+    Entry::Answered { message, at: AT, duration_ms: 1500, usage, finish_reason, raw: Value::Null }
+}
+
+fn finished(run: &mut Run) {
+    let call = "call00001".to_owned();
+    run.entry(&Entry::Started { call_id: call.clone(), shown: None, at: AT });
+    let (title, exit_code) = ("run make (exit code 2)".to_owned(), Some(2));
+    let facts = ToolFacts { title, exit_code, ..ToolFacts::default() };
+    run.entry(&Entry::Finished { message: Message::result(&call, "x"), at: AT, duration_ms: 1500, facts });
 }
 
 #[test]
 fn every_event_has_its_line() {
     let call = ToolCall { id: "call00001".into(), name: "run_command".into(), arguments: "{}".into() };
-    let took = TOOK;
     let usage = TokenUsage {
         input_tokens: 1200,
         output_tokens: 80,
@@ -32,47 +74,45 @@ fn every_event_has_its_line() {
         reasoning_tokens: 60,
         ..TokenUsage::default()
     };
-    let near = |unit, used, total| Event::Near(Use { unit, used, total });
-    let text = lines(&[
-        Event::RunStarted {
-            session: "01S",
-            thread: "01T",
-            role: "reviewer",
-            model: "m",
-            trace: Some("4bf92f3577b34da6a3ce929d0e0e4736"),
-        },
-        Event::NoEdgePrompt,
-        Event::Continued { turns: 0 },
-        Event::Said(Kind::Opening),
-        Event::TurnStarted { number: 1 },
-        Event::Progress(Progress::Retry { attempt: 1, wait: took, reason: "429: busy" }),
-        Event::Progress(Progress::Learnt {
-            change: "`temperature` is left out from here on",
-            reason: "400: no",
-        }),
-        Event::Progress(Progress::Reasoning("hm")),
-        Event::Progress(Progress::Text("line\n\"two\"")),
-        Event::Tick,
-        Event::Turn {
-            number: 1,
-            took,
-            calls: std::slice::from_ref(&call),
-            usage: Some(usage),
-            cost: Some(Usd::dollars(0.0021)),
-            finish_reason: Some("tool_calls"),
-        },
-        Event::ToolStarted { call: &call, arguments: "{}" },
-        Event::Tool { call: &call, title: "run make (exit code 2)", failed: true, exit_code: Some(2), took },
-        near(Unit::Turns, 48, 60),
-        near(Unit::Usd, 400_000_000, 500_000_000),
-        Event::Said(Kind::Warning),
-        Event::LeftOut { results: 12 },
-        Event::Warned("the window is small"),
-        Event::TurnStarted { number: 2 },
-        Event::Turn { number: 2, took, calls: &[], usage: None, cost: None, finish_reason: None },
-        finished(Some("7VQ43ZSJTEWA7"), None),
-        finished(None, Some("cancelled")),
-    ]);
+    let mut run = Run { state: priced(), ..Run::default() };
+    let near = |unit, used, total| Some(Use { unit, used, total });
+    run.progress(Progress::NoEdgePrompt);
+    run.said(Kind::Opening, None);
+    let trace = Some("4bf92f3577b34da6a3ce929d0e0e4736");
+    let (session, thread, role, model) = ("01S", "01T", "reviewer", "m");
+    run.notice(&Notice::Opened { session, thread, role, model, trace, resumed: None });
+    run.entry(&Entry::Asked { at: AT });
+    let wait = Duration::from_millis(1500);
+    run.progress(Progress::Retry { attempt: 1, wait, reason: "429: busy" });
+    let (change, reason) = ("`temperature` is left out from here on".to_owned(), "400: no".to_owned());
+    run.entry(&Entry::RequestChanged { change, reason, at: AT });
+    run.progress(Progress::Reasoning("hm"));
+    run.progress(Progress::Text("line\n\"two\""));
+    run.progress(Progress::Tick);
+    run.entry(&answered(std::slice::from_ref(&call), Some(usage)));
+    finished(&mut run);
+    run.said(Kind::Warning, near(Unit::Turns, 48, 60));
+    // That the model is told has its line below.
+    run.lines.truncate(run.lines.trim_end().rfind('\n').unwrap() + 1);
+    run.said(Kind::Warning, near(Unit::Usd, 400_000_000, 500_000_000));
+    let marks = vec![Mark { call_id: "x".into(), text: "x".into() }; 12];
+    run.entry(&Entry::LeftOut { marks, at: AT });
+    let message = "the window is small".to_owned();
+    run.entry(&Entry::Warned { about: Concern::SmallWindow, message, at: AT });
+    run.said(Kind::Extract, None);
+    run.entry(&Entry::Asked { at: AT });
+    run.entry(&answered(&[], None));
+    let output = json!({"$status": "approved"});
+    let reply = json!({"stepHash": "7VQ43ZSJTEWA7", "frontmatter": output, "isError": false});
+    let spent = Spent { turns: 2, tokens: 1280, usd: Usd::dollars(0.0021), ..Spent::default() };
+    let mut state = priced();
+    state.spent = spent;
+    run.notice(&Notice::Entry(&Entry::Replied { reply, at: AT }, &state));
+    let mut state = RunState::default();
+    state.spent = spent;
+    let (phase, error) = (Some("cancelled"), "interrupted by SIGINT");
+    run.notice(&Notice::Stopped { state: &state, phase, error });
+    let text = run.lines;
     insta::assert_snapshot!("lines", text);
     for line in text.lines() {
         let value: serde_json::Value = serde_json::from_str(line).unwrap();

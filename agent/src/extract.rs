@@ -39,7 +39,7 @@ impl Extractor {
         let messages = [(Speaker::System, rules), (Speaker::User, asked)]
             .map(|(speaker, text)| Message::text(speaker, Kind::Extract, text));
         for message in &messages {
-            react.write(Entry::Said { message: message.clone(), at: (react.clock)() })?;
+            react.say(message.clone())?;
         }
         react.sync()?;
         let sampling = Sampling { json_object: true, ..Sampling::default() };
@@ -51,7 +51,8 @@ impl Extractor {
             sampling: &sampling,
         };
         let begun = Instant::now();
-        let completion = match react.listener().complete(self.provider.as_mut(), request).await {
+        let completed = react.complete(self.provider.as_mut(), request).await;
+        let completion = match completed {
             Ok(Some(completion)) => completion,
             Ok(None) | Err(Stopped::Provider(_)) => return Ok(None),
             Err(Stopped::Interrupted(signal)) => return Err(react.interrupted(signal).await),

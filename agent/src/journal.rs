@@ -29,6 +29,7 @@ pub(crate) use self::find::has_failed;
 pub use self::find::{FindError, Journals, PassedOver, Prompt, Wanted};
 pub(crate) use self::name::Name;
 pub(crate) use self::read::Unreadable;
+use crate::budget::Use;
 use crate::provider::Learnt;
 use crate::provider::message::{Message, TokenUsage, ToolDeclaration};
 use crate::record::Failure;
@@ -36,14 +37,14 @@ use crate::record::Failure;
 /// The version of the format that is written.
 pub(crate) const VERSION: u32 = 4;
 
-/// The versions that are continued, read as they are: version 2 has no native parts and no lessons, version 3 does not
-/// tell of windows and of turns that took too long.
+/// The versions that are continued, read as they are: version 2 has no native parts and no lessons, version 3 tells
+/// less: neither of requests, windows and warnings, nor of turns that took too long.
 pub(crate) const READABLE: RangeInclusive<u32> = 2..=VERSION;
 
 /// One line of the journal. Times are ms since the epoch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub(crate) enum Entry {
+pub enum Entry {
     /// The first line: which run this is, and under which settings it runs.
     Run {
         /// [`VERSION`].
@@ -86,6 +87,23 @@ pub(crate) enum Entry {
     Said {
         /// The message.
         message: Message,
+        /// The limit that it warns of.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        near: Option<Use>,
+        /// When.
+        at: u64,
+    },
+    /// The model is asked for its next turn.
+    Asked {
+        /// When.
+        at: u64,
+    },
+    /// The endpoint refused something, and is asked otherwise from here on.
+    RequestChanged {
+        /// What changes, in words.
+        change: String,
+        /// The refusal, in words.
+        reason: String,
         /// When.
         at: u64,
     },
@@ -129,6 +147,9 @@ pub(crate) enum Entry {
     Started {
         /// The call.
         call_id: String,
+        /// Its arguments as they may be shown, where they hold a secret.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<String>,
         /// When.
         at: u64,
     },
@@ -159,6 +180,15 @@ pub(crate) enum Entry {
         /// When.
         at: u64,
     },
+    /// Something is amiss that people should know; the run goes on.
+    Warned {
+        /// What it is about.
+        about: Concern,
+        /// For people.
+        message: String,
+        /// When.
+        at: u64,
+    },
     /// How the run ended is decided: whatever is recorded from here on is the same, however often it is tried.
     Ended {
         /// Why there is no answer; none when the last turn is one.
@@ -175,10 +205,22 @@ pub(crate) enum Entry {
     },
 }
 
+/// What people are warned of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Concern {
+    /// The model's window is small.
+    SmallWindow,
+    /// The endpoint seems to cut what it is sent.
+    CutPrompt,
+    /// Git may run what commands have left.
+    Git,
+}
+
 /// What is sent in the place of a tool result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Mark {
+pub struct Mark {
     /// The call it answered.
     pub call_id: String,
     /// The text, which names the node that holds the result.
@@ -188,7 +230,10 @@ pub(crate) struct Mark {
 /// What is kept of a tool's work beside the text for the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ToolFacts {
+pub struct ToolFacts {
+    /// One line for people: what was done, on what.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
     /// Whether the call failed.
     pub is_error: bool,
     /// The command's exit code.
@@ -222,14 +267,14 @@ pub(crate) struct ToolFacts {
 
 impl ToolFacts {
     /// Whether the call was not done, or its command ended otherwise than with exit code 0.
-    pub(crate) fn failed(&self) -> bool {
+    pub fn failed(&self) -> bool {
         self.is_error || self.signal.is_some() || self.exit_code.is_some_and(|code| code != 0)
     }
 }
 
 /// A file that a tool changed, with its contents: as text, or as a data URL where they are none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct FileChange {
+pub struct FileChange {
     /// Relative to the workspace.
     pub path: String,
     /// The content before; `None` when there was no such file.
@@ -254,6 +299,9 @@ impl Entry {
             | Entry::Said { at, .. }
             | Entry::Answered { at, .. }
             | Entry::Abandoned { at }
+            | Entry::Asked { at }
+            | Entry::RequestChanged { at, .. }
+            | Entry::Warned { at, .. }
             | Entry::Window { at, .. }
             | Entry::Learnt { at, .. }
             | Entry::Started { at, .. }

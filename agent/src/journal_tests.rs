@@ -44,11 +44,11 @@ fn lines_read_back_as_they_were_said() {
     let dir = tempfile::tempdir().unwrap();
     let mut journal = Journal::create(dir.path(), name()).unwrap();
     let message = Message::text(Speaker::User, Kind::Opening, "line\nbreak ☂");
-    journal.append(Entry::Said { message: message.clone(), at: 7 }).unwrap();
-    journal.append(Entry::Started { call_id: "a".into(), at: 8 }).unwrap();
+    journal.append(Entry::Said { message: message.clone(), near: None, at: 7 }).unwrap();
+    journal.append(Entry::Started { call_id: "a".into(), shown: None, at: 8 }).unwrap();
     journal.sync().unwrap();
     let (entries, _) = read::entries(&std::fs::read(journal.path()).unwrap()).unwrap();
-    assert!(matches!(&entries[0], Entry::Said { message: read, at: 7 } if *read == message));
+    assert!(matches!(&entries[0], Entry::Said { message: read, at: 7, .. } if *read == message));
     assert!(matches!(&entries[1], Entry::Started { call_id, .. } if call_id == "a"));
     assert_eq!(entries.len(), journal.entries().len());
 }
@@ -79,7 +79,7 @@ fn a_second_run_never_writes_into_the_first_ones_file() {
 #[test]
 fn the_pauses_between_stretches_are_no_work() {
     let continued = |at| Entry::Continued { at, settings: json!({}), sandbox: enforced() };
-    let started = |at| Entry::Started { call_id: "a".into(), at };
+    let started = |at| Entry::Started { call_id: "a".into(), shown: None, at };
     let entries = [run(&name(), "r", "p"), started(40), continued(1000), started(1005), continued(2000)];
     let worked: Vec<u64> = stretches(&entries).iter().map(Stretch::worked).collect();
     assert_eq!(worked, [30, 5, 0]);

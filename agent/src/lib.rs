@@ -30,7 +30,7 @@ mod reading;
 pub mod record;
 pub mod resume;
 pub mod role_run;
-mod run_state;
+pub mod run_state;
 mod secrets;
 pub mod settings;
 pub mod signals;

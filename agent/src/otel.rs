@@ -11,9 +11,11 @@ use std::time::Duration;
 use reqwest::{Client, redirect};
 use serde_json::{Map, Value, json};
 
+use crate::journal::Entry;
 use crate::provider::http::Resolver;
-use crate::provider::message::TokenUsage;
-use crate::react::Event;
+use crate::provider::message::{TokenUsage, ToolCall};
+use crate::react::{Notice, RunEnd};
+use crate::run_state::RunState;
 use crate::trace::Trace;
 
 /// How long the collector may take.
@@ -63,11 +65,11 @@ impl Spans {
         Spans { trace, next_id, provider, run, model, begun: at, turn: None, tools, usage, done }
     }
 
-    /// What happens.
-    pub fn tell(&mut self, event: &Event<'_>, at: u64) {
-        match event {
-            Event::RunStarted { thread, role, model, .. } => {
-                self.model = (*model).to_owned();
+    /// What happens; `now` is in ms since the epoch, for what tells no time of its own.
+    pub fn on_notice(&mut self, notice: &Notice<'_>, now: u64) {
+        match *notice {
+            Notice::Opened { thread, role, model, .. } => {
+                self.model = model.to_owned();
                 let run = json!({
                     "gen_ai.operation.name": "invoke_agent",
                     "gen_ai.provider.name": self.provider,
@@ -77,32 +79,46 @@ impl Spans {
                 });
                 self.run = object(run);
             }
-            Event::TurnStarted { .. } => self.turn = Some(at),
-            Event::Turn { usage, finish_reason, .. } => {
-                self.chat(at, (*usage, *finish_reason), None);
+            Notice::Entry(entry, state) => self.on_entry(entry, state),
+            Notice::Stopped { .. } | Notice::Progress(_) => {}
+        }
+        if let Some(RunEnd { error, phase, .. }) = RunEnd::of(notice) {
+            let at = if let Notice::Entry(entry, _) = notice { entry.at() } else { now };
+            if error.is_some() {
+                self.chat(at, (None, None), Some(phase.unwrap_or("_OTHER")));
             }
-            Event::ToolStarted { call, .. } => {
-                self.tools.insert(call.id.clone(), at);
+            self.root(at, error.map(|_| phase.unwrap_or("_OTHER")));
+        }
+    }
+
+    fn on_entry(&mut self, entry: &Entry, state: &RunState) {
+        match entry {
+            Entry::Asked { at } => self.turn = Some(*at),
+            Entry::Answered { usage, finish_reason, at, .. } => {
+                self.chat(*at, (*usage, finish_reason.as_deref()), None);
             }
-            Event::Tool { call, failed, .. } => {
-                let begun = self.tools.remove(&call.id).unwrap_or(at);
-                let attributes = object(json!({
-                    "gen_ai.operation.name": "execute_tool",
-                    "gen_ai.tool.name": call.name,
-                    "gen_ai.tool.type": "function",
-                    "gen_ai.tool.call.id": call.id,
-                }));
-                let (name, error) = (format!("execute_tool {}", call.name), failed.then_some("tool_error"));
-                self.end(Span { name, kind: INTERNAL, time: (begun, at), attributes, error });
+            Entry::Started { call_id, at, .. } => {
+                self.tools.insert(call_id.clone(), *at);
             }
-            Event::RunFinished { error, phase, .. } => {
-                if error.is_some() {
-                    self.chat(at, (None, None), Some(phase.unwrap_or("_OTHER")));
-                }
-                self.root(at, error.map(|_| phase.unwrap_or("_OTHER")));
+            Entry::Finished { message, facts, at, .. } => {
+                let call = message.tool_call_id.as_deref().and_then(|id| state.call(id));
+                call.into_iter().for_each(|call| self.tool(call, facts.failed(), *at));
             }
             _ => {}
         }
+    }
+
+    /// A tool has run.
+    fn tool(&mut self, call: &ToolCall, failed: bool, at: u64) {
+        let begun = self.tools.remove(&call.id).unwrap_or(at);
+        let attributes = object(json!({
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": call.name,
+            "gen_ai.tool.type": "function",
+            "gen_ai.tool.call.id": call.id,
+        }));
+        let (name, error) = (format!("execute_tool {}", call.name), failed.then_some("tool_error"));
+        self.end(Span { name, kind: INTERNAL, time: (begun, at), attributes, error });
     }
 
     /// The turn that runs, if any, is over.

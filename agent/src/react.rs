@@ -6,8 +6,8 @@
 
 mod act;
 mod close;
-mod event;
 mod listen;
+mod notice;
 mod room;
 
 use std::io;
@@ -21,8 +21,8 @@ use uwf_prompts::{DeadlineView, GraceView, NudgeView, PromptError, RepeatedView,
 use uwf_store::{Clock, StoreError};
 use uwf_tools::Toolbox;
 
-pub use self::event::Event;
-pub(crate) use self::listen::Listener;
+use self::listen::{Listener, Log};
+pub use self::notice::{Notice, Progress, RunEnd};
 use crate::budget::{Ended, Spent, Use, Verdict};
 use crate::conversation::BrokenInvariant;
 use crate::doom::{self, Alarm};
@@ -116,7 +116,7 @@ pub(crate) struct React<'a> {
     /// What must not be in anything that a tool says.
     pub secrets: Secrets,
     /// Told of everything.
-    pub watch: &'a mut dyn FnMut(Event<'_>),
+    pub on_notice: &'a mut dyn FnMut(Notice<'_>),
     /// Who does what blocks.
     pub workers: &'a Workers,
     /// Whether to stop.
@@ -127,8 +127,6 @@ pub(crate) struct React<'a> {
     pub started: Instant,
     /// How often the server may still be asked how large its window is.
     pub window_asks: u8,
-    /// Whether people were told that the endpoint seems to cut what it is sent.
-    pub told_cut: bool,
 }
 
 impl React<'_> {
@@ -179,8 +177,7 @@ impl React<'_> {
     /// # Errors
     /// [`Stopped::Journal`].
     pub(crate) fn say(&mut self, message: Message) -> Result<(), Stopped> {
-        (self.watch)(Event::Said(message.kind));
-        self.write(Entry::Said { message, at: (self.clock)() })
+        self.write(Entry::Said { message, near: None, at: (self.clock)() })
     }
 
     /// How the run ended is decided. A failure is durable before it is counted; when it was decided is returned.
@@ -210,8 +207,9 @@ impl React<'_> {
     /// [`Stopped::Journal`].
     pub(crate) fn finish(&mut self, reply: Value) -> Result<(), Stopped> {
         let entry = Entry::Replied { reply, at: (self.clock)() };
-        self.write(entry)?;
-        self.sync()
+        self.append(entry)?;
+        self.sync()?;
+        self.take_over()
     }
 
     /// Asks the budget, and tells the model what it must know before its next turn.
@@ -227,8 +225,8 @@ impl React<'_> {
         match self.state.budget.next(spent) {
             Verdict::Go => Ok(ToolChoice::Auto),
             Verdict::Warn(near) => {
-                (self.watch)(Event::Near(near));
-                self.say(Message::text(Speaker::User, Kind::Warning, deadline(near)?))?;
+                let message = Message::text(Speaker::User, Kind::Warning, deadline(near)?);
+                self.write(Entry::Said { message, near: Some(near), at: (self.clock)() })?;
                 Ok(ToolChoice::Auto)
             }
             Verdict::Grace(ended) => {
@@ -254,18 +252,21 @@ impl React<'_> {
     /// Asks the model. The request is checked, and everything in it is on disk, before it is sent.
     async fn ask(&mut self, kind: Kind, tool_choice: ToolChoice) -> Result<Option<AssistantTurn>, Stopped> {
         self.state.conversation.check()?;
+        self.write(Entry::Asked { at: (self.clock)() })?;
         self.sync()?;
-        (self.watch)(Event::TurnStarted { number: self.state.spent.turns + 1 });
         let (messages, tools) = (self.state.conversation.messages(), self.tools.as_slice());
         let request = Request { messages, tools, tool_choice, model: self.model, sampling: self.sampling };
         let asked = Instant::now();
         let listener = Listener {
-            watch: &mut *self.watch,
+            log: Log { on_notice: &mut *self.on_notice, journal: &mut self.journal, state: &self.state },
             signals: &mut self.signals,
             secrets: &self.secrets,
             time_left: self.state.budget.time_left(self.started.elapsed()),
+            clock: self.clock,
         };
+        let before = listener.log.journal.entries().len();
         let completed = listener.complete(self.provider, request).await;
+        self.catch_up(before)?;
         self.learn()?;
         let mut completion = match completed {
             Ok(Some(completion)) => completion,
@@ -278,7 +279,7 @@ impl React<'_> {
             completion.tool_calls.clear();
             completion.native = None;
         }
-        self.look_for_cut(completion.usage);
+        self.look_for_cut(completion.usage)?;
         self.hear(kind, completion, asked.elapsed()).map(Some)
     }
 
@@ -291,14 +292,34 @@ impl React<'_> {
         }
     }
 
-    /// Whoever listens to a completion of this run.
-    pub(crate) fn listener(&mut self) -> Listener<'_> {
-        Listener {
-            watch: &mut *self.watch,
+    /// A completion by somebody else than the run's own provider.
+    ///
+    /// # Errors
+    /// See [`Stopped`].
+    pub(crate) async fn complete(
+        &mut self,
+        provider: &mut dyn Provider,
+        request: Request<'_>,
+    ) -> Result<Option<Completion>, Stopped> {
+        let listener = Listener {
+            log: Log { on_notice: &mut *self.on_notice, journal: &mut self.journal, state: &self.state },
             signals: &mut self.signals,
             secrets: &self.secrets,
             time_left: self.state.budget.time_left(self.started.elapsed()),
+            clock: self.clock,
+        };
+        let before = listener.log.journal.entries().len();
+        let completed = listener.complete(provider, request).await;
+        self.catch_up(before)?;
+        completed
+    }
+
+    /// Takes over into the state what was written and told while a completion was under way.
+    fn catch_up(&mut self, from: usize) -> Result<(), Stopped> {
+        for entry in &self.journal.entries()[from..] {
+            self.state.apply(entry)?;
         }
+        Ok(())
     }
 
     /// The model has spoken: into the journal, then into the conversation.
@@ -309,9 +330,6 @@ impl React<'_> {
         took: Duration,
     ) -> Result<AssistantTurn, Stopped> {
         let Completion { content, reasoning, tool_calls, finish_reason, usage, native, raw } = completion;
-        let (number, cost) = (self.state.spent.turns + 1, self.state.cost(kind, usage));
-        let (calls, word) = (tool_calls.as_slice(), finish_reason.as_deref());
-        (self.watch)(Event::Turn { number, took, calls, usage, cost, finish_reason: word });
         let (thought, text) = reading::without_thought(&content);
         let reasoning = reasoning.or(thought.map(str::to_owned));
         let message =
@@ -322,24 +340,37 @@ impl React<'_> {
         Ok(turn)
     }
 
-    /// Into the journal, and then what follows from it into the state. An entry that cannot be written ends the run.
+    /// Into the journal, then what follows from it into the state; then whoever listens is told. An entry that cannot be
+    /// written ends the run.
     pub(crate) fn write(&mut self, entry: Entry) -> Result<(), Stopped> {
+        self.append(entry)?;
+        self.take_over()
+    }
+
+    /// Into the journal, if it can come next.
+    fn append(&mut self, entry: Entry) -> Result<(), Stopped> {
         self.state.check(&entry)?;
-        match self.journal.append(entry) {
-            Ok(entry) => Ok(self.state.apply(entry)?),
-            Err(source) => Err(self.journal_failed(source)),
-        }
+        let written = self.journal.append(entry).map(drop);
+        written.map_err(|source| journal_failed(&self.journal, source))
+    }
+
+    /// Takes the last entry over into the state, and tells it.
+    fn take_over(&mut self) -> Result<(), Stopped> {
+        let entry = self.journal.entries().last().expect("one was just written");
+        self.state.apply(entry)?;
+        (self.on_notice)(Notice::Entry(entry, &self.state));
+        Ok(())
     }
 
     /// Makes what was written durable.
     pub(crate) fn sync(&mut self) -> Result<(), Stopped> {
         let synced = self.journal.sync();
-        synced.map_err(|source| self.journal_failed(source))
+        synced.map_err(|source| journal_failed(&self.journal, source))
     }
+}
 
-    fn journal_failed(&self, source: io::Error) -> Stopped {
-        Stopped::Journal { path: self.journal.path().display().to_string(), source }
-    }
+fn journal_failed(journal: &Journal, source: io::Error) -> Stopped {
+    Stopped::Journal { path: journal.path().display().to_string(), source }
 }
 
 /// How much of a limit is left, in words.
@@ -353,3 +384,7 @@ fn deadline(near: Use) -> Result<String, PromptError> {
 pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+#[path = "react_tests.rs"]
+pub(crate) mod tests;

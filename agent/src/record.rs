@@ -63,7 +63,7 @@ impl Phase {
 
 /// A run that gave no valid answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Failure {
+pub struct Failure {
     /// Where.
     pub phase: Phase,
     /// Why, in words.
@@ -199,6 +199,7 @@ pub(crate) fn facts(output: &ToolOutput, secrets: &Secrets) -> ToolFacts {
         after: content(&change.after, secrets),
     };
     ToolFacts {
+        title: secrets.clean(&output.title).into_owned(),
         is_error: output.is_error,
         exit_code: output.facts.exit_code,
         signal: output.facts.signal,
@@ -325,7 +326,7 @@ fn changes(batch: &mut Batch<'_>, entries: &[Entry]) -> Result<Vec<Change>, Stor
 /// A message as a turn node, of a run that was `recorded` before or not; nothing for the entries that are no messages.
 fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<Turn>, RecordError> {
     let turn = match entry {
-        Entry::Said { message, at } => turn_node(message, *at),
+        Entry::Said { message, at, .. } => turn_node(message, *at),
         Entry::Answered { message, at, duration_ms, usage, .. } => {
             Turn { duration_ms: Some(*duration_ms), usage: usage.map(tokens), ..turn_node(message, *at) }
         }
@@ -354,6 +355,9 @@ fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<T
         }
         Entry::Run { .. }
         | Entry::Continued { .. }
+        | Entry::Asked { .. }
+        | Entry::RequestChanged { .. }
+        | Entry::Warned { .. }
         | Entry::Abandoned { .. }
         | Entry::Window { .. }
         | Entry::Learnt { .. }

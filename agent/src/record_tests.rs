@@ -16,7 +16,11 @@ fn entries(spool: &Path) -> Vec<Entry> {
     let call =
         |id: &str, name: &str| ToolCall { id: id.into(), name: name.into(), arguments: "{\"a\": 1}".into() };
     let origin = Origin { wire: Wire::Messages, host: "h.example".into(), model: "m".into() };
-    let said = |kind, text: &str, at| Entry::Said { message: Message::text(Speaker::User, kind, text), at };
+    let said = |kind, text: &str, at| Entry::Said {
+        message: Message::text(Speaker::User, kind, text),
+        at,
+        near: None,
+    };
     let answered = |message, at, usage| Entry::Answered {
         message,
         at,
@@ -57,11 +61,11 @@ fn entries(spool: &Path) -> Vec<Entry> {
     let settings = json!({"model": "m", "later": {"kept": null}});
     vec![
         run(&name, "writer", "Write it."),
-        Entry::Said { message: Message::text(Speaker::System, Kind::Opening, "rules"), at: 1 },
+        Entry::Said { message: Message::text(Speaker::System, Kind::Opening, "rules"), at: 1, near: None },
         said(Kind::Opening, "task", 2),
         answered(calls, 3, Some(usage)),
         Entry::Learnt { learnt, at: 4 },
-        Entry::Started { call_id: "a".into(), at: 5 },
+        Entry::Started { call_id: "a".into(), at: 5, shown: None },
         finished("a", "short", 6, ran),
         finished("b", "edited", 7, edited),
         Entry::LeftOut { marks: vec![Mark { call_id: "a".into(), text: "[left out]".into() }], at: 8 },

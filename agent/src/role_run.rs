@@ -23,7 +23,7 @@ use crate::extract::{self, Extractor};
 use crate::frontmatter::{self, ExtractError, Extracted};
 use crate::journal::Journal;
 use crate::provider::MockPlace;
-use crate::react::{Event, React, Stopped};
+use crate::react::{Notice, Progress, React, Stopped};
 use crate::record::{self, Failure, Finished, Phase, RecordError};
 use crate::resume::Earlier;
 use crate::settings::Settings;
@@ -68,63 +68,50 @@ pub async fn role_run(
     request: &AgentRequest,
     site: &Site<'_>,
     earlier: Option<Earlier>,
-    watch: &mut dyn FnMut(Event<'_>),
+    on_notice: &mut dyn FnMut(Notice<'_>),
 ) -> Result<AdapterOutput, RunError> {
     let context = thread::role_context(site.store, request)?; // 2: what this role may see
     if context.edge_prompt_source == EdgePromptSource::Task {
-        watch(Event::NoEdgePrompt);
+        on_notice(Notice::Progress(Progress::NoEdgePrompt));
     }
     let (visit, step) = (context.visit(), context.steps.len());
-    let answered = earlier.as_ref().map_or(0, |earlier| earlier.state.spent.turns);
+    let resumed = earlier.as_ref().map(|earlier| earlier.state.spent.turns);
     let place = MockPlace { role: &context.role_name, visit, step };
     let learnt = learnt(&context, site.store, earlier.as_ref());
-    let played = ProviderContext { place, answered, thread: Some(context.thread), learnt, trace: site.trace };
+    let played = ProviderContext {
+        place,
+        answered: resumed.unwrap_or_default(),
+        thread: Some(context.thread),
+        learnt,
+        trace: site.trace,
+    };
     let mut provider = provider(site.settings, played)?;
     let mut extractor = extractor(site, &context.role_name)?;
     // 3: the opening, or the journal of an interrupted run
-    let mut react = open(&context, (site, earlier), provider.as_mut(), watch)?;
-    started(&mut react, &context, site.trace);
+    let mut react = open(&context, (site, earlier), provider.as_mut(), on_notice)?;
+    opened(&mut react, &context, (site.trace, resumed));
     // 4 to 6: loop, answer, correction
     let outcome = play(&mut react, &context, (site.sandbox, extractor.as_mut())).await;
     let reply = outcome
         .map_err(|source| RunError::stopped(&context, &react.journal, source))
         .and_then(|outcome| keep(&context, site, &mut react, &outcome)); // 7: the record
-    match &reply {
-        Ok(reply) => finished(&mut react, reply),
-        Err(error) => cut_off(&mut react, error),
-    }
-    reply
+    let reply = reply.inspect_err(|error| stopped(&mut react, error))?;
+    settle(&context, site, &react, &reply)?;
+    Ok(reply)
 }
 
-/// Tells that the run begins.
-fn started(react: &mut React<'_>, context: &RoleContext, trace: Option<&Trace>) {
+/// Tells that this process has the run.
+fn opened(react: &mut React<'_>, context: &RoleContext, (trace, resumed): (Option<&Trace>, Option<u64>)) {
     let (session, thread) = (react.journal.session(), context.thread.to_string());
     let (role, model, trace) = (context.role_name.as_str(), react.model, trace.map(Trace::id));
-    (react.watch)(Event::RunStarted { session, thread: &thread, role, model, trace });
-}
-
-/// Tells how it ended.
-fn finished(react: &mut React<'_>, reply: &AdapterOutput) {
-    let output = &reply.frontmatter;
-    let (turns, tokens, cost) = react.state.sums();
-    (react.watch)(Event::RunFinished {
-        step: Some(reply.step_hash.as_str()),
-        status: uwf_engine::record::status(output).unwrap_or_default(),
-        phase: uwf_engine::record::phase(output).filter(|_| reply.is_error),
-        error: reply.error_message.as_deref(),
-        turns,
-        tokens,
-        cost,
-    });
+    (react.on_notice)(Notice::Opened { session, thread: &thread, role, model, trace, resumed });
 }
 
 /// Tells that it was cut off: no step stands for it.
-fn cut_off(react: &mut React<'_>, error: &RunError) {
+fn stopped(react: &mut React<'_>, error: &RunError) {
     let phase = error.is_interruption().then_some("cancelled");
     let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-    let (turns, tokens, cost) = react.state.sums();
-    let (status, error) = ("error", Some(why.as_str()));
-    (react.watch)(Event::RunFinished { step: None, status, phase, error, turns, tokens, cost });
+    (react.on_notice)(Notice::Stopped { state: &react.state, phase, error: &why });
 }
 
 /// Where the journals are.
@@ -280,10 +267,21 @@ fn keep(
     let unrecorded = |journal: &Journal, source| RunError::unrecorded(context, journal, source);
     let reply = record(context, site, react, outcome).map_err(|source| unrecorded(&react.journal, source))?;
     react.reply(&reply).map_err(|source| RunError::stopped(context, &react.journal, source))?;
-    record::settle(site.store, context, &reply).map_err(|source| unrecorded(&react.journal, source))?;
+    Ok(reply)
+}
+
+/// Forgets what the recorded run makes worthless.
+fn settle(
+    context: &RoleContext,
+    site: &Site<'_>,
+    react: &React<'_>,
+    reply: &AdapterOutput,
+) -> Result<(), RunError> {
+    let settled = record::settle(site.store, context, reply);
+    settled.map_err(|source| RunError::unrecorded(context, &react.journal, source))?;
     // The full outputs of commands are in the store by now.
     std::fs::remove_dir_all(react.journal.spool_dir()).ok();
-    Ok(reply)
+    Ok(())
 }
 
 /// Records the run as nodes.

@@ -10,10 +10,10 @@ use thiserror::Error;
 use uwf_engine::catalogue::Prices;
 use uwf_tools::ReadState;
 
-use crate::budget::{Budget, Limits, Spent};
+use crate::budget::{Budget, Limits, Spent, Use};
 use crate::conversation::Conversation;
 use crate::doom::{Alarm, Doom};
-use crate::journal::{Entry, ToolFacts};
+use crate::journal::{Concern, Entry, ToolFacts};
 use crate::prices::{self, Usd};
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolCall, ToolChoice};
 use crate::record::Failure;
@@ -21,31 +21,33 @@ use crate::window::Window;
 
 /// What a run has come to.
 #[derive(Debug)]
-pub(crate) struct RunState {
+pub struct RunState {
     /// What the next request will say.
-    pub conversation: Conversation,
+    pub(crate) conversation: Conversation,
     /// What may still be spent.
-    pub budget: Budget,
+    pub(crate) budget: Budget,
     /// What was spent.
     pub spent: Spent,
     /// How full the model's window is.
-    pub window: Window,
+    pub(crate) window: Window,
     /// Whether it goes in circles.
-    pub doom: Doom,
+    pub(crate) doom: Doom,
     /// How often the model was reminded to answer since the last text.
-    pub nudges: usize,
+    pub(crate) nudges: usize,
     /// How often an answer was sent back.
-    pub corrections: usize,
+    pub(crate) corrections: usize,
     /// The next turn is granted already, and the model was told what it must know.
-    pub admitted: Option<ToolChoice>,
+    pub(crate) admitted: Option<ToolChoice>,
     /// The model's last turn, while nothing or not all of it was done.
-    pub turn: Option<AssistantTurn>,
+    pub(crate) turn: Option<AssistantTurn>,
     /// Calls that have started and not finished.
-    pub started: Vec<String>,
+    pub(crate) started: Vec<String>,
     /// What the model knows of files, oldest first.
-    pub read_states: Vec<ReadState>,
+    pub(crate) read_states: Vec<ReadState>,
     /// How the run ended and when, if that was decided; no failure is an answer.
-    pub ended: Option<(Option<Failure>, u64)>,
+    pub(crate) ended: Option<(Option<Failure>, u64)>,
+    /// Whether people were told that the endpoint seems to cut what it is sent.
+    pub(crate) warned_of_cut: bool,
     /// What the model costs.
     prices: Option<Prices>,
     /// Whether the endpoint has told what a turn cost.
@@ -128,6 +130,7 @@ impl RunState {
             started: Vec::new(),
             read_states: Vec::new(),
             ended: None,
+            warned_of_cut: false,
             prices,
             told_cost: false,
             unpriced: false,
@@ -148,13 +151,13 @@ impl RunState {
     }
 
     /// Completions, tokens, and what they cost where that is known.
-    pub(crate) fn sums(&self) -> (u64, u64, Option<Usd>) {
+    pub fn sums(&self) -> (u64, u64, Option<Usd>) {
         let is_known = (self.told_cost || self.prices.is_some()) && !self.unpriced;
         (self.spent.turns, self.spent.tokens, is_known.then_some(self.spent.usd))
     }
 
     /// What a turn costs, where that is known. Another model's tokens have no price here.
-    pub(crate) fn cost(&self, kind: Kind, usage: Option<TokenUsage>) -> Option<Usd> {
+    pub fn cost(&self, kind: Kind, usage: Option<TokenUsage>) -> Option<Usd> {
         prices::cost(usage?, self.prices.as_ref().filter(|_| kind != Kind::Extract))
     }
 
@@ -164,7 +167,7 @@ impl RunState {
     }
 
     /// The latest call of that id, as long as it stands in the conversation.
-    pub(crate) fn call(&self, id: &str) -> Option<&ToolCall> {
+    pub fn call(&self, id: &str) -> Option<&ToolCall> {
         let mut calls = self.conversation.messages().iter().rev().flat_map(|message| &message.tool_calls);
         calls.find(|call| call.id == id)
     }
@@ -173,7 +176,7 @@ impl RunState {
     ///
     /// # Errors
     /// What it does not fit to.
-    pub(crate) fn check(&self, entry: &Entry) -> Result<(), OutOfOrder> {
+    pub fn check(&self, entry: &Entry) -> Result<(), OutOfOrder> {
         match entry {
             Entry::Said { message, .. } => {
                 self.check_settled()?;
@@ -204,11 +207,11 @@ impl RunState {
     ///
     /// # Errors
     /// See [`RunState::check`]; nothing is changed then.
-    pub(crate) fn apply(&mut self, entry: &Entry) -> Result<(), OutOfOrder> {
+    pub fn apply(&mut self, entry: &Entry) -> Result<(), OutOfOrder> {
         self.check(entry)?;
         self.spent.time = self.worked.advance(entry);
         match entry {
-            Entry::Said { message, .. } => self.said(message),
+            Entry::Said { message, near, .. } => self.said(message, near.as_ref()),
             Entry::Answered { message, usage, .. } => self.answered(message, *usage),
             Entry::Abandoned { .. } => self.admitted = None,
             Entry::Started { call_id, .. } => self.started.push(call_id.clone()),
@@ -224,12 +227,18 @@ impl RunState {
                 self.unsummed = message.says_nothing().then(|| self.window.estimate());
             }
             Entry::Ended { failure, at } => self.ended = Some((failure.clone(), *at)),
-            Entry::Run { .. } | Entry::Continued { .. } | Entry::Learnt { .. } | Entry::Replied { .. } => {}
+            Entry::Warned { about, .. } => self.warned_of_cut |= *about == Concern::CutPrompt,
+            Entry::Run { .. }
+            | Entry::Continued { .. }
+            | Entry::Asked { .. }
+            | Entry::RequestChanged { .. }
+            | Entry::Learnt { .. }
+            | Entry::Replied { .. } => {}
         }
         Ok(())
     }
 
-    fn said(&mut self, message: &Message) {
+    fn said(&mut self, message: &Message, near: Option<&Use>) {
         match message.kind {
             Kind::Extract => return,
             Kind::Nudge => (self.nudges, self.turn) = (self.nudges + 1, None),
@@ -237,7 +246,10 @@ impl RunState {
             Kind::Correction => (self.corrections, self.nudges, self.turn) = (self.corrections + 1, 0, None),
             Kind::Repeated => self.doom.answered(),
             Kind::Warning => {
-                self.budget.told(self.spent, false);
+                match near {
+                    Some(near) => self.budget.told_of(near),
+                    None => self.budget.told(self.spent, false),
+                }
                 self.admitted = Some(ToolChoice::Auto);
             }
             Kind::Grace => {

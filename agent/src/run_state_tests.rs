@@ -7,7 +7,7 @@ use crate::budget::{Ended, Verdict};
 
 fn said(kind: Kind, at: u64) -> Entry {
     let role = if at == 0 { Speaker::System } else { Speaker::User };
-    Entry::Said { message: Message::text(role, kind, "said"), at }
+    Entry::Said { message: Message::text(role, kind, "said"), near: None, at }
 }
 
 fn usage(input_tokens: u64, output_tokens: u64) -> Option<TokenUsage> {
@@ -27,7 +27,7 @@ fn answered(text: &str, calls: &[&str], at: u64) -> Entry {
 }
 
 fn started(id: &str, at: u64) -> Entry {
-    Entry::Started { call_id: id.into(), at }
+    Entry::Started { call_id: id.into(), shown: None, at }
 }
 
 fn finished(id: &str, at: u64) -> Entry {
@@ -214,7 +214,7 @@ fn a_model_that_wrote_no_summary_is_asked_again_when_more_was_said() {
     state.apply(&summed_up).unwrap();
     assert_eq!((state.conversation.messages().len(), state.may_sum_up()), (4, false));
     let long = Message::text(Speaker::User, Kind::Warning, "x".repeat(500));
-    state.apply(&Entry::Said { message: long, at: 7 }).unwrap();
+    state.apply(&Entry::Said { message: long, near: None, at: 7 }).unwrap();
     assert!(state.may_sum_up());
     state.apply(&summed_up).unwrap();
     state.apply(&Entry::LeftOut { marks: Vec::new(), at: 8 }).unwrap();
@@ -225,8 +225,11 @@ fn a_model_that_wrote_no_summary_is_asked_again_when_more_was_said() {
 fn what_was_found_out_of_the_window_outlives_the_process() {
     let found = |size, refused| Entry::Window { size, refused, at: 9 };
     let full = |entries| {
-        let opening =
-            Entry::Said { message: Message::text(Speaker::User, Kind::Opening, "x".repeat(4000)), at: 1 };
+        let opening = Entry::Said {
+            message: Message::text(Speaker::User, Kind::Opening, "x".repeat(4000)),
+            near: None,
+            at: 1,
+        };
         let entries: Vec<Entry> = [said(Kind::Opening, 0), opening].into_iter().chain(entries).collect();
         new(5, 128_000).after(&entries).unwrap().window.is_full()
     };

@@ -229,7 +229,9 @@ mod tests {
     fn earlier_questions_count_for_nothing() {
         let message = Message::text(Speaker::User, Kind::Grace, "Answer now.");
         let mut journal = tempfile::tempfile().unwrap();
-        for entry in [Entry::Said { message, at: 0 }, Entry::Replied { reply: Value::Null, at: 0 }] {
+        for entry in
+            [Entry::Said { message, near: None, at: 0 }, Entry::Replied { reply: Value::Null, at: 0 }]
+        {
             writeln!(journal, "{}", json!(entry)).unwrap();
         }
         journal.rewind().unwrap();

@@ -27,7 +27,7 @@ fn put(dir: &Path, name: &Name, prompt: &str) -> Journal {
     let mut journal = Journal::create(dir, name.clone()).unwrap();
     journal.append(run(name, "r", prompt)).unwrap();
     let message = Message::text(Speaker::System, Kind::Opening, "rules");
-    journal.append(Entry::Said { message, at: 11 }).unwrap();
+    journal.append(Entry::Said { message, near: None, at: 11 }).unwrap();
     journal
 }
 
@@ -81,7 +81,7 @@ fn a_torn_line_is_cut_off_and_the_next_one_goes_on_there() {
     let journals = Journals::list(dir.path()).unwrap();
     let mut journal = journals.find(&wanted(None), &mut |_| unreachable!()).unwrap().unwrap();
     assert_eq!(fs::read(&path).unwrap(), whole);
-    journal.append(Entry::Started { call_id: "a".into(), at: 12 }).unwrap();
+    journal.append(Entry::Started { call_id: "a".into(), shown: None, at: 12 }).unwrap();
     assert_eq!(read::entries(&fs::read(&path).unwrap()).unwrap().0.len(), 3);
 }
 

@@ -1,7 +1,7 @@
 //! Whatever an endpoint does, in any order: a role run ends in a reply, and no request of it breaks the invariant of
 //! conversations, which the loop checks before it sends one (a breach ends a run without a reply).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -13,7 +13,8 @@ use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, thread, workflow};
 use uwf_store::{Hash, Store};
 use uwf_tools::sandbox::{Level, Policy, Sandbox};
 
-use crate::role_run::{Site, role_run};
+use crate::react::Notice;
+use crate::role_run::{Site, journals_dir, role_run};
 use crate::settings::{Flags, Settings};
 use crate::signals::Signals;
 use crate::workers::Workers;
@@ -33,9 +34,9 @@ graph:
 ";
 
 /// A home, a store with the workflow, and a workspace.
-struct Place {
+pub(crate) struct Place {
     dir: TempDir,
-    store: Store,
+    pub(crate) store: Store,
     workflow: Hash,
     sandbox: Arc<Sandbox>,
     workers: Workers,
@@ -46,7 +47,7 @@ fn clock() -> u64 {
 }
 
 impl Place {
-    fn new() -> Place {
+    pub(crate) fn new() -> Place {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         std::fs::create_dir(root.join("work")).unwrap();
@@ -59,8 +60,23 @@ impl Place {
         Place { dir, store, workflow, sandbox, workers }
     }
 
+    /// Where the journals are.
+    pub(crate) fn journals(&self) -> PathBuf {
+        journals_dir(&self.dir.path().canonicalize().unwrap().join("uwf"))
+    }
+
     /// Plays the script in a thread of its own, on a clock that does not wait.
     fn run(&self, turns: &[Value]) -> Result<AdapterOutput, String> {
+        self.run_with(turns, &|_| (), &mut |_| {})
+    }
+
+    /// The same under other settings, and with a listener.
+    pub(crate) fn run_with(
+        &self,
+        turns: &[Value],
+        change: &dyn Fn(&mut Settings),
+        on_notice: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<AdapterOutput, String> {
         let root = self.dir.path().canonicalize().unwrap();
         let script = root.join("script.json");
         std::fs::write(&script, json!({ "turns": turns }).to_string()).unwrap();
@@ -68,7 +84,8 @@ impl Place {
         let workspace = root.join("work");
         let thread =
             thread::start(&self.store, &self.workflow, "t", &workspace.display().to_string()).unwrap();
-        let settings = settings(&script, &homes.uwf);
+        let mut settings = settings(&script, &homes.uwf);
+        change(&mut settings);
         let site = Site {
             store: &self.store,
             home: &homes.uwf,
@@ -85,7 +102,7 @@ impl Place {
         };
         let request = AgentRequest::new(thread, "worker", Some("Work.".to_owned()), None);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
-        let reply = runtime.unwrap().block_on(role_run(&request, &site, None, &mut |_| {}));
+        let reply = runtime.unwrap().block_on(role_run(&request, &site, None, on_notice));
         reply.map_err(|error| format!("{error}: {:?}", std::error::Error::source(&error)))
     }
 }

@@ -17,7 +17,7 @@ use super::wires::fields::Fields;
 
 /// What was learnt of one model at one endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Learnt {
+pub struct Learnt {
     /// Host and port.
     pub host: String,
     /// The model's name.

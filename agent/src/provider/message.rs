@@ -12,7 +12,7 @@ use crate::prices::Usd;
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Speaker {
+pub enum Speaker {
     /// The rules of the role: first, once.
     System,
     /// The engine's side: task, nudges, warnings, corrections.
@@ -116,7 +116,7 @@ pub(crate) fn make_ids_unique(calls: &mut [ToolCall], said: &[Message]) {
 
 /// Who said something: what only the endpoint itself understands goes back to this very one alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Origin {
+pub struct Origin {
     /// The wire it was said on.
     pub wire: Wire,
     /// Host and port of the endpoint.
@@ -128,7 +128,7 @@ pub(crate) struct Origin {
 /// What an endpoint said, as it said it: signatures, encrypted reasoning, the order of blocks. Only the wire that read it
 /// can write it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Native {
+pub struct Native {
     /// Who said it.
     #[serde(flatten)]
     pub origin: Origin,
@@ -142,7 +142,7 @@ pub(crate) struct Native {
 
 /// One message, in the order of the conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Message {
+pub struct Message {
     /// Who speaks.
     pub role: Speaker,
     /// Why it is here.
@@ -170,7 +170,7 @@ impl Message {
     }
 
     /// A message of plain text.
-    pub(crate) fn text(role: Speaker, kind: Kind, content: impl Into<String>) -> Message {
+    pub fn text(role: Speaker, kind: Kind, content: impl Into<String>) -> Message {
         Message {
             role,
             kind,
@@ -188,14 +188,14 @@ impl Message {
     }
 
     /// The answer to the tool call `id`.
-    pub(crate) fn result(id: &str, content: impl Into<String>) -> Message {
+    pub fn result(id: &str, content: impl Into<String>) -> Message {
         Message { tool_call_id: Some(id.to_owned()), ..Message::text(Speaker::Tool, Kind::Result, content) }
     }
 }
 
 /// A tool as the model is told of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ToolDeclaration {
+pub struct ToolDeclaration {
     /// The name the model calls.
     pub name: String,
     /// What it is for.

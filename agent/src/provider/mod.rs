@@ -4,7 +4,7 @@
 //! workspace, the journal or the store.
 
 #[cfg(test)]
-mod any_order;
+pub(crate) mod any_order;
 pub(crate) mod dialect;
 pub(crate) mod fault;
 pub(crate) mod http;

@@ -3,6 +3,7 @@
 //!
 //! Apart from the turns of the model; what a tool does is `uwf-tools`' business.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use uwf_prompts::INTERRUPTED;
 use uwf_tools::{Cancel, ToolOutput, ToolSpec};
 
 use super::listen::{Waited, wait};
-use super::{Event, React, Stopped, millis};
+use super::{Notice, Progress, React, Stopped, millis};
 use crate::journal::Entry;
 use crate::provider::message::{Message, ToolCall};
 use crate::record;
@@ -37,9 +38,11 @@ impl React<'_> {
     /// Runs calls side by side. That they start is on disk before any does; they are answered in their order.
     async fn act_together(&mut self, calls: &[ToolCall]) -> Result<(), Stopped> {
         for call in calls {
-            let arguments = self.secrets.clean(&call.arguments);
-            (self.watch)(Event::ToolStarted { call, arguments: &arguments });
-            self.write(Entry::Started { call_id: call.id.clone(), at: (self.clock)() })?;
+            let shown = match self.secrets.clean(&call.arguments) {
+                Cow::Owned(clean) => Some(clean),
+                Cow::Borrowed(_) => None,
+            };
+            self.write(Entry::Started { call_id: call.id.clone(), shown, at: (self.clock)() })?;
         }
         self.sync()?;
         let (outputs, signal) = self.call(calls).await?;
@@ -60,10 +63,7 @@ impl React<'_> {
         output: &ToolOutput,
         (took, signalled): (Duration, bool),
     ) -> Result<(), Stopped> {
-        let title = self.secrets.clean(&output.title);
-        let exit_code = output.facts.exit_code;
         let facts = record::facts(output, &self.secrets);
-        (self.watch)(Event::Tool { call, title: &title, failed: facts.failed(), exit_code, took });
         let mut text = self.secrets.clean(&output.text).into_owned();
         if signalled && output.facts.cancelled {
             text = format!("{}\n{INTERRUPTED}", text.trim_end());
@@ -87,8 +87,9 @@ impl React<'_> {
         })));
         let panicked = |panic: Panicked| Stopped::Tool(panic.to_string());
         let time_left = self.state.budget.time_left(self.started.elapsed());
-        let watch = &mut *self.watch;
-        let waited = wait(&mut running, &mut self.signals, time_left, || watch(Event::Tick)).await;
+        let on_notice = &mut *self.on_notice;
+        let tick = || on_notice(Notice::Progress(Progress::Tick));
+        let waited = wait(&mut running, &mut self.signals, time_left, tick).await;
         let signal = match waited {
             Waited::Done(outputs) => return Ok((outputs.map_err(panicked)?, None)),
             Waited::Signal(signal) => Some(signal),

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use uwf_tools::{Cancel, Closed};
 
-use super::{Event, React, Stopped};
+use super::{React, Stopped};
+use crate::journal::{Concern, Entry};
 use crate::provider::message::{Kind, Message, Speaker};
 use crate::signals::Signal;
 
@@ -55,7 +56,8 @@ impl React<'_> {
 
     fn tell_undone(&mut self, closed: &Closed) -> Result<(), Stopped> {
         for what in &closed.standing {
-            (self.watch)(Event::Warned(&format!("git: {}", self.secrets.clean(what))));
+            let message = format!("git: {}", self.secrets.clean(what));
+            self.write(Entry::Warned { about: Concern::Git, message, at: (self.clock)() })?;
         }
         if closed.undone.is_empty() {
             return Ok(());

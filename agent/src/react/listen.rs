@@ -7,10 +7,13 @@ use std::future::Future;
 use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use uwf_store::Clock;
 
-use super::{Event, Stopped};
+use super::{Notice, Progress, Stopped, journal_failed};
+use crate::journal::{Entry, Journal};
 use crate::provider::message::{Completion, Request};
-use crate::provider::{Progress, Provider};
+use crate::provider::{self, Provider};
+use crate::run_state::RunState;
 use crate::secrets::Secrets;
 use crate::signals::{Signal, Signals};
 
@@ -58,16 +61,47 @@ async fn passed(time: Option<Duration>) {
 
 /// Who listens to a completion.
 pub(crate) struct Listener<'a> {
-    pub(super) watch: &'a mut dyn FnMut(Event<'_>),
+    pub(super) log: Log<'a>,
     pub(super) signals: &'a mut Signals,
     pub(super) secrets: &'a Secrets,
     pub(super) time_left: Option<Duration>,
+    pub(super) clock: Clock,
 }
 
-/// Nothing is no piece.
-fn tell_some(piece: &str, tell: &dyn Fn(&str)) {
-    if !piece.is_empty() {
-        tell(piece);
+/// Where that which arrives goes: to those who listen, and what is worth keeping into the journal first. The state stays
+/// what the request was made of, until the completion is over.
+pub(super) struct Log<'a> {
+    pub(super) on_notice: &'a mut dyn FnMut(Notice<'_>),
+    pub(super) journal: &'a mut Journal,
+    pub(super) state: &'a RunState,
+}
+
+impl Log<'_> {
+    fn progress(&mut self, progress: Progress<'_>) {
+        (self.on_notice)(Notice::Progress(progress));
+    }
+
+    /// Nothing is no piece.
+    fn text(&mut self, piece: &str) {
+        if !piece.is_empty() {
+            self.progress(Progress::Text(piece));
+        }
+    }
+
+    fn reasoning(&mut self, piece: &str) {
+        if !piece.is_empty() {
+            self.progress(Progress::Reasoning(piece));
+        }
+    }
+
+    /// The endpoint is asked otherwise from here on.
+    fn changed(&mut self, change: &str, reason: &str, at: u64) -> Result<(), Stopped> {
+        let entry = Entry::RequestChanged { change: change.to_owned(), reason: reason.to_owned(), at };
+        match self.journal.append(entry) {
+            Ok(entry) => (self.on_notice)(Notice::Entry(entry, self.state)),
+            Err(source) => return Err(journal_failed(self.journal, source)),
+        }
+        Ok(())
     }
 }
 
@@ -79,27 +113,29 @@ impl Listener<'_> {
         request: Request<'_>,
     ) -> Result<Option<Completion>, Stopped> {
         // Both the provider and the clock tell of the same wait, one after the other.
-        let watch = RefCell::new(self.watch);
-        let tell = |event: Event<'_>| (watch.borrow_mut())(event);
-        let tell_text = |piece: &str| tell_some(piece, &|piece| tell(Event::Progress(Progress::Text(piece))));
-        let tell_reasoning =
-            |piece: &str| tell_some(piece, &|piece| tell(Event::Progress(Progress::Reasoning(piece))));
+        let log = RefCell::new(self.log);
+        let mut written = Ok(());
         let (mut text, mut reasoning) = (self.secrets.blot(), self.secrets.blot());
-        let mut hear = |heard: Progress<'_>| match heard {
-            Progress::Text(piece) => tell_text(&text.pass(piece)),
-            Progress::Reasoning(piece) => tell_reasoning(&reasoning.pass(piece)),
-            retry @ Progress::Retry { .. } => {
+        let mut receive = |arrived: provider::Progress<'_>| match arrived {
+            provider::Progress::Text(piece) => log.borrow_mut().text(&text.pass(piece)),
+            provider::Progress::Reasoning(piece) => log.borrow_mut().reasoning(&reasoning.pass(piece)),
+            provider::Progress::Retry { attempt, wait, reason } => {
                 // The reply begins anew.
                 text.end();
                 reasoning.end();
-                tell(Event::Progress(retry));
+                log.borrow_mut().progress(Progress::Retry { attempt, wait, reason });
             }
-            learnt @ Progress::Learnt { .. } => tell(Event::Progress(learnt)),
+            provider::Progress::Learnt { change, reason } if written.is_ok() => {
+                written = log.borrow_mut().changed(change, reason, (self.clock)());
+            }
+            provider::Progress::Learnt { .. } => {}
         };
-        let completing = provider.complete(request, &mut hear);
-        let waited = wait(completing, self.signals, self.time_left, || tell(Event::Tick)).await;
-        tell_reasoning(&reasoning.end());
-        tell_text(&text.end());
+        let completing = provider.complete(request, &mut receive);
+        let tick = || log.borrow_mut().progress(Progress::Tick);
+        let waited = wait(completing, self.signals, self.time_left, tick).await;
+        log.borrow_mut().reasoning(&reasoning.end());
+        log.borrow_mut().text(&text.end());
+        written?;
         match waited {
             Waited::Done(completion) => Ok(Some(completion?)),
             Waited::Signal(signal) => Err(Stopped::Interrupted(signal)),

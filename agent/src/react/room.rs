@@ -7,8 +7,8 @@
 use uwf_prompts::LeftOutView;
 
 use super::listen::{Waited, wait};
-use super::{Event, React, Stopped};
-use crate::journal::{Entry, Mark};
+use super::{Notice, Progress, React, Stopped};
+use crate::journal::{Concern, Entry, Mark};
 use crate::provider::ProviderError;
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolChoice};
 use crate::window::{self, WIDEN, WORKABLE};
@@ -26,36 +26,35 @@ impl React<'_> {
         }
         self.window_asks -= 1;
         let time_left = self.state.budget.time_left(self.started.elapsed());
-        let watch = &mut *self.watch;
-        let told =
-            match wait(self.provider.window(), &mut self.signals, time_left, || watch(Event::Tick)).await {
-                Waited::Done(told) => told,
-                Waited::TimeUp => None,
-                Waited::Signal(signal) => return Err(self.interrupted(signal).await),
-            };
+        let on_notice = &mut *self.on_notice;
+        let tick = || on_notice(Notice::Progress(Progress::Tick));
+        let told = match wait(self.provider.window(), &mut self.signals, time_left, tick).await {
+            Waited::Done(told) => told,
+            Waited::TimeUp => None,
+            Waited::Signal(signal) => return Err(self.interrupted(signal).await),
+        };
         let Some(size) = told else { return Ok(()) };
         self.window_asks = 0;
         self.write(Entry::Window { size, refused: false, at: (self.clock)() })?;
         if size < WORKABLE {
-            let text = format!("the server has a window of {size} tokens for {}: {WIDEN}", self.model);
-            (self.watch)(Event::Warned(&text));
+            let message = format!("the server has a window of {size} tokens for {}: {WIDEN}", self.model);
+            self.write(Entry::Warned { about: Concern::SmallWindow, message, at: (self.clock)() })?;
         }
         Ok(())
     }
 
     /// Looks whether the endpoint counted less than it was sent: some cut a prompt to their window and say nothing.
-    pub(super) fn look_for_cut(&mut self, usage: Option<TokenUsage>) {
+    pub(super) fn look_for_cut(&mut self, usage: Option<TokenUsage>) -> Result<(), Stopped> {
         let counted = usage.map_or(0, |usage| usage.input_tokens);
-        if self.told_cut || !self.state.window.was_cut(counted) {
-            return;
+        if self.state.warned_of_cut || !self.state.window.was_cut(counted) {
+            return Ok(());
         }
-        self.told_cut = true;
-        let text = format!(
+        let message = format!(
             "the endpoint counted {counted} tokens of about {} that were sent: if it cuts what is longer than its window, \
              the model does not see all of its task. Set contextWindow to that, or give the server a larger window",
             self.state.window.estimate()
         );
-        (self.watch)(Event::Warned(&text));
+        self.write(Entry::Warned { about: Concern::CutPrompt, message, at: (self.clock)() })
     }
 
     /// Makes room, where there is need of it.
@@ -102,7 +101,6 @@ impl React<'_> {
             let text = uwf_prompts::left_out(&LeftOutView { hash: hash.as_str(), lines, readable })?;
             marks.push(Mark { call_id: message.tool_call_id.clone().unwrap_or_default(), text });
         }
-        (self.watch)(Event::LeftOut { results: marks.len() });
         self.write(Entry::LeftOut { marks, at: (self.clock)() })?;
         Ok(true)
     }

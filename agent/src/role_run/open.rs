@@ -21,7 +21,7 @@ use crate::journal::{self, Entry, Journal, Name};
 use crate::outputs::Recorded;
 use crate::provider::message::ToolDeclaration;
 use crate::provider::{HttpConfig, HttpProvider, Learnt, Mock, MockPlace, Provider, ProviderError, Script};
-use crate::react::{Event, React};
+use crate::react::{Notice, React};
 use crate::record::{Failure, Phase};
 use crate::resume::Earlier;
 use crate::run_state::{OutOfOrder, RunState};
@@ -40,14 +40,11 @@ pub(super) fn open<'a>(
     context: &'a RoleContext,
     (site, earlier): (&'a Site<'_>, Option<Earlier>),
     provider: &'a mut dyn Provider,
-    watch: &'a mut dyn FnMut(Event<'_>),
+    on_notice: &'a mut dyn FnMut(Notice<'_>),
 ) -> Result<React<'a>, RunError> {
     let signals = (site.signals)().map_err(RunError::Signals)?;
     let Opened { toolbox, tools, outputs, journal, state } = match earlier {
-        Some(earlier) => {
-            watch(Event::Continued { turns: earlier.state.spent.turns });
-            go_on(earlier, site)?
-        }
+        Some(earlier) => go_on(earlier, site)?,
         None => begin(context, site)?,
     };
     (site.begun)();
@@ -64,11 +61,10 @@ pub(super) fn open<'a>(
         sampling: &site.settings.sampling,
         schema: &context.schema,
         secrets: site.settings.secrets(),
-        watch,
+        on_notice,
         workers: site.workers,
         signals,
         clock: site.clock,
-        told_cut: false,
         window_asks: if site.settings.window.from == WindowSource::Assumed { 2 } else { 0 },
     })
 }
@@ -203,7 +199,7 @@ fn first_lines(
         opening: conversation.messages().len(),
     })?;
     for message in conversation.messages() {
-        journal.append(Entry::Said { message: message.clone(), at: (site.clock)() })?;
+        journal.append(Entry::Said { message: message.clone(), near: None, at: (site.clock)() })?;
     }
     Ok(())
 }

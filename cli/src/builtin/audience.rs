@@ -8,7 +8,7 @@ use super::events::EventLog;
 use super::progress::Show;
 #[cfg(feature = "otel")]
 use super::traces::Traces;
-use uwf_agent::react::Event;
+use uwf_agent::react::Notice;
 
 /// Who listens.
 pub(super) struct Audience {
@@ -43,7 +43,7 @@ impl Audience {
     }
 
     /// What happens.
-    pub(super) fn tell(&mut self, event: &Event<'_>, ui: &mut Ui<'_>) {
+    pub(super) fn tell(&mut self, event: &Notice<'_>, ui: &mut Ui<'_>) {
         #[cfg(feature = "otel")]
         self.traces.iter_mut().for_each(|traces| traces.tell(event));
         self.events.tell(event, ui);

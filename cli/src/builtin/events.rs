@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use uwf_store::Clock;
 
 use uwf_agent::events::Events;
-use uwf_agent::react::Event;
+use uwf_agent::react::Notice;
 
 /// The lines of one run, on their way.
 pub(super) struct EventLog {
@@ -52,9 +52,9 @@ impl EventLog {
     }
 
     /// One event: one write, so that lines of runs that share a file do not mix.
-    pub(super) fn tell(&mut self, event: &Event<'_>, ui: &mut Ui<'_>) {
+    pub(super) fn tell(&mut self, event: &Notice<'_>, ui: &mut Ui<'_>) {
         let Some(to) = &mut self.to else { return };
-        let Some(line) = self.events.line(event, (self.clock)()) else { return };
+        let Some(line) = self.events.lines(event, (self.clock)()) else { return };
         let written = match to {
             To::Stderr => ui.err.write_all(line.as_bytes()).and_then(|()| ui.err.flush()),
             To::File(file, _) => write_patiently(file, line.as_bytes()),

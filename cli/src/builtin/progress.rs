@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::shell::Ui;
 
-use uwf_agent::provider;
+use uwf_agent::journal::Entry;
 use uwf_agent::provider::message::{Kind, ToolCall};
-use uwf_agent::react::Event;
+use uwf_agent::react::{Notice, Progress};
+use uwf_agent::run_state::RunState;
 
 /// Clears the line that the cursor is in, and turns off wrapping so that a status line stays one line.
 const STATUS: &str = "\r\x1b[2K\x1b[?7l";
@@ -47,8 +48,8 @@ impl Show {
     }
 
     /// One event.
-    pub(super) fn tell(&mut self, event: &Event<'_>, ui: &mut Ui<'_>) {
-        if let Event::NoEdgePrompt = event {
+    pub(super) fn tell(&mut self, event: &Notice<'_>, ui: &mut Ui<'_>) {
+        if let Notice::Progress(Progress::NoEdgePrompt) = event {
             return ui.warn("no edge prompt was given and none is due: the thread's task is used");
         }
         if !self.terminal {
@@ -64,23 +65,27 @@ impl Show {
     }
 
     /// What a terminal is sent.
-    fn screen(&mut self, event: &Event<'_>) -> String {
+    fn screen(&mut self, event: &Notice<'_>) -> String {
         match event {
-            Event::TurnStarted { number } => {
-                (self.turn, self.doing, self.spoke) = (*number, "thinking".to_owned(), false);
+            Notice::Entry(Entry::Asked { .. }, state) => {
+                (self.turn, self.doing, self.spoke) = (state.spent.turns + 1, "thinking".to_owned(), false);
                 self.status_line()
             }
-            Event::Progress(provider::Progress::Text(text)) => self.words(text),
-            Event::Turn { usage, .. } => {
+            Notice::Progress(Progress::Text(text)) => self.words(text),
+            Notice::Entry(Entry::Answered { usage, .. }, _) => {
                 self.tokens += usage.map_or(0, |usage| usage.input_tokens + usage.output_tokens);
                 self.end_of_words()
             }
-            Event::ToolStarted { call, arguments } => {
-                self.doing = format!("{} {arguments}", call.name);
+            Notice::Entry(Entry::Started { call_id, shown, .. }, state) => {
+                if let Some(call) = state.call(call_id) {
+                    self.doing = format!("{} {}", call.name, shown.as_ref().unwrap_or(&call.arguments));
+                }
                 self.status_line()
             }
-            Event::Tick => self.status_line(),
-            Event::RunFinished { .. } => self.end_of_words() + &self.clear(),
+            Notice::Progress(Progress::Tick) => self.status_line(),
+            Notice::Entry(Entry::Replied { .. }, _) | Notice::Stopped { .. } => {
+                self.end_of_words() + &self.clear()
+            }
             event => match tool(event).or_else(|| notable(event)) {
                 Some(line) => format!("{}{}{line}\n", self.end_of_words(), self.clear()),
                 None => String::new(),
@@ -116,12 +121,13 @@ impl Show {
 }
 
 /// The one line of a turn, and what is worth one of its own.
-fn plain(event: &Event<'_>) -> Option<String> {
+fn plain(event: &Notice<'_>) -> Option<String> {
     match event {
-        Event::Turn { number, took, calls, .. } => {
-            Some(format!("turn {number}: {} ({})", tools(calls), seconds(*took)))
+        Notice::Entry(Entry::Answered { message, duration_ms, .. }, RunState { spent, .. }) => {
+            let (number, took) = (spent.turns, Duration::from_millis(*duration_ms));
+            Some(format!("turn {number}: {} ({})", tools(&message.tool_calls), seconds(took)))
         }
-        Event::Tool { failed: true, .. } => tool(event),
+        Notice::Entry(Entry::Finished { facts, .. }, _) if facts.failed() => tool(event),
         event => notable(event),
     }
 }
@@ -142,32 +148,36 @@ fn tools(calls: &[ToolCall]) -> String {
 }
 
 /// The line of a finished tool call.
-fn tool(event: &Event<'_>) -> Option<String> {
-    let Event::Tool { title, failed, took, .. } = event else { return None };
+fn tool(event: &Notice<'_>) -> Option<String> {
+    let Notice::Entry(Entry::Finished { facts, duration_ms, .. }, _) = event else { return None };
     // A name may hold line ends, and a line of its own would look like one of ours.
-    let title = shown(title).replace('\n', " ");
-    Some(format!("  {} {title} ({})", if *failed { "✗" } else { "✓" }, seconds(*took)))
+    let (title, took) = (shown(&facts.title).replace('\n', " "), Duration::from_millis(*duration_ms));
+    Some(format!("  {} {title} ({})", if facts.failed() { "✗" } else { "✓" }, seconds(took)))
 }
 
 /// What people should know in either case.
-fn notable(event: &Event<'_>) -> Option<String> {
+fn notable(event: &Notice<'_>) -> Option<String> {
     Some(match event {
-        Event::Continued { turns } => {
+        Notice::Opened { resumed: Some(turns), .. } => {
             format!(
                 "continues the interrupted run, after {turns} {}",
                 if *turns == 1 { "turn" } else { "turns" }
             )
         }
-        Event::Progress(provider::Progress::Retry { attempt, wait, reason }) => {
+        Notice::Progress(Progress::Retry { attempt, wait, reason }) => {
             format!("attempt {attempt} failed: {}; again in {}", shown(reason), seconds(*wait))
         }
-        Event::Progress(provider::Progress::Learnt { change, reason }) => {
+        Notice::Entry(Entry::RequestChanged { change, reason, .. }, _) => {
             format!("refused: {}; {}", shown(reason), shown(change))
         }
-        Event::Said(kind) if *kind != Kind::Opening => format!("told the model: {}", kind.as_str()),
-        Event::Warned(text) => format!("warning: {}", shown(text)),
-        Event::LeftOut { results } => {
-            format!("the window is nearly full: {results} old results are left out")
+        Notice::Entry(Entry::Said { message, .. }, _)
+            if !matches!(message.kind, Kind::Opening | Kind::Extract) =>
+        {
+            format!("told the model: {}", message.kind.as_str())
+        }
+        Notice::Entry(Entry::Warned { message, .. }, _) => format!("warning: {}", shown(message)),
+        Notice::Entry(Entry::LeftOut { marks, .. }, _) => {
+            format!("the window is nearly full: {} old results are left out", marks.len())
         }
         _ => return None,
     })
@@ -184,48 +194,64 @@ fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
+    use uwf_agent::journal::ToolFacts;
+    use uwf_agent::provider::message::{Message, Speaker};
 
     fn call(name: &str) -> ToolCall {
         ToolCall { id: "a".into(), name: name.into(), arguments: "{}".into() }
     }
 
-    fn turn(calls: &[ToolCall]) -> Event<'_> {
-        let took = Duration::from_millis(1260);
-        Event::Turn { number: 3, took, calls, usage: None, cost: None, finish_reason: None }
+    fn turn(calls: &[ToolCall]) -> Entry {
+        let tool_calls = calls.to_vec();
+        let message = Message { tool_calls, ..Message::text(Speaker::Assistant, Kind::Turn, "x") };
+        let (usage, finish_reason, raw) = (None, None, Value::Null);
+        Entry::Answered { message, at: 0, duration_ms: 1260, usage, finish_reason, raw }
+    }
+
+    fn finished(title: &str, is_error: bool) -> Entry {
+        let facts = ToolFacts { title: title.into(), is_error, ..ToolFacts::default() };
+        Entry::Finished { message: Message::result("a", "x"), at: 0, duration_ms: 100, facts }
     }
 
     #[test]
     fn without_a_terminal_a_turn_is_a_line() {
         let calls = ["read_file", "grep", "grep"].map(call);
-        let of = |event: &Event<'_>| plain(event).unwrap_or_default();
-        assert_eq!(of(&turn(&calls)), "turn 3: read_file, grep ×2 (1.3 s)");
-        assert_eq!(of(&turn(&[])), "turn 3: text (1.3 s)");
-        assert_eq!(of(&Event::Said(Kind::Correction)), "told the model: correction");
-        assert_eq!(plain(&Event::Progress(provider::Progress::Text("x"))), None);
-        assert_eq!(plain(&Event::Tick), None);
-        let ended = |failed: bool| {
-            let took = Duration::from_millis(100);
-            plain(&Event::Tool { call: &calls[1], title: "grep (", failed, exit_code: None, took })
+        let mut state = RunState::default();
+        state.spent.turns = 3;
+        let of = |entry: &Entry| plain(&Notice::Entry(entry, &state));
+        assert_eq!(of(&turn(&calls)).unwrap(), "turn 3: read_file, grep ×2 (1.3 s)");
+        assert_eq!(of(&turn(&[])).unwrap(), "turn 3: text (1.3 s)");
+        let said = |kind| {
+            let message = Message::text(Speaker::User, kind, "x");
+            of(&Entry::Said { message, near: None, at: 0 })
         };
+        assert_eq!(said(Kind::Correction).unwrap(), "told the model: correction");
+        assert_eq!((said(Kind::Opening), said(Kind::Extract)), (None, None));
+        assert_eq!(plain(&Notice::Progress(Progress::Text("x"))), None);
+        assert_eq!(plain(&Notice::Progress(Progress::Tick)), None);
+        let ended = |failed| of(&finished("grep (", failed));
         assert_eq!((ended(true).as_deref(), ended(false)), (Some("  ✗ grep ( (0.1 s)"), None));
     }
 
     #[test]
     fn a_terminal_sees_words_as_they_come_and_a_status_between_them() {
-        let mut show = Show::new(true);
-        let grep = call("grep");
-        let took = Duration::from_millis(100);
+        let (mut show, mut state) = (Show::new(true), RunState::default());
+        let grep = ToolCall { arguments: "{\"pattern\":\"a\nb\"}".into(), ..call("grep") };
         let mut screen = String::new();
-        for event in [
-            Event::TurnStarted { number: 1 },
-            Event::Progress(provider::Progress::Text("I will \x1b]0;evil\x07look")),
-            Event::Tick,
-            turn(std::slice::from_ref(&grep)),
-            Event::ToolStarted { call: &grep, arguments: "{\"pattern\":\"a\nb\"}" },
-            Event::Tool { call: &grep, title: "grep\na", failed: false, exit_code: None, took },
+        state.apply(&Entry::Asked { at: 0 }).unwrap();
+        screen += &show.screen(&Notice::Entry(&Entry::Asked { at: 0 }, &state));
+        screen += &show.screen(&Notice::Progress(Progress::Text("I will \x1b]0;evil\x07look")));
+        screen += &show.screen(&Notice::Progress(Progress::Tick));
+        for entry in [
+            turn(&[grep]),
+            Entry::Started { call_id: "a".into(), shown: None, at: 0 },
+            finished("grep\na", false),
         ] {
-            screen += &show.screen(&event);
+            state.apply(&entry).unwrap();
+            screen += &show.screen(&Notice::Entry(&entry, &state));
         }
         let expected = format!(
             "{STATUS}turn 1 · thinking · 0 s · 0 tokens{STATUS_END}{CLEAR}I will ]0;evillook\n\

@@ -21,7 +21,7 @@ use super::traces::Traces;
 use super::{again, signals};
 use uwf_agent::confinement::Confinement;
 use uwf_agent::journal::{Journals, Prompt, Wanted};
-use uwf_agent::react::Event;
+use uwf_agent::react::Notice;
 use uwf_agent::record::Phase;
 use uwf_agent::resume::Earlier;
 use uwf_agent::role_run::{self, Site, role_run};
@@ -144,7 +144,7 @@ impl Bench {
         &self,
         Bounds { settings, workspace, stand_alone, begun, events }: Bounds<'_>,
         session: &mut Session<'_>,
-        run: impl AsyncFnOnce(&Site<'_>, &mut dyn FnMut(Event<'_>)) -> T,
+        run: impl AsyncFnOnce(&Site<'_>, &mut dyn FnMut(Notice<'_>)) -> T,
     ) -> Result<(T, bool), Failure> {
         let mut audience = Audience::new(events, session.terminals.err);
         // Before the first thread: what starts later is inside.
@@ -170,7 +170,7 @@ impl Bench {
             signals: &signals::listen,
             begun,
         };
-        let mut tell = |event: Event<'_>| audience.tell(&event, &mut session.ui);
+        let mut tell = |event: Notice<'_>| audience.tell(&event, &mut session.ui);
         let done = runtime.block_on(run(&site, &mut tell));
         let read = audience.has_read() && !session.ui.is_quiet();
         #[cfg(feature = "otel")]

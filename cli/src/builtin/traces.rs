@@ -8,7 +8,7 @@ use uwf_store::Clock;
 
 use uwf_agent::otel::{self, Spans};
 use uwf_agent::provider::place;
-use uwf_agent::react::Event;
+use uwf_agent::react::Notice;
 use uwf_agent::settings::ProviderSettings;
 use uwf_agent::trace::Trace;
 
@@ -50,8 +50,8 @@ impl Traces {
     }
 
     /// What happens.
-    pub(super) fn tell(&mut self, event: &Event<'_>) {
-        self.spans.tell(event, (self.clock)());
+    pub(super) fn tell(&mut self, event: &Notice<'_>) {
+        self.spans.on_notice(event, (self.clock)());
     }
 
     /// The run is over.
