@@ -1,55 +1,55 @@
-//! The conversation that the record of a step keeps, opened again as its last request sent it.
+//! The conversation that the record of a step keeps, opened again as its last request sent it: its nodes are read as the
+//! entries that they were made of, and those are applied as they were when the run was live.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use uwf_engine::record::{self, Detail, LEFT_OUT, Listed, Marks, SUMMED_UP, SummedUp, Turn};
 use uwf_store::{Hash, Store};
 
 use super::AskError;
-use crate::conversation::Conversation;
-use crate::journal::Mark;
+use crate::journal::{Entry, Mark, ToolFacts};
 use crate::provider::message::{Kind, Message, Native, Speaker, ToolCall};
+use crate::run_state::RunState;
 
 /// The messages of a record as its last request sent them; what was said before counts as the opening.
 pub(super) fn recorded(store: &Store, hash: &Hash, detail: &Detail) -> Result<Vec<Message>, AskError> {
     let foreign = |why: String| AskError::Foreign { detail: *hash, why };
     let turns = detail.messages.as_ref().ok_or_else(|| foreign("it keeps no messages".to_owned()))?;
-    let mut conversation = Conversation::default();
+    let mut state = RunState::default();
     for turn in turns {
         let hash = match turn {
             Listed::Turn(hash) => hash,
             Listed::Other(other) => return Err(foreign(format!("{other} is no message"))),
         };
-        go_on(Turn::read(store, hash)?, &mut conversation)
-            .map_err(|why| foreign(format!("{hash} is no message: {why}")))?;
+        let entry =
+            entry(Turn::read(store, hash)?).map_err(|why| foreign(format!("{hash} is no message: {why}")))?;
+        let Some(entry) = entry else { continue };
+        state.apply(&entry).map_err(|why| foreign(format!("{hash} cannot be where it is: {why}")))?;
     }
-    Ok(conversation.messages().iter().cloned().map(before).collect())
+    Ok(state.conversation.messages().iter().cloned().map(before).collect())
 }
 
-/// What the conversation was after a turn. One of another kind than messages have tells how requests became shorter; one
-/// that cannot be read is passed over, since it is nothing that was said.
+/// The entry that a turn was made of, as far as a conversation needs it. One of another kind than messages have tells how
+/// requests became shorter; one that cannot be read is passed over, since it is nothing that was said.
 ///
 /// # Errors
 /// What is no message, in words.
-fn go_on(turn: Turn, conversation: &mut Conversation) -> Result<(), String> {
+fn entry(turn: Turn) -> Result<Option<Entry>, String> {
     let kind = turn.kind.clone().unwrap_or_else(|| Kind::Opening.as_str().to_owned());
-    let content = turn.content.clone().unwrap_or_default();
+    let (content, at) = (turn.content.clone().unwrap_or_default(), 0);
     let message = message(turn, serde_json::from_value(json!(kind)).ok())?;
-    if let Some(message) = message {
-        if is_something(&message) {
-            conversation.push(message);
+    Ok(match message {
+        Some(message) => said(message, at),
+        None if kind == LEFT_OUT => {
+            let marks: Marks = serde_json::from_str(&content).unwrap_or_default();
+            let mark = |(call_id, text)| Mark { call_id, text };
+            Some(Entry::LeftOut { marks: marks.into_iter().map(mark).collect(), at })
         }
-    } else if kind == LEFT_OUT {
-        let marks: Marks = serde_json::from_str(&content).unwrap_or_default();
-        let mark = |(call_id, text)| Mark { call_id, text };
-        conversation.leave_out(&marks.into_iter().map(mark).collect::<Vec<_>>());
-    } else if kind == SUMMED_UP
-        && let Ok(SummedUp { summary, kept }) = serde_json::from_str(&content)
-    {
-        conversation.sum_up(Message::text(Speaker::User, Kind::Recap, summary), kept);
-    }
-    Ok(())
+        None if kind == SUMMED_UP => serde_json::from_str(&content).ok().map(|SummedUp { summary, kept }| {
+            Entry::SummedUp { message: Message::text(Speaker::User, Kind::Recap, summary), kept, at }
+        }),
+        None => None,
+    })
 }
-
 /// The turn as a message of that kind, if it is one of a message.
 fn message(turn: Turn, kind: Option<Kind>) -> Result<Option<Message>, String> {
     let tool_calls =
@@ -66,6 +66,18 @@ fn call(call: &record::ToolCall) -> Option<ToolCall> {
     Some(ToolCall { id: id?, name: name?, arguments: args? })
 }
 
+/// The entry of a message; none where there is nothing in it.
+fn said(message: Message, at: u64) -> Option<Entry> {
+    match message.kind {
+        Kind::Turn | Kind::Summary | Kind::Extract if message.role == Speaker::Assistant => {
+            let (duration_ms, usage, finish_reason, raw) = (0, None, None, Value::Null);
+            Some(Entry::Answered { message, at, duration_ms, usage, finish_reason, raw })
+        }
+        Kind::Result => Some(Entry::Finished { message, at, duration_ms: 0, facts: ToolFacts::default() }),
+        _ => is_something(&message).then_some(Entry::Said { message, near: None, at }),
+    }
+}
+
 /// A message as what was said before the question: it opens the conversation, and counts for nothing else.
 pub(super) fn before(message: Message) -> Message {
     // The tools are others than when it was said, and they stand before everything.
@@ -80,9 +92,25 @@ pub(super) fn is_something(message: &Message) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
+    use crate::conversation::Conversation;
+    use crate::provider::any_order::Place;
+    use crate::react::{Notice, tests::scripts};
+
+    #[test]
+    fn what_is_opened_again_is_what_the_run_would_have_sent_next() {
+        for (name, change, turns) in scripts() {
+            let (place, mut live) = (Place::new(), Vec::new());
+            let mut on_notice = |notice: Notice<'_>| {
+                if let Notice::Entry(_, state) = notice {
+                    live = state.conversation.messages().iter().cloned().map(before).collect();
+                }
+            };
+            let detail = place.run_with(&turns, &change, &mut on_notice).unwrap().detail_hash;
+            let record = Detail::read(&place.store, &detail).unwrap();
+            assert_eq!(recorded(&place.store, &detail, &record).unwrap(), live, "{name}");
+        }
+    }
 
     fn turn(role: &str, kind: &str, content: &str) -> Turn {
         Turn::of(json!({"role": role, "kind": kind, "content": content}))
@@ -98,10 +126,9 @@ mod tests {
     }
 
     fn after(turns: Vec<Turn>) -> Conversation {
-        let mut conversation = Conversation::default();
         let opening = [turn("system", "opening", "rules"), turn("user", "opening", "task")];
-        opening.into_iter().chain(turns).for_each(|turn| go_on(turn, &mut conversation).unwrap());
-        conversation
+        let entries = opening.into_iter().chain(turns).filter_map(|turn| entry(turn).unwrap());
+        RunState::default().after(&entries.collect::<Vec<_>>()).unwrap().conversation
     }
 
     fn texts(conversation: &Conversation) -> Vec<&str> {
@@ -145,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_turn_of_another_agent_is_no_message() {
-        let said = |turn: Value| go_on(Turn::of(turn), &mut Conversation::default());
+        let said = |turn: Value| entry(Turn::of(turn)).map(|_| ());
         assert_eq!(said(json!({"role": "user", "content": "Go."})), Ok(()));
         for (turn, why) in [
             (json!("a text"), "its role: "),
