@@ -55,6 +55,8 @@ pub struct RunState {
     /// Whether nobody knows what some turn cost.
     unpriced: bool,
     worked: Worked,
+    /// What was said while calls were open.
+    waiting: Vec<Message>,
     /// How long the conversation was, in tokens, when the model was asked to sum it up and did not.
     unsummed: Option<u64>,
 }
@@ -135,6 +137,7 @@ impl RunState {
             told_cost: false,
             unpriced: false,
             worked: Worked::default(),
+            waiting: Vec::new(),
             unsummed: None,
         }
     }
@@ -178,6 +181,8 @@ impl RunState {
     /// What it does not fit to.
     pub fn check(&self, entry: &Entry) -> Result<(), OutOfOrder> {
         match entry {
+            // What a signal cuts off may leave calls that go on in another process.
+            Entry::Said { message, .. } if message.kind == Kind::Closing => Ok(()),
             Entry::Said { message, .. } => {
                 self.check_settled()?;
                 // An extraction has a system message of its own.
@@ -201,6 +206,15 @@ impl RunState {
     fn check_settled(&self) -> Result<(), OutOfOrder> {
         let is_open = self.turn.as_ref().is_some_and(|turn| !turn.calls.is_empty());
         if is_open { Err(OutOfOrder("a call is left unanswered")) } else { Ok(()) }
+    }
+
+    /// Goes into the conversation: at once, or behind the results of the calls that are open.
+    fn push(&mut self, message: &Message) {
+        if message.role != Speaker::Tool && self.check_settled().is_err() {
+            return self.waiting.push(message.clone());
+        }
+        self.window.said(message);
+        self.conversation.push(message.clone());
     }
 
     /// Takes over what happened.
@@ -258,8 +272,7 @@ impl RunState {
             }
             _ => {}
         }
-        self.window.said(message);
-        self.conversation.push(message.clone());
+        self.push(message);
     }
 
     fn answered(&mut self, message: &Message, usage: Option<TokenUsage>) {
@@ -298,8 +311,10 @@ impl RunState {
             turn.calls.retain(|call| call.id != id);
             (!turn.calls.is_empty()).then_some(turn)
         });
-        self.window.said(message);
-        self.conversation.push(message.clone());
+        self.push(message);
+        if self.check_settled().is_ok() {
+            std::mem::take(&mut self.waiting).iter().for_each(|message| self.push(message));
+        }
     }
 }
 

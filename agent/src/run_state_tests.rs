@@ -97,6 +97,18 @@ fn a_text_that_nobody_has_looked_at_is_looked_at() {
 }
 
 #[test]
+fn what_was_taken_back_while_calls_were_open_is_said_behind_their_results() {
+    let mut state = after(vec![answered("", &["a", "b"], 10), finished("a", 11), said(Kind::Closing, 12)]);
+    let kinds = |state: &RunState| {
+        state.conversation.messages().iter().map(|message| message.kind).skip(2).collect::<Vec<_>>()
+    };
+    assert_eq!((left(&state), kinds(&state)), (vec!["b"], vec![Kind::Turn, Kind::Result]));
+    state.apply(&finished("b", 13)).unwrap();
+    assert_eq!(kinds(&state), [Kind::Turn, Kind::Result, Kind::Result, Kind::Closing]);
+    assert_eq!(state.conversation.check(), Ok(()));
+}
+
+#[test]
 fn a_summary_and_an_extraction_are_no_turns_to_act_on() {
     let summary = answered_as(Kind::Summary, "x", &[], 11);
     let state = after(vec![said(Kind::Warning, 9), said(Kind::Summary, 10), summary]);
