@@ -10,7 +10,6 @@ mod budget;
 pub mod confinement;
 mod conversation;
 mod correct;
-mod doom;
 pub mod events;
 mod extract;
 mod frontmatter;
@@ -18,6 +17,7 @@ mod frontmatter;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod journal;
+mod loop_guard;
 pub mod mock_server;
 mod narrowing;
 #[cfg(feature = "otel")]

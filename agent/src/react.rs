@@ -1,14 +1,14 @@
 //! The loop: complete, run the tools that were asked for, complete again, until there is a text.
 //!
-//! Everything that is said or heard goes through [`React::say`], [`React::hear`] and [`React::act`], which journal it
+//! Everything that is said or heard goes through [`React::say`], [`React::hear`] and [`React::run_calls`], which journal it
 //! before it has effect; what follows from it is kept in the [`RunState`]. What a text is worth as an answer is decided
 //! elsewhere (`frontmatter`), and so is what is kept of it (`record`).
 
-mod act;
 mod close;
-mod listen;
+mod compaction;
 mod notice;
-mod room;
+mod tool_calls;
+mod wait;
 
 use std::io;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use uwf_prompts::{DeadlineView, GraceView, NudgeView, PromptError, RepeatedView,
 use uwf_store::{Clock, StoreError};
 use uwf_tools::Toolbox;
 
-use self::listen::{Listener, Log};
 pub use self::notice::{Notice, Progress, RunEnd};
+use self::wait::{Listener, Log};
 use crate::budget::{Ended, Spent, Use, Verdict};
 use crate::conversation::BrokenInvariant;
-use crate::doom::{self, Alarm};
 use crate::frontmatter::ExtractError;
 use crate::journal::{self, Entry, Journal};
+use crate::loop_guard::{self, Repetition};
 use crate::outputs::Recorded;
 use crate::provider::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice, ToolDeclaration,
@@ -138,7 +138,7 @@ impl React<'_> {
         loop {
             let Some(AssistantTurn { calls, text, thought }) = self.next_turn().await? else { continue };
             if !calls.is_empty() {
-                self.act(&calls).await?;
+                self.run_calls(&calls).await?;
                 continue;
             }
             let missing = match reading::read(&text) {
@@ -217,8 +217,8 @@ impl React<'_> {
         if let Some(granted) = self.state.admitted {
             return Ok(granted);
         }
-        if let Some(Alarm::Repeated { tool, times }) = self.state.doom.alarm().cloned() {
-            let view = RepeatedView { tool: &tool, times, ends_at: doom::ENDED };
+        if let Some(Repetition::Repeated { tool, times }) = self.state.loop_guard.repetition().cloned() {
+            let view = RepeatedView { tool: &tool, times, ends_at: loop_guard::ENDED };
             self.say(Message::text(Speaker::User, Kind::Repeated, uwf_prompts::repeated(&view)?))?;
         }
         let spent = Spent { time: self.started.elapsed(), ..self.state.spent };

@@ -12,8 +12,8 @@ use uwf_tools::ReadState;
 
 use crate::budget::{Budget, Limits, Spent, Use};
 use crate::conversation::Conversation;
-use crate::doom::{Alarm, Doom};
 use crate::journal::{Concern, Entry, ToolFacts};
+use crate::loop_guard::{Repetition, RepetitionDetector};
 use crate::prices::{self, Usd};
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolCall, ToolChoice};
 use crate::record::Failure;
@@ -31,7 +31,7 @@ pub struct RunState {
     /// How full the model's window is.
     pub(crate) window: Window,
     /// Whether it goes in circles.
-    pub(crate) doom: Doom,
+    pub(crate) loop_guard: RepetitionDetector,
     /// How often the model was reminded to answer since the last text.
     pub(crate) nudges: usize,
     /// How often an answer was sent back.
@@ -124,7 +124,7 @@ impl RunState {
             budget,
             spent: Spent::default(),
             window,
-            doom: Doom::default(),
+            loop_guard: RepetitionDetector::default(),
             nudges: 0,
             corrections: 0,
             admitted: None,
@@ -258,7 +258,7 @@ impl RunState {
             Kind::Nudge => (self.nudges, self.turn) = (self.nudges + 1, None),
             // A text was said: the reminders begin anew.
             Kind::Correction => (self.corrections, self.nudges, self.turn) = (self.corrections + 1, 0, None),
-            Kind::Repeated => self.doom.answered(),
+            Kind::Repeated => self.loop_guard.clear(),
             Kind::Warning => {
                 match near {
                     Some(near) => self.budget.told_of(near),
@@ -287,7 +287,7 @@ impl RunState {
             self.budget.cost_unknown();
         }
         self.window.heard(message, usage);
-        self.doom.answered();
+        self.loop_guard.clear();
         self.conversation.hear(message.clone());
         // A summary is no turn to act on.
         if message.kind == Kind::Turn {
@@ -299,10 +299,10 @@ impl RunState {
     fn finished(&mut self, message: &Message, facts: &ToolFacts) {
         let id = message.tool_call_id.as_deref().unwrap_or_default();
         if let Some(call) = self.call(id).cloned() {
-            self.doom.note(&call.name, &call.arguments, &message.content);
+            self.loop_guard.push(&call.name, &call.arguments, &message.content);
         }
         // A run that is stuck has only its grace turn left.
-        if let Some(Alarm::Stuck { tool, times }) = self.doom.alarm() {
+        if let Some(Repetition::Stuck { tool, times }) = self.loop_guard.repetition() {
             self.budget.circle(tool, *times);
         }
         self.started.retain(|started| started != id);

@@ -199,9 +199,9 @@ fn what_makes_no_run_is_found_and_changes_nothing() {
 #[test]
 fn what_happened_decides_what_is_next() {
     let mut state = after(rounds(&["a", "b", "c"]));
-    assert_eq!(state.doom.alarm(), Some(&Alarm::Repeated { tool: "grep".into(), times: 3 }));
+    assert_eq!(state.loop_guard.repetition(), Some(&Repetition::Repeated { tool: "grep".into(), times: 3 }));
     state.apply(&said(Kind::Repeated, 6)).unwrap();
-    assert_eq!(state.doom.alarm(), None, "it was told");
+    assert_eq!(state.loop_guard.repetition(), None, "it was told");
     assert_eq!(
         (state.spent.turns, state.spent.tokens, state.spent.usd.to_string()),
         (3, 45, "$0.0000".into())

@@ -6,7 +6,7 @@
 
 use uwf_prompts::LeftOutView;
 
-use super::listen::{Waited, wait};
+use super::wait::{Waited, wait};
 use super::{Notice, Progress, React, Stopped};
 use crate::journal::{Concern, Entry, Mark};
 use crate::provider::ProviderError;

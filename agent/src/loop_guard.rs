@@ -1,4 +1,4 @@
-//! Going in circles: the same call with the same result, again and again.
+//! The loop guard: the same call with the same result, again and again.
 //!
 //! Pure, and apart so that the rule can be read in one place. It is fed with what tools gave, in order, and so is
 //! rebuilt by feeding it the same again. It stops nothing itself.
@@ -17,7 +17,7 @@ pub(crate) const ENDED: usize = 5;
 
 /// What is to be done about the last calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Alarm {
+pub(crate) enum Repetition {
     /// The model must be told that it repeats itself.
     Repeated {
         /// The tool.
@@ -36,15 +36,15 @@ pub(crate) enum Alarm {
 
 /// The last calls of a run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Doom {
+pub(crate) struct RepetitionDetector {
     /// Hashes of (tool, arguments, result): the text itself is in the journal.
     last: VecDeque<u64>,
-    alarm: Option<Alarm>,
+    repetition: Option<Repetition>,
 }
 
-impl Doom {
+impl RepetitionDetector {
     /// One more call has been answered.
-    pub(crate) fn note(&mut self, tool: &str, arguments: &str, result: &str) {
+    pub(crate) fn push(&mut self, tool: &str, arguments: &str, result: &str) {
         let mut hasher = DefaultHasher::new();
         (tool, arguments, result).hash(&mut hasher);
         let this = hasher.finish();
@@ -55,20 +55,20 @@ impl Doom {
         let times = self.last.iter().filter(|one| **one == this).count();
         let tool = tool.to_owned();
         if times >= ENDED {
-            self.alarm = Some(Alarm::Stuck { tool, times });
-        } else if times == TOLD && self.alarm.is_none() {
-            self.alarm = Some(Alarm::Repeated { tool, times });
+            self.repetition = Some(Repetition::Stuck { tool, times });
+        } else if times == TOLD && self.repetition.is_none() {
+            self.repetition = Some(Repetition::Repeated { tool, times });
         }
     }
 
     /// What is to be done and was not yet.
-    pub(crate) fn alarm(&self) -> Option<&Alarm> {
-        self.alarm.as_ref()
+    pub(crate) fn repetition(&self) -> Option<&Repetition> {
+        self.repetition.as_ref()
     }
 
     /// It was done.
-    pub(crate) fn answered(&mut self) {
-        self.alarm = None;
+    pub(crate) fn clear(&mut self) {
+        self.repetition = None;
     }
 }
 
@@ -76,10 +76,10 @@ impl Doom {
 mod tests {
     use super::*;
 
-    fn after(calls: &[(&str, &str, &str)]) -> Option<Alarm> {
-        let mut doom = Doom::default();
-        calls.iter().for_each(|(tool, arguments, result)| doom.note(tool, arguments, result));
-        doom.alarm
+    fn after(calls: &[(&str, &str, &str)]) -> Option<Repetition> {
+        let mut detector = RepetitionDetector::default();
+        calls.iter().for_each(|(tool, arguments, result)| detector.push(tool, arguments, result));
+        detector.repetition
     }
 
     const SAME: (&str, &str, &str) = ("grep", "{}", "no matches");
@@ -87,25 +87,25 @@ mod tests {
     #[test]
     fn three_alike_are_told_and_five_end() {
         assert_eq!(after(&[SAME; 2]), None);
-        assert_eq!(after(&[SAME; 3]), Some(Alarm::Repeated { tool: "grep".into(), times: 3 }));
-        assert_eq!(after(&[SAME; 5]), Some(Alarm::Stuck { tool: "grep".into(), times: 5 }));
+        assert_eq!(after(&[SAME; 3]), Some(Repetition::Repeated { tool: "grep".into(), times: 3 }));
+        assert_eq!(after(&[SAME; 5]), Some(Repetition::Stuck { tool: "grep".into(), times: 5 }));
     }
 
     #[test]
     fn it_is_told_once_on_the_way_to_the_end() {
-        let mut doom = Doom::default();
-        let mut alarms = Vec::new();
+        let mut detector = RepetitionDetector::default();
+        let mut found = Vec::new();
         for _ in 0..5 {
-            doom.note("grep", "{}", "no matches");
-            alarms.push(doom.alarm().cloned());
-            doom.answered();
+            detector.push("grep", "{}", "no matches");
+            found.push(detector.repetition().cloned());
+            detector.clear();
         }
-        let kinds: Vec<&str> = alarms
+        let kinds: Vec<&str> = found
             .iter()
-            .map(|alarm| match alarm {
+            .map(|repetition| match repetition {
                 None => "-",
-                Some(Alarm::Repeated { .. }) => "told",
-                Some(Alarm::Stuck { .. }) => "ended",
+                Some(Repetition::Repeated { .. }) => "told",
+                Some(Repetition::Stuck { .. }) => "ended",
             })
             .collect();
         assert_eq!(kinds, ["-", "-", "told", "-", "ended"]);

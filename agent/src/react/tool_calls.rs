@@ -11,7 +11,7 @@ use futures_util::future::try_join_all;
 use uwf_prompts::INTERRUPTED;
 use uwf_tools::{Cancel, ToolOutput, ToolSpec};
 
-use super::listen::{Waited, wait};
+use super::wait::{Waited, wait};
 use super::{Notice, Progress, React, Stopped, millis};
 use crate::journal::Entry;
 use crate::provider::message::{Message, ToolCall};
@@ -27,16 +27,16 @@ type Outputs = Vec<(ToolOutput, Duration)>;
 
 impl React<'_> {
     /// Runs the calls of a turn.
-    pub(super) async fn act(&mut self, calls: &[ToolCall]) -> Result<(), Stopped> {
+    pub(super) async fn run_calls(&mut self, calls: &[ToolCall]) -> Result<(), Stopped> {
         let toolbox = Arc::clone(&self.toolbox);
         for group in groups(calls, toolbox.specs()) {
-            self.act_together(group).await?;
+            self.run_together(group).await?;
         }
         Ok(())
     }
 
     /// Runs calls side by side. That they start is on disk before any does; they are answered in their order.
-    async fn act_together(&mut self, calls: &[ToolCall]) -> Result<(), Stopped> {
+    async fn run_together(&mut self, calls: &[ToolCall]) -> Result<(), Stopped> {
         for call in calls {
             let shown = match self.secrets.clean(&call.arguments) {
                 Cow::Owned(clean) => Some(clean),
