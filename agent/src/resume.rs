@@ -3,7 +3,7 @@
 //! Apart from the loop, which knows nothing of interruptions but that a turn may be there already. The rule: what was
 //! answered is not asked again; a call that finished is not run again; one that had started and not finished is
 //! answered with [`INTERRUPTED`], since nobody knows what it did; one that had not started runs now. Finding changes
-//! nothing; [`Earlier::go_on`] writes the first new lines.
+//! nothing; [`ResumedRun::resume`] writes the first new lines.
 
 use std::io;
 
@@ -21,7 +21,7 @@ use crate::run_state::RunState;
 
 /// A run that another process began.
 #[derive(Debug)]
-pub struct Earlier {
+pub struct ResumedRun {
     /// Its journal, locked.
     pub(crate) journal: Journal,
     /// What it had come to, under whatever settings.
@@ -36,10 +36,10 @@ pub fn find(
     journals: &Journals,
     wanted: &Wanted<'_>,
     tell: &mut dyn FnMut(PassedOver),
-) -> Result<Option<Earlier>, FindError> {
+) -> Result<Option<ResumedRun>, FindError> {
     let Some(journal) = journals.find(wanted, tell)? else { return Ok(None) };
     match RunState::default().after(journal.entries()) {
-        Ok(state) => Ok((!has_failed(journal.entries())).then_some(Earlier { journal, state })),
+        Ok(state) => Ok((!has_failed(journal.entries())).then_some(ResumedRun { journal, state })),
         Err((index, why)) => {
             let why = Unreadable::Order { line: index + 1, why };
             tell(PassedOver { path: journal.path().to_owned(), why: why.into() });
@@ -50,7 +50,7 @@ pub fn find(
 
 /// What the first line says of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Begun<'a> {
+pub struct RunHeader<'a> {
     /// The role.
     pub role: &'a str,
     /// The edge prompt.
@@ -63,15 +63,15 @@ pub struct Begun<'a> {
     pub(crate) tools: &'a [ToolDeclaration],
 }
 
-impl Earlier {
+impl ResumedRun {
     /// How the run began.
-    pub fn begun(&self) -> Begun<'_> {
+    pub fn header(&self) -> RunHeader<'_> {
         let Some(Entry::Run { role, prompt, stand_alone, workspace, tools, .. }) =
             self.journal.entries().first()
         else {
             unreachable!("a journal was found by this line")
         };
-        Begun { role, prompt, stand_alone: *stand_alone, workspace, tools }
+        RunHeader { role, prompt, stand_alone: *stand_alone, workspace, tools }
     }
 
     /// What was set for it when it stopped.
@@ -97,7 +97,7 @@ impl Earlier {
     ///
     /// # Errors
     /// The disk's.
-    pub(crate) fn go_on(
+    pub(crate) fn resume(
         self,
         state: &mut RunState,
         (settings, sandbox): (Value, &Enforced),

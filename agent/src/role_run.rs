@@ -25,7 +25,7 @@ use crate::journal::Journal;
 use crate::provider::MockPlace;
 use crate::react::{Notice, Progress, React, Stopped};
 use crate::record::{self, Failure, Finished, Phase, RecordError};
-use crate::resume::Earlier;
+use crate::resume::ResumedRun;
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::trace::Trace;
@@ -67,7 +67,7 @@ pub struct Site<'a> {
 pub async fn role_run(
     request: &AgentRequest,
     site: &Site<'_>,
-    earlier: Option<Earlier>,
+    earlier: Option<ResumedRun>,
     on_notice: &mut dyn FnMut(Notice<'_>),
 ) -> Result<AdapterOutput, RunError> {
     let context = thread::role_context(site.store, request)?; // 2: what this role may see
@@ -176,7 +176,7 @@ fn safe_for_git(outcome: Result<Extracted, Failure>, standing: &[String]) -> Res
 pub fn reply_again(
     store: &Store,
     request: &AgentRequest,
-    earlier: &Earlier,
+    earlier: &ResumedRun,
 ) -> Result<Option<AdapterOutput>, RunError> {
     let Some(reply) = earlier.reply(store).map_err(ThreadError::from)? else { return Ok(None) };
     let context = thread::role_context(store, request)?;

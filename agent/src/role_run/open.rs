@@ -23,7 +23,7 @@ use crate::provider::message::ToolDeclaration;
 use crate::provider::{HttpConfig, HttpProvider, Learnt, Mock, MockPlace, Provider, ProviderError, Script};
 use crate::react::{Notice, React};
 use crate::record::{Failure, Phase};
-use crate::resume::Earlier;
+use crate::resume::ResumedRun;
 use crate::run_state::{OutOfOrder, RunState};
 use crate::settings::{ProviderSettings, Settings, WindowSource};
 use crate::trace::Trace;
@@ -38,13 +38,13 @@ const LOOKED_AT: usize = 8;
 /// Opens the workspace, the journal and the conversation; the opening is in the journal before the loop starts.
 pub(super) fn open<'a>(
     context: &'a RoleContext,
-    (site, earlier): (&'a Site<'_>, Option<Earlier>),
+    (site, earlier): (&'a Site<'_>, Option<ResumedRun>),
     provider: &'a mut dyn Provider,
     on_notice: &'a mut dyn FnMut(Notice<'_>),
 ) -> Result<React<'a>, RunError> {
     let signals = (site.signals)().map_err(RunError::Signals)?;
     let Opened { toolbox, tools, outputs, journal, state } = match earlier {
-        Some(earlier) => go_on(earlier, site)?,
+        Some(earlier) => resume(earlier, site)?,
         None => begin(context, site)?,
     };
     (site.begun)();
@@ -94,8 +94,8 @@ fn begin(context: &RoleContext, site: &Site<'_>) -> Result<Opened, RunError> {
 }
 
 /// A run that was begun: its own tools, of which those can be called that are allowed now.
-fn go_on(earlier: Earlier, site: &Site<'_>) -> Result<Opened, RunError> {
-    let tools = earlier.begun().tools.to_vec();
+fn resume(earlier: ResumedRun, site: &Site<'_>) -> Result<Opened, RunError> {
+    let tools = earlier.header().tools.to_vec();
     if let Some(refusal) = unconfined(&tools, site.sandbox).filter(|_| earlier.state.ended.is_none()) {
         return Err(RunError::Unconfined(refusal.error));
     }
@@ -107,7 +107,7 @@ fn go_on(earlier: Earlier, site: &Site<'_>) -> Result<Opened, RunError> {
     let set = (site.settings.describe(), site.sandbox.enforced());
     let failed = |source| RunError::Journal { dir, source };
     let mut state = state(site, &tools, earlier.journal.entries())?;
-    let journal = earlier.go_on(&mut state, set, site.clock).map_err(failed)?;
+    let journal = earlier.resume(&mut state, set, site.clock).map_err(failed)?;
     state.read_states.iter().for_each(|read| toolbox.remember(read));
     Ok(Opened { toolbox, tools, outputs, journal, state })
 }
@@ -258,7 +258,7 @@ fn client(config: HttpConfig, role: &str, trace: Option<&Trace>) -> Result<Box<d
 
 /// What the run, or else the thread's last steps and failed attempts, have learnt of endpoints, the latest first. A step
 /// of another agent, or one whose record is gone, tells nothing.
-pub(super) fn learnt(context: &RoleContext, store: &Store, earlier: Option<&Earlier>) -> Vec<Learnt> {
+pub(super) fn learnt(context: &RoleContext, store: &Store, earlier: Option<&ResumedRun>) -> Vec<Learnt> {
     let own = earlier.and_then(|earlier| journal::learnt(earlier.journal.entries())).cloned();
     let steps = context.steps.iter().rev().map(|step| &step.hash);
     let of_step = |step: &Hash| {

@@ -11,7 +11,7 @@ use uwf_store::Store;
 
 use super::run::Bench;
 use uwf_agent::journal::{PassedOver, Wanted};
-use uwf_agent::resume::{self, Earlier};
+use uwf_agent::resume::{self, ResumedRun};
 use uwf_agent::role_run;
 
 /// The edge prompt that a visit has when none is given.
@@ -27,7 +27,7 @@ pub(super) fn find(
     bench: &Bench,
     wanted: &Wanted<'_>,
     session: &mut Session<'_>,
-) -> Result<Option<Earlier>, Failure> {
+) -> Result<Option<ResumedRun>, Failure> {
     let mut tell = |passed: PassedOver| session.ui.warn(&format!("{passed}. The run starts over"));
     Ok(resume::find(&bench.journals, wanted, &mut tell)?)
 }
@@ -36,7 +36,7 @@ pub(super) fn find(
 pub(super) fn reply(
     bench: &Bench,
     request: &AgentRequest,
-    earlier: &Earlier,
+    earlier: &ResumedRun,
     session: &mut Session<'_>,
 ) -> Result<Option<AdapterOutput>, Failure> {
     let reply = role_run::reply_again(&bench.store, request, earlier)?;
@@ -47,14 +47,14 @@ pub(super) fn reply(
 }
 
 /// The request as the run was begun with.
-pub(super) fn request(thread: ThreadId, earlier: &Earlier) -> AgentRequest {
-    let begun = earlier.begun();
+pub(super) fn request(thread: ThreadId, earlier: &ResumedRun) -> AgentRequest {
+    let begun = earlier.header();
     AgentRequest::new(thread, begun.role, Some(begun.prompt.to_owned()), None)
 }
 
 /// The directory in which the run began.
-pub(super) fn workspace(earlier: &Earlier) -> Result<PathBuf, Failure> {
-    let workspace = PathBuf::from(earlier.begun().workspace);
+pub(super) fn workspace(earlier: &ResumedRun) -> Result<PathBuf, Failure> {
+    let workspace = PathBuf::from(earlier.header().workspace);
     if workspace.is_dir() {
         return Ok(workspace);
     }

@@ -93,7 +93,7 @@ fn play(
     let settings = bench.settings(&args.run, earlier.as_ref(), session)?;
     let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
     let workspace = earlier.as_ref().map_or_else(|| Ok(here.clone()), again::workspace)?;
-    let stand_alone = earlier.as_ref().is_some_and(|earlier| earlier.begun().stand_alone);
+    let stand_alone = earlier.as_ref().is_some_and(|earlier| earlier.header().stand_alone);
     let instead_of = args.fresh.then_some(&wanted);
     let run = Run { request, workspace: &workspace, settings, earlier, instead_of, stand_alone, events };
     Ok(bench.play(run, session)?.0)

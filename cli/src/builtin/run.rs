@@ -23,7 +23,7 @@ use uwf_agent::confinement::Confinement;
 use uwf_agent::journal::{Journals, Prompt, Wanted};
 use uwf_agent::react::Notice;
 use uwf_agent::record::Phase;
-use uwf_agent::resume::Earlier;
+use uwf_agent::resume::ResumedRun;
 use uwf_agent::role_run::{self, Site, role_run};
 use uwf_agent::settings::Settings;
 use uwf_agent::trace::{self, Trace};
@@ -43,7 +43,7 @@ pub(super) struct Run<'a> {
     pub(super) workspace: &'a Path,
     pub(super) settings: Settings,
     /// What an earlier process left of it.
-    pub(super) earlier: Option<Earlier>,
+    pub(super) earlier: Option<ResumedRun>,
     /// Journals that it makes worthless.
     pub(super) instead_of: Option<&'a Wanted<'a>>,
     /// Whether we are the engine, too.
@@ -62,7 +62,7 @@ fn surroundings(session: &Session<'_>) -> Result<(Homes, Env), Failure> {
 /// The settings of a run, after those it was begun with.
 fn settings(
     options: &RunOptions,
-    earlier: Option<&Earlier>,
+    earlier: Option<&ResumedRun>,
     (homes, env): (&Homes, &Env),
     session: &Session<'_>,
 ) -> Result<Settings, Failure> {
@@ -103,7 +103,7 @@ impl Bench {
     pub(super) fn settings(
         &self,
         options: &RunOptions,
-        earlier: Option<&Earlier>,
+        earlier: Option<&ResumedRun>,
         session: &Session<'_>,
     ) -> Result<Settings, Failure> {
         settings(options, earlier, (&self.homes, &self.env), session)
