@@ -121,7 +121,7 @@ pub async fn ask(
     let parts = Parts { before, journal, toolbox, outputs };
     let mut react = react(parts, site, provider.as_mut(), on_notice)?;
     let text = uwf_prompts::question(&question.text).map_err(Stopped::from)?;
-    react.say(Message::text(Speaker::User, Kind::Opening, text))?;
+    react.append_message(Message::text(Speaker::User, Kind::Opening, text))?;
     let answer = react.until_text().await;
     // Tools that only read leave nothing for git.
     react.close().await?;

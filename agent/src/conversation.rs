@@ -14,7 +14,7 @@ use uwf_prompts::{
 };
 use uwf_workflow::{frontmatter, yaml};
 
-use crate::journal::Mark;
+use crate::journal::Elided;
 use crate::provider::message::{Kind, Message, Speaker};
 use crate::window;
 
@@ -106,7 +106,7 @@ impl Conversation {
 
     /// Puts marks in the place of old tool results; gives the bytes that this frees. Nothing else changes, so requests
     /// keep what stands before the first of them in common.
-    pub(crate) fn leave_out(&mut self, marks: &[Mark]) -> u64 {
+    pub(crate) fn elide(&mut self, marks: &[Elided]) -> u64 {
         let marks: BTreeMap<&str, &str> =
             marks.iter().map(|mark| (mark.call_id.as_str(), mark.text.as_str())).collect();
         let mut freed = 0;
@@ -124,7 +124,7 @@ impl Conversation {
 
     /// Puts `summary` in the place of all that was said between the opening and the last `kept` messages before the
     /// model was asked for it; gives the bytes that this frees. An empty one is none: the question alone goes.
-    pub(crate) fn sum_up(&mut self, summary: Message, kept: usize) -> u64 {
+    pub(crate) fn summarise(&mut self, summary: Message, kept: usize) -> u64 {
         let before: u64 = self.messages.iter().map(window::bytes).sum();
         let mut all = std::mem::take(self).messages;
         let asked = all.iter().rev().take_while(|message| message.kind == Kind::Summary).count();
@@ -142,7 +142,7 @@ impl Conversation {
     }
 
     /// The model has spoken. An empty turn is not repeated to the endpoint, which would refuse it.
-    pub(crate) fn hear(&mut self, message: Message) {
+    pub(crate) fn receive(&mut self, message: Message) {
         if !message.says_nothing() {
             self.push(message);
         }
@@ -332,8 +332,8 @@ mod tests {
         let long = |id: &str| Message::result(id, "y".repeat(1000));
         let mut said = conversation(vec![turn(&["a", "b"]), long("a"), long("b"), turn(&["c"]), long("c")]);
         let before = said.messages().to_vec();
-        let mark = Mark { call_id: "b".into(), text: "[result]".into() };
-        assert_eq!(said.leave_out(&[mark]), 992);
+        let mark = Elided { call_id: "b".into(), text: "[result]".into() };
+        assert_eq!(said.elide(&[mark]), 992);
         for (index, (was, is)) in before.iter().zip(said.messages()).enumerate() {
             assert_eq!(was == is, index != 4, "message {index}");
         }
@@ -348,7 +348,7 @@ mod tests {
         for (role, text) in [(Speaker::User, "sum up"), (Speaker::Assistant, "I read a.")] {
             said.push(Message::text(role, Kind::Summary, text));
         }
-        let freed = said.sum_up(Message::text(Speaker::User, Kind::Recap, "summary: I read a."), 2);
+        let freed = said.summarise(Message::text(Speaker::User, Kind::Recap, "summary: I read a."), 2);
         let texts: Vec<&str> =
             said.messages().iter().map(|message| &message.content[..1.min(message.content.len())]).collect();
         assert_eq!(texts, ["r", "t", "s", "", "y"]);
@@ -363,7 +363,7 @@ mod tests {
         let mut said = conversation(vec![turn(&["a"]), Message::result("a", "y")]);
         let before = said.messages().to_vec();
         said.push(Message::text(Speaker::User, Kind::Summary, "sum up"));
-        assert!(said.sum_up(Message::text(Speaker::User, Kind::Recap, ""), 0) > 6);
+        assert!(said.summarise(Message::text(Speaker::User, Kind::Recap, ""), 0) > 6);
         assert_eq!(said.messages(), before);
         assert_eq!(said.check(), Ok(()));
     }

@@ -184,7 +184,7 @@ fn happened<'a>(entry: &'a Entry, state: &'a RunState, turn: u64) -> Option<What
                 duration_ms: *duration_ms,
             }
         }
-        Entry::LeftOut { marks, .. } => What::Shrunk { turn: next, results: marks.len() },
+        Entry::Elided { marks, .. } => What::Shrunk { turn: next, results: marks.len() },
         Entry::Warned { message, .. } => What::Warned { turn: next, message },
         _ => return None,
     })

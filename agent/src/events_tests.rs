@@ -7,7 +7,7 @@ use uwf_engine::catalogue::Prices;
 
 use super::*;
 use crate::budget::{Budget, Limits, Spent};
-use crate::journal::{Concern, Mark, ToolFacts};
+use crate::journal::{Concern, Elided, ToolFacts};
 use crate::provider::message::{Message, Speaker, ToolCall};
 use crate::window::Window;
 
@@ -95,8 +95,8 @@ fn every_event_has_its_line() {
     // That the model is told has its line below.
     run.lines.truncate(run.lines.trim_end().rfind('\n').unwrap() + 1);
     run.said(Kind::Warning, near(Unit::Usd, 400_000_000, 500_000_000));
-    let marks = vec![Mark { call_id: "x".into(), text: "x".into() }; 12];
-    run.entry(&Entry::LeftOut { marks, at: AT });
+    let marks = vec![Elided { call_id: "x".into(), text: "x".into() }; 12];
+    run.entry(&Entry::Elided { marks, at: AT });
     let message = "the window is small".to_owned();
     run.entry(&Entry::Warned { about: Concern::SmallWindow, message, at: AT });
     run.said(Kind::Extract, None);

@@ -39,7 +39,7 @@ impl Extractor {
         let messages = [(Speaker::System, rules), (Speaker::User, asked)]
             .map(|(speaker, text)| Message::text(speaker, Kind::Extract, text));
         for message in &messages {
-            react.say(message.clone())?;
+            react.append_message(message.clone())?;
         }
         react.sync()?;
         let sampling = Sampling { json_object: true, ..Sampling::default() };
@@ -58,7 +58,7 @@ impl Extractor {
             Err(Stopped::Interrupted(signal)) => return Err(react.interrupted(signal).await),
             Err(stopped) => return Err(stopped),
         };
-        let answer = react.hear(Kind::Extract, completion, begun.elapsed())?;
+        let answer = react.receive(Kind::Extract, completion, begun.elapsed())?;
         Ok(judged(&answer.text, text, (schema, hash)))
     }
 }

@@ -165,14 +165,16 @@ pub enum Entry {
         facts: ToolFacts,
     },
     /// Old results are left out of the requests from here on.
-    LeftOut {
+    #[serde(rename = "left-out")]
+    Elided {
         /// What stands in the place of each.
-        marks: Vec<Mark>,
+        marks: Vec<Elided>,
         /// When.
         at: u64,
     },
     /// What was said up to here is replaced by a summary in the requests from here on.
-    SummedUp {
+    #[serde(rename = "summed-up")]
+    Summarised {
         /// The summary, as it is sent; empty where none was written: all stays, and the question for it goes.
         message: Message,
         /// How many messages before the question for the summary stay.
@@ -220,7 +222,7 @@ pub enum Concern {
 /// What is sent in the place of a tool result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Mark {
+pub struct Elided {
     /// The call it answered.
     pub call_id: String,
     /// The text, which names the node that holds the result.
@@ -306,8 +308,8 @@ impl Entry {
             | Entry::Learnt { at, .. }
             | Entry::Started { at, .. }
             | Entry::Finished { at, .. }
-            | Entry::LeftOut { at, .. }
-            | Entry::SummedUp { at, .. }
+            | Entry::Elided { at, .. }
+            | Entry::Summarised { at, .. }
             | Entry::Ended { at, .. }
             | Entry::Replied { at, .. } => *at,
         }

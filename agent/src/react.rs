@@ -1,8 +1,8 @@
 //! The loop: complete, run the tools that were asked for, complete again, until there is a text.
 //!
-//! Everything that is said or heard goes through [`React::say`], [`React::hear`] and [`React::run_calls`], which journal it
-//! before it has effect; what follows from it is kept in the [`RunState`]. What a text is worth as an answer is decided
-//! elsewhere (`frontmatter`), and so is what is kept of it (`record`).
+//! Everything that is sent or received goes through [`React::append_message`], [`React::receive`] and
+//! [`React::run_calls`], which journal it before it has effect; what follows from it is kept in the [`RunState`]. What a
+//! text is worth as an answer is decided elsewhere (`frontmatter`), and so is what is kept of it (`record`).
 
 mod close;
 mod compaction;
@@ -152,7 +152,7 @@ impl React<'_> {
                 return Err(Stopped::NoAnswer(missing));
             }
             let text = uwf_prompts::nudge(&NudgeView { missing, attempt, of: MAX_NUDGES })?;
-            self.say(Message::text(Speaker::User, Kind::Nudge, text))?;
+            self.append_message(Message::text(Speaker::User, Kind::Nudge, text))?;
         }
     }
 
@@ -161,7 +161,7 @@ impl React<'_> {
         if let Some(turn) = self.state.turn.clone() {
             return Ok(Some(turn));
         }
-        self.sum_up_at_last().await?;
+        self.summarise_at_last().await?;
         let tool_choice = self.admit()?;
         self.ask_window().await?;
         self.make_room().await?;
@@ -176,7 +176,7 @@ impl React<'_> {
     ///
     /// # Errors
     /// [`Stopped::Journal`].
-    pub(crate) fn say(&mut self, message: Message) -> Result<(), Stopped> {
+    pub(crate) fn append_message(&mut self, message: Message) -> Result<(), Stopped> {
         self.write(Entry::Said { message, near: None, at: (self.clock)() })
     }
 
@@ -219,7 +219,7 @@ impl React<'_> {
         }
         if let Some(Repetition::Repeated { tool, times }) = self.state.loop_guard.repetition().cloned() {
             let view = RepeatedView { tool: &tool, times, ends_at: loop_guard::ENDED };
-            self.say(Message::text(Speaker::User, Kind::Repeated, uwf_prompts::repeated(&view)?))?;
+            self.append_message(Message::text(Speaker::User, Kind::Repeated, uwf_prompts::repeated(&view)?))?;
         }
         let spent = Spent { time: self.started.elapsed(), ..self.state.spent };
         match self.state.budget.next(spent) {
@@ -232,7 +232,7 @@ impl React<'_> {
             Verdict::Grace(ended) => {
                 let budget = ended.to_string();
                 let text = uwf_prompts::grace(&GraceView { budget: &budget, schema: self.schema })?;
-                self.say(Message::text(Speaker::User, Kind::Grace, text))?;
+                self.append_message(Message::text(Speaker::User, Kind::Grace, text))?;
                 Ok(ToolChoice::None)
             }
             Verdict::Stop(ended) => Err(Stopped::Budget(ended)),
@@ -280,7 +280,7 @@ impl React<'_> {
             completion.native = None;
         }
         self.look_for_cut(completion.usage)?;
-        self.hear(kind, completion, asked.elapsed()).map(Some)
+        self.receive(kind, completion, asked.elapsed()).map(Some)
     }
 
     /// What the endpoint's refusals have taught is kept, so that nobody pays for it again.
@@ -323,7 +323,7 @@ impl React<'_> {
     }
 
     /// The model has spoken: into the journal, then into the conversation.
-    pub(crate) fn hear(
+    pub(crate) fn receive(
         &mut self,
         kind: Kind,
         completion: Completion,

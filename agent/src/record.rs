@@ -24,7 +24,7 @@ use uwf_store::{Batch, Hash, Store, StoreError, open_regular};
 use uwf_tools::ToolOutput;
 
 use crate::frontmatter::Extracted;
-use crate::journal::{self, Entry, FileChange, Mark, Stretch, ToolFacts, stretches};
+use crate::journal::{self, Elided, Entry, FileChange, Stretch, ToolFacts, stretches};
 use crate::prices::Usd;
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolCall};
 use crate::secrets::Secrets;
@@ -263,7 +263,7 @@ fn detail(batch: &mut Batch<'_>, run: &Finished<'_>) -> Result<Hash, RecordError
             results.insert(message.tool_call_id.as_deref().unwrap_or_default(), message.content.as_str());
         }
         let Some(mut turn) = turn(batch, entry, recorded)? else { continue };
-        if let Entry::LeftOut { marks, .. } = entry {
+        if let Entry::Elided { marks, .. } = entry {
             turn.outputs = left_out(batch, marks, &results)?;
         }
         let hash = turn.put(batch)?;
@@ -345,11 +345,11 @@ fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<T
                 ..turn_node(message, *at)
             }
         }
-        Entry::LeftOut { marks, at } => {
+        Entry::Elided { marks, at } => {
             let marks = marks.iter().map(|mark| (mark.call_id.clone(), mark.text.clone()));
             shorter(LEFT_OUT, &json!(marks.collect::<Marks>()), *at)
         }
-        Entry::SummedUp { message, kept, at } => {
+        Entry::Summarised { message, kept, at } => {
             let summed_up = SummedUp { summary: message.content.clone(), kept: *kept };
             shorter(SUMMED_UP, &json!(summed_up), *at)
         }
@@ -371,10 +371,10 @@ fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<T
 /// What was left out, by call id: the marks name these nodes in words, which are no references.
 fn left_out(
     batch: &mut Batch<'_>,
-    marks: &[Mark],
+    marks: &[Elided],
     results: &BTreeMap<&str, &str>,
 ) -> Result<BTreeMap<String, Hash>, StoreError> {
-    let whole = |mark: &Mark| {
+    let whole = |mark: &Elided| {
         let result = results.get(&*mark.call_id)?;
         Some(text(batch, result).map(|hash| (mark.call_id.clone(), hash)))
     };

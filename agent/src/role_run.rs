@@ -221,7 +221,7 @@ async fn answer(
             }
             return Err(Stopped::Refused { corrections, error, text });
         }
-        react.say(correct::turn(&error, &context.schema, corrections + 1)?)?;
+        react.append_message(correct::turn(&error, &context.schema, corrections + 1)?)?;
     }
 }
 

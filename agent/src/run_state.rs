@@ -58,7 +58,7 @@ pub struct RunState {
     /// What was said while calls were open.
     waiting: Vec<Message>,
     /// How long the conversation was, in tokens, when the model was asked to sum it up and did not.
-    unsummed: Option<u64>,
+    unsummarised: Option<u64>,
 }
 
 /// A turn of the model that is not acted on to the end.
@@ -138,7 +138,7 @@ impl RunState {
             unpriced: false,
             worked: Worked::default(),
             waiting: Vec::new(),
-            unsummed: None,
+            unsummarised: None,
         }
     }
 
@@ -165,8 +165,8 @@ impl RunState {
     }
 
     /// Whether there is hope for a summary: a model that wrote none is not asked at every turn.
-    pub(crate) fn may_sum_up(&self) -> bool {
-        self.unsummed.is_none_or(|then| self.window.has_grown(then))
+    pub(crate) fn may_summarise(&self) -> bool {
+        self.unsummarised.is_none_or(|then| self.window.has_grown(then))
     }
 
     /// The latest call of that id, as long as it stands in the conversation.
@@ -232,13 +232,13 @@ impl RunState {
             Entry::Finished { message, facts, .. } => self.finished(message, facts),
             Entry::Window { size, refused: true, .. } => self.window.refused(*size),
             Entry::Window { size, refused: false, .. } => self.window.served(*size),
-            Entry::LeftOut { marks, .. } => {
-                self.window.left_out(self.conversation.leave_out(marks));
-                self.unsummed = None;
+            Entry::Elided { marks, .. } => {
+                self.window.elided(self.conversation.elide(marks));
+                self.unsummarised = None;
             }
-            Entry::SummedUp { message, kept, .. } => {
-                self.window.left_out(self.conversation.sum_up(message.clone(), *kept));
-                self.unsummed = message.says_nothing().then(|| self.window.estimate());
+            Entry::Summarised { message, kept, .. } => {
+                self.window.elided(self.conversation.summarise(message.clone(), *kept));
+                self.unsummarised = message.says_nothing().then(|| self.window.estimate());
             }
             Entry::Ended { failure, at } => self.ended = Some((failure.clone(), *at)),
             Entry::Warned { about, .. } => self.warned_of_cut |= *about == Concern::CutPrompt,
@@ -288,7 +288,7 @@ impl RunState {
         }
         self.window.heard(message, usage);
         self.loop_guard.clear();
-        self.conversation.hear(message.clone());
+        self.conversation.receive(message.clone());
         // A summary is no turn to act on.
         if message.kind == Kind::Turn {
             self.admitted = None;

@@ -221,16 +221,16 @@ fn a_circle_is_still_one_after_its_grace_turn_was_interrupted() {
 fn a_model_that_wrote_no_summary_is_asked_again_when_more_was_said() {
     let mut state = new(10, 1000).after(&opened(rounds(&["a"]))).unwrap();
     let summed_up =
-        Entry::SummedUp { message: Message::text(Speaker::User, Kind::Recap, ""), kept: 2, at: 0 };
+        Entry::Summarised { message: Message::text(Speaker::User, Kind::Recap, ""), kept: 2, at: 0 };
     state.apply(&said(Kind::Summary, 6)).unwrap();
     state.apply(&summed_up).unwrap();
-    assert_eq!((state.conversation.messages().len(), state.may_sum_up()), (4, false));
+    assert_eq!((state.conversation.messages().len(), state.may_summarise()), (4, false));
     let long = Message::text(Speaker::User, Kind::Warning, "x".repeat(500));
     state.apply(&Entry::Said { message: long, near: None, at: 7 }).unwrap();
-    assert!(state.may_sum_up());
+    assert!(state.may_summarise());
     state.apply(&summed_up).unwrap();
-    state.apply(&Entry::LeftOut { marks: Vec::new(), at: 8 }).unwrap();
-    assert!(state.may_sum_up(), "and when there is room for it");
+    state.apply(&Entry::Elided { marks: Vec::new(), at: 8 }).unwrap();
+    assert!(state.may_summarise(), "and when there is room for it");
 }
 
 #[test]

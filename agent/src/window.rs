@@ -95,7 +95,7 @@ impl Window {
     }
 
     /// So many bytes were left out.
-    pub(crate) fn left_out(&mut self, bytes: u64) {
+    pub(crate) fn elided(&mut self, bytes: u64) {
         let since = self.since.saturating_sub(bytes);
         self.counted = self.counted.saturating_sub((bytes - (self.since - since)) / BYTES);
         self.since = since;
@@ -207,9 +207,9 @@ mod tests {
     #[test]
     fn what_is_left_out_is_taken_from_the_guess_first_and_then_from_the_count() {
         let mut window = Window { counted: 500, since: 400, ..Window::new(1000, 0) };
-        window.left_out(800);
+        window.elided(800);
         assert_eq!((window.counted, window.since), (400, 0));
-        window.left_out(1 << 40);
+        window.elided(1 << 40);
         assert_eq!(window.estimate(), 0);
     }
 

@@ -6,7 +6,7 @@ use uwf_engine::record::{self, Detail, LEFT_OUT, Listed, Marks, SUMMED_UP, Summe
 use uwf_store::{Hash, Store};
 
 use super::AskError;
-use crate::journal::{Entry, Mark, ToolFacts};
+use crate::journal::{Elided, Entry, ToolFacts};
 use crate::provider::message::{Kind, Message, Native, Speaker, ToolCall};
 use crate::run_state::RunState;
 
@@ -41,15 +41,16 @@ fn entry(turn: Turn) -> Result<Option<Entry>, String> {
         Some(message) => said(message, at),
         None if kind == LEFT_OUT => {
             let marks: Marks = serde_json::from_str(&content).unwrap_or_default();
-            let mark = |(call_id, text)| Mark { call_id, text };
-            Some(Entry::LeftOut { marks: marks.into_iter().map(mark).collect(), at })
+            let mark = |(call_id, text)| Elided { call_id, text };
+            Some(Entry::Elided { marks: marks.into_iter().map(mark).collect(), at })
         }
         None if kind == SUMMED_UP => serde_json::from_str(&content).ok().map(|SummedUp { summary, kept }| {
-            Entry::SummedUp { message: Message::text(Speaker::User, Kind::Recap, summary), kept, at }
+            Entry::Summarised { message: Message::text(Speaker::User, Kind::Recap, summary), kept, at }
         }),
         None => None,
     })
 }
+
 /// The turn as a message of that kind, if it is one of a message.
 fn message(turn: Turn, kind: Option<Kind>) -> Result<Option<Message>, String> {
     let tool_calls =

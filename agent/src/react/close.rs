@@ -64,6 +64,6 @@ impl React<'_> {
         }
         let text = format!("at the end of the run, git: {}", closed.undone.join("; "));
         let text = self.secrets.clean(&text).into_owned();
-        self.say(Message::text(Speaker::User, Kind::Closing, text))
+        self.append_message(Message::text(Speaker::User, Kind::Closing, text))
     }
 }

@@ -8,7 +8,7 @@ use uwf_prompts::LeftOutView;
 
 use super::wait::{Waited, wait};
 use super::{Notice, Progress, React, Stopped};
-use crate::journal::{Concern, Entry, Mark};
+use crate::journal::{Concern, Elided, Entry};
 use crate::provider::ProviderError;
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolChoice};
 use crate::window::{self, WIDEN, WORKABLE};
@@ -68,27 +68,31 @@ impl React<'_> {
         }
         let old = window::old_results(self.state.conversation.messages(), window.kept());
         if window.is_batch(window::freed(&old)) {
-            self.leave_out(window.kept())?;
+            self.elide(window.kept())?;
         }
-        if self.state.window.is_full() && self.state.may_sum_up() { self.sum_up().await } else { Ok(()) }
+        if self.state.window.is_full() && self.state.may_summarise() {
+            self.summarise().await
+        } else {
+            Ok(())
+        }
     }
 
     /// Asks again for a summary that an interruption left without one. Before anything else is said: the question is
     /// known by its place at the end.
-    pub(super) async fn sum_up_at_last(&mut self) -> Result<(), Stopped> {
+    pub(super) async fn summarise_at_last(&mut self) -> Result<(), Stopped> {
         let last = self.state.conversation.messages().last();
-        if last.is_some_and(|last| last.kind == Kind::Summary) { self.sum_up().await } else { Ok(()) }
+        if last.is_some_and(|last| last.kind == Kind::Summary) { self.summarise().await } else { Ok(()) }
     }
 
     /// The endpoint says that the conversation is too long: leaves out more than usual. Whether there was anything.
     pub(super) fn shrink(&mut self) -> Result<bool, Stopped> {
         let size = self.state.window.estimate();
         self.write(Entry::Window { size, refused: true, at: (self.clock)() })?;
-        self.leave_out(self.state.window.kept_in_need())
+        self.elide(self.state.window.kept_in_need())
     }
 
     /// Leaves out the results before the last `kept` bytes. Whether there were any.
-    fn leave_out(&mut self, kept: u64) -> Result<bool, Stopped> {
+    fn elide(&mut self, kept: u64) -> Result<bool, Stopped> {
         let old = window::old_results(self.state.conversation.messages(), kept);
         if old.is_empty() {
             return Ok(false);
@@ -99,16 +103,16 @@ impl React<'_> {
         for (message, hash) in old.iter().zip(hashes.map_err(Stopped::Keep)?) {
             let lines = message.content.lines().count();
             let text = uwf_prompts::left_out(&LeftOutView { hash: hash.as_str(), lines, readable })?;
-            marks.push(Mark { call_id: message.tool_call_id.clone().unwrap_or_default(), text });
+            marks.push(Elided { call_id: message.tool_call_id.clone().unwrap_or_default(), text });
         }
-        self.write(Entry::LeftOut { marks, at: (self.clock)() })?;
+        self.write(Entry::Elided { marks, at: (self.clock)() })?;
         Ok(true)
     }
 
     /// Lets the model sum up what stands between the opening and the last messages, and goes on from that. Half as
     /// much as else stays, since it can hardly be made shorter and the next summary is to be far away. A model that
     /// writes none loses nothing: the question is taken back, and all stays.
-    async fn sum_up(&mut self) -> Result<(), Stopped> {
+    async fn summarise(&mut self) -> Result<(), Stopped> {
         let messages = self.state.conversation.messages();
         let asked = messages.iter().rev().take_while(|message| message.kind == Kind::Summary).count();
         let messages = &messages[..messages.len() - asked];
@@ -119,7 +123,7 @@ impl React<'_> {
         if asked == 0 && !self.state.window.is_batch(middle) {
             return Ok(());
         }
-        self.say(Message::text(Speaker::User, Kind::Summary, uwf_prompts::summarise()?))?;
+        self.append_message(Message::text(Speaker::User, Kind::Summary, uwf_prompts::summarise()?))?;
         let text = match self.turn(Kind::Summary, ToolChoice::None).await {
             Ok(answer) => answer.map(|answer| answer.text).unwrap_or_default(),
             Err(Stopped::Provider(ProviderError::ContextLength { .. })) => String::new(),
@@ -130,6 +134,6 @@ impl React<'_> {
             _ => (uwf_prompts::summary(&text)?, kept),
         };
         let message = Message::text(Speaker::User, Kind::Recap, summary);
-        self.write(Entry::SummedUp { message, kept, at: (self.clock)() })
+        self.write(Entry::Summarised { message, kept, at: (self.clock)() })
     }
 }

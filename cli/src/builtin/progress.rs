@@ -176,7 +176,7 @@ fn notable(event: &Notice<'_>) -> Option<String> {
             format!("told the model: {}", message.kind.as_str())
         }
         Notice::Entry(Entry::Warned { message, .. }, _) => format!("warning: {}", shown(message)),
-        Notice::Entry(Entry::LeftOut { marks, .. }, _) => {
+        Notice::Entry(Entry::Elided { marks, .. }, _) => {
             format!("the window is nearly full: {} old results are left out", marks.len())
         }
         _ => return None,
