@@ -4,8 +4,9 @@
 
 use serde_json::{Map, Value, json};
 use thiserror::Error;
+use uwf_engine::builtin;
 use uwf_store::Hash;
-use uwf_store::schema::{self, Violation, builtin, sentence};
+use uwf_store::schema::{self, Violation, sentence};
 use uwf_workflow::moderator::SUSPEND;
 use uwf_workflow::{frontmatter, schema_analysis, yaml};
 

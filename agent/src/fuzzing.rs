@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
-use uwf_store::schema::{self, builtin};
+use uwf_engine::builtin;
+use uwf_store::schema;
 
 use crate::conversation::Conversation;
 use crate::frontmatter;

@@ -4,20 +4,17 @@
 //! it, and a hash cannot be guessed. What is left out of a long conversation is kept by the same names.
 
 use std::io::{self, Cursor, Read};
-use std::path::PathBuf;
 
 use serde_json::Value;
-use uwf_store::schema::builtin;
-use uwf_store::{Clock, Hash, Store, StoreError};
+use uwf_engine::builtin;
+use uwf_store::{Hash, Store, StoreError};
 use uwf_tools::Outputs;
 
-/// The outputs in the store at `root`.
+/// The outputs in a store.
 #[derive(Debug)]
 pub(crate) struct Recorded {
-    /// The store's directory; opened when something is looked for, since tools run on threads of their own.
-    pub root: PathBuf,
-    /// ms since the epoch.
-    pub clock: Clock,
+    /// The run's own: tools run on threads of their own, which share it.
+    pub store: Store,
 }
 
 impl Recorded {
@@ -27,7 +24,7 @@ impl Recorded {
     /// The store's.
     pub(crate) fn keep<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Result<Vec<Hash>, StoreError> {
         let nodes: Vec<(Hash, Value)> = texts.map(|text| (builtin::TEXT, Value::from(text))).collect();
-        Store::open(&self.root, self.clock)?.put_all(&nodes)
+        self.store.put_all(&nodes)
     }
 }
 
@@ -38,8 +35,7 @@ impl Outputs for Recorded {
 
     fn find(&self, name: &str) -> io::Result<Option<Box<dyn Read>>> {
         let Ok(hash) = name.parse() else { return Ok(None) };
-        let found = Store::open(&self.root, self.clock).and_then(|store| store.find(&hash));
-        match found.map_err(|error: StoreError| io::Error::other(error))? {
+        match self.store.find(&hash).map_err(io::Error::other)? {
             Some(node) if node.type_ == builtin::TEXT => match node.payload {
                 Value::String(text) => Ok(Some(Box::new(Cursor::new(text)))),
                 _ => Ok(None),
@@ -56,9 +52,8 @@ mod tests {
     #[test]
     fn a_text_is_found_by_the_name_it_was_given_and_nothing_else_is() {
         let dir = tempfile::tempdir().unwrap();
-        let clock: Clock = || 1;
-        let store = Store::open(dir.path(), clock).unwrap();
-        let recorded = Recorded { root: dir.path().to_owned(), clock };
+        let store = uwf_engine::open_store(dir.path(), || 1).unwrap();
+        let recorded = Recorded { store: store.clone() };
         let text = "the output\n";
         let name = recorded.name(&mut text.as_bytes(), text.len() as u64).unwrap();
         assert!(recorded.find(&name).unwrap().is_none());

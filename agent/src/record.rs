@@ -14,12 +14,12 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
+use uwf_engine::builtin;
 use uwf_engine::record::{
     self, Change, Detail, ErrorOutput, Interrupted, LEFT_OUT, Listed, Marks, SUMMED_UP, Settings, SummedUp,
     Turn,
 };
 use uwf_engine::{AdapterOutput, RoleContext, StepNode, ThreadError, Usage, thread};
-use uwf_store::schema::builtin;
 use uwf_store::{Batch, Hash, Store, StoreError, open_regular};
 use uwf_tools::ToolOutput;
 

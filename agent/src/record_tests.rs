@@ -84,7 +84,7 @@ fn the_nodes_of_a_run_are_what_they_always_were() {
     let spool = dir.path().join("spool");
     std::fs::write(&spool, "the full output\n").unwrap();
     let clock: Clock = || 1;
-    let store = Store::open(&dir.path().join("store"), clock).unwrap();
+    let store = uwf_engine::open_store(&dir.path().join("store"), clock).unwrap();
     let failure = Failure { phase: Phase::Budget, error: "60 turns are used up".into() };
     let run = Finished {
         session: "01K00000000000000000000001",

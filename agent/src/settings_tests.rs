@@ -246,7 +246,7 @@ fn workflow() -> Workflow {
 }
 
 fn role() -> Value {
-    let frontmatter = uwf_store::schema::builtin::TEXT;
+    let frontmatter = uwf_engine::builtin::TEXT;
     json!({"description": "", "goal": "", "capabilities": [], "procedure": "", "output": "", "frontmatter": frontmatter})
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+use uwf_engine::builtin;
 use uwf_engine::{StartNode, StepNode, ThreadId, workflow};
-use uwf_store::schema::builtin;
 use uwf_store::{Expect, Hash, Store, VarChange};
 
 use crate::site::Site;
@@ -43,7 +43,7 @@ impl Threads {
     /// In the store of `site`.
     pub(crate) fn of(site: &Site) -> Threads {
         let file = site.write("rounds.yaml", WORKFLOW);
-        let store = Store::open(&site.dir().join(".ocas"), now).unwrap();
+        let store = uwf_engine::open_store(&site.dir().join(".ocas"), now).unwrap();
         let checked = workflow::load(file.as_ref()).unwrap();
         let hash = workflow::put(&store, &checked).unwrap();
         let output = workflow::get(&store, &hash).unwrap().roles["worker"].frontmatter;

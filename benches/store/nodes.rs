@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::json;
+use uwf_engine::builtin::{META_SCHEMA, TEXT};
 use uwf_store::Hash;
-use uwf_store::schema::builtin::{META_SCHEMA, TEXT};
 
 use crate::site::Site;
 

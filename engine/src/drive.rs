@@ -31,7 +31,7 @@
 //!   checker: { fine: { role: $END, prompt: Done. }, poor: { role: writer, prompt: Write it better. } }
 //! ";
 //! let homes = Homes { uwf: dir.path().join("uwf"), ocas: dir.path().join("ocas") };
-//! let store = Store::open(&homes.ocas, || 1_800_000_000_000)?;
+//! let store = uwf_engine::open_store(&homes.ocas, || 1_800_000_000_000)?;
 //! let checked = workflow::read(&mut text.as_bytes(), Path::new("review.yaml"), dir.path())?;
 //! let flow = workflow::add(&store, &checked)?;
 //! let thread = thread::start(&store, &flow, "A haiku, please.", dir.path().to_str().unwrap())?;

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use uwf_store::schema::builtin;
 use uwf_store::{Hash, Store, cbor};
 
+use crate::builtin;
 use crate::config::Config;
 use crate::exec::Engine;
 use crate::home::{Env, Homes};
@@ -102,7 +102,7 @@ impl Place {
     }
 
     pub fn store(&self) -> Store {
-        Store::open(&self.homes().ocas, clock).unwrap()
+        crate::open_store(&self.homes().ocas, clock).unwrap()
     }
 
     /// A thread of `flow` that nothing was done in yet.
@@ -185,7 +185,7 @@ fn materialise(dump: &Value, ocas: &Path) {
         }
     }
     let database = Connection::open(ocas.join("vars/_store.db")).unwrap();
-    database.execute_batch(include_str!("../store/src/vars.sql")).unwrap();
+    database.execute_batch(include_str!("../store/src/sqlite/vars.sql")).unwrap();
     for (table, columns) in [
         ("vars", &["name", "schema", "value", "created", "updated", "tags", "labels"][..]),
         ("history", &["name", "schema", "value", "position", "set_at"]),

@@ -218,7 +218,7 @@ mod tests {
         let (store, thread) = (place.store(), place.flow_thread());
         let head = thread::head(&store, &thread).unwrap().hash;
         let name = format!("{}{thread}/writer", thread::FAILED);
-        let (schema, tags) = (uwf_store::schema::builtin::START_NODE, Default::default());
+        let (schema, tags) = (crate::builtin::START_NODE, Default::default());
         let change = VarChange::Set { name: name.clone(), schema, value: head, tags, expect: Expect::Any };
         store.vars().apply(&[change]).unwrap();
         let found = held(&store, &place.homes().uwf).unwrap();

@@ -9,6 +9,7 @@
 //!
 //! | module | what it knows |
 //! |---|---|
+//! | [`builtin`] | the schemas of our own nodes, and the store with them in it |
 //! | [`workflow`] | workflows in files, in the store and by name |
 //! | [`thread`] | head, status, chain, and what a role may see ([`thread::role_context`]) |
 //! | [`record`] | what an agent keeps of a run, and what a step puts out: the shapes, and their only home |
@@ -36,6 +37,7 @@
 //! 6. No output depends on the order in which a map was filled.
 
 pub mod ask;
+pub mod builtin;
 pub mod catalogue;
 pub mod config;
 pub mod drive;
@@ -57,6 +59,7 @@ pub mod transfer;
 pub mod view;
 pub mod workflow;
 
+pub use builtin::open_store;
 pub use exec::{Engine, ExecError, ExecOptions, Observer, StepReport, step_once};
 pub use home::{Env, Homes};
 pub use spawn::protocol::{AdapterOutput, AgentCommand, AgentRequest, EdgePromptSource};

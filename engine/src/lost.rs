@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 use serde_json::{Value, json};
-use uwf_store::schema::builtin;
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable, parallel};
 
+use crate::builtin;
 use crate::thread::HEADS;
 
 /// Where it is noted that threads were removed: one variable for each StartNode.

@@ -20,9 +20,9 @@ use std::io::{self, BufRead, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use uwf_store::schema::builtin;
 use uwf_store::{Batch, Expect, Hash, Node, Store, StoreError, VarChange, check_name};
 
+use crate::builtin;
 use crate::thread::{self, Status, ThreadError, ThreadId};
 
 const FORMAT: &str = "uwf-thread";
@@ -146,7 +146,7 @@ impl TransferError {
             )),
             TransferError::Refused { source, .. } => source.hint(),
             TransferError::Thread(error) => error.hint(),
-            TransferError::Store(error) => error.hint(),
+            TransferError::Store(error) => thread::store_hint(error),
             _ => None,
         }
     }

@@ -1,8 +1,8 @@
 //! What a run does with tools, seen from its journal and its record.
 
 use serde_json::Value;
+use uwf_engine::builtin;
 use uwf_store::Hash;
-use uwf_store::schema::builtin;
 
 use crate::site::{Said, Site, example};
 

@@ -198,7 +198,7 @@ mod tests {
     }
 
     fn question(session: &str) -> Question {
-        let detail = uwf_store::schema::builtin::TEXT;
+        let detail = uwf_engine::builtin::TEXT;
         Question { session: Some(session.to_owned()), text: "Why?".to_owned(), detail }
     }
 

@@ -51,7 +51,7 @@ impl Place {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         std::fs::create_dir(root.join("work")).unwrap();
-        let store = Store::open(&root.join("ocas"), clock).unwrap();
+        let store = uwf_engine::open_store(&root.join("ocas"), clock).unwrap();
         std::fs::write(root.join("w.yaml"), WORKFLOW).unwrap();
         let resolved = workflow::resolve(&store, "w.yaml", &root).unwrap();
         let workflow = resolved.ensure_stored(&store).unwrap();

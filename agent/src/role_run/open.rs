@@ -138,7 +138,7 @@ pub(crate) fn toolbox(
 }
 
 pub(crate) fn recorded(site: &Site<'_>) -> Arc<Recorded> {
-    Arc::new(Recorded { root: site.store.root().to_owned(), clock: site.clock })
+    Arc::new(Recorded { store: site.store.clone() })
 }
 
 /// The state of a run of which this happened.

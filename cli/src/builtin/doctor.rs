@@ -12,7 +12,6 @@ use std::path::Path;
 use crate::shell::{Failure, OK, Session, USER};
 use serde_json::{Value, json};
 use uwf_engine::Homes;
-use uwf_store::Store;
 
 use self::walls::Walls;
 use super::args::DoctorArgs;
@@ -92,7 +91,7 @@ fn config(found: &Result<Settings, SettingsError>, known: Option<&Settings>, hom
 fn store(root: &Path, session: &Session<'_>) -> Value {
     // To open a directory that is no store yet would make it one.
     let exists = root.join("nodes").is_dir();
-    let error = exists.then(|| Store::open(root, session.clock).err()).flatten();
+    let error = exists.then(|| uwf_engine::open_store(root, session.clock).err()).flatten();
     json!({"path": root, "exists": exists, "error": error.map(|error| error.to_string())})
 }
 

@@ -94,7 +94,7 @@ impl Bench {
     }
 
     fn at((homes, env): (Homes, Env), session: &Session<'_>) -> Result<Bench, Failure> {
-        let store = Store::open(&homes.ocas, session.clock)?;
+        let store = uwf_engine::open_store(&homes.ocas, session.clock)?;
         let journals = Journals::list(&role_run::journals_dir(&homes.uwf))?;
         Ok(Bench { homes, env, store, journals })
     }

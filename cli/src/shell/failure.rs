@@ -12,7 +12,7 @@ use uwf_engine::held::HeldError;
 use uwf_engine::home::HomeError;
 use uwf_engine::lock::{LockError, StopError};
 use uwf_engine::spawn::SpawnError;
-use uwf_engine::thread::{ThreadError, ThreadIdError};
+use uwf_engine::thread::{ThreadError, ThreadIdError, store_hint};
 use uwf_engine::transfer::TransferError;
 use uwf_engine::workflow::WorkflowError;
 
@@ -144,6 +144,12 @@ impl From<AskError> for Failure {
     }
 }
 
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        Failure::Said { hint: store_hint(&error), error: Box::new(error), exit: USER }
+    }
+}
+
 /// A signal that ended us is told as a shell tells it.
 fn by_signal(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(USER)
@@ -171,6 +177,6 @@ macro_rules! without_hint {
     )*};
 }
 
-with_own_hint!(ThreadError, ConfigError, HomeError, StoreError, TransferError, WorkflowError);
+with_own_hint!(ThreadError, ConfigError, HomeError, TransferError, WorkflowError);
 with_own_hint!(LockError, StopError);
 without_hint!(HeldError, ThreadIdError);

@@ -212,7 +212,7 @@ impl Session<'_> {
 
     /// The store, opened.
     pub fn store(&self) -> Result<Store, Failure> {
-        Ok(Store::open(&self.homes()?.ocas, self.clock)?)
+        Ok(uwf_engine::open_store(&self.homes()?.ocas, self.clock)?)
     }
 
     /// A directory as typed, absolute and without links.

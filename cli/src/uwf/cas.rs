@@ -5,7 +5,7 @@ mod upkeep;
 mod values;
 
 use serde_json::json;
-use uwf_store::schema::builtin;
+use uwf_engine::builtin;
 use uwf_store::{Hash, Store, StoreError};
 use uwf_workflow::yaml;
 

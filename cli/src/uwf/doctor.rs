@@ -7,7 +7,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use uwf_store::Store;
 
 use super::args::Doctor;
 use super::exec;
@@ -68,7 +67,7 @@ fn store(session: &Session<'_>, root: &Path) -> Value {
     }
     let mut threads = 0;
     let mut damaged = Vec::new();
-    let looked = Store::open(root, session.clock).map_err(ThreadError::from).and_then(|store| {
+    let looked = uwf_engine::open_store(root, session.clock).map_err(ThreadError::from).and_then(|store| {
         for entry in thread::entries(&store) {
             let entry = entry?;
             threads += 1;

@@ -1,7 +1,7 @@
 use std::path::Path;
 
+use crate::builtin;
 use serde_json::json;
-use uwf_store::schema::builtin;
 
 use super::*;
 use crate::config::Config;

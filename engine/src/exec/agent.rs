@@ -6,9 +6,9 @@
 use std::error::Error;
 use std::path::Path;
 
+use crate::builtin;
 use serde_json::{Value, json};
 use uwf_store::Store;
-use uwf_store::schema::builtin;
 use uwf_workflow::moderator::SUSPEND;
 
 use crate::record::{self, Detail};

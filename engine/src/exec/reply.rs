@@ -6,12 +6,13 @@
 
 use serde_json::Value;
 use thiserror::Error;
-use uwf_store::schema::{self, Violation, builtin};
+use uwf_store::schema::{self, Violation};
 use uwf_store::{Hash, Store, StoreError};
 use uwf_workflow::moderator::SUSPEND;
 
 use super::Played;
 use super::visit::Outcome;
+use crate::builtin;
 use crate::record;
 use crate::spawn::protocol::Reply;
 use crate::thread::{StepNode, ThreadError, step_node};

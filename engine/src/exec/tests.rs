@@ -2,8 +2,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::builtin;
 use serde_json::json;
-use uwf_store::schema::builtin;
 
 use super::*;
 use crate::fixture::{Place, reply};

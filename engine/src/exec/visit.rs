@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use uwf_store::schema::builtin;
+use crate::builtin;
 use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::PROMPT_MAX;
 use uwf_workflow::moderator::Route;

@@ -1,8 +1,8 @@
 //! How a step came about: the conversation, what it cost, what it changed.
 
+use crate::builtin;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use uwf_store::schema::builtin;
 use uwf_store::{Batch, Hash, Store, StoreError};
 
 use super::{Settings, Turn, lenient};

@@ -6,14 +6,14 @@
 //! Reading never fails for want of a shape. A detail node may be of any type, since agents that others wrote keep records
 //! of their own: what is absent, or is something else than it is in ours, is read as nothing, and what is not known is
 //! passed over. Whoever needs a part says what it means that it is not there. What a record of ours holds is pinned by
-//! the types `uwf-detail` and `uwf-turn` of the store ([`uwf_store::schema::builtin`]).
+//! the types `uwf-detail` and `uwf-turn` ([`crate::builtin`]).
 //!
 //! ```
 //! use uwf_engine::record::{Detail, ToolCall, Turn};
 //! use uwf_store::Store;
 //!
 //! let dir = tempfile::tempdir()?;
-//! let store = Store::open(dir.path(), || 1_800_000_000_000)?;
+//! let store = uwf_engine::open_store(dir.path(), || 1_800_000_000_000)?;
 //! let mut batch = store.batch();
 //! let call = ToolCall { id: Some("a".into()), name: Some("grep".into()), args: Some("{}".into()) };
 //! let turn = Turn {

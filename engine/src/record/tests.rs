@@ -1,5 +1,5 @@
+use crate::builtin;
 use serde_json::{Value, json};
-use uwf_store::schema::builtin;
 
 use super::*;
 use crate::fixture::Place;

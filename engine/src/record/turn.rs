@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::builtin;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use uwf_store::schema::builtin;
 use uwf_store::{Batch, Hash, Store, StoreError};
 
 use super::lenient;

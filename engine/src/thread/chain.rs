@@ -1,6 +1,6 @@
 //! The steps of a thread in order, found by walking `prev` from the head back to the start.
 
-use uwf_store::schema::builtin;
+use crate::builtin;
 use uwf_store::{Hash, Node, Store};
 
 use super::{StartNode, StepNode, ThreadError, decode, start_node};

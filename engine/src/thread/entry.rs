@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use uwf_store::schema::builtin;
+use crate::builtin;
 use uwf_store::{Hash, Store, Variable};
 
 use super::{HEADS, Head, HeadKind, Status, ThreadError, ThreadId, decode, variable};

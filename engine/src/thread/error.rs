@@ -4,7 +4,7 @@ use thiserror::Error;
 use uwf_store::{Hash, StoreError};
 use uwf_workflow::moderator::RouteError;
 
-use super::ThreadId;
+use super::{HEADS, ThreadId};
 use crate::workflow::WorkflowError;
 
 /// What can be wrong with a thread.
@@ -147,7 +147,7 @@ impl ThreadError {
             ThreadError::UnknownRole { roles, .. } => {
                 roles.first().map(|near| format!("did you mean `{near}`?"))
             }
-            ThreadError::Store(error) => error.hint(),
+            ThreadError::Store(error) => store_hint(error),
             ThreadError::Workflow(error) => error.hint(),
             ThreadError::Route(error) => Some(error.hint()),
             ThreadError::NotAThreadNode { .. } => {
@@ -156,4 +156,14 @@ impl ThreadError {
             _ => None,
         }
     }
+}
+
+/// What to do about an error of the store, which knows no threads: one whose variable is damaged can be given up.
+pub fn store_hint(error: &StoreError) -> Option<String> {
+    let hint = error.hint()?;
+    let thread = match error {
+        StoreError::DamagedVariable { name, .. } => name.strip_prefix(HEADS),
+        _ => None,
+    };
+    Some(thread.map_or_else(|| hint.clone(), |thread| format!("{hint}, `uwf thread rm {thread}` forgets it")))
 }

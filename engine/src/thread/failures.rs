@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use uwf_store::schema::builtin;
+use crate::builtin;
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
 
 use super::{FAILED, ThreadError, ThreadId};

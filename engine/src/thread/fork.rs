@@ -1,6 +1,6 @@
 //! A new thread that goes on from a node of another one.
 
-use uwf_store::schema::builtin;
+use crate::builtin;
 use uwf_store::{Expect, Hash, Store, VarChange};
 
 use super::{Head, HeadKind, Status, ThreadError, ThreadId, decode, variable};

@@ -20,7 +20,6 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use uwf_store::schema::builtin;
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
 use uwf_workflow::moderator::Target;
 
@@ -28,7 +27,7 @@ pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
 pub use self::context::{EarlierStep, RoleContext, answer_of, failed_calls, role_context, role_of};
 pub use self::entry::{Entries, Entry, entries, entry, head, stands_at};
-pub use self::error::ThreadError;
+pub use self::error::{ThreadError, store_hint};
 pub(crate) use self::failures::steps_in;
 pub use self::failures::{Failures, all_failures, clear_failures, failed_attempts, record_failure};
 pub use self::fork::fork;
@@ -36,6 +35,7 @@ pub use self::id::{ThreadId, ThreadIdError};
 pub use self::next::{again, next, retried};
 pub use self::status::Status;
 pub use self::step::{StartNode, StepNode, Usage};
+use crate::builtin;
 use crate::workflow::Workflow;
 
 /// Where thread heads live among the variables.

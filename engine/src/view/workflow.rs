@@ -1,8 +1,8 @@
 //! A workflow: the node it is, and as a row among others or of its own past.
 
+use crate::builtin;
 use serde::Serialize;
 use serde_json::{Value, json};
-use uwf_store::schema::builtin;
 use uwf_store::{Hash, Store};
 
 use crate::workflow::{self, HistoryEntry, Listed, Resolved, WorkflowError};

@@ -12,8 +12,8 @@ mod registry;
 use std::io;
 use std::path::PathBuf;
 
+use crate::builtin::{META_SCHEMA, WORKFLOW};
 use serde_json::Value;
-use uwf_store::schema::builtin::{META_SCHEMA, WORKFLOW};
 use uwf_store::{Hash, Store, StoreError};
 use uwf_workflow::{Invalid, NAME_HINT};
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use uwf_store::schema::builtin::WORKFLOW;
+use crate::builtin::WORKFLOW;
 use uwf_store::{Expect, Hash, Store, VarChange};
 use uwf_workflow::{is_name, suggest};
 

@@ -4,9 +4,9 @@ pub(super) mod files;
 mod include;
 mod lookup;
 
+use crate::builtin::{META_SCHEMA, TEXT};
 use serde_json::json;
 use uwf_store::Hash;
-use uwf_store::schema::builtin::{META_SCHEMA, TEXT};
 
 use super::{WorkflowError, get, load, put};
 use files::{Files, fix_bug, store};

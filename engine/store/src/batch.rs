@@ -9,23 +9,23 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::fs::{Pending, Text};
 use super::graph::refs_under;
-use super::{Hash, Node, Store, StoreError};
+use super::nodes::NodeBatch;
+use super::{Hash, Node, Store, StoreError, Text, node};
 use crate::schema::Schema;
 use crate::schema::builtin::{self, META_SCHEMA};
 
 /// Nodes that are about to be stored: all by [`Batch::commit`], none if it is dropped.
 pub struct Batch<'s> {
     store: &'s Store,
-    pending: Pending<'s>,
+    pending: Box<dyn NodeBatch + 's>,
     schemas: HashMap<Hash, Arc<Schema>>,
 }
 
 impl Store {
     /// Begins a batch. A schema in it may be the type of nodes after it.
     pub fn batch(&self) -> Batch<'_> {
-        Batch { store: self, pending: self.disk.pending(), schemas: HashMap::new() }
+        Batch { store: self, pending: self.nodes.batch(), schemas: HashMap::new() }
     }
 }
 
@@ -64,7 +64,8 @@ impl Batch<'_> {
 
     /// A node that was added.
     pub fn get(&self, hash: &Hash) -> Result<Node, StoreError> {
-        self.pending.get(hash)?.ok_or(StoreError::NotFound { hash: *hash })
+        let bytes = self.pending.read(hash)?.ok_or(StoreError::NotFound { hash: *hash })?;
+        node::checked(hash, &bytes)
     }
 
     /// Makes all nodes durable and visible, in the order they were added.

@@ -1,15 +1,13 @@
 //! What can go wrong with a store.
 //!
-//! One enum for nodes and variables alike, since callers hold one `Store`. The text names the thing and what was
+//! One enum for nodes and variables alike, since callers hold one `Store`, wherever it is kept: names no database. The text names the thing and what was
 //! expected; [`StoreError::hint`] says what to do about it. Never holds a payload, which may be large or secret.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rusqlite::ffi;
-
 use super::hash::Hash;
-use super::vars::{Expect, THREAD_HEADS};
+use super::names::Expect;
 use super::verify::Finding;
 use crate::schema::{self, SchemaError, Violation};
 
@@ -83,15 +81,17 @@ pub enum StoreError {
         /// Why; `InvalidData` where it is not UTF-8.
         source: io::Error,
     },
-    /// The variable database failed.
-    #[error("could not {doing} '{}': {source}", path.display())]
+    /// What keeps the variables failed.
+    #[error("could not {doing} '{place}': {source}")]
     Database {
         /// The verb.
         doing: &'static str,
-        /// The database file.
-        path: PathBuf,
-        /// SQLite's reason.
-        source: rusqlite::Error,
+        /// Where it is: the database file.
+        place: String,
+        /// What this means to its user.
+        fault: DatabaseFault,
+        /// The database's reason.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A variable is not what the change expected it to be: somebody else was faster.
     #[error("variable {name} was expected {expected} but {}", state(found))]
@@ -133,12 +133,27 @@ pub enum StoreError {
     },
 }
 
+/// What kept a database from doing what was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DatabaseFault {
+    /// It has no space.
+    Full,
+    /// It can only be read, be it that there is no space to do more.
+    ReadOnly,
+    /// Its user may not open or write it.
+    NotPermitted,
+    /// Somebody else has kept it locked for too long.
+    Busy,
+    /// Something else.
+    Other,
+}
+
 impl StoreError {
     /// What the user can do about it, where that can be known.
     pub fn hint(&self) -> Option<String> {
         match self {
             StoreError::Io { source, path, .. } => io_hint(source.kind(), path),
-            StoreError::Database { source, path, .. } => database_hint(source.sqlite_error()?, path),
+            StoreError::Database { fault, place, .. } => database_hint(*fault, place),
             StoreError::Corrupt { .. } => Some(
                 "store the same content again to heal it; verify the store to find what else is damaged"
                     .into(),
@@ -146,7 +161,9 @@ impl StoreError {
             StoreError::Unsound { .. } => Some(
                 "nothing was changed; `uwf cas verify` tells all that is wrong and who refers to it".into(),
             ),
-            StoreError::DamagedVariable { name, .. } => Some(damaged_hint(name)),
+            StoreError::DamagedVariable { name, .. } => Some(format!(
+                "`uwf var history {name}` shows what it was, `uwf var set {name} HASH --force` sets it again"
+            )),
             StoreError::Conflict { .. } => Some("read it again, then decide anew".into()),
             StoreError::Schema(SchemaError::Unsupported { .. }) => {
                 Some("the only format is ocas_ref; for tuples, use an object".into())
@@ -166,21 +183,11 @@ impl StoreError {
     }
 }
 
-/// A thread can be given up, and any variable be set anew.
-fn damaged_hint(name: &str) -> String {
-    let set = format!(
-        "`uwf var history {name}` shows what it was, `uwf var set {name} HASH --force` sets it again"
-    );
-    match name.strip_prefix(THREAD_HEADS) {
-        Some(thread) => format!("{set}, `uwf thread rm {thread}` forgets it"),
-        None => set,
-    }
-}
-
 fn io_hint(kind: io::ErrorKind, path: &Path) -> Option<String> {
+    let place = &path.display().to_string();
     match kind {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(free_space(path)),
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Some(make_writable(path)),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(free_space(place)),
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Some(make_writable(place)),
         io::ErrorKind::NotADirectory | io::ErrorKind::NotFound => {
             Some("OCAS_HOME names the directory of the store; it must be one that can be made".into())
         }
@@ -188,30 +195,22 @@ fn io_hint(kind: io::ErrorKind, path: &Path) -> Option<String> {
     }
 }
 
-/// Writing, and reading while something is in its log, needs a writable directory: SQLite keeps its locks in a file beside
-/// the database.
-fn database_hint(error: &ffi::Error, path: &Path) -> Option<String> {
-    use rusqlite::ErrorCode;
-    match error.code {
-        ErrorCode::DiskFull => Some(free_space(path)),
-        _ if error.extended_code == ffi::SQLITE_IOERR_SHMSIZE => Some(free_space(path)),
-        // One that could not be opened for writing is read as it is, so this may be told of a full disk, too.
-        ErrorCode::ReadOnly => Some(format!("{}; its file system must have space", make_writable(path))),
-        ErrorCode::CannotOpen | ErrorCode::PermissionDenied => Some(make_writable(path)),
-        ErrorCode::DatabaseBusy => Some("another program has kept the database locked; try again".to_owned()),
-        _ => None,
+fn database_hint(fault: DatabaseFault, place: &str) -> Option<String> {
+    match fault {
+        DatabaseFault::Full => Some(free_space(place)),
+        DatabaseFault::ReadOnly => Some(format!("{}; its file system must have space", make_writable(place))),
+        DatabaseFault::NotPermitted => Some(make_writable(place)),
+        DatabaseFault::Busy => Some("another program has kept the database locked; try again".to_owned()),
+        DatabaseFault::Other => None,
     }
 }
 
-fn free_space(path: &Path) -> String {
-    format!("free space on the file system of '{}'; nothing was stored", path.display())
+fn free_space(place: &str) -> String {
+    format!("free space on the file system of '{place}'; nothing was stored")
 }
 
-fn make_writable(path: &Path) -> String {
-    format!(
-        "the store must be writable: check the owner and mode of '{}', or use another store",
-        path.display()
-    )
+fn make_writable(place: &str) -> String {
+    format!("the store must be writable: check the owner and mode of '{place}', or use another store")
 }
 
 /// The first few, and how many more.

@@ -19,6 +19,7 @@
 
 mod index;
 mod pending;
+mod reindex;
 mod removal;
 mod streamed;
 
@@ -33,14 +34,12 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UT
 use rustix::io::retry_on_intr;
 
 use super::error::StoreError;
+use super::gc::YOUNG;
 use super::hash::Hash;
-use super::node::{self, Encoded, Found, Node};
-pub(super) use index::{Index, META};
-pub(super) use pending::Pending;
-pub(super) use streamed::Text;
-
-/// A temp file this old belongs to nobody any more; a node this young may be about to be referred to.
-pub(super) const YOUNG: Duration = Duration::from_secs(3600);
+use super::node::{Encoded, Found};
+use super::nodes::{Entries, Entry, Lease, Mended, NodeBatch, Nodes, Scan, Stat};
+use index::Index;
+use pending::Pending;
 
 /// A file's time is only moved when it is off by more than this.
 const RECENT: Duration = Duration::from_secs(60);
@@ -49,20 +48,11 @@ const TEMP_PREFIX: &str = ".put-";
 const TEMP_SUFFIX: &str = ".tmp";
 
 /// The two directories that hold the nodes of a store.
-#[derive(Clone)]
 pub(super) struct Disk {
     nodes: PathBuf,
     /// The same, open: a file in it is found without walking down its path again.
     open: Arc<File>,
     index: Index,
-}
-
-/// One entry of the node directory.
-pub(super) enum Entry {
-    /// A file with the name of a node.
-    Node(Hash),
-    /// A file that no program of today will ever read: an abandoned temp file, or somebody's notes.
-    Stray(PathBuf),
 }
 
 impl Disk {
@@ -76,53 +66,46 @@ impl Disk {
         Ok(Disk { nodes, open: Arc::new(open), index })
     }
 
-    /// The lock of the directory, held alone: while a store is filled for the first time, so that of many processes
-    /// one does the work, and while nodes are collected. Where the file system has no locks, the first is done by all,
-    /// which is as correct, and the second relies on the age of nodes alone.
-    pub(super) fn lock(&self) -> Result<File, StoreError> {
-        let directory = self.directory()?;
-        let _unsupported = directory.lock();
-        Ok(directory)
-    }
-
-    /// The same lock, held together with others who need nodes to stay for a moment.
-    pub(super) fn hold(&self) -> Result<File, StoreError> {
-        let directory = self.directory()?;
-        let _unsupported = directory.lock_shared();
-        Ok(directory)
-    }
-
     fn directory(&self) -> Result<File, StoreError> {
         File::open(&self.nodes).map_err(io_error("open the directory", &self.nodes))
     }
 
-    /// The index beside the nodes.
-    pub(super) fn index(&self) -> &Index {
-        &self.index
-    }
-
-    /// Whether there is a file with this name and something in it: one `stat`.
-    pub(super) fn is_filled(&self, hash: &Hash) -> bool {
-        fs::metadata(self.path(hash)).is_ok_and(|metadata| metadata.len() > 0)
-    }
-
-    /// Whether there is a file with this name, be it empty.
-    pub(super) fn exists(&self, hash: &Hash) -> bool {
-        self.path(hash).exists()
-    }
-
-    /// The node, checked against its hash; none if there is no file.
-    pub(super) fn read(&self, hash: &Hash) -> Result<Option<Node>, StoreError> {
-        match self.read_bytes(hash)? {
-            None => Ok(None),
-            Some(bytes) => node::from_bytes(hash, &bytes)
-                .map(Some)
-                .map_err(|why| StoreError::Corrupt { hash: *hash, why }),
+    fn holds(&self, node: &Encoded, now: u64) -> Result<bool, StoreError> {
+        match self.compare(node)? {
+            Some(Found::Same) => self.freshen(&node.hash, now),
+            Some(Found::Corrupt) | None => Ok(false),
+            Some(Found::Another) => Err(StoreError::Collision { hash: node.hash }),
         }
     }
 
-    /// The content of a node's file; none if there is no file.
-    pub(super) fn read_bytes(&self, hash: &Hash) -> Result<Option<Vec<u8>>, StoreError> {
+    fn compare(&self, node: &Encoded) -> Result<Option<Found>, StoreError> {
+        Ok(self.read(&node.hash)?.map(|bytes| node.compare(&bytes)))
+    }
+
+    /// Gives the file of a node the present time, so that it is not collected soon. False if it is gone; a file that
+    /// is not ours to touch stays as old as it is.
+    fn freshen(&self, hash: &Hash, now: u64) -> Result<bool, StoreError> {
+        let path = self.path(hash);
+        let recent = before(now, RECENT);
+        if fs::metadata(&path).and_then(|file| file.modified()).is_ok_and(|modified| modified >= recent) {
+            return Ok(true);
+        }
+        let _held = self.hold()?;
+        Ok(!touch(&path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound))
+    }
+
+    /// Whether there is a file with this name, be it empty.
+    fn exists(&self, hash: &Hash) -> bool {
+        self.path(hash).exists()
+    }
+
+    fn path(&self, hash: &Hash) -> PathBuf {
+        self.nodes.join(file_name(hash))
+    }
+}
+
+impl Nodes for Disk {
+    fn read(&self, hash: &Hash) -> Result<Option<Vec<u8>>, StoreError> {
         let read = || -> io::Result<Vec<u8>> {
             let (name, flags) = (file_name(hash), OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC);
             let file = retry_on_intr(|| openat(&*self.open, &name, flags, Mode::empty()))?;
@@ -140,63 +123,43 @@ impl Disk {
         }
     }
 
-    /// Nodes to be written together.
-    pub(super) fn pending(&self) -> Pending<'_> {
-        Pending::on(self)
-    }
-
-    /// Makes sure that the nodes every store has are there and durable, for one who has the lock: they are never
-    /// collected, so their files need not be made young.
-    pub(super) fn fill(&self, nodes: &[Encoded], now: u64) -> Result<(), StoreError> {
-        let mut lacking = self.pending();
-        for node in nodes {
-            if self.compare(node)? != Some(Found::Same) {
-                lacking.add(node, now, now)?;
-            }
-        }
-        lacking.commit()
-    }
-
-    /// Makes sure these nodes are there and durable. Good ones that exist already are left alone; a failure leaves
-    /// whole nodes or none, and no temp files.
-    pub(super) fn write(&self, nodes: &[Encoded], now: u64) -> Result<(), StoreError> {
-        let mut pending = self.pending();
-        nodes.iter().try_for_each(|node| pending.add(node, now, now))?;
-        pending.commit()
-    }
-
-    fn holds(&self, node: &Encoded, now: u64) -> Result<bool, StoreError> {
-        match self.compare(node)? {
-            Some(Found::Same) => self.freshen(&node.hash, now),
-            Some(Found::Corrupt) | None => Ok(false),
-            Some(Found::Another) => Err(StoreError::Collision { hash: node.hash }),
-        }
-    }
-
-    fn compare(&self, node: &Encoded) -> Result<Option<Found>, StoreError> {
-        Ok(self.read_bytes(&node.hash)?.map(|bytes| node.compare(&bytes)))
-    }
-
-    /// Gives the file of a node the present time, so that it is not collected soon. False if it is gone; a file that
-    /// is not ours to touch stays as old as it is.
-    fn freshen(&self, hash: &Hash, now: u64) -> Result<bool, StoreError> {
-        let path = self.path(hash);
-        let recent = before(now, RECENT);
-        if fs::metadata(&path).and_then(|file| file.modified()).is_ok_and(|modified| modified >= recent) {
-            return Ok(true);
-        }
-        let _held = self.hold()?;
-        Ok(!touch(&path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound))
-    }
-
-    /// The size of a node's file and when it was written or put last; none if there is no file.
-    pub(super) fn size_and_time(&self, hash: &Hash) -> Option<(u64, SystemTime)> {
+    /// The time is that of the file, set by the system's clock.
+    fn stat(&self, hash: &Hash) -> Option<Stat> {
         let metadata = fs::metadata(self.path(hash)).ok()?;
-        Some((metadata.len(), metadata.modified().ok()?))
+        let put = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        Some(Stat { bytes: metadata.len(), put: put.map_or(0, |put| put.as_millis() as u64) })
     }
 
-    /// Removes an abandoned temp file and gives its size; none if it is something else.
-    pub(super) fn sweep(&self, stray: &Path, dry_run: bool) -> Result<Option<u64>, StoreError> {
+    fn has(&self, hash: &Hash) -> bool {
+        self.exists(hash)
+    }
+
+    /// One at a time. Temp files of writers that may still be at work are passed over.
+    fn entries(&self, now: u64) -> Result<Entries<'_>, StoreError> {
+        let failed = || io_error("read the directory", &self.nodes);
+        let abandoned = before(now, YOUNG);
+        let entries = fs::read_dir(&self.nodes).map_err(failed())?;
+        Ok(Box::new(entries.filter_map(move |entry| match entry {
+            Ok(entry) => classify(&entry, abandoned).map(Ok),
+            Err(error) => Some(Err(failed()(error))),
+        })))
+    }
+
+    fn batch(&self) -> Box<dyn NodeBatch + '_> {
+        Box::new(Pending::on(self))
+    }
+
+    fn of_type(&self, type_: &Hash) -> Result<Vec<Hash>, StoreError> {
+        self.index.read(type_.as_str())
+    }
+
+    fn remove(&self, order: &[Hash]) -> Result<u64, StoreError> {
+        let bytes = self.remove_in_order(order)?;
+        self.directory()?.sync_all().map_err(io_error("sync the directory", &self.nodes))?;
+        Ok(bytes)
+    }
+
+    fn sweep(&self, stray: &Path, dry_run: bool) -> Result<Option<u64>, StoreError> {
         let name = stray.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if !name.starts_with(TEMP_PREFIX) || !name.ends_with(TEMP_SUFFIX) {
             return Ok(None);
@@ -208,23 +171,26 @@ impl Disk {
         Ok(Some(size))
     }
 
-    /// Every entry of the node directory, one at a time, in no order. Temp files of writers that may still be at work
-    /// are passed over.
-    pub(super) fn entries(
-        &self,
-        now: u64,
-    ) -> Result<impl Iterator<Item = Result<Entry, StoreError>>, StoreError> {
-        let failed = || io_error("read the directory", &self.nodes);
-        let abandoned = before(now, YOUNG);
-        let entries = fs::read_dir(&self.nodes).map_err(failed())?;
-        Ok(entries.filter_map(move |entry| match entry {
-            Ok(entry) => classify(&entry, abandoned).map(Ok),
-            Err(error) => Some(Err(failed()(error))),
-        }))
+    fn strike(&self, exists: &dyn Fn(&Hash) -> bool) -> Result<(), StoreError> {
+        self.strike_lines(exists)
     }
 
-    fn path(&self, hash: &Hash) -> PathBuf {
-        self.nodes.join(file_name(hash))
+    fn reindex(&self, found: Scan) -> Result<Mended, StoreError> {
+        self.mend(found)
+    }
+
+    /// The lock of the directory. Where the file system has no locks, many may fill a store at once, which is as
+    /// correct, and collecting relies on the age of nodes alone.
+    fn lock(&self) -> Result<Box<dyn Lease + '_>, StoreError> {
+        let directory = self.directory()?;
+        let _unsupported = directory.lock();
+        Ok(Box::new(directory))
+    }
+
+    fn hold(&self) -> Result<Box<dyn Lease + '_>, StoreError> {
+        let directory = self.directory()?;
+        let _unsupported = directory.lock_shared();
+        Ok(Box::new(directory))
     }
 }
 
@@ -249,7 +215,7 @@ fn touch(path: &Path) -> io::Result<()> {
 }
 
 /// The moment so long before now.
-pub(super) fn before(now: u64, ago: Duration) -> SystemTime {
+fn before(now: u64, ago: Duration) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(now).saturating_sub(ago)
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::Store;
 use crate::schema::builtin::TEXT;
-use crate::tests::{Fixture, clock};
+use crate::tests::{Fixture, PROFILE, clock};
 
 /// Set in a child of a test: the test's own program, run again for that one test.
 const CHILD: &str = "UWF_STORE_TEST_ROOT";
@@ -16,11 +16,16 @@ fn root_as_child() -> Option<PathBuf> {
     std::env::var_os(CHILD).map(PathBuf::from)
 }
 
+/// The path of these tests, as the test program knows them: without the crate.
+fn module() -> &'static str {
+    module_path!().split_once("::").unwrap().1
+}
+
 /// Runs one test of this program again, as a process of its own, after these shell commands.
 fn child(test: &str, root: &Path, before: &str) -> Child {
     Command::new("sh")
         .arg("-c")
-        .arg(format!("{before} exec \"$0\" --exact fs::tests::{test}"))
+        .arg(format!("{before} exec \"$0\" --exact {}::{test}", module()))
         .arg(std::env::current_exe().unwrap())
         .env(CHILD, root)
         .stdout(Stdio::null())
@@ -29,13 +34,19 @@ fn child(test: &str, root: &Path, before: &str) -> Child {
         .unwrap()
 }
 
+fn write(disk: &Disk, nodes: &[Encoded]) -> Result<(), StoreError> {
+    let mut batch = disk.batch();
+    nodes.iter().try_for_each(|node| batch.add(node, 1, 1))?;
+    batch.commit()
+}
+
 #[test]
 fn a_good_node_is_not_written_again() {
     let f = Fixture::new();
     let hash = f.store.put_text("once").unwrap();
     let before = fs::metadata(f.file(&hash)).unwrap();
     let index = f.index(TEXT.as_str());
-    let later = Store::open(f.directory.path(), || clock() + 1000).unwrap();
+    let later = Store::open(f.directory.path(), PROFILE, || clock() + 1000).unwrap();
     assert_eq!(later.put_text("once").unwrap(), hash);
     assert_eq!(later.put_all(&[(TEXT, json!("once")), (TEXT, json!("twice"))]).unwrap()[0], hash);
     use std::os::unix::fs::MetadataExt;
@@ -98,7 +109,7 @@ fn nodes_can_be_read_by_others() {
 #[test]
 fn a_failed_put_leaves_nothing_behind() {
     if let Some(root) = root_as_child() {
-        let store = Store::open(&root, clock).unwrap();
+        let store = Store::open(&root, PROFILE, clock).unwrap();
         let error = store.put_all(&[(TEXT, json!("small")), (TEXT, json!("x".repeat(1 << 20)))]).unwrap_err();
         assert!(matches!(error, StoreError::Io { doing: "write a node to", .. }), "{error}");
         store.put_text(&"y".repeat(1 << 20)).unwrap_err();
@@ -122,14 +133,14 @@ fn a_target_that_cannot_be_replaced_leaves_no_temp_file() {
     fs::create_dir(f.file(&node.hash)).unwrap();
     let before = f.names();
     assert!(temp.persist(f.file(&node.hash)).is_err());
-    assert!(matches!(disk.write(&[node], 1), Err(StoreError::Io { doing: "read", .. })));
+    assert!(matches!(write(&disk, &[node]), Err(StoreError::Io { doing: "read", .. })));
     assert_eq!(f.names().len(), before.len() - 1, "only the temp file is gone");
 }
 
 #[test]
 fn a_killed_writer_leaves_a_store_that_verifies() {
     if let Some(root) = root_as_child() {
-        let store = Store::open(&root, clock).unwrap();
+        let store = Store::open(&root, PROFILE, clock).unwrap();
         for batch in 0.. {
             let nodes: Vec<_> =
                 (0..20).map(|i| (TEXT, json!(format!("{} {batch} {i}", std::process::id())))).collect();
@@ -140,7 +151,7 @@ fn a_killed_writer_leaves_a_store_that_verifies() {
     let f = Fixture::new();
     // On a slow machine it takes longer until it writes.
     for pause in (150..9000).step_by(20) {
-        if pause > 190 && f.names().len() > 39 {
+        if pause > 190 && f.names().len() > 33 {
             break;
         }
         let mut child = child("a_killed_writer_leaves_a_store_that_verifies", f.directory.path(), "");
@@ -151,13 +162,13 @@ fn a_killed_writer_leaves_a_store_that_verifies() {
     let mut findings = Vec::new();
     f.store.verify(&mut |finding| findings.push(finding.to_string())).unwrap();
     assert_eq!(findings, [""; 0]);
-    assert!(f.names().len() > 39, "it did write");
+    assert!(f.names().len() > 33, "it did write");
 }
 
 #[test]
 fn many_processes_may_create_a_store_at_once() {
     if let Some(root) = root_as_child() {
-        let store = Store::open(&root, clock).unwrap();
+        let store = Store::open(&root, PROFILE, clock).unwrap();
         store.put_text(&format!("{}", std::process::id())).unwrap();
         return;
     }
@@ -169,11 +180,11 @@ fn many_processes_may_create_a_store_at_once() {
         for mut child in children {
             assert!(child.wait().unwrap().success());
         }
-        let store = Store::open(&root, clock).unwrap();
+        let store = Store::open(&root, PROFILE, clock).unwrap();
         let report = store.verify(&mut |finding| panic!("{finding}")).unwrap();
-        assert_eq!((report.nodes, report.variables), (39 + 16, 33));
+        assert_eq!((report.nodes, report.variables), (33 + 16, 33));
         let index = fs::read_to_string(root.join("_index/CTS5P6RD8HMCS")).unwrap();
-        assert_eq!(index.lines().count(), 39, "one process did the work");
+        assert_eq!(index.lines().count(), 33, "one process did the work");
     }
 }
 
@@ -185,7 +196,7 @@ fn another_node_of_the_same_hash_is_not_overwritten() {
     let f = Fixture::new();
     f.store.put_text("b").unwrap();
     let disk = Disk::open(f.directory.path()).unwrap();
-    assert!(matches!(disk.write(&[node, impostor], 1), Err(StoreError::Collision { .. })));
+    assert!(matches!(write(&disk, &[node, impostor]), Err(StoreError::Collision { .. })));
 }
 
 #[test]
@@ -208,7 +219,7 @@ fn only_old_temp_files_are_strays() {
 fn the_temp_files_of_one_who_takes_long_stay_young() {
     let f = Fixture::new();
     let disk = Disk::open(f.directory.path()).unwrap();
-    let mut pending = disk.pending();
+    let mut pending = disk.batch();
     pending.add(&Encoded::new(TEXT, &json!("a")), 1, 1000).unwrap();
     let temp = f.names().into_iter().find(|name| name.starts_with(TEMP_PREFIX)).unwrap();
     let temp = f.directory.path().join("nodes").join(temp);

@@ -17,11 +17,13 @@
 //! abandoned temp file.
 
 use std::collections::{BTreeSet, HashSet};
-use std::time::SystemTime;
+use std::time::Duration;
 
-use super::fs::{self, Entry, META};
+use super::nodes::Entry;
 use super::{Finding, Hash, Referrer, Store, StoreError};
-use crate::schema::builtin;
+
+/// A node this young may be about to be referred to; what a writer left that is older belongs to nobody any more.
+pub(super) const YOUNG: Duration = Duration::from_secs(3600);
 
 /// What is kept beside what the variables lead to, and how it is gone about.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -59,7 +61,7 @@ impl Store {
     pub fn gc(&self, how: &Collect) -> Result<GcReport, StoreError> {
         let mut marked = Marked { store: self, hashes: HashSet::new(), findings: how.findings.clone() };
         marked.all_roots(how)?;
-        let lock = if how.dry_run { None } else { Some(self.disk.lock()?) };
+        let lock = if how.dry_run { None } else { Some(self.nodes.lock()?) };
         marked.all_roots(how)?;
         if !marked.findings.is_empty() && !how.force {
             return Err(StoreError::Unsound { findings: marked.findings });
@@ -67,15 +69,15 @@ impl Store {
         let (garbage, mut report) = self.scan(how, &mut marked)?;
         report.removed = garbage.len() as u64;
         let order = self.referrers_first(&garbage);
-        let size = |hash| self.disk.size_and_time(hash).map_or(0, |(size, _)| size);
-        let Some(directory) = lock else {
-            report.bytes += order.iter().map(size).sum::<u64>();
+        if lock.is_none() {
+            let sizes = order.iter().filter_map(|hash| self.nodes.stat(hash));
+            report.bytes += sizes.map(|stat| stat.bytes).sum::<u64>();
             return Ok(report);
-        };
-        report.bytes += self.disk.remove_in_order(&order)?;
+        }
+        let removed = self.nodes.remove(&order);
         self.forget_types();
-        directory.sync_all().map_err(fs::io_error("sync the directory", &self.root))?;
-        self.strike_from_index(&marked.hashes)?;
+        report.bytes += removed?;
+        self.nodes.strike(&|hash| marked.hashes.contains(hash) || self.nodes.has(hash))?;
         Ok(report)
     }
 
@@ -84,16 +86,16 @@ impl Store {
         let mut report = GcReport::default();
         let (mut young, mut garbage) = (Vec::new(), BTreeSet::new());
         let limit = young_since(self.now(), how.since);
-        for entry in self.disk.entries(self.now())? {
+        for entry in self.nodes.entries(self.now())? {
             match entry? {
                 Entry::Node(hash) if marked.hashes.contains(&hash) => report.kept += 1,
-                Entry::Node(hash) => match self.disk.size_and_time(&hash) {
-                    Some((_, time)) if time >= limit => young.push(hash),
+                Entry::Node(hash) => match self.nodes.stat(&hash) {
+                    Some(stat) if stat.put >= limit => young.push(hash),
                     Some(_) => drop(garbage.insert(hash)),
                     None => {}
                 },
                 Entry::Stray(path) => {
-                    if let Some(size) = self.disk.sweep(&path, how.dry_run)? {
+                    if let Some(size) = self.nodes.sweep(&path, how.dry_run)? {
                         report.temporary += 1;
                         report.bytes += size;
                     }
@@ -107,25 +109,11 @@ impl Store {
         report.kept += all - garbage.len() as u64;
         Ok((garbage, report))
     }
-
-    /// The index forgets nodes that are not there, and types that are not there altogether. Looks at every line, so
-    /// that it also mends what a killed collector left undone.
-    fn strike_from_index(&self, marked: &HashSet<Hash>) -> Result<(), StoreError> {
-        let exists = |hash: &Hash| marked.contains(hash) || self.disk.exists(hash);
-        for name in self.disk.index().names()? {
-            match name.parse() {
-                Ok(type_) if !exists(&type_) => self.disk.index().remove(&name)?,
-                Err(_) if name != META => {}
-                _ => drop(self.disk.index().strike(&name, &mut |hash| exists(hash))?),
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Nodes put since then stay.
-fn young_since(now: u64, since: Option<u64>) -> SystemTime {
-    fs::before(since.map_or(now, |since| since.min(now)), fs::YOUNG)
+fn young_since(now: u64, since: Option<u64>) -> u64 {
+    since.map_or(now, |since| since.min(now)).saturating_sub(YOUNG.as_millis() as u64)
 }
 
 /// The nodes that were reached, and what was not there to be reached.
@@ -157,7 +145,7 @@ impl Marked<'_> {
         let remembered = self.store.vars.remembered()?;
         remembered.iter().chain(&how.roots).try_for_each(|hash| self.reach(*hash, None))?;
         // Last: one that is damaged is a finding when a node that is needed is of this type.
-        builtin::hashes().try_for_each(|hash| self.reach(hash, None))
+        self.store.profile.hashes().try_for_each(|hash| self.reach(hash, None))
     }
 
     /// Marks everything that can be reached from here. With a referrer the nodes on the way must be there.

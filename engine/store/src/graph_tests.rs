@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::schema::builtin::{META_SCHEMA, TEXT};
-use crate::tests::Fixture;
+use crate::tests::{Fixture, PROFILE};
 
 const A: &str = "AAAAAAAAAAAAA";
 const B: &str = "BBBBBBBBBBBBB";
@@ -99,7 +99,7 @@ fn a_node_without_its_type_has_that_edge_alone() {
     let text = f.store.put_text("leaf").unwrap();
     let root = f.store.put(&links, &json!({"to": [text]})).unwrap();
     std::fs::remove_file(f.file(&links)).unwrap();
-    let fresh = Store::open(f.directory.path(), crate::tests::clock).unwrap();
+    let fresh = Store::open(f.directory.path(), PROFILE, crate::tests::clock).unwrap();
     let walk = fresh.walk(&root).unwrap();
     assert_eq!((walk.nodes, walk.missing), (vec![root], vec![(links, root)]));
 }

@@ -1,12 +1,15 @@
 //! The store: immutable nodes named by what they contain, and variables that name nodes.
 //!
-//! Reads down like this: `hash` and [`cbor`] say what a node is called; `node` what is in its file; `fs` how it gets
-//! onto the disk; `vars` (and `rows`, its SQL) which names stand for which nodes; `graph`, `verify` and `gc` follow the
-//! edges; `batch` and `census` are for many nodes. [`Store`] joins them. Opening costs the same for ten nodes and ten
-//! million. [`schema`] is JSON Schema as far as the store allows it and needs no store; [`parallel`] and `regular` are
-//! ways to read that those above need as well.
+//! Reads down like this: `hash` and [`cbor`] say what a node is called; `node` what is kept of it; `nodes` and `names`
+//! are the two interfaces behind which everything is kept; `vars` says which names stand for which nodes; `graph`,
+//! `verify` and `gc` follow the edges; `batch`, `text` and `census` are for much at once. [`Store`] joins them, and is
+//! written once for everything that keeps nodes and names; here that is a directory (`fs`) with a database (`sqlite`),
+//! the format that other programs read. Opening costs the same for ten nodes and ten million. [`schema`] is JSON Schema
+//! as far as the store allows it and needs no store; [`parallel`] and `regular` are ways to read that those above need
+//! as well.
 //!
-//! Never decides what a node means: workflows, threads and steps are types like any other here.
+//! Never decides what a node means: workflows, threads and steps are types like any other here, and those who need them
+//! in every store hand them in ([`Profile`]).
 
 mod batch;
 pub mod cbor;
@@ -20,16 +23,21 @@ pub mod fuzzing;
 mod gc;
 mod graph;
 mod hash;
+mod names;
 mod node;
+mod nodes;
 pub mod parallel;
+mod profile;
 mod regular;
-mod rows;
 pub mod schema;
+mod sqlite;
+mod text;
 mod vars;
 mod verify;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
@@ -38,54 +46,85 @@ use crate::schema::builtin::{self, META_SCHEMA};
 use crate::schema::{Schema, Violation};
 pub use batch::Batch;
 pub use census::{Census, ReindexReport, TypeCensus};
-pub use error::StoreError;
+pub use error::{DatabaseFault, StoreError};
 pub use excerpt::excerpt;
 use fs::Disk;
 pub use gc::{Collect, GcReport};
 pub use graph::Walk;
 pub use hash::{Hash, HashError};
-use node::Encoded;
-pub use node::{Node, is_deeper};
+pub use names::{Expect, HISTORY, Names, Row, VarChange, Variable, check_name};
+pub use node::{Encoded, Found, Node, is_deeper};
+pub use nodes::{Entries, Entry, Lease, Mended, NodeBatch, Nodes, Scan, Stat};
+pub use profile::Profile;
 pub use regular::{only_regular, open_regular};
-pub use vars::{Expect, VarChange, Variable, Vars, check_name};
+use sqlite::Sqlite;
+pub use text::{Pieces, Text};
+pub use vars::Vars;
 pub use verify::{Finding, Referrer, VerifyReport};
 
 /// Milliseconds since the epoch. The command lines pass the system's clock, tests one of their own.
 pub type Clock = fn() -> u64;
 
-/// A directory of nodes with its variables. Threads may share one.
+/// Nodes with the variables that name them. Threads may share one, and its clones are the same one.
+#[derive(Clone)]
 pub struct Store {
-    root: PathBuf,
-    disk: Disk,
-    vars: Vars,
+    nodes: Arc<dyn Nodes>,
+    vars: Arc<Vars>,
+    profile: Profile,
     clock: Clock,
     /// The types seen so far: schemas never change, so an entry never gets old.
-    types: Mutex<HashMap<Hash, Arc<Schema>>>,
+    types: Arc<Mutex<HashMap<Hash, Arc<Schema>>>>,
 }
 
 impl Store {
-    /// Opens a store, creating what a store must have and this one lacks.
+    /// Opens the store in a directory, creating what a store must have and this one lacks.
     ///
     /// Reads nothing the store holds: one `stat` for each of the nodes that must be there, one query for the variables.
-    pub fn open(root: &Path, clock: Clock) -> Result<Store, StoreError> {
-        let disk = Disk::open(root)?;
-        let is_complete = builtin::hashes().all(|hash| disk.is_filled(&hash));
-        let filling = if is_complete { None } else { Some(disk.lock()?) };
+    pub fn open(root: &Path, profile: Profile, clock: Clock) -> Result<Store, StoreError> {
+        let names = || Ok(Arc::new(Sqlite::open(&root.join("vars"))?) as Arc<dyn Names>);
+        Store::join(Arc::new(Disk::open(root)?), names, profile, clock)
+    }
+
+    /// A store over what keeps nodes and names in another way.
+    pub fn over(
+        nodes: Arc<dyn Nodes>,
+        names: Arc<dyn Names>,
+        profile: Profile,
+        clock: Clock,
+    ) -> Result<Store, StoreError> {
+        Store::join(nodes, || Ok(names), profile, clock)
+    }
+
+    /// Of many that open a new store at once, one does the work while the others wait: names are opened and made under
+    /// the same lock.
+    fn join(
+        nodes: Arc<dyn Nodes>,
+        names: impl FnOnce() -> Result<Arc<dyn Names>, StoreError>,
+        profile: Profile,
+        clock: Clock,
+    ) -> Result<Store, StoreError> {
+        let is_filled = |hash| nodes.stat(&hash).is_some_and(|stat| stat.bytes > 0);
+        let is_complete = profile.hashes().all(is_filled);
+        let filling = if is_complete { None } else { Some(nodes.lock()?) };
         if filling.is_some() {
-            disk.fill(&bootstrap(), clock())?;
+            fill(&*nodes, &profile, clock())?;
         }
-        let vars = Vars::open(root, disk.clone(), clock)?;
+        let names = names()?;
+        names.ensure(META_SCHEMA, &builtin::ALIASES, clock())?;
         drop(filling);
-        Ok(Store { root: root.to_owned(), disk, vars, clock, types: Mutex::default() })
+        let vars = Vars { names, nodes: Arc::clone(&nodes), moved: profile.moved, clock };
+        Ok(Store { nodes, vars: Arc::new(vars), profile, clock, types: Arc::default() })
     }
 
     /// Stores a node, after checking it against its type. It is on the disk when this returns; storing it again writes
     /// nothing.
     pub fn put(&self, type_: &Hash, payload: &Value) -> Result<Hash, StoreError> {
         let node = self.encode(type_, payload, &HashMap::new())?;
-        let hash = node.hash;
-        self.disk.write(&[node], self.now())?;
-        Ok(hash)
+        let now = self.now();
+        let mut batch = self.nodes.batch();
+        batch.add(&node, now, now)?;
+        batch.commit()?;
+        Ok(node.hash)
     }
 
     /// Stores many nodes at the price of one or two: all or none, synced together. A schema may
@@ -116,18 +155,18 @@ impl Store {
 
     /// The node, or none if there is no such node; a corrupt one is an error.
     pub fn find(&self, hash: &Hash) -> Result<Option<Node>, StoreError> {
-        self.disk.read(hash)
+        self.nodes.read(hash)?.map(|bytes| node::checked(hash, &bytes)).transpose()
     }
 
-    /// Whether there is a file for this node; does not look into it.
+    /// Whether something is kept under this hash; does not look into it.
     pub fn has(&self, hash: &Hash) -> bool {
-        self.disk.exists(hash)
+        self.nodes.has(hash)
     }
 
     /// The nodes of this type, in the order they were put. This is what the index says, which can lack the last nodes
     /// before a power cut and still name nodes that were collected.
     pub fn indexed(&self, type_: &Hash) -> Result<Vec<Hash>, StoreError> {
-        self.disk.index().read(type_.as_str())
+        self.nodes.of_type(type_)
     }
 
     /// The schema that is this type.
@@ -146,11 +185,6 @@ impl Store {
     /// The variables.
     pub fn vars(&self) -> &Vars {
         &self.vars
-    }
-
-    /// The directory of the store.
-    pub fn root(&self) -> &Path {
-        &self.root
     }
 
     /// The time, in milliseconds since the epoch.
@@ -206,15 +240,30 @@ fn node_in(hash: &Hash, bytes: &[u8]) -> Result<Node, String> {
     node::from_bytes(hash, bytes)
 }
 
-/// The nodes that every store holds.
-fn bootstrap() -> Vec<Encoded> {
-    builtin::schemas().values().map(schema_node).collect()
+/// Makes sure that the nodes every store has are there, for one who has the lock: they are never collected, so those
+/// that are there need not be made young.
+fn fill(nodes: &dyn Nodes, profile: &Profile, now: u64) -> Result<(), StoreError> {
+    let mut lacking = nodes.batch();
+    for schema in builtin::schemas().into_values().chain((profile.values)()) {
+        let node = schema_node(&schema);
+        let found = nodes.read(&node.hash)?.map(|bytes| node.compare(&bytes));
+        if found != Some(Found::Same) {
+            lacking.add(&node, now, now)?;
+        }
+    }
+    lacking.commit()
 }
 
 /// A schema as a node. The meta-schema is its own type; putting it again must find that node, not make another.
 fn schema_node(schema: &Value) -> Encoded {
     let own = Encoded::new_self(schema);
     if own.hash == META_SCHEMA { own } else { Encoded::new(META_SCHEMA, schema) }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]

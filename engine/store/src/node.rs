@@ -1,11 +1,12 @@
 //! A node and the bytes of its file: CBOR of `{type, payload, timestamp}`.
 //!
-//! Apart from [`super::fs`] so that what a file must contain can be tested without a disk. The hash covers type
+//! Apart from who keeps it so that what a file must contain can be tested without a disk. The hash covers type
 //! and payload, never the timestamp. Never validates a payload against its type; that is the store's.
 
 use serde_json::Value;
 
 use super::cbor;
+use super::error::StoreError;
 use super::hash::Hash;
 
 /// How deep a payload may be nested: what JSON parsers accept, and well within what can be decoded again.
@@ -23,9 +24,12 @@ pub struct Node {
 }
 
 /// A node ready to be written: encoded once, for the hash and for the file alike.
-pub(super) struct Encoded {
-    pub(super) hash: Hash,
-    pub(super) type_: Hash,
+#[derive(Clone)]
+pub struct Encoded {
+    /// What it is called.
+    pub hash: Hash,
+    /// Its type.
+    pub type_: Hash,
     payload: Vec<u8>,
 }
 
@@ -44,14 +48,14 @@ impl Encoded {
     }
 
     /// The content of the file. The keys stand in canonical order, shortest first.
-    pub(super) fn to_bytes(&self, timestamp: u64) -> Vec<u8> {
+    pub fn to_bytes(&self, timestamp: u64) -> Vec<u8> {
         let mut out = self.head();
         out.extend_from_slice(&tail(timestamp));
         out
     }
 
     /// Whether these bytes hold this node, put at whatever time.
-    pub(super) fn compare(&self, file: &[u8]) -> Found {
+    pub fn compare(&self, file: &[u8]) -> Found {
         match from_bytes(&self.hash, file) {
             Err(_) => Found::Corrupt,
             Ok(_) if file.starts_with(&self.head()) => Found::Same,
@@ -90,7 +94,7 @@ pub(super) fn is_tail(bytes: &[u8]) -> bool {
 
 /// What a file of the same name turned out to be.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub enum Found {
     /// The same node.
     Same,
     /// No node, or not the one its name says.
@@ -111,6 +115,11 @@ pub(super) fn from_bytes(hash: &Hash, bytes: &[u8]) -> Result<Node, String> {
         actual if actual == *hash => Ok(node),
         actual => Err(format!("the content hashes to {actual}")),
     }
+}
+
+/// The same as an error that names the node.
+pub(super) fn checked(hash: &Hash, bytes: &[u8]) -> Result<Node, StoreError> {
+    from_bytes(hash, bytes).map_err(|why| StoreError::Corrupt { hash: *hash, why })
 }
 
 /// The type and the timestamp of the node in these bytes, if they are a node; its hash is not checked.

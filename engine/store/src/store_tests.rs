@@ -1,5 +1,7 @@
 //! The store as others use it: opening, putting, getting. Files are in `fs_tests.rs`, variables in `vars_tests.rs`.
 
+use std::path::PathBuf;
+
 use serde_json::json;
 
 use super::*;
@@ -11,6 +13,24 @@ pub(super) fn clock() -> u64 {
     NOW
 }
 
+pub(super) const START_NODE: Hash = Hash::from_static("44P8EP6N3NXZ5");
+
+/// As that of a program with a type of its own, and variables that others move.
+pub(super) const PROFILE: Profile = Profile {
+    schemas: &[START_NODE],
+    values: || {
+        let reference = json!({"type": "string", "format": "ocas_ref"});
+        vec![json!({
+            "title": "StartNode",
+            "type": "object",
+            "required": ["workflow", "prompt", "cwd"],
+            "properties": {"workflow": reference, "prompt": {"type": "string"}, "cwd": {"type": "string"}},
+            "additionalProperties": false,
+        })]
+    },
+    moved: Some("@uwf/thread/"),
+};
+
 /// A store in a directory that goes away with it.
 pub(super) struct Fixture {
     pub(super) store: Store,
@@ -20,7 +40,7 @@ pub(super) struct Fixture {
 impl Fixture {
     pub(super) fn new() -> Fixture {
         let directory = tempfile::tempdir().unwrap();
-        Fixture { store: Store::open(directory.path(), clock).unwrap(), directory }
+        Fixture { store: Store::open(directory.path(), PROFILE, clock).unwrap(), directory }
     }
 
     pub(super) fn file(&self, hash: &Hash) -> PathBuf {
@@ -54,12 +74,12 @@ impl Fixture {
 #[test]
 fn a_new_store_has_what_every_store_has() {
     let f = Fixture::new();
-    for hash in builtin::hashes() {
+    for hash in PROFILE.hashes() {
         assert_eq!(f.store.get(&hash).unwrap().type_, META_SCHEMA);
     }
-    assert_eq!(f.names().len(), 39);
+    assert_eq!(f.names().len(), 33);
     assert_eq!(f.index("_meta"), "CTS5P6RD8HMCS\n");
-    assert_eq!(f.index("CTS5P6RD8HMCS").lines().count(), 39);
+    assert_eq!(f.index("CTS5P6RD8HMCS").lines().count(), 33);
     for (name, hash) in builtin::ALIASES {
         let variable = f.store.vars().get(name).unwrap().unwrap();
         assert_eq!((variable.schema, variable.value), (META_SCHEMA, hash), "{name}");
@@ -71,7 +91,7 @@ fn a_new_store_has_what_every_store_has() {
 fn opening_again_changes_nothing() {
     let f = Fixture::new();
     let before = (f.names(), f.index("CTS5P6RD8HMCS"));
-    let again = Store::open(f.directory.path(), || NOW + 1).unwrap();
+    let again = Store::open(f.directory.path(), PROFILE, || NOW + 1).unwrap();
     assert_eq!((f.names(), f.index("CTS5P6RD8HMCS")), before);
     assert_eq!(again.get(&META_SCHEMA).unwrap().timestamp, NOW);
     assert_eq!(again.vars().get("@ocas/schema").unwrap().unwrap().updated, NOW);
@@ -80,11 +100,11 @@ fn opening_again_changes_nothing() {
 #[test]
 fn opening_restores_what_is_missing() {
     let f = Fixture::new();
-    std::fs::remove_file(f.file(&builtin::WORKFLOW)).unwrap();
+    std::fs::remove_file(f.file(&START_NODE)).unwrap();
     std::fs::write(f.file(&builtin::TEXT), "").unwrap();
     f.store.vars().apply(&[VarChange::Remove { name: "@ocas/null".to_owned() }]).unwrap();
-    let again = Store::open(f.directory.path(), clock).unwrap();
-    assert!(again.get(&builtin::WORKFLOW).is_ok());
+    let again = Store::open(f.directory.path(), PROFILE, clock).unwrap();
+    assert!(again.get(&START_NODE).is_ok());
     assert!(again.get(&builtin::TEXT).is_ok());
     assert!(again.vars().get("@ocas/null").unwrap().is_some());
 }
@@ -94,7 +114,7 @@ fn a_place_where_no_store_can_be_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("file");
     std::fs::write(&root, "").unwrap();
-    let error = Store::open(&root, clock).err().unwrap();
+    let error = Store::open(&root, PROFILE, clock).err().unwrap();
     let expected =
         format!("could not create the directory '{}/nodes': Not a directory (os error 20)", root.display());
     assert_eq!(error.to_string(), expected);
@@ -126,7 +146,7 @@ fn what_was_never_put_is_not_found() {
 fn a_payload_must_obey_its_type() {
     let f = Fixture::new();
     let before = f.names();
-    let error = f.store.put(&builtin::START_NODE, &json!({"workflow": "x", "prompt": 1})).unwrap_err();
+    let error = f.store.put(&START_NODE, &json!({"workflow": "x", "prompt": 1})).unwrap_err();
     insta::assert_snapshot!(error, @r#"the payload does not obey type 44P8EP6N3NXZ5: "cwd" is a required property; /prompt: 1 is not of type "string"; /workflow: "x" is not the hash of a node (13 characters of 0-9 and A-Z without I, L, O, U)"#);
     let unknown = Hash::from_static("0000000000000");
     let error = f.store.put(&unknown, &json!(1)).unwrap_err();
@@ -205,7 +225,7 @@ fn a_database_that_cannot_be_opened_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("vars/_store.db");
     std::fs::create_dir_all(&path).unwrap();
-    let error = Store::open(directory.path(), clock).err().unwrap();
+    let error = Store::open(directory.path(), PROFILE, clock).err().unwrap();
     let text = error.to_string();
     assert!(
         text.starts_with(&format!("could not open the variable database '{}'", path.display())),

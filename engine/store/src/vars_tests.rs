@@ -1,13 +1,16 @@
 //! Variables: names, history, compare-and-set, and other programs at the same file.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::*;
-use crate::rows::BUSY_TIMEOUT;
-use crate::tests::{Fixture, clock};
+use crate::names::Expect;
+use crate::schema::builtin;
+use crate::sqlite::{BUSY_TIMEOUT, Sqlite};
+use crate::tests::{Fixture, PROFILE, clock};
 use crate::{Node, Store};
 
 /// A clock that goes on by one each time it is read.
@@ -72,8 +75,9 @@ fn tables_and_indexes_are_those_of_the_format() {
 
 #[test]
 fn every_connection_is_set_up_alike() {
-    let f = Fixture::new();
-    let connection = f.store.vars().connection();
+    let directory = tempfile::tempdir().unwrap();
+    let names = Sqlite::open(directory.path()).unwrap();
+    let connection = names.connection();
     let pragma = |name: &str| -> i64 { connection.pragma_query_value(None, name, |row| row.get(0)).unwrap() };
     assert_eq!((pragma("foreign_keys"), pragma("synchronous"), pragma("busy_timeout")), (1, 2, 10_000));
 }
@@ -82,12 +86,12 @@ fn every_connection_is_set_up_alike() {
 fn where_nothing_can_be_written_it_is_read_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
     let [database, log] = ["vars/_store.db", "vars/_store.db-wal"].map(|name| directory.path().join(name));
-    drop(Store::open(directory.path(), clock).unwrap());
+    drop(Store::open(directory.path(), PROFILE, clock).unwrap());
     // Clears the log and removes it.
     drop(Connection::open(&database).map(|other| other.execute_batch("SELECT count(*) FROM vars")));
     // Where a log cannot be made.
     std::fs::create_dir(&log).unwrap();
-    let store = Store::open(directory.path(), clock).unwrap();
+    let store = Store::open(directory.path(), PROFILE, clock).unwrap();
     assert!(store.vars().get("@ocas/string").unwrap().is_some());
     let alias = (builtin::META_SCHEMA, builtin::TEXT);
     let error = store.vars().apply(&[set_to("@me/x", alias, Expect::Any)]).unwrap_err();
@@ -96,7 +100,7 @@ fn where_nothing_can_be_written_it_is_read_as_it_is() {
 
 /// Opens the store of this directory, sets a variable to that text, and closes it.
 fn set_once(directory: &Path, round: &str) {
-    let store = Store::open(directory, clock).unwrap();
+    let store = Store::open(directory, PROFILE, clock).unwrap();
     let node = text(&store, round);
     store.vars().apply(&[set_to("@me/x", node, Expect::Any)]).unwrap();
 }
@@ -115,7 +119,7 @@ fn what_was_set_is_there_without_the_log() {
         for name in ["_store.db-wal", "_store.db-shm"] {
             std::fs::remove_file(at(name)).ok();
         }
-        let store = Store::open(directory.path(), clock).unwrap();
+        let store = Store::open(directory.path(), PROFILE, clock).unwrap();
         let found = store.vars().get("@me/x").unwrap().unwrap().value;
         assert_eq!(found, Hash::of(&builtin::TEXT, &json!(round)));
     }
@@ -137,7 +141,7 @@ fn who_reads_at_that_moment_is_not_waited_for_and_the_next_one_does_the_rest() {
     assert!(log_of(directory.path()) > 0);
     assert_eq!(value().unwrap(), before, "a reader sees what it has begun with");
     reader.execute_batch("COMMIT").unwrap();
-    drop(Store::open(directory.path(), clock).unwrap());
+    drop(Store::open(directory.path(), PROFILE, clock).unwrap());
     assert_eq!(log_of(directory.path()), 0);
     assert_eq!(value().unwrap(), Hash::of(&builtin::TEXT, &json!("round 9")).as_str());
 }
@@ -169,8 +173,9 @@ fn a_variable_names_a_node_of_its_schema() {
     let absent = Hash::from_static("0000000000000");
     let error = f.store.vars().apply(&[set_to("@t/a", (schema, absent), Expect::Any)]).unwrap_err();
     assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
-    let error = f.store.vars().apply(&[set_to("@t/a", (builtin::WORKFLOW, value), Expect::Any)]).unwrap_err();
-    assert!(error.to_string().ends_with("has type 7VQ43ZSJTEWA7, not 73WN2ZCV9037P"), "{error}");
+    let error =
+        f.store.vars().apply(&[set_to("@t/a", (builtin::META_SCHEMA, value), Expect::Any)]).unwrap_err();
+    assert!(error.to_string().ends_with("has type 7VQ43ZSJTEWA7, not CTS5P6RD8HMCS"), "{error}");
     assert_eq!(f.store.vars().get("@t/a").unwrap(), None);
 }
 
@@ -356,7 +361,7 @@ fn no_update_is_lost_and_nobody_is_locked_out() {
         for _ in 0..THREADS {
             let root = f.directory.path();
             scope.spawn(move || {
-                let store = Store::open(root, ticking).unwrap();
+                let store = Store::open(root, PROFILE, ticking).unwrap();
                 (0..EACH).for_each(|_| increment(&store));
             });
         }

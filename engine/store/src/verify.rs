@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use super::fs::Entry;
 use super::hash::Hash;
 use super::node::Node;
+use super::nodes::Entry;
 use super::{Store, StoreError, Variable};
 use crate::parallel;
 use crate::schema::Violation;
@@ -127,7 +127,7 @@ impl Store {
     pub fn verify(&self, visit: &mut dyn FnMut(Finding)) -> Result<VerifyReport, StoreError> {
         let mut report = VerifyReport::default();
         let mut problems = Problems::new();
-        for entry in self.disk.entries(self.now())? {
+        for entry in self.nodes.entries(self.now())? {
             match entry? {
                 Entry::Node(hash) => {
                     report.nodes += 1;
@@ -171,7 +171,7 @@ impl Store {
             problems.insert(hash, (Problem::Invalid(node.type_, violations), Vec::new()));
         }
         for edge in self.known_edges(&node)? {
-            if !self.disk.exists(&edge) {
+            if !self.nodes.has(&edge) {
                 refer(problems, edge, Referrer::Node(hash));
             }
         }
@@ -210,7 +210,7 @@ impl Store {
         self.vars.each_row("", &mut |row| {
             count += 1;
             for hash in [row.value.parse(), row.schema.parse()].into_iter().flatten() {
-                if problems.contains_key(&hash) || !self.disk.exists(&hash) {
+                if problems.contains_key(&hash) || !self.nodes.has(&hash) {
                     refer(problems, hash, Referrer::Variable(row.name.clone()));
                 }
             }
@@ -238,7 +238,7 @@ impl Store {
         if problems.values().all(|(problem, _)| matches!(problem, Problem::Missing)) {
             return Ok(());
         }
-        for entry in self.disk.entries(self.now())? {
+        for entry in self.nodes.entries(self.now())? {
             let Entry::Node(hash) = entry? else { continue };
             let Ok(Some(node)) = self.find(&hash) else { continue };
             for edge in self.known_edges(&node)?.into_iter().filter(|edge| *edge != hash) {

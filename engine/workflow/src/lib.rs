@@ -35,4 +35,4 @@ pub use diagnostics::Diagnostic;
 pub use include::WorkflowText;
 pub use read::{Invalid, read};
 pub use uwf_store::schema::pointer;
-pub use values::{CheckedRole, CheckedWorkflow, Role, Workflow};
+pub use values::{CheckedRole, CheckedWorkflow, Role, WORKFLOW, Workflow};

@@ -8,10 +8,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_store::Hash;
-use uwf_store::schema::builtin::{META_SCHEMA, WORKFLOW};
+use uwf_store::schema::builtin::META_SCHEMA;
 
 use crate::diagnostics::{self, Diagnostic};
 use crate::moderator::Graph;
+
+/// The type of stored workflows: roles and graph.
+pub const WORKFLOW: Hash = Hash::from_static("73WN2ZCV9037P");
 
 /// A workflow as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use uwf_store::schema::builtin::{META_SCHEMA, TEXT};
+use uwf_engine::builtin::{META_SCHEMA, TEXT};
 use uwf_store::{Hash, Store, StoreError};
 use uwf_workflow::yaml;
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 use serde_json::Value;
-use uwf_store::schema::builtin;
+use uwf_engine::builtin;
 use uwf_store::{Hash, Store, StoreError};
 
 use super::{lines, print_lines, type_named};

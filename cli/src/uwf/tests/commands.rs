@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use serde_json::json;
-use uwf_store::schema::builtin;
+use uwf_engine::builtin;
 
 use super::command_line::CommandLine;
 use crate::shell::Process;

@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::json;
 use uwf_store::Hash;
-use uwf_store::schema::builtin::WORKFLOW;
 
 use super::command_line::CommandLine;
+use uwf_engine::builtin::WORKFLOW;
 use uwf_engine::fixture::Place;
 use uwf_engine::legacy::{is_there, migrate};
 use uwf_engine::thread::{self, Status};

@@ -156,7 +156,7 @@ fn schemas_are_listed_and_printed_by_any_of_their_names() {
 fn lines_are_stored_together_or_one_by_one_and_an_error_names_its_line() {
     let place = Place::new();
     let lines = "{\"type\":\"string\",\"payload\":\"a\"}\n\n{\"type\":\"integer\",\"payload\":\"b\"}\n";
-    let a = Hash::of(&uwf_store::schema::builtin::TEXT, &json!("a"));
+    let a = Hash::of(&uwf_engine::builtin::TEXT, &json!("a"));
     let together = place.run(&["cas", "put", "--jsonl", "-"], lines, false);
     assert_eq!((together.exit, together.out.as_str()), (1, ""));
     assert!(

@@ -50,5 +50,5 @@ pub(in crate::workflow) fn fix_bug() -> PathBuf {
 }
 
 pub(in crate::workflow) fn store(files: &Files) -> Store {
-    Store::open(&files.path("ocas"), || 1_700_000_000_000).unwrap()
+    crate::open_store(&files.path("ocas"), || 1_700_000_000_000).unwrap()
 }

@@ -15,11 +15,10 @@ use crate::error::StoreError;
 use crate::hash::Hash;
 
 /// The file of the nodes that are their own type.
-pub(crate) const META: &str = "_meta";
+pub(super) const META: &str = "_meta";
 
 /// The directory of the index files.
-#[derive(Clone)]
-pub(crate) struct Index {
+pub(super) struct Index {
     directory: PathBuf,
 }
 
@@ -33,7 +32,7 @@ impl Index {
     }
 
     /// The names of all index files.
-    pub(crate) fn names(&self) -> Result<Vec<String>, StoreError> {
+    pub(super) fn names(&self) -> Result<Vec<String>, StoreError> {
         let failed = || io_error("read the directory", &self.directory);
         let entries = fs::read_dir(&self.directory).map_err(failed())?;
         let names = entries.map(|entry| entry.map(|entry| entry.file_name().into_string()));
@@ -42,14 +41,14 @@ impl Index {
     }
 
     /// The hashes in a file, in order, each once; none if there is no such file.
-    pub(crate) fn read(&self, name: &str) -> Result<Vec<Hash>, StoreError> {
+    pub(super) fn read(&self, name: &str) -> Result<Vec<Hash>, StoreError> {
         let mut seen = HashSet::new();
         let hashes = self.bytes(name)?;
         Ok(lines(&hashes).filter_map(|(_, line)| hash(line)).filter(|hash| seen.insert(*hash)).collect())
     }
 
     /// Adds lines with one write, so that lines of two programs never mix.
-    pub(crate) fn append(&self, name: &str, hashes: &[Hash]) -> Result<(), StoreError> {
+    pub(super) fn append(&self, name: &str, hashes: &[Hash]) -> Result<(), StoreError> {
         let path = self.directory.join(name);
         let lines: String = hashes.iter().map(|hash| format!("{hash}\n")).collect();
         let append = || File::options().append(true).create(true).open(&path)?.write_all(lines.as_bytes());
@@ -57,7 +56,7 @@ impl Index {
     }
 
     /// Ends a last line that a killed writer left open, so that the next one does not run into it.
-    pub(crate) fn end_last_line(&self, name: &str) -> Result<(), StoreError> {
+    pub(super) fn end_last_line(&self, name: &str) -> Result<(), StoreError> {
         match self.bytes(name)?.last() {
             None | Some(b'\n') => Ok(()),
             Some(_) => {
@@ -69,7 +68,7 @@ impl Index {
     }
 
     /// Blanks every line that is no hash or a hash that `keep` does not want; says how many.
-    pub(crate) fn strike(&self, name: &str, keep: &mut dyn FnMut(&Hash) -> bool) -> Result<u64, StoreError> {
+    pub(super) fn strike(&self, name: &str, keep: &mut dyn FnMut(&Hash) -> bool) -> Result<u64, StoreError> {
         let bytes = self.bytes(name)?;
         let wrong: Vec<_> = lines(&bytes)
             .filter(|(_, line)| !line.trim_ascii().is_empty() && !hash(line).is_some_and(|hash| keep(&hash)))
@@ -87,7 +86,7 @@ impl Index {
     }
 
     /// Removes the file of a type that is gone; no error if there is none.
-    pub(crate) fn remove(&self, name: &str) -> Result<(), StoreError> {
+    pub(super) fn remove(&self, name: &str) -> Result<(), StoreError> {
         let path = self.directory.join(name);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", &path)(error)),

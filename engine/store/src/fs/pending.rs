@@ -13,17 +13,19 @@ use std::thread::{self, JoinHandle};
 use tempfile::{NamedTempFile, TempPath};
 
 use super::index::META;
-use super::streamed::{Streamed, Text};
+use super::streamed::Streamed;
 use super::{Disk, YOUNG, io_error, touch};
 use crate::error::StoreError;
 use crate::hash::Hash;
-use crate::node::{self, Encoded, Node};
+use crate::node::Encoded;
+use crate::nodes::{NodeBatch, Nodes};
+use crate::text::Text;
 
 /// After so many files the disk is put to work on them, so that less is left to be waited for in the end.
 const MANY: usize = 1 << 14;
 
 /// See the module.
-pub(crate) struct Pending<'d> {
+pub(super) struct Pending<'d> {
     disk: &'d Disk,
     seen: HashSet<Hash>,
     new: Vec<New>,
@@ -44,26 +46,6 @@ struct New {
 impl Pending<'_> {
     pub(super) fn on(disk: &Disk) -> Pending<'_> {
         Pending { disk, seen: HashSet::new(), new: Vec::new(), alone: None, fresh: 0, flushing: None }
-    }
-
-    /// Adds a node unless it is there already, in the store or here. `timestamp` is for a new one, `now` is the time.
-    pub(crate) fn add(&mut self, node: &Encoded, timestamp: u64, now: u64) -> Result<(), StoreError> {
-        if !self.seen.insert(node.hash) || self.disk.holds(node, now)? {
-            return Ok(());
-        }
-        self.freshen(now)?;
-        let (opened, file) = self.disk.write_temp(&node.to_bytes(timestamp))?;
-        self.keep(New { hash: node.hash, type_: node.type_, file }, opened)
-    }
-
-    /// The same for a text, which is written as it is read; gives what it is called.
-    pub(crate) fn add_text(&mut self, text: &mut Text<'_>, now: u64) -> Result<Hash, StoreError> {
-        self.freshen(now)?;
-        let Streamed { hash, opened, file, length } = self.disk.stream(text, now)?;
-        if self.seen.insert(hash) && !self.disk.holds_streamed(&hash, (&file, length), now)? {
-            self.keep(New { hash, type_: text.type_, file }, opened)?;
-        }
-        Ok(hash)
     }
 
     fn keep(&mut self, new: New, opened: File) -> Result<(), StoreError> {
@@ -97,28 +79,44 @@ impl Pending<'_> {
         }
         Ok(())
     }
+}
 
-    /// Whether it was added, be it that it was there already.
-    pub(crate) fn contains(&self, hash: &Hash) -> bool {
+impl NodeBatch for Pending<'_> {
+    fn add(&mut self, node: &Encoded, timestamp: u64, now: u64) -> Result<(), StoreError> {
+        if !self.seen.insert(node.hash) || self.disk.holds(node, now)? {
+            return Ok(());
+        }
+        self.freshen(now)?;
+        let (opened, file) = self.disk.write_temp(&node.to_bytes(timestamp))?;
+        self.keep(New { hash: node.hash, type_: node.type_, file }, opened)
+    }
+
+    /// Written as it is read, and then named.
+    fn add_text(&mut self, text: &mut Text<'_>, now: u64) -> Result<Hash, StoreError> {
+        self.freshen(now)?;
+        let Streamed { hash, opened, file, length } = self.disk.stream(text, now)?;
+        if self.seen.insert(hash) && !self.disk.holds_streamed(&hash, (&file, length), now)? {
+            self.keep(New { hash, type_: text.type_, file }, opened)?;
+        }
+        Ok(hash)
+    }
+
+    fn contains(&self, hash: &Hash) -> bool {
         self.seen.contains(hash)
     }
 
-    /// A node that was added, be it that it was there already.
-    pub(crate) fn get(&self, hash: &Hash) -> Result<Option<Node>, StoreError> {
+    fn read(&self, hash: &Hash) -> Result<Option<Vec<u8>>, StoreError> {
         if !self.seen.contains(hash) {
             return Ok(None);
         }
         let Some(new) = self.new.iter().find(|new| new.hash == *hash) else { return self.disk.read(hash) };
-        let bytes = std::fs::read(&new.file).map_err(io_error("read", &new.file))?;
-        let node = node::from_bytes(hash, &bytes);
-        node.map(Some).map_err(|why| StoreError::Corrupt { hash: *hash, why })
+        std::fs::read(&new.file).map(Some).map_err(io_error("read", &new.file))
     }
 
-    /// Makes all of them durable, in the order they were added: a crash between two renames never leaves a node
-    /// without what it refers to.
-    pub(crate) fn commit(mut self) -> Result<(), StoreError> {
+    /// A crash between two renames never leaves a node without what it refers to.
+    fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
         self.flushed()?;
-        let Pending { disk, new, alone, .. } = self;
+        let Pending { disk, new, alone, .. } = *self;
         if new.is_empty() {
             return Ok(());
         }

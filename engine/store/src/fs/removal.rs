@@ -20,7 +20,7 @@ const WAITING: usize = 4;
 
 impl Disk {
     /// Removes the files of these nodes, in this order, and gives their bytes; one that is gone already is no error.
-    pub(crate) fn remove_in_order(&self, order: &[Hash]) -> Result<u64, StoreError> {
+    pub(super) fn remove_in_order(&self, order: &[Hash]) -> Result<u64, StoreError> {
         thread::scope(|scope| {
             let closers: Vec<SyncSender<File>> = (0..CLOSERS.min(order.len()))
                 .map_while(|_| {

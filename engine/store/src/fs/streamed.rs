@@ -12,21 +12,13 @@ use tempfile::TempPath;
 use super::{Disk, io_error};
 use crate::error::StoreError;
 use crate::hash::{Hash, TextHasher};
+use crate::nodes::Nodes;
 use crate::regular::open_regular;
+use crate::text::{PIECE, Text};
 use crate::{cbor, node};
 
-/// How much of it is in memory at a time.
-const PIECE: usize = 1 << 16;
 /// What stands behind the payload is shorter.
 const TAIL: u64 = 64;
-
-/// A text that is to be read.
-pub(crate) struct Text<'r> {
-    pub(crate) type_: Hash,
-    /// How many bytes it has.
-    pub(crate) length: u64,
-    pub(crate) reader: &'r mut dyn Read,
-}
 
 /// A text in a file that removes itself unless it is persisted.
 pub(super) struct Streamed {
@@ -45,8 +37,8 @@ impl Disk {
         cbor::write_head(&mut head, 3, text.length);
         temp.write_all(&head).map_err(failed())?;
         let mut hasher = TextHasher::new(&text.type_, text.length);
-        let mut pieces = Pieces::of(text);
-        while let Some(piece) = pieces.next().map_err(|source| StoreError::Text { source })? {
+        let mut pieces = text.pieces();
+        while let Some(piece) = pieces.read_next()? {
             hasher.push(piece);
             temp.write_all(piece).map_err(failed())?;
         }
@@ -71,10 +63,8 @@ impl Disk {
             Err(error) => return Err(io_error("read", &path)(error)),
         }
         // Damaged, or encoded by another program: rare enough to be read as a whole.
-        let there = match self.read(hash) {
-            Err(StoreError::Corrupt { .. }) | Ok(None) => return Ok(false),
-            Ok(Some(there)) => there,
-            Err(error) => return Err(error),
+        let Some(Ok(there)) = self.read(hash)?.map(|bytes| node::from_bytes(hash, &bytes)) else {
+            return Ok(false);
         };
         let bytes = std::fs::read(file).map_err(io_error("read", file))?;
         match node::from_bytes(hash, &bytes) {
@@ -104,60 +94,6 @@ fn is_same(one: &Path, other: &Path, length: u64) -> io::Result<bool> {
     let mut tail = Vec::new();
     other.take(TAIL).read_to_end(&mut tail)?;
     Ok(node::is_tail(&tail))
-}
-
-/// The text of a reader, piece by piece: UTF-8, and neither shorter nor longer than was said.
-struct Pieces<'t, 'r> {
-    text: &'t mut Text<'r>,
-    left: u64,
-    buffer: Vec<u8>,
-    /// How much of the buffer was given last.
-    given: usize,
-    /// How much of it is filled: more than what is given by at most a part of a character.
-    filled: usize,
-}
-
-impl<'t, 'r> Pieces<'t, 'r> {
-    fn of(text: &'t mut Text<'r>) -> Self {
-        let left = text.length;
-        Pieces { text, left, buffer: vec![0; PIECE], given: 0, filled: 0 }
-    }
-
-    fn next(&mut self) -> io::Result<Option<&[u8]>> {
-        self.buffer.copy_within(self.given..self.filled, 0);
-        (self.filled, self.given) = (self.filled - self.given, 0);
-        while self.given == 0 {
-            let read = match self.text.reader.read(&mut self.buffer[self.filled..]) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                read => read?,
-            };
-            if read == 0 {
-                return self.end();
-            }
-            let left = self.left.checked_sub(read as u64);
-            self.left = left.ok_or_else(|| io::Error::other("it is longer than it was"))?;
-            self.filled += read;
-            self.given = whole_characters(&self.buffer[..self.filled])?;
-        }
-        Ok(Some(&self.buffer[..self.given]))
-    }
-
-    fn end(&self) -> io::Result<Option<&[u8]>> {
-        match (self.filled, self.left) {
-            (0, 0) => Ok(None),
-            (0, _) => Err(ErrorKind::UnexpectedEof.into()),
-            _ => Err(ErrorKind::InvalidData.into()),
-        }
-    }
-}
-
-/// How many of the bytes are whole characters; what follows them may become one.
-fn whole_characters(bytes: &[u8]) -> io::Result<usize> {
-    match std::str::from_utf8(bytes) {
-        Ok(_) => Ok(bytes.len()),
-        Err(error) if error.error_len().is_none() => Ok(error.valid_up_to()),
-        Err(error) => Err(io::Error::new(ErrorKind::InvalidData, error)),
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The schemas that every store holds: the meta-schema, the primitives and command outputs that other programs look
-//! up by name, and the engine's own.
+//! The schemas that the format demands of every store: the meta-schema, the primitives and the command outputs that other
+//! programs look up by name.
 //!
 //! Hashes are written down here so that knowing a type costs nothing; a test recomputes each. The schemas themselves
 //! are data files and are only parsed for a store that lacks one. Changing a schema changes its hash, and so makes a
@@ -15,24 +15,6 @@ use crate::Hash;
 pub const META_SCHEMA: Hash = Hash::from_static("CTS5P6RD8HMCS");
 /// Plain text, any string.
 pub const TEXT: Hash = Hash::from_static("7VQ43ZSJTEWA7");
-/// A workflow: its roles and its graph.
-pub const WORKFLOW: Hash = Hash::from_static("73WN2ZCV9037P");
-/// The first node of a thread.
-pub const START_NODE: Hash = Hash::from_static("44P8EP6N3NXZ5");
-/// One step of a thread.
-pub const STEP_NODE: Hash = Hash::from_static("0RXS7QWMG3KNV");
-/// The output of a step that failed.
-pub const ERROR_OUTPUT: Hash = Hash::from_static("8KPJ61GZX0N6R");
-/// The output of a step that waits for somebody.
-pub const SUSPEND_OUTPUT: Hash = Hash::from_static("E7A9HKZVD39BK");
-/// One message of an agent's conversation. `turns` of [`UWF_DETAIL`] are such nodes.
-pub const UWF_TURN: Hash = Hash::from_static("503EJMWZ8Z0JC");
-/// How a step came about: the conversation, what it cost, what it changed.
-pub const UWF_DETAIL: Hash = Hash::from_static("9WQQJ28E2XWYW");
-
-/// The engine's own schemas. No variable names them.
-const ENGINE: [Hash; 7] =
-    [WORKFLOW, START_NODE, STEP_NODE, ERROR_OUTPUT, SUSPEND_OUTPUT, UWF_TURN, UWF_DETAIL];
 
 /// The variables of every store, and the schemas they name.
 pub(crate) const ALIASES: [(&str, Hash); 33] = [
@@ -71,18 +53,14 @@ pub(crate) const ALIASES: [(&str, Hash); 33] = [
     ("@ocas/output/import", Hash::from_static("198WWJWDA6KDX")),
 ];
 
-/// Every node that a store must hold, some more than once.
+/// Every node that the format demands, some more than once.
 pub(crate) fn hashes() -> impl Iterator<Item = Hash> {
-    ALIASES.iter().map(|(_, hash)| *hash).chain(ENGINE)
+    ALIASES.iter().map(|(_, hash)| *hash)
 }
 
-/// The schemas themselves, by name: the variable's, or the schema's title.
+/// The schemas themselves, by the variable's name.
 pub(crate) fn schemas() -> BTreeMap<String, Value> {
-    let ocas: BTreeMap<String, Value> =
-        serde_json::from_str(include_str!("builtin/ocas.json")).expect("the file is part of this program");
-    let engine: BTreeMap<String, Value> =
-        serde_json::from_str(include_str!("builtin/engine.json")).expect("the file is part of this program");
-    ocas.into_iter().chain(engine).collect()
+    serde_json::from_str(include_str!("builtin/ocas.json")).expect("the file is part of this program")
 }
 
 #[cfg(test)]

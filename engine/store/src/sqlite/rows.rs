@@ -1,6 +1,6 @@
 //! The variable database in SQL: how it is opened, and each statement that is run on it.
 //!
-//! Apart from [`super::vars`] so that the statements can be read together. The tables (`vars.sql`) are those of the
+//! Apart from [`super`] so that the statements can be read together. The tables (`vars.sql`) are those of the
 //! format, to the letter, since other programs open the same file. Never checks a name or an expectation, and begins
 //! no transaction.
 
@@ -13,41 +13,26 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 
-use super::hash::Hash;
+use crate::hash::Hash;
+use crate::names::{HISTORY, Row};
 
 /// How long a writer waits for another before it gives up.
-pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How many values of a variable's past are kept.
-const HISTORY: i64 = 10;
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const COLUMNS: &str = "name, schema, value, created, updated, tags, labels";
 
-/// A row as it stands in the table. Columns have no type that SQLite would keep others to: what is no text or no number
-/// where there must be one spoils neither the row nor the rows after it.
-pub(super) struct Row {
-    pub(super) name: String,
-    pub(super) value: String,
-    pub(super) schema: String,
-    pub(super) created: Option<i64>,
-    pub(super) updated: Option<i64>,
-    pub(super) tags: String,
-    pub(super) labels: String,
-}
-
-impl Row {
-    /// By the places of [`COLUMNS`]: to look for names in each of many rows takes a good part of reading them.
-    fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
-        Ok(Row {
-            name: text(row.get_ref(0)?),
-            schema: text(row.get_ref(1)?),
-            value: text(row.get_ref(2)?),
-            created: row.get_ref(3)?.as_i64().ok(),
-            updated: row.get_ref(4)?.as_i64().ok(),
-            tags: text(row.get_ref(5)?),
-            labels: text(row.get_ref(6)?),
-        })
-    }
+/// By the places of [`COLUMNS`]: to look for names in each of many rows takes a good part of reading them. Columns have
+/// no type that SQLite would keep others to.
+fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+    Ok(Row {
+        name: text(row.get_ref(0)?),
+        schema: text(row.get_ref(1)?),
+        value: text(row.get_ref(2)?),
+        created: row.get_ref(3)?.as_i64().ok(),
+        updated: row.get_ref(4)?.as_i64().ok(),
+        tags: text(row.get_ref(5)?),
+        labels: text(row.get_ref(6)?),
+    })
 }
 
 fn text(value: ValueRef<'_>) -> String {
@@ -139,7 +124,7 @@ fn enter_wal(connection: &Connection) -> rusqlite::Result<()> {
 pub(super) fn newest(connection: &Connection, name: &str) -> rusqlite::Result<Option<Row>> {
     let sql =
         format!("SELECT {COLUMNS} FROM vars WHERE name = ?1 ORDER BY updated DESC, created DESC LIMIT 1");
-    connection.prepare_cached(&sql)?.query_row([name], Row::read).optional()
+    connection.prepare_cached(&sql)?.query_row([name], read).optional()
 }
 
 /// Makes the tables and indexes that are not there yet.
@@ -173,7 +158,7 @@ pub(super) fn each(
     let mut query = connection.prepare_cached(&sql)?;
     let mut rows = query.query([prefix, &after(prefix)])?;
     while let Some(row) = rows.next()? {
-        if !visit(Row::read(row)?) {
+        if !visit(read(row)?) {
             break;
         }
     }
@@ -194,7 +179,7 @@ pub(super) fn backwards(
     );
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut query = connection.prepare_cached(&sql)?;
-    query.query_map(params![from, below, limit], Row::read)?.collect()
+    query.query_map(params![from, below, limit], read)?.collect()
 }
 
 /// The values of a name and when they were set, newest first.
@@ -284,7 +269,7 @@ fn remember(
             "DELETE FROM var_history WHERE name = ?1 AND schema = ?2 AND position NOT IN
              (SELECT position FROM var_history WHERE name = ?1 AND schema = ?2 ORDER BY position DESC LIMIT ?3)",
         )?
-        .execute(params![name, schema, HISTORY])?;
+        .execute(params![name, schema, HISTORY as i64])?;
     Ok(())
 }
 
