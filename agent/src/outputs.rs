@@ -51,8 +51,7 @@ mod tests {
 
     #[test]
     fn a_text_is_found_by_the_name_it_was_given_and_nothing_else_is() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = uwf_engine::open_store(dir.path(), || 1).unwrap();
+        let store = Store::in_memory(builtin::PROFILE, || 1).unwrap();
         let recorded = Recorded { store: store.clone() };
         let text = "the output\n";
         let name = recorded.name(&mut text.as_bytes(), text.len() as u64).unwrap();

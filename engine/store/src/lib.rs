@@ -3,10 +3,10 @@
 //! Reads down like this: `hash` and [`cbor`] say what a node is called; `node` what is kept of it; `nodes` and `names`
 //! are the two interfaces behind which everything is kept; `vars` says which names stand for which nodes; `graph`,
 //! `verify` and `gc` follow the edges; `batch`, `text` and `census` are for much at once. [`Store`] joins them, and is
-//! written once for everything that keeps nodes and names; here that is a directory (`fs`) with a database (`sqlite`),
-//! the format that other programs read. Opening costs the same for ten nodes and ten million. [`schema`] is JSON Schema
-//! as far as the store allows it and needs no store; [`parallel`] and `regular` are ways to read that those above need
-//! as well.
+//! written once for everything that keeps nodes and names: a directory (`fs`) with a database (`sqlite`), which is the
+//! format that other programs read, or `memory`, for tests; whoever writes another one has `conformance` to hold it
+//! to. Opening costs the same for ten nodes and ten million. [`schema`] is JSON Schema as far as the store allows it
+//! and needs no store; [`parallel`] and `regular` are ways to read that those above need as well.
 //!
 //! Never decides what a node means: workflows, threads and steps are types like any other here, and those who need them
 //! in every store hand them in ([`Profile`]).
@@ -14,6 +14,8 @@
 mod batch;
 pub mod cbor;
 mod census;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
 mod error;
 mod excerpt;
 mod fs;
@@ -23,6 +25,7 @@ pub mod fuzzing;
 mod gc;
 mod graph;
 mod hash;
+mod memory;
 mod names;
 mod node;
 mod nodes;
@@ -52,6 +55,7 @@ use fs::Disk;
 pub use gc::{Collect, GcReport};
 pub use graph::Walk;
 pub use hash::{Hash, HashError};
+use memory::Memory;
 pub use names::{Expect, HISTORY, Names, Row, VarChange, Variable, check_name};
 pub use node::{Encoded, Found, Node, is_deeper};
 pub use nodes::{Entries, Entry, Lease, Mended, NodeBatch, Nodes, Scan, Stat};
@@ -85,7 +89,13 @@ impl Store {
         Store::join(Arc::new(Disk::open(root)?), names, profile, clock)
     }
 
-    /// A store over what keeps nodes and names in another way.
+    /// A store of its own that is gone with its last clone.
+    pub fn in_memory(profile: Profile, clock: Clock) -> Result<Store, StoreError> {
+        let memory = Arc::new(Memory::default());
+        Store::over(memory.clone(), memory, profile, clock)
+    }
+
+    /// A store over what keeps nodes and names in another way; the module `conformance` is what that must do.
     pub fn over(
         nodes: Arc<dyn Nodes>,
         names: Arc<dyn Names>,
