@@ -9,6 +9,18 @@ use crate::provider::Learnt;
 use crate::provider::message::{Native, Origin, ToolCall};
 use crate::provider::wires::Wire;
 
+/// Each count another one.
+fn usage() -> TokenUsage {
+    TokenUsage {
+        input_tokens: 10,
+        output_tokens: 20,
+        cached_tokens: 3,
+        written_tokens: 4,
+        reasoning_tokens: 5,
+        cost_usd: Some(Usd::dollars(0.125)),
+    }
+}
+
 /// One entry of every kind that is recorded, in a run that was interrupted once.
 fn entries(spool: &Path) -> Vec<Entry> {
     let (thread, session) = (ThreadId::new(1), ThreadId::new(2));
@@ -28,14 +40,6 @@ fn entries(spool: &Path) -> Vec<Entry> {
         usage,
         finish_reason: Some("stop".into()),
         raw: Value::Null,
-    };
-    let usage = TokenUsage {
-        input_tokens: 10,
-        output_tokens: 20,
-        cached_tokens: 3,
-        written_tokens: 4,
-        reasoning_tokens: 5,
-        cost_usd: Some(Usd::dollars(0.125)),
     };
     let calls = Message {
         tool_calls: vec![call("a", "run_command"), call("b", "edit_file")],
@@ -63,7 +67,7 @@ fn entries(spool: &Path) -> Vec<Entry> {
         run(&name, "writer", "Write it."),
         Entry::Said { message: Message::text(Speaker::System, Kind::Opening, "rules"), at: 1, near: None },
         said(Kind::Opening, "task", 2),
-        answered(calls, 3, Some(usage)),
+        answered(calls, 3, Some(usage())),
         Entry::Learnt { learnt, at: 4 },
         Entry::Started { call_id: "a".into(), at: 5, shown: None },
         finished("a", "short", 6, ran),

@@ -94,13 +94,13 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// `#[cfg(test)]`, or a feature that opens things to tests: `fuzzing`, `fixture`.
+/// `#[cfg(test)]`, or a feature that opens things to tests: `fuzzing`, `fixture`, `conformance`.
 fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).any(|attribute| {
         let syn::Meta::List(list) = &attribute.meta else { return false };
         let condition = list.tokens.to_string();
         !condition.contains("not")
-            && ["test", "fuzzing", "fixture"].iter().any(|word| condition.contains(word))
+            && ["test", "fuzzing", "fixture", "conformance"].iter().any(|word| condition.contains(word))
     })
 }
 
