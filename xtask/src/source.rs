@@ -38,9 +38,7 @@ pub(crate) fn read(root: &Path) -> io::Result<Vec<Crate>> {
         let dir = root.join(name);
         let mut roots = vec![dir.join("src/lib.rs")];
         if name == "." {
-            roots = ["engine/main.rs", "agent/main.rs", "cli/uwf.rs", "cli/uwf_builtin.rs"]
-                .map(|file| root.join(file))
-                .into();
+            roots = ["cli/bin/uwf.rs", "cli/bin/uwf-builtin.rs"].map(|file| root.join(file)).into();
         }
         let mut modules = Vec::new();
         for file in roots.into_iter().filter(|file| file.exists()) {
