@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::prices::Usd;
 use crate::provider::message::TokenUsage;
+use crate::usd::Usd;
 
 /// What a run may spend; `None` is unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

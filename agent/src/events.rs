@@ -25,10 +25,10 @@ use serde::Serialize;
 
 use crate::budget::{Unit, Use};
 use crate::journal::Entry;
-use crate::prices::Usd;
 use crate::provider::message::{Kind, TokenUsage};
 use crate::react::{Notice, Progress, RunEnd, millis};
 use crate::run_state::RunState;
+use crate::usd::Usd;
 
 /// One line.
 #[derive(Debug, Serialize)]

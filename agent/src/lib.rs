@@ -35,5 +35,6 @@ mod secrets;
 pub mod settings;
 pub mod signals;
 pub mod trace;
+mod usd;
 pub mod window;
 pub mod workers;

@@ -25,9 +25,9 @@ use uwf_tools::ToolOutput;
 
 use crate::frontmatter::Extracted;
 use crate::journal::{self, Elided, Entry, FileChange, Stretch, ToolFacts, stretches};
-use crate::prices::Usd;
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolCall};
 use crate::secrets::Secrets;
+use crate::usd::Usd;
 
 /// The name under which steps say who made them.
 pub(crate) const AGENT: &str = "uwf-builtin";

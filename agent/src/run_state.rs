@@ -14,9 +14,10 @@ use crate::budget::{Budget, Limits, Spent, Use};
 use crate::conversation::Conversation;
 use crate::journal::{Concern, Entry, ToolFacts};
 use crate::loop_guard::{Repetition, RepetitionDetector};
-use crate::prices::{self, Usd};
+use crate::prices;
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolCall, ToolChoice};
 use crate::record::Failure;
+use crate::usd::Usd;
 use crate::window::Window;
 
 /// What a run has come to.

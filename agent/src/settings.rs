@@ -31,10 +31,10 @@ use self::origins::{Source, Told, first, variable, window};
 use crate::budget::Limits;
 use crate::confinement::{FileSandbox, SandboxSettings};
 use crate::narrowing::{Narrowing, Narrowings};
-use crate::prices::Usd;
 use crate::provider::http::place;
 use crate::provider::message::Sampling;
 use crate::secrets::{Secrets, secret_texts, sounds_secret};
+use crate::usd::Usd;
 
 /// What was typed for a run; everything optional.
 #[derive(Clone, Debug, Default, PartialEq)]

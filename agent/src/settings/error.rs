@@ -4,7 +4,7 @@ use thiserror::Error;
 use uwf_engine::config::ConfigError;
 
 use crate::narrowing::NarrowingError;
-use crate::prices::Usd;
+use crate::usd::Usd;
 
 /// What is wrong with the settings. No variant carries a key.
 #[derive(Debug, Error)]

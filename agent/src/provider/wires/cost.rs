@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::lenient::number;
-use crate::prices::Usd;
+use crate::usd::Usd;
 
 /// xAI counts in these: so many make a dollar.
 const TICKS: f64 = 1e10;

@@ -4,7 +4,6 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::prices::Usd;
 use crate::provider::Progress;
 use crate::provider::fault::{Fault, Verdict};
 use crate::provider::http::BodyReader;
@@ -12,6 +11,7 @@ use crate::provider::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
 };
 use crate::provider::wires::Wire;
+use crate::usd::Usd;
 
 /// What came of a body, and what was told of it on the way: text and reasoning.
 fn heard(pieces: Vec<Bytes>, said: &[Message]) -> (Result<Completion, Fault>, [String; 2]) {
