@@ -6,9 +6,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::expect::Expect;
+use super::finding::Finding;
 use super::hash::Hash;
-use super::names::Expect;
-use super::verify::Finding;
 use crate::schema::{self, SchemaError, Violation};
 
 /// Why a store could not do what was asked. Nothing was changed then, unless a variant says otherwise.

@@ -18,6 +18,8 @@ mod census;
 pub mod conformance;
 mod error;
 mod excerpt;
+mod expect;
+mod finding;
 mod fs;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -51,12 +53,14 @@ pub use batch::Batch;
 pub use census::{Census, ReindexReport, TypeCensus};
 pub use error::{DatabaseFault, StoreError};
 pub use excerpt::excerpt;
+pub use expect::Expect;
+pub use finding::{Finding, Referrer};
 use fs::Disk;
 pub use gc::{Collect, GcReport};
 pub use graph::Walk;
 pub use hash::{Hash, HashError};
 use memory::Memory;
-pub use names::{Expect, HISTORY, Names, Row, VarChange, Variable, check_name};
+pub use names::{HISTORY, Names, Row, VarChange, Variable, check_name};
 pub use node::{Encoded, Found, Node, is_deeper};
 pub use nodes::{Entries, Entry, Lease, Mended, NodeBatch, Nodes, Scan, Stat};
 pub use profile::Profile;
@@ -64,7 +68,7 @@ pub use regular::{only_regular, open_regular};
 use sqlite::Sqlite;
 pub use text::{Pieces, Text};
 pub use vars::Vars;
-pub use verify::{Finding, Referrer, VerifyReport};
+pub use verify::VerifyReport;
 
 /// Milliseconds since the epoch. The command lines pass the system's clock, tests one of their own.
 pub type Clock = fn() -> u64;

@@ -10,6 +10,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::error::StoreError;
+use super::expect::Expect;
 use super::hash::{Hash, HashError};
 
 /// How many values of a variable's past are kept, the present one included.
@@ -115,17 +116,6 @@ pub enum VarChange {
     },
 }
 
-/// What a variable must be for a change to happen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
-    /// Anything, or nothing.
-    Any,
-    /// Not there.
-    Absent,
-    /// This node.
-    Value(Hash),
-}
-
 impl Expect {
     /// Whether a change may happen where this is what `name` stands for.
     ///
@@ -145,16 +135,6 @@ impl Expect {
         match met {
             true => Ok(()),
             false => Err(StoreError::Conflict { name: name.to_owned(), expected: self, found }),
-        }
-    }
-}
-
-impl fmt::Display for Expect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Expect::Any => f.write_str("to be anything"),
-            Expect::Absent => f.write_str("not to exist"),
-            Expect::Value(hash) => write!(f, "to be {hash}"),
         }
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::*;
-use crate::names::Expect;
+use crate::expect::Expect;
 use crate::schema::builtin;
 use crate::sqlite::{BUSY_TIMEOUT, Sqlite};
 use crate::tests::{Fixture, PROFILE, clock};

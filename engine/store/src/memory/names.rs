@@ -5,8 +5,9 @@ use std::ops::Bound;
 
 use super::{Memory, look};
 use crate::error::StoreError;
+use crate::expect::Expect;
 use crate::hash::Hash;
-use crate::names::{Expect, HISTORY, Names, Row, VarChange};
+use crate::names::{HISTORY, Names, Row, VarChange};
 
 #[derive(Clone)]
 pub(super) struct Kept {

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::violation::shown;
+use super::shown::shown;
 use crate::schema::pointer::escape;
 
 /// The one format: a string that is the hash of a node, and so an edge of the graph.

@@ -8,6 +8,7 @@ pub mod builtin;
 mod keywords;
 mod listed;
 pub mod pointer;
+mod shown;
 mod variants;
 mod violation;
 

@@ -2,7 +2,6 @@
 //!
 //! Apart from [`super::validate`] so that wording can be read in one place. Never decides what is wrong.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use jsonschema::ValidationError;
@@ -11,11 +10,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::keywords::{OCAS_REF, SchemaError};
+use super::shown::shown;
 use crate::excerpt;
 use crate::schema::pointer::escape;
 
-/// Values longer than this are cut in messages; `got` always has them whole.
-const SHOWN: usize = 160;
 /// Values and names of a list that are shown; how many more there are is said.
 const LISTED: usize = 50;
 /// No message is longer, in characters: one may quote others.
@@ -216,15 +214,6 @@ fn list<T>(mut items: impl Iterator<Item = T>, words: impl Fn(T) -> String) -> S
 
 fn quoted(name: &str) -> String {
     format!("{name:?}")
-}
-
-/// A value as JSON on one line, cut if it is long.
-pub(super) fn shown(value: &Value) -> String {
-    let text = value.to_string();
-    match excerpt(&text, SHOWN) {
-        Cow::Owned(start) => format!("{start} ({} bytes)", text.len()),
-        Cow::Borrowed(_) => text,
-    }
 }
 
 fn one_line(text: &str) -> String {
