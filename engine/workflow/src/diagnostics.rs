@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::include::Source;
+use crate::source::Source;
 use crate::yaml::Mark;
 
 /// One thing an author has to mend, or has probably not meant.

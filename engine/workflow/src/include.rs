@@ -1,6 +1,6 @@
-//! A workflow file and what it includes, as one value whose every part knows its file.
+//! Reads a workflow file and what it includes.
 //!
-//! Apart because the check sees one value and its problems must name many files. `!include name` anywhere is replaced by
+//! Apart because it alone asks for other files. `!include name` anywhere is replaced by
 //! the named file: `.yaml`, `.yml` and `.json` are parsed, anything else becomes text. Names are relative to the file
 //! that includes, and none leads out of the workflow's directory. Nesting and number are bounded; whoever gives the
 //! texts bounds their size. It opens no file and never looks at what the value means.
@@ -12,6 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 
 use crate::diagnostics::{Diagnostic, meant};
+use crate::source::Source;
 use crate::yaml::{self, Document, Mark, YamlError};
 
 const TAG: &str = "!include";
@@ -35,14 +36,6 @@ pub struct WorkflowText<'a> {
     pub open: &'a dyn Fn(&Path) -> io::Result<String>,
 }
 
-/// A parsed file, with the files that stand in the place of its `!include`s.
-pub(super) struct Source {
-    file: PathBuf,
-    document: Document,
-    included: BTreeMap<String, Source>,
-    missing: BTreeSet<String>,
-}
-
 impl Source {
     /// Reads a workflow's text and all it includes. The problems returned are those of including; the source can be
     /// checked further all the same.
@@ -54,41 +47,6 @@ impl Source {
         let source = loader.source(text.path.to_owned(), text.called.to_owned(), yaml::parse(text.text))?;
         Ok((source, loader.problems))
     }
-
-    pub(super) fn value(&self) -> &Value {
-        &self.document.value
-    }
-
-    /// The file and the position of the value at a pointer.
-    pub(super) fn locate(&self, pointer: &str) -> (&Path, Mark) {
-        match self.inside(pointer) {
-            Some((source, rest)) => source.locate(rest),
-            None => (&self.file, self.document.at(pointer)),
-        }
-    }
-
-    /// The file and the position of the key at a pointer. The key of an included value stands in the including file.
-    pub(super) fn locate_key(&self, pointer: &str) -> (&Path, Mark) {
-        match self.inside(pointer) {
-            Some((source, rest)) if !rest.is_empty() => source.locate_key(rest),
-            _ => (&self.file, self.document.at_key(pointer)),
-        }
-    }
-
-    /// Whether what belongs at the pointer could not be included.
-    pub(super) fn is_missing(&self, pointer: &str) -> bool {
-        self.missing.iter().any(|missing| below(pointer, missing).is_some())
-            || self.inside(pointer).is_some_and(|(source, rest)| source.is_missing(rest))
-    }
-
-    fn inside<'p>(&self, pointer: &'p str) -> Option<(&Source, &'p str)> {
-        self.included.iter().find_map(|(at, source)| below(pointer, at).map(|rest| (source, rest)))
-    }
-}
-
-/// The rest of a pointer below another one.
-fn below<'p>(pointer: &'p str, above: &str) -> Option<&'p str> {
-    pointer.strip_prefix(above).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 struct Loader<'a> {

@@ -25,6 +25,7 @@ pub mod moderator;
 mod raw;
 mod read;
 pub mod schema_analysis;
+mod source;
 pub mod suggest;
 pub mod template;
 mod values;

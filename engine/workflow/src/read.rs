@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::diagnostics::{self, Diagnostic, Diagnostics};
-use crate::include::{Source, WorkflowText};
+use crate::include::WorkflowText;
+use crate::source::Source;
 use crate::values::CheckedWorkflow;
 use crate::{check, raw};
 
