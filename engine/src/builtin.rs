@@ -13,7 +13,7 @@ pub use uwf_store::schema::builtin::{META_SCHEMA, TEXT};
 use uwf_store::{Clock, Hash, Profile, Store, StoreError};
 pub use uwf_workflow::WORKFLOW;
 
-use crate::thread::HEADS;
+use crate::variables::HEADS;
 
 /// The first node of a thread.
 pub const START_NODE: Hash = Hash::from_static("44P8EP6N3NXZ5");

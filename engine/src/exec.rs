@@ -19,9 +19,10 @@ use uwf_workflow::moderator::{Route, SUSPEND, Target};
 
 pub use self::agent::{Agent, AgentError, answer};
 pub use self::error::ExecError;
+use self::reply::Outcome;
 pub use self::reply::ReplyFault;
 pub use self::typed::command_for;
-use self::visit::{Outcome, Visit};
+use self::visit::Visit;
 use crate::config::Config;
 use crate::home::{Env, Homes};
 use crate::lock::ThreadLock;

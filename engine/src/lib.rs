@@ -9,6 +9,7 @@
 //!
 //! | module | what it knows |
 //! |---|---|
+//! | [`variables`], [`thread_id`], [`usage`] | names in the store, names of threads, what a run used |
 //! | [`builtin`] | the schemas of our own nodes, and the store with them in it |
 //! | [`workflow`] | workflows in files, in the store and by name |
 //! | [`thread`] | head, status, chain, and what a role may see ([`thread::role_context`]) |
@@ -55,7 +56,10 @@ pub mod lost;
 pub mod record;
 pub mod spawn;
 pub mod thread;
+pub mod thread_id;
 pub mod transfer;
+pub mod usage;
+pub mod variables;
 pub mod view;
 pub mod workflow;
 

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable, parallel};
 
 use crate::builtin;
-use crate::thread::HEADS;
+use crate::variables::HEADS;
 
 /// Where it is noted that threads were removed: one variable for each StartNode.
 pub const REMOVED: &str = "@uwf/removed/";

@@ -11,7 +11,6 @@ use uwf_store::{Hash, Store, StoreError};
 use uwf_workflow::moderator::SUSPEND;
 
 use super::Played;
-use super::visit::Outcome;
 use crate::builtin;
 use crate::record;
 use crate::spawn::protocol::Reply;
@@ -22,6 +21,17 @@ pub(super) struct Expected<'a> {
     pub(super) start: Hash,
     pub(super) head: Hash,
     pub(super) role: &'a str,
+}
+
+/// What a visit came to.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// An output of the role.
+    Answer,
+    /// The role asks the person something.
+    Suspended(String),
+    /// No valid output; why.
+    Failed(String),
 }
 
 /// How a reply can be untrue.

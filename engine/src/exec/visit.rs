@@ -8,7 +8,7 @@ use uwf_workflow::moderator::PROMPT_MAX;
 use uwf_workflow::moderator::Route;
 
 use super::agent::{Agent, NAME};
-use super::reply::{self, Expected};
+use super::reply::{self, Expected, Outcome};
 use super::{Engine, ExecError, ExecOptions, Observer, Played, Turn};
 use crate::config::BUILTIN;
 use crate::home::Env;
@@ -27,17 +27,6 @@ pub(super) struct Visit {
     located: bool,
     /// The step that this one is to replace, if it is not to come after the head.
     instead: Option<StepNode>,
-}
-
-/// What a visit came to.
-#[derive(Debug)]
-pub(super) enum Outcome {
-    /// An output of the role.
-    Answer,
-    /// The role asks the person something.
-    Suspended(String),
-    /// No valid output; why.
-    Failed(String),
 }
 
 impl Visit {

@@ -10,7 +10,8 @@ use serde_json::Value;
 use thiserror::Error;
 use uwf_store::Hash;
 
-use crate::thread::{ThreadId, Usage};
+use crate::thread_id::ThreadId;
+use crate::usage::Usage;
 
 /// The variable that tells an agent how much of a sandbox its run must have: `strict`, `best-effort` or `off`. Agents that
 /// have none, or another kind, pass it over.

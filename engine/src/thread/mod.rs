@@ -11,7 +11,6 @@ mod entry;
 mod error;
 mod failures;
 mod fork;
-mod id;
 mod next;
 mod status;
 mod step;
@@ -31,21 +30,14 @@ pub use self::error::{ThreadError, store_hint};
 pub(crate) use self::failures::steps_in;
 pub use self::failures::{Failures, all_failures, clear_failures, failed_attempts, record_failure};
 pub use self::fork::fork;
-pub use self::id::{ThreadId, ThreadIdError};
 pub use self::next::{again, next, retried};
 pub use self::status::Status;
-pub use self::step::{StartNode, StepNode, Usage};
+pub use self::step::{StartNode, StepNode};
 use crate::builtin;
+pub use crate::thread_id::{ThreadId, ThreadIdError};
+pub use crate::usage::Usage;
+pub use crate::variables::{FAILED, HEADS, PARENTS};
 use crate::workflow::Workflow;
-
-/// Where thread heads live among the variables.
-pub const HEADS: &str = "@uwf/thread/";
-
-/// Where a thread that another one started has that one's name, among the variables.
-pub const PARENTS: &str = "@uwf/parent/";
-
-/// Where the failed visits of threads live among the variables.
-pub const FAILED: &str = "@uwf/thread-failed/";
 
 /// How often a head that is gone for a moment is waited for.
 const GAPS: usize = 3;

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use uwf_store::Hash;
 
+use crate::usage::Usage;
+
 /// The first node of a thread: what is to be done, by which workflow, where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartNode {
@@ -60,20 +62,6 @@ impl StepNode {
     pub fn duration_ms(&self) -> u64 {
         self.completed_at_ms.saturating_sub(self.started_at_ms)
     }
-}
-
-/// What one run used.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Usage {
-    /// Model calls.
-    pub turns: u64,
-    /// Tokens sent.
-    pub input_tokens: u64,
-    /// Tokens received.
-    pub output_tokens: u64,
-    /// Seconds.
-    pub duration: f64,
 }
 
 #[cfg(test)]

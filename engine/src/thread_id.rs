@@ -39,7 +39,7 @@ impl ThreadId {
     }
 
     /// The first id that reads as one of the shifted kind; every standard one sorts before it.
-    pub(super) fn first_shifted() -> ThreadId {
+    pub(crate) fn first_shifted() -> ThreadId {
         let ulid = Ulid::from_parts(END_OF_2100_MS, 0);
         let mut text = [0; 26];
         ulid.array_to_str(&mut text);
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn vectors() -> Value {
-        serde_json::from_str(include_str!("../../testdata/thread_ids.json")).unwrap()
+        serde_json::from_str(include_str!("../testdata/thread_ids.json")).unwrap()
     }
 
     #[test]

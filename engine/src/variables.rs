@@ -1,0 +1,12 @@
+//! Where the engine's own things are among the variables of a store.
+//!
+//! Apart because a store is told of threads before anything that reads or writes a thread.
+
+/// Where thread heads live among the variables.
+pub const HEADS: &str = "@uwf/thread/";
+
+/// Where a thread that another one started has that one's name, among the variables.
+pub const PARENTS: &str = "@uwf/parent/";
+
+/// Where the failed visits of threads live among the variables.
+pub const FAILED: &str = "@uwf/thread-failed/";
