@@ -9,8 +9,7 @@ use uwf_engine::exec::command_for;
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 use uwf_store::Store;
 
-use super::run::Bench;
-use uwf_agent::journal::{PassedOver, Wanted};
+use uwf_agent::journal::{Journals, PassedOver, Wanted};
 use uwf_agent::resume::{self, ResumedRun};
 use uwf_agent::role_run;
 
@@ -24,22 +23,22 @@ pub(super) fn usual_prompt(store: &Store, request: &AgentRequest) -> Result<Opti
 
 /// The run, if it was begun; people are told of journals that cannot be continued.
 pub(super) fn find(
-    bench: &Bench,
+    journals: &Journals,
     wanted: &Wanted<'_>,
     session: &mut Session<'_>,
 ) -> Result<Option<ResumedRun>, Failure> {
     let mut tell = |passed: PassedOver| session.ui.warn(&format!("{passed}. The run starts over"));
-    Ok(resume::find(&bench.journals, wanted, &mut tell)?)
+    Ok(resume::find(journals, wanted, &mut tell)?)
 }
 
 /// The reply of a run that is over: whoever was to be given it may have died before he made use of it.
 pub(super) fn reply(
-    bench: &Bench,
+    store: &Store,
     request: &AgentRequest,
     earlier: &ResumedRun,
     session: &mut Session<'_>,
 ) -> Result<Option<AdapterOutput>, Failure> {
-    let reply = role_run::reply_again(&bench.store, request, earlier)?;
+    let reply = role_run::reply_again(store, request, earlier)?;
     if reply.is_some() {
         session.ui.note("this visit was finished by an earlier process: its reply is given again");
     }

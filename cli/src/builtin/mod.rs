@@ -82,11 +82,11 @@ fn play(
     // Whoever gives the prompt has also chosen the directory: an engine. People go on from anywhere.
     let workspace = request.prompt.is_some().then_some(here.as_path());
     let wanted = Wanted { thread, head, role, prompt, stand_alone: false, workspace };
-    let earlier = if args.fresh { None } else { again::find(&bench, &wanted, session)? };
+    let earlier = if args.fresh { None } else { again::find(&bench.journals, &wanted, session)? };
     let begun = earlier.as_ref().map(|earlier| again::request(request.thread, earlier));
     let request = begun.as_ref().unwrap_or(request);
     if let Some(earlier) = &earlier
-        && let Some(reply) = again::reply(&bench, request, earlier, session)?
+        && let Some(reply) = again::reply(&bench.store, request, earlier, session)?
     {
         return Ok(reply);
     }

@@ -281,9 +281,10 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
     let lock = ThreadLock::acquire(&bench.homes.uwf, &thread, &workflow, bench.store.now())?;
     let head = thread::head(&bench.store, &thread)?.hash;
     let wanted = Wanted { thread, head, role: None, prompt: Prompt::Any, stand_alone: true, workspace: None };
-    let earlier = again::find(&bench, &wanted, session)?.ok_or_else(|| nothing_interrupted(&thread))?;
+    let earlier =
+        again::find(&bench.journals, &wanted, session)?.ok_or_else(|| nothing_interrupted(&thread))?;
     let request = again::request(thread, &earlier);
-    let finished = if args.fresh { None } else { again::reply(&bench, &request, &earlier, session)? };
+    let finished = if args.fresh { None } else { again::reply(&bench.store, &request, &earlier, session)? };
     let reply = match finished {
         Some(reply) => (reply, false),
         None => {

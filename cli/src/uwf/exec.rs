@@ -12,7 +12,7 @@ use uwf_store::Store;
 
 use self::complaints::{Complaints, chatter};
 use super::args::{Exec, How, SandboxWord};
-use super::thread::id;
+use super::thread_id;
 use crate::shell::{FAILED_STEP, Failure, Format, OK, SUSPENDED, Session, Ui, render};
 use uwf_engine::config::{self, BUILTIN, Config};
 use uwf_engine::drive::{DriveError, Halt, drive};
@@ -28,7 +28,7 @@ use uwf_engine::view::ThreadView;
 use uwf_engine::workflow::{self, Workflow};
 
 pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, Failure> {
-    let thread = id(&what.thread)?;
+    let thread = thread_id(&what.thread)?;
     let desk = Desk::open(session, &what.how)?;
     if what.detached {
         // Its stderr is the log, which is all there will be to read.
@@ -94,7 +94,7 @@ fn once(
     how: &How,
     step: impl FnOnce(&Engine<'_>, &ThreadLock, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
 ) -> Result<u8, Failure> {
-    let thread = id(thread)?;
+    let thread = thread_id(thread)?;
     let desk = Desk::open(session, how)?;
     let lock = hold(&desk.engine(&session.stop), &thread)?;
     let report = desk.step(session, |engine, options, observer| step(engine, &lock, options, observer))?;

@@ -29,6 +29,7 @@ use uwf_store::Hash;
 
 use self::args::{Cli, Noun};
 use crate::shell::{Failure, Process, Session, in_process, pages};
+use uwf_engine::ThreadId;
 
 /// The whole of `uwf`'s `main`.
 pub fn main() -> ExitCode {
@@ -70,6 +71,11 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, Failure> {
 /// A node's hash as typed.
 fn hash(text: &str) -> Result<Hash, Failure> {
     text.parse().map_err(|error: uwf_store::HashError| Failure::user(error.to_string()))
+}
+
+/// A thread as a command line names it.
+fn thread_id(text: &str) -> Result<ThreadId, Failure> {
+    Ok(text.parse()?)
 }
 
 #[cfg(test)]

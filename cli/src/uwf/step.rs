@@ -10,8 +10,7 @@ use uwf_store::{Hash, Store};
 use uwf_workflow::yaml;
 
 use super::args::Step;
-use super::thread::{fork_at, id};
-use super::{hash, narrate};
+use super::{hash, narrate, thread_id};
 use crate::shell::{Failure, OK, Session, render};
 use uwf_engine::record;
 use uwf_engine::thread;
@@ -30,7 +29,7 @@ pub(super) fn run(session: &mut Session<'_>, command: Step) -> Result<u8, Failur
 }
 
 pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
-    let (thread, store) = (id(thread)?, session.store()?);
+    let (thread, store) = (thread_id(thread)?, session.store()?);
     let (listed, unread) = ThreadSteps::of(&store, &thread)?;
     for Unread { list, error } in unread {
         session.ui.warn(&format!("the failed attempts in {list} cannot be read: {error}"));
@@ -132,5 +131,12 @@ fn prompt(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
     let payload = store.get(&prompt)?.payload;
     let text = format!("{}\n", payload.as_str().unwrap_or_default().trim_end());
     session.ui.document(|| json!({"step": hash, "prompt": payload}), &text)?;
+    Ok(OK)
+}
+
+/// A new thread with that head.
+pub(super) fn fork_at(session: &mut Session<'_>, node: &Hash) -> Result<u8, Failure> {
+    let thread = thread::fork(&session.store()?, node)?;
+    session.ui.result(&json!({"thread": thread, "forkedFrom": {"step": node}}), || format!("{thread}\n"))?;
     Ok(OK)
 }

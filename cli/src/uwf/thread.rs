@@ -4,17 +4,16 @@
 mod change;
 mod list;
 
-pub(super) use self::change::fork_at;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
 use super::args::Thread;
-use super::{exec, hash, narrate, step, transfer};
+use super::{exec, hash, narrate, step, thread_id, transfer};
 use crate::shell::{Failure, Format, OK, Session, render};
 use uwf_engine::lock;
 use uwf_engine::log::{Event, Log};
-use uwf_engine::thread::{self, ThreadId};
+use uwf_engine::thread;
 use uwf_engine::view::ThreadView;
 use uwf_engine::workflow;
 
@@ -39,11 +38,6 @@ pub(super) fn run(session: &mut Session<'_>, command: Thread) -> Result<u8, Fail
             read(session, &thread, &narrate::Part { quota, before, with_task: before.is_none() || start })
         }
     }
-}
-
-/// A thread as a command line names it.
-pub(super) fn id(text: &str) -> Result<ThreadId, Failure> {
-    Ok(text.parse()?)
 }
 
 fn start(
@@ -77,7 +71,7 @@ fn utf8(path: PathBuf) -> Result<String, Failure> {
 }
 
 fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
-    let (thread, homes, store) = (id(thread)?, session.homes()?, session.store()?);
+    let (thread, homes, store) = (thread_id(thread)?, session.homes()?, session.store()?);
     let head = thread::head(&store, &thread)?;
     let start = head.start(&store)?;
     let workflow = workflow::get(&store, &start.workflow)?;
@@ -114,7 +108,7 @@ fn standing_text(standing: &ThreadView, workflow: &str, task: &str) -> String {
 }
 
 fn read(session: &mut Session<'_>, thread: &str, part: &narrate::Part) -> Result<u8, Failure> {
-    let (thread, store) = (id(thread)?, session.store()?);
+    let (thread, store) = (thread_id(thread)?, session.store()?);
     let text = narrate::thread(&store, &thread, part)?;
     session.ui.document(|| json!({"thread": thread, "markdown": text}), &text)?;
     Ok(OK)

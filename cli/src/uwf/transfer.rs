@@ -8,13 +8,13 @@ use std::path::Path;
 use serde_json::json;
 use tempfile::NamedTempFile;
 
-use super::thread;
+use super::thread_id;
 use crate::shell::{Failure, OK, Session, input::Input};
 use uwf_engine::link;
 use uwf_engine::transfer::{self, TransferError, Transferred};
 
 pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Path>) -> Result<u8, Failure> {
-    let (thread, store) = (thread::id(thread)?, session.store()?);
+    let (thread, store) = (thread_id(thread)?, session.store()?);
     let Some(file) = output.filter(|file| file.as_os_str() != "-") else {
         let mut out = BufWriter::new(&mut *session.ui.out);
         let written = transfer::export(&store, &thread, &mut out);

@@ -3,19 +3,18 @@
 use std::fs;
 
 use serde_json::json;
-use uwf_store::Hash;
 
-use super::id;
 use crate::shell::{Failure, OK, Session};
 use crate::uwf::exec::log_path;
-use crate::uwf::hash;
+use crate::uwf::step::fork_at;
+use crate::uwf::{hash, thread_id};
 use uwf_engine::held;
 use uwf_engine::lock::{self, LockError, ThreadLock};
 use uwf_engine::log::{Event, Log};
 use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
 
 pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
-    let (thread, homes, store) = (id(thread)?, session.homes()?, session.store()?);
+    let (thread, homes, store) = (thread_id(thread)?, session.homes()?, session.store()?);
     thread::entry(&store, &thread)?;
     let stopped = lock::stop(&homes.uwf, &thread)?;
     if !stopped {
@@ -31,7 +30,7 @@ pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, Failur
 }
 
 pub(super) fn cancel(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
-    let (thread, homes, store) = (id(thread)?, session.homes()?, session.store()?);
+    let (thread, homes, store) = (thread_id(thread)?, session.homes()?, session.store()?);
     // A run that takes an ended thread up again is not worth stopping: there is nothing to cancel.
     if let Status::Ended { .. } = thread::entry(&store, &thread)?.status()? {
         return Err(ThreadError::Ended { thread }.into());
@@ -46,7 +45,7 @@ pub(super) fn cancel(session: &mut Session<'_>, thread: &str) -> Result<u8, Fail
 }
 
 pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Result<u8, Failure> {
-    let (thread, homes, store) = (id(thread)?, session.homes()?, session.store()?);
+    let (thread, homes, store) = (thread_id(thread)?, session.homes()?, session.store()?);
     thread::check_exists(&store, &thread)?;
     let still = if force {
         lock::locked_still(&homes.uwf, &thread)?
@@ -81,11 +80,4 @@ pub(super) fn fork(session: &mut Session<'_>, from: &str) -> Result<u8, Failure>
         Err(_) => hash(from)?,
     };
     fork_at(session, &node)
-}
-
-/// A new thread with that head.
-pub(in crate::uwf) fn fork_at(session: &mut Session<'_>, node: &Hash) -> Result<u8, Failure> {
-    let thread = thread::fork(&session.store()?, node)?;
-    session.ui.result(&json!({"thread": thread, "forkedFrom": {"step": node}}), || format!("{thread}\n"))?;
-    Ok(OK)
 }

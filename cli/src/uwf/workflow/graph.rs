@@ -6,7 +6,7 @@ use uwf_workflow::graph_export::{self, Progress};
 
 use crate::shell::{Failure, OK, Session};
 use crate::uwf::args::Language;
-use crate::uwf::thread as cli_thread;
+use crate::uwf::thread_id;
 use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
 use uwf_engine::view;
 use uwf_engine::workflow::{self, Workflow};
@@ -18,7 +18,7 @@ pub(super) fn run(
     thread: Option<&str>,
 ) -> Result<u8, Failure> {
     let store = session.store()?;
-    let thread = thread.map(cli_thread::id).transpose()?;
+    let thread = thread.map(thread_id).transpose()?;
     let played = thread.map(|thread| progress(&store, &thread)).transpose()?;
     let (own, progress) = played.unzip();
     let named =
