@@ -14,9 +14,8 @@ use uwf_prompts::{
 };
 use uwf_workflow::{frontmatter, yaml};
 
-use crate::journal::Elided;
 use crate::provider::message::{Kind, Message, Speaker};
-use crate::window;
+use crate::window::{self, Elided};
 
 /// A conversation with the model, as the next request will send it.
 #[derive(Clone, Debug, Default)]

@@ -7,8 +7,9 @@ use uwf_engine::catalogue::Prices;
 
 use super::*;
 use crate::budget::{Budget, Limits, Spent};
-use crate::journal::{Concern, Elided, ToolFacts};
+use crate::journal::{Concern, ToolFacts};
 use crate::provider::message::{Message, Speaker, ToolCall};
+use crate::window::Elided;
 use crate::window::Window;
 
 const AT: u64 = 1_700_000_000_000;

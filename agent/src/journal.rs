@@ -28,11 +28,13 @@ use uwf_tools::sandbox::Enforced;
 pub(crate) use self::find::has_failed;
 pub use self::find::{FindError, Journals, PassedOver, Prompt, Wanted};
 pub(crate) use self::name::Name;
+pub use self::read::OutOfOrder;
 pub(crate) use self::read::Unreadable;
 use crate::budget::Use;
+use crate::failure::Failure;
 use crate::provider::Learnt;
 use crate::provider::message::{Message, TokenUsage, ToolDeclaration};
-use crate::record::Failure;
+use crate::window::Elided;
 
 /// The version of the format that is written.
 pub(crate) const VERSION: u32 = 4;
@@ -217,16 +219,6 @@ pub enum Concern {
     CutPrompt,
     /// Git may run what commands have left.
     Git,
-}
-
-/// What is sent in the place of a tool result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Elided {
-    /// The call it answered.
-    pub call_id: String,
-    /// The text, which names the node that holds the result.
-    pub text: String,
 }
 
 /// What is kept of a tool's work beside the text for the model.

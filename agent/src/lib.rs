@@ -12,6 +12,7 @@ mod conversation;
 mod correct;
 pub mod events;
 mod extract;
+pub mod failure;
 mod frontmatter;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]

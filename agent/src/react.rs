@@ -25,8 +25,9 @@ pub use self::notice::{Notice, Progress, RunEnd};
 use self::wait::{Listener, Log};
 use crate::budget::{Ended, Spent, Use, Verdict};
 use crate::conversation::BrokenInvariant;
+use crate::failure::Failure;
 use crate::frontmatter::ExtractError;
-use crate::journal::{self, Entry, Journal};
+use crate::journal::{self, Entry, Journal, OutOfOrder};
 use crate::loop_guard::{self, Repetition};
 use crate::outputs::Recorded;
 use crate::provider::message::{
@@ -34,8 +35,7 @@ use crate::provider::message::{
 };
 use crate::provider::{Provider, ProviderError};
 use crate::reading::{self, Reading};
-use crate::record::Failure;
-use crate::run_state::{AssistantTurn, OutOfOrder, RunState};
+use crate::run_state::{AssistantTurn, RunState};
 use crate::secrets::Secrets;
 use crate::signals::{Signal, Signals};
 use crate::workers::Workers;

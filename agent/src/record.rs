@@ -11,7 +11,6 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 use uwf_engine::builtin;
@@ -23,52 +22,16 @@ use uwf_engine::{AdapterOutput, RoleContext, StepNode, ThreadError, Usage, threa
 use uwf_store::{Batch, Hash, Store, StoreError, open_regular};
 use uwf_tools::ToolOutput;
 
+use crate::failure::Failure;
 use crate::frontmatter::Extracted;
-use crate::journal::{self, Elided, Entry, FileChange, Stretch, ToolFacts, stretches};
+use crate::journal::{self, Entry, FileChange, Stretch, ToolFacts, stretches};
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolCall};
 use crate::secrets::Secrets;
 use crate::usd::Usd;
+use crate::window::Elided;
 
 /// The name under which steps say who made them.
 pub(crate) const AGENT: &str = "uwf-builtin";
-
-/// Where a run failed; the word is in the failed step's output and decides the exit code of a stand-alone run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Phase {
-    /// No valid answer.
-    Answer,
-    /// A limit ended the run.
-    Budget,
-    /// The provider gave no completion.
-    Provider,
-    /// Commands cannot be confined as asked.
-    Sandbox,
-    /// Git may run programs that commands have left, and that could not be undone.
-    Git,
-}
-
-impl Phase {
-    /// The word for it, as it is serialised.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Phase::Answer => "answer",
-            Phase::Budget => "budget",
-            Phase::Provider => "provider",
-            Phase::Sandbox => "sandbox",
-            Phase::Git => "git",
-        }
-    }
-}
-
-/// A run that gave no valid answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// Where.
-    pub phase: Phase,
-    /// Why, in words.
-    pub error: String,
-}
 
 /// A run that is over, ready to be recorded.
 pub(crate) struct Finished<'a> {

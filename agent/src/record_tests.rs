@@ -3,6 +3,7 @@ use uwf_engine::ThreadId;
 use uwf_store::Clock;
 
 use super::*;
+use crate::failure::Phase;
 use crate::journal::Name;
 use crate::journal::tests::{enforced, run};
 use crate::provider::Learnt;

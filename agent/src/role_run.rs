@@ -20,11 +20,12 @@ pub(crate) use self::open::{ProviderContext, declare, provider, recorded, state,
 use self::open::{extractor, learnt, open, unconfined};
 use crate::correct;
 use crate::extract::{self, Extractor};
+use crate::failure::{Failure, Phase};
 use crate::frontmatter::{self, ExtractError, Extracted};
 use crate::journal::Journal;
 use crate::provider::MockPlace;
 use crate::react::{Notice, Progress, React, Stopped};
-use crate::record::{self, Failure, Finished, Phase, RecordError};
+use crate::record::{self, Finished, RecordError};
 use crate::resume::ResumedRun;
 use crate::settings::Settings;
 use crate::signals::Signals;

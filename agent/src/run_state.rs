@@ -6,17 +6,16 @@
 
 use std::time::Duration;
 
-use thiserror::Error;
 use uwf_engine::catalogue::Prices;
 use uwf_tools::ReadState;
 
 use crate::budget::{Budget, Limits, Spent, Use};
 use crate::conversation::Conversation;
-use crate::journal::{Concern, Entry, ToolFacts};
+use crate::failure::Failure;
+use crate::journal::{Concern, Entry, OutOfOrder, ToolFacts};
 use crate::loop_guard::{Repetition, RepetitionDetector};
 use crate::prices;
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolCall, ToolChoice};
-use crate::record::Failure;
 use crate::usd::Usd;
 use crate::window::Window;
 
@@ -83,11 +82,6 @@ impl AssistantTurn {
         }
     }
 }
-
-/// An entry that cannot follow those before it.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("{0}")]
-pub struct OutOfOrder(&'static str);
 
 /// Time worked, as the entries tell it: the pauses between the processes of a run do not count. In ms.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,6 +5,8 @@
 //! count, and at an endpoint that counts nothing, a quarter of all bytes, the tools' declarations included. What is
 //! left out is subtracted by the same measure until the endpoint counts again. It leaves nothing out itself.
 
+use serde::{Deserialize, Serialize};
+
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage};
 
 /// Bytes that make up a token, roughly: English and code have about four.
@@ -34,6 +36,16 @@ pub const WIDEN: &str =
 
 /// No model has a smaller window, in tokens: a smaller count tells of none.
 const SMALLEST: u64 = 1024;
+
+/// What is sent in the place of a tool result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Elided {
+    /// The call it answered.
+    pub call_id: String,
+    /// The text, which names the node that holds the result.
+    pub text: String,
+}
 
 /// How full the window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

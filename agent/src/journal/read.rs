@@ -7,7 +7,11 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::{Entry, READABLE};
-use crate::run_state::OutOfOrder;
+
+/// An entry that cannot follow those before it.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct OutOfOrder(pub(crate) &'static str);
 
 /// Why a journal cannot be continued.
 #[derive(Debug, Error)]

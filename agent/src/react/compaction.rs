@@ -8,9 +8,10 @@ use uwf_prompts::LeftOutView;
 
 use super::wait::{Waited, wait};
 use super::{Notice, Progress, React, Stopped};
-use crate::journal::{Concern, Elided, Entry};
+use crate::journal::{Concern, Entry};
 use crate::provider::ProviderError;
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolChoice};
+use crate::window::Elided;
 use crate::window::{self, WIDEN, WORKABLE};
 
 /// From so many tokens on it matters how large a window is of which nothing is known: some servers have no more.

@@ -7,11 +7,10 @@ use uwf_engine::{RoleContext, ThreadError};
 use uwf_prompts::PromptError;
 use uwf_tools::ToolboxError;
 
-use crate::journal::Journal;
+use crate::journal::{Journal, OutOfOrder};
 use crate::provider::ProviderError;
 use crate::react::Stopped;
 use crate::record::RecordError;
-use crate::run_state::OutOfOrder;
 use crate::settings::SettingsError;
 
 /// Why there is no reply. Whatever happened up to then is in the journal.
