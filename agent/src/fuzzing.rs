@@ -15,7 +15,7 @@ use crate::provider::Progress;
 use crate::provider::fault::Fault;
 use crate::provider::http::BodyReader;
 use crate::provider::message::{Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice};
-use crate::provider::wires::Wire;
+use crate::provider::wire::Wire;
 
 /// The client without its network, made once.
 pub struct Reader {

@@ -8,7 +8,7 @@ use crate::journal::Name;
 use crate::journal::tests::{enforced, run};
 use crate::provider::Learnt;
 use crate::provider::message::{Native, Origin, ToolCall};
-use crate::provider::wires::Wire;
+use crate::provider::wire::Wire;
 
 /// Each count another one.
 fn usage() -> TokenUsage {

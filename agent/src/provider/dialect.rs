@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use self::table::{GENERIC, MESSAGES, ROWS};
-use super::wires::Wire;
-use super::wires::call_ids::CallIds;
+use super::call_ids::CallIds;
+use super::wire::Wire;
 
 /// How to talk to an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]

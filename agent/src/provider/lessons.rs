@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::dialect::{Cache, Dialect, Echo, ReasoningField};
 use super::fault::{Complaint, Fault};
+use super::fields::Fields;
 use super::model_facts::ModelFacts;
-use super::wires::Wire;
-use super::wires::fields::Fields;
+use super::wire::Wire;
 
 /// What was learnt of one model at one endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::wires::Wire;
+use super::wire::Wire;
 use crate::usd::Usd;
 
 /// Who speaks in a message.

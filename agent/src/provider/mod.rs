@@ -5,8 +5,11 @@
 
 #[cfg(test)]
 pub(crate) mod any_order;
+mod api_error;
+mod call_ids;
 pub(crate) mod dialect;
 pub(crate) mod fault;
+pub(crate) mod fields;
 pub(crate) mod http;
 pub(crate) mod lessons;
 pub mod message;
@@ -15,6 +18,7 @@ mod model_facts;
 pub(crate) mod retry;
 pub(crate) mod script;
 mod trial;
+pub(crate) mod wire;
 pub(crate) mod wires;
 
 use std::future::Future;

@@ -13,7 +13,7 @@ use super::file::{BUILTIN, CONFIG, File, FileModel, FileProvider, FileWire};
 use super::origins::{Origin, Source, first, variable};
 use super::{Flags, SettingsError, begun, without_query};
 use crate::provider::dialect::{Dialect, DialectSettings};
-use crate::provider::wires::Wire;
+use crate::provider::wire::Wire;
 use crate::provider::{EchoReasoning, HttpConfig, IDLE, RetryPolicy};
 
 /// An endpoint, and a model of it.

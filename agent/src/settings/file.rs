@@ -15,7 +15,7 @@ use super::SettingsError;
 use crate::confinement::FileSandbox;
 use crate::narrowing::Narrowing;
 use crate::provider::dialect::{Dialect, DialectSettings};
-use crate::provider::wires::Wire;
+use crate::provider::wire::Wire;
 use crate::provider::{EchoReasoning, RetryPolicy};
 
 /// `agents/builtin.yaml`.

@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use super::{Cache, Dialect, Echo, Effort, KeyHeader, ReasoningField};
-use crate::provider::wires::Wire;
-use crate::provider::wires::call_ids::CallIds;
+use crate::provider::call_ids::CallIds;
+use crate::provider::wire::Wire;
 
 /// A dialect, and where it is spoken.
 pub(super) struct Row {

@@ -16,8 +16,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::complaint;
-use super::transport::{fault_of, silence};
+use super::network_error::{fault_of, silence};
+use crate::provider::api_error;
 use crate::provider::fault::Fault;
 use crate::provider::wires::lenient::whole_characters;
 use crate::secrets::Secrets;
@@ -114,7 +114,7 @@ fn whole(body: &[u8], secrets: &Secrets) -> Result<Bytes, Fault> {
             Err(Fault::Cut { reason: "the reply ends within its JSON".to_owned() })
         }
         Err(_) => {
-            let start = complaint::excerpt(&secrets.clean(&text));
+            let start = api_error::excerpt(&secrets.clean(&text));
             Err(Fault::Malformed { reason: format!("expected JSON or an event stream, got {start}") })
         }
     }

@@ -13,9 +13,10 @@ use bytes::Bytes;
 use super::endpoint::Endpoint;
 use super::{HttpConfig, ask, body, transport};
 use crate::provider::fault::Fault;
+use crate::provider::fields::Fields;
 use crate::provider::message::{Completion, Origin, Request};
-use crate::provider::wires::fields::Fields;
-use crate::provider::wires::{Ending, Wire};
+use crate::provider::wire::Wire;
+use crate::provider::wires::Ending;
 use crate::provider::{Progress, ProviderError};
 
 /// The completion that a body of chat completions holds, as if an endpoint had sent it in these pieces with a good

@@ -11,7 +11,7 @@ use super::endpoint::place;
 use crate::provider::dialect::{Dialect, DialectSettings, Echo};
 use crate::provider::lessons::Learnt;
 use crate::provider::retry::RetryPolicy;
-use crate::provider::wires::Wire;
+use crate::provider::wire::Wire;
 
 /// The longest silence, unless it is set otherwise.
 pub(crate) const IDLE: Duration = Duration::from_secs(120);

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::HttpConfig;
 use crate::provider::ProviderError;
 use crate::provider::dialect::{Dialect, KeyHeader};
-use crate::provider::wires::Wire;
+use crate::provider::wire::Wire;
 use crate::secrets::{Secrets, secret_texts, sounds_secret};
 
 /// The header that tells a scripted server which role asks; for loopback addresses only.

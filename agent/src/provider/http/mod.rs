@@ -6,9 +6,9 @@
 
 mod body;
 mod body_reader;
-pub(crate) mod complaint;
 mod config;
 mod endpoint;
+mod network_error;
 mod probe;
 mod resolver;
 mod stream;
@@ -34,14 +34,15 @@ use self::endpoint::Endpoint;
 use self::transport::Exchange;
 use super::dialect::Dialect;
 use super::fault::Fault;
+use super::fields::Fields;
 use super::lessons::{Learnt, Lesson, Refused};
 use super::message::{Completion, Origin, Request};
 use super::model_facts::ModelFacts;
 use super::retry::Attempts;
+use super::wire::Wire;
 use super::wires::chat::generation;
-use super::wires::fields::Fields;
 use super::wires::written::Written;
-use super::wires::{Assembly, Ending, Target, Wire};
+use super::wires::{Assembly, Ending, Target};
 use super::{Completing, Progress, Provider, ProviderError};
 
 /// A reply that does not stream is silent until it is whole: its patience is that many times longer.

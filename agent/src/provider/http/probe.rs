@@ -12,7 +12,8 @@ use tokio::time::timeout;
 
 use super::HttpProvider;
 use super::body::{next, take};
-use super::transport::{fault_of, refusal};
+use super::network_error::fault_of;
+use super::transport::refusal;
 use crate::provider::ProviderError;
 use crate::provider::fault::Fault;
 

@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
 
 use super::body::BodyEnd;
-use super::complaint;
-use super::transport::fault_of;
+use super::network_error::fault_of;
 use crate::provider::Progress;
+use crate::provider::api_error;
 use crate::provider::fault::Fault;
 use crate::provider::wires::Assembly;
 use crate::provider::wires::lenient::whole_characters;
@@ -71,7 +71,7 @@ pub(super) async fn read(
                 // The library knows the end mark without blanks only.
                 "[DONE]" => break,
                 // Half an event before the end of the body, or a damaged one: the end tells.
-                text if !assembly.is_finished() => garbled = Some(complaint::excerpt(&secrets.clean(text))),
+                text if !assembly.is_finished() => garbled = Some(api_error::excerpt(&secrets.clean(text))),
                 _ => {}
             },
             Err(error) => end = End::Broken(error.to_string()),

@@ -3,7 +3,6 @@
 //!
 //! Apart because it is the only file that talks to the network. It judges nothing: faults go up as they are.
 
-use std::error::Error;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
@@ -15,10 +14,11 @@ use reqwest::{Client, Response};
 use tokio::time::timeout;
 
 use super::body::{events, next};
-use super::complaint;
 use super::endpoint::Endpoint;
+use super::network_error::{fault_of, innermost, silence};
 use super::resolver::Resolver;
 use crate::provider::ProviderError;
+use crate::provider::api_error;
 use crate::provider::fault::Fault;
 use crate::provider::retry::asked_wait;
 use crate::secrets::Secrets;
@@ -98,7 +98,7 @@ impl Exchange {
         let response = reply.map_err(|_| silence(self.patience))?.map_err(|error| fault_of(&error))?;
         let header = |name: &&str| response.headers().get(*name)?.to_str().ok();
         if let Some(id) = REQUEST_IDS.iter().find_map(header) {
-            let _ = self.request_id.set(complaint::excerpt(&self.secrets.clean(id)));
+            let _ = self.request_id.set(api_error::excerpt(&self.secrets.clean(id)));
         }
         if !response.status().is_success() {
             return Err(refusal(response, &self.secrets).await);
@@ -121,36 +121,11 @@ pub(super) async fn refusal(response: Response, secrets: &Secrets) -> Fault {
     {
         body.extend_from_slice(&bytes);
     }
-    let mut complaint = complaint::of_body(&secrets.clean(&String::from_utf8_lossy(&body)));
+    let mut complaint = api_error::of_body(&secrets.clean(&String::from_utf8_lossy(&body)));
     complaint.should_retry = header("x-should-retry").and_then(|word| word.trim().parse().ok());
     if let (300..400, Some(to)) = (status, header("location")) {
         complaint.message = format!("it redirects to {}, and redirects are not followed", secrets.clean(to));
     }
     let retry_after = retry_after.or(complaint.retry_delay);
     Fault::Status { status, complaint: complaint.into(), retry_after }
-}
-
-pub(super) fn silence(patience: Duration) -> Fault {
-    Fault::Cut { reason: format!("nothing arrived for {patience:?}") }
-}
-
-/// The fault of a request that got no reply, or of a body that broke off.
-pub(super) fn fault_of(error: &reqwest::Error) -> Fault {
-    let reason = innermost(error);
-    if error.is_connect() {
-        return Fault::Connect { reason };
-    }
-    if error.is_builder() {
-        return Fault::Setup { reason };
-    }
-    Fault::Cut { reason }
-}
-
-/// The last cause: the ones above it only wrap, and name the URL.
-fn innermost(error: &reqwest::Error) -> String {
-    let mut cause: &dyn Error = error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    cause.to_string()
 }

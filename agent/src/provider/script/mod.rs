@@ -24,8 +24,8 @@ pub(crate) use expect::Expect;
 use serde_json::{Map, Value, json};
 
 use super::ProviderError;
+use super::api_error;
 use super::fault::{Complaint, Fault};
-use super::http::complaint;
 use super::message::{Completion, Request, TokenUsage, ToolCall};
 use super::retry::asked_wait;
 use super::wires::chat::reply;
@@ -253,7 +253,7 @@ impl ScriptedError {
     /// The same failure as an endpoint's; its words are those of `body`, where there is one.
     pub(crate) fn fault(&self, body: Option<&str>) -> Fault {
         let scripted = || Complaint { code: self.code.clone(), ..Complaint::words(self.message.clone()) };
-        let complaint = body.map_or_else(scripted, complaint::of_body);
+        let complaint = body.map_or_else(scripted, api_error::of_body);
         let header = |name: &str| self.headers.get(name).map(String::as_str);
         let asked = || asked_wait(header, SystemTime::now());
         match self.status {

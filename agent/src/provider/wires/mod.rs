@@ -4,10 +4,8 @@
 //! [`Assembly`] (events → completion). Pure: a wire opens no connection, waits for nothing and knows no key.
 
 pub(in crate::provider) mod arguments;
-pub(in crate::provider) mod call_ids;
 pub(crate) mod chat;
 pub(in crate::provider) mod cost;
-pub(crate) mod fields;
 pub(in crate::provider) mod lenient;
 pub(crate) mod messages;
 pub(crate) mod responses;
@@ -15,53 +13,21 @@ pub(crate) mod responses;
 pub(in crate::provider) mod samples;
 pub(in crate::provider) mod written;
 
-use std::fmt;
 use std::mem::take;
-use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use self::fields::Fields;
 use self::written::Written;
 use super::Progress;
 use super::dialect::{Cache, Dialect};
 use super::fault::{Complaint, Fault};
+use super::fields::Fields;
 use super::message::{Completion, Message, Native, Origin, Request, Speaker, ToolChoice, make_ids_unique};
 use super::model_facts::ModelFacts;
+use super::wire::Wire;
 use crate::secrets::Secrets;
 
-/// The request and event formats that endpoints speak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Wire {
-    /// OpenAI-compatible chat completions.
-    Chat,
-    /// OpenAI's Responses.
-    Responses,
-    /// Anthropic's Messages.
-    Messages,
-}
-
 impl Wire {
-    /// The word for it: `chat`, `responses` or `messages`.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Wire::Chat => "chat",
-            Wire::Responses => "responses",
-            Wire::Messages => "messages",
-        }
-    }
-
-    /// Where its requests go, below the API's version.
-    pub(crate) fn path(self) -> &'static str {
-        match self {
-            Wire::Chat => "/chat/completions",
-            Wire::Responses => "/responses",
-            Wire::Messages => "/messages",
-        }
-    }
-
     /// The request as it is sent.
     pub(in crate::provider) fn write(
         self,
@@ -83,20 +49,6 @@ impl Wire {
             Wire::Responses => Box::<responses::assemble::Assembly>::default(),
             Wire::Messages => Box::<messages::assemble::Assembly>::default(),
         }
-    }
-}
-
-impl fmt::Display for Wire {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Wire {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Wire, ()> {
-        [Wire::Chat, Wire::Responses, Wire::Messages].into_iter().find(|wire| wire.as_str() == text).ok_or(())
     }
 }
 

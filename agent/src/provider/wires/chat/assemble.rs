@@ -11,9 +11,9 @@ use super::chunk::{Choice, Chunk, Said};
 use super::native::{self, Details};
 use super::reply;
 use crate::provider::Progress;
+use crate::provider::api_error;
 use crate::provider::dialect::ReasoningField;
 use crate::provider::fault::Fault;
-use crate::provider::http::complaint;
 use crate::provider::message::{Completion, TokenUsage};
 use crate::provider::wires::{self, Ending, held_back};
 use crate::secrets::Secrets;
@@ -108,9 +108,9 @@ impl wires::Assembly for Assembly {
         let value = || serde_json::from_str::<Value>(event).unwrap_or_default();
         if chunk.choices.is_empty() || event.contains("\"error\"") {
             let failed = chunk.choices.iter().find_map(|choice| choice.error.clone());
-            let failed = Some(value()).filter(complaint::is_within).or(failed.filter(complaint::is_error));
+            let failed = Some(value()).filter(api_error::is_within).or(failed.filter(api_error::is_error));
             if let Some(failed) = failed {
-                return Err(Fault::in_band(complaint::of_value(&secrets.clean_value(failed))));
+                return Err(Fault::in_band(api_error::of_value(&secrets.clean_value(failed))));
             }
         }
         self.usage = chunk.usage().or(self.usage);

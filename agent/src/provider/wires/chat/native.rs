@@ -68,7 +68,7 @@ impl Details {
 
     /// All of them as JSON text; `None` where there are none.
     pub(super) fn finish(self) -> Option<Box<RawValue>> {
-        (!self.0.is_empty()).then(|| crate::provider::wires::fields::raw(&self.0))
+        (!self.0.is_empty()).then(|| crate::provider::fields::raw(&self.0))
     }
 }
 

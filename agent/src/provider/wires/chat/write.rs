@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 
 use super::native::ChatNative;
 use crate::provider::dialect::{Cache, Echo, Effort, ReasoningField};
+use crate::provider::fields::{Fields, raw};
 use crate::provider::message::{Message, Request, Speaker, ToolCall, ToolDeclaration};
 use crate::provider::wires::arguments::arguments;
-use crate::provider::wires::fields::{Fields, raw};
 use crate::provider::wires::written::Written;
 use crate::provider::wires::{CACHE_MARK, Outgoing, Target, marked, tool_choice};
 

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::block::Blocks;
 use super::event::{self, Event, Field, text};
 use crate::provider::Progress;
+use crate::provider::api_error;
 use crate::provider::fault::{Complaint, Fault};
-use crate::provider::http::complaint;
 use crate::provider::message::{Completion, make_ids_unique};
 use crate::provider::wires::{self, Ending};
 use crate::secrets::Secrets;
@@ -52,7 +52,7 @@ impl Assembly {
         let reason = text(reason);
         if reason == "refusal" {
             let details = event::map(details);
-            let told = |key: &str| details.get(key).and_then(Value::as_str).map(complaint::excerpt);
+            let told = |key: &str| details.get(key).and_then(Value::as_str).map(api_error::excerpt);
             let why = told("explanation").or_else(|| told("category"));
             let why = why.map(|why| format!(": {why}")).unwrap_or_default();
             let complaint = Complaint::words(format!("the model refused to answer{why}"));
@@ -110,7 +110,7 @@ impl wires::Assembly for Assembly {
         // Read as a whole is only what may be an error, and what is kept: most events of a stream are neither.
         let value = || serde_json::from_str::<Value>(event).unwrap_or_default();
         if let Some(failed) = failed(&read, value) {
-            return Err(Fault::in_band(complaint::of_value(&secrets.clean_value(failed))));
+            return Err(Fault::in_band(api_error::of_value(&secrets.clean_value(failed))));
         }
         match read.kind() {
             "message_start" => {
@@ -181,8 +181,8 @@ fn failed(event: &Event<'_>, value: impl Fn() -> Value) -> Option<Value> {
     match event.kind() {
         "error" => Some(value()),
         // What proxies say has other shapes.
-        "" if event.blocks().is_none() => Some(value()).filter(complaint::is_within),
-        _ => event.error.map(|_| value()).filter(|value| value.get("error").is_some_and(complaint::is_error)),
+        "" if event.blocks().is_none() => Some(value()).filter(api_error::is_within),
+        _ => event.error.map(|_| value()).filter(|value| value.get("error").is_some_and(api_error::is_error)),
     }
 }
 

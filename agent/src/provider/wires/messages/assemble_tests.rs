@@ -5,7 +5,8 @@ use super::*;
 use crate::provider::ProviderError;
 use crate::provider::http::BodyReader;
 use crate::provider::message::{Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice};
-use crate::provider::wires::{Assembly as _, Wire};
+use crate::provider::wire::Wire;
+use crate::provider::wires::Assembly as _;
 
 /// What comes of a body, and the progress that was told.
 fn told(body: String, said: &[Message]) -> (Result<Completion, Fault>, Vec<String>) {

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 
 use super::event::{BlockFields, Delta, Field, text};
 use crate::provider::Progress;
+use crate::provider::fields::raw;
 use crate::provider::message::ToolCall;
-use crate::provider::wires::fields::raw;
 
 /// The blocks of one reply as far as they have come.
 #[derive(Debug, Default)]

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use crate::provider::call_ids::CallIds;
+use crate::provider::fields::raw;
 use crate::provider::message::{Message, Speaker, ToolCall};
 use crate::provider::wires::arguments::arguments;
-use crate::provider::wires::call_ids::CallIds;
-use crate::provider::wires::fields::raw;
 use crate::provider::wires::written::Parts;
 use crate::provider::wires::{CACHE_MARK, Target};
 

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::blocks::Head;
+use crate::provider::fields::Fields;
 use crate::provider::message::{Message, Request, Speaker};
 use crate::provider::wires::Target;
-use crate::provider::wires::fields::Fields;
 use crate::provider::wires::written::Parts;
 
 /// The beta that lets a model with a budget think between its calls, too. Adaptive thinking does so by itself.

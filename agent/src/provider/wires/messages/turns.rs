@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::blocks::marked;
+use crate::provider::fields::raw;
 use crate::provider::message::{Message, Speaker};
-use crate::provider::wires::fields::raw;
 use crate::provider::wires::written::Parts;
 
 #[derive(Serialize)]

@@ -11,8 +11,8 @@ use super::blocks::{marked, text};
 use super::thinking::Thinking;
 use super::{blocks, turns};
 use crate::provider::dialect::Cache;
+use crate::provider::fields::{Fields, raw};
 use crate::provider::message::{Message, Request, Speaker, ToolDeclaration};
-use crate::provider::wires::fields::{Fields, raw};
 use crate::provider::wires::written::{Parts, Written};
 use crate::provider::wires::{Outgoing, Target, tool_choice};
 

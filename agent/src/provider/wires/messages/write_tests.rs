@@ -4,7 +4,7 @@ use serde_json::Value;
 use super::*;
 use crate::provider::dialect::Dialect;
 use crate::provider::message::{Kind, Native, ToolChoice};
-use crate::provider::wires::Wire;
+use crate::provider::wire::Wire;
 use crate::provider::wires::samples::{Sample, call, conversation, tools};
 
 /// A body, a line for each field.

@@ -10,8 +10,8 @@ use super::event::{Event, Response};
 use super::items::{Items, Voice};
 use super::said::Said;
 use crate::provider::Progress;
+use crate::provider::api_error;
 use crate::provider::fault::{Complaint, Fault};
-use crate::provider::http::complaint;
 use crate::provider::message::{Completion, TokenUsage};
 use crate::provider::wires::{self, Ending, held_back};
 use crate::secrets::Secrets;
@@ -79,8 +79,8 @@ impl Assembly {
         let value: Value = serde_json::from_str(response).unwrap_or_default();
         let status = read.status.as_str();
         let bad = [kind, status].into_iter().find(|word| matches!(*word, "failed" | "cancelled"));
-        if complaint::is_error(&read.error) {
-            return Err(Fault::in_band(complaint::of_value(&secrets.clean_value(value))));
+        if api_error::is_error(&read.error) {
+            return Err(Fault::in_band(api_error::of_value(&secrets.clean_value(value))));
         }
         if let Some(bad) = bad {
             let words = format!("the endpoint ended the reply as {bad}");
@@ -117,13 +117,13 @@ impl wires::Assembly for Assembly {
         };
         let fails = |value: &Value| match &*read.kind() {
             "error" | "response.error" => true,
-            "" if !read.is_whole() => complaint::is_within(value),
-            _ => value.get("error").is_some_and(complaint::is_error),
+            "" if !read.is_whole() => api_error::is_within(value),
+            _ => value.get("error").is_some_and(api_error::is_error),
         };
         if (read.error.is_some() || matches!(&*read.kind(), "" | "error" | "response.error"))
             && let Some(failed) = Some(value()).filter(fails)
         {
-            return Err(Fault::in_band(complaint::of_value(&secrets.clean_value(failed))));
+            return Err(Fault::in_band(api_error::of_value(&secrets.clean_value(failed))));
         }
         self.take((&read, text), secrets, progress)
     }

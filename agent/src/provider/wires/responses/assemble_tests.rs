@@ -10,7 +10,7 @@ use crate::provider::http::BodyReader;
 use crate::provider::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
 };
-use crate::provider::wires::Wire;
+use crate::provider::wire::Wire;
 use crate::usd::Usd;
 
 /// What came of a body, and what was told of it on the way: text and reasoning.

@@ -13,6 +13,9 @@ use crate::provider::message::TokenUsage;
 use crate::provider::wires::cost::Cost;
 use crate::provider::wires::lenient::{count, lenient, list, read};
 
+/// Between the texts of two items, and the parts of what was thought.
+pub(super) const BLANK_LINE: &str = "\n\n";
+
 /// An event of a stream, or a whole response, with its fields unread.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -185,7 +188,7 @@ impl Item {
         let texts = |parts: &[Part]| {
             let texts: Vec<&str> =
                 parts.iter().map(|part| part.text.as_str()).filter(|text| !text.is_empty()).collect();
-            texts.join(super::items::BLANK_LINE)
+            texts.join(BLANK_LINE)
         };
         let summary = texts(&self.summary);
         if summary.is_empty() { texts(&self.content) } else { summary }

@@ -7,11 +7,8 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use super::event::{Event, Item, Kind};
+use super::event::{BLANK_LINE, Event, Item, Kind};
 use crate::provider::Progress;
-
-/// Between the texts of two items, and the parts of what was thought.
-pub(super) const BLANK_LINE: &str = "\n\n";
 
 /// All items of one output.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
-use super::event::{Item, Kind};
-use super::items::{BLANK_LINE, Slot, Whole};
+use super::event::{BLANK_LINE, Item, Kind};
+use super::items::{Slot, Whole};
 use crate::provider::message::{Message, ToolCall, make_ids_unique};
 use crate::provider::wires::arguments::arguments;
 

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::provider::call_ids::CallIds;
+use crate::provider::fields::{Fields, raw};
 use crate::provider::message::{Message, Request, Speaker, ToolDeclaration};
 use crate::provider::wires::arguments::arguments;
-use crate::provider::wires::call_ids::CallIds;
-use crate::provider::wires::fields::{Fields, raw};
 use crate::provider::wires::written::{Parts, Written};
 use crate::provider::wires::{Outgoing, Target, tool_choice};
 

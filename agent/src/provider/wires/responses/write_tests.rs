@@ -42,7 +42,7 @@ fn two_requests_of_a_run_begin_alike() {
 fn a_run_is_kept_on_one_server() {
     let headers = |name: &str| {
         let mut sample = Sample::new(name);
-        sample.dialect.wire = crate::provider::wires::Wire::Responses;
+        sample.dialect.wire = crate::provider::wire::Wire::Responses;
         let request = Request {
             messages: &[],
             tools: &[],
