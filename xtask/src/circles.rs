@@ -138,6 +138,15 @@ impl<'ast> Visit<'ast> for Imports<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{edges, source};
+
+    /// What two modules share belongs below both, in a module of its own.
+    #[test]
+    fn no_modules_of_this_repository_import_each_other() {
+        let crates = source::read(&edges::repository()).unwrap();
+        let circles = Circles::of(&crates);
+        assert!(circles.0.is_empty(), "{circles}");
+    }
 
     #[test]
     fn a_loop_is_found_and_a_line_is_none() {
