@@ -12,7 +12,7 @@ use uwf_store::schema;
 use crate::conversation::Conversation;
 use crate::frontmatter;
 use crate::provider::Progress;
-use crate::provider::fault::Fault;
+use crate::provider::attempt_error::AttemptError;
 use crate::provider::http::BodyReader;
 use crate::provider::message::{Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice};
 use crate::provider::wire::Wire;
@@ -39,7 +39,7 @@ impl Reader {
         }
     }
 
-    fn read(&self, pieces: Vec<Bytes>) -> (Result<Completion, Fault>, String) {
+    fn read(&self, pieces: Vec<Bytes>) -> (Result<Completion, AttemptError>, String) {
         let messages = [Message::text(Speaker::User, Kind::Opening, "Look.")];
         let sampling = Sampling::default();
         let tool_choice = ToolChoice::Auto;
@@ -63,14 +63,14 @@ impl Reader {
         self.read(pieces).0.expect("the body is whole").content.len()
     }
 
-    /// Whatever a body holds, it is a completion that can stand in a conversation, or a fault that says something.
+    /// Whatever a body holds, it is a completion that can stand in a conversation, or an error that says something.
     ///
     /// # Panics
     /// When it is neither.
     pub fn reply(&self, body: &[u8]) {
         let (result, heard) = self.read(vec![Bytes::copy_from_slice(body)]);
         match result {
-            Err(fault) => assert!(!fault.to_string().trim().is_empty()),
+            Err(error) => assert!(!error.to_string().trim().is_empty()),
             Ok(completion) => {
                 // An item of Responses that comes whole counts for more than the pieces that were told of it.
                 let is_told = heard.is_empty() || heard == completion.content;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::provider::fault::{Complaint, NO_WORDS};
+use crate::provider::attempt_error::{Complaint, NO_WORDS};
 
 /// How much of a message people get to read, in characters.
 const READABLE: usize = 600;

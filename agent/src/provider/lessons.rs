@@ -9,8 +9,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::attempt_error::{AttemptError, Complaint};
 use super::dialect::{Cache, Dialect, Echo, ReasoningField};
-use super::fault::{Complaint, Fault};
 use super::fields::Fields;
 use super::model_facts::ModelFacts;
 use super::wire::Wire;
@@ -135,10 +135,10 @@ pub(crate) struct Refused<'a> {
 }
 
 impl Refused<'_> {
-    /// What the fault teaches, if anything.
-    pub(crate) fn lesson(&self, fault: &Fault) -> Option<Lesson> {
-        let Fault::Status { status, complaint, .. } = fault else { return None };
-        if fault.is_too_long() || complaint.is_about_money() {
+    /// What the error teaches, if anything.
+    pub(crate) fn lesson(&self, error: &AttemptError) -> Option<Lesson> {
+        let AttemptError::Status { status, complaint, .. } = error else { return None };
+        if error.is_too_long() || complaint.is_about_money() {
             return None;
         }
         let lower = complaint.message.to_lowercase();

@@ -17,7 +17,11 @@ fn learnt(dialect: &str, status: u16, message: &str, fields: &serde_json::Value)
         streamed: true,
         fields: &sent,
     };
-    refused.lesson(&Fault::Status { status, complaint: Complaint::words(message).into(), retry_after: None })
+    refused.lesson(&AttemptError::Status {
+        status,
+        complaint: Complaint::words(message).into(),
+        retry_after: None,
+    })
 }
 
 #[test]
@@ -65,8 +69,8 @@ fn the_field_may_be_named_beside_the_words() {
     };
     let words = "Your organization must be verified to generate reasoning summaries.";
     let complaint = Complaint { param: Some("reasoning.summary".into()), ..Complaint::words(words) };
-    let fault = Fault::Status { status: 400, complaint: complaint.into(), retry_after: None };
-    assert_eq!(refused.lesson(&fault), Some(Lesson::Omit("reasoning.summary".into())));
+    let error = AttemptError::Status { status: 400, complaint: complaint.into(), retry_after: None };
+    assert_eq!(refused.lesson(&error), Some(Lesson::Omit("reasoning.summary".into())));
 }
 
 #[test]
@@ -97,7 +101,7 @@ fn a_wire_that_is_set_is_kept() {
     };
     let complaint = Complaint::words("page not found");
     assert_eq!(
-        refused.lesson(&Fault::Status { status: 404, complaint: complaint.into(), retry_after: None }),
+        refused.lesson(&AttemptError::Status { status: 404, complaint: complaint.into(), retry_after: None }),
         None
     );
 }

@@ -1,12 +1,12 @@
 //! The scripted provider: what the model says comes from a file, so that workflows, prompts and the loop run offline
 //! and always alike.
 //!
-//! Apart because it needs no network. Its faults go through the same verdicts and waits as a real endpoint's; a
+//! Apart because it needs no network. Its faults go through the same decisions and waits as a real endpoint's; a
 //! failed attempt uses up its entry, and the next attempt plays the next one.
 
 use bytes::Bytes;
 
-use super::fault::Fault;
+use super::attempt_error::AttemptError;
 use super::message::{Completion, Request, make_ids_unique};
 use super::retry::{Attempts, RetryPolicy};
 use super::script::{Entry, MockPlace, Script};
@@ -82,7 +82,7 @@ impl Provider for Mock {
                 }
                 match play(&entry, index, &request, progress).await {
                     Ok(completion) => return Ok(completion),
-                    Err(fault) => attempts.failed(fault, &url, progress).await?,
+                    Err(error) => attempts.failed(error, &url, progress).await?,
                 }
             }
         })
@@ -95,19 +95,19 @@ async fn play(
     index: usize,
     request: &Request<'_>,
     progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Completion, Fault> {
+) -> Result<Completion, AttemptError> {
     if entry.reset {
-        return Err(Fault::Cut { reason: "the connection was reset".to_owned() });
+        return Err(AttemptError::Cut { reason: "the connection was reset".to_owned() });
     }
     if entry.stall_after_bytes.is_some() {
         tokio::time::sleep(http::IDLE).await;
-        return Err(Fault::Cut { reason: format!("nothing arrived for {:?}", http::IDLE) });
+        return Err(AttemptError::Cut { reason: format!("nothing arrived for {:?}", http::IDLE) });
     }
     if let Some(bytes) = entry.drop_after_bytes {
-        return Err(Fault::Cut { reason: format!("the connection ended after {bytes} bytes") });
+        return Err(AttemptError::Cut { reason: format!("the connection ended after {bytes} bytes") });
     }
     if let Some(error) = &entry.error {
-        return Err(error.fault(entry.body.as_deref()));
+        return Err(error.attempt_error(entry.body.as_deref()));
     }
     if let Some(body) = &entry.body {
         return http::read_body(vec![Bytes::from(body.clone())], request, progress).await;
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_fault_uses_up_its_entry_and_the_next_attempt_plays_the_next() {
+    async fn an_error_uses_up_its_entry_and_the_next_attempt_plays_the_next() {
         let script = "turns: [{error: {status: 429, retry_after: 7, message: busy}}, {drop_after_bytes: 3}, {content: a}]";
         let begun = tokio::time::Instant::now();
         let (completions, heard) = run(script, 1).await;

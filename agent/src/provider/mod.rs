@@ -6,9 +6,9 @@
 #[cfg(test)]
 pub(crate) mod any_order;
 mod api_error;
+pub(crate) mod attempt_error;
 mod call_ids;
 pub(crate) mod dialect;
-pub(crate) mod fault;
 pub(crate) mod fields;
 pub(crate) mod http;
 pub(crate) mod lessons;

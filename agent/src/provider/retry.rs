@@ -1,13 +1,13 @@
 //! When to try again: how long to wait, how often, and when to stop.
 //!
 //! Apart because it is the only retry layer there is (the client library's own is off). The arithmetic is pure;
-//! `Attempts` alone waits. What is worth trying again at all is `Fault::verdict`'s business.
+//! `Attempts` alone waits. What is worth trying again at all is `AttemptError::retry_decision`'s business.
 
 use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
-use super::fault::{Fault, Verdict};
+use super::attempt_error::{AttemptError, RetryDecision};
 use super::{Progress, ProviderError};
 
 /// How often, how long, how patiently.
@@ -80,25 +80,27 @@ impl<'p> Attempts<'p> {
     /// failed, without secrets.
     pub(crate) async fn failed(
         &mut self,
-        fault: Fault,
+        error: AttemptError,
         url: &str,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), ProviderError> {
         self.made += 1;
         let since = *self.failing_since.get_or_insert_with(Instant::now);
-        let Verdict::Retry { asked } = fault.verdict() else { return Err(fault.into_error(url)) };
+        let RetryDecision::Retry { asked } = error.retry_decision() else {
+            return Err(error.into_error(url));
+        };
         let wait = self.policy.wait(self.made, asked, since.elapsed(), fastrand::f64());
-        let Some(wait) = wait else { return Err(self.give_up(fault, url, asked)) };
-        progress(Progress::Retry { attempt: self.made, wait, reason: &fault.to_string() });
+        let Some(wait) = wait else { return Err(self.give_up(error, url, asked)) };
+        progress(Progress::Retry { attempt: self.made, wait, reason: &error.to_string() });
         tokio::time::sleep(wait).await;
         Ok(())
     }
 
-    fn give_up(&self, fault: Fault, url: &str, asked: Option<Duration>) -> ProviderError {
-        if let Fault::Connect { .. } = fault {
-            return fault.into_error(url);
+    fn give_up(&self, error: AttemptError, url: &str, asked: Option<Duration>) -> ProviderError {
+        if let AttemptError::Connect { .. } = error {
+            return error.into_error(url);
         }
-        let mut last = fault.to_string();
+        let mut last = error.to_string();
         if let Some(asked) = asked.filter(|asked| *asked > self.policy.budget) {
             last.push_str(&format!(" (it asks to wait {} s)", asked.as_secs()));
         }

@@ -16,9 +16,9 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::network_error::{fault_of, silence};
+use super::network_error::{attempt_error, silence};
 use crate::provider::api_error;
-use crate::provider::fault::Fault;
+use crate::provider::attempt_error::AttemptError;
 use crate::provider::wires::lenient::whole_characters;
 use crate::secrets::Secrets;
 
@@ -35,17 +35,21 @@ const STREAM_LIMIT: usize = 256 << 20;
 
 pub(super) type Body = BoxStream<'static, reqwest::Result<Bytes>>;
 
-/// The next piece of a body; `None` at its end. Silence for longer than `idle` is a fault.
-pub(super) async fn next(body: &mut Body, idle: Duration) -> Result<Option<Bytes>, Fault> {
+/// The next piece of a body; `None` at its end. Silence for longer than `idle` is an error.
+pub(super) async fn next(body: &mut Body, idle: Duration) -> Result<Option<Bytes>, AttemptError> {
     match timeout(idle, body.next()).await {
         Err(_) => Err(silence(idle)),
         Ok(None) => Ok(None),
-        Ok(Some(bytes)) => bytes.map(Some).map_err(|error| fault_of(&error)),
+        Ok(Some(bytes)) => bytes.map(Some).map_err(|error| attempt_error(&error)),
     }
 }
 
-/// A reply of any kind → one whose body is a stream of events. A JSON body is one event; what is neither is a fault.
-pub(super) async fn events(response: Response, idle: Duration, secrets: &Secrets) -> Result<Response, Fault> {
+/// A reply of any kind → one whose body is a stream of events. A JSON body is one event; what is neither is an error.
+pub(super) async fn events(
+    response: Response,
+    idle: Duration,
+    secrets: &Secrets,
+) -> Result<Response, AttemptError> {
     let mut body = response.bytes_stream().boxed();
     let mut start = Vec::new();
     let kind = loop {
@@ -55,7 +59,7 @@ pub(super) async fn events(response: Response, idle: Duration, secrets: &Secrets
         if let Some(kind) = Kind::of(&start) {
             break kind;
         }
-        let cut = || Fault::Cut { reason: "the reply has no body".to_owned() };
+        let cut = || AttemptError::Cut { reason: "the reply has no body".to_owned() };
         take(&mut start, &next(&mut body, idle).await?.ok_or_else(cut)?, WHOLE_LIMIT)?;
     };
     if let Kind::Events = kind {
@@ -69,9 +73,9 @@ pub(super) async fn events(response: Response, idle: Duration, secrets: &Secrets
 }
 
 /// One more piece of a body that is read whole.
-pub(super) fn take(body: &mut Vec<u8>, piece: &[u8], limit: usize) -> Result<(), Fault> {
+pub(super) fn take(body: &mut Vec<u8>, piece: &[u8], limit: usize) -> Result<(), AttemptError> {
     if body.len() + piece.len() > limit {
-        return Err(Fault::Oversized { limit });
+        return Err(AttemptError::Oversized { limit });
     }
     body.extend_from_slice(piece);
     Ok(())
@@ -101,7 +105,7 @@ impl Kind {
 }
 
 /// A body that came whole, as an event.
-fn whole(body: &[u8], secrets: &Secrets) -> Result<Bytes, Fault> {
+fn whole(body: &[u8], secrets: &Secrets) -> Result<Bytes, AttemptError> {
     let text = String::from_utf8_lossy(body);
     let text = whole_characters(&text);
     match serde_json::from_str::<IgnoredAny>(&text) {
@@ -111,11 +115,11 @@ fn whole(body: &[u8], secrets: &Secrets) -> Result<Bytes, Fault> {
             Ok(Bytes::from(lines.collect::<String>() + "\ndata: [DONE]\n\n"))
         }
         Err(error) if error.is_eof() => {
-            Err(Fault::Cut { reason: "the reply ends within its JSON".to_owned() })
+            Err(AttemptError::Cut { reason: "the reply ends within its JSON".to_owned() })
         }
         Err(_) => {
             let start = api_error::excerpt(&secrets.clean(&text));
-            Err(Fault::Malformed { reason: format!("expected JSON or an event stream, got {start}") })
+            Err(AttemptError::Malformed { reason: format!("expected JSON or an event stream, got {start}") })
         }
     }
 }
@@ -132,10 +136,10 @@ pub(super) enum BodyEnd {
 const BODY_END: &str = "{\"x-uwf-body-end\":";
 
 impl BodyEnd {
-    fn of(fault: &Fault) -> BodyEnd {
-        match fault {
-            Fault::Oversized { limit } => BodyEnd::Oversized(*limit),
-            fault => BodyEnd::Broken(fault.to_string()),
+    fn of(error: &AttemptError) -> BodyEnd {
+        match error {
+            AttemptError::Oversized { limit } => BodyEnd::Oversized(*limit),
+            error => BodyEnd::Broken(error.to_string()),
         }
     }
 
@@ -173,13 +177,13 @@ fn whole_events(
     let events = stream::unfold(Some((body, Cutter::default(), limit)), move |under_way| async move {
         let (mut body, mut cutter, left) = under_way?;
         let piece = match next(&mut body, idle).await {
-            Ok(Some(bytes)) if bytes.len() > left => Err(Fault::Oversized { limit }),
+            Ok(Some(bytes)) if bytes.len() > left => Err(AttemptError::Oversized { limit }),
             piece => piece,
         };
         Some(match piece {
             Ok(Some(bytes)) => (cutter.push(&bytes), Some((body, cutter, left - bytes.len()))),
             Ok(None) => (vec![cutter.finish(&BodyEnd::Clean)], None),
-            Err(fault) => (vec![cutter.finish(&BodyEnd::of(&fault))], None),
+            Err(error) => (vec![cutter.finish(&BodyEnd::of(&error))], None),
         })
     });
     events.flat_map(|events| stream::iter(events.into_iter().map(Ok)))
@@ -299,8 +303,8 @@ mod tests {
     fn a_body_that_is_no_stream_has_a_limit() {
         let mut body = Vec::new();
         assert_eq!(take(&mut body, b"{ \"a\"", 8), Ok(()));
-        assert_eq!(take(&mut body, b": 10", 8), Err(Fault::Oversized { limit: 8 }));
-        assert_eq!(Fault::Oversized { limit: 8 }.to_string(), "the reply is longer than 8 bytes");
+        assert_eq!(take(&mut body, b": 10", 8), Err(AttemptError::Oversized { limit: 8 }));
+        assert_eq!(AttemptError::Oversized { limit: 8 }.to_string(), "the reply is longer than 8 bytes");
     }
 
     #[tokio::test]

@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use super::endpoint::Endpoint;
 use super::{HttpConfig, ask, body, transport};
-use crate::provider::fault::Fault;
+use crate::provider::attempt_error::AttemptError;
 use crate::provider::fields::Fields;
 use crate::provider::message::{Completion, Origin, Request};
 use crate::provider::wire::Wire;
@@ -25,8 +25,9 @@ pub(crate) async fn read_body(
     pieces: Vec<Bytes>,
     request: &Request<'_>,
     progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Completion, Fault> {
-    let reader = BodyReader::new(Wire::Chat).map_err(|error| Fault::Setup { reason: error.to_string() })?;
+) -> Result<Completion, AttemptError> {
+    let reader =
+        BodyReader::new(Wire::Chat).map_err(|error| AttemptError::Setup { reason: error.to_string() })?;
     reader.read(pieces, request, progress).await
 }
 
@@ -51,7 +52,7 @@ impl BodyReader {
         pieces: Vec<Bytes>,
         request: &Request<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Completion, Fault> {
+    ) -> Result<Completion, AttemptError> {
         let secrets = self.endpoint.secrets.clone();
         let service = tower::service_fn(move |_: HttpRequestFactory| {
             let pieces = pieces.clone().into_iter().map(Ok::<_, Infallible>);
@@ -59,7 +60,7 @@ impl BodyReader {
             let (response, secrets) = (hyper::Response::new(body).into(), secrets.clone());
             async move {
                 let events = body::events(response, Duration::MAX, &secrets).await;
-                events.map_err(|fault| OpenAIError::Boxed(Box::new(fault)))
+                events.map_err(|error| OpenAIError::Boxed(Box::new(error)))
             }
         });
         let client = Client::build(self.http.clone(), self.endpoint.clone()).with_http_service(service);

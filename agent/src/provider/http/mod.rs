@@ -32,8 +32,8 @@ pub(crate) use resolver::Resolver;
 
 use self::endpoint::Endpoint;
 use self::transport::Exchange;
+use super::attempt_error::AttemptError;
 use super::dialect::Dialect;
-use super::fault::Fault;
 use super::fields::Fields;
 use super::lessons::{Learnt, Lesson, Refused};
 use super::message::{Completion, Origin, Request};
@@ -121,24 +121,24 @@ impl HttpProvider {
         }
         loop {
             let stream = self.config.stream && !whole && !self.lessons.contains(&Lesson::Whole);
-            let fault = match self.attempt(request, stream, progress).await {
+            let error = match self.attempt(request, stream, progress).await {
                 Ok(completion) => return Ok(completion),
-                Err(fault) => fault,
+                Err(error) => error,
             };
-            if let Fault::Status { status: 400, complaint, .. } = &fault
+            if let AttemptError::Status { status: 400, complaint, .. } = &error
                 && let Some(completion) = generation::completion(complaint, request)
             {
                 return Ok(completion);
             }
-            if fault == Fault::Empty && !whole {
+            if error == AttemptError::Empty && !whole {
                 // Some endpoints can say only in one piece what they have to say.
                 whole = true;
-            } else if let Some(lesson) = self.lesson(&fault, stream) {
-                progress(Progress::Learnt { change: &lesson.meaning(), reason: &fault.to_string() });
+            } else if let Some(lesson) = self.lesson(&error, stream) {
+                progress(Progress::Learnt { change: &lesson.meaning(), reason: &error.to_string() });
                 self.apply(lesson);
             } else {
                 let url = self.endpoint.shown(self.dialect.wire);
-                let failed = attempts.failed(fault, &url, progress).await;
+                let failed = attempts.failed(error, &url, progress).await;
                 failed.map_err(|error| error.with_key(self.config.key_from.as_deref()))?;
             }
         }
@@ -156,7 +156,7 @@ impl HttpProvider {
         request: &Request<'_>,
         stream: bool,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Completion, Fault> {
+    ) -> Result<Completion, AttemptError> {
         let wire = self.dialect.wire;
         let target = Target {
             origin: &self.origin,
@@ -179,15 +179,15 @@ impl HttpProvider {
         let client = Client::build(self.http.clone(), endpoint).with_http_service(exchange.clone());
         let ending = Ending { said: request.messages, origin: &self.origin, secrets: &self.endpoint.secrets };
         let answer = ask(&client, &self.sent, (wire.assembly(), &ending), progress).await;
-        let named = |fault: Fault| match self.dialect.overflows_silently {
-            true => fault.with_overflow_named(),
-            false => fault,
+        let named = |error: AttemptError| match self.dialect.overflows_silently {
+            true => error.with_overflow_named(),
+            false => error,
         };
-        answer.map_err(|fault| named(fault).with_request_id(exchange.request_id()))
+        answer.map_err(|error| named(error).with_request_id(exchange.request_id()))
     }
 
-    /// What the fault teaches, unless that was learnt before.
-    fn lesson(&self, fault: &Fault, streamed: bool) -> Option<Lesson> {
+    /// What the error teaches, unless that was learnt before.
+    fn lesson(&self, error: &AttemptError, streamed: bool) -> Option<Lesson> {
         let refused = Refused {
             wire: self.dialect.wire,
             wire_is_set: self.config.wire.is_some(),
@@ -196,7 +196,7 @@ impl HttpProvider {
             streamed,
             fields: &self.sent,
         };
-        refused.lesson(fault).filter(|lesson| !self.lessons.contains(lesson) && self.may_learn(lesson))
+        refused.lesson(error).filter(|lesson| !self.lessons.contains(lesson) && self.may_learn(lesson))
     }
 
     /// Whether no setting says otherwise, and there is an end to learning.
@@ -255,7 +255,7 @@ async fn ask(
     body: &Fields,
     (assembly, ending): (Box<dyn Assembly>, &Ending<'_>),
     progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Completion, Fault> {
+) -> Result<Completion, AttemptError> {
     let events = client.chat().create_stream_byot::<_, Box<RawValue>>(body).await.map_err(stream::refused)?;
     ending.complete(stream::read(events, assembly, ending.secrets, progress).await?)
 }

@@ -1,27 +1,27 @@
-//! What the network's errors mean, as faults.
+//! What the network's errors mean for an attempt.
 //!
 //! Apart because a reply can fail before its body and within it.
 
 use std::error::Error;
 use std::time::Duration;
 
-use crate::provider::fault::Fault;
+use crate::provider::attempt_error::AttemptError;
 
-/// The fault of an endpoint that says nothing for so long.
-pub(super) fn silence(patience: Duration) -> Fault {
-    Fault::Cut { reason: format!("nothing arrived for {patience:?}") }
+/// The error of an endpoint that says nothing for so long.
+pub(super) fn silence(patience: Duration) -> AttemptError {
+    AttemptError::Cut { reason: format!("nothing arrived for {patience:?}") }
 }
 
-/// The fault of a request that got no reply, or of a body that broke off.
-pub(super) fn fault_of(error: &reqwest::Error) -> Fault {
+/// The error of a request that got no reply, or of a body that broke off.
+pub(super) fn attempt_error(error: &reqwest::Error) -> AttemptError {
     let reason = innermost(error);
     if error.is_connect() {
-        return Fault::Connect { reason };
+        return AttemptError::Connect { reason };
     }
     if error.is_builder() {
-        return Fault::Setup { reason };
+        return AttemptError::Setup { reason };
     }
-    Fault::Cut { reason }
+    AttemptError::Cut { reason }
 }
 
 /// The last cause: the ones above it only wrap, and name the URL.

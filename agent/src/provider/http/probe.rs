@@ -12,10 +12,10 @@ use tokio::time::timeout;
 
 use super::HttpProvider;
 use super::body::{next, take};
-use super::network_error::fault_of;
+use super::network_error::attempt_error;
 use super::transport::refusal;
 use crate::provider::ProviderError;
-use crate::provider::fault::Fault;
+use crate::provider::attempt_error::AttemptError;
 
 /// How long the answer may take.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -58,9 +58,9 @@ impl HttpProvider {
     pub async fn models(&self) -> Result<Option<Vec<Served>>, ProviderError> {
         let [url, shown] = self.endpoint.models(self.dialect.wire);
         match timeout(PATIENCE, self.get(&url, true)).await {
-            Ok(Err(Fault::Status { status: 404 | 405, .. })) => Ok(None),
+            Ok(Err(AttemptError::Status { status: 404 | 405, .. })) => Ok(None),
             Ok(Ok(list)) => Ok(list.and_then(|list| served(&list))),
-            Ok(Err(fault)) => Err(fault.into_error(&shown).with_key(self.config.key_from.as_deref())),
+            Ok(Err(error)) => Err(error.into_error(&shown).with_key(self.config.key_from.as_deref())),
             Err(_) => {
                 let reason = format!("no answer within {} s", PATIENCE.as_secs());
                 Err(ProviderError::Unreachable { url: shown, reason })
@@ -91,13 +91,13 @@ impl HttpProvider {
     }
 
     /// The answer to a question; the key goes to the API's own paths alone.
-    async fn get(&self, url: &str, with_key: bool) -> Result<Option<Value>, Fault> {
+    async fn get(&self, url: &str, with_key: bool) -> Result<Option<Value>, AttemptError> {
         let endpoint = self.endpoint.for_request(&self.dialect, &[]);
         let mut request = self.http.get(url);
         if with_key {
             request = request.headers(endpoint.headers()).query(&endpoint.query());
         }
-        let response = request.send().await.map_err(|error| fault_of(&error))?;
+        let response = request.send().await.map_err(|error| attempt_error(&error))?;
         if !response.status().is_success() {
             return Err(refusal(response, &endpoint.secrets).await);
         }

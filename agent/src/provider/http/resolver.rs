@@ -1,6 +1,6 @@
 //! The addresses of a host, looked up by the system in a thread of its own.
 //!
-//! Apart because the HTTP client's own look-up panics where the system has no more threads. Here that is a fault like
+//! Apart because the HTTP client's own look-up panics where the system has no more threads. Here that is an error like
 //! any other of a connection: it is tried again, and then told.
 
 use std::io;

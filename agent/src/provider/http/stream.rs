@@ -1,4 +1,4 @@
-//! The events of one reply, as the client library reads them, → an assembly that is whole, or the fault.
+//! The events of one reply, as the client library reads them, → an assembly that is whole, or the error.
 //!
 //! Apart because here the end is judged: what is cut off is never taken for an answer.
 
@@ -11,10 +11,10 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
 
 use super::body::BodyEnd;
-use super::network_error::fault_of;
+use super::network_error::attempt_error;
 use crate::provider::Progress;
 use crate::provider::api_error;
-use crate::provider::fault::Fault;
+use crate::provider::attempt_error::AttemptError;
 use crate::provider::wires::Assembly;
 use crate::provider::wires::lenient::whole_characters;
 use crate::secrets::Secrets;
@@ -32,13 +32,13 @@ enum End {
     Broken(String),
 }
 
-/// Reads to the end. What arrives is told to `progress`; after a fault none of it counts.
+/// Reads to the end. What arrives is told to `progress`; after an error none of it counts.
 pub(super) async fn read(
     mut events: StreamResponse<Box<RawValue>>,
     mut assembly: Box<dyn Assembly>,
     secrets: &Secrets,
     progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Box<dyn Assembly>, Fault> {
+) -> Result<Box<dyn Assembly>, AttemptError> {
     let mut garbled = None;
     let mut end = End::Done;
     let mut waits_until = None;
@@ -57,7 +57,7 @@ pub(super) async fn read(
                 Some(BodyEnd::Clean) => end = End::Body,
                 Some(BodyEnd::Broken(reason)) => end = End::Broken(reason),
                 // Another try would be as long.
-                Some(BodyEnd::Oversized(limit)) => return Err(Fault::Oversized { limit }),
+                Some(BodyEnd::Oversized(limit)) => return Err(AttemptError::Oversized { limit }),
                 None => {
                     assembly.push(&whole_characters(event.get()), secrets, progress)?;
                     if assembly.is_over() {
@@ -77,7 +77,7 @@ pub(super) async fn read(
             Err(error) => end = End::Broken(error.to_string()),
         }
     }
-    let cut = |reason| Err(Fault::Cut { reason });
+    let cut = |reason| Err(AttemptError::Cut { reason });
     let is_over = assembly.is_finished() || (matches!(end, End::Done) && assembly.ends_with_done());
     match (end, garbled) {
         // Even behind the reason of the end something may be missing: the rest of the calls, or of their arguments.
@@ -88,14 +88,14 @@ pub(super) async fn read(
     }
 }
 
-/// The fault behind an error of the library before any event.
-pub(super) fn refused(error: OpenAIError) -> Fault {
+/// What the library hands on, or what its own error before any event means.
+pub(super) fn refused(error: OpenAIError) -> AttemptError {
     match error {
-        OpenAIError::Boxed(error) => match error.downcast::<Fault>() {
-            Ok(fault) => *fault,
-            Err(error) => Fault::Setup { reason: error.to_string() },
+        OpenAIError::Boxed(error) => match error.downcast::<AttemptError>() {
+            Ok(error) => *error,
+            Err(error) => AttemptError::Setup { reason: error.to_string() },
         },
-        OpenAIError::Reqwest(error) => fault_of(&error),
-        error => Fault::Setup { reason: error.to_string() },
+        OpenAIError::Reqwest(error) => attempt_error(&error),
+        error => AttemptError::Setup { reason: error.to_string() },
     }
 }

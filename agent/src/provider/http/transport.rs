@@ -1,7 +1,7 @@
 //! One HTTP exchange: a request out, a body of events (`body`) in. It replaces the client library's own service, and with it
 //! its retries, so that status, headers and body of every reply that is no success are kept.
 //!
-//! Apart because it is the only file that talks to the network. It judges nothing: faults go up as they are.
+//! Apart because it is the only file that talks to the network. It judges nothing: errors go up as they are.
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -15,11 +15,11 @@ use tokio::time::timeout;
 
 use super::body::{events, next};
 use super::endpoint::Endpoint;
-use super::network_error::{fault_of, innermost, silence};
+use super::network_error::{attempt_error, innermost, silence};
 use super::resolver::Resolver;
 use crate::provider::ProviderError;
 use crate::provider::api_error;
-use crate::provider::fault::Fault;
+use crate::provider::attempt_error::AttemptError;
 use crate::provider::retry::asked_wait;
 use crate::secrets::Secrets;
 
@@ -77,7 +77,7 @@ impl tower::Service<HttpRequestFactory> for Exchange {
         let exchange = self.clone();
         Box::pin(async move {
             let request = request.build().await?;
-            exchange.run(request).await.map_err(|fault| OpenAIError::Boxed(Box::new(fault)))
+            exchange.run(request).await.map_err(|error| OpenAIError::Boxed(Box::new(error)))
         })
     }
 }
@@ -93,9 +93,9 @@ impl Exchange {
         self.request_id.get().cloned()
     }
 
-    async fn run(&self, request: reqwest::Request) -> Result<Response, Fault> {
+    async fn run(&self, request: reqwest::Request) -> Result<Response, AttemptError> {
         let reply = timeout(self.patience, self.client.execute(request)).await;
-        let response = reply.map_err(|_| silence(self.patience))?.map_err(|error| fault_of(&error))?;
+        let response = reply.map_err(|_| silence(self.patience))?.map_err(|error| attempt_error(&error))?;
         let header = |name: &&str| response.headers().get(*name)?.to_str().ok();
         if let Some(id) = REQUEST_IDS.iter().find_map(header) {
             let _ = self.request_id.set(api_error::excerpt(&self.secrets.clean(id)));
@@ -108,7 +108,7 @@ impl Exchange {
 }
 
 /// What an endpoint says with a status that is no success.
-pub(super) async fn refusal(response: Response, secrets: &Secrets) -> Fault {
+pub(super) async fn refusal(response: Response, secrets: &Secrets) -> AttemptError {
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -127,5 +127,5 @@ pub(super) async fn refusal(response: Response, secrets: &Secrets) -> Fault {
         complaint.message = format!("it redirects to {}, and redirects are not followed", secrets.clean(to));
     }
     let retry_after = retry_after.or(complaint.retry_delay);
-    Fault::Status { status, complaint: complaint.into(), retry_after }
+    AttemptError::Status { status, complaint: complaint.into(), retry_after }
 }

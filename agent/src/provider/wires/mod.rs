@@ -19,8 +19,8 @@ use serde_json::{Map, Value};
 
 use self::written::Written;
 use super::Progress;
+use super::attempt_error::{AttemptError, Complaint};
 use super::dialect::{Cache, Dialect};
-use super::fault::{Complaint, Fault};
 use super::fields::Fields;
 use super::message::{Completion, Message, Native, Origin, Request, Speaker, ToolChoice, make_ids_unique};
 use super::model_facts::ModelFacts;
@@ -113,21 +113,21 @@ pub(in crate::provider) fn tool_choice(request: &Request<'_>) -> Option<&'static
     })
 }
 
-/// The fault of a reply that ends for this reason, if that is one: some words for the end are errors.
-pub(in crate::provider) fn ending_fault(reason: &str) -> Option<Fault> {
+/// The error of a reply that ends for this reason, if that is one: some words for the end are errors.
+pub(in crate::provider) fn error_of_ending(reason: &str) -> Option<AttemptError> {
     let code = match reason {
         "error" | "network_error" => None,
         "model_context_window_exceeded" => Some("context_length_exceeded".to_owned()),
         _ => return None,
     };
     let complaint = Complaint::words(format!("the endpoint ended the reply with {reason:?}"));
-    Some(Fault::in_band(Complaint { code, ..complaint }))
+    Some(AttemptError::in_band(Complaint { code, ..complaint }))
 }
 
-/// The fault of a reply of which a content filter has left nothing.
-pub(in crate::provider) fn held_back() -> Fault {
+/// The error of a reply of which a content filter has left nothing.
+pub(in crate::provider) fn held_back() -> AttemptError {
     let complaint = Complaint::words("the endpoint's content filter held the whole reply back");
-    Fault::in_band(Complaint { code: Some("content_filter".to_owned()), ..complaint })
+    AttemptError::in_band(Complaint { code: Some("content_filter".to_owned()), ..complaint })
 }
 
 /// A request as a wire writes it.
@@ -157,7 +157,10 @@ impl Ending<'_> {
     }
 
     /// The completion of all that came, without secrets.
-    pub(in crate::provider) fn complete(&self, assembly: Box<dyn Assembly>) -> Result<Completion, Fault> {
+    pub(in crate::provider) fn complete(
+        &self,
+        assembly: Box<dyn Assembly>,
+    ) -> Result<Completion, AttemptError> {
         assembly.finish(self).map(|completion| self.cleaned(completion))
     }
 
@@ -194,13 +197,13 @@ impl Ending<'_> {
 /// A reply as far as it has come, whatever the wire. Nothing of it is used unless it is finished.
 pub(in crate::provider) trait Assembly {
     /// Takes the next event in, a JSON text; the whole body of a reply that does not stream is one event. An error within
-    /// it is the fault, whatever else it holds.
+    /// it is the error, whatever else it holds.
     fn push(
         &mut self,
         event: &str,
         secrets: &Secrets,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<(), Fault>;
+    ) -> Result<(), AttemptError>;
 
     /// Whether the endpoint has said that the reply is over.
     fn is_finished(&self) -> bool;
@@ -216,5 +219,5 @@ pub(in crate::provider) trait Assembly {
     }
 
     /// The completion as the endpoint gave it: [`Ending::complete`] is what takes the secrets out of it.
-    fn finish(self: Box<Self>, ending: &Ending<'_>) -> Result<Completion, Fault>;
+    fn finish(self: Box<Self>, ending: &Ending<'_>) -> Result<Completion, AttemptError>;
 }

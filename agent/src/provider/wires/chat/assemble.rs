@@ -12,8 +12,8 @@ use super::native::{self, Details};
 use super::reply;
 use crate::provider::Progress;
 use crate::provider::api_error;
+use crate::provider::attempt_error::AttemptError;
 use crate::provider::dialect::ReasoningField;
-use crate::provider::fault::Fault;
 use crate::provider::message::{Completion, TokenUsage};
 use crate::provider::wires::{self, Ending, held_back};
 use crate::secrets::Secrets;
@@ -42,12 +42,12 @@ pub(in crate::provider) struct Assembly {
 }
 
 impl Assembly {
-    fn take(&mut self, choice: &Choice, progress: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault> {
+    fn take(&mut self, choice: &Choice, progress: &mut dyn FnMut(Progress<'_>)) -> Result<(), AttemptError> {
         match choice.finish_reason.as_deref() {
             // An empty reason, which some send with every chunk, never hides a real one.
             Some("") if self.finish_reason.is_some() => {}
-            Some(reason) => match wires::ending_fault(reason) {
-                Some(fault) => return Err(fault),
+            Some(reason) => match wires::error_of_ending(reason) {
+                Some(error) => return Err(error),
                 None => self.finish_reason = Some(reason.to_owned()),
             },
             None => {}
@@ -102,7 +102,7 @@ impl wires::Assembly for Assembly {
         event: &str,
         secrets: &Secrets,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptError> {
         let chunk = Chunk::read(event);
         // Read as a whole is only what may be an error, and what is kept: most events of a stream are neither.
         let value = || serde_json::from_str::<Value>(event).unwrap_or_default();
@@ -110,7 +110,7 @@ impl wires::Assembly for Assembly {
             let failed = chunk.choices.iter().find_map(|choice| choice.error.clone());
             let failed = Some(value()).filter(api_error::is_within).or(failed.filter(api_error::is_error));
             if let Some(failed) = failed {
-                return Err(Fault::in_band(api_error::of_value(&secrets.clean_value(failed))));
+                return Err(AttemptError::in_band(api_error::of_value(&secrets.clean_value(failed))));
             }
         }
         self.usage = chunk.usage().or(self.usage);
@@ -140,9 +140,9 @@ impl wires::Assembly for Assembly {
         true
     }
 
-    fn finish(self: Box<Self>, ending: &Ending<'_>) -> Result<Completion, Fault> {
+    fn finish(self: Box<Self>, ending: &Ending<'_>) -> Result<Completion, AttemptError> {
         if !self.spoke {
-            return Err(Fault::Empty);
+            return Err(AttemptError::Empty);
         }
         let silent = [&self.content, &self.reasoning, &self.refusal].into_iter().all(String::is_empty);
         let filtered = matches!(self.finish_reason.as_deref(), Some("content_filter" | "sensitive"));

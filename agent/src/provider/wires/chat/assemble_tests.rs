@@ -4,7 +4,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::provider::fault::Fault;
+use crate::provider::attempt_error::AttemptError;
 use crate::provider::http::read_body;
 use crate::provider::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
@@ -12,7 +12,7 @@ use crate::provider::message::{
 use crate::provider::{Progress, ProviderError};
 
 /// Reads a body that arrives in these pieces.
-fn read(pieces: Vec<Bytes>, said: &[Message]) -> Result<Completion, Fault> {
+fn read(pieces: Vec<Bytes>, said: &[Message]) -> Result<Completion, AttemptError> {
     let sampling = Sampling::default();
     let request = Request {
         messages: said,
@@ -25,23 +25,23 @@ fn read(pieces: Vec<Bytes>, said: &[Message]) -> Result<Completion, Fault> {
     runtime.block_on(read_body(pieces, &request, &mut |_: Progress<'_>| {}))
 }
 
-fn text(body: impl Into<String>) -> Result<Completion, Fault> {
+fn text(body: impl Into<String>) -> Result<Completion, AttemptError> {
     read(vec![Bytes::from(body.into())], &[])
 }
 
 /// A reply that is whole: a message and why it ended.
-fn whole(message: Value, finish_reason: Value) -> Result<Completion, Fault> {
+fn whole(message: Value, finish_reason: Value) -> Result<Completion, AttemptError> {
     text(json!({"choices": [{"index": 0, "message": message, "finish_reason": finish_reason}]}).to_string())
 }
 
 /// A stream of events, with its end mark.
-fn streamed(events: &[Value]) -> Result<Completion, Fault> {
+fn streamed(events: &[Value]) -> Result<Completion, AttemptError> {
     let events: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
     text(events + "data: [DONE]\n\n")
 }
 
 /// A stream of deltas, then the reason of its end.
-fn deltas(deltas: &[Value], finish_reason: Value) -> Result<Completion, Fault> {
+fn deltas(deltas: &[Value], finish_reason: Value) -> Result<Completion, AttemptError> {
     let mut events: Vec<Value> = deltas.iter().map(|delta| json!({"choices": [{"delta": delta}]})).collect();
     events.push(json!({"choices": [{"delta": {}, "finish_reason": finish_reason}]}));
     streamed(&events)
@@ -271,28 +271,28 @@ fn errors_are_looked_for_first() {
         (json!({"choices": [{"message": {"content": "a"}, "finish_reason": "error"}]}), "ended the reply"),
     ] {
         let first = json!({"choices": [{"delta": {"content": "half"}}]});
-        for fault in [text(event.to_string()), streamed(&[first, event.clone()])] {
-            let fault = fault.unwrap_err();
+        for error in [text(event.to_string()), streamed(&[first, event.clone()])] {
+            let error = error.unwrap_err();
             assert!(
-                matches!(&fault, Fault::InBand { complaint } if complaint.message.contains(words)),
-                "{fault}"
+                matches!(&error, AttemptError::InBand { complaint } if complaint.message.contains(words)),
+                "{error}"
             );
         }
     }
 }
 
 #[test]
-fn chunks_that_say_nothing_are_passed_over_and_nothing_at_all_is_a_fault() {
+fn chunks_that_say_nothing_are_passed_over_and_nothing_at_all_is_an_error() {
     let filter = json!({"choices": [], "prompt_filter_results": [{"content_filter_results": {}}]});
     let empty = json!({"choices": [{"delta": null}]});
     let said = json!({"choices": [{"index": 0, "delta": {"content": "a"}}]});
     let other = json!({"choices": [{"index": 1, "delta": {"content": "b"}}]});
     let done = json!({"choices": [{"finish_reason": "stop"}]});
     assert_eq!(streamed(&[filter.clone(), empty.clone(), said, other, done]).unwrap().content, "a");
-    assert_eq!(streamed(&[filter.clone(), empty]), Err(Fault::Empty));
-    assert_eq!(streamed(&[]), Err(Fault::Empty));
+    assert_eq!(streamed(&[filter.clone(), empty]), Err(AttemptError::Empty));
+    assert_eq!(streamed(&[]), Err(AttemptError::Empty));
     for reply in [filter, json!({"choices": null}), json!({"choices": [{"message": null}]}), json!({})] {
-        assert_eq!(text(reply.to_string()), Err(Fault::Empty), "{reply}");
+        assert_eq!(text(reply.to_string()), Err(AttemptError::Empty), "{reply}");
     }
 }
 
@@ -327,7 +327,7 @@ fn event_streams_of_every_style_are_read() {
             "\n\n {\"choices\":[{\"message\":{\"content\":\"Héllo\"}}]}\n".to_owned(),
         ),
     ] {
-        assert_eq!(text(body).unwrap_or_else(|fault| panic!("{style}: {fault}")).content, "Héllo", "{style}");
+        assert_eq!(text(body).unwrap_or_else(|error| panic!("{style}: {error}")).content, "Héllo", "{style}");
     }
 }
 
@@ -347,13 +347,13 @@ fn what_is_cut_off_is_never_an_answer() {
         while !HELLO.is_char_boundary(end) {
             end += 1;
         }
-        let fault = text(&HELLO[..end]).unwrap_err();
-        assert!(matches!(fault, Fault::Cut { .. }), "{end}: {fault}");
+        let error = text(&HELLO[..end]).unwrap_err();
+        assert!(matches!(error, AttemptError::Cut { .. }), "{end}: {error}");
     }
     let damaged = HELLO.replace("\"Hé\"}}]}", "\"Hé\"");
-    assert!(matches!(text(damaged), Err(Fault::Cut { .. })));
+    assert!(matches!(text(damaged), Err(AttemptError::Cut { .. })));
     for cut in ["{\"choices\": [{\"message\": {\"content\": \"a", "", "  \n"] {
-        assert!(matches!(text(cut), Err(Fault::Cut { .. })), "{cut}");
+        assert!(matches!(text(cut), Err(AttemptError::Cut { .. })), "{cut}");
     }
 }
 
@@ -364,9 +364,9 @@ fn what_is_neither_json_nor_events_is_named() {
         ("Not a model", "got Not a model"),
         ("{\"choices\": oops}", "got {\"choices\": oops}"),
     ] {
-        let fault = text(body).unwrap_err();
-        assert!(fault.to_string().ends_with(words), "{fault}");
-        assert!(matches!(fault.into_error("u"), ProviderError::Malformed { .. }));
+        let error = text(body).unwrap_err();
+        assert!(error.to_string().ends_with(words), "{error}");
+        assert!(matches!(error.into_error("u"), ProviderError::Malformed { .. }));
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::calls::Calls;
 use super::chunk::CallPiece;
-use crate::provider::fault::Complaint;
+use crate::provider::attempt_error::Complaint;
 use crate::provider::message::{Completion, Request, ToolCall};
 
 /// The completion that the complaint's generation was meant to be.

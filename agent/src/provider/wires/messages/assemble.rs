@@ -9,7 +9,7 @@ use super::block::Blocks;
 use super::event::{self, Event, Field, text};
 use crate::provider::Progress;
 use crate::provider::api_error;
-use crate::provider::fault::{Complaint, Fault};
+use crate::provider::attempt_error::{AttemptError, Complaint};
 use crate::provider::message::{Completion, make_ids_unique};
 use crate::provider::wires::{self, Ending};
 use crate::secrets::Secrets;
@@ -38,7 +38,7 @@ impl Assembly {
         event: &Event<'_>,
         value: Value,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptError> {
         for block in event.blocks().unwrap_or_default() {
             self.blocks.begin(None, &block, true, progress);
         }
@@ -48,7 +48,7 @@ impl Assembly {
     }
 
     /// Why the reply ends. Some ends are errors.
-    fn stop(&mut self, reason: Field<'_>, details: Field<'_>) -> Result<(), Fault> {
+    fn stop(&mut self, reason: Field<'_>, details: Field<'_>) -> Result<(), AttemptError> {
         let reason = text(reason);
         if reason == "refusal" {
             let details = event::map(details);
@@ -56,10 +56,10 @@ impl Assembly {
             let why = told("explanation").or_else(|| told("category"));
             let why = why.map(|why| format!(": {why}")).unwrap_or_default();
             let complaint = Complaint::words(format!("the model refused to answer{why}"));
-            return Err(Fault::in_band(Complaint { code: Some("refusal".to_owned()), ..complaint }));
+            return Err(AttemptError::in_band(Complaint { code: Some("refusal".to_owned()), ..complaint }));
         }
-        if let Some(fault) = wires::ending_fault(&reason) {
-            return Err(fault);
+        if let Some(error) = wires::error_of_ending(&reason) {
+            return Err(error);
         }
         if !reason.is_empty() {
             self.stop_reason = Some(reason.into_owned());
@@ -68,12 +68,14 @@ impl Assembly {
     }
 
     /// What is wrong with a reply that can be no completion.
-    fn problem(&self) -> Option<Fault> {
+    fn problem(&self) -> Option<AttemptError> {
         if !self.begun {
-            return Some(Fault::Empty);
+            return Some(AttemptError::Empty);
         }
         if !self.ended {
-            return Some(Fault::Cut { reason: "the stream ended before the reply was over".to_owned() });
+            return Some(AttemptError::Cut {
+                reason: "the stream ended before the reply was over".to_owned(),
+            });
         }
         let filtered = matches!(self.stop_reason.as_deref(), Some("sensitive" | "content_filter"));
         (filtered && self.blocks.is_plain() && self.blocks.text().is_empty()).then(wires::held_back)
@@ -98,7 +100,7 @@ impl wires::Assembly for Assembly {
         event: &str,
         secrets: &Secrets,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptError> {
         let unique;
         let read = match Event::read(event) {
             Some(read) => read,
@@ -110,7 +112,7 @@ impl wires::Assembly for Assembly {
         // Read as a whole is only what may be an error, and what is kept: most events of a stream are neither.
         let value = || serde_json::from_str::<Value>(event).unwrap_or_default();
         if let Some(failed) = failed(&read, value) {
-            return Err(Fault::in_band(api_error::of_value(&secrets.clean_value(failed))));
+            return Err(AttemptError::in_band(api_error::of_value(&secrets.clean_value(failed))));
         }
         match read.kind() {
             "message_start" => {
@@ -152,7 +154,7 @@ impl wires::Assembly for Assembly {
         true
     }
 
-    fn finish(mut self: Box<Self>, ending: &Ending<'_>) -> Result<Completion, Fault> {
+    fn finish(mut self: Box<Self>, ending: &Ending<'_>) -> Result<Completion, AttemptError> {
         if let Some(problem) = self.problem() {
             return Err(problem);
         }

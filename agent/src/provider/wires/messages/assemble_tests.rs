@@ -9,7 +9,7 @@ use crate::provider::wire::Wire;
 use crate::provider::wires::Assembly as _;
 
 /// What comes of a body, and the progress that was told.
-fn told(body: String, said: &[Message]) -> (Result<Completion, Fault>, Vec<String>) {
+fn told(body: String, said: &[Message]) -> (Result<Completion, AttemptError>, Vec<String>) {
     let sampling = Sampling::default();
     let request = Request {
         messages: said,
@@ -38,11 +38,11 @@ fn stream(events: &[Value]) -> String {
     events.iter().map(event).collect()
 }
 
-fn streamed(events: &[Value]) -> Result<Completion, Fault> {
+fn streamed(events: &[Value]) -> Result<Completion, AttemptError> {
     told(stream(events), &[]).0
 }
 
-fn whole(content: Value, stop_reason: &str) -> Result<Completion, Fault> {
+fn whole(content: Value, stop_reason: &str) -> Result<Completion, AttemptError> {
     let reply = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": content,
         "stop_reason": stop_reason, "stop_sequence": null, "usage": {"input_tokens": 3, "output_tokens": 2}});
     told(reply.to_string(), &[]).0
@@ -78,7 +78,7 @@ fn ended(stop_reason: &str) -> [Value; 2] {
 }
 
 /// A stream of these events between its start and its end.
-fn reply(events: &[Value], stop_reason: &str) -> Result<Completion, Fault> {
+fn reply(events: &[Value], stop_reason: &str) -> Result<Completion, AttemptError> {
     streamed(&[&[started()], events, &ended(stop_reason)].concat())
 }
 
@@ -298,10 +298,10 @@ fn a_refusal_is_final_and_says_why() {
     let [mut last, end] = ended("refusal");
     last["delta"]["stop_details"] = details.clone();
     let whole = json!({"type": "message", "content": [], "stop_reason": "refusal", "stop_details": details});
-    for fault in [streamed(&[started(), start_of_text(), last, end]), told(whole.to_string(), &[]).0] {
-        let fault = fault.unwrap_err();
-        assert_eq!(fault.verdict(), crate::provider::fault::Verdict::Final);
-        assert!(fault.to_string().ends_with("the model refused to answer: This looks harmful."), "{fault}");
+    for error in [streamed(&[started(), start_of_text(), last, end]), told(whole.to_string(), &[]).0] {
+        let error = error.unwrap_err();
+        assert_eq!(error.retry_decision(), crate::provider::attempt_error::RetryDecision::Final);
+        assert!(error.to_string().ends_with("the model refused to answer: This looks harmful."), "{error}");
     }
     let bare = reply(&[], "refusal").unwrap_err();
     assert!(bare.to_string().ends_with("the model refused to answer"), "{bare}");
@@ -317,16 +317,17 @@ fn errors_are_looked_for_first() {
         json!({"message": "Overloaded"}),
         with_error,
     ] {
-        for fault in [told(event.to_string(), &[]).0, streamed(&[started(), start_of_text(), event.clone()])]
+        for error in [told(event.to_string(), &[]).0, streamed(&[started(), start_of_text(), event.clone()])]
         {
-            let fault = fault.unwrap_err();
-            let is_told = matches!(&fault, Fault::InBand { complaint } if complaint.message == "Overloaded");
-            assert!(is_told, "{event}: {fault}");
+            let error = error.unwrap_err();
+            let is_told =
+                matches!(&error, AttemptError::InBand { complaint } if complaint.message == "Overloaded");
+            assert!(is_told, "{event}: {error}");
         }
     }
-    let verdict = |kind| streamed(&[started(), error(kind)]).unwrap_err().verdict();
+    let decision = |kind| streamed(&[started(), error(kind)]).unwrap_err().retry_decision();
     for passing in ["overloaded_error", "rate_limit_error", "api_error", "timeout_error"] {
-        assert_ne!(verdict(passing), crate::provider::fault::Verdict::Final, "{passing}");
+        assert_ne!(decision(passing), crate::provider::attempt_error::RetryDecision::Final, "{passing}");
     }
     for permanent in [
         "authentication_error",
@@ -335,10 +336,10 @@ fn errors_are_looked_for_first() {
         "billing_error",
         "request_too_large",
     ] {
-        assert_eq!(verdict(permanent), crate::provider::fault::Verdict::Final, "{permanent}");
+        assert_eq!(decision(permanent), crate::provider::attempt_error::RetryDecision::Final, "{permanent}");
     }
-    let fault = streamed(&[error("api_error")]).unwrap_err();
-    assert!(fault.to_string().ends_with("Overloaded (request req_1)"), "{fault}");
+    let error = streamed(&[error("api_error")]).unwrap_err();
+    assert!(error.to_string().ends_with("Overloaded (request req_1)"), "{error}");
 }
 
 #[test]
@@ -376,16 +377,16 @@ fn events_that_are_out_of_order_or_missing_break_nothing() {
 }
 
 #[test]
-fn what_is_cut_off_is_never_an_answer_and_nothing_at_all_is_a_fault() {
+fn what_is_cut_off_is_never_an_answer_and_nothing_at_all_is_an_error() {
     let events = [&[started(), start_of_text(), stop(0)][..], &ended("end_turn")].concat();
     for end in 1..events.len() {
         for mark in ["", "data: [DONE]\n\n"] {
-            let fault = told(stream(&events[..end]) + mark, &[]).0.unwrap_err();
-            assert!(matches!(fault, Fault::Cut { .. }), "{end}: {fault}");
+            let error = told(stream(&events[..end]) + mark, &[]).0.unwrap_err();
+            assert!(matches!(error, AttemptError::Cut { .. }), "{end}: {error}");
         }
     }
     for nothing in [json!({}), json!({"type": "message"}), json!({"choices": []}), json!({"usage": {}})] {
-        assert_eq!(told(nothing.to_string(), &[]).0, Err(Fault::Empty), "{nothing}");
+        assert_eq!(told(nothing.to_string(), &[]).0, Err(AttemptError::Empty), "{nothing}");
     }
     let in_a_stream = format!("data: {}\n\n", json!({"type": "message", "content": "a"}));
     assert_eq!(told(in_a_stream, &[]).0.unwrap().content, "a");

@@ -11,7 +11,7 @@ use super::items::{Items, Voice};
 use super::said::Said;
 use crate::provider::Progress;
 use crate::provider::api_error;
-use crate::provider::fault::{Complaint, Fault};
+use crate::provider::attempt_error::{AttemptError, Complaint};
 use crate::provider::message::{Completion, TokenUsage};
 use crate::provider::wires::{self, Ending, held_back};
 use crate::secrets::Secrets;
@@ -39,7 +39,7 @@ impl Assembly {
         (event, text): (&Event<'_>, &str),
         secrets: &Secrets,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptError> {
         match &*event.kind() {
             "response.output_text.delta" => self.items.hear(Voice::Text, event, progress),
             "response.refusal.delta" => self.items.hear(Voice::Refusal, event, progress),
@@ -74,17 +74,17 @@ impl Assembly {
         (kind, response): (&str, &str),
         secrets: &Secrets,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptError> {
         let read = Response::read(response);
         let value: Value = serde_json::from_str(response).unwrap_or_default();
         let status = read.status.as_str();
         let bad = [kind, status].into_iter().find(|word| matches!(*word, "failed" | "cancelled"));
         if api_error::is_error(&read.error) {
-            return Err(Fault::in_band(api_error::of_value(&secrets.clean_value(value))));
+            return Err(AttemptError::in_band(api_error::of_value(&secrets.clean_value(value))));
         }
         if let Some(bad) = bad {
             let words = format!("the endpoint ended the reply as {bad}");
-            return Err(Fault::in_band(Complaint::words(words)));
+            return Err(AttemptError::in_band(Complaint::words(words)));
         }
         if kind.is_empty() && matches!(status, "queued" | "in_progress") {
             return Ok(());
@@ -104,7 +104,7 @@ impl wires::Assembly for Assembly {
         event: &str,
         secrets: &Secrets,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptError> {
         let value = || serde_json::from_str::<Value>(event).unwrap_or_default();
         let unique;
         let (read, text) = match Event::read(event) {
@@ -123,7 +123,7 @@ impl wires::Assembly for Assembly {
         if (read.error.is_some() || matches!(&*read.kind(), "" | "error" | "response.error"))
             && let Some(failed) = Some(value()).filter(fails)
         {
-            return Err(Fault::in_band(api_error::of_value(&secrets.clean_value(failed))));
+            return Err(AttemptError::in_band(api_error::of_value(&secrets.clean_value(failed))));
         }
         self.take((&read, text), secrets, progress)
     }
@@ -137,14 +137,16 @@ impl wires::Assembly for Assembly {
         self.is_strange && self.items.is_empty()
     }
 
-    fn finish(self: Box<Self>, ending: &Ending<'_>) -> Result<Completion, Fault> {
-        let end = self.end.ok_or(Fault::Empty)?;
+    fn finish(self: Box<Self>, ending: &Ending<'_>) -> Result<Completion, AttemptError> {
+        let end = self.end.ok_or(AttemptError::Empty)?;
         let said = Said::of(self.items.finish());
         match end.incomplete.as_deref() {
             Some("content_filter") if said.is_silent() => return Err(held_back()),
-            None if said.is_nothing() => return Err(Fault::Empty),
+            None if said.is_nothing() => return Err(AttemptError::Empty),
             None if said.has_lost_a_call() => {
-                return Err(Fault::Cut { reason: "a tool call of the reply did not come whole".to_owned() });
+                return Err(AttemptError::Cut {
+                    reason: "a tool call of the reply did not come whole".to_owned(),
+                });
             }
             _ => {}
         }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::provider::Progress;
-use crate::provider::fault::{Fault, Verdict};
+use crate::provider::attempt_error::{AttemptError, RetryDecision};
 use crate::provider::http::BodyReader;
 use crate::provider::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
@@ -14,7 +14,7 @@ use crate::provider::wire::Wire;
 use crate::usd::Usd;
 
 /// What came of a body, and what was told of it on the way: text and reasoning.
-fn heard(pieces: Vec<Bytes>, said: &[Message]) -> (Result<Completion, Fault>, [String; 2]) {
+fn heard(pieces: Vec<Bytes>, said: &[Message]) -> (Result<Completion, AttemptError>, [String; 2]) {
     let (sampling, tool_choice) = (Sampling::default(), ToolChoice::Auto);
     let request = Request { messages: said, tools: &[], tool_choice, model: "m", sampling: &sampling };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -29,7 +29,7 @@ fn heard(pieces: Vec<Bytes>, said: &[Message]) -> (Result<Completion, Fault>, [S
     (result, told)
 }
 
-fn read(body: impl Into<String>) -> Result<Completion, Fault> {
+fn read(body: impl Into<String>) -> Result<Completion, AttemptError> {
     heard(vec![Bytes::from(body.into())], &[]).0
 }
 
@@ -38,7 +38,7 @@ fn body(events: &[Value]) -> String {
 }
 
 /// A stream of these events.
-fn streamed(events: &[Value]) -> Result<Completion, Fault> {
+fn streamed(events: &[Value]) -> Result<Completion, AttemptError> {
     read(body(events))
 }
 
@@ -155,8 +155,8 @@ fn pieces_alone_are_a_text_but_no_call() {
         json!({"type": "response.function_call_arguments.done", "output_index": 1, "arguments": "{}"});
     let begun = added(1, &json!({"id": "fc_1", "type": "function_call", "call_id": "c", "name": "f"}));
     let half = [delta("output_text", 0, "a"), begun.clone(), whole.clone(), completed(&json!([]))];
-    let fault = streamed(&half).unwrap_err();
-    assert!(matches!(&fault, Fault::Cut { reason } if reason.contains("tool call")), "{fault}");
+    let error = streamed(&half).unwrap_err();
+    assert!(matches!(&error, AttemptError::Cut { reason } if reason.contains("tool call")), "{error}");
     let end = completed(&json!([message("a"), call("c", "{}")]));
     let completion = streamed(&[delta("output_text", 0, "a"), begun.clone(), whole, end]).unwrap();
     assert_eq!(calls(&completion), [("c", "read_file", "{}")], "the end has it");
@@ -232,9 +232,9 @@ fn errors_are_judged_by_their_codes() {
         ),
         (json!({"error": {"message": "no"}}), true),
     ] {
-        let fault = streamed(&[delta("output_text", 0, "a"), event.clone()]).unwrap_err();
-        assert!(matches!(&fault, Fault::InBand { complaint } if complaint.message == "no"), "{fault}");
-        assert_eq!(matches!(fault.verdict(), Verdict::Retry { .. }), again, "{event}");
+        let error = streamed(&[delta("output_text", 0, "a"), event.clone()]).unwrap_err();
+        assert!(matches!(&error, AttemptError::InBand { complaint } if complaint.message == "no"), "{error}");
+        assert_eq!(matches!(error.retry_decision(), RetryDecision::Retry { .. }), again, "{event}");
     }
     let bare = json!({"type": "response.failed", "response": {"status": "failed", "error": null}});
     assert!(streamed(&[bare]).unwrap_err().to_string().contains("as failed"));
@@ -279,12 +279,12 @@ fn a_stream_without_its_last_event_is_cut() {
     let events = [delta("output_text", 0, "a"), done(0, &message("a")), completed(&json!([message("a")]))];
     for mark in ["", "data: [DONE]\n\n"] {
         let cut = read(body(&events[..2]) + mark);
-        assert!(matches!(cut, Err(Fault::Cut { .. })), "{cut:?}");
+        assert!(matches!(cut, Err(AttemptError::Cut { .. })), "{cut:?}");
         assert_eq!(read(body(&events) + mark).unwrap().content, "a");
     }
     let done = json!({"type": "response.done", "response": whole(&json!([message("a")]))});
     assert_eq!(streamed(&[done]).unwrap().content, "a");
-    assert_eq!(read(r#"{"choices": []}"#), Err(Fault::Empty));
+    assert_eq!(read(r#"{"choices": []}"#), Err(AttemptError::Empty));
 }
 
 proptest! {

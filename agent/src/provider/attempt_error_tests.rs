@@ -1,14 +1,14 @@
-//! What each fault means, in the words of those who have it.
+//! What each failed attempt means, in the words of those who have it.
 
 use super::*;
 
-fn status(status: u16, code: Option<&str>, message: &str) -> Fault {
+fn status(status: u16, code: Option<&str>, message: &str) -> AttemptError {
     let complaint = Complaint { code: code.map(str::to_owned), ..Complaint::words(message) };
-    Fault::Status { status, complaint: complaint.into(), retry_after: None }
+    AttemptError::Status { status, complaint: complaint.into(), retry_after: None }
 }
 
-fn retried(fault: &Fault) -> bool {
-    matches!(fault.verdict(), Verdict::Retry { .. })
+fn retried(error: &AttemptError) -> bool {
+    matches!(error.retry_decision(), RetryDecision::Retry { .. })
 }
 
 #[test]
@@ -25,20 +25,20 @@ fn statuses_that_pass_are_retried_and_others_not() {
 fn money_is_never_waited_for() {
     assert!(!retried(&status(429, Some("insufficient_quota"), "You exceeded your current quota")));
     let kind = Complaint { kind: Some("insufficient_quota".into()), ..Complaint::words("no") };
-    assert!(!retried(&Fault::in_band(kind)));
+    assert!(!retried(&AttemptError::in_band(kind)));
 }
 
 #[test]
 fn a_conversation_that_is_too_long_is_an_error_of_its_own() {
-    for fault in [
+    for error in [
         status(400, Some("context_length_exceeded"), "no"),
         status(400, None, "This model's maximum context length is 8192 tokens."),
         status(413, None, "payload too large"),
         status(429, None, "Request too large for gpt-4o on tokens per min (TPM): Limit 30000"),
-        Fault::in_band(Complaint::words("prompt is too long: 9 > 8")),
+        AttemptError::in_band(Complaint::words("prompt is too long: 9 > 8")),
     ] {
-        assert!(!retried(&fault), "{fault}");
-        let error = fault.into_error("http://x");
+        assert!(!retried(&error), "{error}");
+        let error = error.into_error("http://x");
         assert!(matches!(error, ProviderError::ContextLength { .. }), "{error}");
     }
     assert!(retried(&status(429, None, "too many tokens per minute")));
@@ -46,8 +46,9 @@ fn a_conversation_that_is_too_long_is_an_error_of_its_own() {
 
 #[test]
 fn an_error_inside_a_reply_passes_unless_its_code_says_otherwise() {
-    let coded =
-        |code: &str| Fault::in_band(Complaint { code: Some(code.to_owned()), ..Complaint::words("x") });
+    let coded = |code: &str| {
+        AttemptError::in_band(Complaint { code: Some(code.to_owned()), ..Complaint::words("x") })
+    };
     assert!(retried(&coded("502")));
     assert!(retried(&coded("server_error")));
     assert!(!retried(&coded("401")));
@@ -57,7 +58,7 @@ fn an_error_inside_a_reply_passes_unless_its_code_says_otherwise() {
 #[test]
 fn a_generation_that_could_not_be_read_is_asked_for_again() {
     let complaint = Complaint { generation: Some("<function=".into()), ..Complaint::words("failed") };
-    assert!(retried(&Fault::Status { status: 400, complaint: complaint.into(), retry_after: None }));
+    assert!(retried(&AttemptError::Status { status: 400, complaint: complaint.into(), retry_after: None }));
 }
 
 /// How vendors and servers say that a conversation is too long: the status and the words.
@@ -116,10 +117,14 @@ fn every_vendors_words_for_too_long_are_understood() {
 fn money_is_not_waited_for() {
     let coded = |code: &str| {
         let complaint = Complaint { code: Some(code.into()), ..Complaint::words("no") };
-        Fault::Status { status: 429, complaint: complaint.into(), retry_after: Some(Duration::from_secs(1)) }
+        AttemptError::Status {
+            status: 429,
+            complaint: complaint.into(),
+            retry_after: Some(Duration::from_secs(1)),
+        }
     };
     let said = |code, words: &str| status(code, None, words);
-    for fault in [
+    for error in [
         coded("insufficient_quota"),
         coded("1308"),
         coded("GoUsageLimitError"),
@@ -127,22 +132,22 @@ fn money_is_not_waited_for() {
         said(402, "Insufficient Balance"),
         said(429, "You exceeded your current quota, please check your plan and billing details."),
     ] {
-        assert!(!retried(&fault), "{fault}");
-        let error = fault.into_error("http://x");
+        assert!(!retried(&error), "{error}");
+        let error = error.into_error("http://x");
         assert!(matches!(error, ProviderError::NoCredit { .. }), "{error}");
         assert!(error.hint().is_some_and(|hint| hint.contains("credit")));
     }
     assert!(retried(&coded("rate_limit_exceeded")));
     let words = "You exceeded your current quota, please check your plan and billing details.";
     let complaint = Complaint { retry_delay: Some(Duration::from_secs(26)), ..Complaint::words(words) };
-    assert!(retried(&Fault::Status { status: 429, complaint: complaint.into(), retry_after: None }));
+    assert!(retried(&AttemptError::Status { status: 429, complaint: complaint.into(), retry_after: None }));
 }
 
 #[test]
 fn the_endpoints_own_word_decides_over_its_status() {
     let with = |code: u16, should_retry| {
         let complaint = Complaint { should_retry: Some(should_retry), ..Complaint::words("no") };
-        Fault::Status { status: code, complaint: complaint.into(), retry_after: None }
+        AttemptError::Status { status: code, complaint: complaint.into(), retry_after: None }
     };
     assert!(retried(&with(400, true)) && !retried(&with(503, false)) && !retried(&with(429, false)));
 }
@@ -150,16 +155,16 @@ fn the_endpoints_own_word_decides_over_its_status() {
 #[test]
 fn the_id_of_a_request_is_in_every_error() {
     let id = || Some("req_1".to_owned());
-    for fault in [
+    for error in [
         status(400, None, "no"),
-        Fault::in_band(Complaint::words("no")),
-        Fault::Cut { reason: "no".into() },
-        Fault::Malformed { reason: "no".into() },
+        AttemptError::in_band(Complaint::words("no")),
+        AttemptError::Cut { reason: "no".into() },
+        AttemptError::Malformed { reason: "no".into() },
     ] {
-        let fault = fault.with_request_id(id());
-        assert!(fault.to_string().ends_with("no (request req_1)"), "{fault}");
+        let error = error.with_request_id(id());
+        assert!(error.to_string().ends_with("no (request req_1)"), "{error}");
     }
     let told = Complaint { request_id: Some("req_0".into()), ..Complaint::words("no") };
-    let fault = Fault::in_band(told).with_request_id(id());
-    assert_eq!(fault.into_error("u").to_string(), "the endpoint u answered 200: no (request req_0)");
+    let error = AttemptError::in_band(told).with_request_id(id());
+    assert_eq!(error.into_error("u").to_string(), "the endpoint u answered 200: no (request req_0)");
 }

@@ -1,7 +1,7 @@
 //! How one attempt at a completion failed, and what that means: try again, or give up with which error.
 //!
 //! Apart because the real client and the scripted one must judge alike. Pure: it waits for nothing and knows no
-//! key; whoever fills a `Fault` has already removed the secrets from its words.
+//! key; whoever makes an `AttemptError` has already removed the secrets from its words.
 
 use std::fmt;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(crate) struct Complaint {
 
 /// How one attempt failed.
 #[derive(Clone, Debug, PartialEq, Error)]
-pub(crate) enum Fault {
+pub(crate) enum AttemptError {
     /// Nobody answered: the name is unknown, or nobody listens there.
     #[error("{reason}")]
     Connect { reason: String },
@@ -60,9 +60,9 @@ pub(crate) enum Fault {
     Setup { reason: String },
 }
 
-/// What to do after a fault.
+/// What to do after a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum RetryDecision {
     /// The same request may succeed: after this long where the endpoint said so, else after the policy's wait.
     Retry { asked: Option<Duration> },
     /// The same request will fail again.
@@ -206,29 +206,32 @@ impl fmt::Display for Complaint {
     }
 }
 
-impl Fault {
+impl AttemptError {
     /// An error inside a reply with a good status.
-    pub(crate) fn in_band(complaint: Complaint) -> Fault {
-        Fault::InBand { complaint: Box::new(complaint) }
+    pub(crate) fn in_band(complaint: Complaint) -> AttemptError {
+        AttemptError::InBand { complaint: Box::new(complaint) }
     }
 
-    /// The fault with the endpoint's id of the request, where that is told outside of its words.
-    pub(crate) fn with_request_id(mut self, id: Option<String>) -> Fault {
+    /// The same with the endpoint's id of the request, where that is told outside of its words.
+    pub(crate) fn with_request_id(mut self, id: Option<String>) -> AttemptError {
         match &mut self {
-            Fault::Status { complaint, .. } | Fault::InBand { complaint } => {
+            AttemptError::Status { complaint, .. } | AttemptError::InBand { complaint } => {
                 complaint.request_id = complaint.request_id.take().or(id);
             }
-            Fault::Cut { reason } | Fault::Malformed { reason } => {
+            AttemptError::Cut { reason } | AttemptError::Malformed { reason } => {
                 id.into_iter().for_each(|id| reason.push_str(&format!(" (request {id})")));
             }
-            Fault::Connect { .. } | Fault::Empty | Fault::Oversized { .. } | Fault::Setup { .. } => {}
+            AttemptError::Connect { .. }
+            | AttemptError::Empty
+            | AttemptError::Oversized { .. }
+            | AttemptError::Setup { .. } => {}
         }
         self
     }
 
-    /// The fault where a refusal without any words means that the conversation is too long.
-    pub(crate) fn with_overflow_named(mut self) -> Fault {
-        if let Fault::Status { status: 400, complaint, .. } = &mut self
+    /// The same where a refusal without any words means that the conversation is too long.
+    pub(crate) fn with_overflow_named(mut self) -> AttemptError {
+        if let AttemptError::Status { status: 400, complaint, .. } = &mut self
             && complaint.message == NO_WORDS
         {
             complaint.code = Some("context_length_exceeded".to_owned());
@@ -237,48 +240,48 @@ impl Fault {
     }
 
     /// Whether it is worth trying again. (The rules: RFC 9110 for the statuses, `Retry-After` where it is given.)
-    pub(crate) fn verdict(&self) -> Verdict {
+    pub(crate) fn retry_decision(&self) -> RetryDecision {
         match self {
-            Fault::Connect { .. } | Fault::Cut { .. } => Verdict::Retry { asked: None },
-            Fault::Status { status, complaint, retry_after } => {
+            AttemptError::Connect { .. } | AttemptError::Cut { .. } => RetryDecision::Retry { asked: None },
+            AttemptError::Status { status, complaint, retry_after } => {
                 let usual = matches!(status, 408 | 409 | 425 | 429 | 500..=599);
                 let passing = complaint.should_retry.unwrap_or(usual)
                     && !complaint.is_about_money()
                     && !self.is_too_long();
                 // A generation the endpoint could not read may come out right the next time.
                 if passing || complaint.generation.is_some() {
-                    Verdict::Retry { asked: *retry_after }
+                    RetryDecision::Retry { asked: *retry_after }
                 } else {
-                    Verdict::Final
+                    RetryDecision::Final
                 }
             }
-            Fault::InBand { complaint } => {
+            AttemptError::InBand { complaint } => {
                 let permanent =
                     complaint.is_about_money() || complaint.is_any_of(PERMANENT) || self.is_too_long();
-                if permanent { Verdict::Final } else { Verdict::Retry { asked: None } }
+                if permanent { RetryDecision::Final } else { RetryDecision::Retry { asked: None } }
             }
-            Fault::Empty | Fault::Malformed { .. } | Fault::Oversized { .. } | Fault::Setup { .. } => {
-                Verdict::Final
-            }
+            AttemptError::Empty
+            | AttemptError::Malformed { .. }
+            | AttemptError::Oversized { .. }
+            | AttemptError::Setup { .. } => RetryDecision::Final,
         }
     }
 
     /// Whether the endpoint says that the conversation does not fit its window.
     pub(crate) fn is_too_long(&self) -> bool {
         match self {
-            Fault::Status { status: 413, .. } => true,
+            AttemptError::Status { status: 413, .. } => true,
             // Other statuses use such words for passing things ("too many tokens per minute").
-            Fault::Status { status: 400 | 422 | 500, complaint, .. } | Fault::InBand { complaint } => {
-                complaint.is_too_long()
-            }
-            Fault::Status { status: 429, complaint, .. } => {
+            AttemptError::Status { status: 400 | 422 | 500, complaint, .. }
+            | AttemptError::InBand { complaint } => complaint.is_too_long(),
+            AttemptError::Status { status: 429, complaint, .. } => {
                 complaint.message.to_lowercase().contains("request too large")
             }
             _ => false,
         }
     }
 
-    /// The error of a fault that is not tried again. `url` is where it happened, without secrets.
+    /// The error of a provider whose attempt is not repeated. `url` is where it happened, without secrets.
     pub(crate) fn into_error(self, url: &str) -> ProviderError {
         let too_long = self.is_too_long();
         let url = url.to_owned();
@@ -290,21 +293,23 @@ impl Fault {
             }
         };
         match self {
-            Fault::Status { complaint, .. } | Fault::InBand { complaint } if too_long => {
+            AttemptError::Status { complaint, .. } | AttemptError::InBand { complaint } if too_long => {
                 ProviderError::ContextLength { message: complaint.to_string() }
             }
-            Fault::Connect { reason } => ProviderError::Unreachable { url, reason },
-            Fault::Status { status, complaint, .. } => refused(status, &complaint),
-            Fault::InBand { complaint } => refused(200, &complaint),
-            Fault::Empty | Fault::Oversized { .. } => {
+            AttemptError::Connect { reason } => ProviderError::Unreachable { url, reason },
+            AttemptError::Status { status, complaint, .. } => refused(status, &complaint),
+            AttemptError::InBand { complaint } => refused(200, &complaint),
+            AttemptError::Empty | AttemptError::Oversized { .. } => {
                 ProviderError::Malformed { url, reason: self.to_string() }
             }
-            Fault::Cut { reason } | Fault::Malformed { reason } => ProviderError::Malformed { url, reason },
-            Fault::Setup { reason } => ProviderError::Setup(reason),
+            AttemptError::Cut { reason } | AttemptError::Malformed { reason } => {
+                ProviderError::Malformed { url, reason }
+            }
+            AttemptError::Setup { reason } => ProviderError::Setup(reason),
         }
     }
 }
 
 #[cfg(test)]
-#[path = "fault_tests.rs"]
+#[path = "attempt_error_tests.rs"]
 mod tests;
