@@ -1,175 +1,176 @@
-//! What endpoints say about errors, in the many shapes they say it, → [`Complaint`].
+//! What an endpoint says about an error, and what its words mean: money, a right, a conversation that is too long.
 //!
-//! Apart because it reads the bodies that are no completions. The text it gets is free of secrets already.
+//! Apart because a reply with a bad status and an error inside a good one say the same. Pure: whoever reads one (`read`)
+//! has already removed the secrets from its words.
 
+mod read;
+
+use std::fmt;
 use std::time::Duration;
 
-use serde_json::Value;
+pub(crate) use self::read::of_body;
+pub(in crate::provider) use self::read::{excerpt, is_error, is_within, of_value};
 
-use crate::provider::attempt_error::{Complaint, NO_WORDS};
+/// What an endpoint said about an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ApiError {
+    /// Its words, cut to a readable length.
+    pub(crate) message: String,
+    /// Its machine-readable code (`insufficient_quota`, or a status as text), where given.
+    pub(crate) code: Option<String>,
+    /// Its kind of error (`invalid_request_error` …), where given.
+    pub(crate) kind: Option<String>,
+    /// The field of the request that it is about, where given.
+    pub(crate) param: Option<String>,
+    /// The endpoint's id of the request, for its support.
+    pub(crate) request_id: Option<String>,
+    /// Whether the endpoint says that the same request may succeed.
+    pub(crate) should_retry: Option<bool>,
+    /// How long it asks to wait, where it says so in the body.
+    pub(crate) retry_delay: Option<Duration>,
+    /// The text that the endpoint could not read as tool calls, where it hands it back.
+    pub(crate) generation: Option<String>,
+}
 
-/// How much of a message people get to read, in characters.
-const READABLE: usize = 600;
+/// Codes and kinds of errors that waiting does not mend: money,
+const MONEY: &[&str] = &[
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "insufficient_balance",
+    "access_terminated",
+    "account_deactivated",
+    "billing_error",
+    "GoUsageLimitError",
+    // z.ai: the limit of hours, of the week, of the balance.
+    "1308",
+    "1310",
+    "1113",
+];
 
-/// The body of a reply with a bad status.
-pub(crate) fn of_body(body: &str) -> Complaint {
-    match serde_json::from_str::<Value>(body) {
-        Ok(value) if value.is_object() || value.is_array() => of_value(&value),
-        _ => Complaint::words(excerpt(body)),
+/// and rights, or the request itself.
+const PERMANENT: &[&str] = &[
+    "invalid_api_key",
+    "authentication_error",
+    "permission_error",
+    "permission_denied",
+    "invalid_request_error",
+    "not_found_error",
+    "model_not_found",
+    "content_filter",
+    "invalid_prompt",
+    "refusal",
+    "400",
+    "401",
+    "402",
+    "403",
+    "404",
+    "422",
+];
+
+/// Codes that say that the conversation is too long.
+const TOO_LONG_CODES: &[&str] =
+    &["context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "request_too_large"];
+
+/// Words that say the same where there is no code (lower case): as vendors and servers word it, each with an example in
+/// the tests.
+const TOO_LONG_WORDS: &[&str] = &[
+    "context length",
+    "context_length",
+    "context window",
+    "context size",
+    "maximum context",
+    "input token count",
+    "prompt too long",
+    "prompt is too long",
+    "prompt exceeds max length",
+    "input is too long",
+    "too many tokens",
+    "exceed context limit",
+    "request too large",
+    "reduce the length",
+    "maximum prompt length",
+    "prompt token count",
+    "model token limit",
+    "token limit exceeded",
+    "range of input length should be",
+    "maximum allowed input length",
+    "model_context_window_exceeded",
+];
+
+/// Words of passing things that sound like it (lower case).
+const NOT_TOO_LONG: &[&str] = &["throttling", "rate limit", "too many requests", "per minute", "per day"];
+
+/// Words that say that money or a quota is used up (lower case): waiting does not mend it.
+const MONEY_WORDS: &[&str] = &[
+    "credit balance is too low",
+    "insufficient balance",
+    "insufficient credits",
+    "insufficient_quota",
+    "exceeded your current quota",
+    "gousagelimiterror",
+    "usage limit reached",
+    "out of credits",
+];
+
+/// What stands for the words of an error that has none.
+pub(crate) const NO_WORDS: &str = "no explanation";
+
+impl ApiError {
+    /// An API error of words only.
+    pub(crate) fn words(message: impl Into<String>) -> ApiError {
+        ApiError { message: message.into(), ..ApiError::default() }
+    }
+
+    fn is_any_of(&self, words: &[&str]) -> bool {
+        [&self.code, &self.kind].into_iter().flatten().any(|said| words.contains(&said.as_str()))
+    }
+
+    /// Whether a right is missing, or the request itself is wrong.
+    pub(crate) fn is_permanent(&self) -> bool {
+        self.is_any_of(PERMANENT)
+    }
+
+    /// Whether it says that the conversation is too long.
+    pub(crate) fn is_too_long(&self) -> bool {
+        let message = self.message.to_lowercase();
+        let says = |list: &[&str]| list.iter().any(|words| message.contains(words));
+        let is_said = says(TOO_LONG_WORDS) || exceeds_a_limit(&message);
+        self.is_any_of(TOO_LONG_CODES) || (is_said && !says(NOT_TOO_LONG))
+    }
+
+    /// Whether it refuses a stream, as some models do.
+    pub(crate) fn is_about_streaming(&self) -> bool {
+        let message = self.message.to_lowercase();
+        let mut words = message.split(|c: char| !c.is_alphanumeric());
+        let names_it = words.any(|word| word == "stream" || word == "streaming");
+        names_it
+            && ["support", "not allowed", "not available", "must be false"]
+                .iter()
+                .any(|word| message.contains(word))
+    }
+
+    /// Whether money is missing, whatever the status says.
+    pub(crate) fn is_about_money(&self) -> bool {
+        let message = self.message.to_lowercase();
+        // Google words limits of a minute like that, and says how long to wait.
+        let waits = self.retry_delay.is_some();
+        self.is_any_of(MONEY) || (!waits && MONEY_WORDS.iter().any(|words| message.contains(words)))
     }
 }
 
-/// Whether a good reply holds an error.
-pub(in crate::provider) fn is_within(reply: &Value) -> bool {
-    let given = reply.get("error").is_some_and(is_error);
-    let is_named = reply.get("object").is_some_and(|object| object == "error");
-    // Proxies and frameworks complain with a good status and no choices.
-    let is_bare = reply.get("choices").is_none()
-        && ["detail", "message"].iter().any(|key| reply.get(key).is_some_and(is_error));
-    given || is_named || is_bare || reply.is_array()
+/// `prompt token count of X exceeds the limit of Y`: with the number, since limits of rates are worded alike.
+fn exceeds_a_limit(message: &str) -> bool {
+    let limit = message.split_once("exceeds the limit of ").map(|(_, limit)| limit);
+    message.contains("token") && limit.is_some_and(|limit| limit.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Whether the value of a field for errors is one: some fields are there, and empty, in every reply.
-pub(in crate::provider) fn is_error(error: &Value) -> bool {
-    match error {
-        Value::Null | Value::Bool(false) => false,
-        Value::String(text) => !text.is_empty(),
-        Value::Object(map) => !map.is_empty(),
-        _ => true,
-    }
-}
-
-/// An error as JSON: `{"error": {…}}`, `{"error": "…"}`, `{"message": …}`, `{"detail": …}`, or a list of one of these.
-pub(in crate::provider) fn of_value(value: &Value) -> Complaint {
-    let value = value.get(0).unwrap_or(value);
-    let error = match value.get("error") {
-        Some(error) if !error.is_null() => error,
-        _ => value,
-    };
-    let words = [error.as_str(), text(error, "message"), text(value, "message"), text(error, "detail")];
-    let message = words.into_iter().flatten().find(|words| !words.is_empty());
-    let message = message.map_or_else(|| excerpt(&error.to_string()), excerpt);
-    Complaint {
-        message,
-        code: word(error, "code"),
-        kind: word(error, "type").or_else(|| word(error, "status")),
-        param: word(error, "param"),
-        request_id: word(value, "request_id").or_else(|| word(error, "request_id")),
-        should_retry: None,
-        retry_delay: retry_delay(error),
-        generation: text(error, "failed_generation").map(str::to_owned),
-    }
-}
-
-/// How long to wait by `details: [{"retryDelay": "34s"}]` (google.rpc.RetryInfo).
-fn retry_delay(error: &Value) -> Option<Duration> {
-    let details = error.get("details")?.as_array()?;
-    let seconds = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str()?.strip_suffix('s'))?;
-    Duration::try_from_secs_f64(seconds.parse().ok()?).ok()
-}
-
-/// The start of a text as one line of readable length; of a page its title.
-pub(in crate::provider) fn excerpt(text: &str) -> String {
-    let text = match title(text) {
-        Some(title) => return format!("an HTML page, {:?}", excerpt(title)),
-        None => text,
-    };
-    let line: Vec<&str> = text.split_whitespace().collect();
-    let line = line.join(" ");
-    if line.is_empty() {
-        return NO_WORDS.to_owned();
-    }
-    uwf_store::excerpt(&line, READABLE).into_owned()
-}
-
-fn title(page: &str) -> Option<&str> {
-    let lower: String = page.trim_start().chars().take(9).collect::<String>().to_ascii_lowercase();
-    if !lower.starts_with("<html") && !lower.starts_with("<!doctype") {
-        return None;
-    }
-    let title = page.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
-    Some(title.map_or("without a title", |(title, _)| title.trim()))
-}
-
-fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
-    value.get(key).and_then(Value::as_str)
-}
-
-/// A code: a text or a number.
-fn word(value: &Value, key: &str) -> Option<String> {
-    match value.get(key)? {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn every_shape_of_an_error_gives_its_words() {
-        for (body, words) in [
-            (r#"{"error": {"message": "no"}}"#, "no"),
-            (r#"{"error": "no"}"#, "no"),
-            (r#"{"message": "no"}"#, "no"),
-            (r#"{"object": "error", "message": "no", "code": 400}"#, "no"),
-            (r#"{"detail": "no"}"#, "no"),
-            (r#"{"detail": [{"loc": ["body"]}]}"#, r#"{"detail":[{"loc":["body"]}]}"#),
-            (r#"[{"error": {"message": "no", "status": "X"}}]"#, "no"),
-            ("upstream\n  failed", "upstream failed"),
-            ("", "no explanation"),
-            (
-                "<!DOCTYPE html><html><head><title>502 Bad Gateway</title>",
-                r#"an HTML page, "502 Bad Gateway""#,
-            ),
-            ("<html>", r#"an HTML page, "without a title""#),
-            ("\"words\"", "\"words\""),
-        ] {
-            assert_eq!(of_body(body).message, words, "{body}");
-        }
-        let long = of_body(&"é".repeat(5000)).message;
-        assert_eq!(long.chars().count(), READABLE + 1);
-    }
-
-    #[test]
-    fn codes_are_texts_or_numbers() {
-        let told = of_body(r#"{"error": {"message": "m", "code": 429, "status": "RESOURCE_EXHAUSTED"}}"#);
-        assert_eq!((told.code.as_deref(), told.kind.as_deref()), (Some("429"), Some("RESOURCE_EXHAUSTED")));
-        let told =
-            of_body(r#"{"error": {"message": "m", "code": "c", "type": "t", "failed_generation": "g"}}"#);
-        assert_eq!((told.code.as_deref(), told.kind.as_deref()), (Some("c"), Some("t")));
-        assert_eq!(told.generation.as_deref(), Some("g"));
-    }
-
-    #[test]
-    fn what_helps_a_client_or_its_support_is_read() {
-        let google = r#"[{"error": {"message": "m", "code": 429, "details": [{"@type": "x"}, {"retryDelay": "34.5s"}]}}]"#;
-        assert_eq!(of_body(google).retry_delay, Some(Duration::from_millis(34_500)));
-        let anthropic = r#"{"type": "error", "error": {"type": "t", "message": "m"}, "request_id": "req_1"}"#;
-        assert_eq!(of_body(anthropic).request_id.as_deref(), Some("req_1"));
-        let openai = r#"{"error": {"message": "m", "param": "reasoning.summary"}}"#;
-        assert_eq!(of_body(openai).param.as_deref(), Some("reasoning.summary"));
-    }
-
-    #[test]
-    fn a_good_reply_holds_no_error() {
-        for good in [
-            json!({"choices": []}),
-            json!({"choices": [], "error": null}),
-            json!({"choices": [], "error": {}}),
-            json!({"choices": [], "message": "hello"}),
-            json!({"usage": {}}),
-        ] {
-            assert!(!is_within(&good), "{good}");
-        }
-        for bad in [json!({"error": "x"}), json!({"detail": "x"}), json!({"object": "error", "message": "x"})]
-        {
-            assert!(is_within(&bad));
-            assert_eq!(of_value(&bad).message, "x");
+impl fmt::Display for ApiError {
+    /// Its words, and the id of the request for those who ask the endpoint's support.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.request_id {
+            Some(id) => write!(f, "{} (request {id})", self.message),
+            None => f.write_str(&self.message),
         }
     }
 }

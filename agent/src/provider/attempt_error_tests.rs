@@ -3,8 +3,8 @@
 use super::*;
 
 fn status(status: u16, code: Option<&str>, message: &str) -> AttemptError {
-    let complaint = Complaint { code: code.map(str::to_owned), ..Complaint::words(message) };
-    AttemptError::Status { status, complaint: complaint.into(), retry_after: None }
+    let api_error = ApiError { code: code.map(str::to_owned), ..ApiError::words(message) };
+    AttemptError::Status { status, api_error: api_error.into(), retry_after: None }
 }
 
 fn retried(error: &AttemptError) -> bool {
@@ -24,7 +24,7 @@ fn statuses_that_pass_are_retried_and_others_not() {
 #[test]
 fn money_is_never_waited_for() {
     assert!(!retried(&status(429, Some("insufficient_quota"), "You exceeded your current quota")));
-    let kind = Complaint { kind: Some("insufficient_quota".into()), ..Complaint::words("no") };
+    let kind = ApiError { kind: Some("insufficient_quota".into()), ..ApiError::words("no") };
     assert!(!retried(&AttemptError::in_band(kind)));
 }
 
@@ -35,7 +35,7 @@ fn a_conversation_that_is_too_long_is_an_error_of_its_own() {
         status(400, None, "This model's maximum context length is 8192 tokens."),
         status(413, None, "payload too large"),
         status(429, None, "Request too large for gpt-4o on tokens per min (TPM): Limit 30000"),
-        AttemptError::in_band(Complaint::words("prompt is too long: 9 > 8")),
+        AttemptError::in_band(ApiError::words("prompt is too long: 9 > 8")),
     ] {
         assert!(!retried(&error), "{error}");
         let error = error.into_error("http://x");
@@ -46,9 +46,8 @@ fn a_conversation_that_is_too_long_is_an_error_of_its_own() {
 
 #[test]
 fn an_error_inside_a_reply_passes_unless_its_code_says_otherwise() {
-    let coded = |code: &str| {
-        AttemptError::in_band(Complaint { code: Some(code.to_owned()), ..Complaint::words("x") })
-    };
+    let coded =
+        |code: &str| AttemptError::in_band(ApiError { code: Some(code.to_owned()), ..ApiError::words("x") });
     assert!(retried(&coded("502")));
     assert!(retried(&coded("server_error")));
     assert!(!retried(&coded("401")));
@@ -57,8 +56,8 @@ fn an_error_inside_a_reply_passes_unless_its_code_says_otherwise() {
 
 #[test]
 fn a_generation_that_could_not_be_read_is_asked_for_again() {
-    let complaint = Complaint { generation: Some("<function=".into()), ..Complaint::words("failed") };
-    assert!(retried(&AttemptError::Status { status: 400, complaint: complaint.into(), retry_after: None }));
+    let api_error = ApiError { generation: Some("<function=".into()), ..ApiError::words("failed") };
+    assert!(retried(&AttemptError::Status { status: 400, api_error: api_error.into(), retry_after: None }));
 }
 
 /// How vendors and servers say that a conversation is too long: the status and the words.
@@ -116,10 +115,10 @@ fn every_vendors_words_for_too_long_are_understood() {
 #[test]
 fn money_is_not_waited_for() {
     let coded = |code: &str| {
-        let complaint = Complaint { code: Some(code.into()), ..Complaint::words("no") };
+        let api_error = ApiError { code: Some(code.into()), ..ApiError::words("no") };
         AttemptError::Status {
             status: 429,
-            complaint: complaint.into(),
+            api_error: api_error.into(),
             retry_after: Some(Duration::from_secs(1)),
         }
     };
@@ -139,15 +138,15 @@ fn money_is_not_waited_for() {
     }
     assert!(retried(&coded("rate_limit_exceeded")));
     let words = "You exceeded your current quota, please check your plan and billing details.";
-    let complaint = Complaint { retry_delay: Some(Duration::from_secs(26)), ..Complaint::words(words) };
-    assert!(retried(&AttemptError::Status { status: 429, complaint: complaint.into(), retry_after: None }));
+    let api_error = ApiError { retry_delay: Some(Duration::from_secs(26)), ..ApiError::words(words) };
+    assert!(retried(&AttemptError::Status { status: 429, api_error: api_error.into(), retry_after: None }));
 }
 
 #[test]
 fn the_endpoints_own_word_decides_over_its_status() {
     let with = |code: u16, should_retry| {
-        let complaint = Complaint { should_retry: Some(should_retry), ..Complaint::words("no") };
-        AttemptError::Status { status: code, complaint: complaint.into(), retry_after: None }
+        let api_error = ApiError { should_retry: Some(should_retry), ..ApiError::words("no") };
+        AttemptError::Status { status: code, api_error: api_error.into(), retry_after: None }
     };
     assert!(retried(&with(400, true)) && !retried(&with(503, false)) && !retried(&with(429, false)));
 }
@@ -157,14 +156,14 @@ fn the_id_of_a_request_is_in_every_error() {
     let id = || Some("req_1".to_owned());
     for error in [
         status(400, None, "no"),
-        AttemptError::in_band(Complaint::words("no")),
+        AttemptError::in_band(ApiError::words("no")),
         AttemptError::Cut { reason: "no".into() },
         AttemptError::Malformed { reason: "no".into() },
     ] {
         let error = error.with_request_id(id());
         assert!(error.to_string().ends_with("no (request req_1)"), "{error}");
     }
-    let told = Complaint { request_id: Some("req_0".into()), ..Complaint::words("no") };
+    let told = ApiError { request_id: Some("req_0".into()), ..ApiError::words("no") };
     let error = AttemptError::in_band(told).with_request_id(id());
     assert_eq!(error.into_error("u").to_string(), "the endpoint u answered 200: no (request req_0)");
 }

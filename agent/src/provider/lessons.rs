@@ -9,7 +9,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::attempt_error::{AttemptError, Complaint};
+use super::api_error::ApiError;
+use super::attempt_error::AttemptError;
 use super::dialect::{Cache, Dialect, Echo, ReasoningField};
 use super::fields::Fields;
 use super::model_facts::ModelFacts;
@@ -137,18 +138,18 @@ pub(crate) struct Refused<'a> {
 impl Refused<'_> {
     /// What the error teaches, if anything.
     pub(crate) fn lesson(&self, error: &AttemptError) -> Option<Lesson> {
-        let AttemptError::Status { status, complaint, .. } = error else { return None };
-        if error.is_too_long() || complaint.is_about_money() {
+        let AttemptError::Status { status, api_error, .. } = error else { return None };
+        if error.is_too_long() || api_error.is_about_money() {
             return None;
         }
-        let lower = complaint.message.to_lowercase();
+        let lower = api_error.message.to_lowercase();
         match status {
-            404 | 405 => self.other_wire(&lower).or_else(|| self.no_such_path(complaint)),
+            404 | 405 => self.other_wire(&lower).or_else(|| self.no_such_path(api_error)),
             400 | 422 => self
                 .other_wire(&lower)
                 .or_else(|| self.about_messages(&lower))
-                .or_else(|| self.about_thinking(complaint, &lower))
-                .or_else(|| self.about_fields(complaint, &lower)),
+                .or_else(|| self.about_thinking(api_error, &lower))
+                .or_else(|| self.about_fields(api_error, &lower)),
             _ => None,
         }
     }
@@ -161,9 +162,9 @@ impl Refused<'_> {
     }
 
     /// The wire of the table is not there: a gateway that knows chat alone. A model that is not there is another matter.
-    fn no_such_path(&self, complaint: &Complaint) -> Option<Lesson> {
-        let is_about_model = complaint.message.to_lowercase().contains("model")
-            || complaint.code.as_deref().is_some_and(|code| code.contains("model"));
+    fn no_such_path(&self, api_error: &ApiError) -> Option<Lesson> {
+        let is_about_model = api_error.message.to_lowercase().contains("model")
+            || api_error.code.as_deref().is_some_and(|code| code.contains("model"));
         (self.wire == Wire::Responses && !self.wire_is_set && !is_about_model)
             .then_some(Lesson::Wire(Wire::Chat))
     }
@@ -201,7 +202,7 @@ impl Refused<'_> {
     }
 
     /// What Messages says of thinking and of how much may be answered.
-    fn about_thinking(&self, complaint: &Complaint, lower: &str) -> Option<Lesson> {
+    fn about_thinking(&self, api_error: &ApiError, lower: &str) -> Option<Lesson> {
         if self.wire != Wire::Messages {
             return None;
         }
@@ -215,14 +216,14 @@ impl Refused<'_> {
             () if has("adaptive") && !self.model.adaptive_thinking => Some(Lesson::Adaptive),
             () if has("max_tokens") => {
                 let sent = self.fields.number("max_tokens")?;
-                output_limit(&complaint.message, sent).map(Lesson::OutputLimit)
+                output_limit(&api_error.message, sent).map(Lesson::OutputLimit)
             }
             () => None,
         }
     }
 
-    fn about_fields(&self, complaint: &Complaint, lower: &str) -> Option<Lesson> {
-        let param = complaint.param.as_deref().unwrap_or_default();
+    fn about_fields(&self, api_error: &ApiError, lower: &str) -> Option<Lesson> {
+        let param = api_error.param.as_deref().unwrap_or_default();
         if NATIVE.iter().any(|words| lower.contains(words)) {
             return None;
         }
@@ -235,7 +236,7 @@ impl Refused<'_> {
         let renamed = RENAMED.iter().find(|(named, sent)| names(lower, named) && self.fields.has(sent));
         let field = field.or(renamed.map(|(_, sent)| sent));
         // `stream_options` holds the word, too: streaming comes behind the fields.
-        let streaming = || (self.streamed && complaint.is_about_streaming()).then_some(Lesson::Whole);
+        let streaming = || (self.streamed && api_error.is_about_streaming()).then_some(Lesson::Whole);
         field.map(|field| Lesson::Omit((**field).to_owned())).or_else(streaming)
     }
 }

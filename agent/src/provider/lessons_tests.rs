@@ -19,7 +19,7 @@ fn learnt(dialect: &str, status: u16, message: &str, fields: &serde_json::Value)
     };
     refused.lesson(&AttemptError::Status {
         status,
-        complaint: Complaint::words(message).into(),
+        api_error: ApiError::words(message).into(),
         retry_after: None,
     })
 }
@@ -68,8 +68,8 @@ fn the_field_may_be_named_beside_the_words() {
         fields: &sent,
     };
     let words = "Your organization must be verified to generate reasoning summaries.";
-    let complaint = Complaint { param: Some("reasoning.summary".into()), ..Complaint::words(words) };
-    let error = AttemptError::Status { status: 400, complaint: complaint.into(), retry_after: None };
+    let api_error = ApiError { param: Some("reasoning.summary".into()), ..ApiError::words(words) };
+    let error = AttemptError::Status { status: 400, api_error: api_error.into(), retry_after: None };
     assert_eq!(refused.lesson(&error), Some(Lesson::Omit("reasoning.summary".into())));
 }
 
@@ -99,9 +99,9 @@ fn a_wire_that_is_set_is_kept() {
         streamed: true,
         fields: &fields,
     };
-    let complaint = Complaint::words("page not found");
+    let api_error = ApiError::words("page not found");
     assert_eq!(
-        refused.lesson(&AttemptError::Status { status: 404, complaint: complaint.into(), retry_after: None }),
+        refused.lesson(&AttemptError::Status { status: 404, api_error: api_error.into(), retry_after: None }),
         None
     );
 }

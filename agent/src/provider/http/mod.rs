@@ -125,8 +125,8 @@ impl HttpProvider {
                 Ok(completion) => return Ok(completion),
                 Err(error) => error,
             };
-            if let AttemptError::Status { status: 400, complaint, .. } = &error
-                && let Some(completion) = generation::completion(complaint, request)
+            if let AttemptError::Status { status: 400, api_error, .. } = &error
+                && let Some(completion) = generation::completion(api_error, request)
             {
                 return Ok(completion);
             }

@@ -121,11 +121,11 @@ pub(super) async fn refusal(response: Response, secrets: &Secrets) -> AttemptErr
     {
         body.extend_from_slice(&bytes);
     }
-    let mut complaint = api_error::of_body(&secrets.clean(&String::from_utf8_lossy(&body)));
-    complaint.should_retry = header("x-should-retry").and_then(|word| word.trim().parse().ok());
+    let mut api_error = api_error::of_body(&secrets.clean(&String::from_utf8_lossy(&body)));
+    api_error.should_retry = header("x-should-retry").and_then(|word| word.trim().parse().ok());
     if let (300..400, Some(to)) = (status, header("location")) {
-        complaint.message = format!("it redirects to {}, and redirects are not followed", secrets.clean(to));
+        api_error.message = format!("it redirects to {}, and redirects are not followed", secrets.clean(to));
     }
-    let retry_after = retry_after.or(complaint.retry_delay);
-    AttemptError::Status { status, complaint: complaint.into(), retry_after }
+    let retry_after = retry_after.or(api_error.retry_delay);
+    AttemptError::Status { status, api_error: api_error.into(), retry_after }
 }

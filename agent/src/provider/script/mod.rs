@@ -24,8 +24,8 @@ pub(crate) use expect::Expect;
 use serde_json::{Map, Value, json};
 
 use super::ProviderError;
-use super::api_error;
-use super::attempt_error::{AttemptError, Complaint};
+use super::api_error::{self, ApiError};
+use super::attempt_error::AttemptError;
 use super::message::{Completion, Request, TokenUsage, ToolCall};
 use super::retry::asked_wait;
 use super::wires::chat::reply;
@@ -252,15 +252,15 @@ pub(crate) fn head(index: usize, model: &str) -> Map<String, Value> {
 impl ScriptedError {
     /// The same failure as an endpoint's; its words are those of `body`, where there is one.
     pub(crate) fn attempt_error(&self, body: Option<&str>) -> AttemptError {
-        let scripted = || Complaint { code: self.code.clone(), ..Complaint::words(self.message.clone()) };
-        let complaint = body.map_or_else(scripted, api_error::of_body);
+        let scripted = || ApiError { code: self.code.clone(), ..ApiError::words(self.message.clone()) };
+        let api_error = body.map_or_else(scripted, api_error::of_body);
         let header = |name: &str| self.headers.get(name).map(String::as_str);
         let asked = || asked_wait(header, SystemTime::now());
         match self.status {
-            200 => AttemptError::in_band(complaint),
+            200 => AttemptError::in_band(api_error),
             status => {
                 let retry_after = self.retry_after.or_else(asked);
-                AttemptError::Status { status, complaint: Box::new(complaint), retry_after }
+                AttemptError::Status { status, api_error: Box::new(api_error), retry_after }
             }
         }
     }

@@ -19,7 +19,8 @@ use serde_json::{Map, Value};
 
 use self::written::Written;
 use super::Progress;
-use super::attempt_error::{AttemptError, Complaint};
+use super::api_error::ApiError;
+use super::attempt_error::AttemptError;
 use super::dialect::{Cache, Dialect};
 use super::fields::Fields;
 use super::message::{Completion, Message, Native, Origin, Request, Speaker, ToolChoice, make_ids_unique};
@@ -120,14 +121,14 @@ pub(in crate::provider) fn error_of_ending(reason: &str) -> Option<AttemptError>
         "model_context_window_exceeded" => Some("context_length_exceeded".to_owned()),
         _ => return None,
     };
-    let complaint = Complaint::words(format!("the endpoint ended the reply with {reason:?}"));
-    Some(AttemptError::in_band(Complaint { code, ..complaint }))
+    let api_error = ApiError::words(format!("the endpoint ended the reply with {reason:?}"));
+    Some(AttemptError::in_band(ApiError { code, ..api_error }))
 }
 
 /// The error of a reply of which a content filter has left nothing.
 pub(in crate::provider) fn held_back() -> AttemptError {
-    let complaint = Complaint::words("the endpoint's content filter held the whole reply back");
-    AttemptError::in_band(Complaint { code: Some("content_filter".to_owned()), ..complaint })
+    let api_error = ApiError::words("the endpoint's content filter held the whole reply back");
+    AttemptError::in_band(ApiError { code: Some("content_filter".to_owned()), ..api_error })
 }
 
 /// A request as a wire writes it.

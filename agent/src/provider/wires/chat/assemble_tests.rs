@@ -274,7 +274,7 @@ fn errors_are_looked_for_first() {
         for error in [text(event.to_string()), streamed(&[first, event.clone()])] {
             let error = error.unwrap_err();
             assert!(
-                matches!(&error, AttemptError::InBand { complaint } if complaint.message.contains(words)),
+                matches!(&error, AttemptError::InBand { api_error } if api_error.message.contains(words)),
                 "{error}"
             );
         }

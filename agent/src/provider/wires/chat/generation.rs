@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use super::calls::Calls;
 use super::chunk::CallPiece;
-use crate::provider::attempt_error::Complaint;
+use crate::provider::api_error::ApiError;
 use crate::provider::message::{Completion, Request, ToolCall};
 
-/// The completion that the complaint's generation was meant to be.
-pub(in crate::provider) fn completion(complaint: &Complaint, request: &Request<'_>) -> Option<Completion> {
-    let generation = complaint.generation.as_deref()?;
+/// The completion that the failed generation was meant to be.
+pub(in crate::provider) fn completion(api_error: &ApiError, request: &Request<'_>) -> Option<Completion> {
+    let generation = api_error.generation.as_deref()?;
     let calls = json_calls(generation).or_else(|| function_calls(generation))?;
     let declared = |call: &(String, String)| request.tools.iter().any(|tool| tool.name == call.0);
     if calls.is_empty() || !calls.iter().all(declared) {
@@ -22,7 +22,7 @@ pub(in crate::provider) fn completion(complaint: &Complaint, request: &Request<'
         content: String::new(),
         reasoning: None,
         tool_calls: with_ids(&calls, request),
-        finish_reason: complaint.code.clone(),
+        finish_reason: api_error.code.clone(),
         usage: None,
         native: None,
         raw: serde_json::json!({ "failed_generation": generation }),
@@ -105,8 +105,8 @@ mod tests {
             model: "m",
             sampling: &sampling,
         };
-        let complaint = Complaint { generation: Some(generation.into()), ..Complaint::words("failed") };
-        let completion = completion(&complaint, &request)?;
+        let api_error = ApiError { generation: Some(generation.into()), ..ApiError::words("failed") };
+        let completion = completion(&api_error, &request)?;
         Some(completion.tool_calls.into_iter().map(|call| (call.name, call.arguments)).collect())
     }
 

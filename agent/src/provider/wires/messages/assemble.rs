@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::block::Blocks;
 use super::event::{self, Event, Field, text};
 use crate::provider::Progress;
-use crate::provider::api_error;
-use crate::provider::attempt_error::{AttemptError, Complaint};
+use crate::provider::api_error::{self, ApiError};
+use crate::provider::attempt_error::AttemptError;
 use crate::provider::message::{Completion, make_ids_unique};
 use crate::provider::wires::{self, Ending};
 use crate::secrets::Secrets;
@@ -55,8 +55,8 @@ impl Assembly {
             let told = |key: &str| details.get(key).and_then(Value::as_str).map(api_error::excerpt);
             let why = told("explanation").or_else(|| told("category"));
             let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-            let complaint = Complaint::words(format!("the model refused to answer{why}"));
-            return Err(AttemptError::in_band(Complaint { code: Some("refusal".to_owned()), ..complaint }));
+            let api_error = ApiError::words(format!("the model refused to answer{why}"));
+            return Err(AttemptError::in_band(ApiError { code: Some("refusal".to_owned()), ..api_error }));
         }
         if let Some(error) = wires::error_of_ending(&reason) {
             return Err(error);

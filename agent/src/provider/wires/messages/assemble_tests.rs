@@ -321,7 +321,7 @@ fn errors_are_looked_for_first() {
         {
             let error = error.unwrap_err();
             let is_told =
-                matches!(&error, AttemptError::InBand { complaint } if complaint.message == "Overloaded");
+                matches!(&error, AttemptError::InBand { api_error } if api_error.message == "Overloaded");
             assert!(is_told, "{event}: {error}");
         }
     }

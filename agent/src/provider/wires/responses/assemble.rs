@@ -10,8 +10,8 @@ use super::event::{Event, Response};
 use super::items::{Items, Voice};
 use super::said::Said;
 use crate::provider::Progress;
-use crate::provider::api_error;
-use crate::provider::attempt_error::{AttemptError, Complaint};
+use crate::provider::api_error::{self, ApiError};
+use crate::provider::attempt_error::AttemptError;
 use crate::provider::message::{Completion, TokenUsage};
 use crate::provider::wires::{self, Ending, held_back};
 use crate::secrets::Secrets;
@@ -84,7 +84,7 @@ impl Assembly {
         }
         if let Some(bad) = bad {
             let words = format!("the endpoint ended the reply as {bad}");
-            return Err(AttemptError::in_band(Complaint::words(words)));
+            return Err(AttemptError::in_band(ApiError::words(words)));
         }
         if kind.is_empty() && matches!(status, "queued" | "in_progress") {
             return Ok(());

@@ -233,7 +233,7 @@ fn errors_are_judged_by_their_codes() {
         (json!({"error": {"message": "no"}}), true),
     ] {
         let error = streamed(&[delta("output_text", 0, "a"), event.clone()]).unwrap_err();
-        assert!(matches!(&error, AttemptError::InBand { complaint } if complaint.message == "no"), "{error}");
+        assert!(matches!(&error, AttemptError::InBand { api_error } if api_error.message == "no"), "{error}");
         assert_eq!(matches!(error.retry_decision(), RetryDecision::Retry { .. }), again, "{event}");
     }
     let bare = json!({"type": "response.failed", "response": {"status": "failed", "error": null}});
