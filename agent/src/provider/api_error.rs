@@ -29,7 +29,7 @@ pub(crate) struct ApiError {
     /// How long it asks to wait, where it says so in the body.
     pub(crate) retry_delay: Option<Duration>,
     /// The text that the endpoint could not read as tool calls, where it hands it back.
-    pub(crate) generation: Option<String>,
+    pub(crate) failed_generation: Option<String>,
 }
 
 /// Codes and kinds of errors that waiting does not mend: money,

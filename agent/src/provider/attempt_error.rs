@@ -91,7 +91,7 @@ impl AttemptError {
                     && !api_error.is_about_money()
                     && !self.is_too_long();
                 // A generation the endpoint could not read may come out right the next time.
-                if passing || api_error.generation.is_some() {
+                if passing || api_error.failed_generation.is_some() {
                     RetryDecision::Retry { asked: *retry_after }
                 } else {
                     RetryDecision::Final

@@ -56,7 +56,7 @@ fn an_error_inside_a_reply_passes_unless_its_code_says_otherwise() {
 
 #[test]
 fn a_generation_that_could_not_be_read_is_asked_for_again() {
-    let api_error = ApiError { generation: Some("<function=".into()), ..ApiError::words("failed") };
+    let api_error = ApiError { failed_generation: Some("<function=".into()), ..ApiError::words("failed") };
     assert!(retried(&AttemptError::Status { status: 400, api_error: api_error.into(), retry_after: None }));
 }
 

@@ -57,7 +57,7 @@ pub(in crate::provider) fn of_value(value: &Value) -> ApiError {
         request_id: word(value, "request_id").or_else(|| word(error, "request_id")),
         should_retry: None,
         retry_delay: retry_delay(error),
-        generation: text(error, "failed_generation").map(str::to_owned),
+        failed_generation: text(error, "failed_generation").map(str::to_owned),
     }
 }
 
@@ -142,7 +142,7 @@ mod tests {
         let told =
             of_body(r#"{"error": {"message": "m", "code": "c", "type": "t", "failed_generation": "g"}}"#);
         assert_eq!((told.code.as_deref(), told.kind.as_deref()), (Some("c"), Some("t")));
-        assert_eq!(told.generation.as_deref(), Some("g"));
+        assert_eq!(told.failed_generation.as_deref(), Some("g"));
     }
 
     #[test]

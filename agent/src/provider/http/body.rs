@@ -174,24 +174,24 @@ fn whole_events(
     idle: Duration,
     limit: usize,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
-    let events = stream::unfold(Some((body, Cutter::default(), limit)), move |under_way| async move {
-        let (mut body, mut cutter, left) = under_way?;
+    let events = stream::unfold(Some((body, SseDecoder::default(), limit)), move |under_way| async move {
+        let (mut body, mut decoder, left) = under_way?;
         let piece = match next(&mut body, idle).await {
             Ok(Some(bytes)) if bytes.len() > left => Err(AttemptError::Oversized { limit }),
             piece => piece,
         };
         Some(match piece {
-            Ok(Some(bytes)) => (cutter.push(&bytes), Some((body, cutter, left - bytes.len()))),
-            Ok(None) => (vec![cutter.finish(&BodyEnd::Clean)], None),
-            Err(error) => (vec![cutter.finish(&BodyEnd::of(&error))], None),
+            Ok(Some(bytes)) => (decoder.push(&bytes), Some((body, decoder, left - bytes.len()))),
+            Ok(None) => (vec![decoder.finish(&BodyEnd::Clean)], None),
+            Err(error) => (vec![decoder.finish(&BodyEnd::of(&error))], None),
         })
     });
     events.flat_map(|events| stream::iter(events.into_iter().map(Ok)))
 }
 
-/// Cuts bytes into events, as text with `\n` at the end of each line.
+/// Decodes server-sent events: cuts bytes into events, as text with `\n` at the end of each line.
 #[derive(Default)]
-struct Cutter {
+struct SseDecoder {
     /// What came behind the last whole line.
     held: Vec<u8>,
     /// The lines of the event that is under way.
@@ -200,7 +200,7 @@ struct Cutter {
     bare: bool,
 }
 
-impl Cutter {
+impl SseDecoder {
     /// The events that are whole with these bytes.
     fn push(&mut self, bytes: &[u8]) -> Vec<Bytes> {
         // What is held has no line end, save for a `\r` at its end whose `\n` may come.
@@ -263,9 +263,9 @@ mod tests {
 
     /// The events of a body that arrives in these pieces, with its end.
     fn cut(pieces: &[&[u8]]) -> Vec<String> {
-        let mut cutter = Cutter::default();
-        let mut events: Vec<Bytes> = pieces.iter().flat_map(|piece| cutter.push(piece)).collect();
-        events.push(cutter.finish(&BodyEnd::Clean));
+        let mut decoder = SseDecoder::default();
+        let mut events: Vec<Bytes> = pieces.iter().flat_map(|piece| decoder.push(piece)).collect();
+        events.push(decoder.finish(&BodyEnd::Clean));
         events.iter().map(|event| String::from_utf8(event.to_vec()).unwrap()).collect()
     }
 
@@ -292,11 +292,11 @@ mod tests {
 
     #[test]
     fn a_line_in_many_pieces_is_copied_once() {
-        let mut cutter = Cutter::default();
-        cutter.held.reserve(1 << 20);
-        let place = cutter.held.as_ptr();
-        assert!((0..1000).all(|_| cutter.push(b"data: x").is_empty()));
-        assert_eq!((cutter.held.as_ptr(), cutter.held.len()), (place, 7000), "it stays where it is");
+        let mut decoder = SseDecoder::default();
+        decoder.held.reserve(1 << 20);
+        let place = decoder.held.as_ptr();
+        assert!((0..1000).all(|_| decoder.push(b"data: x").is_empty()));
+        assert_eq!((decoder.held.as_ptr(), decoder.held.len()), (place, 7000), "it stays where it is");
     }
 
     #[test]

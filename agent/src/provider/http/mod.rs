@@ -40,7 +40,7 @@ use super::message::{Completion, Origin, Request};
 use super::model_facts::ModelFacts;
 use super::retry::Attempts;
 use super::wire::Wire;
-use super::wires::chat::generation;
+use super::wires::chat::failed_generation;
 use super::wires::written::Written;
 use super::wires::{Assembly, Ending, Target};
 use super::{Completing, Progress, Provider, ProviderError};
@@ -126,7 +126,7 @@ impl HttpProvider {
                 Err(error) => error,
             };
             if let AttemptError::Status { status: 400, api_error, .. } = &error
-                && let Some(completion) = generation::completion(api_error, request)
+                && let Some(completion) = failed_generation::completion(api_error, request)
             {
                 return Ok(completion);
             }

@@ -6,10 +6,10 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::calls::Calls;
 use super::chunk::{Choice, Chunk, Said};
 use super::native::{self, Details};
 use super::reply;
+use super::tool_call_assembler::ToolCallAssembler;
 use crate::provider::Progress;
 use crate::provider::api_error;
 use crate::provider::attempt_error::AttemptError;
@@ -34,7 +34,7 @@ pub(in crate::provider) struct Assembly {
     reasoning_field: Option<ReasoningField>,
     details: Details,
     extra_content: Option<Box<RawValue>>,
-    calls: Calls,
+    calls: ToolCallAssembler,
     finish_reason: Option<String>,
     usage: Option<TokenUsage>,
     /// Whether the model said anything, be it an empty text.

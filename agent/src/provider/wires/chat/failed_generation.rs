@@ -5,14 +5,14 @@
 
 use serde_json::Value;
 
-use super::calls::Calls;
 use super::chunk::CallPiece;
+use super::tool_call_assembler::ToolCallAssembler;
 use crate::provider::api_error::ApiError;
 use crate::provider::message::{Completion, Request, ToolCall};
 
 /// The completion that the failed generation was meant to be.
 pub(in crate::provider) fn completion(api_error: &ApiError, request: &Request<'_>) -> Option<Completion> {
-    let generation = api_error.generation.as_deref()?;
+    let generation = api_error.failed_generation.as_deref()?;
     let calls = json_calls(generation).or_else(|| function_calls(generation))?;
     let declared = |call: &(String, String)| request.tools.iter().any(|tool| tool.name == call.0);
     if calls.is_empty() || !calls.iter().all(declared) {
@@ -31,7 +31,7 @@ pub(in crate::provider) fn completion(api_error: &ApiError, request: &Request<'_
 
 fn with_ids(calls: &[(String, String)], request: &Request<'_>) -> Vec<ToolCall> {
     let piece = |(name, arguments): &(String, String)| CallPiece::whole(name, arguments);
-    let mut taken = Calls::default();
+    let mut taken = ToolCallAssembler::default();
     taken.take_whole(&calls.iter().map(piece).collect::<Vec<_>>());
     taken.finish(request.messages).0
 }
@@ -105,7 +105,7 @@ mod tests {
             model: "m",
             sampling: &sampling,
         };
-        let api_error = ApiError { generation: Some(generation.into()), ..ApiError::words("failed") };
+        let api_error = ApiError { failed_generation: Some(generation.into()), ..ApiError::words("failed") };
         let completion = completion(&api_error, &request)?;
         Some(completion.tool_calls.into_iter().map(|call| (call.name, call.arguments)).collect())
     }

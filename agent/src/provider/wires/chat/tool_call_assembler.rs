@@ -9,9 +9,9 @@ use serde_json::value::RawValue;
 use super::chunk::CallPiece;
 use crate::provider::message::{Message, ToolCall, make_ids_unique};
 
-/// The calls of one reply as far as they have come.
+/// Assembles the calls of one reply from what has come of them.
 #[derive(Debug, Default)]
-pub(super) struct Calls(Vec<Call>);
+pub(super) struct ToolCallAssembler(Vec<Call>);
 
 #[derive(Debug, Default)]
 struct Call {
@@ -22,7 +22,7 @@ struct Call {
     extra_content: Option<Box<RawValue>>,
 }
 
-impl Calls {
+impl ToolCallAssembler {
     /// Whether none has come.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
