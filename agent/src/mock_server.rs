@@ -35,7 +35,7 @@ use tokio::task::JoinSet;
 
 use crate::provider::Script;
 use crate::provider::http::{ROLE_HEADER, STEP_HEADER};
-use crate::provider::script::Entry;
+use crate::provider::script::ScriptEntry;
 use crate::provider::wires::chat::serve as wire;
 
 type Body = StreamBody<BoxStream<'static, io::Result<Frame<Bytes>>>>;
@@ -153,7 +153,7 @@ impl Play {
         let Ok(body) = request.into_body().collect().await else {
             return refused("the body did not arrive".to_owned());
         };
-        let asked = match wire::Asked::read(&body.to_bytes()) {
+        let asked = match wire::ServedRequest::read(&body.to_bytes()) {
             Ok(asked) => asked,
             Err(reason) => return refused(reason),
         };
@@ -173,7 +173,12 @@ impl Play {
     }
 
     /// Which entry this request gets, from 0, and how often it was asked for by now.
-    fn index(&self, asked: &wire::Asked, role: Option<String>, step: Option<usize>) -> (usize, usize) {
+    fn index(
+        &self,
+        asked: &wire::ServedRequest,
+        role: Option<String>,
+        step: Option<usize>,
+    ) -> (usize, usize) {
         let role = role.filter(|_| self.script.counts_by_role());
         let arrival = self.arrival(role.clone());
         let by_turn = || if self.by_turn { asked.request().turns() } else { arrival };
@@ -204,10 +209,10 @@ impl Play {
 }
 
 /// What the entry does over HTTP.
-fn reply(entry: &Entry, asked: &wire::Asked, index: usize) -> Response<Body> {
+fn reply(entry: &ScriptEntry, asked: &wire::ServedRequest, index: usize) -> Response<Body> {
     let sent = Sent::of(entry, asked, index);
     let status = entry.error.as_ref().map_or(200, |error| error.status);
-    let mut response = response(status, sent.media_type, sent.body(Ending::of(entry)));
+    let mut response = response(status, sent.media_type, sent.body(BodyEnding::of(entry)));
     let Some(error) = &entry.error else { return response };
     for (name, text) in &error.headers {
         // Both were checked when the script was read.
@@ -234,7 +239,7 @@ struct Sent {
 }
 
 impl Sent {
-    fn of(entry: &Entry, asked: &wire::Asked, index: usize) -> Sent {
+    fn of(entry: &ScriptEntry, asked: &wire::ServedRequest, index: usize) -> Sent {
         let model = asked.request().model;
         match (&entry.body, &entry.error) {
             (Some(body), _) => Sent::one(media_type(body), body.clone()),
@@ -260,9 +265,9 @@ impl Sent {
     }
 
     /// All of it, or what comes before the ending: after so many bytes, and before the reply is over in any case.
-    fn body(self, ending: Ending) -> Body {
+    fn body(self, ending: BodyEnding) -> Body {
         let frames = |pieces: Vec<Bytes>| stream::iter(pieces).map(|piece| Ok(Frame::data(piece)));
-        let (Ending::Cut(limit) | Ending::Silence(limit)) = ending else {
+        let (BodyEnding::Cut(limit) | BodyEnding::Silence(limit)) = ending else {
             return StreamBody::new(frames(self.pieces).boxed());
         };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).min(self.over);
@@ -272,7 +277,7 @@ impl Sent {
             Err(io::Error::other("the script cuts the connection here"))
         };
         match ending {
-            Ending::Silence(_) => StreamBody::new(start.chain(stream::pending()).boxed()),
+            BodyEnding::Silence(_) => StreamBody::new(start.chain(stream::pending()).boxed()),
             _ => StreamBody::new(start.chain(stream::once(cut)).boxed()),
         }
     }
@@ -280,7 +285,7 @@ impl Sent {
 
 /// How a body ends.
 #[derive(Clone, Copy)]
-enum Ending {
+enum BodyEnding {
     Whole,
     /// The connection is closed after this many bytes,
     Cut(u64),
@@ -288,12 +293,12 @@ enum Ending {
     Silence(u64),
 }
 
-impl Ending {
-    fn of(entry: &Entry) -> Ending {
+impl BodyEnding {
+    fn of(entry: &ScriptEntry) -> BodyEnding {
         match (entry.drop_after_bytes, entry.stall_after_bytes) {
-            (Some(bytes), _) => Ending::Cut(bytes),
-            (None, Some(bytes)) => Ending::Silence(bytes),
-            (None, None) => Ending::Whole,
+            (Some(bytes), _) => BodyEnding::Cut(bytes),
+            (None, Some(bytes)) => BodyEnding::Silence(bytes),
+            (None, None) => BodyEnding::Whole,
         }
     }
 }
@@ -308,7 +313,7 @@ fn media_type(body: &str) -> &'static str {
 }
 
 fn whole(status: u16, value: &Value) -> Response<Body> {
-    response(status, JSON, Sent::one(JSON, value.to_string()).body(Ending::Whole))
+    response(status, JSON, Sent::one(JSON, value.to_string()).body(BodyEnding::Whole))
 }
 
 fn response(status: u16, kind: &'static str, body: Body) -> Response<Body> {

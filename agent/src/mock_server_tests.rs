@@ -272,7 +272,7 @@ fn by_turn_a_request_that_is_sent_again_gets_the_same_answer_and_is_counted() {
         {"role": "user", "content": "x"}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "y"},
     ]}))
     .unwrap();
-    let asked = wire::Asked::read(&body).unwrap();
+    let asked = wire::ServedRequest::read(&body).unwrap();
     let index = |play: &Play, step| play.index(&asked, None, step);
     assert_eq!([index(&by_turn, None), index(&by_turn, None)], [(1, 1), (1, 2)]);
     assert_eq!([index(&by_arrival, None), index(&by_arrival, None)], [(0, 1), (1, 1)]);

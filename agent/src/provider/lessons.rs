@@ -123,7 +123,7 @@ const UNKNOWN: &[&str] = &[
 ];
 
 /// Where things stand when a refusal comes.
-pub(crate) struct Refused<'a> {
+pub(crate) struct RefusedRequest<'a> {
     /// The wire that was spoken, and whether a setting says that it must be.
     pub(crate) wire: Wire,
     pub(crate) wire_is_set: bool,
@@ -135,7 +135,7 @@ pub(crate) struct Refused<'a> {
     pub(in crate::provider) fields: &'a Fields,
 }
 
-impl Refused<'_> {
+impl RefusedRequest<'_> {
     /// What the error teaches, if anything.
     pub(crate) fn lesson(&self, error: &AttemptError) -> Option<Lesson> {
         let AttemptError::Status { status, api_error, .. } = error else { return None };

@@ -9,7 +9,7 @@ fn learnt(dialect: &str, status: u16, message: &str, fields: &serde_json::Value)
     let dialect = Dialect::named(dialect).unwrap();
     let mut sent = Fields::default();
     sent.merge(fields.as_object().unwrap());
-    let refused = Refused {
+    let refused = RefusedRequest {
         wire: dialect.wire,
         wire_is_set: false,
         dialect: &dialect,
@@ -59,7 +59,7 @@ fn a_field_that_was_sent_and_is_named_is_left_out() {
 fn the_field_may_be_named_beside_the_words() {
     let (dialect, mut sent) = (Dialect::named("openai").unwrap(), Fields::default());
     sent.push("reasoning", &json!({"effort": "low", "summary": "auto"}));
-    let refused = Refused {
+    let refused = RefusedRequest {
         wire: Wire::Responses,
         wire_is_set: false,
         dialect: &dialect,
@@ -91,7 +91,7 @@ fn another_wire_is_taken_where_a_refusal_names_it() {
 #[test]
 fn a_wire_that_is_set_is_kept() {
     let (dialect, fields) = (Dialect::named("openai").unwrap(), Fields::default());
-    let refused = Refused {
+    let refused = RefusedRequest {
         wire: Wire::Responses,
         wire_is_set: true,
         dialect: &dialect,

@@ -9,14 +9,14 @@ use bytes::Bytes;
 use super::attempt_error::AttemptError;
 use super::message::{Completion, Request, make_ids_unique};
 use super::retry::{Attempts, RetryPolicy};
-use super::script::{Entry, MockPlace, Script};
+use super::script::{MockPlace, Script, ScriptEntry};
 use super::{Completing, Progress, Provider, ProviderError, http};
 
 /// A provider that plays the part of a script that is meant for one run.
 #[derive(Debug)]
 pub(crate) struct Mock {
     script: Script,
-    entries: Vec<Entry>,
+    entries: Vec<ScriptEntry>,
     /// The next entry to play.
     next: usize,
     retry: RetryPolicy,
@@ -37,7 +37,7 @@ impl Mock {
 
     /// The same, after so many completions were played by an earlier process of the same run.
     pub(crate) fn after(mut self, completions: u64) -> Mock {
-        let fails = |entry: &Entry| {
+        let fails = |entry: &ScriptEntry| {
             let cut = entry.drop_after_bytes.or(entry.stall_after_bytes);
             entry.error.is_some() || entry.reset || cut.is_some()
         };
@@ -49,7 +49,7 @@ impl Mock {
     }
 
     /// The next entry, which must fit the request, and its index; of a script that repeats the last one again.
-    fn take(&mut self, request: &Request<'_>) -> Result<(usize, Entry), ProviderError> {
+    fn take(&mut self, request: &Request<'_>) -> Result<(usize, ScriptEntry), ProviderError> {
         let index = self.next;
         let entry = match self.entries.get(index) {
             Some(entry) => {
@@ -91,7 +91,7 @@ impl Provider for Mock {
 
 /// What the entry does in process.
 async fn play(
-    entry: &Entry,
+    entry: &ScriptEntry,
     index: usize,
     request: &Request<'_>,
     progress: &mut dyn FnMut(Progress<'_>),

@@ -9,7 +9,7 @@ use crate::provider::call_ids::CallIds;
 use crate::provider::wire::Wire;
 
 /// A dialect, and where it is spoken.
-pub(super) struct Row {
+pub(super) struct DialectRow {
     /// Hosts, with what is below them; with a leading `.` or `-` what they end in.
     hosts: &'static [&'static str],
     /// What the model's name begins with; empty is any.
@@ -58,7 +58,7 @@ const OPENROUTER: Dialect = Dialect {
 };
 
 /// The first row that fits counts.
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[DialectRow] = &[
     row(
         &["api.openai.com"],
         &[],
@@ -155,11 +155,15 @@ pub(super) const ROWS: &[Row] = &[
     row(&[], &[], GENERIC),
 ];
 
-const fn row(hosts: &'static [&'static str], models: &'static [&'static str], dialect: Dialect) -> Row {
-    Row { hosts, models, dialect }
+const fn row(
+    hosts: &'static [&'static str],
+    models: &'static [&'static str],
+    dialect: Dialect,
+) -> DialectRow {
+    DialectRow { hosts, models, dialect }
 }
 
-impl Row {
+impl DialectRow {
     /// Whether the dialect is spoken by this host for this model.
     pub(super) fn fits(&self, host: &str, model: &str) -> bool {
         let is_host = |known: &&str| match known.starts_with(['.', '-']) {

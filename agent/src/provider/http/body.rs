@@ -33,10 +33,10 @@ const WHOLE_LIMIT: usize = 64 << 20;
 /// So many bytes of a stream are read: a hundred thousand tokens take a tenth of it, with all that is around each.
 const STREAM_LIMIT: usize = 256 << 20;
 
-pub(super) type Body = BoxStream<'static, reqwest::Result<Bytes>>;
+pub(super) type ReplyBody = BoxStream<'static, reqwest::Result<Bytes>>;
 
 /// The next piece of a body; `None` at its end. Silence for longer than `idle` is an error.
-pub(super) async fn next(body: &mut Body, idle: Duration) -> Result<Option<Bytes>, AttemptError> {
+pub(super) async fn next(body: &mut ReplyBody, idle: Duration) -> Result<Option<Bytes>, AttemptError> {
     match timeout(idle, body.next()).await {
         Err(_) => Err(silence(idle)),
         Ok(None) => Ok(None),
@@ -56,13 +56,13 @@ pub(super) async fn events(
         if start.starts_with(BYTE_ORDER_MARK) {
             start.drain(..BYTE_ORDER_MARK.len());
         }
-        if let Some(kind) = Kind::of(&start) {
+        if let Some(kind) = BodyKind::of(&start) {
             break kind;
         }
         let cut = || AttemptError::Cut { reason: "the reply has no body".to_owned() };
         take(&mut start, &next(&mut body, idle).await?.ok_or_else(cut)?, WHOLE_LIMIT)?;
     };
-    if let Kind::Events = kind {
+    if let BodyKind::Events = kind {
         let body = stream::iter([Ok(start.into())]).chain(body).boxed();
         return Ok(reply_of(whole_events(body, idle, STREAM_LIMIT)));
     }
@@ -82,14 +82,14 @@ pub(super) fn take(body: &mut Vec<u8>, piece: &[u8], limit: usize) -> Result<(),
 }
 
 /// What a body is.
-enum Kind {
+enum BodyKind {
     Events,
     Whole,
 }
 
-impl Kind {
+impl BodyKind {
     /// As soon as the start of the body tells.
-    fn of(start: &[u8]) -> Option<Kind> {
+    fn of(start: &[u8]) -> Option<BodyKind> {
         if BYTE_ORDER_MARK.starts_with(start) {
             return None;
         }
@@ -97,9 +97,9 @@ impl Kind {
         let name = line.iter().position(|byte| b":\r\n".contains(byte)).map(|end| &line[..end]);
         match name {
             _ if line.is_empty() => None,
-            Some(name) if FIELDS.contains(&name) => Some(Kind::Events),
+            Some(name) if FIELDS.contains(&name) => Some(BodyKind::Events),
             None if FIELDS.iter().any(|field| field.starts_with(line)) => None,
-            _ => Some(Kind::Whole),
+            _ => Some(BodyKind::Whole),
         }
     }
 }
@@ -170,7 +170,7 @@ fn reply_of(body: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static
 }
 
 fn whole_events(
-    body: Body,
+    body: ReplyBody,
     idle: Duration,
     limit: usize,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
@@ -270,10 +270,10 @@ mod tests {
     }
 
     fn kind(start: &str) -> &'static str {
-        match Kind::of(start.as_bytes()) {
+        match BodyKind::of(start.as_bytes()) {
             None => "more",
-            Some(Kind::Events) => "events",
-            Some(Kind::Whole) => "whole",
+            Some(BodyKind::Events) => "events",
+            Some(BodyKind::Whole) => "whole",
         }
     }
 

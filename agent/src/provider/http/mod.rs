@@ -35,14 +35,14 @@ use self::transport::Exchange;
 use super::attempt_error::AttemptError;
 use super::dialect::Dialect;
 use super::fields::Fields;
-use super::lessons::{Learnt, Lesson, Refused};
+use super::lessons::{Learnt, Lesson, RefusedRequest};
 use super::message::{Completion, Origin, Request};
 use super::model_facts::ModelFacts;
 use super::retry::Attempts;
 use super::wire::Wire;
 use super::wires::chat::failed_generation;
 use super::wires::written::Written;
-use super::wires::{Assembly, Ending, Target};
+use super::wires::{Assembly, Ending, RequestTarget};
 use super::{Completing, Progress, Provider, ProviderError};
 
 /// A reply that does not stream is silent until it is whole: its patience is that many times longer.
@@ -158,7 +158,7 @@ impl HttpProvider {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Completion, AttemptError> {
         let wire = self.dialect.wire;
-        let target = Target {
+        let target = RequestTarget {
             origin: &self.origin,
             dialect: &self.dialect,
             model: &self.model,
@@ -188,7 +188,7 @@ impl HttpProvider {
 
     /// What the error teaches, unless that was learnt before.
     fn lesson(&self, error: &AttemptError, streamed: bool) -> Option<Lesson> {
-        let refused = Refused {
+        let refused = RefusedRequest {
             wire: self.dialect.wire,
             wire_is_set: self.config.wire.is_some(),
             dialect: &self.dialect,

@@ -23,7 +23,7 @@ use crate::secrets::Secrets;
 const AFTER_END: Duration = Duration::from_secs(5);
 
 /// How the events ended.
-enum End {
+enum StreamEnd {
     /// With `[DONE]`, behind which the library reads nothing.
     Done,
     /// The body ended, without `[DONE]`.
@@ -40,7 +40,7 @@ pub(super) async fn read(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Box<dyn Assembly>, AttemptError> {
     let mut garbled = None;
-    let mut end = End::Done;
+    let mut end = StreamEnd::Done;
     let mut waits_until = None;
     loop {
         if waits_until.is_none() && assembly.is_finished() {
@@ -54,8 +54,8 @@ pub(super) async fn read(
         let Some(event) = next else { break };
         match event {
             Ok(event) => match BodyEnd::read(event.get()) {
-                Some(BodyEnd::Clean) => end = End::Body,
-                Some(BodyEnd::Broken(reason)) => end = End::Broken(reason),
+                Some(BodyEnd::Clean) => end = StreamEnd::Body,
+                Some(BodyEnd::Broken(reason)) => end = StreamEnd::Broken(reason),
                 // Another try would be as long.
                 Some(BodyEnd::Oversized(limit)) => return Err(AttemptError::Oversized { limit }),
                 None => {
@@ -74,14 +74,14 @@ pub(super) async fn read(
                 text if !assembly.is_finished() => garbled = Some(api_error::excerpt(&secrets.clean(text))),
                 _ => {}
             },
-            Err(error) => end = End::Broken(error.to_string()),
+            Err(error) => end = StreamEnd::Broken(error.to_string()),
         }
     }
     let cut = |reason| Err(AttemptError::Cut { reason });
-    let is_over = assembly.is_finished() || (matches!(end, End::Done) && assembly.ends_with_done());
+    let is_over = assembly.is_finished() || (matches!(end, StreamEnd::Done) && assembly.ends_with_done());
     match (end, garbled) {
         // Even behind the reason of the end something may be missing: the rest of the calls, or of their arguments.
-        (End::Broken(reason), _) => cut(reason),
+        (StreamEnd::Broken(reason), _) => cut(reason),
         _ if !is_over => cut("the stream ended before the reply was over".to_owned()),
         (_, Some(event)) => cut(format!("an event of the stream is not JSON: {event}")),
         _ => Ok(assembly),

@@ -12,7 +12,7 @@ pub(super) const KEYS: &[&str] =
 
 /// Everything a request must fulfil; empty: anything goes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Expect {
+pub(crate) struct ScriptExpectation {
     /// Texts in the last message.
     pub(super) last_contains: Vec<String>,
     /// Texts in some message.
@@ -27,7 +27,7 @@ pub(crate) struct Expect {
     pub(super) last_role: Option<String>,
 }
 
-impl Expect {
+impl ScriptExpectation {
     /// `Err` says which expectation the request does not fulfil.
     pub(crate) fn check(&self, request: &Request<'_>) -> Result<(), String> {
         let last = request.messages.last();

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-pub(crate) use expect::Expect;
+pub(crate) use expect::ScriptExpectation;
 
 use serde_json::{Map, Value, json};
 
@@ -35,28 +35,28 @@ use super::wires::chat::reply;
 pub struct Script {
     /// The file, for errors.
     name: String,
-    plan: Plan,
+    plan: ScriptPlan,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Plan {
+enum ScriptPlan {
     /// `turns:` one entry a model call.
-    Turns(Vec<Entry>),
+    Turns(Vec<ScriptEntry>),
     /// `roles:` the entries of each visit of each role; never without a visit.
-    Roles(BTreeMap<String, Vec<Vec<Entry>>>),
+    Roles(BTreeMap<String, Vec<Vec<ScriptEntry>>>),
     /// `steps:` the answer of each step of the thread.
-    Steps(Vec<Step>),
+    Steps(Vec<ScriptStep>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Step {
+struct ScriptStep {
     role: String,
-    entry: Entry,
+    entry: ScriptEntry,
 }
 
 /// What the model does in one call.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct ScriptEntry {
     /// Where it stands in the script, for errors: `turns[0]`.
     pub(crate) at: String,
     pub(crate) content: Option<String>,
@@ -64,7 +64,7 @@ pub(crate) struct Entry {
     pub(crate) reasoning: Option<String>,
     pub(crate) finish_reason: Option<String>,
     pub(crate) usage: TokenUsage,
-    pub(crate) expect: Expect,
+    pub(crate) expect: ScriptExpectation,
     /// A failure instead of an answer.
     pub(crate) error: Option<ScriptedError>,
     /// The connection ends after this many bytes of the reply's body.
@@ -142,14 +142,14 @@ impl Script {
     }
 
     /// The entries of one run of a role, in order.
-    pub(crate) fn visit(&self, place: &MockPlace<'_>) -> Result<&[Entry], ProviderError> {
+    pub(crate) fn visit(&self, place: &MockPlace<'_>) -> Result<&[ScriptEntry], ProviderError> {
         match &self.plan {
-            Plan::Turns(turns) => Ok(turns),
-            Plan::Roles(roles) => {
+            ScriptPlan::Turns(turns) => Ok(turns),
+            ScriptPlan::Roles(roles) => {
                 let visits = roles.get(place.role).ok_or_else(|| self.no_role(place.role))?;
                 Ok(&visits[place.visit.min(visits.len() - 1)])
             }
-            Plan::Steps(steps) => {
+            ScriptPlan::Steps(steps) => {
                 let step = steps.get(place.step).ok_or_else(|| self.past_end(steps.len(), "step"))?;
                 self.same_role(step, place.role)?;
                 Ok(std::slice::from_ref(&step.entry))
@@ -159,17 +159,17 @@ impl Script {
 
     /// The entry for the request that arrives as number `index` (from 0): of all requests, or under `roles:` of
     /// those of `role`, whose visits follow one another and whose last visit repeats.
-    pub(crate) fn arrival(&self, role: Option<&str>, index: usize) -> Result<&Entry, ProviderError> {
+    pub(crate) fn arrival(&self, role: Option<&str>, index: usize) -> Result<&ScriptEntry, ProviderError> {
         match &self.plan {
-            Plan::Turns(turns) => turns.get(index).ok_or_else(|| self.past_end(turns.len(), "call")),
-            Plan::Roles(roles) => {
+            ScriptPlan::Turns(turns) => turns.get(index).ok_or_else(|| self.past_end(turns.len(), "call")),
+            ScriptPlan::Roles(roles) => {
                 let role =
                     role.ok_or_else(|| self.error("has `roles:`, and the request names no role".into()))?;
                 let visits = roles.get(role).ok_or_else(|| self.no_role(role))?;
                 let last = visits.last().map_or(&[][..], Vec::as_slice);
                 Ok(visits.iter().flatten().chain(last.iter().cycle()).nth(index).expect("a visit has turns"))
             }
-            Plan::Steps(steps) => {
+            ScriptPlan::Steps(steps) => {
                 let step = steps.get(index).ok_or_else(|| self.past_end(steps.len(), "step"))?;
                 role.map_or(Ok(()), |role| self.same_role(step, role))?;
                 Ok(&step.entry)
@@ -179,12 +179,12 @@ impl Script {
 
     /// Whether requests are counted role by role.
     pub(crate) fn counts_by_role(&self) -> bool {
-        matches!(self.plan, Plan::Roles(_))
+        matches!(self.plan, ScriptPlan::Roles(_))
     }
 
     /// Whether an entry is all that its run has to say: whoever sends its answer back gets it again.
     pub(crate) fn repeats(&self) -> bool {
-        matches!(self.plan, Plan::Steps(_))
+        matches!(self.plan, ScriptPlan::Steps(_))
     }
 
     /// A [`ProviderError::Script`] of this script.
@@ -199,14 +199,14 @@ impl Script {
     }
 
     fn no_role(&self, role: &str) -> ProviderError {
-        let Plan::Roles(roles) = &self.plan else {
+        let ScriptPlan::Roles(roles) = &self.plan else {
             return self.error(format!("has nothing for role {role}"));
         };
         let known: Vec<&str> = roles.keys().map(String::as_str).collect();
         self.error(format!("has nothing for role {role}, only for {}", known.join(", ")))
     }
 
-    fn same_role(&self, step: &Step, role: &str) -> Result<(), ProviderError> {
+    fn same_role(&self, step: &ScriptStep, role: &str) -> Result<(), ProviderError> {
         if step.role == role {
             return Ok(());
         }
@@ -214,7 +214,7 @@ impl Script {
     }
 }
 
-impl Entry {
+impl ScriptEntry {
     /// Whether the request is what the entry expects; `Err` names the entry and what it misses.
     pub(crate) fn check(&self, request: &Request<'_>) -> Result<(), String> {
         self.expect.check(request).map_err(|reason| format!("{} {reason}", self.at))

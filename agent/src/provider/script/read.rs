@@ -11,8 +11,8 @@ use uwf_store::schema::pointer;
 use uwf_workflow::suggest;
 use uwf_workflow::yaml::{self, Document};
 
-use super::expect::{self, Expect};
-use super::{Entry, Plan, ScriptedCall, ScriptedError, Step};
+use super::expect::{self, ScriptExpectation};
+use super::{ScriptEntry, ScriptPlan, ScriptStep, ScriptedCall, ScriptedError};
 use crate::provider::message::TokenUsage;
 
 const ENTRY: &[&str] = &[
@@ -38,9 +38,9 @@ const TOP: &[&str] = &["turns", "roles", "steps", "name", "description"];
 const STEP: &[&str] = &["role", "output", "expect", "usage", "delay_ms"];
 
 /// Reads a script; the error names all problems, one a line.
-pub(super) fn plan(text: &str) -> Result<Plan, String> {
+pub(super) fn plan(text: &str) -> Result<ScriptPlan, String> {
     let document = yaml::parse(text).map_err(|error| error.to_string())?;
-    let mut reader = Reader { document: &document, problems: Vec::new() };
+    let mut reader = ScriptReader { document: &document, problems: Vec::new() };
     let plan = reader.plan();
     let mut problems = reader.problems;
     problems.sort_by_key(|(line, _)| *line);
@@ -54,14 +54,14 @@ pub(super) fn plan(text: &str) -> Result<Plan, String> {
 }
 
 /// Walks the document; `pointer` is always the JSON pointer of the value in hand.
-pub(super) struct Reader<'d> {
+pub(super) struct ScriptReader<'d> {
     document: &'d Document,
     /// Each with its line.
     problems: Vec<(usize, String)>,
 }
 
-impl<'d> Reader<'d> {
-    fn plan(&mut self) -> Option<Plan> {
+impl<'d> ScriptReader<'d> {
+    fn plan(&mut self) -> Option<ScriptPlan> {
         let top = self.object("", &self.document.value, TOP)?;
         let kinds: Vec<&str> = TOP[..3].iter().copied().filter(|kind| top.contains_key(*kind)).collect();
         let [kind] = kinds[..] else {
@@ -70,13 +70,13 @@ impl<'d> Reader<'d> {
         };
         let pointer = format!("/{kind}");
         match kind {
-            "turns" => Some(Plan::Turns(self.entries(&pointer, &top[kind]))),
-            "roles" => self.roles(&pointer, &top[kind]).map(Plan::Roles),
-            _ => Some(Plan::Steps(self.items(&pointer, &top[kind], Self::step))),
+            "turns" => Some(ScriptPlan::Turns(self.entries(&pointer, &top[kind]))),
+            "roles" => self.roles(&pointer, &top[kind]).map(ScriptPlan::Roles),
+            _ => Some(ScriptPlan::Steps(self.items(&pointer, &top[kind], Self::step))),
         }
     }
 
-    fn roles(&mut self, pointer: &str, value: &'d Value) -> Option<BTreeMap<String, Vec<Vec<Entry>>>> {
+    fn roles(&mut self, pointer: &str, value: &'d Value) -> Option<BTreeMap<String, Vec<Vec<ScriptEntry>>>> {
         let Value::Object(roles) = value else {
             self.mismatch(pointer, "a mapping of roles", value);
             return None;
@@ -88,7 +88,7 @@ impl<'d> Reader<'d> {
         Some(roles.iter().map(visits).collect())
     }
 
-    fn visit(&mut self, pointer: &str, value: &'d Value) -> Option<Vec<Entry>> {
+    fn visit(&mut self, pointer: &str, value: &'d Value) -> Option<Vec<ScriptEntry>> {
         let visit = self.object(pointer, value, &["turns"])?;
         let Some(turns) = visit.get("turns") else {
             self.problem(pointer, "`turns` is missing".to_owned());
@@ -97,7 +97,7 @@ impl<'d> Reader<'d> {
         Some(self.entries(&format!("{pointer}/turns"), turns))
     }
 
-    fn step(&mut self, pointer: &str, value: &'d Value) -> Option<Step> {
+    fn step(&mut self, pointer: &str, value: &'d Value) -> Option<ScriptStep> {
         let step = self.object(pointer, value, STEP)?;
         let role = self.text(pointer, step, "role");
         if role.is_none() {
@@ -112,19 +112,19 @@ impl<'d> Reader<'d> {
                 None
             }
         };
-        let mut entry = Entry { at: label(pointer), content, ..Entry::default() };
+        let mut entry = ScriptEntry { at: label(pointer), content, ..ScriptEntry::default() };
         self.common(pointer, step, &mut entry);
-        Some(Step { role: role?, entry })
+        Some(ScriptStep { role: role?, entry })
     }
 
-    fn entries(&mut self, pointer: &str, value: &'d Value) -> Vec<Entry> {
+    fn entries(&mut self, pointer: &str, value: &'d Value) -> Vec<ScriptEntry> {
         self.items(pointer, value, Self::entry)
     }
 
-    fn entry(&mut self, pointer: &str, value: &'d Value) -> Option<Entry> {
+    fn entry(&mut self, pointer: &str, value: &'d Value) -> Option<ScriptEntry> {
         let map = self.object(pointer, value, ENTRY)?;
         let bytes = ("a number of bytes", Value::as_u64 as fn(&Value) -> Option<u64>);
-        let mut entry = Entry {
+        let mut entry = ScriptEntry {
             at: label(pointer),
             content: self.text(pointer, map, "content"),
             reasoning: self.text(pointer, map, "reasoning").filter(|text| !text.is_empty()),
@@ -133,7 +133,7 @@ impl<'d> Reader<'d> {
             stall_after_bytes: self.get(pointer, map, "stall_after_bytes", bytes),
             reset: self.get(pointer, map, "reset", ("true or false", Value::as_bool)).unwrap_or_default(),
             body: self.get(pointer, map, "body", ("a text or a mapping", raw_body)),
-            ..Entry::default()
+            ..ScriptEntry::default()
         };
         self.common(pointer, map, &mut entry);
         if let Some(calls) = map.get("tool_calls") {
@@ -169,7 +169,7 @@ impl<'d> Reader<'d> {
     }
 
     /// What turns and steps have in common.
-    fn common(&mut self, pointer: &str, map: &'d Map<String, Value>, entry: &mut Entry) {
+    fn common(&mut self, pointer: &str, map: &'d Map<String, Value>, entry: &mut ScriptEntry) {
         let delay = self.get(pointer, map, "delay_ms", ("a number of milliseconds", Value::as_u64));
         entry.delay = Duration::from_millis(delay.unwrap_or(0));
         if let Some(value) = map.get("expect") {
@@ -220,12 +220,14 @@ impl<'d> Reader<'d> {
         }
     }
 
-    fn expect(&mut self, pointer: &str, value: &'d Value) -> Expect {
-        let Some(map) = self.object(pointer, value, expect::KEYS) else { return Expect::default() };
+    fn expect(&mut self, pointer: &str, value: &'d Value) -> ScriptExpectation {
+        let Some(map) = self.object(pointer, value, expect::KEYS) else {
+            return ScriptExpectation::default();
+        };
         let mut texts = |key: &str| {
             self.get(pointer, map, key, ("a text or a list of texts", expect::texts)).unwrap_or_default()
         };
-        Expect {
+        ScriptExpectation {
             last_contains: texts("last_contains"),
             contains: texts("contains"),
             lacks: texts("lacks"),

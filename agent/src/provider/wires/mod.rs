@@ -33,7 +33,7 @@ impl Wire {
     pub(in crate::provider) fn write(
         self,
         request: &Request<'_>,
-        target: &Target<'_>,
+        target: &RequestTarget<'_>,
         written: &mut Written,
     ) -> Outgoing {
         match self {
@@ -46,9 +46,9 @@ impl Wire {
     /// A reply of which nothing has come.
     pub(in crate::provider) fn assembly(self) -> Box<dyn Assembly> {
         match self {
-            Wire::Chat => Box::<chat::assemble::Assembly>::default(),
-            Wire::Responses => Box::<responses::assemble::Assembly>::default(),
-            Wire::Messages => Box::<messages::assemble::Assembly>::default(),
+            Wire::Chat => Box::<chat::assemble::ChatAssembly>::default(),
+            Wire::Responses => Box::<responses::assemble::ResponsesAssembly>::default(),
+            Wire::Messages => Box::<messages::assemble::MessagesAssembly>::default(),
         }
     }
 }
@@ -70,7 +70,7 @@ pub(in crate::provider) fn marked(messages: &[Message]) -> [Option<usize>; 2] {
 
 /// Whom a request is written for.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::provider) struct Target<'a> {
+pub(in crate::provider) struct RequestTarget<'a> {
     /// The wire, the host and the model: what goes back verbatim goes back to these alone.
     pub(in crate::provider) origin: &'a Origin,
     /// What the endpoint wants to see or not to see.
@@ -83,7 +83,7 @@ pub(in crate::provider) struct Target<'a> {
     pub(in crate::provider) stream: bool,
 }
 
-impl Target<'_> {
+impl RequestTarget<'_> {
     /// The temperature, where the model takes one.
     pub(in crate::provider) fn temperature(&self, request: &Request<'_>) -> Option<f64> {
         request.sampling.temperature.filter(|_| self.model.takes_temperature(request.sampling))

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Target;
+use super::RequestTarget;
 use super::written::Written;
 use crate::provider::dialect::Dialect;
 use crate::provider::message::{
@@ -34,9 +34,9 @@ impl Sample {
         }
     }
 
-    pub(in crate::provider) fn target(&self) -> Target<'_> {
+    pub(in crate::provider) fn target(&self) -> RequestTarget<'_> {
         let Sample { origin, dialect, model, stream, .. } = self;
-        Target { origin, dialect, model, cache_key: "thread-role", stream: *stream }
+        RequestTarget { origin, dialect, model, cache_key: "thread-role", stream: *stream }
     }
 
     /// A native part that this endpoint said.

@@ -5,19 +5,19 @@
 
 use serde_json::value::RawValue;
 
-use super::Target;
+use super::RequestTarget;
 use crate::provider::dialect::Dialect;
 use crate::provider::message::{Message, Origin};
 use crate::provider::model_facts::ModelFacts;
 
 /// One message as JSON texts: a chat message, some items of Responses, some blocks of Messages.
-pub(in crate::provider) type Parts = Vec<Box<RawValue>>;
+pub(in crate::provider) type WrittenParts = Vec<Box<RawValue>>;
 
 /// The messages of the last request, written.
 #[derive(Debug, Default)]
 pub(in crate::provider) struct Written {
     said: Vec<Message>,
-    parts: Vec<Parts>,
+    parts: Vec<WrittenParts>,
     /// Whom they were written for.
     target: Option<(Origin, Dialect, ModelFacts)>,
 }
@@ -27,9 +27,9 @@ impl Written {
     pub(in crate::provider) fn of(
         &mut self,
         messages: &[Message],
-        target: &Target<'_>,
-        write: impl Fn(&Message) -> Parts,
-    ) -> &[Parts] {
+        target: &RequestTarget<'_>,
+        write: impl Fn(&Message) -> WrittenParts,
+    ) -> &[WrittenParts] {
         let same = |(origin, dialect, model): &(Origin, Dialect, ModelFacts)| {
             (origin, dialect, model) == (target.origin, target.dialect, target.model)
         };

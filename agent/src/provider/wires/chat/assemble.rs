@@ -6,8 +6,8 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::chunk::{Choice, Chunk, Said};
-use super::native::{self, Details};
+use super::chunk::{ChatChoice, ChatDelta, Chunk};
+use super::native::{self, ReasoningDetails};
 use super::reply;
 use super::tool_call_assembler::ToolCallAssembler;
 use crate::provider::Progress;
@@ -20,7 +20,7 @@ use crate::secrets::Secrets;
 
 /// A completion as far as it has come.
 #[derive(Default)]
-pub(in crate::provider) struct Assembly {
+pub(in crate::provider) struct ChatAssembly {
     /// The fields of the first event as a whole: `id`, `model` …
     head: Option<Map<String, Value>>,
     /// The last name of the model: the first event of some has none yet.
@@ -32,7 +32,7 @@ pub(in crate::provider) struct Assembly {
     refusal: String,
     /// The field the reasoning came in.
     reasoning_field: Option<ReasoningField>,
-    details: Details,
+    details: ReasoningDetails,
     extra_content: Option<Box<RawValue>>,
     calls: ToolCallAssembler,
     finish_reason: Option<String>,
@@ -41,8 +41,12 @@ pub(in crate::provider) struct Assembly {
     spoke: bool,
 }
 
-impl Assembly {
-    fn take(&mut self, choice: &Choice, progress: &mut dyn FnMut(Progress<'_>)) -> Result<(), AttemptError> {
+impl ChatAssembly {
+    fn take(
+        &mut self,
+        choice: &ChatChoice,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(), AttemptError> {
         match choice.finish_reason.as_deref() {
             // An empty reason, which some send with every chunk, never hides a real one.
             Some("") if self.finish_reason.is_some() => {}
@@ -63,7 +67,7 @@ impl Assembly {
         Ok(())
     }
 
-    fn hear(&mut self, said: &Said, progress: &mut dyn FnMut(Progress<'_>)) {
+    fn hear(&mut self, said: &ChatDelta, progress: &mut dyn FnMut(Progress<'_>)) {
         let (content, thinking) = said.content();
         let fields = [
             (said.reasoning_content.as_deref(), ReasoningField::ReasoningContent),
@@ -96,7 +100,7 @@ impl Assembly {
     }
 }
 
-impl wires::Assembly for Assembly {
+impl wires::Assembly for ChatAssembly {
     fn push(
         &mut self,
         event: &str,

@@ -16,9 +16,9 @@ use crate::provider::wires::lenient::{count, lenient, list, read};
 #[serde(default)]
 pub(super) struct Chunk {
     #[serde(deserialize_with = "list")]
-    pub(super) choices: Vec<Choice>,
+    pub(super) choices: Vec<ChatChoice>,
     #[serde(deserialize_with = "lenient")]
-    usage: Option<Usage>,
+    usage: Option<ChatUsage>,
     #[serde(deserialize_with = "lenient")]
     x_groq: Vendor,
     #[serde(deserialize_with = "lenient")]
@@ -30,23 +30,23 @@ pub(super) struct Chunk {
 #[serde(default)]
 struct Vendor {
     #[serde(deserialize_with = "lenient")]
-    usage: Option<Usage>,
+    usage: Option<ChatUsage>,
 }
 
 /// One choice; we ask for one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Choice {
+pub(super) struct ChatChoice {
     #[serde(deserialize_with = "lenient")]
     pub(super) index: Option<u64>,
     #[serde(deserialize_with = "lenient")]
-    delta: Option<Said>,
+    delta: Option<ChatDelta>,
     #[serde(deserialize_with = "lenient")]
-    message: Option<Said>,
+    message: Option<ChatDelta>,
     #[serde(deserialize_with = "lenient")]
     pub(super) finish_reason: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    usage: Option<Usage>,
+    usage: Option<ChatUsage>,
     /// An error of this choice alone.
     #[serde(deserialize_with = "lenient")]
     pub(super) error: Option<Value>,
@@ -55,7 +55,7 @@ pub(super) struct Choice {
 /// What the model says: a piece in a stream, else all of it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Said {
+pub(super) struct ChatDelta {
     #[serde(deserialize_with = "lenient")]
     content: Value,
     #[serde(deserialize_with = "lenient")]
@@ -99,7 +99,7 @@ pub(super) struct FunctionPiece {
 /// Tokens, under the names of several vendors.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct ChatUsage {
     #[serde(deserialize_with = "count")]
     prompt_tokens: Option<u64>,
     #[serde(deserialize_with = "count")]
@@ -109,9 +109,9 @@ struct Usage {
     #[serde(deserialize_with = "count")]
     output_tokens: Option<u64>,
     #[serde(deserialize_with = "lenient")]
-    prompt_tokens_details: Details,
+    prompt_tokens_details: ChatUsageDetails,
     #[serde(deserialize_with = "lenient")]
-    completion_tokens_details: Details,
+    completion_tokens_details: ChatUsageDetails,
     #[serde(deserialize_with = "count")]
     cached_tokens: Option<u64>,
     #[serde(deserialize_with = "count")]
@@ -122,7 +122,7 @@ struct Usage {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Details {
+struct ChatUsageDetails {
     #[serde(deserialize_with = "count")]
     cached_tokens: Option<u64>,
     #[serde(deserialize_with = "count")]
@@ -133,7 +133,7 @@ struct Details {
     reasoning_tokens: Option<u64>,
 }
 
-impl Details {
+impl ChatUsageDetails {
     fn written(&self) -> Option<u64> {
         self.cache_write_tokens.or(self.cache_creation_input_tokens)
     }
@@ -149,13 +149,13 @@ impl Chunk {
     pub(super) fn usage(&self) -> Option<TokenUsage> {
         let of_choices = self.choices.iter().map(|choice| &choice.usage);
         let places = [&self.usage, &self.x_groq.usage].into_iter().chain(of_choices);
-        places.flatten().find_map(Usage::tokens)
+        places.flatten().find_map(ChatUsage::tokens)
     }
 }
 
-impl Choice {
+impl ChatChoice {
     /// What is said, in a stream or not; nothing where it is null or absent.
-    pub(super) fn said(&self) -> Option<&Said> {
+    pub(super) fn said(&self) -> Option<&ChatDelta> {
         self.delta.as_ref().or(self.message.as_ref())
     }
 
@@ -165,7 +165,7 @@ impl Choice {
     }
 }
 
-impl Said {
+impl ChatDelta {
     /// The text, and the thinking that some endpoints put among the parts of the content.
     pub(super) fn content(&self) -> (String, String) {
         let mut texts = (String::new(), String::new());
@@ -189,7 +189,7 @@ impl FunctionPiece {
     }
 }
 
-impl Usage {
+impl ChatUsage {
     fn tokens(&self) -> Option<TokenUsage> {
         let input = self.prompt_tokens.or(self.input_tokens);
         let output = self.completion_tokens.or(self.output_tokens);

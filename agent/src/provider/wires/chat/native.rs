@@ -47,9 +47,9 @@ pub(super) fn words(entries: &[Value]) -> String {
 
 /// Entries of `reasoning_details` as they come: texts and summaries in pieces, anything else whole.
 #[derive(Debug, Default)]
-pub(super) struct Details(Vec<Map<String, Value>>);
+pub(super) struct ReasoningDetails(Vec<Map<String, Value>>);
 
-impl Details {
+impl ReasoningDetails {
     /// The next entries. A text goes on in the entry before it, if that is a text, too; so does a summary.
     pub(super) fn take(&mut self, entries: &[Value]) {
         for entry in entries.iter().filter_map(Value::as_object) {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn details(pieces: &[Value]) -> Value {
-        let mut details = Details::default();
+        let mut details = ReasoningDetails::default();
         pieces.iter().for_each(|piece| details.take(std::slice::from_ref(piece)));
         serde_json::from_str(details.finish().unwrap().get()).unwrap()
     }
@@ -131,6 +131,6 @@ mod tests {
         let pieces =
             [summary("a"), summary("b"), encrypted.clone(), encrypted.clone(), other.clone(), other.clone()];
         assert_eq!(details(&pieces), json!([summary("ab"), encrypted, encrypted, other, other]));
-        assert!(Details::default().finish().is_none());
+        assert!(ReasoningDetails::default().finish().is_none());
     }
 }

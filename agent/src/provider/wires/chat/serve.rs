@@ -14,7 +14,7 @@ const TEXT: usize = 12;
 const ARGUMENTS: usize = 7;
 
 /// A request as it arrived.
-pub(crate) struct Asked {
+pub(crate) struct ServedRequest {
     messages: Vec<Message>,
     tools: Vec<ToolDeclaration>,
     tool_choice: ToolChoice,
@@ -25,15 +25,15 @@ pub(crate) struct Asked {
     pub(crate) stream_usage: bool,
 }
 
-impl Asked {
+impl ServedRequest {
     /// Reads the body of a request; `Err` says what an endpoint would.
-    pub(crate) fn read(body: &[u8]) -> Result<Asked, String> {
+    pub(crate) fn read(body: &[u8]) -> Result<ServedRequest, String> {
         let body: Value =
             serde_json::from_slice(body).map_err(|error| format!("the body is no JSON: {error}"))?;
         let messages = body["messages"].as_array().filter(|messages| !messages.is_empty());
         let messages = messages.ok_or("`messages` must be a list that is not empty")?;
         let tools = body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
-        Ok(Asked {
+        Ok(ServedRequest {
             messages: messages.iter().map(message).collect::<Result<_, _>>()?,
             tools: tools.iter().map(tool).collect(),
             tool_choice: if body["tool_choice"] == "none" { ToolChoice::None } else { ToolChoice::Auto },

@@ -15,7 +15,7 @@ use crate::provider::fields::{Fields, raw};
 use crate::provider::message::{Message, Request, Speaker, ToolCall, ToolDeclaration};
 use crate::provider::wires::arguments::arguments;
 use crate::provider::wires::written::Written;
-use crate::provider::wires::{CACHE_MARK, Outgoing, Target, marked, tool_choice};
+use crate::provider::wires::{CACHE_MARK, Outgoing, RequestTarget, marked, tool_choice};
 
 /// What the model is said to have said where it must speak and did not: endpoints of one vendor refuse a user's message
 /// behind the results of calls.
@@ -27,7 +27,7 @@ const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 #[derive(Serialize)]
 struct WireMessage<'r> {
     role: &'static str,
-    content: Content<'r>,
+    content: ChatContent<'r>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<&'r str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ struct WireMessage<'r> {
 /// A message's content: a text or null, or parts.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Content<'r> {
+enum ChatContent<'r> {
     Text(Option<&'r str>),
     Parts(Box<RawValue>),
 }
@@ -68,7 +68,7 @@ struct WireFunction<'r> {
 /// The request as an endpoint of chat completions takes it.
 pub(in crate::provider) fn write(
     request: &Request<'_>,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     written: &mut Written,
 ) -> Outgoing {
     let dialect = target.dialect;
@@ -108,7 +108,7 @@ fn effort(effort: &str, how: Effort) -> Map<String, Value> {
 }
 
 /// The messages as one JSON text.
-fn messages(request: &Request<'_>, target: &Target<'_>, written: &mut Written) -> Box<RawValue> {
+fn messages(request: &Request<'_>, target: &RequestTarget<'_>, written: &mut Written) -> Box<RawValue> {
     let messages = request.messages;
     let parts = written.of(messages, target, |message| vec![raw(&self::message(message, target, false))]);
     let mut list: Vec<&RawValue> = parts.iter().flatten().map(AsRef::as_ref).collect();
@@ -143,7 +143,7 @@ fn tool(tool: &ToolDeclaration) -> Value {
     json!({ "type": "function", "function": function })
 }
 
-fn message<'r>(message: &'r Message, target: &Target<'_>, marked: bool) -> WireMessage<'r> {
+fn message<'r>(message: &'r Message, target: &RequestTarget<'_>, marked: bool) -> WireMessage<'r> {
     let dialect = target.dialect;
     let has_calls = !message.tool_calls.is_empty();
     let said = message
@@ -175,25 +175,25 @@ fn message<'r>(message: &'r Message, target: &Target<'_>, marked: bool) -> WireM
 }
 
 /// Beside tool calls nothing is null; alone it is the empty text, since many refuse null there.
-fn content<'r>(message: &'r Message, thinking: Option<&str>, marked: bool) -> Content<'r> {
+fn content<'r>(message: &'r Message, thinking: Option<&str>, marked: bool) -> ChatContent<'r> {
     let text = message.content.as_str();
     let is_null = text.is_empty() && !message.tool_calls.is_empty();
     match thinking {
         Some(thinking) => {
             let thinking = json!({ "type": "thinking", "thinking": [{ "type": "text", "text": thinking }] });
             let text = (!text.is_empty()).then(|| json!({ "type": "text", "text": text }));
-            Content::Parts(raw(&[Some(thinking), text].into_iter().flatten().collect::<Vec<_>>()))
+            ChatContent::Parts(raw(&[Some(thinking), text].into_iter().flatten().collect::<Vec<_>>()))
         }
         None if marked && !text.trim().is_empty() => {
             let text = serde_json::to_string(text).unwrap_or_default();
             let parts = format!("[{{\"type\":\"text\",\"text\":{text},{CACHE_MARK}}}]");
-            Content::Parts(RawValue::from_string(parts).unwrap_or_else(|_| raw(text.as_str())))
+            ChatContent::Parts(RawValue::from_string(parts).unwrap_or_else(|_| raw(text.as_str())))
         }
-        None => Content::Text((!is_null).then_some(text)),
+        None => ChatContent::Text((!is_null).then_some(text)),
     }
 }
 
-fn calls<'r>(message: &'r Message, target: &Target<'_>, said: &ChatNative<'r>) -> Vec<WireCall<'r>> {
+fn calls<'r>(message: &'r Message, target: &RequestTarget<'_>, said: &ChatNative<'r>) -> Vec<WireCall<'r>> {
     let dialect = target.dialect;
     let extra = |at: usize| said.calls.get(at).copied().flatten().filter(|_| dialect.echoes_native);
     let unsigned = dialect.signatures && (0..message.tool_calls.len()).all(|at| extra(at).is_none());

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::block::Blocks;
-use super::event::{self, Event, Field, text};
+use super::event::{self, MessagesEvent, MessagesField, text};
 use crate::provider::Progress;
 use crate::provider::api_error::{self, ApiError};
 use crate::provider::attempt_error::AttemptError;
@@ -16,7 +16,7 @@ use crate::secrets::Secrets;
 
 /// A completion as far as it has come.
 #[derive(Default)]
-pub(in crate::provider) struct Assembly {
+pub(in crate::provider) struct MessagesAssembly {
     /// The fields of the message as a whole: `id`, `model` …
     head: Map<String, Value>,
     /// The reply itself, where it came whole.
@@ -31,11 +31,11 @@ pub(in crate::provider) struct Assembly {
     ended: bool,
 }
 
-impl Assembly {
+impl MessagesAssembly {
     /// A reply that came whole.
     fn take_whole(
         &mut self,
-        event: &Event<'_>,
+        event: &MessagesEvent<'_>,
         value: Value,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), AttemptError> {
@@ -48,7 +48,7 @@ impl Assembly {
     }
 
     /// Why the reply ends. Some ends are errors.
-    fn stop(&mut self, reason: Field<'_>, details: Field<'_>) -> Result<(), AttemptError> {
+    fn stop(&mut self, reason: MessagesField<'_>, details: MessagesField<'_>) -> Result<(), AttemptError> {
         let reason = text(reason);
         if reason == "refusal" {
             let details = event::map(details);
@@ -94,7 +94,7 @@ impl Assembly {
     }
 }
 
-impl wires::Assembly for Assembly {
+impl wires::Assembly for MessagesAssembly {
     fn push(
         &mut self,
         event: &str,
@@ -102,11 +102,11 @@ impl wires::Assembly for Assembly {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), AttemptError> {
         let unique;
-        let read = match Event::read(event) {
+        let read = match MessagesEvent::read(event) {
             Some(read) => read,
             None => {
                 unique = event::unique(event);
-                Event::read(&unique).unwrap_or_default()
+                MessagesEvent::read(&unique).unwrap_or_default()
             }
         };
         // Read as a whole is only what may be an error, and what is kept: most events of a stream are neither.
@@ -179,7 +179,7 @@ impl wires::Assembly for Assembly {
 }
 
 /// The event as it came, if it is an error.
-fn failed(event: &Event<'_>, value: impl Fn() -> Value) -> Option<Value> {
+fn failed(event: &MessagesEvent<'_>, value: impl Fn() -> Value) -> Option<Value> {
     match event.kind() {
         "error" => Some(value()),
         // What proxies say has other shapes.

@@ -191,7 +191,7 @@ fn texts_that_other_blocks_part_are_paragraphs() {
 fn a_whole_reply_goes_back_byte_for_byte() {
     let block = r#"{"type":"thinking","signature":"c2ln","thinking":"h\u00e9","z":1.0}"#;
     let body = format!(r#"{{"type":"message","content":[ {block} , {{"type":"text","text":"a"}}]}}"#);
-    let mut assembly = Box::<Assembly>::default();
+    let mut assembly = Box::<MessagesAssembly>::default();
     assembly.push(&body, &Secrets::default(), &mut |_| {}).unwrap();
     let origin =
         crate::provider::message::Origin { wire: Wire::Messages, host: "h".into(), model: "m".into() };
@@ -418,7 +418,7 @@ fn secrets_are_in_no_part_of_a_completion() {
         crate::provider::message::Origin { wire: Wire::Messages, host: "h".into(), model: "m".into() };
     let input = json!({"x": "sk-secret-key"});
     let blocks = json!([{"type": "thinking", "thinking": "sk-secret-key", "signature": "s"}, {"type": "text", "text": "sk-secret-key"}, tool_use("a", input)]);
-    let mut assembly = Box::<Assembly>::default();
+    let mut assembly = Box::<MessagesAssembly>::default();
     let body = json!({"type": "message", "content": blocks}).to_string();
     assembly.push(&body, &secrets, &mut |_| {}).unwrap();
     let ending = Ending { said: &[], origin: &origin, secrets: &secrets };

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::event::{BlockFields, Delta, Field, text};
+use super::event::{BlockFields, Delta, MessagesField, text};
 use crate::provider::Progress;
 use crate::provider::fields::raw;
 use crate::provider::message::ToolCall;
@@ -23,7 +23,7 @@ pub(super) struct Blocks {
 
 #[derive(Debug)]
 struct Block {
-    kind: Kind,
+    kind: BlockKind,
     /// As it began, or all of it where it came whole.
     start: Box<RawValue>,
     is_whole: bool,
@@ -35,7 +35,7 @@ struct Block {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum BlockKind {
     Text,
     Thinking,
     Call,
@@ -43,19 +43,19 @@ enum Kind {
     Other,
 }
 
-impl Kind {
-    fn of(word: &str) -> Kind {
+impl BlockKind {
+    fn of(word: &str) -> BlockKind {
         match word {
-            "text" => Kind::Text,
-            "thinking" => Kind::Thinking,
-            "tool_use" => Kind::Call,
-            _ => Kind::Other,
+            "text" => BlockKind::Text,
+            "thinking" => BlockKind::Thinking,
+            "tool_use" => BlockKind::Call,
+            _ => BlockKind::Other,
         }
     }
 
     /// The start of a block that began without one.
     fn unannounced(self) -> Box<RawValue> {
-        raw(&json!({ "type": if self == Kind::Thinking { "thinking" } else { "text" } }))
+        raw(&json!({ "type": if self == BlockKind::Thinking { "thinking" } else { "text" } }))
     }
 }
 
@@ -72,7 +72,7 @@ impl Blocks {
             return;
         }
         let fields = BlockFields::read(block);
-        let kind = Kind::of(fields.kind());
+        let kind = BlockKind::of(fields.kind());
         self.add(index, Block::new(kind, block.to_owned(), is_whole));
         let delta = Delta {
             text: fields.text,
@@ -93,21 +93,23 @@ impl Blocks {
         progress: &mut dyn FnMut(Progress<'_>),
     ) {
         let kind = match delta.kind() {
-            "text_delta" => Kind::Text,
-            "thinking_delta" | "signature_delta" => Kind::Thinking,
-            "input_json_delta" => Kind::Call,
+            "text_delta" => BlockKind::Text,
+            "thinking_delta" | "signature_delta" => BlockKind::Thinking,
+            "input_json_delta" => BlockKind::Call,
             _ => return,
         };
         let last = self.list.len().checked_sub(1);
         let place = index.map_or(last, |index| self.places.get(&index).copied());
         let takes_it = |at: &usize| match self.list[*at].kind {
-            Kind::Other => kind == Kind::Call,
+            BlockKind::Other => kind == BlockKind::Call,
             there => there == kind,
         };
         let place = match place.filter(takes_it) {
             Some(place) => place,
             // Without its call, or its thinking, there is no use for it.
-            None if kind == Kind::Call || delta.thinking.is_none() && kind == Kind::Thinking => return,
+            None if kind == BlockKind::Call || delta.thinking.is_none() && kind == BlockKind::Thinking => {
+                return;
+            }
             None => {
                 self.add(index, Block::new(kind, kind.unannounced(), false));
                 self.list.len() - 1
@@ -125,16 +127,16 @@ impl Blocks {
 
     /// The text.
     pub(super) fn text(&self) -> String {
-        self.words(Kind::Text)
+        self.words(BlockKind::Text)
     }
 
     /// What was thought aloud.
     pub(super) fn thinking(&self) -> String {
-        self.words(Kind::Thinking)
+        self.words(BlockKind::Thinking)
     }
 
     /// The words of the blocks of a kind. Those that stand next to each other are one text, others paragraphs.
-    fn words(&self, kind: Kind) -> String {
+    fn words(&self, kind: BlockKind) -> String {
         let mut words = String::new();
         let mut is_next = true;
         for block in &self.list {
@@ -145,7 +147,7 @@ impl Blocks {
                     words.push_str("\n\n");
                 }
                 words.push_str(&block.text);
-                is_next = kind == Kind::Text;
+                is_next = kind == BlockKind::Text;
             }
         }
         words
@@ -153,7 +155,7 @@ impl Blocks {
 
     /// The calls, as they were asked for.
     pub(super) fn calls(&self) -> Vec<ToolCall> {
-        let calls = self.list.iter().filter(|block| block.kind == Kind::Call);
+        let calls = self.list.iter().filter(|block| block.kind == BlockKind::Call);
         calls.map(Block::call).collect()
     }
 
@@ -166,7 +168,7 @@ impl Blocks {
     /// Whether there is nothing but one text: that needs no other form than the neutral one.
     pub(super) fn is_plain(&self) -> bool {
         let mut blocks = self.list.iter().filter(|block| !block.is_blank());
-        blocks.next().is_none_or(|first| first.kind == Kind::Text) && blocks.next().is_none()
+        blocks.next().is_none_or(|first| first.kind == BlockKind::Text) && blocks.next().is_none()
     }
 
     /// The blocks for the journal, those among them that could not go back included.
@@ -176,21 +178,21 @@ impl Blocks {
 }
 
 impl Block {
-    fn new(kind: Kind, start: Box<RawValue>, is_whole: bool) -> Block {
+    fn new(kind: BlockKind, start: Box<RawValue>, is_whole: bool) -> Block {
         let (text, signature, input) = Default::default();
         Block { kind, start, is_whole, text, signature, input }
     }
 
     fn extend(&mut self, delta: &Delta<'_>, progress: &mut dyn FnMut(Progress<'_>)) {
         match self.kind {
-            Kind::Text => {
+            BlockKind::Text => {
                 let piece = text(delta.text);
                 self.text.push_str(&piece);
                 if !piece.is_empty() {
                     progress(Progress::Text(&piece));
                 }
             }
-            Kind::Thinking => {
+            BlockKind::Thinking => {
                 let piece = text(delta.thinking);
                 self.text.push_str(&piece);
                 self.signature.push_str(&text(delta.signature));
@@ -198,18 +200,18 @@ impl Block {
                     progress(Progress::Reasoning(&piece));
                 }
             }
-            Kind::Call | Kind::Other => self.input.push_str(&text(delta.partial_json)),
+            BlockKind::Call | BlockKind::Other => self.input.push_str(&text(delta.partial_json)),
         }
     }
 
     fn is_blank(&self) -> bool {
-        self.kind == Kind::Text && self.text.trim().is_empty()
+        self.kind == BlockKind::Text && self.text.trim().is_empty()
     }
 
     /// The input in pieces; else the one that the block began with, in which some have all of it.
     fn arguments(&self) -> String {
         let begun = || BlockFields::read(&self.start).input;
-        let whole = |input: Field<'_>| match input {
+        let whole = |input: MessagesField<'_>| match input {
             None => String::new(),
             Some(input) if input.get().starts_with('"') => text(Some(input)).into_owned(),
             Some(input) => input.get().to_owned(),
@@ -230,12 +232,12 @@ impl Block {
 
     /// The block as it was said; `None` where its input is no object.
     fn said(&self) -> Option<Box<RawValue>> {
-        let has_input = self.kind == Kind::Call || !self.input.trim().is_empty();
+        let has_input = self.kind == BlockKind::Call || !self.input.trim().is_empty();
         let input = match has_input {
             true => Some(RawValue::from_string(self.arguments()).ok().filter(|input| is_object(input))?),
             false => None,
         };
-        if self.is_whole || (self.kind == Kind::Other && input.is_none()) {
+        if self.is_whole || (self.kind == BlockKind::Other && input.is_none()) {
             let is_as_it_came =
                 input.is_none_or(|_| BlockFields::read(&self.start).input.is_some_and(is_object));
             return is_as_it_came.then(|| self.start.clone());
@@ -243,12 +245,12 @@ impl Block {
         let mut fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(self.start.get()).ok()?;
         let mut put = |name: &str, value: Box<RawValue>| drop(fields.insert(name.to_owned(), value));
         match self.kind {
-            Kind::Text => put("text", raw(&self.text)),
-            Kind::Thinking => {
+            BlockKind::Text => put("text", raw(&self.text)),
+            BlockKind::Thinking => {
                 put("thinking", raw(&self.text));
                 put("signature", raw(&self.signature));
             }
-            Kind::Call | Kind::Other => {}
+            BlockKind::Call | BlockKind::Other => {}
         }
         if let Some(input) = input {
             put("input", input);

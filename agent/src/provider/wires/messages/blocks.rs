@@ -13,12 +13,12 @@ use crate::provider::call_ids::CallIds;
 use crate::provider::fields::raw;
 use crate::provider::message::{Message, Speaker, ToolCall};
 use crate::provider::wires::arguments::arguments;
-use crate::provider::wires::written::Parts;
-use crate::provider::wires::{CACHE_MARK, Target};
+use crate::provider::wires::written::WrittenParts;
+use crate::provider::wires::{CACHE_MARK, RequestTarget};
 
 /// What a block says of itself.
 #[derive(Debug, Deserialize)]
-pub(super) struct Head<'b> {
+pub(super) struct BlockHead<'b> {
     #[serde(borrow, default)]
     r#type: Cow<'b, str>,
     #[serde(borrow, default)]
@@ -27,7 +27,7 @@ pub(super) struct Head<'b> {
     text: Option<Cow<'b, str>>,
 }
 
-impl Head<'_> {
+impl BlockHead<'_> {
     pub(super) fn is_thinking(&self) -> bool {
         matches!(&*self.r#type, "thinking" | "redacted_thinking")
     }
@@ -43,7 +43,7 @@ impl Head<'_> {
 }
 
 #[derive(Serialize)]
-struct Text<'r> {
+struct TextBlock<'r> {
     r#type: &'static str,
     text: &'r str,
 }
@@ -65,9 +65,9 @@ struct ToolResult<'r> {
 }
 
 /// The blocks of a message; none where it is a field of its own or says nothing. `messages` are those that it is among.
-pub(super) fn blocks(message: &Message, messages: &[Message], target: &Target<'_>) -> Parts {
+pub(super) fn blocks(message: &Message, messages: &[Message], target: &RequestTarget<'_>) -> WrittenParts {
     match message.role {
-        Speaker::System => Parts::new(),
+        Speaker::System => WrittenParts::new(),
         Speaker::User => text(&message.content).into_iter().collect(),
         Speaker::Tool => vec![result(message, messages, target)],
         Speaker::Assistant => native(message, target).unwrap_or_else(|| neutral(message, target)),
@@ -76,7 +76,7 @@ pub(super) fn blocks(message: &Message, messages: &[Message], target: &Target<'_
 
 /// A text as a block; none where it is blank.
 pub(super) fn text(text: &str) -> Option<Box<RawValue>> {
-    (!text.trim().is_empty()).then(|| raw(&Text { r#type: "text", text }))
+    (!text.trim().is_empty()).then(|| raw(&TextBlock { r#type: "text", text }))
 }
 
 /// A block, or a tool, with the mark at its end.
@@ -87,28 +87,28 @@ pub(super) fn marked(block: &RawValue) -> Box<RawValue> {
 
 /// A turn as the endpoint said it. `None` where another said it, or where its calls are not those that were made: calls
 /// that were not allowed have no results.
-fn native(message: &Message, target: &Target<'_>) -> Option<Parts> {
+fn native(message: &Message, target: &RequestTarget<'_>) -> Option<WrittenParts> {
     let native = message.native_of(target.origin).filter(|_| target.dialect.echoes_native)?;
     let blocks: Vec<&RawValue> = serde_json::from_str(&native.value).ok()?;
-    let heads = blocks.iter().map(|block| serde_json::from_str::<Head<'_>>(block.get()));
-    let heads: Vec<Head<'_>> = heads.collect::<Result<_, _>>().ok()?;
+    let heads = blocks.iter().map(|block| serde_json::from_str::<BlockHead<'_>>(block.get()));
+    let heads: Vec<BlockHead<'_>> = heads.collect::<Result<_, _>>().ok()?;
     let ids = heads.iter().filter(|head| head.is_call()).map(|head| head.id.as_deref().unwrap_or_default());
     if !ids.eq(message.tool_calls.iter().map(|call| call.id.as_str())) {
         return None;
     }
     let is_void = native.prefix_changed && target.model.binds_prefix && !target.dialect.drops_unbound;
-    let goes_back = |head: &Head<'_>| !(head.is_blank() || is_void && head.is_thinking());
+    let goes_back = |head: &BlockHead<'_>| !(head.is_blank() || is_void && head.is_thinking());
     let mut kept: Vec<_> = heads.iter().zip(blocks).filter(|(head, _)| goes_back(head)).collect();
     // A turn must not end with thinking: this was cut off within it.
     while kept.last().is_some_and(|(head, _)| head.is_thinking()) {
         kept.pop();
     }
-    let kept: Parts = kept.into_iter().map(|(_, block)| block.to_owned()).collect();
+    let kept: WrittenParts = kept.into_iter().map(|(_, block)| block.to_owned()).collect();
     (!kept.is_empty()).then_some(kept)
 }
 
 /// A turn in the neutral words: its text, then its calls.
-fn neutral(message: &Message, target: &Target<'_>) -> Parts {
+fn neutral(message: &Message, target: &RequestTarget<'_>) -> WrittenParts {
     let call = |call: &ToolCall| {
         let input = RawValue::from_string(arguments(&call.arguments).into_owned());
         raw(&ToolUse {
@@ -131,14 +131,14 @@ fn name(name: &str) -> Cow<'_, str> {
 }
 
 /// What this wire takes for an id, also where the dialect is that of another wire.
-fn ids(target: &Target<'_>) -> CallIds {
+fn ids(target: &RequestTarget<'_>) -> CallIds {
     match target.dialect.call_ids {
         CallIds::Any => CallIds::Words,
         other => other,
     }
 }
 
-fn result(message: &Message, messages: &[Message], target: &Target<'_>) -> Box<RawValue> {
+fn result(message: &Message, messages: &[Message], target: &RequestTarget<'_>) -> Box<RawValue> {
     let id = message.tool_call_id.as_deref().unwrap_or_default();
     let fit = ids(target).fit(id);
     // A call that goes back as it came keeps its id, however that looks.

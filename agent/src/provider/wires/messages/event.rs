@@ -15,32 +15,32 @@ use crate::provider::wires::cost::Cost;
 use crate::provider::wires::lenient::{count, lenient};
 
 /// A field as it came.
-pub(super) type Field<'e> = Option<&'e RawValue>;
+pub(super) type MessagesField<'e> = Option<&'e RawValue>;
 
 /// An event, or a whole reply.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Event<'e> {
+pub(super) struct MessagesEvent<'e> {
     #[serde(borrow)]
-    r#type: Field<'e>,
+    r#type: MessagesField<'e>,
     #[serde(borrow)]
-    index: Field<'e>,
+    index: MessagesField<'e>,
     #[serde(borrow)]
-    delta: Field<'e>,
+    delta: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) content_block: Field<'e>,
+    pub(super) content_block: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) message: Field<'e>,
+    pub(super) message: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) usage: Field<'e>,
+    pub(super) usage: MessagesField<'e>,
     #[serde(borrow)]
-    content: Field<'e>,
+    content: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) stop_reason: Field<'e>,
+    pub(super) stop_reason: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) stop_details: Field<'e>,
+    pub(super) stop_details: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) error: Field<'e>,
+    pub(super) error: MessagesField<'e>,
 }
 
 /// What an event adds, to a block or to the message.
@@ -48,19 +48,19 @@ pub(super) struct Event<'e> {
 #[serde(default)]
 pub(super) struct Delta<'e> {
     #[serde(borrow)]
-    pub(super) r#type: Field<'e>,
+    pub(super) r#type: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) text: Field<'e>,
+    pub(super) text: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) thinking: Field<'e>,
+    pub(super) thinking: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) signature: Field<'e>,
+    pub(super) signature: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) partial_json: Field<'e>,
+    pub(super) partial_json: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) stop_reason: Field<'e>,
+    pub(super) stop_reason: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) stop_details: Field<'e>,
+    pub(super) stop_details: MessagesField<'e>,
 }
 
 /// The fields of a block that mean anything to us.
@@ -68,24 +68,24 @@ pub(super) struct Delta<'e> {
 #[serde(default)]
 pub(super) struct BlockFields<'e> {
     #[serde(borrow)]
-    r#type: Field<'e>,
+    r#type: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) text: Field<'e>,
+    pub(super) text: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) thinking: Field<'e>,
+    pub(super) thinking: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) signature: Field<'e>,
+    pub(super) signature: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) id: Field<'e>,
+    pub(super) id: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) name: Field<'e>,
+    pub(super) name: MessagesField<'e>,
     #[serde(borrow)]
-    pub(super) input: Field<'e>,
+    pub(super) input: MessagesField<'e>,
 }
 
-impl<'e> Event<'e> {
+impl<'e> MessagesEvent<'e> {
     /// The fields of an object. `None` where it is none, or a key stands twice.
-    pub(super) fn read(event: &'e str) -> Option<Event<'e>> {
+    pub(super) fn read(event: &'e str) -> Option<MessagesEvent<'e>> {
         object(event)
     }
 
@@ -146,13 +146,13 @@ pub(super) fn unique(event: &str) -> String {
 }
 
 /// A word: a text without anything to escape.
-fn word(field: Field<'_>) -> &str {
+fn word(field: MessagesField<'_>) -> &str {
     let word = field.and_then(|field| field.get().strip_prefix('"')?.strip_suffix('"'));
     word.unwrap_or_default()
 }
 
 /// A text; empty where it is of another type.
-pub(super) fn text(field: Field<'_>) -> Cow<'_, str> {
+pub(super) fn text(field: MessagesField<'_>) -> Cow<'_, str> {
     let Some(text) = field.map(RawValue::get).filter(|text| text.starts_with('"')) else {
         return Cow::Borrowed("");
     };
@@ -163,7 +163,7 @@ pub(super) fn text(field: Field<'_>) -> Cow<'_, str> {
 }
 
 /// The fields of an object that have a value.
-pub(super) fn map(field: Field<'_>) -> Map<String, Value> {
+pub(super) fn map(field: MessagesField<'_>) -> Map<String, Value> {
     let map = field.and_then(|field| serde_json::from_str::<Map<String, Value>>(field.get()).ok());
     let mut map = map.unwrap_or_default();
     map.retain(|_, value| !value.is_null());
@@ -173,7 +173,7 @@ pub(super) fn map(field: Field<'_>) -> Map<String, Value> {
 /// Tokens as this wire counts them: what was read from the cache, or written to it, is no part of the input.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct MessagesUsage {
     #[serde(deserialize_with = "count")]
     input_tokens: Option<u64>,
     #[serde(deserialize_with = "count")]
@@ -183,21 +183,21 @@ struct Usage {
     #[serde(deserialize_with = "count")]
     cache_creation_input_tokens: Option<u64>,
     #[serde(deserialize_with = "lenient")]
-    output_tokens_details: Details,
+    output_tokens_details: MessagesUsageDetails,
     #[serde(flatten)]
     cost: Cost,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Details {
+struct MessagesUsageDetails {
     #[serde(deserialize_with = "count")]
     thinking_tokens: Option<u64>,
 }
 
 /// The tokens that the fields of a usage tell; `None` where they tell of none.
 pub(super) fn tokens(usage: &Map<String, Value>) -> Option<TokenUsage> {
-    let usage: Usage = serde_json::from_str(&serde_json::to_string(usage).ok()?).ok()?;
+    let usage: MessagesUsage = serde_json::from_str(&serde_json::to_string(usage).ok()?).ok()?;
     let cached = usage.cache_read_input_tokens.unwrap_or(0);
     let written = usage.cache_creation_input_tokens.unwrap_or(0);
     (usage.input_tokens.is_some() || usage.output_tokens.is_some()).then(|| TokenUsage {

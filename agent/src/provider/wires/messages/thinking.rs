@@ -6,11 +6,11 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::blocks::Head;
+use super::blocks::BlockHead;
 use crate::provider::fields::Fields;
 use crate::provider::message::{Message, Request, Speaker};
-use crate::provider::wires::Target;
-use crate::provider::wires::written::Parts;
+use crate::provider::wires::RequestTarget;
+use crate::provider::wires::written::WrittenParts;
 
 /// The beta that lets a model with a budget think between its calls, too. Adaptive thinking does so by itself.
 const INTERLEAVED: &str = "interleaved-thinking-2025-05-14";
@@ -38,8 +38,8 @@ impl<'r> Thinking<'r> {
     /// What this request asks. `parts` are its messages as they are sent.
     pub(super) fn of(
         request: &Request<'r>,
-        target: &Target<'_>,
-        parts: &[Parts],
+        target: &RequestTarget<'_>,
+        parts: &[WrittenParts],
         max_tokens: u64,
     ) -> Thinking<'r> {
         let (sampling, model) = (request.sampling, target.model);
@@ -122,11 +122,11 @@ fn budget(effort: &str, max_tokens: u64) -> Option<u64> {
 
 /// Whether each turn with calls behind the last words of ours begins with thinking, as it must where a budget is given.
 /// One that another model made does not, nor one whose thinking could not be kept.
-fn began_with_thinking(messages: &[Message], parts: &[Parts]) -> bool {
+fn began_with_thinking(messages: &[Message], parts: &[WrittenParts]) -> bool {
     let under_way = messages.iter().zip(parts).rev().take_while(|(message, _)| message.role != Speaker::User);
     let mut with_calls = under_way.filter(|(message, _)| !message.tool_calls.is_empty());
     with_calls.all(|(_, blocks)| {
-        let head = blocks.first().and_then(|block| Head::deserialize(block.as_ref()).ok());
+        let head = blocks.first().and_then(|block| BlockHead::deserialize(block.as_ref()).ok());
         head.is_some_and(|head| head.is_thinking())
     })
 }

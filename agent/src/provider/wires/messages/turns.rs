@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::blocks::marked;
 use crate::provider::fields::raw;
 use crate::provider::message::{Message, Speaker};
-use crate::provider::wires::written::Parts;
+use crate::provider::wires::written::WrittenParts;
 
 #[derive(Serialize)]
 struct WireTurn<'r> {
@@ -17,7 +17,7 @@ struct WireTurn<'r> {
 }
 
 /// What one speaker says until the other does.
-struct Turn<'r> {
+struct MessagesTurn<'r> {
     role: &'static str,
     blocks: Vec<Placed<'r>>,
     /// Whether its end is worth a mark.
@@ -32,11 +32,11 @@ struct Placed<'r> {
 }
 
 /// The messages as one JSON text. `parts` are their blocks.
-pub(super) fn turns(messages: &[Message], parts: &[Parts], marks: bool) -> Box<RawValue> {
+pub(super) fn turns(messages: &[Message], parts: &[WrittenParts], marks: bool) -> Box<RawValue> {
     let mut turns = grouped(messages, parts);
     turns.iter_mut().for_each(|turn| turn.blocks.sort_by_key(|placed| placed.place));
     // What is empty cannot be marked.
-    let last = |turn: &Turn<'_>| turn.blocks.iter().rposition(|placed| !placed.is_empty);
+    let last = |turn: &MessagesTurn<'_>| turn.blocks.iter().rposition(|placed| !placed.is_empty);
     let ends = turns.iter().enumerate().filter(|(_, turn)| marks && turn.is_end);
     let marks: Vec<(usize, usize, Box<RawValue>)> = ends
         .filter_map(|(at, turn)| last(turn).map(|block| (at, block, marked(turn.blocks[block].block))))
@@ -53,15 +53,15 @@ pub(super) fn turns(messages: &[Message], parts: &[Parts], marks: bool) -> Box<R
 }
 
 /// Messages of one speaker that follow each other are one turn.
-fn grouped<'r>(messages: &'r [Message], parts: &'r [Parts]) -> Vec<Turn<'r>> {
+fn grouped<'r>(messages: &'r [Message], parts: &'r [WrittenParts]) -> Vec<MessagesTurn<'r>> {
     let ends = crate::provider::wires::marked(messages);
-    let mut turns: Vec<Turn<'r>> = Vec::new();
+    let mut turns: Vec<MessagesTurn<'r>> = Vec::new();
     let mut calls: Vec<&str> = Vec::new();
     for (at, (message, blocks)) in messages.iter().zip(parts).enumerate().filter(|(_, (_, b))| !b.is_empty())
     {
         let role = if message.role == Speaker::Assistant { "assistant" } else { "user" };
         if turns.last().is_none_or(|turn| turn.role != role) {
-            turns.push(Turn { role, blocks: Vec::new(), is_end: false });
+            turns.push(MessagesTurn { role, blocks: Vec::new(), is_end: false });
             if role == "assistant" {
                 calls.clear();
             }

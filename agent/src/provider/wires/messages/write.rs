@@ -13,8 +13,8 @@ use super::{blocks, turns};
 use crate::provider::dialect::Cache;
 use crate::provider::fields::{Fields, raw};
 use crate::provider::message::{Message, Request, Speaker, ToolDeclaration};
-use crate::provider::wires::written::{Parts, Written};
-use crate::provider::wires::{Outgoing, Target, tool_choice};
+use crate::provider::wires::written::{Written, WrittenParts};
+use crate::provider::wires::{Outgoing, RequestTarget, tool_choice};
 
 /// Tokens to answer with, where the model's limit is not known: the field must be there.
 const MAX_TOKENS: u64 = 32_000;
@@ -41,7 +41,7 @@ struct WireTool<'r> {
 /// The request as an endpoint of Messages takes it.
 pub(in crate::provider) fn write(
     request: &Request<'_>,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     written: &mut Written,
 ) -> Outgoing {
     let messages = request.messages;
@@ -68,7 +68,7 @@ pub(in crate::provider) fn write(
 
 /// How many tokens may be answered with: what the model can, and no more than its window has left, by a guess that is
 /// rather too high of what the prompt takes. Only near its end does it change from turn to turn.
-fn max_tokens(target: &Target<'_>, parts: &[Parts]) -> u64 {
+fn max_tokens(target: &RequestTarget<'_>, parts: &[WrittenParts]) -> u64 {
     let limit = target.model.output_limit.unwrap_or(MAX_TOKENS);
     let bytes: usize = parts.iter().flatten().map(|part| part.get().len()).sum();
     let taken = bytes as u64 / BYTES + RESERVE;
@@ -77,7 +77,7 @@ fn max_tokens(target: &Target<'_>, parts: &[Parts]) -> u64 {
 }
 
 /// The headers of this very request: what keeps the run on one server, and the betas that its fields belong to.
-fn headers(target: &Target<'_>, thinking: &Thinking<'_>) -> Vec<(String, String)> {
+fn headers(target: &RequestTarget<'_>, thinking: &Thinking<'_>) -> Vec<(String, String)> {
     let betas = thinking.betas().join(",");
     let betas = (!betas.is_empty()).then(|| ("anthropic-beta".to_owned(), betas));
     target.headers().into_iter().chain(betas).collect()

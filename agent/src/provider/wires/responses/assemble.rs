@@ -6,9 +6,9 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::event::{Event, Response};
+use super::event::{Response, ResponsesEvent};
 use super::items::{Items, Voice};
-use super::said::Said;
+use super::said::ResponsesTurn;
 use crate::provider::Progress;
 use crate::provider::api_error::{self, ApiError};
 use crate::provider::attempt_error::AttemptError;
@@ -18,25 +18,25 @@ use crate::secrets::Secrets;
 
 /// A completion as far as it has come.
 #[derive(Default)]
-pub(in crate::provider) struct Assembly {
+pub(in crate::provider) struct ResponsesAssembly {
     items: Items,
-    end: Option<End>,
+    end: Option<ResponsesEnd>,
     /// Whether something came that is no event, and no response either.
     is_strange: bool,
 }
 
 /// What the end told.
-struct End {
+struct ResponsesEnd {
     /// Why the output is incomplete, if it is.
     incomplete: Option<String>,
     usage: Option<TokenUsage>,
     response: Value,
 }
 
-impl Assembly {
+impl ResponsesAssembly {
     fn take(
         &mut self,
-        (event, text): (&Event<'_>, &str),
+        (event, text): (&ResponsesEvent<'_>, &str),
         secrets: &Secrets,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), AttemptError> {
@@ -93,12 +93,12 @@ impl Assembly {
             kind == "incomplete" || status == "incomplete" || (status.is_empty() && read.reason().is_some());
         let incomplete = is_incomplete.then(|| read.reason().unwrap_or("incomplete").to_owned());
         self.items.end(&read.output, progress);
-        self.end = Some(End { incomplete, usage: read.usage(), response: value });
+        self.end = Some(ResponsesEnd { incomplete, usage: read.usage(), response: value });
         Ok(())
     }
 }
 
-impl wires::Assembly for Assembly {
+impl wires::Assembly for ResponsesAssembly {
     fn push(
         &mut self,
         event: &str,
@@ -107,12 +107,12 @@ impl wires::Assembly for Assembly {
     ) -> Result<(), AttemptError> {
         let value = || serde_json::from_str::<Value>(event).unwrap_or_default();
         let unique;
-        let (read, text) = match Event::read(event) {
+        let (read, text) = match ResponsesEvent::read(event) {
             Some(read) => (read, event),
             None => {
                 // Where a key stands twice, the last one counts.
                 unique = value().to_string();
-                (Event::read(&unique).unwrap_or_default(), unique.as_str())
+                (ResponsesEvent::read(&unique).unwrap_or_default(), unique.as_str())
             }
         };
         let fails = |value: &Value| match &*read.kind() {
@@ -139,7 +139,7 @@ impl wires::Assembly for Assembly {
 
     fn finish(self: Box<Self>, ending: &Ending<'_>) -> Result<Completion, AttemptError> {
         let end = self.end.ok_or(AttemptError::Empty)?;
-        let said = Said::of(self.items.finish());
+        let said = ResponsesTurn::of(self.items.finish());
         match end.incomplete.as_deref() {
             Some("content_filter") if said.is_silent() => return Err(held_back()),
             None if said.is_nothing() => return Err(AttemptError::Empty),

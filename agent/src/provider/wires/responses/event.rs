@@ -19,7 +19,7 @@ pub(super) const BLANK_LINE: &str = "\n\n";
 /// An event of a stream, or a whole response, with its fields unread.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Event<'a> {
+pub(super) struct ResponsesEvent<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -46,9 +46,9 @@ pub(super) struct Event<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
-impl<'a> Event<'a> {
+impl<'a> ResponsesEvent<'a> {
     /// `None` for what is no object, or has a key twice.
-    pub(super) fn read(event: &'a str) -> Option<Event<'a>> {
+    pub(super) fn read(event: &'a str) -> Option<ResponsesEvent<'a>> {
         is_object(event).then(|| serde_json::from_str(event).ok()).flatten()
     }
 
@@ -122,16 +122,16 @@ pub(super) struct Item {
     #[serde(deserialize_with = "lenient")]
     arguments: Value,
     #[serde(deserialize_with = "list")]
-    content: Vec<Part>,
+    content: Vec<ContentPart>,
     #[serde(deserialize_with = "list")]
-    summary: Vec<Part>,
+    summary: Vec<ContentPart>,
     #[serde(deserialize_with = "lenient")]
     encrypted_content: String,
 }
 
 /// What an item is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ItemKind {
     Message,
     Reasoning,
     Call,
@@ -143,17 +143,17 @@ pub(super) enum Kind {
 /// A part of a content or of a summary.
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "Value")]
-struct Part {
+struct ContentPart {
     text: String,
     refusal: String,
 }
 
-impl From<Value> for Part {
+impl From<Value> for ContentPart {
     /// A text alone is a part, too.
-    fn from(value: Value) -> Part {
+    fn from(value: Value) -> ContentPart {
         let field = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let text = value.as_str().map_or_else(|| field("text"), str::to_owned);
-        Part { text, refusal: field("refusal") }
+        ContentPart { text, refusal: field("refusal") }
     }
 }
 
@@ -163,13 +163,13 @@ impl Item {
         is_object(item).then(|| read(item)).flatten()
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> ItemKind {
         match self.kind.as_str() {
-            "message" => Kind::Message,
-            "reasoning" => Kind::Reasoning,
-            "function_call" => Kind::Call,
-            "" if !self.content.is_empty() => Kind::Message,
-            _ => Kind::Other,
+            "message" => ItemKind::Message,
+            "reasoning" => ItemKind::Reasoning,
+            "function_call" => ItemKind::Call,
+            "" if !self.content.is_empty() => ItemKind::Message,
+            _ => ItemKind::Other,
         }
     }
 
@@ -185,7 +185,7 @@ impl Item {
 
     /// What a reasoning says: in summary where it has one, else all.
     pub(super) fn thought(&self) -> String {
-        let texts = |parts: &[Part]| {
+        let texts = |parts: &[ContentPart]| {
             let texts: Vec<&str> =
                 parts.iter().map(|part| part.text.as_str()).filter(|text| !text.is_empty()).collect();
             texts.join(BLANK_LINE)
@@ -230,7 +230,7 @@ pub(super) struct Response {
     #[serde(deserialize_with = "lenient")]
     incomplete_details: Incomplete,
     #[serde(deserialize_with = "lenient")]
-    usage: Option<Usage>,
+    usage: Option<ResponsesUsage>,
     #[serde(deserialize_with = "lenient")]
     pub(super) error: Value,
 }
@@ -244,22 +244,22 @@ struct Incomplete {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct ResponsesUsage {
     #[serde(deserialize_with = "count")]
     input_tokens: Option<u64>,
     #[serde(deserialize_with = "lenient")]
-    input_tokens_details: Details,
+    input_tokens_details: ResponsesUsageDetails,
     #[serde(deserialize_with = "count")]
     output_tokens: Option<u64>,
     #[serde(deserialize_with = "lenient")]
-    output_tokens_details: Details,
+    output_tokens_details: ResponsesUsageDetails,
     #[serde(flatten)]
     cost: Cost,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Details {
+struct ResponsesUsageDetails {
     #[serde(deserialize_with = "count")]
     cached_tokens: Option<u64>,
     #[serde(deserialize_with = "count")]

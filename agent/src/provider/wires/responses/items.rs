@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use super::event::{BLANK_LINE, Event, Item, Kind};
+use super::event::{BLANK_LINE, Item, ItemKind, ResponsesEvent};
 use crate::provider::Progress;
 
 /// All items of one output.
@@ -16,7 +16,7 @@ pub(super) struct Items {
     slots: Vec<Slot>,
     by_index: HashMap<u64, usize>,
     by_id: HashMap<String, usize>,
-    told: Told,
+    told: LastTold,
 }
 
 /// One item as far as it has come.
@@ -31,8 +31,8 @@ pub(super) struct Slot {
     pub(super) text: String,
     pub(super) refusal: String,
     pub(super) arguments: String,
-    summary: Parts,
-    open: Parts,
+    summary: PartedText,
+    open: PartedText,
 }
 
 /// A whole item.
@@ -45,7 +45,7 @@ pub(super) struct Whole {
 
 /// A text in parts.
 #[derive(Debug, Default)]
-struct Parts {
+struct PartedText {
     text: String,
     part: u64,
 }
@@ -73,25 +73,30 @@ impl Slot {
         if self.summary.text.is_empty() { &self.open.text } else { &self.summary.text }
     }
 
-    fn kind(&self) -> Option<Kind> {
+    fn kind(&self) -> Option<ItemKind> {
         self.whole.as_ref().map(|whole| whole.item.kind())
     }
 }
 
 impl Items {
     /// An item begins.
-    pub(super) fn begin(&mut self, event: &Event<'_>) {
+    pub(super) fn begin(&mut self, event: &ResponsesEvent<'_>) {
         let Some(item) = event.item.and_then(|item| Item::read(item.get())) else { return };
         let known = self.known(event, &item.id);
         // An index that goes on behind a whole item is that of another one: some have the same for all.
         let at = known.filter(|at| self.slots[*at].whole.is_none());
         let at = at.unwrap_or_else(|| self.add(event.output_index()));
-        self.slots[at].is_call = item.kind() == Kind::Call;
+        self.slots[at].is_call = item.kind() == ItemKind::Call;
         self.name(at, item.id);
     }
 
     /// A piece of an item.
-    pub(super) fn hear(&mut self, voice: Voice, event: &Event<'_>, progress: &mut dyn FnMut(Progress<'_>)) {
+    pub(super) fn hear(
+        &mut self,
+        voice: Voice,
+        event: &ResponsesEvent<'_>,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) {
         let at = self.known(event, &event.item_id()).unwrap_or_else(|| {
             let at = self.add(event.output_index());
             self.name(at, event.item_id().into_owned());
@@ -124,7 +129,7 @@ impl Items {
     }
 
     /// The arguments of a call are whole, which is no more than its pieces said.
-    pub(super) fn hear_arguments(&mut self, event: &Event<'_>) {
+    pub(super) fn hear_arguments(&mut self, event: &ResponsesEvent<'_>) {
         let arguments = event.arguments();
         if let Some(at) = self.known(event, &event.item_id()).filter(|_| !arguments.is_empty()) {
             self.slots[at].is_call = true;
@@ -133,7 +138,7 @@ impl Items {
     }
 
     /// An item is whole.
-    pub(super) fn done(&mut self, event: &Event<'_>, progress: &mut dyn FnMut(Progress<'_>)) {
+    pub(super) fn done(&mut self, event: &ResponsesEvent<'_>, progress: &mut dyn FnMut(Progress<'_>)) {
         let Some(whole) = event.item.and_then(|item| Whole::read(item.get())) else { return };
         let known = self.known(event, &whole.item.id);
         let is_another =
@@ -179,7 +184,7 @@ impl Items {
     }
 
     /// The item that the event is about: by its index, which all have that keep to the format, by its id, or the last.
-    fn known(&self, event: &Event<'_>, id: &str) -> Option<usize> {
+    fn known(&self, event: &ResponsesEvent<'_>, id: &str) -> Option<usize> {
         match event.output_index() {
             Some(index) => self.by_index.get(&index).copied(),
             None if id.is_empty() => self.slots.len().checked_sub(1),
@@ -204,18 +209,18 @@ impl Items {
     fn fill(&mut self, at: usize, whole: Whole, progress: &mut dyn FnMut(Progress<'_>)) {
         let slot = &mut self.slots[at];
         match whole.item.kind() {
-            Kind::Message => {
+            ItemKind::Message => {
                 let text = whole.item.text();
                 if let Some(rest) = text.strip_prefix(slot.text.as_str()) {
                     self.told.text(at, rest, progress);
                     slot.text = text;
                 }
             }
-            Kind::Reasoning if slot.thought().is_empty() => {
+            ItemKind::Reasoning if slot.thought().is_empty() => {
                 slot.summary.text = whole.item.thought();
                 self.told.thought((at, 0), &slot.summary.text, progress);
             }
-            Kind::Reasoning | Kind::Call | Kind::Other => {}
+            ItemKind::Reasoning | ItemKind::Call | ItemKind::Other => {}
         }
         slot.whole = Some(whole);
     }
@@ -227,7 +232,7 @@ impl Items {
             Some(index).filter(|at| self.slots.get(*at).is_some_and(|slot| slot.index.is_none()))
         })?;
         let slot = &self.slots[at];
-        let is_call = item.kind() == Kind::Call;
+        let is_call = item.kind() == ItemKind::Call;
         let same = slot.kind().map_or(slot.is_call == is_call, |kind| kind == item.kind());
         same.then_some(at)
     }
@@ -251,7 +256,7 @@ impl Items {
     }
 }
 
-impl Parts {
+impl PartedText {
     fn push(&mut self, part: u64, piece: &str) {
         if part != self.part && !self.text.is_empty() {
             self.text.push_str(BLANK_LINE);
@@ -263,12 +268,12 @@ impl Parts {
 
 /// What was told last, so that what comes next is told apart from it.
 #[derive(Debug, Default)]
-struct Told {
+struct LastTold {
     text_of: Option<usize>,
     thought_of: Option<(usize, u64)>,
 }
 
-impl Told {
+impl LastTold {
     fn text(&mut self, at: usize, text: &str, progress: &mut dyn FnMut(Progress<'_>)) {
         if text.is_empty() {
             return;

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::event::{BLANK_LINE, Item, Kind};
+use super::event::{BLANK_LINE, Item, ItemKind};
 use super::items::{Slot, Whole};
 use crate::provider::message::{Message, ToolCall, make_ids_unique};
 use crate::provider::wires::arguments::arguments;
@@ -15,7 +15,7 @@ const ID_LIMIT: usize = 64;
 
 /// What the items say together.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct ResponsesTurn {
     texts: Vec<String>,
     refusals: Vec<String>,
     thoughts: Vec<String>,
@@ -27,10 +27,10 @@ pub(super) struct Said {
     is_patched: bool,
 }
 
-impl Said {
+impl ResponsesTurn {
     /// What these items say.
-    pub(super) fn of(slots: Vec<Slot>) -> Said {
-        let mut said = Said { came: slots.len(), ..Said::default() };
+    pub(super) fn of(slots: Vec<Slot>) -> ResponsesTurn {
+        let mut said = ResponsesTurn { came: slots.len(), ..ResponsesTurn::default() };
         slots.into_iter().for_each(|slot| said.take(slot));
         said
     }
@@ -45,7 +45,7 @@ impl Said {
             return;
         };
         match whole.item.kind() {
-            Kind::Message => {
+            ItemKind::Message => {
                 let said = (whole.item.text(), whole.item.refusal());
                 let in_pieces = (slot.text, slot.refusal);
                 let is_bare = said.0.is_empty() && said.1.is_empty() && said != in_pieces;
@@ -54,13 +54,13 @@ impl Said {
                 push(&mut self.texts, text);
                 push(&mut self.refusals, refusal);
             }
-            Kind::Reasoning => {
+            ItemKind::Reasoning => {
                 let thought = whole.item.thought();
                 let thought = if thought.is_empty() { slot.thought().to_owned() } else { thought };
                 push(&mut self.thoughts, thought);
             }
-            Kind::Call => self.call(&whole.item, slot.arguments),
-            Kind::Other => {}
+            ItemKind::Call => self.call(&whole.item, slot.arguments),
+            ItemKind::Other => {}
         }
         self.items.push(whole);
     }
@@ -128,11 +128,11 @@ impl Said {
     pub(super) fn native(&self, said: &[Message]) -> Option<String> {
         let items = || self.items.iter().map(|whole| &whole.item);
         let is_more =
-            |item: &Item| !item.id.is_empty() || matches!(item.kind(), Kind::Reasoning | Kind::Other);
+            |item: &Item| !item.id.is_empty() || matches!(item.kind(), ItemKind::Reasoning | ItemKind::Other);
         let is_taken_back = |item: &Item| {
-            item.id.len() <= ID_LIMIT && (item.kind() != Kind::Reasoning || item.carries_its_thought())
+            item.id.len() <= ID_LIMIT && (item.kind() != ItemKind::Reasoning || item.carries_its_thought())
         };
-        let is_open = items().next_back().is_none_or(|last| last.kind() == Kind::Reasoning);
+        let is_open = items().next_back().is_none_or(|last| last.kind() == ItemKind::Reasoning);
         let same_ids = self.calls(said) == self.calls;
         let goes_back = same_ids && !self.is_patched && !is_open && items().all(is_taken_back);
         (goes_back && items().any(is_more)).then(|| {

@@ -14,8 +14,8 @@ use crate::provider::call_ids::CallIds;
 use crate::provider::fields::{Fields, raw};
 use crate::provider::message::{Message, Request, Speaker, ToolDeclaration};
 use crate::provider::wires::arguments::arguments;
-use crate::provider::wires::written::{Parts, Written};
-use crate::provider::wires::{Outgoing, Target, tool_choice};
+use crate::provider::wires::written::{Written, WrittenParts};
+use crate::provider::wires::{Outgoing, RequestTarget, tool_choice};
 
 /// An item of the input in our words.
 #[derive(Serialize)]
@@ -46,7 +46,7 @@ struct NativeItem<'a> {
 /// The request as an endpoint of Responses takes it.
 pub(in crate::provider) fn write(
     request: &Request<'_>,
-    target: &Target<'_>,
+    target: &RequestTarget<'_>,
     written: &mut Written,
 ) -> Outgoing {
     let mut fields = Fields::default();
@@ -90,7 +90,7 @@ fn tool(tool: &ToolDeclaration) -> Value {
 }
 
 /// The input as one JSON text.
-fn input(messages: &[Message], target: &Target<'_>, written: &mut Written) -> Box<RawValue> {
+fn input(messages: &[Message], target: &RequestTarget<'_>, written: &mut Written) -> Box<RawValue> {
     let odd = odd_ids(messages, target);
     let parts = written.of(messages, target, |message| items(message, target, &odd));
     let list: Vec<&RawValue> = parts.iter().flatten().map(AsRef::as_ref).collect();
@@ -98,7 +98,7 @@ fn input(messages: &[Message], target: &Target<'_>, written: &mut Written) -> Bo
 }
 
 /// The ids in items that go back as they came, where they are not as we would write them: their outputs have the same.
-fn odd_ids<'r>(messages: &'r [Message], target: &Target<'_>) -> BTreeSet<&'r str> {
+fn odd_ids<'r>(messages: &'r [Message], target: &RequestTarget<'_>) -> BTreeSet<&'r str> {
     let is_odd = |id: &str| *fit(id) != *id;
     let has_odd = |message: &&Message| message.tool_calls.iter().any(|call| is_odd(&call.id));
     let turns = messages.iter().filter(has_odd).filter(|message| verbatim(message, target).is_some());
@@ -114,7 +114,7 @@ fn fit(id: &str) -> Cow<'_, str> {
 }
 
 /// The items of one message; none where it says nothing.
-fn items(message: &Message, target: &Target<'_>, odd: &BTreeSet<&str>) -> Parts {
+fn items(message: &Message, target: &RequestTarget<'_>, odd: &BTreeSet<&str>) -> WrittenParts {
     let text = message.content.as_str();
     let said = |item: InputItem<'_>| vec![raw(&item)];
     let in_part = |role, kind| InputItem::Message {
@@ -132,7 +132,7 @@ fn items(message: &Message, target: &Target<'_>, odd: &BTreeSet<&str>) -> Parts 
             let text = (!text.is_empty()).then(|| raw(&in_part("assistant", "output_text")));
             text.into_iter().chain(calls(message)).collect()
         }),
-        _ if text.is_empty() => Parts::new(),
+        _ if text.is_empty() => WrittenParts::new(),
         Speaker::System => {
             let role = if target.dialect.developer_role { "developer" } else { "system" };
             said(InputItem::Rules { role, content: text })
@@ -155,9 +155,9 @@ fn calls(message: &Message) -> impl Iterator<Item = Box<RawValue>> {
 
 /// The items of a turn as the endpoint sent them. `None` where another said it, or where the calls in it are not those
 /// of the turn: each must have its output, and some were not run, or are answered by an id of ours.
-fn verbatim(message: &Message, target: &Target<'_>) -> Option<Parts> {
+fn verbatim(message: &Message, target: &RequestTarget<'_>) -> Option<WrittenParts> {
     let native = message.native_of(target.origin).filter(|_| target.dialect.echoes_native)?;
-    let items: Parts = serde_json::from_str(&native.value).ok()?;
+    let items: WrittenParts = serde_json::from_str(&native.value).ok()?;
     let mut ids = Vec::new();
     for item in &items {
         let item: NativeItem<'_> = serde_json::from_str(item.get()).ok()?;
