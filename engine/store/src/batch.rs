@@ -31,6 +31,10 @@ impl Store {
 
 impl Batch<'_> {
     /// Adds a node, after checking it against its type.
+    ///
+    /// # Errors
+    /// The type is not a schema of the store or of this batch, the payload does not obey it or is nested too deeply, or
+    /// the node cannot be written.
     pub fn put(&mut self, type_: &Hash, payload: &Value) -> Result<Hash, StoreError> {
         let now = self.store.now();
         self.add(type_, payload, now)
@@ -47,6 +51,9 @@ impl Batch<'_> {
 
     /// Adds a node that comes from another store and keeps its timestamp, unless it is here already. All that it refers
     /// to must be here or have been added.
+    ///
+    /// # Errors
+    /// As [`Batch::put`]; and [`StoreError::NotFound`] when a node that it refers to is not there.
     pub fn put_node(&mut self, node: &Node) -> Result<Hash, StoreError> {
         let hash = self.add(&node.type_, &node.payload, node.timestamp)?;
         if node.type_ != META_SCHEMA {
@@ -63,12 +70,18 @@ impl Batch<'_> {
     }
 
     /// A node that was added.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when it was not added, [`StoreError::Corrupt`] when its bytes are damaged.
     pub fn get(&self, hash: &Hash) -> Result<Node, StoreError> {
         let bytes = self.pending.read(hash)?.ok_or(StoreError::NotFound { hash: *hash })?;
         node::checked(hash, &bytes)
     }
 
     /// Makes all nodes durable and visible, in the order they were added.
+    ///
+    /// # Errors
+    /// The nodes cannot be written; those that came first may be there.
     pub fn commit(self) -> Result<(), StoreError> {
         self.pending.commit()
     }

@@ -34,6 +34,9 @@ pub fn encode(value: &Value) -> Vec<u8> {
 }
 
 /// The value of exactly these bytes. Accepts encodings that [`encode`] would not choose (long heads, any key order).
+///
+/// # Errors
+/// The bytes are not CBOR, hold what JSON has no room for, or go on after the value.
 pub fn decode(bytes: &[u8]) -> Result<Value, CborError> {
     let mut decoder = Decoder::new(bytes);
     let value = read_value(&mut decoder, MAX_NESTING)?;

@@ -46,6 +46,9 @@ pub struct ReindexReport {
 
 impl Store {
     /// Counts the nodes. Reads every file, but does not check what is in it.
+    ///
+    /// # Errors
+    /// The nodes cannot be listed. One that cannot be read is counted.
     pub fn census(&self) -> Result<Census, StoreError> {
         let mut census = Census::default();
         self.each_type(&mut |_, size, head| {
@@ -63,6 +66,9 @@ impl Store {
     }
 
     /// Every node of this type, whatever the index says. Reads every file.
+    ///
+    /// # Errors
+    /// The nodes cannot be listed.
     pub fn all_of(&self, type_: &Hash) -> Result<Vec<Hash>, StoreError> {
         let mut found = Vec::new();
         self.each_type(&mut |hash, _, head| {
@@ -73,6 +79,9 @@ impl Store {
 
     /// Makes the index say what the nodes say: missing lines are added, oldest node first, wrong ones struck out. Lines
     /// that are right stay where they are, so that other programs may write at the same time.
+    ///
+    /// # Errors
+    /// The lock cannot be taken, the nodes cannot be listed, or the index cannot be written.
     pub fn reindex(&self) -> Result<ReindexReport, StoreError> {
         let _lock = self.nodes.lock()?;
         let (scan, unreadable) = self.scan_types()?;

@@ -25,12 +25,18 @@ pub struct Walk {
 
 impl Store {
     /// The nodes that a node refers to, in order, without its type.
+    ///
+    /// # Errors
+    /// The node or its type is missing or damaged.
     pub fn refs(&self, hash: &Hash) -> Result<Vec<Hash>, StoreError> {
         self.refs_of(&self.get(hash)?)
     }
 
     /// Every node that can be reached from this one, over references and types. What is missing or corrupt on the way
     /// is listed; only the root must be there.
+    ///
+    /// # Errors
+    /// The root is missing or damaged, or a file on the way cannot be read.
     pub fn walk(&self, root: &Hash) -> Result<Walk, StoreError> {
         self.get(root)?;
         let mut walk = Walk::default();

@@ -88,18 +88,27 @@ impl Store {
     /// Opens the store in a directory, creating what a store must have and this one lacks.
     ///
     /// Reads nothing the store holds: one `stat` for each of the nodes that must be there, one query for the variables.
+    ///
+    /// # Errors
+    /// The directory or the database cannot be read or made, or its lock cannot be taken.
     pub fn open(root: &Path, profile: Profile, clock: Clock) -> Result<Store, StoreError> {
         let names = || Ok(Arc::new(Sqlite::open(&root.join("vars"))?) as Arc<dyn Names>);
         Store::join(Arc::new(Disk::open(root)?), names, profile, clock)
     }
 
     /// A store of its own that is gone with its last clone.
+    ///
+    /// # Errors
+    /// The nodes of the profile cannot be stored.
     pub fn in_memory(profile: Profile, clock: Clock) -> Result<Store, StoreError> {
         let memory = Arc::new(Memory::default());
         Store::over(memory.clone(), memory, profile, clock)
     }
 
     /// A store over what keeps nodes and names in another way; the module `conformance` is what that must do.
+    ///
+    /// # Errors
+    /// What keeps the nodes or the names fails while it is filled.
     pub fn over(
         nodes: Arc<dyn Nodes>,
         names: Arc<dyn Names>,
@@ -132,6 +141,10 @@ impl Store {
 
     /// Stores a node, after checking it against its type. It is on the disk when this returns; storing it again writes
     /// nothing.
+    ///
+    /// # Errors
+    /// The type is not a schema of the store, the payload does not obey it or is nested too deeply, or the node cannot
+    /// be written.
     pub fn put(&self, type_: &Hash, payload: &Value) -> Result<Hash, StoreError> {
         let node = self.encode(type_, payload, &HashMap::new())?;
         let now = self.now();
@@ -143,6 +156,9 @@ impl Store {
 
     /// Stores many nodes at the price of one or two: all or none, synced together. A schema may
     /// be the type of nodes after it.
+    ///
+    /// # Errors
+    /// One of the nodes is refused as in [`Store::put`], or they cannot be written.
     pub fn put_all(&self, nodes: &[(Hash, Value)]) -> Result<Vec<Hash>, StoreError> {
         let mut batch = self.batch();
         let hashes: Vec<Hash> =
@@ -158,16 +174,25 @@ impl Store {
     }
 
     /// Stores plain text.
+    ///
+    /// # Errors
+    /// The node cannot be written.
     pub fn put_text(&self, text: &str) -> Result<Hash, StoreError> {
         self.put(&builtin::TEXT, &Value::from(text))
     }
 
     /// The node, checked against its hash.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], [`StoreError::Corrupt`], or the file cannot be read.
     pub fn get(&self, hash: &Hash) -> Result<Node, StoreError> {
         self.find(hash)?.ok_or(StoreError::NotFound { hash: *hash })
     }
 
     /// The node, or none if there is no such node; a corrupt one is an error.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], or the file cannot be read.
     pub fn find(&self, hash: &Hash) -> Result<Option<Node>, StoreError> {
         self.nodes.read(hash)?.map(|bytes| node::checked(hash, &bytes)).transpose()
     }
@@ -179,16 +204,25 @@ impl Store {
 
     /// The nodes of this type, in the order they were put. This is what the index says, which can lack the last nodes
     /// before a power cut and still name nodes that were collected.
+    ///
+    /// # Errors
+    /// The index cannot be read.
     pub fn indexed(&self, type_: &Hash) -> Result<Vec<Hash>, StoreError> {
         self.nodes.of_type(type_)
     }
 
     /// The schema that is this type.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownType`] when it is not a schema of the store; otherwise the node cannot be read.
     pub fn schema_of(&self, type_: &Hash) -> Result<Value, StoreError> {
         self.type_(type_).map(|schema| schema.value().clone())
     }
 
     /// Everything that is wrong with a payload of this type; empty means it may be stored.
+    ///
+    /// # Errors
+    /// The type is not a schema of the store, cannot be read, or nothing can be validated against it.
     pub fn validate(&self, type_: &Hash, payload: &Value) -> Result<Vec<Violation>, StoreError> {
         if *type_ == META_SCHEMA {
             return Ok(schema::check(payload).err().map(Violation::from).into_iter().collect());

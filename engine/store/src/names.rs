@@ -19,21 +19,36 @@ pub const HISTORY: usize = 10;
 /// The names of one store. Threads and, where it is more than memory, processes share it.
 pub trait Names: Send + Sync {
     /// The row of this name; where there are several, the one that was set last.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
     fn newest(&self, name: &str) -> Result<Option<Row>, StoreError>;
 
     /// Every row whose name starts so, names in order of their bytes and the newest row of each first, until `visit`
     /// says no. `visit` asks nothing of these names.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
     fn each(&self, prefix: &str, visit: &mut dyn FnMut(Row) -> bool) -> Result<(), StoreError>;
 
     /// At most `limit` rows with names from `from` up to and without `below`: names from the last to the first, the
     /// newest row of each first.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
     fn backwards(&self, from: &str, below: &str, limit: usize) -> Result<Vec<Row>, StoreError>;
 
     /// What a name was set to and when, newest first; at most [`HISTORY`] values of each schema, the present one
     /// included. It is forgotten with the name.
+    ///
+    /// # Errors
+    /// The history cannot be read.
     fn history(&self, name: &str) -> Result<Vec<(String, u64)>, StoreError>;
 
     /// Every value and every schema in a history, and every node that is marked in some other way.
+    ///
+    /// # Errors
+    /// The rows or the histories cannot be read.
     fn remembered(&self) -> Result<Vec<String>, StoreError>;
 
     /// Does all of these changes, in order, or none; they are durable when this returns. Names are well-formed, and
@@ -47,6 +62,9 @@ pub trait Names: Send + Sync {
     fn apply(&self, changes: &[VarChange], now: u64) -> Result<(), StoreError>;
 
     /// Makes sure that these names stand for these nodes of one schema: no work when it is so already.
+    ///
+    /// # Errors
+    /// The rows cannot be read or written.
     fn ensure(&self, schema: Hash, names: &[(&str, Hash)], now: u64) -> Result<(), StoreError>;
 }
 

@@ -12,6 +12,9 @@ use super::{Encoded, Hash, StoreError, Text};
 /// The nodes of one store. Threads and, where it is more than memory, processes share it.
 pub trait Nodes: Send + Sync {
     /// The bytes kept under this hash, whatever they are; none if there are none.
+    ///
+    /// # Errors
+    /// What is there cannot be read.
     fn read(&self, hash: &Hash) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// How much is kept under this hash and since when, without reading it.
@@ -23,6 +26,9 @@ pub trait Nodes: Send + Sync {
     }
 
     /// Everything that is kept, each once, in no order. What is put or removed meanwhile may be among it or not.
+    ///
+    /// # Errors
+    /// The nodes cannot be listed; an item is an error when listing fails later.
     fn entries(&self, now: u64) -> Result<Entries<'_>, StoreError>;
 
     /// Begins to put nodes that are to appear together.
@@ -30,27 +36,42 @@ pub trait Nodes: Send + Sync {
 
     /// The nodes of this type, in the order they were put, each once. May lack the last ones before a crash and name
     /// some that were removed.
+    ///
+    /// # Errors
+    /// The listing cannot be read.
     fn of_type(&self, type_: &Hash) -> Result<Vec<Hash>, StoreError>;
 
     /// Removes these, one after the other in this order, durably, and gives their bytes; what is gone already is no
     /// error. Killed on the way it has removed the first ones and none of the others. For one who has the
     /// [`Nodes::lock`].
+    ///
+    /// # Errors
+    /// A node cannot be removed, or the removal cannot be made durable; those before it are gone.
     fn remove(&self, order: &[Hash]) -> Result<u64, StoreError>;
 
     /// Removes something that [`Nodes::entries`] gave as [`Entry::Stray`], if a killed writer left it, and gives its
     /// bytes; none if it is something else. With `dry_run` it stays.
+    ///
+    /// # Errors
+    /// The stray cannot be removed.
     fn sweep(&self, _stray: &Path, _dry_run: bool) -> Result<Option<u64>, StoreError> {
         Ok(None)
     }
 
     /// Has [`Nodes::of_type`] forget what does not exist. For an implementation whose listing cannot be out of step
     /// there is nothing to do.
+    ///
+    /// # Errors
+    /// The listing cannot be read or written.
     fn strike(&self, _exists: &dyn Fn(&Hash) -> bool) -> Result<(), StoreError> {
         Ok(())
     }
 
     /// Has [`Nodes::of_type`] say what was found by reading each node, and what was put since then; see
     /// [`Nodes::strike`].
+    ///
+    /// # Errors
+    /// The listing cannot be read or written.
     fn reindex(&self, _found: Scan) -> Result<Mended, StoreError> {
         Ok(Mended::default())
     }
@@ -58,10 +79,16 @@ pub trait Nodes: Send + Sync {
     /// The right to remove, held alone until it is dropped: waits until nobody has it or [`Nodes::hold`]s, in any
     /// process. A store is filled for the first time and collected by who has it. Nobody puts nodes while having it but
     /// those that are not there.
+    ///
+    /// # Errors
+    /// The lock cannot be taken.
     fn lock(&self) -> Result<Box<dyn Lease + '_>, StoreError>;
 
     /// That nothing is removed until it is dropped, together with others: for one who names a node that must be there,
     /// or says that a node need not be written since it is there.
+    ///
+    /// # Errors
+    /// The lock cannot be taken.
     fn hold(&self) -> Result<Box<dyn Lease + '_>, StoreError>;
 }
 
@@ -89,10 +116,16 @@ pub trait NodeBatch: Send {
     fn contains(&self, hash: &Hash) -> bool;
 
     /// The bytes of a node that was added, be it that it was there already.
+    ///
+    /// # Errors
+    /// What is there cannot be read.
     fn read(&self, hash: &Hash) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Makes all of them durable and visible. Whoever crashes on the way leaves the first ones, in the order they were
     /// added, and none of the others.
+    ///
+    /// # Errors
+    /// A node cannot be written; those that were added before it may be there.
     fn commit(self: Box<Self>) -> Result<(), StoreError>;
 }
 

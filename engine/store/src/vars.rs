@@ -31,6 +31,9 @@ pub struct Vars {
 impl Vars {
     /// The variable; where a name has several rows, the newest. That one is not there which other programs
     /// move by removing it is believed after a while.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedVariable`], or the rows cannot be read.
     pub fn get(&self, name: &str) -> Result<Option<Variable>, StoreError> {
         let begun = Instant::now();
         loop {
@@ -45,11 +48,17 @@ impl Vars {
 
     /// The same at this very moment, in which another program may be moving it: for those who ask for many, and
     /// for whom one more that seems to be gone does no harm.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedVariable`], or the rows cannot be read.
     pub fn get_now(&self, name: &str) -> Result<Option<Variable>, StoreError> {
         self.names.newest(name)?.map(Variable::try_from).transpose()
     }
 
     /// The tags of a variable whose row may be damaged otherwise; none when there are none that read as such.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
     pub fn salvaged_tags(&self, name: &str) -> Result<Option<BTreeMap<String, String>>, StoreError> {
         let found = self.names.newest(name)?;
         Ok(found.and_then(|row| tags(&row.tags).ok()))
@@ -57,6 +66,9 @@ impl Vars {
 
     /// The variables whose names start so, by name. A damaged row spoils no other: one that names no node is left out,
     /// and tags that do not read as such are told as a status that nobody knows. [`Vars::get`] says what is wrong.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
     pub fn list(&self, prefix: &str) -> Result<Vec<Variable>, StoreError> {
         let mut variables: Vec<Variable> = Vec::new();
         self.each_row(prefix, &mut |row| {
@@ -71,6 +83,9 @@ impl Vars {
     /// The variables of at most `limit` rows with names from `from` up to and without `below`, by name, the last one
     /// first; damaged ones are left out as in [`Vars::list`]. With the name of the last row, before which the next ones
     /// are; none when there are no more rows.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
     pub fn backwards(
         &self,
         from: &str,
@@ -90,12 +105,18 @@ impl Vars {
 
     /// What the variable was set to, newest first, with the times in milliseconds; at most ten values, the present one
     /// included.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedVariable`] when an entry is not a hash, or the history cannot be read.
     pub fn history(&self, name: &str) -> Result<Vec<(Hash, u64)>, StoreError> {
         let past = self.names.history(name)?;
         past.into_iter().map(|(value, at)| Ok((hash(name, &value)?, at))).collect()
     }
 
     /// Every row whose name starts so: several of one name stand together, the newest first.
+    ///
+    /// # Errors
+    /// The rows cannot be read.
     pub fn rows(&self, prefix: &str) -> Result<Vec<Variable>, StoreError> {
         let mut variables = Vec::new();
         self.each_row(prefix, &mut |row| {
@@ -106,6 +127,11 @@ impl Vars {
     }
 
     /// Does all of these changes, in order, or none. They are on the disk when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] when a variable is not what a change expects, [`StoreError::BadName`],
+    /// [`StoreError::NotFound`] for a value that is not there, [`StoreError::WrongType`] for one of another type, or the
+    /// rows cannot be written.
     pub fn apply(&self, changes: &[VarChange]) -> Result<(), StoreError> {
         // A node that is there when it is checked is there when it has its name.
         let _held = self.nodes.hold()?;
@@ -114,6 +140,9 @@ impl Vars {
     }
 
     /// The nodes that are remembered beside the present values: those of histories, their schemas, and those with tags.
+    ///
+    /// # Errors
+    /// The rows or the histories cannot be read.
     pub fn remembered(&self) -> Result<Vec<Hash>, StoreError> {
         let texts = self.names.remembered()?;
         Ok(texts.iter().filter_map(|text| text.parse().ok()).collect())

@@ -37,6 +37,9 @@ type Problems = BTreeMap<Hash, (Problem, Vec<Referrer>)>;
 impl Store {
     /// Looks at every file and every variable and hands each finding to `visit`: strays, variables, nodes by hash. An
     /// error means that the store could not be looked at, not that something is wrong in it.
+    ///
+    /// # Errors
+    /// The nodes or the variables cannot be listed.
     pub fn verify(&self, visit: &mut dyn FnMut(Finding)) -> Result<VerifyReport, StoreError> {
         let mut report = VerifyReport::default();
         let mut problems = Problems::new();

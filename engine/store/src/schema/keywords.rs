@@ -83,6 +83,9 @@ fn at(path: &str) -> String {
 }
 
 /// Whether a schema may be stored: at every depth only known keywords, each with a value of its shape.
+///
+/// # Errors
+/// The first keyword that is unknown or whose value has another shape, with its place.
 pub fn check(schema: &Value) -> Result<(), SchemaError> {
     check_at(schema, "")
 }

@@ -14,6 +14,9 @@ use super::violation::Violation;
 use crate::Hash;
 
 /// Everything that is wrong with a payload, the first fifty things in words; empty means it obeys the schema.
+///
+/// # Errors
+/// The schema may not be stored, or nothing can be validated against it.
 pub fn validate(schema: &Value, payload: &Value) -> Result<Vec<Violation>, SchemaError> {
     Schema::new(schema.clone()).validate(payload)
 }
