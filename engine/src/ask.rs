@@ -124,6 +124,10 @@ impl AskError {
 }
 
 /// Asks the agent of `question.step`, or the one in `options`, and waits for its answer.
+///
+/// # Errors
+/// The question is empty or too long, the step cannot be read, the agent or its directory is not there, or the agent
+/// gives no answer.
 pub fn ask(
     engine: &Engine<'_>,
     question: &Question<'_>,

@@ -39,7 +39,7 @@ pub const PROFILE: Profile = Profile {
 /// Opens the store in a directory, creating what a store must have and this one lacks.
 ///
 /// # Errors
-/// The store's.
+/// The store cannot be opened, or lacks nodes that it must have and that cannot be written.
 pub fn open_store(root: &Path, clock: Clock) -> Result<Store, StoreError> {
     Store::open(root, PROFILE, clock)
 }

@@ -164,6 +164,9 @@ pub fn path(home: &Path) -> PathBuf {
 }
 
 /// Reads and checks the configuration; a missing file is an empty one.
+///
+/// # Errors
+/// The file cannot be read or is not a valid configuration.
 pub fn load(home: &Path) -> Result<Config, ConfigError> {
     let file = path(home);
     let value = checked(&file, &shape())?;
@@ -185,11 +188,17 @@ fn anchor(agent: &mut AgentCommand, base: &Path) {
 }
 
 /// The file's value as it is, checked; an empty object when there is no file.
+///
+/// # Errors
+/// The file cannot be read or is not a valid configuration.
 pub fn value(home: &Path) -> Result<Value, ConfigError> {
     read(&path(home), &shape())
 }
 
 /// The keys of the file that nothing here reads, each with what was probably meant.
+///
+/// # Errors
+/// The file cannot be read or is not a valid configuration.
 pub fn unread(home: &Path) -> Result<Vec<String>, ConfigError> {
     Ok(problem::unread(&value(home)?, &shape()))
 }
@@ -215,6 +224,9 @@ fn shape() -> Value {
 
 impl Config {
     /// Who plays `role` of `workflow`: the override, else the default, else nobody in particular (the builtin agent).
+    ///
+    /// # Errors
+    /// [`ConfigError::UnknownAgent`] when the configuration names an alias that it does not define.
     pub fn agent_for(&self, workflow: &str, role: &str) -> Result<Option<&AgentCommand>, ConfigError> {
         let chosen = self.agent_overrides.get(workflow).and_then(|roles| roles.get(role));
         match (chosen, &self.default_agent) {
@@ -259,6 +271,9 @@ impl Config {
     }
 
     /// What `--agent` means: an alias, else a command line with the shell's quoting, its program seen from `cwd`.
+    ///
+    /// # Errors
+    /// [`ConfigError::BadCommand`] when the text is empty or a quote in it is not closed.
     pub fn named_agent(&self, text: &str, cwd: &Path) -> Result<AgentCommand, ConfigError> {
         if let Some(command) = self.agents.get(text) {
             return Ok(command.clone());

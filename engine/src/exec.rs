@@ -129,6 +129,9 @@ pub struct Played {
 }
 
 /// Takes the lock of a thread, for as many steps as one likes.
+///
+/// # Errors
+/// The thread cannot be read, another process holds its lock, or the file of the lock cannot be used.
 pub fn hold(engine: &Engine<'_>, thread: &ThreadId) -> Result<ThreadLock, ExecError> {
     let store = engine.store;
     let start = thread::head(store, thread)?.start(store)?;
@@ -136,6 +139,10 @@ pub fn hold(engine: &Engine<'_>, thread: &ThreadId) -> Result<ThreadLock, ExecEr
 }
 
 /// Runs the next step of an idle thread. A suspended thread is only reported; an ended or cancelled one is an error.
+///
+/// # Errors
+/// The thread has ended or was cancelled, the graph has no route from its head, the agent cannot be started or gives no
+/// valid reply, or the head was moved meanwhile. The head stays where it was.
 pub fn step_once(
     engine: &Engine<'_>,
     lock: &ThreadLock,
@@ -163,6 +170,10 @@ pub fn step_once(
 
 /// Takes a suspended thread up again with its suspended role, or an ended one by its `$START` edge `resume`. `text` is
 /// what the person has to say, added below the message the thread was left with.
+///
+/// # Errors
+/// The thread is idle or was cancelled, has no edge to begin again by, or the step fails as in [`step_once`]. The head
+/// stays where it was.
 pub fn resume_once(
     engine: &Engine<'_>,
     lock: &ThreadLock,
@@ -187,6 +198,10 @@ pub fn resume_once(
 
 /// Has the last role of an active thread play once more, told `text`; the new step takes the place of the last one,
 /// which stays in the store.
+///
+/// # Errors
+/// The thread has ended, was cancelled or has no step yet, or the step fails as in [`step_once`]. The head stays where
+/// it was.
 pub fn poke_once(
     engine: &Engine<'_>,
     lock: &ThreadLock,

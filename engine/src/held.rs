@@ -37,6 +37,9 @@ pub enum HeldError {
 }
 
 /// What a collection of `store` must keep for the sake of the threads in it and of the runs of `home`.
+///
+/// # Errors
+/// The failed attempts or the threads cannot be listed, or a journal, or the directory of the locks, cannot be read.
 pub fn held(store: &Store, home: &Path) -> Result<Collect, HeldError> {
     let (mut roots, mut findings) = (Vec::new(), Vec::new());
     for Failures { variable, steps } in thread::all_failures(store, None)? {

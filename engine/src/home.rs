@@ -51,6 +51,9 @@ impl Env {
 
     /// This environment with the variables of a `.env` file beneath it: what is already set is kept. A missing file
     /// adds nothing. A `${NAME}` in it is filled in by dotenvy, which takes it from the process itself.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read, or a line of it is not `NAME=value`.
     pub fn with_dotenv(mut self, file: &Path) -> Result<Env, HomeError> {
         let text = match std::fs::read_to_string(file) {
             Ok(text) => text,
@@ -145,6 +148,9 @@ impl HomeError {
 impl Homes {
     /// The homes that `env` names. Relative ones are taken from `cwd`, so that an agent that runs elsewhere finds the
     /// same place.
+    ///
+    /// # Errors
+    /// [`HomeError::NoHome`] when neither the variable of a home nor `HOME` is set.
     pub fn from_env(env: &Env, cwd: &Path) -> Result<Homes, HomeError> {
         let home = |dir: &str| env.get("HOME").map(|home| Path::new(home).join(dir));
         let named =
@@ -182,7 +188,7 @@ pub(crate) fn disk_hint(error: &io::Error, path: &Path) -> Option<String> {
 /// private work.
 ///
 /// # Errors
-/// The disk's.
+/// A directory cannot be made.
 pub fn make_private(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }

@@ -98,6 +98,9 @@ fn directory(home: &Path) -> PathBuf {
 
 impl ThreadLock {
     /// Takes the lock at once or fails naming its holder. `home` is `$UWF_HOME`, `now_ms` the time for the marker.
+    ///
+    /// # Errors
+    /// [`LockError::Busy`] when another process holds it, [`LockError::Io`] when its files cannot be used.
     pub fn acquire(
         home: &Path,
         thread: &ThreadId,
@@ -110,6 +113,9 @@ impl ThreadLock {
     }
 
     /// Takes the lock without a marker, for a change that takes an instant: others wait for it.
+    ///
+    /// # Errors
+    /// [`LockError::Busy`] when another process holds it, [`LockError::Io`] when its files cannot be used.
     pub fn silent(home: &Path, thread: &ThreadId) -> Result<ThreadLock, LockError> {
         let dir = directory(home);
         make_private(&dir).map_err(io_error(&dir))?;
@@ -120,6 +126,9 @@ impl ThreadLock {
 
     /// The lock that the process which started this one holds open as `file`, from now on held here; see
     /// [`ThreadLock::shared`].
+    ///
+    /// # Errors
+    /// [`LockError::Busy`] when `file` is not what holds the lock, [`LockError::Io`] when the marker cannot be written.
     pub fn adopt(
         home: &Path,
         thread: &ThreadId,
@@ -137,11 +146,17 @@ impl ThreadLock {
     }
 
     /// The open file that is the lock, for a process that is to go on with it.
+    ///
+    /// # Errors
+    /// [`LockError::Io`] when the file cannot be duplicated.
     pub fn shared(&self) -> Result<File, LockError> {
         self.file.try_clone().map_err(io_error(&self.paths.lock))
     }
 
     /// Names the process that is about to adopt the lock, so that it can be told and stopped from its first instant.
+    ///
+    /// # Errors
+    /// [`LockError::Io`] when the marker cannot be written.
     pub fn destine(&self, pid: u32, workflow: &Hash, now_ms: u64) -> Result<(), LockError> {
         self.announce(pid, (workflow, now_ms), true)
     }
@@ -249,7 +264,7 @@ pub fn all_running(home: &Path) -> io::Result<BTreeSet<ThreadId>> {
 /// lock was made.
 ///
 /// # Errors
-/// As [`all_running`].
+/// The directory of the locks is there and cannot be read.
 pub fn oldest_run(home: &Path) -> io::Result<Option<u64>> {
     let begun = |thread: &ThreadId| {
         let paths = Paths::of(home, thread);

@@ -80,11 +80,17 @@ struct Step {
 }
 
 /// What is lost, by every node there is; none when there is nothing that ordinary use does not explain.
+///
+/// # Errors
+/// The nodes or the variables of the store cannot be listed.
 pub fn find(store: &Store) -> Result<Option<Lost>, StoreError> {
     among(store, &store.all_of(&builtin::STEP_NODE)?)
 }
 
 /// The same by what the index says, and only where there are no names at all: a glance for those who list threads.
+///
+/// # Errors
+/// The index or the variables of the store cannot be read.
 pub fn glance(store: &Store) -> Result<Option<Lost>, StoreError> {
     among(store, &store.indexed(&builtin::STEP_NODE)?)
 }
@@ -154,6 +160,9 @@ pub(crate) fn note_removal(start: &Hash) -> VarChange {
 }
 
 /// Forgets the notes on StartNodes that have been collected.
+///
+/// # Errors
+/// The variables cannot be listed or changed.
 pub fn forget_collected(store: &Store) -> Result<(), StoreError> {
     let gone = |variable: &Variable| {
         variable

@@ -153,6 +153,9 @@ impl TransferError {
 }
 
 /// Writes a thread as it stands now.
+///
+/// # Errors
+/// There is no such thread, a node that it needs is missing or damaged, or `out` cannot be written.
 pub fn export(store: &Store, thread: &ThreadId, out: &mut dyn Write) -> Result<Transferred, TransferError> {
     let head = thread::variable_of(store, thread)?.ok_or(ThreadError::Unknown { thread: *thread })?;
     store.get(&head.value).map_err(|error| ThreadError::from(error).headless(thread))?;
@@ -194,6 +197,10 @@ fn json(line: &impl Serialize) -> Value {
 }
 
 /// Stores a thread that [`export`] wrote. One that is here already, at the same head, stays as it is.
+///
+/// # Errors
+/// The file is not an export, is damaged or incomplete, holds a node that the store refuses, or names a thread that
+/// stands elsewhere here. Nothing was changed then.
 pub fn import(store: &Store, input: &mut dyn BufRead) -> Result<Transferred, TransferError> {
     let mut lines = Lines { input, number: 0, text: String::new() };
     let header = lines.header()?;

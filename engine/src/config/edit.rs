@@ -38,6 +38,9 @@ pub type Change = (Vec<String>, Option<Value>);
 
 /// Sets the value at a dotted key in `$UWF_HOME/config.yaml`; `text` is read as YAML, or as a plain string where only
 /// that is valid. Nothing is written when the result would not be a valid configuration.
+///
+/// # Errors
+/// The key is malformed, the file cannot be read or written, or the result would not be a valid configuration.
 pub fn set(home: &Path, key: &str, text: &str) -> Result<Edited, ConfigError> {
     keys::check_key(key)?;
     let file = path(home);
@@ -55,6 +58,9 @@ pub fn set(home: &Path, key: &str, text: &str) -> Result<Edited, ConfigError> {
 
 /// Takes the value at a dotted key away, and the mappings that are empty without it. Nothing is written when the result
 /// would not be a valid configuration. Tells whether comments were lost.
+///
+/// # Errors
+/// The key is malformed, the file cannot be read or written, or the result would not be a valid configuration.
 pub fn unset(home: &Path, key: &str) -> Result<bool, ConfigError> {
     keys::check_key(key)?;
     let whole = read(&path(home), &shape())?;
@@ -72,6 +78,9 @@ pub fn unset(home: &Path, key: &str) -> Result<bool, ConfigError> {
 
 /// Makes all of these changes in `$UWF_HOME/config.yaml`, or none when the result would not be a valid configuration.
 /// Tells whether comments were lost.
+///
+/// # Errors
+/// The file cannot be read or written, is not valid as it is, or would not be valid after the changes.
 pub fn apply(home: &Path, changes: &[Change]) -> Result<bool, ConfigError> {
     let file = path(home);
     let old = text(&file)?.unwrap_or_default();

@@ -11,6 +11,9 @@ use super::problem::{self, Problem};
 
 /// The value of any settings file, checked against a schema of its shape, without keys that have no value; an empty
 /// object when there is no file. The problems are told with their place and without values, which may be secrets.
+///
+/// # Errors
+/// The file cannot be read, is not YAML, or does not obey the schema: then every problem is listed.
 pub fn checked(file: &Path, shape: &Value) -> Result<Value, ConfigError> {
     let mut value = read(file, shape)?;
     prune(&mut value);

@@ -39,7 +39,7 @@ pub(super) const NAME: &str = "code";
 /// Writes the step of a role that gave `output`, as the protocol wants it, without any conversation on record.
 ///
 /// # Errors
-/// The thread's, and the store's when the output does not obey the role's schema; then nothing is written.
+/// The thread cannot be read, or the output does not obey the role's schema; then nothing is written.
 pub fn answer(
     store: &Store,
     request: &AgentRequest,

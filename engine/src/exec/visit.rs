@@ -228,6 +228,9 @@ impl Engine<'_> {
     /// alias of that name, else the only configured one that is it, else the builtin agent if that is it. Where it is none
     /// of these, the one configured for the role takes its place, and people are told. A name is data that may come with a
     /// thread from elsewhere: it never chooses a program that nobody here has configured.
+    ///
+    /// # Errors
+    /// [`ExecError::UnknownMaker`] when no configured agent can be chosen.
     pub fn maker(
         &self,
         step: &StepNode,

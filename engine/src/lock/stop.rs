@@ -65,6 +65,9 @@ impl StopError {
 }
 
 /// Ends the run of `thread`, if there is one, and says whether there was.
+///
+/// # Errors
+/// The process that runs the thread is unknown, cannot be signalled, or does not end within ten seconds.
 pub fn stop(home: &Path, thread: &ThreadId) -> Result<bool, StopError> {
     let thread = *thread;
     let holder = match running(home, &thread) {
@@ -79,6 +82,10 @@ pub fn stop(home: &Path, thread: &ThreadId) -> Result<bool, StopError> {
 }
 
 /// Ends the run of `thread`, if there is one, and keeps another from beginning as long as the lock is held.
+///
+/// # Errors
+/// The run cannot be ended, as in [`stop`], others begin faster than they are ended, or the file of the lock cannot be
+/// used.
 pub fn locked_still(home: &Path, thread: &ThreadId) -> Result<ThreadLock, StopError> {
     let mut tries = TRIES;
     loop {

@@ -111,7 +111,7 @@ impl Detail {
     /// The record at `hash`.
     ///
     /// # Errors
-    /// The store's.
+    /// The node cannot be read.
     pub fn read(store: &Store, hash: &Hash) -> Result<Detail, StoreError> {
         Ok(Detail::of(store.get(hash)?.payload))
     }
@@ -119,7 +119,7 @@ impl Detail {
     /// Adds it to what is to be stored.
     ///
     /// # Errors
-    /// The store's, and when it lacks what a record of ours has.
+    /// The node cannot be written, or lacks a field that a record must have.
     pub fn put(&self, batch: &mut Batch<'_>) -> Result<Hash, StoreError> {
         batch.put(&builtin::UWF_DETAIL, &json!(self))
     }
@@ -132,7 +132,7 @@ impl Detail {
     /// All that was said, by whichever list there is; empty for a record of another shape.
     ///
     /// # Errors
-    /// The store's, when a turn that is listed cannot be read.
+    /// A turn that is listed cannot be read.
     pub fn conversation(&self, store: &Store) -> Result<Vec<Turn>, StoreError> {
         let listed = self.messages.as_ref().or(self.turns.as_ref());
         let turns = listed.into_iter().flatten().filter_map(Listed::turn);

@@ -121,7 +121,7 @@ impl Turn {
     /// The turn at `hash`.
     ///
     /// # Errors
-    /// The store's.
+    /// The node cannot be read.
     pub fn read(store: &Store, hash: &Hash) -> Result<Turn, StoreError> {
         Ok(Turn::of(store.get(hash)?.payload))
     }
@@ -129,7 +129,7 @@ impl Turn {
     /// Adds it to what is to be stored.
     ///
     /// # Errors
-    /// The store's, and when it lacks what a turn of ours has.
+    /// The node cannot be written, or lacks a field that a turn must have.
     pub fn put(&self, batch: &mut Batch<'_>) -> Result<Hash, StoreError> {
         batch.put(&builtin::UWF_TURN, &json!(self))
     }

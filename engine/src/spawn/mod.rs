@@ -162,6 +162,10 @@ pub enum SpawnError {
 }
 
 /// Runs an agent to its end. Its stderr goes to `stderr` as it comes, unless it is inherited.
+///
+/// # Errors
+/// The agent cannot be started or waited for, takes longer than its deadline, or this program is told to stop; in the
+/// last two cases the agent was ended.
 pub fn run(run: &Run<'_>, stderr: &mut dyn FnMut(&[u8])) -> Result<Finished, SpawnError> {
     if let Some(signal) = run.stop.signal() {
         return Err(SpawnError::Stopped { signal });

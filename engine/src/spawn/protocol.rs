@@ -150,6 +150,9 @@ pub enum ProtocolError {
 }
 
 /// Reads the last non-blank line of an agent's stdout. Bytes that are no UTF-8 before that line do not matter.
+///
+/// # Errors
+/// There is no line, or the last one is neither a reply in JSON nor a step's hash.
 pub fn parse_reply(stdout: &[u8]) -> Result<Reply, ProtocolError> {
     let last = stdout.rsplit(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
     let line = String::from_utf8_lossy(last.ok_or(ProtocolError::Silent)?.trim_ascii());

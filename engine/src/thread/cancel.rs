@@ -7,6 +7,9 @@ use crate::lost;
 
 /// Gives a thread up where it stands; its failed attempts are forgotten. One that was given up before stays as it is:
 /// then the answer is false.
+///
+/// # Errors
+/// There is no such thread, it has ended, its head cannot be read, or another program moved the head meanwhile.
 pub fn cancel(store: &Store, thread: &ThreadId) -> Result<bool, ThreadError> {
     let entry = entry(store, thread)?;
     match entry.status()? {
@@ -23,6 +26,9 @@ pub fn cancel(store: &Store, thread: &ThreadId) -> Result<bool, ThreadError> {
 }
 
 /// An error unless there is such a thread, however damaged.
+///
+/// # Errors
+/// [`ThreadError::Unknown`], or the variables cannot be read.
 pub fn check_exists(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
     match entry(store, thread) {
         Ok(_) | Err(ThreadError::Store(StoreError::DamagedVariable { .. })) => Ok(()),
@@ -31,6 +37,9 @@ pub fn check_exists(store: &Store, thread: &ThreadId) -> Result<(), ThreadError>
 }
 
 /// Forgets a thread: its head, its failed attempts, its parent. The nodes stay until somebody collects garbage.
+///
+/// # Errors
+/// There is no such thread, or the variables cannot be read or changed.
 pub fn remove(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
     check_exists(store, thread)?;
     let mut changes = vec![

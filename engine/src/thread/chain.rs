@@ -29,6 +29,9 @@ pub struct Link {
 
 /// Walks back from `head`, a StartNode or a StepNode, and calls `visit` with each step, the youngest first; one read a
 /// node. Gives the hash of the start.
+///
+/// # Errors
+/// A node of the chain is missing, damaged, of another type, or belongs to the start of another thread.
 pub fn links(store: &Store, head: &Hash, visit: &mut dyn FnMut(Link)) -> Result<Hash, ThreadError> {
     let node = store.get(head)?;
     if node.type_ == builtin::START_NODE {
@@ -49,6 +52,9 @@ pub fn links(store: &Store, head: &Hash, visit: &mut dyn FnMut(Link)) -> Result<
 }
 
 /// One step, with the time it was put.
+///
+/// # Errors
+/// The node is missing, damaged, or not a StepNode.
 pub fn link(store: &Store, hash: &Hash) -> Result<Link, ThreadError> {
     linked(*hash, store.get(hash)?)
 }
@@ -62,6 +68,9 @@ fn linked(hash: Hash, node: Node) -> Result<Link, ThreadError> {
 }
 
 /// The whole chain behind `head`.
+///
+/// # Errors
+/// A node of the chain is missing, damaged, of another type, or belongs to the start of another thread.
 pub fn chain(store: &Store, head: &Hash) -> Result<Chain, ThreadError> {
     let mut steps = Vec::new();
     let start_hash = links(store, head, &mut |link| steps.push((link.hash, link.step)))?;

@@ -76,6 +76,9 @@ impl RoleContext {
 }
 
 /// Gathers what `request.role` may see of `request.thread`.
+///
+/// # Errors
+/// The thread, its chain, its workflow or an output cannot be read, or the workflow has no such role.
 pub fn role_context(store: &Store, request: &AgentRequest) -> Result<RoleContext, ThreadError> {
     let head = head(store, &request.thread)?;
     let Chain { start_hash, start, steps } = chain(store, &head.hash)?;
@@ -102,6 +105,9 @@ pub fn role_context(store: &Store, request: &AgentRequest) -> Result<RoleContext
 }
 
 /// The role of that name; the error lists those there are, the nearest name first.
+///
+/// # Errors
+/// [`ThreadError::UnknownRole`].
 pub fn role_of<'a>(workflow: &'a Workflow, name: &str) -> Result<&'a Role, ThreadError> {
     workflow.roles.get(name).ok_or_else(|| {
         let roles = suggest::sorted(name, workflow.roles.keys());
@@ -144,6 +150,9 @@ pub fn failed_calls(store: &Store, step: &StepNode) -> Option<u64> {
 }
 
 /// The last thing an assistant said in a detail node that keeps `turns`; none when the detail has no such shape.
+///
+/// # Errors
+/// The detail node or one of its turns cannot be read; a turn that is missing is not an error.
 pub fn answer_of(store: &Store, detail: &Hash) -> Result<Option<String>, ThreadError> {
     let turns = Detail::read(store, detail)?.turns;
     for turn in turns.unwrap_or_default().iter().rev() {

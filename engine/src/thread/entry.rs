@@ -33,6 +33,9 @@ impl Entry {
     }
 
     /// Its stored state.
+    ///
+    /// # Errors
+    /// [`ThreadError::UnknownStatus`] when this version does not know the state that is stored.
     pub fn status(&self) -> Result<&Status, ThreadError> {
         let unknown =
             |status: &String| ThreadError::UnknownStatus { thread: self.thread, status: status.clone() };
@@ -40,6 +43,9 @@ impl Entry {
     }
 
     /// The head with its node; one read.
+    ///
+    /// # Errors
+    /// The node is missing, damaged or of another type, or the state that is stored is unknown.
     pub fn read(&self, store: &Store) -> Result<Head, ThreadError> {
         let hash = self.head;
         let node = store
@@ -55,17 +61,26 @@ impl Entry {
 }
 
 /// The entry of one thread.
+///
+/// # Errors
+/// [`ThreadError::Unknown`], or the variable cannot be read.
 pub fn entry(store: &Store, thread: &ThreadId) -> Result<Entry, ThreadError> {
     let variable = store.vars().get(&variable(thread))?.ok_or(ThreadError::Unknown { thread: *thread })?;
     Ok(Entry::of(*thread, &variable))
 }
 
 /// The node a thread stands at, as far as that can be told without waiting for one that is being moved.
+///
+/// # Errors
+/// The variable cannot be read.
 pub fn stands_at(store: &Store, thread: &ThreadId) -> Result<Option<Hash>, ThreadError> {
     Ok(store.vars().get_now(&variable(thread))?.map(|variable| variable.value))
 }
 
 /// Where a thread stands.
+///
+/// # Errors
+/// There is no such thread, its node is missing, damaged or of another type, or the state that is stored is unknown.
 pub fn head(store: &Store, thread: &ThreadId) -> Result<Head, ThreadError> {
     entry(store, thread)?.read(store)
 }

@@ -14,11 +14,17 @@ use super::{FAILED, ThreadError, ThreadId};
 const TRIES: usize = 5;
 
 /// The failed steps of `role` since its last success, oldest first.
+///
+/// # Errors
+/// The variable or the list that it names cannot be read.
 pub fn failed_attempts(store: &Store, thread: &ThreadId, role: &str) -> Result<Vec<Hash>, ThreadError> {
     store.vars().get(&variable(thread, role))?.map_or(Ok(Vec::new()), |found| listed(store, &found))
 }
 
 /// Adds a failed step to the list of its role.
+///
+/// # Errors
+/// The list cannot be read or written, or other programs kept changing it through five tries.
 pub fn record_failure(store: &Store, thread: &ThreadId, role: &str, step: &Hash) -> Result<(), ThreadError> {
     let mut tries = TRIES;
     loop {
@@ -31,6 +37,9 @@ pub fn record_failure(store: &Store, thread: &ThreadId, role: &str, step: &Hash)
 }
 
 /// Forgets the failed steps of a role, because it has succeeded.
+///
+/// # Errors
+/// The variables cannot be changed.
 pub fn clear_failures(store: &Store, thread: &ThreadId, role: &str) -> Result<(), ThreadError> {
     Ok(store.vars().apply(&[VarChange::Remove { name: variable(thread, role) }])?)
 }
@@ -45,6 +54,9 @@ pub struct Failures {
 }
 
 /// The failed steps of every role of a thread, or of all threads.
+///
+/// # Errors
+/// The variables cannot be listed. A list that cannot be read is an error in its own [`Failures::steps`].
 pub fn all_failures(store: &Store, thread: Option<&ThreadId>) -> Result<Vec<Failures>, ThreadError> {
     let prefix = thread.map_or_else(|| FAILED.to_owned(), |thread| format!("{FAILED}{thread}/"));
     let with_steps = |variable: Variable| Failures { steps: listed(store, &variable), variable };

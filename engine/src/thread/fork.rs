@@ -8,6 +8,9 @@ use crate::workflow;
 
 /// Begins a thread whose head is `node`, a StartNode or a StepNode; the thread it is from stays as it is. A fork of a
 /// step that asks a person asks, too; any other is idle.
+///
+/// # Errors
+/// The node, its start or its workflow cannot be read, the node is of another type, or the variable cannot be written.
 pub fn fork(store: &Store, node: &Hash) -> Result<ThreadId, ThreadError> {
     let found = store.get(node)?;
     let schema = found.type_;

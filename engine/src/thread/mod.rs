@@ -95,6 +95,9 @@ impl Head {
     }
 
     /// The thread's StartNode; one read unless the head is it.
+    ///
+    /// # Errors
+    /// The StartNode is missing, damaged or of another type.
     pub fn start(&self, store: &Store) -> Result<StartNode, ThreadError> {
         match &self.kind {
             HeadKind::Start(start) => Ok(start.clone()),
@@ -106,11 +109,17 @@ impl Head {
 }
 
 /// Whether a thread may begin with this task; to be asked before anything is stored for it.
+///
+/// # Errors
+/// [`ThreadError::NoTask`] for an empty task.
 pub fn check_task(prompt: &str) -> Result<(), ThreadError> {
     if prompt.trim().is_empty() { Err(ThreadError::NoTask) } else { Ok(()) }
 }
 
 /// Begins a thread: a StartNode and a variable that points at it. Nothing runs.
+///
+/// # Errors
+/// [`ThreadError::NoTask`] for an empty task; otherwise the node or the variable cannot be written.
 pub fn start(store: &Store, workflow: &Hash, prompt: &str, cwd: &str) -> Result<ThreadId, ThreadError> {
     check_task(prompt)?;
     let payload = json!({"workflow": workflow.as_str(), "prompt": prompt, "cwd": cwd});
@@ -148,6 +157,10 @@ pub(crate) fn variable_of(store: &Store, thread: &ThreadId) -> Result<Option<Var
 
 /// Moves the head from `from` to `to` with a new status, or fails with [`ThreadError::HeadMoved`] when it no longer
 /// is at `from`. A thread that comes to its end forgets its failed attempts.
+///
+/// # Errors
+/// [`ThreadError::HeadMoved`] when the head is elsewhere; otherwise the node `to` cannot be read or the variable cannot
+/// be written.
 pub fn advance(
     store: &Store,
     thread: &ThreadId,
@@ -183,11 +196,17 @@ pub fn advance(
 }
 
 /// The step at `hash`, or an error that says what is there instead.
+///
+/// # Errors
+/// The node is missing, damaged, or not a StepNode.
 pub fn step_node(store: &Store, hash: &Hash) -> Result<StepNode, ThreadError> {
     typed(store, hash, builtin::STEP_NODE)
 }
 
 /// The start at `hash`, or an error that says what is there instead.
+///
+/// # Errors
+/// The node is missing, damaged, or not a StartNode.
 pub fn start_node(store: &Store, hash: &Hash) -> Result<StartNode, ThreadError> {
     typed(store, hash, builtin::START_NODE)
 }

@@ -10,6 +10,9 @@ use crate::workflow::Workflow;
 
 /// The route from `head`. Costs one read at most (the last output), however long the chain is. An output that asks a
 /// person leads to them whatever the graph says.
+///
+/// # Errors
+/// The last output cannot be read, or no edge of the graph fits it.
 pub fn next(store: &Store, workflow: &Workflow, head: &Head) -> Result<Route, ThreadError> {
     let (role, output) = match &head.kind {
         HeadKind::Start(_) => (moderator::START, begin("new")),
@@ -23,6 +26,9 @@ pub fn next(store: &Store, workflow: &Workflow, head: &Head) -> Result<Route, Th
 }
 
 /// The route on which an ended thread begins again.
+///
+/// # Errors
+/// The graph has no edge from `$START` for `resume`, or its prompt cannot be rendered.
 pub fn again(workflow: &Workflow) -> Result<Route, ThreadError> {
     Ok(moderator::route(&workflow.graph, moderator::START, &begin("resume"))?)
 }

@@ -27,7 +27,7 @@ impl WorkflowView {
     /// The workflow that a reference led to.
     ///
     /// # Errors
-    /// The store's.
+    /// The nodes or the variables of the store cannot be read.
     pub fn of(store: &Store, resolved: &Resolved) -> Result<WorkflowView, WorkflowError> {
         let (hash, payload, timestamp) = match &resolved.checked {
             Some(checked) => {

@@ -33,7 +33,7 @@ pub fn load(path: &Path) -> Result<CheckedWorkflow, WorkflowError> {
 /// The same of a text that is in no file: errors call it `name`, and what it includes is in `directory`.
 ///
 /// # Errors
-/// As [`load`].
+/// [`WorkflowError::Read`], or [`WorkflowError::Invalid`] with all problems at once.
 pub fn read(input: &mut dyn Read, name: &Path, directory: &Path) -> Result<CheckedWorkflow, WorkflowError> {
     let unreadable = |source| WorkflowError::Read { path: name.to_owned(), source };
     let text = bounded(input).map_err(unreadable)?;
