@@ -21,6 +21,9 @@ const RULE: usize = 2_000;
 
 /// The answer was refused: what is wrong with it, every error at once, and what a right one looks like.
 /// `attempt` counts from 1 to `of`.
+///
+/// # Errors
+/// The template cannot be rendered.
 pub fn correction(view: &CorrectionView<'_>, attempt: usize, of: usize) -> Result<String, PromptError> {
     let (schema, status) = match *view {
         CorrectionView::NoFrontmatter { schema }

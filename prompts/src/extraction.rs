@@ -9,12 +9,18 @@ use serde_json::Value;
 use uwf_workflow::markdown::fenced;
 
 /// The rules of an extraction: a reply of one JSON object that obeys this schema.
+///
+/// # Errors
+/// The template cannot be rendered.
 pub fn extraction(schema: &Value) -> Result<String, PromptError> {
     let schema = serde_json::to_string_pretty(schema).unwrap_or_default();
     render(&Extraction { schema: fenced("", &schema) })
 }
 
 /// The text whose fields are wanted.
+///
+/// # Errors
+/// The template cannot be rendered.
 pub fn extraction_of(text: &str) -> Result<String, PromptError> {
     render(&ExtractionOf { text: fenced("", text.trim()) })
 }

@@ -23,6 +23,9 @@ const NAME: usize = 120;
 
 /// The first message to a role on its first visit: the thread's task always, the steps so far, the edge prompt last
 /// (once only when it is the task itself).
+///
+/// # Errors
+/// The template cannot be rendered.
 pub fn opening(view: &OpeningView<'_>) -> Result<String, PromptError> {
     let (task, edge_prompt) = (view.task.trim(), view.edge_prompt.trim());
     render(&Opening {
@@ -34,6 +37,9 @@ pub fn opening(view: &OpeningView<'_>) -> Result<String, PromptError> {
 }
 
 /// The message to a role on a later visit: what happened since its last answer, then the edge prompt.
+///
+/// # Errors
+/// The template cannot be rendered.
 pub fn continuation(view: &ContinuationView<'_>) -> Result<String, PromptError> {
     render(&Continuation {
         visit: view.visit,

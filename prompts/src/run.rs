@@ -23,39 +23,60 @@ pub mod missing {
 pub const INTERRUPTED: &str = include_str!("../templates/interrupted.md").trim_ascii_end();
 
 /// A text came that is no answer: what was missing, and what to do.
+///
+/// # Errors
+/// The template cannot be rendered.
 pub fn nudge(view: &NudgeView<'_>) -> Result<String, PromptError> {
     render(&Nudge { missing: view.missing.trim(), attempt: view.attempt, of: view.of })
 }
 
 /// A budget runs out: how much is left, and to come to an end; from 95 % on, to answer now.
+///
+/// # Errors
+/// The template cannot be rendered.
 pub fn deadline(view: &DeadlineView<'_>) -> Result<String, PromptError> {
     let DeadlineView { used, total, left, last } = *view;
     render(&Deadline { used, total, left, last })
 }
 
 /// The same call came again and again with the same result: to do something else.
+///
+/// # Errors
+/// The template cannot be rendered.
 pub fn repeated(view: &RepeatedView<'_>) -> Result<String, PromptError> {
     let RepeatedView { tool, times, ends_at } = *view;
     render(&Repeated { tool, times, ends_at })
 }
 
 /// What stands in the place of an old tool result.
+///
+/// # Errors
+/// The template cannot be rendered.
 pub fn left_out(view: &LeftOutView<'_>) -> Result<String, PromptError> {
     let LeftOutView { hash, lines, readable } = *view;
     render(&LeftOut { hash, lines, readable })
 }
 
 /// The conversation grows too long: the model is to sum up its work.
+///
+/// # Errors
+/// The template cannot be rendered.
 pub fn summarise() -> Result<String, PromptError> {
     render(&Summarise {})
 }
 
 /// What stands in the place of what was summed up.
+///
+/// # Errors
+/// The template cannot be rendered.
 pub fn summary(text: &str) -> Result<String, PromptError> {
     render(&Summary { text: text.trim() })
 }
 
 /// The budget has run out: one turn without tools, which must be the final answer.
+///
+/// # Errors
+/// The template cannot be rendered.
 pub fn grace(view: &GraceView<'_>) -> Result<String, PromptError> {
     let forms = fields(view.schema);
     let examples: Result<Vec<String>, PromptError> =
@@ -64,6 +85,9 @@ pub fn grace(view: &GraceView<'_>) -> Result<String, PromptError> {
 }
 
 /// A question about work that is over.
+///
+/// # Errors
+/// The template cannot be rendered.
 pub fn question(text: &str) -> Result<String, PromptError> {
     render(&Question { question: text.trim() })
 }

@@ -11,6 +11,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// The system message of a role. Byte-identical for the same view, so over all turns and visits.
+///
+/// # Errors
+/// The template cannot be rendered.
 pub fn system(view: &SystemView<'_>) -> Result<String, PromptError> {
     let parts = [
         output_format(view.schema)?,
