@@ -105,6 +105,10 @@ pub struct Toolbox {
 
 impl Toolbox {
     /// Opens the workspace. Nothing is written and nothing is started.
+    ///
+    /// # Errors
+    /// The root is not a directory that can be opened, a glob of [`ToolboxConfig::writable`] is malformed, or
+    /// [`ToolboxConfig::allow`] names a tool that does not exist.
     pub fn open(config: ToolboxConfig) -> Result<Self, ToolboxError> {
         let tools = allowed(config.allow.as_deref())?;
         let mut workspace = Workspace::open(&config.root, &config.sandbox.policy().private)

@@ -110,6 +110,9 @@ fn now_ms() -> u64 {
 
 impl<'a> Process<'a> {
     /// What was typed. Help is as wide as the terminal, or as a page where there is none.
+    ///
+    /// # Errors
+    /// The command line is wrong, or asks for help or the version, which clap gives as an error, too.
     pub fn parse<C: clap::Parser>(&self) -> Result<C, clap::Error> {
         let command = if self.out_is_terminal { C::command() } else { C::command().term_width(100) };
         command.try_get_matches_from(&self.args).and_then(|matches| C::from_arg_matches(&matches))
@@ -206,16 +209,25 @@ pub struct Session<'a> {
 
 impl Session<'_> {
     /// Where the files of `env` are.
+    ///
+    /// # Errors
+    /// Neither the variable of a home nor `HOME` is set.
     pub fn homes(&self) -> Result<Homes, Failure> {
         Ok(Homes::from_env(&self.env, &self.cwd)?)
     }
 
     /// The store, opened.
+    ///
+    /// # Errors
+    /// The homes are unknown, or the store cannot be opened.
     pub fn store(&self) -> Result<Store, Failure> {
         Ok(uwf_engine::open_store(&self.homes()?.ocas, self.clock)?)
     }
 
     /// A directory as typed, absolute and without links.
+    ///
+    /// # Errors
+    /// There is no such directory, or it cannot be entered.
     pub fn directory(&self, typed: Option<&Path>) -> Result<PathBuf, Failure> {
         let path = typed.map_or_else(|| self.cwd.clone(), |typed| self.cwd.join(typed));
         match path.canonicalize() {

@@ -33,6 +33,9 @@ pub struct Ui<'a> {
 
 impl Ui<'_> {
     /// Prints a result: the value for programs, or what `text` makes of it for people.
+    ///
+    /// # Errors
+    /// stdout cannot be written to; that its reader has gone away ends the command quietly.
     pub fn result(&mut self, value: &Value, text: impl FnOnce() -> String) -> Result<(), Failure> {
         let printed = match self.format {
             Format::Text => text(),
@@ -45,6 +48,9 @@ impl Ui<'_> {
     }
 
     /// Prints a document as it is, unless another format was asked for: then the value.
+    ///
+    /// # Errors
+    /// stdout cannot be written to; that its reader has gone away ends the command quietly.
     pub fn document(&mut self, value: impl FnOnce() -> Value, text: &str) -> Result<(), Failure> {
         if self.explicit_format && self.format != Format::Text {
             return self.result(&value(), String::new);
@@ -53,6 +59,9 @@ impl Ui<'_> {
     }
 
     /// Prints a text to stdout: as it is, or as a terminal may be given it.
+    ///
+    /// # Errors
+    /// stdout cannot be written to; that its reader has gone away ends the command quietly.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
         let text = if self.out_is_terminal { visible(text) } else { text.into() };
         self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).map_err(Failure::from_stdout)
@@ -111,6 +120,9 @@ impl Ui<'_> {
     }
 
     /// Says what went wrong: `error: …`, its causes, a hint.
+    ///
+    /// # Errors
+    /// stderr cannot be written to.
     pub fn error(&mut self, failure: &Failure) -> io::Result<()> {
         let label = self.painted("error", "31");
         writeln!(self.err, "{label}: {}", visible(&failure.message()))?;
