@@ -156,7 +156,7 @@ pub(crate) fn settle(store: &Store, context: &RoleContext, reply: &AdapterOutput
 ///
 /// A file that holds a secret is kept with that blotted out.
 pub(crate) fn facts(output: &ToolOutput, secrets: &Secrets) -> ToolFacts {
-    let change = |change: &uwf_tools::Change| FileChange {
+    let change = |change: &uwf_tools::FileEdit| FileChange {
         path: change.path.clone(),
         before: change.before.as_deref().map(|bytes| content(bytes, secrets)),
         after: content(&change.after, secrets),

@@ -55,7 +55,7 @@ pub struct Facts {
     /// The name that [`crate::Outputs`] gave to that; the text shows it too.
     pub output_hash: Option<String>,
     /// The files that the tool changed. Commands are not looked into.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FileEdit>,
     /// The text shows less than there was.
     pub truncated: bool,
     /// Hooks and configuration of git that a command changed and that were put back, or could not be; sentences.
@@ -68,7 +68,7 @@ pub struct Facts {
 
 /// One file, before and after. Serialized without the bytes: path, content hashes, lengths.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct FileEdit {
     /// Relative to the workspace, symlinks resolved.
     pub path: String,
     /// The content before; `None` when there was no file.
@@ -77,7 +77,7 @@ pub struct Change {
     pub after: Vec<u8>,
 }
 
-impl Change {
+impl FileEdit {
     /// XXH64 of the content before, as 16 hex digits.
     pub fn hash_before(&self) -> Option<String> {
         self.before.as_deref().map(|bytes| Digest::of(bytes).to_string())
@@ -89,7 +89,7 @@ impl Change {
     }
 }
 
-impl Serialize for Change {
+impl Serialize for FileEdit {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("Change", 5)?;
         fields.serialize_field("path", &self.path)?;

@@ -9,19 +9,19 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::answer::{Change, Facts, ToolOutput};
+use crate::answer::{Facts, FileEdit, ToolOutput};
 use crate::limits::{bytes, count};
 use crate::lock::lock;
 use crate::read_file;
 use crate::read_state::{Digest, ReadState};
-use crate::replace::{CurrentFile, Target, WriteMethod};
+use crate::replace::{CurrentFile, WriteMethod, WriteTarget};
 use crate::tool::{Tool, ToolContext};
 use crate::workspace::PathError;
 use locate::{MatchKind, Plan, PlanError};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+struct EditFileArgs {
     /// File, relative to the workspace
     path: String,
     /// The present text, exactly
@@ -66,19 +66,19 @@ pub(crate) fn tool() -> Tool {
     Tool::new("edit_file", include_str!("edit_file.md"), false, run)
 }
 
-fn run(args: Args, context: &ToolContext) -> ToolOutput {
+fn run(args: EditFileArgs, context: &ToolContext) -> ToolOutput {
     edit(&args, context)
         .unwrap_or_else(|error| ToolOutput::error(format!("edit {}: not done", args.path), error.to_string()))
 }
 
-fn edit(args: &Args, context: &ToolContext) -> Result<ToolOutput, EditError> {
+fn edit(args: &EditFileArgs, context: &ToolContext) -> Result<ToolOutput, EditError> {
     if args.old_string == args.new_string {
         return Err(EditError::Same);
     }
     let real = context.workspace.real_for_writing(&args.path)?;
     let held = context.read_states.lock_of(&real);
     let _held = lock(&held);
-    let target = Target { workspace: context.workspace, path: &args.path, real: &real };
+    let target = WriteTarget { workspace: context.workspace, path: &args.path, real: &real };
     match target.load(context.limits.whole_file_bytes)? {
         None if args.old_string.is_empty() => create(args, &target, context),
         None => Err(context.workspace.missing(&args.path).into()),
@@ -86,7 +86,7 @@ fn edit(args: &Args, context: &ToolContext) -> Result<ToolOutput, EditError> {
     }
 }
 
-fn create(args: &Args, target: &Target, context: &ToolContext) -> Result<ToolOutput, EditError> {
+fn create(args: &EditFileArgs, target: &WriteTarget, context: &ToolContext) -> Result<ToolOutput, EditError> {
     context.before_writing(target.path)?;
     target.store(None, args.new_string.as_bytes())?;
     let lines = count(args.new_string.lines().count() as u64, "line");
@@ -97,8 +97,8 @@ fn create(args: &Args, target: &Target, context: &ToolContext) -> Result<ToolOut
 }
 
 fn change(
-    args: &Args,
-    target: &Target,
+    args: &EditFileArgs,
+    target: &WriteTarget,
     present: &CurrentFile,
     context: &ToolContext,
 ) -> Result<ToolOutput, EditError> {
@@ -132,7 +132,7 @@ fn change(
     Ok(ToolOutput { facts, ..ToolOutput::done(title, text) })
 }
 
-fn why(args: &Args, content: &str, no_plan: &PlanError) -> String {
+fn why(args: &EditFileArgs, content: &str, no_plan: &PlanError) -> String {
     match no_plan {
         PlanError::Several(ranges) => explain::several(&args.path, content, ranges),
         PlanError::Indentation(range) => explain::indentation(&args.path, content, range),
@@ -204,8 +204,8 @@ impl Edit<'_> {
     }
 }
 
-fn facts(target: &Target, present: Option<&CurrentFile>, after: String, read_state: ReadState) -> Facts {
-    let change = Change {
+fn facts(target: &WriteTarget, present: Option<&CurrentFile>, after: String, read_state: ReadState) -> Facts {
+    let change = FileEdit {
         path: target.real.to_string_lossy().into_owned(),
         before: present.map(|present| present.content.clone()),
         after: after.into_bytes(),

@@ -26,7 +26,7 @@ use std::time::Duration;
 use crate::cancel::Cancel;
 use crate::lock::lock;
 use baseline::Baseline;
-use deadline::Deadline;
+use deadline::CheckDeadline;
 use dir::{Content, Dir};
 pub(crate) use report::Report;
 
@@ -64,7 +64,7 @@ impl GitGuard {
         if self.allowed {
             return true;
         }
-        let begun = Baseline::new(&self.root, &self.copies, &Deadline::new(ALL, cancel));
+        let begun = Baseline::new(&self.root, &self.copies, &CheckDeadline::new(ALL, cancel));
         if cancel.is_cancelled() {
             return false;
         }
@@ -77,7 +77,7 @@ impl GitGuard {
         let cancel = Cancel::default();
         let mut baseline = lock(&self.baseline);
         let Some(baseline) = baseline.as_mut() else { return Vec::new() };
-        let report = baseline.check(&Deadline::new(KNOWN, &cancel));
+        let report = baseline.check(&CheckDeadline::new(KNOWN, &cancel));
         let stands = !report.standing().is_empty();
         let mut lines = report.lines();
         if stands {
@@ -90,7 +90,7 @@ impl GitGuard {
     /// Only what stands in this report stands.
     pub(crate) fn end(&self, cancel: &Cancel) -> Report {
         let baseline = lock(&self.baseline).take();
-        baseline.map(|mut baseline| baseline.check_all(&Deadline::new(ALL, cancel))).unwrap_or_default()
+        baseline.map(|mut baseline| baseline.check_all(&CheckDeadline::new(ALL, cancel))).unwrap_or_default()
     }
 }
 

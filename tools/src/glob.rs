@@ -21,7 +21,7 @@ const SHOWN: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+struct GlobArgs {
     /// Glob; one without `/` matches names at any depth
     pattern: String,
     /// Directory to look in (default: the workspace)
@@ -43,13 +43,13 @@ pub(crate) fn tool() -> Tool {
     Tool::new("glob", include_str!("glob.md"), true, run)
 }
 
-fn run(args: Args, context: &ToolContext) -> ToolOutput {
+fn run(args: GlobArgs, context: &ToolContext) -> ToolOutput {
     find(&args, context).unwrap_or_else(|error| {
         ToolOutput::error(format!("glob {}: not done", args.pattern), error.to_string())
     })
 }
 
-fn find(args: &Args, context: &ToolContext) -> Result<ToolOutput, GlobError> {
+fn find(args: &GlobArgs, context: &ToolContext) -> Result<ToolOutput, GlobError> {
     let (_, real) = context.workspace.open_dir(args.path.as_deref().unwrap_or("."))?;
     let root = context.workspace.path().join(&real);
     let newest = Newest::new(context.limits.glob_files);
@@ -134,7 +134,7 @@ impl Newest {
     }
 }
 
-fn answer(args: &Args, mut newest: Newest, context: &ToolContext) -> ToolOutput {
+fn answer(args: &GlobArgs, mut newest: Newest, context: &ToolContext) -> ToolOutput {
     newest.cut();
     let left_out = newest.all - newest.files.len() as u64;
     let mut lines: Vec<String> = newest.files.iter().map(|(_, path)| shown(path.as_os_str())).collect();

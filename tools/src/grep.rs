@@ -41,7 +41,7 @@ const MAX_CACHE: usize = 64 << 20;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+struct GrepArgs {
     /// Regular expression
     pattern: String,
     /// File or directory (default: the workspace)
@@ -80,13 +80,13 @@ pub(crate) fn tool() -> Tool {
     Tool::new("grep", include_str!("grep.md"), true, run)
 }
 
-fn run(args: Args, context: &ToolContext) -> ToolOutput {
+fn run(args: GrepArgs, context: &ToolContext) -> ToolOutput {
     search(&args, context).unwrap_or_else(|error| {
         ToolOutput::error(format!("grep {}: not done", args.pattern), error.to_string())
     })
 }
 
-fn search(args: &Args, context: &ToolContext) -> Result<ToolOutput, GrepError> {
+fn search(args: &GrepArgs, context: &ToolContext) -> Result<ToolOutput, GrepError> {
     let path = args.path.as_deref().unwrap_or(".");
     let (real, stat) = context.workspace.stat(path)?;
     let matcher = matcher(args)?;
@@ -105,7 +105,7 @@ fn search(args: &Args, context: &ToolContext) -> Result<ToolOutput, GrepError> {
     Ok(answer(args, &results, context))
 }
 
-impl Args {
+impl GrepArgs {
     fn files_only(&self) -> bool {
         self.files_only.unwrap_or(false)
     }
@@ -115,7 +115,7 @@ impl Args {
     }
 }
 
-fn matcher(args: &Args) -> Result<RegexMatcher, GrepError> {
+fn matcher(args: &GrepArgs) -> Result<RegexMatcher, GrepError> {
     let multiline = args.multiline();
     let mut builder = RegexMatcherBuilder::new();
     builder
@@ -143,7 +143,7 @@ fn matcher(args: &Args) -> Result<RegexMatcher, GrepError> {
     })
 }
 
-fn globs(args: &Args, root: &Path) -> Result<Override, GrepError> {
+fn globs(args: &GrepArgs, root: &Path) -> Result<Override, GrepError> {
     let mut builder = OverrideBuilder::new(root);
     if let Some(glob) = &args.glob {
         pattern::is_modest(glob.as_bytes()).map_err(GrepError::Bounds)?;
@@ -166,7 +166,7 @@ impl Read for DeadlineReader<'_> {
 
 /// One search in files, shared by the threads that work on it.
 struct GrepSearch<'a> {
-    args: &'a Args,
+    args: &'a GrepArgs,
     context: &'a ToolContext<'a>,
     matcher: RegexMatcher,
     results: Mutex<Results>,
@@ -229,7 +229,7 @@ impl GrepSearch<'_> {
     }
 }
 
-fn answer(args: &Args, results: &Results, context: &ToolContext) -> ToolOutput {
+fn answer(args: &GrepArgs, results: &Results, context: &ToolContext) -> ToolOutput {
     let mut text = results.text();
     if let Some(reason) = context.deadline.reason() {
         let _ = write!(text, "\n({reason}: not all files were searched; narrow the path or the glob)");

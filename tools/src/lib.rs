@@ -81,7 +81,7 @@ mod write_file;
 #[cfg(test)]
 mod scratch;
 
-pub use answer::{Change, Facts, ToolOutput};
+pub use answer::{Facts, FileEdit, ToolOutput};
 pub use cancel::Cancel;
 pub use limits::Limits;
 pub use outputs::Outputs;

@@ -19,7 +19,7 @@ use crate::workspace::{PathError, Workspace, kind, shown};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+struct ListDirArgs {
     /// Directory (default: the workspace)
     path: Option<String>,
     /// Levels (default 2)
@@ -33,13 +33,13 @@ pub(crate) fn tool() -> Tool {
     Tool::new("list_dir", include_str!("list_dir.md"), true, run)
 }
 
-fn run(args: Args, context: &ToolContext) -> ToolOutput {
+fn run(args: ListDirArgs, context: &ToolContext) -> ToolOutput {
     let path = args.path.as_deref().unwrap_or(".");
     list(path, &args, context)
         .unwrap_or_else(|error| ToolOutput::error(format!("list {path}: not done"), error.to_string()))
 }
 
-fn list(path: &str, args: &Args, context: &ToolContext) -> Result<ToolOutput, PathError> {
+fn list(path: &str, args: &ListDirArgs, context: &ToolContext) -> Result<ToolOutput, PathError> {
     let (_, real) = context.workspace.open_dir(path)?;
     let (entries, all) = entries(&real, args, context);
     if context.deadline.interruption() == Some(Interruption::Cancelled) {
@@ -76,7 +76,7 @@ struct TreeEntry {
 }
 
 /// The entries to show, in the order of the tree, with paths below `real`; and how many there are.
-fn entries(real: &Path, args: &Args, context: &ToolContext) -> (Vec<PathBuf>, u64) {
+fn entries(real: &Path, args: &ListDirArgs, context: &ToolContext) -> (Vec<PathBuf>, u64) {
     let root = context.workspace.path().join(real);
     let depth = args.depth.unwrap_or(context.limits.list_depth);
     let ignored = args.ignored.unwrap_or(false);

@@ -37,7 +37,7 @@ const MAGIC: &[(&[u8], &str)] = &[
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+struct ReadFileArgs {
     /// File, relative to the workspace
     path: String,
     /// First line, from 1 (default 1)
@@ -63,12 +63,12 @@ pub(crate) fn tool() -> Tool {
     Tool::new("read_file", include_str!("read_file.md"), true, run)
 }
 
-fn run(args: Args, context: &ToolContext) -> ToolOutput {
+fn run(args: ReadFileArgs, context: &ToolContext) -> ToolOutput {
     read(&args, context)
         .unwrap_or_else(|error| ToolOutput::error(format!("read {}: not done", args.path), error.to_string()))
 }
 
-fn read(args: &Args, context: &ToolContext) -> Result<ToolOutput, ReadError> {
+fn read(args: &ReadFileArgs, context: &ToolContext) -> Result<ToolOutput, ReadError> {
     let path = &args.path;
     let mut open = context.workspace.open_file(path)?;
     let size = open.len();
@@ -93,7 +93,7 @@ fn read(args: &Args, context: &ToolContext) -> Result<ToolOutput, ReadError> {
 }
 
 /// The page that is asked for, within the caps, of a file of `size` bytes.
-fn wanted(args: &Args, limits: &Limits, size: u64) -> PageRequest {
+fn wanted(args: &ReadFileArgs, limits: &Limits, size: u64) -> PageRequest {
     PageRequest {
         offset: args.offset.unwrap_or(1),
         limit: args.limit.unwrap_or(limits.read_lines).min(limits.read_lines),

@@ -32,7 +32,7 @@ pub(crate) struct CurrentFile {
 }
 
 /// A target to write to: `path` as the model gave it, `real` relative to the root and free of symlinks.
-pub(crate) struct Target<'a> {
+pub(crate) struct WriteTarget<'a> {
     pub(crate) workspace: &'a Workspace,
     pub(crate) path: &'a str,
     pub(crate) real: &'a Path,
@@ -64,7 +64,7 @@ impl WriteMethod {
     }
 }
 
-impl Target<'_> {
+impl WriteTarget<'_> {
     /// The regular file at this target; `None` when there is nothing. Anything else, and a file above `limit` bytes,
     /// is refused.
     pub(crate) fn load(&self, limit: u64) -> Result<Option<CurrentFile>, PathError> {

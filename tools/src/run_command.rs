@@ -19,7 +19,7 @@ const MORE_TIME: &str = "; for more time set timeout_s (at most 600), or let it 
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+struct RunCommandArgs {
     /// Shell command
     command: String,
     /// Directory to run in (default: the workspace)
@@ -44,14 +44,14 @@ pub(crate) fn tool() -> Tool {
     Tool::new("run_command", include_str!("run_command.md"), false, run)
 }
 
-fn run(args: Args, context: &ToolContext) -> ToolOutput {
+fn run(args: RunCommandArgs, context: &ToolContext) -> ToolOutput {
     let title = title(&args);
     execute(&args, context)
         .unwrap_or_else(|error| ToolOutput::error(format!("{title}: not run"), error.to_string()))
 }
 
 /// What the command is for, in the model's words, which have a verb of their own; else the command after ours.
-fn title(args: &Args) -> String {
+fn title(args: &RunCommandArgs) -> String {
     let purpose = args.description.as_deref().map(str::trim).filter(|words| !words.is_empty());
     let (verb, words) = purpose.map_or(("run ", args.command.trim()), |words| ("", words));
     let line = words.lines().next().unwrap_or_default();
@@ -61,7 +61,7 @@ fn title(args: &Args) -> String {
     }
 }
 
-fn execute(args: &Args, context: &ToolContext) -> Result<ToolOutput, CommandError> {
+fn execute(args: &RunCommandArgs, context: &ToolContext) -> Result<ToolOutput, CommandError> {
     let limits = context.limits;
     let timeout = args.timeout_s.map_or(limits.command_timeout, Duration::from_secs);
     let cwd = context.workspace.open_dir(args.cwd.as_deref().unwrap_or("."))?.0;
@@ -84,7 +84,7 @@ fn execute(args: &Args, context: &ToolContext) -> Result<ToolOutput, CommandErro
 }
 
 fn answer(
-    args: &Args,
+    args: &RunCommandArgs,
     timeout: Duration,
     ended: &FinishedCommand,
     (captured, undone): (Captured, Vec<String>),

@@ -28,9 +28,9 @@ use rustix::process::Pid;
 use self::background::Background;
 use self::capture::Capture;
 pub(crate) use self::capture::Captured;
-use self::disk::Disk;
+use self::disk::DiskBudget;
 use self::guard::Guard;
-use self::memory::Memory;
+use self::memory::MemoryBudget;
 pub(crate) use self::names::NAMED;
 pub(crate) use self::overuse::Overuse;
 use self::processes::{ProcessTree, Tracking};
@@ -43,7 +43,7 @@ use crate::cancel::Cancel;
 use crate::limits::Limits;
 use crate::lock::lock;
 use crate::outputs::Outputs;
-use crate::sandbox::{Holder, Level, Policy, ProcessLimits, Running, Sandbox, StartError};
+use crate::sandbox::{Holder, Level, Policy, ProcessLimits, RunningCommand, Sandbox, StartError};
 
 /// Why a command did not run.
 #[derive(Debug, thiserror::Error)]
@@ -85,14 +85,14 @@ pub(crate) struct Shell {
     grace: Duration,
     sandbox: Arc<Sandbox>,
     /// The disk space that the run has used up since it began.
-    disk: Disk,
+    disk: DiskBudget,
     state: Mutex<ShellState>,
 }
 
 #[derive(Default)]
 struct ShellState {
     /// Made for the first command, where the processes of commands must be looked for.
-    session: Option<Session>,
+    session: Option<ProcessSession>,
     /// How many commands were started.
     commands: u64,
     /// What commands left running, where the kernel holds it together.
@@ -102,7 +102,7 @@ struct ShellState {
 }
 
 /// What tracks processes where the kernel does not hold them together.
-struct Session {
+struct ProcessSession {
     guard: Guard,
     /// What the marks of the run's processes begin with: unique, being the name of the private directory.
     mark: String,
@@ -122,8 +122,8 @@ impl Shell {
         let Policy { level, workspace, run_dir, limits: ProcessLimits { disk_bytes, .. }, .. } =
             sandbox.policy();
         let disk = match level {
-            Level::Off => Disk::default(),
-            Level::Strict | Level::BestEffort => Disk::new(*disk_bytes, [workspace, run_dir]),
+            Level::Off => DiskBudget::default(),
+            Level::Strict | Level::BestEffort => DiskBudget::new(*disk_bytes, [workspace, run_dir]),
         };
         Self {
             program,
@@ -179,7 +179,12 @@ impl Shell {
         self.sandbox.advice(text).to_string()
     }
 
-    fn start(&self, script: &str, cwd: &Path, cancel: &Cancel) -> Result<(Running, ProcessTree), ShellError> {
+    fn start(
+        &self,
+        script: &str,
+        cwd: &Path,
+        cancel: &Cancel,
+    ) -> Result<(RunningCommand, ProcessTree), ShellError> {
         let mut state = lock(&self.state);
         state.commands += 1;
         let mut command = Command::new(&self.program);
@@ -216,8 +221,8 @@ impl Shell {
         Ok((running, ProcessTree { shell, most, memory: self.memory(), disk, tracking }))
     }
 
-    fn memory(&self) -> Option<Memory> {
-        self.sandbox.memory().map(|(limit, shared)| Memory::of_command(limit, shared))
+    fn memory(&self) -> Option<MemoryBudget> {
+        self.sandbox.memory().map(|(limit, shared)| MemoryBudget::of_command(limit, shared))
     }
 
     /// What the next command's processes are marked by. With the first one, a guard is started.
@@ -238,7 +243,7 @@ impl Shell {
         marks
     }
 
-    fn open_session(&self, held: Option<&Holder>) -> Result<Session, ShellError> {
+    fn open_session(&self, held: Option<&Holder>) -> Result<ProcessSession, ShellError> {
         tracking::adopt_orphans().map_err(ShellError::io("its processes could not be kept track of"))?;
         let run_dir = &self.sandbox.policy().run_dir;
         let mark = run_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -246,7 +251,7 @@ impl Shell {
         let kill = held.and_then(Holder::kill_file);
         let guard = Guard::start(&mark, (&namespace, kill), &self.trusted_path())
             .map_err(ShellError::io("its guard could not be started"))?;
-        Ok(Session { guard, mark })
+        Ok(ProcessSession { guard, mark })
     }
 
     /// The PATH of what runs beside the sandbox: without directories where commands may put programs.
@@ -289,7 +294,7 @@ impl Shell {
             Some(holder) => processes::end_held(&holder, self.grace),
             None => tracking::end_all(&marks, self.sandbox.ipc_namespace().as_deref(), self.grace),
         };
-        if let Some(Session { guard, .. }) = session {
+        if let Some(ProcessSession { guard, .. }) = session {
             guard.dismiss();
         }
         names

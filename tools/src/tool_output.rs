@@ -18,7 +18,7 @@ use crate::tool::{Tool, ToolContext};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+struct ToolOutputArgs {
     /// The 13 characters given where output was omitted
     hash: String,
     /// First line, from 1 (default 1)
@@ -46,13 +46,13 @@ pub(crate) fn tool() -> Tool {
     Tool::new("tool_output", include_str!("tool_output.md"), true, run)
 }
 
-fn run(args: Args, context: &ToolContext) -> ToolOutput {
+fn run(args: ToolOutputArgs, context: &ToolContext) -> ToolOutput {
     read(&args, context).unwrap_or_else(|error| {
         ToolOutput::error(format!("output {}: not shown", args.hash), error.to_string())
     })
 }
 
-fn read(args: &Args, context: &ToolContext) -> Result<ToolOutput, OutputError> {
+fn read(args: &ToolOutputArgs, context: &ToolContext) -> Result<ToolOutput, OutputError> {
     let hash = args.hash.trim();
     let failed = |source| OutputError::Io { hash: hash.to_owned(), source };
     let stream = open(hash, context).map_err(failed)?;

@@ -5,14 +5,14 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::answer::{Change, Facts, ToolOutput};
+use crate::answer::{Facts, FileEdit, ToolOutput};
 use crate::limits::{bytes, count};
 use crate::line_ends;
 use crate::lock::lock;
 use crate::page::{self, PageRequest};
 use crate::read_file;
 use crate::read_state::Digest;
-use crate::replace::{CurrentFile, Target};
+use crate::replace::{CurrentFile, WriteTarget};
 use crate::tool::{Tool, ToolContext};
 use crate::workspace::PathError;
 
@@ -26,7 +26,7 @@ const LEFT_OUT: &[&str] =
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+struct WriteFileArgs {
     /// File, relative to the workspace
     path: String,
     /// The complete content
@@ -49,17 +49,17 @@ pub(crate) fn tool() -> Tool {
     Tool::new("write_file", include_str!("write_file.md"), false, run)
 }
 
-fn run(args: Args, context: &ToolContext) -> ToolOutput {
+fn run(args: WriteFileArgs, context: &ToolContext) -> ToolOutput {
     write(&args, context).unwrap_or_else(|error| {
         ToolOutput::error(format!("write {}: not done", args.path), error.to_string())
     })
 }
 
-fn write(args: &Args, context: &ToolContext) -> Result<ToolOutput, WriteError> {
+fn write(args: &WriteFileArgs, context: &ToolContext) -> Result<ToolOutput, WriteError> {
     let real = context.workspace.real_for_writing(&args.path)?;
     let held = context.read_states.lock_of(&real);
     let _held = lock(&held);
-    let target = Target { workspace: context.workspace, path: &args.path, real: &real };
+    let target = WriteTarget { workspace: context.workspace, path: &args.path, real: &real };
     match target.load(context.limits.whole_file_bytes)? {
         None => put(&target, None, args.content.clone(), context),
         Some(present) => replace(args, &target, &present, context),
@@ -67,8 +67,8 @@ fn write(args: &Args, context: &ToolContext) -> Result<ToolOutput, WriteError> {
 }
 
 fn replace(
-    args: &Args,
-    target: &Target,
+    args: &WriteFileArgs,
+    target: &WriteTarget,
     present: &CurrentFile,
     context: &ToolContext,
 ) -> Result<ToolOutput, WriteError> {
@@ -88,7 +88,7 @@ fn replace(
 }
 
 fn put(
-    target: &Target,
+    target: &WriteTarget,
     present: Option<&CurrentFile>,
     content: String,
     context: &ToolContext,
@@ -102,7 +102,7 @@ fn put(
         text.push_str(&format!("; {note}"));
     }
     let read_state = context.read_states.whole(target.real, Digest::of(content.as_bytes()));
-    let change = Change {
+    let change = FileEdit {
         path: target.real.to_string_lossy().into_owned(),
         before: present.map(|present| present.content.clone()),
         after: content.into_bytes(),
@@ -133,7 +133,7 @@ fn kept(present: Option<&CurrentFile>, content: &str) -> Option<String> {
     }
 }
 
-fn unchanged(args: &Args, real: &Path, content: &str, context: &ToolContext) -> ToolOutput {
+fn unchanged(args: &WriteFileArgs, real: &Path, content: &str, context: &ToolContext) -> ToolOutput {
     let read_state = context.read_states.whole(real, Digest::of(content.as_bytes()));
     let text = format!("{} already has this content; nothing was written", args.path);
     let facts = Facts { read_state: Some(read_state), ..Facts::default() };
@@ -141,7 +141,7 @@ fn unchanged(args: &Args, real: &Path, content: &str, context: &ToolContext) -> 
 }
 
 /// The refusal shows the file, and so is the read that was missing.
-fn unseen(args: &Args, real: &Path, present: &[u8], context: &ToolContext) -> ToolOutput {
+fn unseen(args: &WriteFileArgs, real: &Path, present: &[u8], context: &ToolContext) -> ToolOutput {
     let read_state = context.read_states.whole(real, Digest::of(present));
     let exists =
         format!("nothing was written: {} exists with content that was not read whole in this run", args.path);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::copies::{ConfigCopies, Rules};
-use super::deadline::Deadline;
+use super::deadline::CheckDeadline;
 use super::dir::{Content, Dir};
 use super::hooks::{self, Hooks, hooks_in};
 use super::report::Report;
@@ -49,7 +49,7 @@ pub(super) struct Baseline {
 }
 
 impl Baseline {
-    pub(super) fn new(root: &Path, copies: &[(PathBuf, PathBuf)], deadline: &Deadline) -> Self {
+    pub(super) fn new(root: &Path, copies: &[(PathBuf, PathBuf)], deadline: &CheckDeadline) -> Self {
         let since = SystemTime::now();
         let mut found = repositories::candidates(root, deadline);
         let repositories = repositories::behind(&mut found, Some(root), deadline);
@@ -79,7 +79,7 @@ impl Baseline {
     }
 
     /// Notes what a repository holds; false when there was no time for it.
-    fn note(&mut self, repository: Repository, deadline: &Deadline) -> bool {
+    fn note(&mut self, repository: Repository, deadline: &CheckDeadline) -> bool {
         let Some(hooks) = hooks_in(&repository.hooks(), deadline) else { return false };
         self.hooks.insert(repository.hooks(), hooks);
         for (file, kind) in repository.files() {
@@ -100,13 +100,13 @@ impl Baseline {
     }
 
     /// Takes back what was done to the git directories that are known; files whose stamps are the same are not read.
-    pub(super) fn check(&mut self, deadline: &Deadline) -> Report {
+    pub(super) fn check(&mut self, deadline: &CheckDeadline) -> Report {
         let found = FoundRepositories { candidates: self.candidates.clone(), ..FoundRepositories::default() };
         self.look((found, None), deadline)
     }
 
     /// Takes back what was done to the git directories that are known and to those that are new; all files are read.
-    pub(super) fn check_all(&mut self, deadline: &Deadline) -> Report {
+    pub(super) fn check_all(&mut self, deadline: &CheckDeadline) -> Report {
         self.same.clear();
         let mut found = repositories::candidates(&self.root, deadline);
         found.candidates.extend(self.candidates.iter().cloned());
@@ -133,7 +133,7 @@ impl Baseline {
     fn look(
         &mut self,
         (mut found, walked): (FoundRepositories, Option<&Path>),
-        deadline: &Deadline,
+        deadline: &CheckDeadline,
     ) -> Report {
         let mut report = Report::default();
         let mut copies = std::mem::take(&mut self.copies);
@@ -174,7 +174,7 @@ impl Baseline {
         &mut self,
         repository: &Repository,
         (files, report): (&mut BTreeSet<PathBuf>, &mut Report),
-        deadline: &Deadline,
+        deadline: &CheckDeadline,
     ) {
         let now = SystemTime::now();
         let stamps = self.stamps(repository);
@@ -281,7 +281,7 @@ impl Baseline {
         }
     }
 
-    fn check_hooks(&mut self, repository: &Repository, report: &mut Report, deadline: &Deadline) {
+    fn check_hooks(&mut self, repository: &Repository, report: &mut Report, deadline: &CheckDeadline) {
         let dir = repository.hooks();
         let Some(mut is) = hooks_in(&dir, deadline) else {
             return report.missed(&format!("the hooks in {}: {}", self.shown(&dir), deadline.why()));
@@ -346,7 +346,7 @@ impl Rules for Baseline {
 /// The files in the workspace that a configuration includes, and those that these do. One that is not there, or has
 /// become another by a symlink on the way, counts too: git reads it as soon as it is there.
 fn collect_included(
-    (root, deadline): (&Path, &Deadline),
+    (root, deadline): (&Path, &CheckDeadline),
     (file, depth): (&Path, usize),
     found: &mut BTreeSet<PathBuf>,
 ) {

@@ -27,15 +27,15 @@ fn repository(path: &Path) {
 }
 
 fn baseline(root: &Path, limit: Duration) -> Baseline {
-    Baseline::new(root, &[], &Deadline::new(limit, &Cancel::default()))
+    Baseline::new(root, &[], &CheckDeadline::new(limit, &Cancel::default()))
 }
 
 fn check(baseline: &mut Baseline) -> Vec<String> {
-    baseline.check(&Deadline::new(LONG, &Cancel::default())).lines()
+    baseline.check(&CheckDeadline::new(LONG, &Cancel::default())).lines()
 }
 
 fn check_all(baseline: &mut Baseline) -> Report {
-    baseline.check_all(&Deadline::new(LONG, &Cancel::default()))
+    baseline.check_all(&CheckDeadline::new(LONG, &Cancel::default()))
 }
 
 /// What could not be noted in time is left as it was, and what is new is not.
@@ -59,7 +59,7 @@ fn an_end_without_time_says_what_was_not_looked_at() {
     let (_dir, root) = workspace();
     repository(&root.join(".git"));
     let mut baseline = baseline(&root, LONG);
-    let report = baseline.check_all(&Deadline::new(Duration::ZERO, &Cancel::default()));
+    let report = baseline.check_all(&CheckDeadline::new(Duration::ZERO, &Cancel::default()));
     let standing = report.standing();
     assert!(standing[0].starts_with("not looked at: what is below /"), "{standing:?}");
     assert_eq!(standing[1], "not looked at: 1 git directories: 0 s were not enough");
@@ -98,7 +98,7 @@ fn what_could_not_be_put_back_is_pending() {
     let mut baseline = baseline(&root, LONG);
     fs::write(&config, "[core]\n\tpager = evil\n").unwrap();
     let _ = fs::write(root.join("full"), vec![0; 1 << 20]);
-    let full = baseline.check(&Deadline::new(LONG, &Cancel::default()));
+    let full = baseline.check(&CheckDeadline::new(LONG, &Cancel::default()));
     let left = config.exists();
     fs::remove_file(root.join("full")).unwrap();
     let report = check_all(&mut baseline);
@@ -121,7 +121,7 @@ fn a_flood_of_includes_ends_with_the_time_for_it() {
     (0..60).for_each(|n| fs::write(root.join(format!("i{n}")), format!("{includes}{many}")).unwrap());
     fs::write(root.join(".git/config"), &includes).unwrap();
     let begun = std::time::Instant::now();
-    let report = baseline.check(&Deadline::new(Duration::from_millis(300), &Cancel::default()));
+    let report = baseline.check(&CheckDeadline::new(Duration::from_millis(300), &Cancel::default()));
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     assert!(!report.lines().is_empty());
 }

@@ -9,13 +9,13 @@ use crate::cancel::Cancel;
 /// How long it may look, from its beginning, once the run is cancelled.
 const CANCELLED: Duration = Duration::from_secs(2);
 
-pub(super) struct Deadline<'a> {
+pub(super) struct CheckDeadline<'a> {
     begun: Instant,
     limit: Duration,
     cancel: &'a Cancel,
 }
 
-impl<'a> Deadline<'a> {
+impl<'a> CheckDeadline<'a> {
     pub(super) fn new(limit: Duration, cancel: &'a Cancel) -> Self {
         Self { begun: Instant::now(), limit, cancel }
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::deadline::Deadline;
+use super::deadline::CheckDeadline;
 use super::dir::{Content, Dir};
 use super::read;
 
@@ -22,7 +22,7 @@ pub(super) const LINK: &str = ".";
 pub(super) type Hooks = BTreeMap<PathBuf, Content>;
 
 /// The hooks of a git directory; `None` when there was no time for them all.
-pub(super) fn hooks_in(dir: &Path, deadline: &Deadline) -> Option<Hooks> {
+pub(super) fn hooks_in(dir: &Path, deadline: &CheckDeadline) -> Option<Hooks> {
     if let link @ Content::Link(_) = read(dir) {
         return Some(Hooks::from([(PathBuf::from(LINK), link)]));
     }
@@ -35,7 +35,7 @@ struct HookReader<'a> {
     found: Hooks,
     /// How many bytes of hooks may still be kept.
     room: usize,
-    deadline: &'a Deadline<'a>,
+    deadline: &'a CheckDeadline<'a>,
 }
 
 impl HookReader<'_> {

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::deadline::Deadline;
+use super::deadline::CheckDeadline;
 use super::dir::{Content, Dir};
 use super::read;
 use super::walk::FoundRepositories;
@@ -85,7 +85,7 @@ impl Repository {
 pub(super) fn behind(
     found: &mut FoundRepositories,
     walked: Option<&Path>,
-    deadline: &Deadline,
+    deadline: &CheckDeadline,
 ) -> BTreeSet<Repository> {
     let mut inner = FoundRepositories::default();
     let mut direct = BTreeSet::new();
@@ -123,7 +123,7 @@ fn refers(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
 
 /// Every `.git` of the workspace, and the one at its root whether it is there or not; and every directory that git would
 /// take for a repository without that name. Ignored directories count too.
-pub(super) fn candidates(root: &Path, deadline: &Deadline) -> FoundRepositories {
+pub(super) fn candidates(root: &Path, deadline: &CheckDeadline) -> FoundRepositories {
     let mut found =
         FoundRepositories { candidates: BTreeSet::from([root.join(".git")]), ..FoundRepositories::default() };
     found.add(root, deadline);

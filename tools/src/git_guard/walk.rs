@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode};
 use rustix::io::Errno;
 
-use super::deadline::Deadline;
+use super::deadline::CheckDeadline;
 use super::dir::{self, Dir};
 use crate::workspace::kind;
 
@@ -33,10 +33,10 @@ pub(super) struct FoundRepositories {
 
 impl FoundRepositories {
     /// Looks below `root`, absolute and free of symlinks, too.
-    pub(super) fn add(&mut self, root: &Path, deadline: &Deadline) {
+    pub(super) fn add(&mut self, root: &Path, deadline: &CheckDeadline) {
         let Some(top) = Dir::open(root) else { return };
         let Ok(here) = rustix::io::fcntl_dupfd_cloexec(top.fd(), 0) else { return };
-        let mut walk = Walk { here, path: root.to_owned(), ancestors: Vec::new(), found: self };
+        let mut walk = DirectoryWalk { here, path: root.to_owned(), ancestors: Vec::new(), found: self };
         let Listing { names, is_repository } = walk.look();
         let id = id_of(&walk.here).unwrap_or_default();
         walk.ancestors.push(Ancestor {
@@ -51,7 +51,7 @@ impl FoundRepositories {
     }
 
     /// Closes again the directories that were closed before the walk.
-    pub(super) fn close(&mut self, deadline: &Deadline) {
+    pub(super) fn close(&mut self, deadline: &CheckDeadline) {
         for (path, mode) in self.opened.drain(..) {
             if deadline.is_over() {
                 return;
@@ -88,15 +88,15 @@ struct Listing {
     is_repository: bool,
 }
 
-struct Walk<'a> {
+struct DirectoryWalk<'a> {
     here: OwnedFd,
     path: PathBuf,
     ancestors: Vec<Ancestor>,
     found: &'a mut FoundRepositories,
 }
 
-impl Walk<'_> {
-    fn run(mut self, deadline: &Deadline) {
+impl DirectoryWalk<'_> {
+    fn run(mut self, deadline: &CheckDeadline) {
         while let Some(ancestor) = self.ancestors.last_mut() {
             if deadline.is_over() {
                 ancestor.names.clear();

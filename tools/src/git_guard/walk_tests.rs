@@ -10,7 +10,7 @@ use crate::cancel::Cancel;
 
 fn found(root: &Path, limit: Duration) -> FoundRepositories {
     let (cancel, mut found) = (Cancel::default(), FoundRepositories::default());
-    found.add(root, &Deadline::new(limit, &cancel));
+    found.add(root, &CheckDeadline::new(limit, &cancel));
     found
 }
 
@@ -99,7 +99,7 @@ fn a_walk_without_time_says_what_it_did_not_reach() {
 #[test]
 fn a_walk_ends_soon_when_the_run_is_to_end() {
     let cancel = Cancel::default();
-    let deadline = Deadline::new(LONG, &cancel);
+    let deadline = CheckDeadline::new(LONG, &cancel);
     assert!(!deadline.is_over());
     cancel.cancel();
     std::thread::sleep(Duration::from_millis(2100));

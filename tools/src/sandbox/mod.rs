@@ -69,7 +69,7 @@ pub use self::policy::{Level, Policy, ProcessLimits};
 pub use self::promises::{Mechanism, Promise, PromiseStatus};
 pub use self::report::{Enforced, Network, Processes, SandboxError};
 pub(crate) use self::shared_memory::SharedMemory;
-pub(crate) use self::start::{Running, StartError};
+pub(crate) use self::start::{RunningCommand, StartError};
 use self::start::{SetupResult, probe, probe_in_thread, start_among, start_bare, start_in};
 use crate::cancel::Cancel;
 use crate::lock::lock;
@@ -235,7 +235,7 @@ impl Sandbox {
     }
 
     /// Starts `command` in a session of its own and in the sandbox.
-    pub(crate) fn start(&self, command: Command, cancel: &Cancel) -> Result<Running, StartError<'_>> {
+    pub(crate) fn start(&self, command: Command, cancel: &Cancel) -> Result<RunningCommand, StartError<'_>> {
         match self.state() {
             Ok(Some(setup)) => match &self.namespaces {
                 Some(namespaces) => start_among(command, setup, (namespaces, cancel)),

@@ -78,10 +78,10 @@ pub(crate) struct Sockets {
     pub(crate) local: bool,
 }
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type SeccompRules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn rules(sockets: Sockets, apart: bool) -> Option<Rules> {
-    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+fn rules(sockets: Sockets, apart: bool) -> Option<SeccompRules> {
+    let mut rules: SeccompRules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     // A user namespace of its own gives a process all capabilities over it.
     for call in [libc::SYS_clone, libc::SYS_unshare] {
         let user = libc::CLONE_NEWUSER as u64;
@@ -114,7 +114,7 @@ fn rules(sockets: Sockets, apart: bool) -> Option<Rules> {
 
 /// Priorities and processors of other processes by number: where these have no namespace, the agent's among them. A process
 /// still sets its own, and that of its group by 0.
-fn steering(rules: &mut Rules) -> Option<()> {
+fn steering(rules: &mut SeccompRules) -> Option<()> {
     const USER: u64 = 2; // PRIO_USER
     const IO_USER: u64 = 3; // IOPRIO_WHO_USER
     let other = |index| argument(index, SeccompCmpOp::Ne, 0);

@@ -17,7 +17,7 @@ use crate::cancel::Cancel;
 pub(super) type SetupResult = Result<Arc<ChildSetup>, SandboxError>;
 
 /// A command that was started.
-pub(crate) struct Running {
+pub(crate) struct RunningCommand {
     pub(crate) pid: Pid,
     /// Its pid in the PID namespace, if it is in one.
     pub(crate) inside: Option<i32>,
@@ -35,7 +35,7 @@ pub(crate) enum StartError<'a> {
 
 /// Starts a command that applies `setup`. Where that has a PID namespace, the command is a fork of the child that was
 /// spawned, and the child is waited for here.
-pub(super) fn start_in(mut command: Command, setup: &Arc<ChildSetup>) -> io::Result<Running> {
+pub(super) fn start_in(mut command: Command, setup: &Arc<ChildSetup>) -> io::Result<RunningCommand> {
     let (reports, report) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let started = child::confine(&mut command, Arc::clone(setup), report).spawn();
     // Its end of the pipe goes with it.
@@ -45,7 +45,7 @@ pub(super) fn start_in(mut command: Command, setup: &Arc<ChildSetup>) -> io::Res
     match (started, beside) {
         (Ok(mut child), Some(pid)) => {
             child.wait()?;
-            Ok(Running {
+            Ok(RunningCommand {
                 pid,
                 inside: Some(forked.inside),
                 stdout: child.stdout.take(),
@@ -66,7 +66,7 @@ pub(super) fn start_among<'a>(
     command: Command,
     setup: &Arc<ChildSetup>,
     (namespaces, cancel): (&Namespaces, &Cancel),
-) -> Result<Running, StartError<'a>> {
+) -> Result<RunningCommand, StartError<'a>> {
     let started = namespaces.watched(cancel, || start_in(command, setup));
     if !namespaces.have_ended() {
         return started.map_err(StartError::Io);
@@ -77,14 +77,14 @@ pub(super) fn start_among<'a>(
 }
 
 /// Starts a command without a sandbox, in a session of its own.
-pub(super) fn start_bare(mut command: Command) -> io::Result<Running> {
+pub(super) fn start_bare(mut command: Command) -> io::Result<RunningCommand> {
     running(own_session(&mut command).spawn()?)
 }
 
-fn running(mut child: std::process::Child) -> io::Result<Running> {
+fn running(mut child: std::process::Child) -> io::Result<RunningCommand> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or_else(|| io::Error::other("the process has no usable pid"))?;
-    Ok(Running { pid, inside: None, stdout: child.stdout.take(), stderr: child.stderr.take() })
+    Ok(RunningCommand { pid, inside: None, stdout: child.stdout.take(), stderr: child.stderr.take() })
 }
 
 /// Whether a process that applies `setup` can be started: a shell that does nothing.

@@ -59,7 +59,7 @@ impl View {
     pub(super) fn make(policy: &Policy, access: &AccessPaths, mounts: &[Mounted]) -> io::Result<View> {
         let dir = policy.run_dir.join("view");
         fs::create_dir(&dir)?;
-        let mut builder = Builder {
+        let mut builder = ViewBuilder {
             dir,
             copies: policy.copies(),
             memory: shared_memory(policy),
@@ -130,7 +130,7 @@ enum LateStep {
     Step(Operation),
 }
 
-struct Builder {
+struct ViewBuilder {
     /// Where private directories are made.
     dir: PathBuf,
     /// Where copies of files are made.
@@ -144,7 +144,7 @@ struct Builder {
     view: View,
 }
 
-impl Builder {
+impl ViewBuilder {
     fn place(&mut self, path: &Path, seen: PathView) -> io::Result<()> {
         let closed = self.is_closed_around(path);
         match seen {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use super::disk::Disk;
+use super::disk::DiskBudget;
 use super::overuse::Overuse;
 use super::processes;
 use super::usage::{UsageCheck, pause};
@@ -31,7 +31,7 @@ struct SharedState {
     /// While a command runs, the processes that were there before it.
     before: Option<Vec<Process>>,
     /// Since no command runs: what one writes cannot be told from what others do.
-    disk: Disk,
+    disk: DiskBudget,
     /// Why the monitor ended what commands left running, until it is told.
     ended: Option<Overuse>,
 }
@@ -46,7 +46,12 @@ impl Background {
     }
 
     /// A command has ended. If anything lives on, it is watched from now on: `usage` is for all of it together.
-    pub(crate) fn command_ended(&mut self, holder: &Holder, usage: impl FnOnce() -> UsageCheck, disk: Disk) {
+    pub(crate) fn command_ended(
+        &mut self,
+        holder: &Holder,
+        usage: impl FnOnce() -> UsageCheck,
+        disk: DiskBudget,
+    ) {
         let mut shared = lock(&self.shared);
         (shared.before, shared.disk) = (None, disk);
         drop(shared);

@@ -20,7 +20,7 @@ const ALWAYS: u64 = 16 << 20;
 
 /// What a run may use up; clones have the same beginning.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Disk {
+pub(crate) struct DiskBudget {
     /// How many bytes the run may use up.
     limit: u64,
     volumes: Vec<Volume>,
@@ -36,9 +36,9 @@ struct Volume {
     before: u64,
 }
 
-impl Disk {
+impl DiskBudget {
     /// The space of the file systems that `paths` are on; a directory that cannot be opened is not watched.
-    pub(crate) fn new(limit: u64, paths: [&Path; 2]) -> Disk {
+    pub(crate) fn new(limit: u64, paths: [&Path; 2]) -> DiskBudget {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = |path: &Path| {
             let handle = rustix::fs::open(path, flags, Mode::empty()).ok()?;
@@ -47,16 +47,16 @@ impl Disk {
         };
         let mut volumes: Vec<_> = paths.into_iter().filter_map(open).collect();
         volumes.dedup_by_key(|(device, _)| *device);
-        Disk { limit, volumes: volumes.into_iter().map(|(_, volume)| volume).collect() }
+        DiskBudget { limit, volumes: volumes.into_iter().map(|(_, volume)| volume).collect() }
     }
 
     /// The space as a command finds it that begins now.
-    pub(crate) fn of_command(&self) -> Disk {
+    pub(crate) fn of_command(&self) -> DiskBudget {
         let now = |volume: &Volume| {
             let before = Space::of(&volume.handle).map_or(volume.before, |space| space.free);
             Volume { before, ..volume.clone() }
         };
-        Disk { limit: self.limit, volumes: self.volumes.iter().map(now).collect() }
+        DiskBudget { limit: self.limit, volumes: self.volumes.iter().map(now).collect() }
     }
 
     /// What the command used too much of, if anything.
@@ -102,9 +102,9 @@ mod tests {
     use super::*;
 
     /// A file system that is used up to `first`, then `before`, as seen now.
-    fn disk(limit: u64, (first, before): (i64, i64)) -> Disk {
+    fn disk(limit: u64, (first, before): (i64, i64)) -> DiskBudget {
         let dir = tempfile::tempdir().unwrap();
-        let mut disk = Disk::new(limit, [dir.path(), dir.path()]);
+        let mut disk = DiskBudget::new(limit, [dir.path(), dir.path()]);
         let volume = &mut disk.volumes[0];
         let more = |free: u64, by: i64| free.saturating_add_signed(by);
         (volume.first, volume.before) = (more(volume.first, first), more(volume.before, before));
@@ -125,8 +125,8 @@ mod tests {
     fn one_file_system_is_counted_once() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("d")).unwrap();
-        let disk = Disk::new(1, [dir.path(), &dir.path().join("d")]);
+        let disk = DiskBudget::new(1, [dir.path(), &dir.path().join("d")]);
         assert_eq!(disk.volumes.len(), 1);
-        assert_eq!(Disk::new(1, [dir.path(), Path::new("/not/there")]).volumes.len(), 1);
+        assert_eq!(DiskBudget::new(1, [dir.path(), Path::new("/not/there")]).volumes.len(), 1);
     }
 }

@@ -15,7 +15,7 @@ const ALWAYS: u64 = 64 << 20;
 
 /// What processes may hold.
 #[derive(Clone, Debug)]
-pub(crate) struct Memory {
+pub(crate) struct MemoryBudget {
     /// How much processes may hold together, in bytes.
     pub(crate) limit: u64,
     /// The memory of the run's namespaces that need not be in any process.
@@ -41,10 +41,10 @@ impl MemoryUse {
     }
 }
 
-impl Memory {
+impl MemoryBudget {
     /// What a command may hold that begins now.
-    pub(crate) fn of_command(limit: u64, shared: SharedMemory) -> Memory {
-        Memory { limit, before: shared.bytes(), shared }
+    pub(crate) fn of_command(limit: u64, shared: SharedMemory) -> MemoryBudget {
+        MemoryBudget { limit, before: shared.bytes(), shared }
     }
 
     /// Whether the machine as a whole uses more than the limit: else nobody does, and no process need be asked.

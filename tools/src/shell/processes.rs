@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-use super::disk::Disk;
-use super::memory::Memory;
+use super::disk::DiskBudget;
+use super::memory::MemoryBudget;
 use super::names::{NAMED, names};
 use super::tracking::{self, ProcessMarks};
 use crate::process_table::{Process, ProcessTable};
@@ -27,9 +27,9 @@ pub(crate) struct ProcessTree {
     /// watched.
     pub(crate) most: u64,
     /// How much memory they may hold together, where the kernel does not limit it.
-    pub(crate) memory: Option<Memory>,
+    pub(crate) memory: Option<MemoryBudget>,
     /// How much disk space the run may use up.
-    pub(crate) disk: Disk,
+    pub(crate) disk: DiskBudget,
     pub(crate) tracking: Tracking,
 }
 

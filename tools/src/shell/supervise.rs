@@ -16,7 +16,7 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions};
 use crate::cancel::Cancel;
 use crate::limits::Limits;
 use crate::process_table::Process;
-use crate::sandbox::Running;
+use crate::sandbox::RunningCommand;
 use crate::shell::capture::{Capture, Stream};
 use crate::shell::overuse::Overuse;
 use crate::shell::processes::ProcessTree;
@@ -84,7 +84,7 @@ pub(crate) struct Supervised<'a> {
 impl<'a> Supervised<'a> {
     /// `running` is the shell of `tree`, with pipes for its output. On an error it is ended.
     pub(crate) fn new(
-        running: Running,
+        running: RunningCommand,
         tree: &'a ProcessTree,
         limits: &'a Limits,
         capture: &'a mut Capture,

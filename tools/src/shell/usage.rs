@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use super::memory::Memory;
+use super::memory::MemoryBudget;
 use super::overuse::Overuse;
 use super::processes::ProcessTree;
 use crate::process_table::{Process, ProcessTable};
@@ -60,18 +60,18 @@ pub(crate) struct UsageCheck {
     /// How many processes and threads there may be.
     most: u64,
     /// Where the kernel does not limit memory of all together.
-    memory: Option<Memory>,
+    memory: Option<MemoryBudget>,
     /// The processes of the last look, by number and start.
     known: HashSet<(i32, u64)>,
 }
 
 impl UsageCheck {
-    pub(crate) fn new(most: u64, memory: Option<Memory>) -> UsageCheck {
+    pub(crate) fn new(most: u64, memory: Option<MemoryBudget>) -> UsageCheck {
         UsageCheck { most, memory, known: HashSet::new() }
     }
 
     fn may_be_short(&self) -> bool {
-        self.memory.as_ref().is_some_and(Memory::may_be_short)
+        self.memory.as_ref().is_some_and(MemoryBudget::may_be_short)
     }
 
     /// What `members` use too much of together; `table` is where they are read about.
