@@ -49,7 +49,7 @@ Example:
 /// The ReAct agent of uwf: plays one role of a workflow and prints its reply as one line of JSON.
 #[derive(Debug, Parser)]
 #[command(name = "uwf-builtin", version, after_long_help = AFTER_HELP)]
-pub(super) struct Cli {
+pub(super) struct BuiltinCli {
     /// What to do; without it, the agent form below.
     #[command(subcommand)]
     pub(super) command: Option<Command>,

@@ -3,7 +3,7 @@
 use crate::shell::{BUG, Failure, USAGE, USER};
 use clap::CommandFactory;
 
-use super::args::Cli;
+use super::args::BuiltinCli;
 use uwf_agent::ask::AskError;
 use uwf_agent::confinement::ConfinementError;
 use uwf_agent::journal::FindError;
@@ -15,7 +15,7 @@ use uwf_agent::settings::SettingsError;
 
 /// The first word is no subcommand and no thread.
 pub(super) fn unknown_command(word: &str) -> Failure {
-    let cli = Cli::command();
+    let cli = BuiltinCli::command();
     let commands = cli.get_subcommands().map(clap::Command::get_name);
     let commands = uwf_workflow::suggest::sorted(word, commands).join(", ");
     usage(format!("unknown command, {word}"))

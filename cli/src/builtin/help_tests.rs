@@ -11,7 +11,7 @@ use super::*;
 
 fn printed(args: &[&str]) -> String {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let exit = main_with(Process {
+    let exit = main_with(ProcessContext {
         args: std::iter::once(&"uwf-builtin").chain(args).map(OsString::from).collect(),
         env: Env::default(),
         cwd: "/".into(),
@@ -41,7 +41,7 @@ fn help(command: &Command, way: &[&str]) -> String {
 #[test]
 fn every_help_text_is_as_written() {
     insta::assert_snapshot!("help", printed(&["--help"]));
-    for command in Cli::command().get_subcommands() {
+    for command in BuiltinCli::command().get_subcommands() {
         let name = command.get_name();
         let text = help(command, &[name]);
         assert!(text.contains("Example"), "the help of `{name}` has no example");
@@ -52,7 +52,7 @@ fn every_help_text_is_as_written() {
 #[test]
 fn scripts_and_pages_know_every_command() {
     let (script, page) = (printed(&["completions", "bash"]), printed(&["man"]));
-    for command in Cli::command().get_subcommands() {
+    for command in BuiltinCli::command().get_subcommands() {
         let name = command.get_name();
         assert!(script.contains(name) && page.contains(&name.replace('-', "\\-")), "{name}");
     }

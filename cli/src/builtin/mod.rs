@@ -17,15 +17,15 @@ mod traces;
 
 use std::process::ExitCode;
 
-use crate::shell::{Failure, OK, Process, Session, in_process, pages};
+use crate::shell::{Failure, OK, ProcessContext, Session, in_process, pages};
 use clap::CommandFactory;
 use serde_json::{Value, json};
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 
-use self::args::{AgentArgs, Cli, Command, MockServerArgs, ReplyForm};
+use self::args::{AgentArgs, BuiltinCli, Command, MockServerArgs, ReplyForm};
 use self::events::EventLog;
 use self::failure::{unknown_command, usage};
-use self::run::{Bench, Run};
+use self::run::{Bench, PreparedRun};
 use uwf_agent::journal::{Prompt, Wanted};
 use uwf_agent::mock_server::MockServer;
 use uwf_agent::provider::Script;
@@ -36,8 +36,8 @@ pub fn main() -> ExitCode {
 }
 
 /// Runs one command line and returns its exit status.
-pub fn main_with(process: Process<'_>) -> u8 {
-    match process.parse::<Cli>() {
+pub fn main_with(process: ProcessContext<'_>) -> u8 {
+    match process.parse::<BuiltinCli>() {
         Ok(cli) => process.command(&cli.global, |session| match &cli.command {
             Some(_) if cli.agent.is_given() => Err(usage(
                 "the options of the agent form stand before a command: they come after it".to_owned(),
@@ -48,8 +48,8 @@ pub fn main_with(process: Process<'_>) -> u8 {
             Some(Command::MockServer(args)) => mock_server(args, session),
             Some(Command::Tools) => tools(session),
             Some(Command::Doctor(args)) => doctor::doctor(args, session),
-            Some(Command::Completions(shell)) => pages::completions(session, shell, Cli::command()),
-            Some(Command::Man(man)) => pages::man(session, man, Cli::command()),
+            Some(Command::Completions(shell)) => pages::completions(session, shell, BuiltinCli::command()),
+            Some(Command::Man(man)) => pages::man(session, man, BuiltinCli::command()),
         }),
         Err(error) => process.usage(&error),
     }
@@ -95,7 +95,8 @@ fn play(
     let workspace = earlier.as_ref().map_or_else(|| Ok(here.clone()), again::workspace)?;
     let stand_alone = earlier.as_ref().is_some_and(|earlier| earlier.header().stand_alone);
     let instead_of = args.fresh.then_some(&wanted);
-    let run = Run { request, workspace: &workspace, settings, earlier, instead_of, stand_alone, events };
+    let run =
+        PreparedRun { request, workspace: &workspace, settings, earlier, instead_of, stand_alone, events };
     Ok(bench.play(run, session)?.0)
 }
 

@@ -38,7 +38,7 @@ pub(super) struct Bench {
 }
 
 /// One run, ready to begin or to go on.
-pub(super) struct Run<'a> {
+pub(super) struct PreparedRun<'a> {
     pub(super) request: &'a AgentRequest,
     pub(super) workspace: &'a Path,
     pub(super) settings: Settings,
@@ -112,10 +112,10 @@ impl Bench {
     /// Plays the role, telling people on stderr how it goes; whether the answer is on the screen.
     pub(super) fn play(
         &self,
-        run: Run<'_>,
+        run: PreparedRun<'_>,
         session: &mut Session<'_>,
     ) -> Result<(AdapterOutput, bool), Failure> {
-        let Run { request, workspace, settings, earlier, instead_of, stand_alone, events } = run;
+        let PreparedRun { request, workspace, settings, earlier, instead_of, stand_alone, events } = run;
         let settings = self.role_settings(request, &settings)?;
         let begun_in =
             earlier.as_ref().map(|earlier| record::Settings::of(earlier.settings().clone()).sandbox);
@@ -242,20 +242,20 @@ pub(super) fn stand_alone(args: &RunArgs, session: &mut Session<'_>) -> Result<u
     match (&args.thread, &args.workflow, &args.role, &args.prompt) {
         (Some(thread), ..) => go_on(thread, args, session),
         (None, Some(workflow), Some(role), Some(prompt)) => {
-            begin(&New { workflow, role, prompt }, args, session)
+            begin(&NewRun { workflow, role, prompt }, args, session)
         }
         _ => Err(usage("a run needs WORKFLOW, --role and --prompt, or --continue".to_owned())),
     }
 }
 
 /// What a new stand-alone run is about.
-struct New<'a> {
+struct NewRun<'a> {
     workflow: &'a str,
     role: &'a str,
     prompt: &'a str,
 }
 
-fn begin(new: &New<'_>, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+fn begin(new: &NewRun<'_>, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
     let workspace = session.directory(args.cwd.as_deref())?;
     let (homes, env) = surroundings(session)?;
     let settings = settings(&args.run, None, (&homes, &env), session)?;
@@ -267,8 +267,15 @@ fn begin(new: &New<'_>, args: &RunArgs, session: &mut Session<'_>) -> Result<u8,
     let from = thread::head(&bench.store, &thread)?.hash;
     let request = AgentRequest::new(thread, new.role, Some(new.prompt.to_owned()), None);
     let (request, workspace) = (&request, workspace.as_path());
-    let run =
-        Run { request, workspace, settings, earlier: None, instead_of: None, stand_alone: true, events };
+    let run = PreparedRun {
+        request,
+        workspace,
+        settings,
+        earlier: None,
+        instead_of: None,
+        stand_alone: true,
+        events,
+    };
     let reply = bench.play(run, session)?;
     finish(&bench, (lock, &thread, &from), reply, session)
 }
@@ -298,7 +305,7 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
             let earlier = Some(earlier).filter(|_| !args.fresh);
             let instead_of = args.fresh.then_some(&wanted);
             let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
-            let run = Run {
+            let run = PreparedRun {
                 request,
                 workspace: &workspace,
                 settings,
@@ -334,7 +341,7 @@ fn finish(
 /// Stores the workflow and starts the thread; nothing is written when the role cannot run.
 fn new_thread(
     bench: &Bench,
-    new: &New<'_>,
+    new: &NewRun<'_>,
     settings: &Settings,
     (workspace, session): (&Path, &mut Session<'_>),
 ) -> Result<(ThreadId, Hash), Failure> {

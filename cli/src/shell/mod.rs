@@ -12,5 +12,5 @@ mod visible;
 
 pub use self::args::{Color, Completions, Format, Global, Man, some_time};
 pub use self::failure::{BUG, FAILED_STEP, Failure, OK, SUSPENDED, USAGE, USER};
-pub use self::session::{Process, Session, Terminals, ignores_hangups, in_process};
+pub use self::session::{ProcessContext, Session, Terminals, ignores_hangups, in_process};
 pub use self::ui::Ui;

@@ -20,7 +20,7 @@ use uwf_engine::home::{Env, Homes};
 use uwf_engine::spawn::Stop;
 
 /// All that a command learns from the process it runs in.
-pub struct Process<'a> {
+pub struct ProcessContext<'a> {
     /// The command line, the program's name first.
     pub args: Vec<OsString>,
     /// The environment.
@@ -52,7 +52,7 @@ pub struct Process<'a> {
 
 /// Runs a command line in the real process. A panic ends in the exit status for our own bugs; its message is on stderr
 /// by then.
-pub fn in_process(run: impl FnOnce(Process<'_>) -> u8) -> ExitCode {
+pub fn in_process(run: impl FnOnce(ProcessContext<'_>) -> u8) -> ExitCode {
     let cwd = match std::env::current_dir() {
         Ok(cwd) => cwd,
         Err(error) => {
@@ -67,7 +67,7 @@ pub fn in_process(run: impl FnOnce(Process<'_>) -> u8) -> ExitCode {
         }
     };
     let process = || {
-        run(Process {
+        run(ProcessContext {
             args: std::env::args_os().collect(),
             env: std::env::vars_os().collect(),
             cwd,
@@ -108,7 +108,7 @@ fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-impl<'a> Process<'a> {
+impl<'a> ProcessContext<'a> {
     /// What was typed. Help is as wide as the terminal, or as a page where there is none.
     ///
     /// # Errors
@@ -168,7 +168,7 @@ impl<'a> Process<'a> {
             color,
             out_is_terminal: terminals.out,
         };
-        let Process { env, cwd, stdin, program, clock, stop, listen, .. } = self;
+        let ProcessContext { env, cwd, stdin, program, clock, stop, listen, .. } = self;
         Session { ui, env, cwd, stdin, terminals, program, clock, stop, listen }
     }
 }

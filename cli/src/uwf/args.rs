@@ -14,17 +14,17 @@ mod workflow;
 
 use clap::{Parser, Subcommand};
 
-pub(super) use self::cas::{Cas, Put, Schema, Values};
-pub(super) use self::config::Config;
+pub(super) use self::cas::{CasCommand, Put, SchemaCommand, Values};
+pub(super) use self::config::ConfigCommand;
 pub(super) use self::doctor::Doctor;
-pub(super) use self::log::{Log, LogShow};
+pub(super) use self::log::{LogCommand, LogShow};
 pub(super) use self::models::Models;
-pub(super) use self::prompt::{Prompt, Skill};
+pub(super) use self::prompt::{PromptCommand, Skill};
 pub(super) use self::setup::Setup;
-pub(super) use self::step::{Ask, Step};
-pub(super) use self::thread::{Exec, How, SandboxWord, StatusWord, Thread, ThreadList};
-pub(super) use self::var::Var;
-pub(super) use self::workflow::{Language, Workflow};
+pub(super) use self::step::{Ask, StepCommand};
+pub(super) use self::thread::{Exec, How, SandboxWord, StatusWord, ThreadCommand, ThreadList};
+pub(super) use self::var::VarCommand;
+pub(super) use self::workflow::{Language, WorkflowCommand};
 use crate::shell::{Completions, Global, Man};
 
 /// A stateless workflow engine for agents.
@@ -48,7 +48,7 @@ Files:
   $OCAS_HOME (~/.ocas)   the content-addressed store",
     arg_required_else_help = true
 )]
-pub(super) struct Cli {
+pub(super) struct UwfCli {
     #[command(flatten)]
     pub(super) global: Global,
     #[command(subcommand)]
@@ -59,22 +59,22 @@ pub(super) struct Cli {
 pub(super) enum Noun {
     /// Workflows: check, register, look at them
     #[command(subcommand)]
-    Workflow(Workflow),
+    Workflow(WorkflowCommand),
     /// Threads: start, run, read them
     #[command(subcommand)]
-    Thread(Thread),
+    Thread(ThreadCommand),
     /// Steps: look at single steps of a thread
     #[command(subcommand)]
-    Step(Step),
+    Step(StepCommand),
     /// The content-addressed store underneath
     #[command(subcommand)]
-    Cas(Cas),
+    Cas(CasCommand),
     /// Variables: names for nodes of the store
     #[command(subcommand)]
-    Var(Var),
+    Var(VarCommand),
     /// The configuration in $UWF_HOME/config.yaml
     #[command(subcommand)]
-    Config(Config),
+    Config(ConfigCommand),
     /// Connect a model: write its endpoint into config.yaml
     ///
     /// It becomes the default model, and everything else in the file stays. On a terminal, what is not given is asked.
@@ -89,10 +89,10 @@ pub(super) enum Noun {
     Models(Models),
     /// What the engine did, line by line: the log
     #[command(subcommand)]
-    Log(Log),
+    Log(LogCommand),
     /// Guides to uwf, for people and for models
     #[command(subcommand)]
-    Prompt(Prompt),
+    Prompt(PromptCommand),
     /// The same guides by their older names
     #[command(subcommand, hide = true)]
     Skill(Skill),

@@ -9,7 +9,7 @@ use uwf_engine::builtin;
 use uwf_store::{Hash, Store, StoreError};
 use uwf_workflow::yaml;
 
-use super::args::Cas;
+use super::args::CasCommand;
 use super::hash;
 use crate::shell::{Failure, OK, Session, USER};
 
@@ -25,19 +25,19 @@ const OWN_TYPES: [(&str, Hash); 8] = [
     ("text", builtin::TEXT),
 ];
 
-pub(super) fn run(session: &mut Session<'_>, command: Cas) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: CasCommand) -> Result<u8, Failure> {
     match command {
-        Cas::Get { hash } => get(session, &hash),
-        Cas::Put(what) => values::put(session, &what),
-        Cas::Has { hash } => has(session, &hash),
-        Cas::Hash(what) => values::hash(session, &what),
-        Cas::Refs { hash } => refs(session, &hash),
-        Cas::Walk { hash } => walk(session, &hash),
-        Cas::Verify => upkeep::verify(session),
-        Cas::Gc { dry_run, force } => upkeep::gc(session, dry_run, force),
-        Cas::Reindex => upkeep::reindex(session),
-        Cas::Stats => upkeep::stats(session),
-        Cas::Schema(command) => schema::run(session, command),
+        CasCommand::Get { hash } => get(session, &hash),
+        CasCommand::Put(what) => values::put(session, &what),
+        CasCommand::Has { hash } => has(session, &hash),
+        CasCommand::Hash(what) => values::hash(session, &what),
+        CasCommand::Refs { hash } => refs(session, &hash),
+        CasCommand::Walk { hash } => walk(session, &hash),
+        CasCommand::Verify => upkeep::verify(session),
+        CasCommand::Gc { dry_run, force } => upkeep::gc(session, dry_run, force),
+        CasCommand::Reindex => upkeep::reindex(session),
+        CasCommand::Stats => upkeep::stats(session),
+        CasCommand::Schema(command) => schema::run(session, command),
     }
 }
 

@@ -5,16 +5,16 @@ use std::path::Path;
 use serde_json::{Value, json};
 use uwf_workflow::{suggest, yaml};
 
-use super::args::Config;
+use super::args::ConfigCommand;
 use crate::shell::{Failure, OK, Session};
 use uwf_engine::config::{self, ConfigError, lookup, masked};
 
-pub(super) fn run(session: &mut Session<'_>, command: Config) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: ConfigCommand) -> Result<u8, Failure> {
     match command {
-        Config::List { show_secrets } => list(session, show_secrets),
-        Config::Get { key, show_secrets } => get(session, &key, show_secrets),
-        Config::Set { key, value } => set(session, &key, &value),
-        Config::Unset { key } => unset(session, &key),
+        ConfigCommand::List { show_secrets } => list(session, show_secrets),
+        ConfigCommand::Get { key, show_secrets } => get(session, &key, show_secrets),
+        ConfigCommand::Set { key, value } => set(session, &key, &value),
+        ConfigCommand::Unset { key } => unset(session, &key),
     }
 }
 

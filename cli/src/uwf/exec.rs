@@ -29,19 +29,19 @@ use uwf_engine::workflow::{self, Workflow};
 
 pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, Failure> {
     let thread = thread_id(&what.thread)?;
-    let desk = Desk::open(session, &what.how)?;
+    let context = ExecContext::open(session, &what.how)?;
     if what.detached {
         // Its stderr is the log, which is all there will be to read.
         session.ui.remarks = true;
-        let lock = background::arrive(&desk, &thread)?;
-        return run(session, &desk, &lock, what);
+        let lock = background::arrive(&context, &thread)?;
+        return run(session, &context, &lock, what);
     }
     // Only an idle thread has anything to run; any other is told of at once.
-    if what.background && is_idle(&desk.store, &thread)? {
-        return background::launch(session, &desk, &thread, what);
+    if what.background && is_idle(&context.store, &thread)? {
+        return background::launch(session, &context, &thread, what);
     }
-    let lock = hold(&desk.engine(&session.stop), &thread)?;
-    run(session, &desk, &lock, what)
+    let lock = hold(&context.engine(&session.stop), &thread)?;
+    run(session, &context, &lock, what)
 }
 
 fn is_idle(store: &Store, thread: &ThreadId) -> Result<bool, Failure> {
@@ -51,11 +51,16 @@ fn is_idle(store: &Store, thread: &ThreadId) -> Result<bool, Failure> {
 }
 
 /// The steps, one after the other.
-fn run(session: &mut Session<'_>, desk: &Desk, lock: &ThreadLock, what: &Exec) -> Result<u8, Failure> {
+fn run(
+    session: &mut Session<'_>,
+    context: &ExecContext,
+    lock: &ThreadLock,
+    what: &Exec,
+) -> Result<u8, Failure> {
     let limit = if what.until_end { what.max_steps } else { what.count };
     let many = what.until_end || what.count > 1;
     let (ran, unprinted) =
-        desk.watched(session, |engine, options, observer| drive(engine, lock, options, limit, observer));
+        context.watched(session, |engine, options, observer| drive(engine, lock, options, limit, observer));
     let (reports, failure) = match ran {
         Ok(driven) => {
             if many && driven.halt == Halt::Limit {
@@ -67,7 +72,7 @@ fn run(session: &mut Session<'_>, desk: &Desk, lock: &ThreadLock, what: &Exec) -
         }
         Err(DriveError { steps, source }) => (steps, Some(unsaid(*source, &session.ui).into())),
     };
-    finish(session, desk, (&reports, many), failure)
+    finish(session, context, (&reports, many), failure)
 }
 
 pub(super) fn resume(
@@ -95,10 +100,10 @@ fn once(
     step: impl FnOnce(&Engine<'_>, &ThreadLock, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
 ) -> Result<u8, Failure> {
     let thread = thread_id(thread)?;
-    let desk = Desk::open(session, how)?;
-    let lock = hold(&desk.engine(&session.stop), &thread)?;
-    let report = desk.step(session, |engine, options, observer| step(engine, &lock, options, observer))?;
-    finish(session, &desk, (&[report], false), None)
+    let context = ExecContext::open(session, how)?;
+    let lock = hold(&context.engine(&session.stop), &thread)?;
+    let report = context.step(session, |engine, options, observer| step(engine, &lock, options, observer))?;
+    finish(session, &context, (&[report], false), None)
 }
 
 /// Where a background run of this thread writes what it has to say.
@@ -113,7 +118,7 @@ fn steps(count: u32) -> String {
 /// Prints what was done, then fails if something did.
 fn finish(
     session: &mut Session<'_>,
-    desk: &Desk,
+    context: &ExecContext,
     (reports, many): (&[StepReport], bool),
     failure: Option<Failure>,
 ) -> Result<u8, Failure> {
@@ -129,7 +134,7 @@ fn finish(
         return Err(failure);
     }
     Ok(match reports.last() {
-        _ if desk.tells_no_outcome() => OK,
+        _ if context.tells_no_outcome() => OK,
         Some(StepReport { failure: Some(_), .. }) => FAILED_STEP,
         Some(StepReport { status: Status::Suspended { .. }, .. }) => SUSPENDED,
         _ => OK,
@@ -137,7 +142,7 @@ fn finish(
 }
 
 /// What agents need, gathered once for all that a command runs.
-pub(super) struct Desk {
+pub(super) struct ExecContext {
     pub(super) homes: Homes,
     pub(super) store: Store,
     config: Config,
@@ -147,8 +152,8 @@ pub(super) struct Desk {
     pub(super) options: ExecOptions,
 }
 
-impl Desk {
-    pub(super) fn open(session: &Session<'_>, how: &How) -> Result<Desk, Failure> {
+impl ExecContext {
+    pub(super) fn open(session: &Session<'_>, how: &How) -> Result<ExecContext, Failure> {
         let homes = session.homes()?;
         (session.listen)(&session.stop);
         let config = config::load(&homes.uwf)?;
@@ -166,7 +171,7 @@ impl Desk {
         let builtin = builtin(session.program.as_deref());
         let agents = config.agents.values().chain(&options.agent).chain([&builtin]);
         let programs = Programs::look_up(agents.map(|agent| agent.program.as_str()), env.get("PATH"));
-        Ok(Desk { store: session.store()?, homes, config, env, builtin, programs, options })
+        Ok(ExecContext { store: session.store()?, homes, config, env, builtin, programs, options })
     }
 
     /// Whether the exit status is to say only that the command did its work, for programs that take any other for a
@@ -175,7 +180,7 @@ impl Desk {
         self.env.text("UWF_EXIT") == Some("0")
     }
 
-    /// The engine on this desk.
+    /// The engine with what is gathered here.
     pub(super) fn engine<'a>(&'a self, stop: &'a Stop) -> Engine<'a> {
         Engine {
             store: &self.store,

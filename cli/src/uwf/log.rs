@@ -9,17 +9,17 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::args::{Log, LogShow};
+use super::args::{LogCommand, LogShow};
 use super::moment::moment;
 use crate::shell::{Failure, OK, Session, USAGE, render};
 use uwf_engine::log::{self, Day};
 use uwf_engine::thread::ThreadId;
 
-pub(super) fn run(session: &mut Session<'_>, command: Log) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: LogCommand) -> Result<u8, Failure> {
     match command {
-        Log::List => list(session),
-        Log::Show(which) => show(session, &which),
-        Log::Clean { before } => clean(session, &before),
+        LogCommand::List => list(session),
+        LogCommand::Show(which) => show(session, &which),
+        LogCommand::Clean { before } => clean(session, &before),
     }
 }
 

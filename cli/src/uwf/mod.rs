@@ -1,6 +1,6 @@
 //! The command line of `uwf`: what was typed becomes one call into the engine, its result becomes text or JSON.
 //!
-//! [`main`] gathers what there is to know of the process into a [`Process`] and everything below takes it from there; so
+//! [`main`] gathers what there is to know of the process into a [`ProcessContext`] and everything below takes it from there; so
 //! does the command line of `uwf-builtin`. One file a noun: each reads its arguments, calls, prints.
 
 mod args;
@@ -27,8 +27,8 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use uwf_store::Hash;
 
-use self::args::{Cli, Noun};
-use crate::shell::{Failure, Process, Session, in_process, pages};
+use self::args::{Noun, UwfCli};
+use crate::shell::{Failure, ProcessContext, Session, in_process, pages};
 use uwf_engine::ThreadId;
 
 /// The whole of `uwf`'s `main`.
@@ -37,8 +37,8 @@ pub fn main() -> ExitCode {
 }
 
 /// Runs one command line and returns its exit status.
-pub fn main_with(process: Process<'_>) -> u8 {
-    match process.parse::<Cli>() {
+pub fn main_with(process: ProcessContext<'_>) -> u8 {
+    match process.parse::<UwfCli>() {
         Ok(cli) => process.command(&cli.global, |session| run(session, cli.noun)),
         Err(error) => process.usage(&error),
     }
@@ -63,8 +63,8 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, Failure> {
         Noun::Prompt(prompt) => prompt::run(session, prompt),
         Noun::Skill(skill) => prompt::run(session, skill.into()),
         Noun::Doctor(doctor) => doctor::run(session, &doctor),
-        Noun::Completions(shell) => pages::completions(session, &shell, Cli::command()),
-        Noun::Man(man) => pages::man(session, &man, Cli::command()),
+        Noun::Completions(shell) => pages::completions(session, &shell, UwfCli::command()),
+        Noun::Man(man) => pages::man(session, &man, UwfCli::command()),
     }
 }
 

@@ -21,7 +21,7 @@ use uwf_engine::workflow::{self, Workflow};
 const RESULT_LINES: usize = 30;
 
 /// Which part of a thread is told.
-pub(super) struct Part {
+pub(super) struct ReportRange {
     /// About so many characters: the last steps that fit.
     pub(super) quota: Option<usize>,
     /// Only the steps before this one.
@@ -31,23 +31,23 @@ pub(super) struct Part {
 }
 
 /// A thread from its task to where it stands.
-pub(super) fn thread(store: &Store, thread: &ThreadId, part: &Part) -> Result<String, Failure> {
+pub(super) fn thread(store: &Store, thread: &ThreadId, range: &ReportRange) -> Result<String, Failure> {
     let head = thread::head(store, thread)?;
     let chain = thread::chain(store, &head.hash)?;
     let workflow = workflow::get(store, &chain.start.workflow)?;
     let head = head.settled(store, &workflow);
     let mut sections = Vec::new();
-    if part.with_task {
-        sections.push(task_section(thread, &workflow, &chain, part.quota));
+    if range.with_task {
+        sections.push(task_section(thread, &workflow, &chain, range.quota));
     }
     let mut steps = Vec::new();
-    for (at, (hash, step)) in chain.steps[..end(&chain, thread, part)?].iter().enumerate() {
+    for (at, (hash, step)) in chain.steps[..end(&chain, thread, range)?].iter().enumerate() {
         steps.push(step_section(store, at + 1, hash, step)?);
     }
     let standing =
-        if part.before.is_none() { standing(store, thread, &head, &workflow)? } else { String::new() };
+        if range.before.is_none() { standing(store, thread, &head, &workflow)? } else { String::new() };
     let used: usize = sections.iter().chain([&standing]).map(|section| section.chars().count()).sum();
-    let skipped = skipped(&steps, part.quota.map(|quota| quota.saturating_sub(used)));
+    let skipped = skipped(&steps, range.quota.map(|quota| quota.saturating_sub(used)));
     if skipped > 0 {
         let noun = if skipped == 1 { "step" } else { "steps" };
         let first = chain.steps[skipped].0;
@@ -80,8 +80,8 @@ fn task_section(thread: &ThreadId, workflow: &Workflow, chain: &Chain, quota: Op
 }
 
 /// How many of the chain's steps are before the one asked for.
-fn end(chain: &Chain, thread: &ThreadId, part: &Part) -> Result<usize, Failure> {
-    let Some(before) = part.before else { return Ok(chain.steps.len()) };
+fn end(chain: &Chain, thread: &ThreadId, range: &ReportRange) -> Result<usize, Failure> {
+    let Some(before) = range.before else { return Ok(chain.steps.len()) };
     chain.steps.iter().position(|(hash, _)| *hash == before).ok_or_else(|| {
         Failure::user(format!("{before} is not a step of thread {thread}"))
             .with_hint(format!("`uwf step list {thread}` shows them"))

@@ -5,7 +5,7 @@
 
 use serde_json::json;
 
-use super::args::Prompt;
+use super::args::PromptCommand;
 use crate::shell::{Failure, OK, Session, render};
 
 /// A guide: its name, what it is about, as a skill when to use it, its text.
@@ -56,13 +56,13 @@ impl Guide {
     }
 }
 
-pub(super) fn run(session: &mut Session<'_>, prompt: Prompt) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, prompt: PromptCommand) -> Result<u8, Failure> {
     let guide = match prompt {
-        Prompt::Usage => USAGE,
-        Prompt::WorkflowAuthoring => WORKFLOW_AUTHORING,
-        Prompt::AdapterDeveloping => ADAPTER_DEVELOPING,
-        Prompt::Bootstrap => BOOTSTRAP,
-        Prompt::List => return list(session),
+        PromptCommand::Usage => USAGE,
+        PromptCommand::WorkflowAuthoring => WORKFLOW_AUTHORING,
+        PromptCommand::AdapterDeveloping => ADAPTER_DEVELOPING,
+        PromptCommand::Bootstrap => BOOTSTRAP,
+        PromptCommand::List => return list(session),
     };
     let text = guide.document();
     session.ui.document(|| json!({"name": guide.name, "markdown": text}), &text)?;

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use self::agent::Agent;
+use self::agent::DefaultAgent;
 use self::endpoint::{bare, base_url, catalogued};
 use self::presets::{PRESETS, Preset};
 use super::args::Setup;
@@ -24,7 +24,7 @@ pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, Failur
     let home = session.homes()?.uwf;
     // A file that is not valid is told before anything is asked.
     let old = config::value(&home)?;
-    let agent = typed.agent.as_deref().map(|name| Agent::named(name, &old)).transpose()?;
+    let agent = typed.agent.as_deref().map(|name| DefaultAgent::named(name, &old)).transpose()?;
     // Whoever names an agent and nothing else has a model, or an agent that has one.
     let connection = match typed.names_only_an_agent() {
         true => None,
@@ -32,7 +32,7 @@ pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, Failur
     };
     let obstacle = agent.as_ref().map(|agent| agent.obstacle(session)).transpose()?.flatten();
     let changes: Vec<Change> = connection.iter().flat_map(|connection| connection.changes(&old)).collect();
-    let changes = [changes, agent.iter().flat_map(Agent::changes).collect()].concat();
+    let changes = [changes, agent.iter().flat_map(DefaultAgent::changes).collect()].concat();
     let comments_lost = config::apply(&home, &changes)?;
     if let Some(connection) = connection.as_ref().filter(|connection| connection.loses_key(&old)) {
         let name = &connection.provider;

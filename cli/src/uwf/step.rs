@@ -9,22 +9,22 @@ use serde_json::{Value, json};
 use uwf_store::{Hash, Store};
 use uwf_workflow::yaml;
 
-use super::args::Step;
+use super::args::StepCommand;
 use super::{hash, narrate, thread_id};
 use crate::shell::{Failure, OK, Session, render};
 use uwf_engine::record;
 use uwf_engine::thread;
 use uwf_engine::view::{Listed, StepView, ThreadSteps, Unread};
 
-pub(super) fn run(session: &mut Session<'_>, command: Step) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8, Failure> {
     match command {
-        Step::List { thread } => list(session, &thread),
-        Step::Show { step } => show(session, &step),
-        Step::Read { step, prompt: true, .. } => prompt(session, &step),
-        Step::Read { step, quota, .. } => read(session, &step, quota),
-        Step::Fork { step } => fork_at(session, &hash(&step)?),
-        Step::Ask(question) => ask::ask(session, &question),
-        Step::Diff { step } => diff::diff(session, &step),
+        StepCommand::List { thread } => list(session, &thread),
+        StepCommand::Show { step } => show(session, &step),
+        StepCommand::Read { step, prompt: true, .. } => prompt(session, &step),
+        StepCommand::Read { step, quota, .. } => read(session, &step, quota),
+        StepCommand::Fork { step } => fork_at(session, &hash(&step)?),
+        StepCommand::Ask(question) => ask::ask(session, &question),
+        StepCommand::Diff { step } => diff::diff(session, &step),
     }
 }
 

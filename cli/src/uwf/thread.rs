@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::args::Thread;
+use super::args::ThreadCommand;
 use super::{exec, hash, narrate, step, thread_id, transfer};
 use crate::shell::{Failure, Format, OK, Session, render};
 use uwf_engine::lock;
@@ -17,25 +17,31 @@ use uwf_engine::thread;
 use uwf_engine::view::ThreadView;
 use uwf_engine::workflow;
 
-pub(super) fn run(session: &mut Session<'_>, command: Thread) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u8, Failure> {
     match command {
-        Thread::Start { workflow, prompt, cwd } => start(session, &workflow, &prompt, cwd.as_deref()),
-        Thread::Exec(exec) => exec::exec(session, &exec),
-        Thread::Resume { thread, prompt, how } => exec::resume(session, &thread, prompt.as_deref(), &how),
-        Thread::Poke { thread, prompt, how } => exec::poke(session, &thread, &prompt, &how),
-        Thread::Show { thread } => show(session, &thread),
-        Thread::List(which) => list::list(session, &which),
-        Thread::Stop { thread } => change::stop(session, &thread),
-        Thread::Cancel { thread } => change::cancel(session, &thread),
-        Thread::Rm { thread, force } => change::remove(session, &thread, force),
-        Thread::Fork { from } => change::fork(session, &from),
-        Thread::Steps { thread } => step::list(session, &thread),
-        Thread::StepDetails { step } => step::show(session, &step),
-        Thread::Export { thread, output } => transfer::export(session, &thread, output.as_deref()),
-        Thread::Import { file } => transfer::import(session, &file),
-        Thread::Read { thread, quota, before, start } => {
+        ThreadCommand::Start { workflow, prompt, cwd } => start(session, &workflow, &prompt, cwd.as_deref()),
+        ThreadCommand::Exec(exec) => exec::exec(session, &exec),
+        ThreadCommand::Resume { thread, prompt, how } => {
+            exec::resume(session, &thread, prompt.as_deref(), &how)
+        }
+        ThreadCommand::Poke { thread, prompt, how } => exec::poke(session, &thread, &prompt, &how),
+        ThreadCommand::Show { thread } => show(session, &thread),
+        ThreadCommand::List(which) => list::list(session, &which),
+        ThreadCommand::Stop { thread } => change::stop(session, &thread),
+        ThreadCommand::Cancel { thread } => change::cancel(session, &thread),
+        ThreadCommand::Rm { thread, force } => change::remove(session, &thread, force),
+        ThreadCommand::Fork { from } => change::fork(session, &from),
+        ThreadCommand::Steps { thread } => step::list(session, &thread),
+        ThreadCommand::StepDetails { step } => step::show(session, &step),
+        ThreadCommand::Export { thread, output } => transfer::export(session, &thread, output.as_deref()),
+        ThreadCommand::Import { file } => transfer::import(session, &file),
+        ThreadCommand::Read { thread, quota, before, start } => {
             let before = before.as_deref().map(hash).transpose()?;
-            read(session, &thread, &narrate::Part { quota, before, with_task: before.is_none() || start })
+            read(
+                session,
+                &thread,
+                &narrate::ReportRange { quota, before, with_task: before.is_none() || start },
+            )
         }
     }
 }
@@ -107,9 +113,9 @@ fn standing_text(standing: &ThreadView, workflow: &str, task: &str) -> String {
     lines.iter().map(|(name, value)| format!("{name:<10} {value}\n")).collect()
 }
 
-fn read(session: &mut Session<'_>, thread: &str, part: &narrate::Part) -> Result<u8, Failure> {
+fn read(session: &mut Session<'_>, thread: &str, range: &narrate::ReportRange) -> Result<u8, Failure> {
     let (thread, store) = (thread_id(thread)?, session.store()?);
-    let text = narrate::thread(&store, &thread, part)?;
+    let text = narrate::thread(&store, &thread, range)?;
     session.ui.document(|| json!({"thread": thread, "markdown": text}), &text)?;
     Ok(OK)
 }

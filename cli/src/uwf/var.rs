@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use uwf_store::{Expect, Hash, Store, StoreError, VarChange, Variable};
 use uwf_workflow::suggest;
 
-use super::args::Var;
+use super::args::VarCommand;
 use super::hash;
 use crate::shell::{Failure, OK, Session, USAGE, render};
 use uwf_engine::workflow::REGISTRY;
@@ -15,12 +15,12 @@ use uwf_engine::{lost, thread, workflow};
 /// Names that the engine keeps in step with other things.
 const KEPT: [&str; 5] = [thread::HEADS, thread::FAILED, thread::PARENTS, lost::REMOVED, "@ocas/"];
 
-pub(super) fn run(session: &mut Session<'_>, command: Var) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: VarCommand) -> Result<u8, Failure> {
     match command {
-        Var::Get { name, schema } => get(session, &name, schema.as_deref()),
-        Var::Set { name, hash, tags, force } => set(session, &name, &hash, &tags, force),
-        Var::List { prefix } => list(session, prefix.as_deref().unwrap_or_default()),
-        Var::History { name } => history(session, &name),
+        VarCommand::Get { name, schema } => get(session, &name, schema.as_deref()),
+        VarCommand::Set { name, hash, tags, force } => set(session, &name, &hash, &tags, force),
+        VarCommand::List { prefix } => list(session, prefix.as_deref().unwrap_or_default()),
+        VarCommand::History { name } => history(session, &name),
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 use uwf_workflow::{json_schema, yaml};
 
-use super::args::Workflow;
+use super::args::WorkflowCommand;
 use super::hash;
 use crate::shell::{
     Failure, OK, Session,
@@ -17,16 +17,16 @@ use crate::shell::{
 use uwf_engine::view::{HistoryView, WorkflowRow, WorkflowView};
 use uwf_engine::workflow::{self, Back, CheckedWorkflow, WorkflowError};
 
-pub(super) fn run(session: &mut Session<'_>, command: Workflow) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: WorkflowCommand) -> Result<u8, Failure> {
     match command {
-        Workflow::Add { file } => add(session, &file),
-        Workflow::Validate { file } => validate(session, &file),
-        Workflow::Show { workflow } => show(session, &workflow),
-        Workflow::List => list(session),
-        Workflow::History { name } => history(session, &name),
-        Workflow::Rollback { name, to } => rollback(session, &name, &to),
-        Workflow::Schema => schema(session),
-        Workflow::Graph { workflow, language, thread } => {
+        WorkflowCommand::Add { file } => add(session, &file),
+        WorkflowCommand::Validate { file } => validate(session, &file),
+        WorkflowCommand::Show { workflow } => show(session, &workflow),
+        WorkflowCommand::List => list(session),
+        WorkflowCommand::History { name } => history(session, &name),
+        WorkflowCommand::Rollback { name, to } => rollback(session, &name, &to),
+        WorkflowCommand::Schema => schema(session),
+        WorkflowCommand::Graph { workflow, language, thread } => {
             graph::run(session, workflow.as_deref(), language, thread.as_deref())
         }
     }

@@ -19,7 +19,7 @@ pub(super) enum Container {
 
 /// The facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(super) struct KernelFacts {
     /// The version of Linux, as far as it is known.
     pub(super) linux: Option<(u32, u32)>,
     /// Whether this process may do what the administrator may.
@@ -38,13 +38,13 @@ pub(super) struct Facts {
     pub(super) proc_covered: bool,
 }
 
-impl Facts {
+impl KernelFacts {
     /// Looks; what cannot be read is taken for no obstacle.
-    pub(super) fn read() -> Facts {
+    pub(super) fn read() -> KernelFacts {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let status = read("/proc/self/status");
         let release = read("/proc/sys/kernel/osrelease");
-        Facts {
+        KernelFacts {
             linux: version(&release),
             privileged: capabilities(&status) & SYS_ADMIN != 0,
             apparmor_restricts: is(&read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"), "1"),

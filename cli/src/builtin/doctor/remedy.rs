@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::apparmor;
-use super::kernel::{Container, Facts};
+use super::kernel::{Container, KernelFacts};
 
 /// The oldest kernel that the sandbox is made for.
 const OLDEST: (u32, u32) = (5, 10);
@@ -18,7 +18,7 @@ pub(super) struct Remedy {
 }
 
 /// For a machine where promises are not kept; empty where no reason is known.
-pub(super) fn remedies(facts: &Facts) -> Vec<Remedy> {
+pub(super) fn remedies(facts: &KernelFacts) -> Vec<Remedy> {
     let ways = [old_kernel(facts), settings(facts), apparmor(facts), container(facts), filter(facts)];
     ways.into_iter().flatten().collect()
 }
@@ -27,12 +27,12 @@ fn remedy(cause: impl Into<String>, remedy: impl Into<String>) -> Option<Remedy>
     Some(Remedy { cause: cause.into(), remedy: remedy.into() })
 }
 
-fn old_kernel(facts: &Facts) -> Option<Remedy> {
+fn old_kernel(facts: &KernelFacts) -> Option<Remedy> {
     let (major, minor) = facts.linux.filter(|linux| *linux < OLDEST)?;
     remedy(format!("Linux {major}.{minor} is older than 5.10"), "boot a newer kernel")
 }
 
-fn settings(facts: &Facts) -> Option<Remedy> {
+fn settings(facts: &KernelFacts) -> Option<Remedy> {
     if facts.forbidding.is_empty() {
         return None;
     }
@@ -49,11 +49,11 @@ fn settings(facts: &Facts) -> Option<Remedy> {
 }
 
 /// Whether AppArmor would refuse what a program without a profile asks for.
-fn is_restricted(facts: &Facts) -> bool {
+fn is_restricted(facts: &KernelFacts) -> bool {
     facts.apparmor_restricts && !facts.privileged && !facts.label.starts_with("uwf-builtin")
 }
 
-fn apparmor(facts: &Facts) -> Option<Remedy> {
+fn apparmor(facts: &KernelFacts) -> Option<Remedy> {
     if !is_restricted(facts) {
         return None;
     }
@@ -73,7 +73,7 @@ fn apparmor(facts: &Facts) -> Option<Remedy> {
     }
 }
 
-fn container(facts: &Facts) -> Option<Remedy> {
+fn container(facts: &KernelFacts) -> Option<Remedy> {
     let engine = facts.container?;
     let options = options(facts, engine);
     let program = match engine {
@@ -98,7 +98,7 @@ fn container(facts: &Facts) -> Option<Remedy> {
 }
 
 /// What stands in the way here, and not what might elsewhere.
-fn options(facts: &Facts, engine: Container) -> Vec<&'static str> {
+fn options(facts: &KernelFacts, engine: Container) -> Vec<&'static str> {
     let mut options = Vec::new();
     if facts.filtered {
         options.push("seccomp=unconfined");
@@ -120,7 +120,7 @@ fn options(facts: &Facts, engine: Container) -> Vec<&'static str> {
     options
 }
 
-fn filter(facts: &Facts) -> Option<Remedy> {
+fn filter(facts: &KernelFacts) -> Option<Remedy> {
     if !facts.filtered || facts.container.is_some() {
         return None;
     }

@@ -1,13 +1,13 @@
 use super::*;
 
 /// A new kernel that allows everything.
-fn open() -> Facts {
-    Facts { linux: Some((6, 12)), ..Facts::default() }
+fn open() -> KernelFacts {
+    KernelFacts { linux: Some((6, 12)), ..KernelFacts::default() }
 }
 
 /// A container as docker makes it without options.
-fn docker() -> Facts {
-    Facts {
+fn docker() -> KernelFacts {
+    KernelFacts {
         container: Some(Container::Docker),
         filtered: true,
         label: "docker-default (enforce)".to_owned(),
@@ -17,8 +17,8 @@ fn docker() -> Facts {
 }
 
 /// One of podman on a machine with SELinux.
-fn podman() -> Facts {
-    Facts {
+fn podman() -> KernelFacts {
+    KernelFacts {
         container: Some(Container::Podman),
         label: "system_u:system_r:container_t:s0:c1,c2".to_owned(),
         ..docker()
@@ -26,7 +26,7 @@ fn podman() -> Facts {
 }
 
 /// What is found for facts, by name: parts of each cause and of what to do about it.
-type Case<'a> = (&'a str, Facts, &'a [(&'a str, &'a str)]);
+type Case<'a> = (&'a str, KernelFacts, &'a [(&'a str, &'a str)]);
 
 fn check(cases: &[Case<'_>]) {
     for (name, facts, expected) in cases {
@@ -40,20 +40,24 @@ fn check(cases: &[Case<'_>]) {
 
 #[test]
 fn each_cause_has_its_way_out() {
-    let ubuntu = Facts { apparmor_restricts: true, label: "unconfined".to_owned(), ..open() };
-    let debian = Facts { forbidding: vec!["kernel.unprivileged_userns_clone=1".to_owned()], ..open() };
+    let ubuntu = KernelFacts { apparmor_restricts: true, label: "unconfined".to_owned(), ..open() };
+    let debian = KernelFacts { forbidding: vec!["kernel.unprivileged_userns_clone=1".to_owned()], ..open() };
     let two = ["user.max_user_namespaces=15000", "user.max_pid_namespaces=15000"].map(str::to_owned);
-    let two = Facts { forbidding: two.to_vec(), ..open() };
+    let two = KernelFacts { forbidding: two.to_vec(), ..open() };
     check(&[
         ("nothing known", open(), &[]),
-        ("Linux 5.4", Facts { linux: Some((5, 4)), ..open() }, &[("5.4 is older", "newer kernel")]),
+        ("Linux 5.4", KernelFacts { linux: Some((5, 4)), ..open() }, &[("5.4 is older", "newer kernel")]),
         (
             "Ubuntu",
             ubuntu.clone(),
             &[("AppArmor", "--apparmor-profile | sudo tee /etc/apparmor.d/uwf-builtin")],
         ),
-        ("Ubuntu, as root", Facts { privileged: true, ..ubuntu.clone() }, &[]),
-        ("Ubuntu, with the profile", Facts { label: "uwf-builtin (unconfined)".to_owned(), ..ubuntu }, &[]),
+        ("Ubuntu, as root", KernelFacts { privileged: true, ..ubuntu.clone() }, &[]),
+        (
+            "Ubuntu, with the profile",
+            KernelFacts { label: "uwf-builtin (unconfined)".to_owned(), ..ubuntu },
+            &[],
+        ),
         (
             "Debian's setting",
             debian,
@@ -73,7 +77,7 @@ fn each_cause_has_its_way_out() {
         ),
         (
             "systemd",
-            Facts { filtered: true, ..open() },
+            KernelFacts { filtered: true, ..open() },
             &[("filters its system calls", "RestrictNamespaces=")],
         ),
     ]);
@@ -81,8 +85,8 @@ fn each_cause_has_its_way_out() {
 
 #[test]
 fn containers_are_given_what_they_lack_and_no_more() {
-    let other = Facts { container: Some(Container::Other), filtered: true, ..open() };
-    let restricted = Facts { apparmor_restricts: true, ..docker() };
+    let other = KernelFacts { container: Some(Container::Other), filtered: true, ..open() };
+    let restricted = KernelFacts { apparmor_restricts: true, ..docker() };
     check(&[
         (
             "docker",
@@ -95,7 +99,7 @@ fn containers_are_given_what_they_lack_and_no_more() {
         ),
         (
             "docker where the rest was given",
-            Facts { filtered: false, label: "unconfined".to_owned(), ..docker() },
+            KernelFacts { filtered: false, label: "unconfined".to_owned(), ..docker() },
             &[("container", "`docker run --security-opt systempaths=unconfined …`")],
         ),
         (

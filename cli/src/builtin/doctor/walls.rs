@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uwf_engine::{Env, Homes};
 use uwf_tools::sandbox::{Enforced, Level, Promise, PromiseStatus, SandboxError};
 
-use super::kernel::Facts;
+use super::kernel::KernelFacts;
 use super::remedy::{Remedy, remedies};
 use uwf_agent::confinement::{ALLOW_SHELL, Confinement, SandboxSettings};
 
@@ -57,7 +57,7 @@ pub(super) fn look(
         refusal: refusal.map(|refusal| (refusal.to_string(), refusal.hint())),
         there_is,
         is_lacking,
-        remedies: if is_lacking { remedies(&Facts::read()) } else { Vec::new() },
+        remedies: if is_lacking { remedies(&KernelFacts::read()) } else { Vec::new() },
     })
 }
 

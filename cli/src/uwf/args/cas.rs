@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
-pub(in crate::uwf) enum Cas {
+pub(in crate::uwf) enum CasCommand {
     /// Print a node: its type, payload and timestamp
     #[command(after_long_help = "Examples:\n  uwf cas get 9GDHFMG6KAC8V")]
     Get {
@@ -69,12 +69,12 @@ pub(in crate::uwf) enum Cas {
     Stats,
     /// The types of nodes
     #[command(subcommand)]
-    Schema(Schema),
+    Schema(SchemaCommand),
 }
 
 /// `uwf cas schema …`
 #[derive(Debug, Subcommand)]
-pub(in crate::uwf) enum Schema {
+pub(in crate::uwf) enum SchemaCommand {
     /// List the schemas of the store
     #[command(after_long_help = "Examples:\n  uwf cas schema list --format text")]
     List,

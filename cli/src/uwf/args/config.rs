@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
-pub(in crate::uwf) enum Config {
+pub(in crate::uwf) enum ConfigCommand {
     /// Print the whole configuration; keys and headers are masked
     #[command(after_long_help = "Examples:\n  uwf config list")]
     List {

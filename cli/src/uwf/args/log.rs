@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
-pub(in crate::uwf) enum Log {
+pub(in crate::uwf) enum LogCommand {
     /// List the days there are lines of, the last one first
     #[command(after_long_help = "Examples:\n  uwf log list")]
     List,

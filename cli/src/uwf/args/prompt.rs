@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 #[derive(Clone, Copy, Debug, Subcommand)]
-pub(in crate::uwf) enum Prompt {
+pub(in crate::uwf) enum PromptCommand {
     /// How to run workflows and read what they did
     #[command(after_long_help = "Examples:\n  uwf prompt usage > ~/.agents/skills/uwf-usage/SKILL.md")]
     Usage,
@@ -29,11 +29,11 @@ pub(in crate::uwf) enum Skill {
     Author,
 }
 
-impl From<Skill> for Prompt {
-    fn from(skill: Skill) -> Prompt {
+impl From<Skill> for PromptCommand {
+    fn from(skill: Skill) -> PromptCommand {
         match skill {
-            Skill::User => Prompt::Usage,
-            Skill::Author => Prompt::WorkflowAuthoring,
+            Skill::User => PromptCommand::Usage,
+            Skill::Author => PromptCommand::WorkflowAuthoring,
         }
     }
 }

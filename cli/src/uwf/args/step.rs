@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use super::How;
 
 #[derive(Debug, Subcommand)]
-pub(in crate::uwf) enum Step {
+pub(in crate::uwf) enum StepCommand {
     /// List the steps of a thread, the oldest first
     #[command(after_long_help = "Examples:\n  uwf step list 01K… --format json")]
     List {

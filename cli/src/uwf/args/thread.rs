@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
-pub(in crate::uwf) enum Thread {
+pub(in crate::uwf) enum ThreadCommand {
     /// Begin a thread; nothing runs yet
     #[command(
         after_long_help = "Examples:\n  uwf thread start solve-issue -p \"Fix the login redirect\"\n  uwf thread start ./flow.yaml -p \"- tidy up\" --cwd ../project"

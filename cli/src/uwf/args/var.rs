@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
-pub(in crate::uwf) enum Var {
+pub(in crate::uwf) enum VarCommand {
     /// Print what a variable stands for
     #[command(
         after_long_help = "Examples:\n  uwf var get @uwf/registry/solve-issue --format text\n  uwf cas get \"$(uwf var get @me/notes --format text)\""

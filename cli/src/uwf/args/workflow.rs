@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
-pub(in crate::uwf) enum Workflow {
+pub(in crate::uwf) enum WorkflowCommand {
     /// Check a workflow file and register it by its name
     #[command(
         alias = "put",

@@ -9,12 +9,12 @@ use uwf_workflow::yaml;
 
 use super::{OWN_TYPES, type_named};
 use crate::shell::{Failure, OK, Session, render};
-use crate::uwf::args::Schema;
+use crate::uwf::args::SchemaCommand;
 
-pub(super) fn run(session: &mut Session<'_>, command: Schema) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: SchemaCommand) -> Result<u8, Failure> {
     match command {
-        Schema::List => list(session),
-        Schema::Get { name } => get(session, &name),
+        SchemaCommand::List => list(session),
+        SchemaCommand::Get { name } => get(session, &name),
     }
 }
 

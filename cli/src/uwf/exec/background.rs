@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::super::args::Exec;
-use super::{Desk, log_path};
+use super::{ExecContext, log_path};
 use crate::shell::{Failure, OK, Session};
 use uwf_engine::home::make_private;
 use uwf_engine::lock::{ThreadLock, session as session_of};
@@ -33,23 +33,23 @@ const LAST_WORDS: usize = 10;
 /// Starts the run and says where the thread stands now; the lock goes to the new process.
 pub(super) fn launch(
     session: &mut Session<'_>,
-    desk: &Desk,
+    context: &ExecContext,
     thread: &ThreadId,
     what: &Exec,
 ) -> Result<u8, Failure> {
-    let (store, thread) = (&desk.store, *thread);
+    let (store, thread) = (&context.store, *thread);
     // Nobody is named until there is somebody who can be stopped.
-    let lock = ThreadLock::silent(&desk.homes.uwf, &thread)?;
+    let lock = ThreadLock::silent(&context.homes.uwf, &thread)?;
     let head = thread::head(store, &thread)?;
     let start = head.start(store)?;
     let workflow = workflow::get(store, &start.workflow)?;
     let head = head.settled(store, &workflow);
     // Nobody would see that it cannot be started.
-    desk.find_agent(&start, &workflow, current_role(store, &workflow, &head).as_deref())?;
-    let log = log_path(&desk.homes.uwf, &thread);
+    context.find_agent(&start, &workflow, current_role(store, &workflow, &head).as_deref())?;
+    let log = log_path(&context.homes.uwf, &thread);
     // What earlier runs said is not about this one.
     let said = fs::metadata(&log).map_or(0, |log| log.len());
-    let mut child = start_detached(session, desk, &lock, (what, &log))?;
+    let mut child = start_detached(session, context, &lock, (what, &log))?;
     let pid = child.id();
     lock.destine(pid, &start.workflow, store.now())?;
     wait_until_settled(&mut child, || last_words(&log, said))?;
@@ -63,7 +63,7 @@ pub(super) fn launch(
 
 fn start_detached(
     session: &Session<'_>,
-    desk: &Desk,
+    context: &ExecContext,
     lock: &ThreadLock,
     (what, log): (&Exec, &Path),
 ) -> Result<Child, Failure> {
@@ -73,7 +73,7 @@ fn start_detached(
     let failed = |error| Failure::said("cannot start the background run", error);
     let mut command = Command::new(program);
     command
-        .args(arguments(session, desk, what))
+        .args(arguments(session, context, what))
         .current_dir(&session.cwd)
         .env_clear()
         .envs(session.env.iter())
@@ -91,7 +91,7 @@ fn open_log(path: &Path) -> Result<File, Failure> {
 }
 
 /// The same command line for the new process.
-fn arguments(session: &Session<'_>, desk: &Desk, what: &Exec) -> Vec<OsString> {
+fn arguments(session: &Session<'_>, context: &ExecContext, what: &Exec) -> Vec<OsString> {
     let mut words: Vec<OsString> =
         ["--format", "text", "thread", "exec", "--detached"].map(Into::into).to_vec();
     if session.ui.is_verbose() {
@@ -103,7 +103,7 @@ fn arguments(session: &Session<'_>, desk: &Desk, what: &Exec) -> Vec<OsString> {
         false => option("--count", what.count.to_string().into()),
     }
     what.how.agent.iter().for_each(|agent| option("--agent", agent.into()));
-    desk.options.cwd.iter().for_each(|dir| option("--cwd", dir.into()));
+    context.options.cwd.iter().for_each(|dir| option("--cwd", dir.into()));
     what.how.sandbox.iter().for_each(|level| option("--sandbox", level.as_str().into()));
     let timeout = what.how.timeout.map(|time| humantime::format_duration(time).to_string());
     timeout.into_iter().for_each(|time| option("--timeout", time.into()));
@@ -144,7 +144,7 @@ fn last_words(log: &Path, from: u64) -> String {
 }
 
 /// In the new process: leaves the terminal and the session it was started from, and takes over the lock.
-pub(super) fn arrive(desk: &Desk, thread: &ThreadId) -> Result<ThreadLock, Failure> {
+pub(super) fn arrive(context: &ExecContext, thread: &ThreadId) -> Result<ThreadLock, Failure> {
     let failed = |error: rustix::io::Errno| {
         Failure::said("cannot settle in the background", std::io::Error::from(error))
     };
@@ -159,9 +159,9 @@ pub(super) fn arrive(desk: &Desk, thread: &ThreadId) -> Result<ThreadLock, Failu
         Ok(_) | Err(rustix::io::Errno::PERM) => {}
         Err(error) => return Err(failed(error)),
     }
-    let start = thread::head(&desk.store, thread)?.start(&desk.store)?;
-    let now = desk.store.now();
-    Ok(ThreadLock::adopt(&desk.homes.uwf, thread, File::from(file), (&start.workflow, now))?)
+    let start = thread::head(&context.store, thread)?.start(&context.store)?;
+    let now = context.store.now();
+    Ok(ThreadLock::adopt(&context.homes.uwf, thread, File::from(file), (&start.workflow, now))?)
 }
 
 #[cfg(test)]

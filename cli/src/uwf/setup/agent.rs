@@ -11,7 +11,7 @@ use uwf_engine::spawn::lookup::Programs;
 const PREFIX: &str = "uwf-";
 
 /// An agent that is to be the default.
-pub(super) struct Agent {
+pub(super) struct DefaultAgent {
     /// What the configuration calls it.
     pub(super) alias: String,
     /// The program that is run.
@@ -20,9 +20,9 @@ pub(super) struct Agent {
     known: bool,
 }
 
-impl Agent {
+impl DefaultAgent {
     /// `hermes`, `uwf-hermes`, or what the configuration calls it already.
-    pub(super) fn named(name: &str, old: &Value) -> Result<Agent, Failure> {
+    pub(super) fn named(name: &str, old: &Value) -> Result<DefaultAgent, Failure> {
         let odd = |c: char| c.is_whitespace() || c.is_control() || c == '/';
         let short = name.strip_prefix(PREFIX).unwrap_or(name);
         if short.is_empty() || short.starts_with('-') || name.contains(odd) {
@@ -36,7 +36,7 @@ impl Agent {
             Some(command) => command.to_owned(),
             None => format!("{PREFIX}{short}"),
         };
-        Ok(Agent { alias, command, known: known.is_some() })
+        Ok(DefaultAgent { alias, command, known: known.is_some() })
     }
 
     /// What is configured already stays as it is.

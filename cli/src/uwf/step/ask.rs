@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::shell::{Failure, OK, Session, Ui};
 use crate::uwf::args::Ask;
-use crate::uwf::exec::{Desk, unheard};
+use crate::uwf::exec::{ExecContext, unheard};
 use crate::uwf::hash;
 use uwf_engine::ask::{self, AskError, Question};
 
@@ -12,9 +12,9 @@ use uwf_engine::ask::{self, AskError, Question};
 pub(super) fn ask(session: &mut Session<'_>, what: &Ask) -> Result<u8, Failure> {
     let Ask { step, prompt, no_fork, fresh, how } = what;
     let question = Question { step: hash(step)?, text: prompt, no_fork: *no_fork, fresh: *fresh };
-    let desk = Desk::open(session, how)?;
+    let context = ExecContext::open(session, how)?;
     let answer =
-        desk.run(session, |engine, options, observer| ask::ask(engine, &question, options, observer));
+        context.run(session, |engine, options, observer| ask::ask(engine, &question, options, observer));
     let answer = answer.map_err(|error| unsaid(error, &session.ui))?;
     let value = || json!({"step": question.step, "session": answer.session, "answer": answer.text});
     session.ui.document(value, &format!("{}\n", answer.text))?;

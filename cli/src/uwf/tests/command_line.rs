@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::shell::Process;
+use crate::shell::ProcessContext;
 use crate::uwf::main_with;
 use uwf_engine::fixture::{Place, clock};
 use uwf_engine::spawn::Stop;
@@ -51,7 +51,7 @@ impl CommandLine for Place {
 
     fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: Stop) -> Ran {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let exit = main_with(Process {
+        let exit = main_with(ProcessContext {
             args: std::iter::once(&"uwf").chain(args).map(Into::into).collect(),
             env: self.env(),
             cwd: self.project(),

@@ -7,7 +7,7 @@ use serde_json::json;
 use uwf_engine::builtin;
 
 use super::command_line::CommandLine;
-use crate::shell::Process;
+use crate::shell::ProcessContext;
 use crate::uwf::main_with;
 use uwf_engine::fixture::{FLOW, Place, clock};
 use uwf_engine::lock::ThreadLock;
@@ -322,7 +322,7 @@ fn a_closed_stdout_ends_quietly() {
     let place = Place::new();
     for args in [&["uwf", "workflow", "list"][..], &["uwf", "--help"]] {
         let mut err = Vec::new();
-        let exit = main_with(Process {
+        let exit = main_with(ProcessContext {
             args: args.iter().map(OsString::from).collect(),
             env: place.env(),
             cwd: place.project(),

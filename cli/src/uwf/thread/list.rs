@@ -26,7 +26,7 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
     let before = which.before.as_deref().map(|text| moment(text, store.now())).transpose()?;
     let running = lock::all_running(&homes.uwf).unwrap_or_default();
     let known = Workflows::default();
-    let mut page = Page::new(&wanted, which);
+    let mut page = ListPage::new(&wanted, which);
     let mut batch = Vec::new();
     let mut is_empty = true;
     for entry in thread::entries(&store) {
@@ -92,7 +92,7 @@ impl Candidate {
 }
 
 /// What is shown, as far as it has been chosen.
-struct Page<'a> {
+struct ListPage<'a> {
     wanted: &'a [StatusWord],
     left_out: usize,
     skip: usize,
@@ -100,10 +100,10 @@ struct Page<'a> {
     rows: Vec<Candidate>,
 }
 
-impl<'a> Page<'a> {
-    fn new(wanted: &'a [StatusWord], which: &ThreadList) -> Page<'a> {
+impl<'a> ListPage<'a> {
+    fn new(wanted: &'a [StatusWord], which: &ThreadList) -> ListPage<'a> {
         let take = which.take.unwrap_or(usize::MAX);
-        Page { wanted, left_out: 0, skip: which.skip, take, rows: Vec::new() }
+        ListPage { wanted, left_out: 0, skip: which.skip, take, rows: Vec::new() }
     }
 
     /// How many threads it has room for, and for how many that are passed over.
