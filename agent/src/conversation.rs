@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 use uwf_engine::{EarlierStep, RoleContext, record};
 use uwf_prompts::{
-    ContinuationView, OpeningView, PromptError, RoleView, StepView, SystemView, WorkspaceView,
+    ContinuationView, FinishedStepView, OpeningView, PromptError, RoleView, SystemView, WorkspaceView,
 };
 use uwf_workflow::{frontmatter, yaml};
 
@@ -234,7 +234,7 @@ impl Asked<'_> {
     fn prompt(&self, context: &RoleContext, since: &[EarlierStep]) -> Result<String, PromptError> {
         let bodies: Vec<String> =
             since.iter().map(|step| frontmatter::body(step.answer.as_deref().unwrap_or_default())).collect();
-        let steps: Vec<StepView<'_>> =
+        let steps: Vec<FinishedStepView<'_>> =
             since.iter().zip(&bodies).map(|(step, body)| step_view(step, body)).collect();
         let (edge_prompt, happened, previous_failures) = (self.edge_prompt, steps.as_slice(), self.failures);
         if self.visit == 0 {
@@ -247,8 +247,8 @@ impl Asked<'_> {
     }
 }
 
-fn step_view<'a>(step: &'a EarlierStep, body: &'a str) -> StepView<'a> {
-    StepView {
+fn step_view<'a>(step: &'a EarlierStep, body: &'a str) -> FinishedStepView<'a> {
+    FinishedStepView {
         role: &step.role,
         status: record::status(&step.output).unwrap_or("?"),
         output: &step.output,

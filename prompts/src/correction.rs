@@ -64,14 +64,14 @@ pub(crate) struct Violations {
 context!(Violations, "correction_violations");
 
 #[derive(Default, Serialize)]
-pub(crate) struct Violation<'a> {
+pub(crate) struct ViolationText<'a> {
     place: String,
     message: &'a str,
     got: Option<String>,
     expected: Option<String>,
     allowed: Option<String>,
 }
-context!(Violation<'_>, "violation");
+context!(ViolationText<'_>, "violation");
 
 #[derive(Default, Serialize)]
 pub(crate) struct Placeholder {
@@ -111,7 +111,7 @@ fn render_errors(view: &CorrectionView<'_>) -> Result<String, PromptError> {
 }
 
 fn violation(view: &ViolationView<'_>, schema: &Value, status: Option<&str>) -> Result<String, PromptError> {
-    render(&Violation {
+    render(&ViolationText {
         place: place(view.path),
         message: &quote::cut(view.message.trim(), RULE, " "),
         got: view.got.map(|value| quote::inline_json(value, GOT)),

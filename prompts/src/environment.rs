@@ -25,7 +25,7 @@ pub(crate) trait Context: Serialize {
     const SOURCE: &'static str;
 }
 
-/// `context!(Role<'_>, "role")`: the struct `Role` holds what `templates/role.md` uses.
+/// `context!(RoleText<'_>, "role")`: the struct `RoleText` holds what `templates/role.md` uses.
 macro_rules! context {
     ($context:ty, $file:literal) => {
         impl $crate::environment::Context for $context {

@@ -41,8 +41,8 @@ pub use run::{
 pub use skeleton::{copied_placeholder, placeholders};
 pub use system::system;
 pub use views::{
-    ContinuationView, CorrectionView, DeadlineView, GraceView, LeftOutView, NudgeView, OpeningView,
-    RepeatedView, RoleView, StepView, SystemView, ViolationView, WorkspaceView,
+    ContinuationView, CorrectionView, DeadlineView, FinishedStepView, GraceView, LeftOutView, NudgeView,
+    OpeningView, RepeatedView, RoleView, SystemView, ViolationView, WorkspaceView,
 };
 
 #[cfg(test)]

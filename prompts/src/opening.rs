@@ -4,7 +4,7 @@
 //! the task and the edge prompt are orders and stand as they are.
 
 use crate::environment::{PromptError, context, render};
-use crate::views::{ContinuationView, OpeningView, StepView};
+use crate::views::{ContinuationView, FinishedStepView, OpeningView};
 use crate::{quote, skeleton};
 use serde::Serialize;
 use serde_json::Value;
@@ -68,21 +68,21 @@ pub(crate) struct Continuation<'a> {
 context!(Continuation<'_>, "continuation");
 
 #[derive(Default, Serialize)]
-pub(crate) struct Progress {
+pub(crate) struct ProgressText {
     steps: String,
 }
-context!(Progress, "progress");
+context!(ProgressText, "progress");
 
 #[derive(Default, Serialize)]
-pub(crate) struct Step {
+pub(crate) struct StepText {
     role: String,
     status: String,
     fields: Option<String>,
     answer: Option<String>,
 }
-context!(Step, "step");
+context!(StepText, "step");
 
-fn progress(happened: &[StepView<'_>]) -> Result<String, PromptError> {
+fn progress(happened: &[FinishedStepView<'_>]) -> Result<String, PromptError> {
     if happened.is_empty() {
         return Ok(String::new());
     }
@@ -90,12 +90,12 @@ fn progress(happened: &[StepView<'_>]) -> Result<String, PromptError> {
     let limit = |index: usize| if index < old { OLD_ANSWER } else { ANSWER };
     let steps: Result<Vec<String>, PromptError> =
         happened.iter().enumerate().map(|(index, view)| step(view, limit(index))).collect();
-    render(&Progress { steps: steps?.join("\n\n") })
+    render(&ProgressText { steps: steps?.join("\n\n") })
 }
 
-fn step(view: &StepView<'_>, limit: usize) -> Result<String, PromptError> {
+fn step(view: &FinishedStepView<'_>, limit: usize) -> Result<String, PromptError> {
     let answer = view.answer_body.map(str::trim).filter(|body| !body.is_empty());
-    render(&Step {
+    render(&StepText {
         role: quote::inline(view.role, NAME),
         status: quote::inline(view.status, NAME),
         fields: output_lines(view.output).map(|lines| fenced("", &lines)),

@@ -1,7 +1,7 @@
 use super::*;
 use serde_json::json;
 
-fn opened(edge_prompt: &str, happened: &[StepView<'_>], previous_failures: usize) -> String {
+fn opened(edge_prompt: &str, happened: &[FinishedStepView<'_>], previous_failures: usize) -> String {
     opening(&OpeningView { task: "Fix issue 12.\n", edge_prompt, happened, previous_failures }).unwrap()
 }
 
@@ -23,19 +23,19 @@ fn earlier_steps_are_quoted_and_cut() {
     });
     let long = "x".repeat(5_000);
     let happened = [
-        StepView {
+        FinishedStepView {
             role: "planner",
             status: "planned",
             output: &planned,
             answer_body: Some("````\nquote\n````\n# Task\nNo.\n"),
         },
-        StepView {
+        FinishedStepView {
             role: "coder",
             status: "do`ne\n# Task",
             output: &json!({"$status": "x"}),
             answer_body: Some(&long),
         },
-        StepView {
+        FinishedStepView {
             role: "tester",
             status: "green",
             output: &json!({"$status": "green"}),
@@ -49,7 +49,7 @@ fn earlier_steps_are_quoted_and_cut() {
 #[test]
 fn old_answers_are_cut_shorter() {
     let (output, long) = (json!({}), "x".repeat(5_000));
-    let view = StepView { role: "r", status: "s", output: &output, answer_body: Some(&long) };
+    let view = FinishedStepView { role: "r", status: "s", output: &output, answer_body: Some(&long) };
     let text = opened("Go on.", &[view; RECENT + 2], 0);
     assert_eq!(text.matches("[cut] 500 of 5000").count(), 2);
     assert_eq!(text.matches("[cut] 4000 of 5000").count(), RECENT);
@@ -67,7 +67,7 @@ fn a_long_field_is_cut() {
 #[test]
 fn a_later_visit_is_told_what_happened_in_between() {
     let output = json!({"$status": "rejected", "why": "no test"});
-    let happened = [StepView {
+    let happened = [FinishedStepView {
         role: "reviewer",
         status: "rejected",
         output: &output,

@@ -36,7 +36,7 @@ pub fn nudge(view: &NudgeView<'_>) -> Result<String, PromptError> {
 /// The template cannot be rendered.
 pub fn deadline(view: &DeadlineView<'_>) -> Result<String, PromptError> {
     let DeadlineView { used, total, left, last } = *view;
-    render(&Deadline { used, total, left, last })
+    render(&DeadlineText { used, total, left, last })
 }
 
 /// The same call came again and again with the same result: to do something else.
@@ -89,14 +89,14 @@ pub fn grace(view: &GraceView<'_>) -> Result<String, PromptError> {
 /// # Errors
 /// The template cannot be rendered.
 pub fn question(text: &str) -> Result<String, PromptError> {
-    render(&Question { question: text.trim() })
+    render(&QuestionText { question: text.trim() })
 }
 
 #[derive(Default, Serialize)]
-pub(crate) struct Question<'a> {
+pub(crate) struct QuestionText<'a> {
     question: &'a str,
 }
-context!(Question<'_>, "question");
+context!(QuestionText<'_>, "question");
 
 #[derive(Default, Serialize)]
 pub(crate) struct Nudge<'a> {
@@ -107,13 +107,13 @@ pub(crate) struct Nudge<'a> {
 context!(Nudge<'_>, "nudge");
 
 #[derive(Default, Serialize)]
-pub(crate) struct Deadline<'a> {
+pub(crate) struct DeadlineText<'a> {
     used: &'a str,
     total: &'a str,
     left: &'a str,
     last: bool,
 }
-context!(Deadline<'_>, "deadline");
+context!(DeadlineText<'_>, "deadline");
 
 #[derive(Default, Serialize)]
 pub(crate) struct Repeated<'a> {

@@ -37,7 +37,7 @@ pub fn copied_placeholder(schema: &Value, output: &Value) -> Option<String> {
 pub(crate) fn yaml(form: &Value) -> String {
     let mut text = String::new();
     match root(form) {
-        Node::Map(entries) if !entries.is_empty() => write_map(&mut text, &entries, 0),
+        ExampleNode::Map(entries) if !entries.is_empty() => write_map(&mut text, &entries, 0),
         _ => text.push_str("$status: done\n"),
     }
     text
@@ -52,27 +52,27 @@ pub(crate) fn scalar(value: &Value) -> String {
 }
 
 /// The example before it is text.
-enum Node {
+enum ExampleNode {
     /// A value, and what to say behind it.
     Scalar(Value, Option<String>),
     /// A free text to be replaced.
     Placeholder(String),
-    List(Vec<Node>),
-    Map(Vec<Entry>),
+    List(Vec<ExampleNode>),
+    Map(Vec<ExampleEntry>),
 }
 
-struct Entry {
+struct ExampleEntry {
     name: String,
     required: bool,
-    node: Node,
+    node: ExampleNode,
 }
 
-fn root(form: &Value) -> Node {
-    Node::Map(entries(form))
+fn root(form: &Value) -> ExampleNode {
+    ExampleNode::Map(entries(form))
 }
 
-fn entries(schema: &Value) -> Vec<Entry> {
-    let entry = |property: forms::Property<'_>| Entry {
+fn entries(schema: &Value) -> Vec<ExampleEntry> {
+    let entry = |property: forms::Property<'_>| ExampleEntry {
         name: property.name.to_owned(),
         required: property.required || property.name == "$status",
         node: node(property.schema, property.name),
@@ -80,32 +80,32 @@ fn entries(schema: &Value) -> Vec<Entry> {
     forms::properties(schema).into_iter().map(entry).collect()
 }
 
-fn node(schema: &Value, name: &str) -> Node {
+fn node(schema: &Value, name: &str) -> ExampleNode {
     let (_, options) = forms::without_null(schema);
-    let Some(schema) = options.first() else { return Node::Scalar(Value::Null, None) };
+    let Some(schema) = options.first() else { return ExampleNode::Scalar(Value::Null, None) };
     if let Some(value) = schema.get("const") {
-        return Node::Scalar(value.clone(), None);
+        return ExampleNode::Scalar(value.clone(), None);
     }
     if let Some(values) = forms::list(schema, "enum") {
         return choice(values);
     }
     match forms::types(schema).into_iter().find(|name| *name != "null") {
-        Some("integer") => Node::Scalar(number(schema, true), Some("an integer".to_owned())),
-        Some("number") => Node::Scalar(number(schema, false), Some("a number".to_owned())),
-        Some("boolean") => Node::Scalar(Value::Bool(true), Some("or: false".to_owned())),
+        Some("integer") => ExampleNode::Scalar(number(schema, true), Some("an integer".to_owned())),
+        Some("number") => ExampleNode::Scalar(number(schema, false), Some("a number".to_owned())),
+        Some("boolean") => ExampleNode::Scalar(Value::Bool(true), Some("or: false".to_owned())),
         Some("array") => list(schema, name),
-        Some("object") => Node::Map(entries(schema)),
-        _ => Node::Placeholder(format!("<{name}>")),
+        Some("object") => ExampleNode::Map(entries(schema)),
+        _ => ExampleNode::Placeholder(format!("<{name}>")),
     }
 }
 
-fn choice(values: &[Value]) -> Node {
+fn choice(values: &[Value]) -> ExampleNode {
     let first = values.iter().find(|value| !value.is_null()).unwrap_or(&Value::Null);
     let others: Vec<String> = values.iter().filter(|value| *value != first).map(scalar).collect();
-    Node::Scalar(first.clone(), (!others.is_empty()).then(|| format!("or: {}", others.join(", "))))
+    ExampleNode::Scalar(first.clone(), (!others.is_empty()).then(|| format!("or: {}", others.join(", "))))
 }
 
-fn list(schema: &Value, name: &str) -> Node {
+fn list(schema: &Value, name: &str) -> ExampleNode {
     let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
     let most = bound("maxItems").unwrap_or(u64::MAX);
     let count = bound("minItems").unwrap_or(0).clamp(1, 5).min(most);
@@ -115,7 +115,7 @@ fn list(schema: &Value, name: &str) -> Node {
         1 => node(items, &format!("{name} item")),
         _ => node(items, &format!("{name} item {}", index + 1)),
     };
-    Node::List((0..count).map(item).collect())
+    ExampleNode::List((0..count).map(item).collect())
 }
 
 /// The number nearest to zero that the bounds allow, as far as they are simple.
@@ -142,18 +142,18 @@ fn number(schema: &Value, integer: bool) -> Value {
     Value::from(value)
 }
 
-fn collect(node: &Node, path: &str, found: &mut BTreeSet<(String, String)>) {
+fn collect(node: &ExampleNode, path: &str, found: &mut BTreeSet<(String, String)>) {
     match node {
-        Node::Scalar(..) => {}
-        Node::Placeholder(text) => {
+        ExampleNode::Scalar(..) => {}
+        ExampleNode::Placeholder(text) => {
             found.insert((path.to_owned(), text.clone()));
         }
-        Node::List(items) => {
+        ExampleNode::List(items) => {
             for (index, item) in items.iter().enumerate() {
                 collect(item, &format!("{path}/{index}"), found);
             }
         }
-        Node::Map(entries) => {
+        ExampleNode::Map(entries) => {
             for entry in entries {
                 collect(&entry.node, &pointer(path, &entry.name), found);
             }
@@ -178,7 +178,7 @@ fn pointer(path: &str, name: &str) -> String {
     format!("{path}/{}", escape(name))
 }
 
-fn write_map(text: &mut String, entries: &[Entry], indent: usize) {
+fn write_map(text: &mut String, entries: &[ExampleEntry], indent: usize) {
     for entry in entries {
         let key = scalar(&Value::from(entry.name.as_str()));
         text.push_str(&format!("{:indent$}{key}:", ""));
@@ -186,15 +186,15 @@ fn write_map(text: &mut String, entries: &[Entry], indent: usize) {
     }
 }
 
-fn write_value(text: &mut String, entry: &Entry, indent: usize) {
+fn write_value(text: &mut String, entry: &ExampleEntry, indent: usize) {
     let optional = (!entry.required).then(|| "optional".to_owned());
     match &entry.node {
-        Node::List(items) if !items.is_empty() => {
+        ExampleNode::List(items) if !items.is_empty() => {
             text.push_str(&comment([optional, None]));
             text.push('\n');
             write_list(text, items, indent + 2);
         }
-        Node::Map(entries) if !entries.is_empty() => {
+        ExampleNode::Map(entries) if !entries.is_empty() => {
             text.push_str(&comment([optional, None]));
             text.push('\n');
             write_map(text, entries, indent + 2);
@@ -206,12 +206,12 @@ fn write_value(text: &mut String, entry: &Entry, indent: usize) {
     }
 }
 
-fn write_list(text: &mut String, items: &[Node], indent: usize) {
+fn write_list(text: &mut String, items: &[ExampleNode], indent: usize) {
     for item in items {
         let mut inside = String::new();
         match item {
-            Node::List(items) if !items.is_empty() => write_list(&mut inside, items, indent + 2),
-            Node::Map(entries) if !entries.is_empty() => write_map(&mut inside, entries, indent + 2),
+            ExampleNode::List(items) if !items.is_empty() => write_list(&mut inside, items, indent + 2),
+            ExampleNode::Map(entries) if !entries.is_empty() => write_map(&mut inside, entries, indent + 2),
             leaf => {
                 let (value, note) = leaf_text(leaf);
                 inside = format!("{:width$}{value}{}\n", "", comment([None, note]), width = indent + 2);
@@ -221,12 +221,12 @@ fn write_list(text: &mut String, items: &[Node], indent: usize) {
     }
 }
 
-fn leaf_text(node: &Node) -> (String, Option<String>) {
+fn leaf_text(node: &ExampleNode) -> (String, Option<String>) {
     match node {
-        Node::Scalar(value, note) => (scalar(value), note.clone()),
-        Node::Placeholder(text) => (Value::from(text.as_str()).to_string(), None),
-        Node::List(_) => ("[]".to_owned(), None),
-        Node::Map(_) => ("{}".to_owned(), None),
+        ExampleNode::Scalar(value, note) => (scalar(value), note.clone()),
+        ExampleNode::Placeholder(text) => (Value::from(text.as_str()).to_string(), None),
+        ExampleNode::List(_) => ("[]".to_owned(), None),
+        ExampleNode::Map(_) => ("{}".to_owned(), None),
     }
 }
 

@@ -61,7 +61,7 @@ pub(crate) struct Example<'a> {
 context!(Example<'_>, "example");
 
 #[derive(Default, Serialize)]
-pub(crate) struct Role<'a> {
+pub(crate) struct RoleText<'a> {
     workflow: &'a str,
     name: &'a str,
     description: &'a str,
@@ -70,14 +70,14 @@ pub(crate) struct Role<'a> {
     procedure: &'a str,
     output: &'a str,
 }
-context!(Role<'_>, "role");
+context!(RoleText<'_>, "role");
 
 #[derive(Default, Serialize)]
-pub(crate) struct Workspace<'a> {
+pub(crate) struct WorkspaceText<'a> {
     root: &'a str,
     tools: &'a [&'a str],
 }
-context!(Workspace<'_>, "workspace");
+context!(WorkspaceText<'_>, "workspace");
 
 #[derive(Default, Serialize)]
 pub(crate) struct Manners {
@@ -126,7 +126,7 @@ pub(crate) fn example(yaml: &str) -> Result<String, PromptError> {
 }
 
 fn role(view: &RoleView<'_>) -> Result<String, PromptError> {
-    render(&Role {
+    render(&RoleText {
         workflow: view.workflow,
         name: view.name,
         description: view.description.trim(),
@@ -138,7 +138,7 @@ fn role(view: &RoleView<'_>) -> Result<String, PromptError> {
 }
 
 fn workspace(view: &WorkspaceView<'_>) -> Result<String, PromptError> {
-    render(&Workspace { root: view.root, tools: view.tools })
+    render(&WorkspaceText { root: view.root, tools: view.tools })
 }
 
 fn manners(view: &WorkspaceView<'_>) -> Result<String, PromptError> {

@@ -46,7 +46,7 @@ pub struct WorkspaceView<'a> {
 
 /// One finished step of the thread, as another role needs to see it.
 #[derive(Clone, Copy, Debug)]
-pub struct StepView<'a> {
+pub struct FinishedStepView<'a> {
     /// The role that took the step.
     pub role: &'a str,
     /// Its `$status`.
@@ -65,7 +65,7 @@ pub struct OpeningView<'a> {
     /// What the workflow tells this role to do now.
     pub edge_prompt: &'a str,
     /// All steps before this one, oldest first.
-    pub happened: &'a [StepView<'a>],
+    pub happened: &'a [FinishedStepView<'a>],
     /// How many attempts at this very step failed before.
     pub previous_failures: usize,
 }
@@ -76,7 +76,7 @@ pub struct ContinuationView<'a> {
     /// What the workflow tells this role to do now.
     pub edge_prompt: &'a str,
     /// The steps since this role's last answer, oldest first.
-    pub happened: &'a [StepView<'a>],
+    pub happened: &'a [FinishedStepView<'a>],
     /// How many times this role has answered in this thread before.
     pub visit: usize,
     /// How many attempts at this very step failed before.
