@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::nodes::{Entry, Mended, Scan};
+use super::nodes::{Mended, NodeEntry, Scan};
 use super::{Hash, Store, StoreError, node};
 
 /// How much there is.
@@ -107,7 +107,7 @@ impl Store {
     /// Every node file with its size and, if it can be told, the node's type and timestamp.
     fn each_type(&self, visit: &mut dyn FnMut(Hash, u64, Option<(Hash, u64)>)) -> Result<(), StoreError> {
         for entry in self.nodes.entries(self.now())? {
-            let Entry::Node(hash) = entry? else { continue };
+            let NodeEntry::Node(hash) = entry? else { continue };
             // Removed since the directory was read.
             let Some(bytes) = self.nodes.read(&hash)? else { continue };
             visit(hash, bytes.len() as u64, node::head(&bytes));

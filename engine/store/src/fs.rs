@@ -36,10 +36,10 @@ use rustix::io::retry_on_intr;
 use super::error::StoreError;
 use super::gc::YOUNG;
 use super::hash::Hash;
-use super::node::{Encoded, Found};
-use super::nodes::{Entries, Entry, Lease, Mended, NodeBatch, Nodes, Scan, Stat};
+use super::node::{Comparison, Encoded};
+use super::nodes::{Lease, Mended, NodeBatch, NodeEntries, NodeEntry, Nodes, Scan, Stat};
 use index::Index;
-use pending::Pending;
+use pending::Staging;
 
 /// A file's time is only moved when it is off by more than this.
 const RECENT: Duration = Duration::from_secs(60);
@@ -72,13 +72,13 @@ impl Disk {
 
     fn holds(&self, node: &Encoded, now: u64) -> Result<bool, StoreError> {
         match self.compare(node)? {
-            Some(Found::Same) => self.freshen(&node.hash, now),
-            Some(Found::Corrupt) | None => Ok(false),
-            Some(Found::Another) => Err(StoreError::Collision { hash: node.hash }),
+            Some(Comparison::Same) => self.freshen(&node.hash, now),
+            Some(Comparison::Corrupt) | None => Ok(false),
+            Some(Comparison::Another) => Err(StoreError::Collision { hash: node.hash }),
         }
     }
 
-    fn compare(&self, node: &Encoded) -> Result<Option<Found>, StoreError> {
+    fn compare(&self, node: &Encoded) -> Result<Option<Comparison>, StoreError> {
         Ok(self.read(&node.hash)?.map(|bytes| node.compare(&bytes)))
     }
 
@@ -135,7 +135,7 @@ impl Nodes for Disk {
     }
 
     /// One at a time. Temp files of writers that may still be at work are passed over.
-    fn entries(&self, now: u64) -> Result<Entries<'_>, StoreError> {
+    fn entries(&self, now: u64) -> Result<NodeEntries<'_>, StoreError> {
         let failed = || io_error("read the directory", &self.nodes);
         let abandoned = before(now, YOUNG);
         let entries = fs::read_dir(&self.nodes).map_err(failed())?;
@@ -146,7 +146,7 @@ impl Nodes for Disk {
     }
 
     fn batch(&self) -> Box<dyn NodeBatch + '_> {
-        Box::new(Pending::on(self))
+        Box::new(Staging::on(self))
     }
 
     fn of_type(&self, type_: &Hash) -> Result<Vec<Hash>, StoreError> {
@@ -198,13 +198,13 @@ fn file_name(hash: &Hash) -> String {
     format!("{hash}.bin")
 }
 
-fn classify(entry: &fs::DirEntry, abandoned: SystemTime) -> Option<Entry> {
+fn classify(entry: &fs::DirEntry, abandoned: SystemTime) -> Option<NodeEntry> {
     let name = entry.file_name();
     if let Some(hash) = name.to_str().and_then(|name| name.strip_suffix(".bin")?.parse().ok()) {
-        return Some(Entry::Node(hash));
+        return Some(NodeEntry::Node(hash));
     }
     let modified = entry.metadata().and_then(|metadata| metadata.modified());
-    modified.is_ok_and(|time| time < abandoned).then(|| Entry::Stray(entry.path()))
+    modified.is_ok_and(|time| time < abandoned).then(|| NodeEntry::Stray(entry.path()))
 }
 
 /// Gives a file the present time.

@@ -208,7 +208,7 @@ fn only_old_temp_files_are_strays() {
     let disk = Disk::open(f.directory.path()).unwrap();
     let strays = |now: u64| {
         let entries = disk.entries(now).unwrap().map(Result::unwrap);
-        entries.filter(|entry| matches!(entry, Entry::Stray(_))).count()
+        entries.filter(|entry| matches!(entry, NodeEntry::Stray(_))).count()
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
     assert_eq!(strays(now), 0);

@@ -19,7 +19,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
-use super::nodes::Entry;
+use super::nodes::NodeEntry;
 use super::{Finding, Hash, Referrer, Store, StoreError};
 
 /// A node this young may be about to be referred to; what a writer left that is older belongs to nobody any more.
@@ -88,13 +88,13 @@ impl Store {
         let limit = young_since(self.now(), how.since);
         for entry in self.nodes.entries(self.now())? {
             match entry? {
-                Entry::Node(hash) if marked.hashes.contains(&hash) => report.kept += 1,
-                Entry::Node(hash) => match self.nodes.stat(&hash) {
+                NodeEntry::Node(hash) if marked.hashes.contains(&hash) => report.kept += 1,
+                NodeEntry::Node(hash) => match self.nodes.stat(&hash) {
                     Some(stat) if stat.put >= limit => young.push(hash),
                     Some(_) => drop(garbage.insert(hash)),
                     None => {}
                 },
-                Entry::Stray(path) => {
+                NodeEntry::Stray(path) => {
                     if let Some(size) = self.nodes.sweep(&path, how.dry_run)? {
                         report.temporary += 1;
                         report.bytes += size;

@@ -101,26 +101,26 @@ impl Store {
     /// The nodes in an order in which each comes before those it refers to: the reverse of the order in which a walk
     /// that goes down first leaves them.
     pub(super) fn referrers_first(&self, nodes: &BTreeSet<Hash>) -> Vec<Hash> {
-        enum Step {
+        enum TraversalStep {
             Enter(Hash),
             Leave(Hash),
         }
         let (mut seen, mut order) = (HashSet::new(), Vec::with_capacity(nodes.len()));
         let mut steps = Vec::new();
         for root in nodes {
-            steps.push(Step::Enter(*root));
+            steps.push(TraversalStep::Enter(*root));
             while let Some(step) = steps.pop() {
                 match step {
-                    Step::Leave(hash) => order.push(hash),
-                    Step::Enter(hash) if seen.insert(hash) => {
-                        steps.push(Step::Leave(hash));
+                    TraversalStep::Leave(hash) => order.push(hash),
+                    TraversalStep::Enter(hash) if seen.insert(hash) => {
+                        steps.push(TraversalStep::Leave(hash));
                         // One that cannot be read refers to nothing that could be told.
                         let node = self.find(&hash).ok().flatten();
                         let edges = node.and_then(|node| self.edges(&node).ok()).unwrap_or_default();
                         let inside = edges.into_iter().filter(|edge| nodes.contains(edge));
-                        steps.extend(inside.filter(|edge| !seen.contains(edge)).map(Step::Enter));
+                        steps.extend(inside.filter(|edge| !seen.contains(edge)).map(TraversalStep::Enter));
                     }
-                    Step::Enter(_) => {}
+                    TraversalStep::Enter(_) => {}
                 }
             }
         }

@@ -61,8 +61,8 @@ pub use graph::Walk;
 pub use hash::{Hash, HashError};
 use memory::Memory;
 pub use names::{HISTORY, Names, Row, VarChange, Variable, check_name};
-pub use node::{Encoded, Found, Node, is_deeper};
-pub use nodes::{Entries, Entry, Lease, Mended, NodeBatch, Nodes, Scan, Stat};
+pub use node::{Comparison, Encoded, Node, is_deeper};
+pub use nodes::{Lease, Mended, NodeBatch, NodeEntries, NodeEntry, Nodes, Scan, Stat};
 pub use profile::Profile;
 pub use regular::{only_regular, open_regular};
 use sqlite::Sqlite;
@@ -295,7 +295,7 @@ fn fill(nodes: &dyn Nodes, profile: &Profile, now: u64) -> Result<(), StoreError
     for schema in builtin::schemas().into_values().chain((profile.values)()) {
         let node = schema_node(&schema);
         let found = nodes.read(&node.hash)?.map(|bytes| node.compare(&bytes));
-        if found != Some(Found::Same) {
+        if found != Some(Comparison::Same) {
             lacking.add(&node, now, now)?;
         }
     }

@@ -14,8 +14,8 @@ use super::hash::Hash;
 /// What is kept. Each map is locked for the moment in which it is looked at or changed.
 #[derive(Default)]
 pub(super) struct Memory {
-    nodes: Mutex<nodes::Kept>,
-    names: Mutex<BTreeMap<String, names::Kept>>,
+    nodes: Mutex<nodes::KeptNodes>,
+    names: Mutex<BTreeMap<String, names::KeptName>>,
     /// Had alone by who removes nodes, together by those who need them to stay.
     gate: RwLock<()>,
 }

@@ -55,14 +55,14 @@ impl Encoded {
     }
 
     /// Whether these bytes hold this node, put at whatever time.
-    pub fn compare(&self, file: &[u8]) -> Found {
+    pub fn compare(&self, file: &[u8]) -> Comparison {
         match from_bytes(&self.hash, file) {
-            Err(_) => Found::Corrupt,
-            Ok(_) if file.starts_with(&self.head()) => Found::Same,
+            Err(_) => Comparison::Corrupt,
+            Ok(_) if file.starts_with(&self.head()) => Comparison::Same,
             Ok(node) if node.type_ == self.type_ && cbor::encode(&node.payload) == self.payload => {
-                Found::Same
+                Comparison::Same
             }
-            Ok(_) => Found::Another,
+            Ok(_) => Comparison::Another,
         }
     }
 
@@ -94,7 +94,7 @@ pub(super) fn is_tail(bytes: &[u8]) -> bool {
 
 /// What a file of the same name turned out to be.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Comparison {
     /// The same node.
     Same,
     /// No node, or not the one its name says.

@@ -16,7 +16,7 @@ fn files_are_those_of_other_implementations() {
     assert_eq!((encoded.hash, encoded.to_bytes(timestamp)), (hash, bytes.clone()));
     let node = from_bytes(&hash, &bytes).unwrap();
     assert_eq!(node, Node { type_: encoded.type_, payload: case["payload"].clone(), timestamp });
-    assert_eq!(encoded.compare(&bytes), Found::Same);
+    assert_eq!(encoded.compare(&bytes), Comparison::Same);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn each_damage_is_told_apart() {
     ];
     for (bytes, why) in cases {
         assert_eq!(from_bytes(&encoded.hash, &bytes).unwrap_err(), why);
-        assert_eq!(encoded.compare(&bytes), Found::Corrupt);
+        assert_eq!(encoded.compare(&bytes), Comparison::Corrupt);
     }
     let why = from_bytes(&encoded.hash, &flipped).unwrap_err();
     assert!(why.starts_with("the content hashes to "), "{why}");
@@ -50,7 +50,7 @@ fn the_time_of_a_node_is_no_part_of_it() {
     for timestamp in [0, 23, 24, 1 << 40] {
         let bytes = encoded.to_bytes(timestamp);
         assert_eq!(from_bytes(&encoded.hash, &bytes).unwrap().timestamp, timestamp);
-        assert_eq!(encoded.compare(&bytes), Found::Same);
+        assert_eq!(encoded.compare(&bytes), Comparison::Same);
     }
 }
 
@@ -59,7 +59,7 @@ fn a_file_in_another_order_is_the_same_node() {
     let encoded = Encoded::new(TEXT, &json!("x"));
     let other =
         [b"\xa3\x67payload\x61x\x64type\x6d".as_slice(), TEXT.as_str().as_bytes(), b"\x69timestamp\x01"];
-    assert_eq!(encoded.compare(&other.concat()), Found::Same);
+    assert_eq!(encoded.compare(&other.concat()), Comparison::Same);
 }
 
 #[test]

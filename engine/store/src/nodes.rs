@@ -29,7 +29,7 @@ pub trait Nodes: Send + Sync {
     ///
     /// # Errors
     /// The nodes cannot be listed; an item is an error when listing fails later.
-    fn entries(&self, now: u64) -> Result<Entries<'_>, StoreError>;
+    fn entries(&self, now: u64) -> Result<NodeEntries<'_>, StoreError>;
 
     /// Begins to put nodes that are to appear together.
     fn batch(&self) -> Box<dyn NodeBatch + '_>;
@@ -49,7 +49,7 @@ pub trait Nodes: Send + Sync {
     /// A node cannot be removed, or the removal cannot be made durable; those before it are gone.
     fn remove(&self, order: &[Hash]) -> Result<u64, StoreError>;
 
-    /// Removes something that [`Nodes::entries`] gave as [`Entry::Stray`], if a killed writer left it, and gives its
+    /// Removes something that [`Nodes::entries`] gave as [`NodeEntry::Stray`], if a killed writer left it, and gives its
     /// bytes; none if it is something else. With `dry_run` it stays.
     ///
     /// # Errors
@@ -135,7 +135,7 @@ pub trait Lease {}
 impl<T> Lease for T {}
 
 /// See [`Nodes::entries`].
-pub type Entries<'n> = Box<dyn Iterator<Item = Result<Entry, StoreError>> + 'n>;
+pub type NodeEntries<'n> = Box<dyn Iterator<Item = Result<NodeEntry, StoreError>> + 'n>;
 
 /// How much is kept of a node, and since when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +148,7 @@ pub struct Stat {
 
 /// One thing that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub enum NodeEntry {
     /// What has the hash of a node for a name.
     Node(Hash),
     /// A file that no program of today will ever read: an abandoned temp file, or somebody's notes.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::finding::{Finding, Referrer};
 use super::hash::Hash;
 use super::node::Node;
-use super::nodes::Entry;
+use super::nodes::NodeEntry;
 use super::{Store, StoreError, Variable};
 use crate::parallel;
 use crate::schema::Violation;
@@ -25,14 +25,14 @@ pub struct VerifyReport {
 }
 
 /// What is wrong with one node, before it is known who refers to it.
-enum Problem {
+enum NodeProblem {
     Corrupt(String),
     Missing,
     Invalid(Hash, Vec<Violation>),
 }
 
 /// The nodes with a problem, and who refers to them.
-type Problems = BTreeMap<Hash, (Problem, Vec<Referrer>)>;
+type NodeProblems = BTreeMap<Hash, (NodeProblem, Vec<Referrer>)>;
 
 impl Store {
     /// Looks at every file and every variable and hands each finding to `visit`: strays, variables, nodes by hash. An
@@ -42,14 +42,14 @@ impl Store {
     /// The nodes or the variables cannot be listed.
     pub fn verify(&self, visit: &mut dyn FnMut(Finding)) -> Result<VerifyReport, StoreError> {
         let mut report = VerifyReport::default();
-        let mut problems = Problems::new();
+        let mut problems = NodeProblems::new();
         for entry in self.nodes.entries(self.now())? {
             match entry? {
-                Entry::Node(hash) => {
+                NodeEntry::Node(hash) => {
                     report.nodes += 1;
                     self.examine(hash, &mut problems)?;
                 }
-                Entry::Stray(path) => {
+                NodeEntry::Stray(path) => {
                     report.findings += 1;
                     visit(Finding::Stray { path });
                 }
@@ -67,24 +67,25 @@ impl Store {
         Ok(report)
     }
 
-    fn examine(&self, hash: Hash, problems: &mut Problems) -> Result<(), StoreError> {
+    fn examine(&self, hash: Hash, problems: &mut NodeProblems) -> Result<(), StoreError> {
         let node = match self.find(&hash) {
             Ok(Some(node)) => node,
             // Collected since the directory was read.
             Ok(None) => return Ok(()),
             Err(StoreError::Corrupt { why, .. }) => {
-                problems.insert(hash, (Problem::Corrupt(why), Vec::new()));
+                problems.insert(hash, (NodeProblem::Corrupt(why), Vec::new()));
                 return Ok(());
             }
             Err(StoreError::Io { source, .. }) => {
-                problems.insert(hash, (Problem::Corrupt(format!("it cannot be read: {source}")), Vec::new()));
+                problems
+                    .insert(hash, (NodeProblem::Corrupt(format!("it cannot be read: {source}")), Vec::new()));
                 return Ok(());
             }
             Err(error) => return Err(error),
         };
         let violations = self.violations(&node)?;
         if !violations.is_empty() {
-            problems.insert(hash, (Problem::Invalid(node.type_, violations), Vec::new()));
+            problems.insert(hash, (NodeProblem::Invalid(node.type_, violations), Vec::new()));
         }
         for edge in self.known_edges(&node)? {
             if !self.nodes.has(&edge) {
@@ -119,7 +120,7 @@ impl Store {
 
     fn examine_variables(
         &self,
-        problems: &mut Problems,
+        problems: &mut NodeProblems,
         visit: &mut dyn FnMut(Finding),
     ) -> Result<u64, StoreError> {
         let (mut count, mut read) = (0, Vec::new());
@@ -150,15 +151,15 @@ impl Store {
     }
 
     /// Who refers to a missing node is known already; for the others the nodes are read once more.
-    fn add_referrers(&self, problems: &mut Problems) -> Result<(), StoreError> {
-        if problems.values().all(|(problem, _)| matches!(problem, Problem::Missing)) {
+    fn add_referrers(&self, problems: &mut NodeProblems) -> Result<(), StoreError> {
+        if problems.values().all(|(problem, _)| matches!(problem, NodeProblem::Missing)) {
             return Ok(());
         }
         for entry in self.nodes.entries(self.now())? {
-            let Entry::Node(hash) = entry? else { continue };
+            let NodeEntry::Node(hash) = entry? else { continue };
             let Ok(Some(node)) = self.find(&hash) else { continue };
             for edge in self.known_edges(&node)?.into_iter().filter(|edge| *edge != hash) {
-                if let Some((Problem::Corrupt(_) | Problem::Invalid(..), referred_by)) =
+                if let Some((NodeProblem::Corrupt(_) | NodeProblem::Invalid(..), referred_by)) =
                     problems.get_mut(&edge)
                 {
                     referred_by.push(Referrer::Node(hash));
@@ -169,16 +170,16 @@ impl Store {
     }
 }
 
-fn refer(problems: &mut Problems, hash: Hash, referrer: Referrer) {
-    problems.entry(hash).or_insert((Problem::Missing, Vec::new())).1.push(referrer);
+fn refer(problems: &mut NodeProblems, hash: Hash, referrer: Referrer) {
+    problems.entry(hash).or_insert((NodeProblem::Missing, Vec::new())).1.push(referrer);
 }
 
-fn finding(hash: Hash, problem: Problem, mut referred_by: Vec<Referrer>) -> Finding {
+fn finding(hash: Hash, problem: NodeProblem, mut referred_by: Vec<Referrer>) -> Finding {
     referred_by.sort();
     match problem {
-        Problem::Corrupt(why) => Finding::Corrupt { hash, why, referred_by },
-        Problem::Missing => Finding::Missing { hash, referred_by },
-        Problem::Invalid(type_, violations) => Finding::Invalid { hash, type_, violations, referred_by },
+        NodeProblem::Corrupt(why) => Finding::Corrupt { hash, why, referred_by },
+        NodeProblem::Missing => Finding::Missing { hash, referred_by },
+        NodeProblem::Invalid(type_, violations) => Finding::Invalid { hash, type_, violations, referred_by },
     }
 }
 

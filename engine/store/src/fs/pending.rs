@@ -1,7 +1,7 @@
 //! Nodes on their way into a store: written beside the others under names of their own, and then named together.
 //!
 //! Apart from [`super`] because here is the one order of steps that makes a put durable: write, sync, rename, sync the
-//! directory, index. Until [`Pending::commit`] nobody sees anything, and dropping it leaves nothing behind; what is
+//! directory, index. Until [`Staging::commit`] nobody sees anything, and dropping it leaves nothing behind; what is
 //! kept in memory of a node is its name, not its content.
 
 use std::collections::{BTreeMap, HashSet};
@@ -25,10 +25,10 @@ use crate::text::Text;
 const MANY: usize = 1 << 14;
 
 /// See the module.
-pub(super) struct Pending<'d> {
+pub(super) struct Staging<'d> {
     disk: &'d Disk,
     seen: HashSet<Hash>,
-    new: Vec<New>,
+    new: Vec<NewNode>,
     /// The only file so far: one file is synced alone, several by one `syncfs`.
     alone: Option<File>,
     /// When the files were made young last, in milliseconds since the epoch.
@@ -37,18 +37,18 @@ pub(super) struct Pending<'d> {
     flushing: Option<JoinHandle<io::Result<()>>>,
 }
 
-struct New {
+struct NewNode {
     hash: Hash,
     type_: Hash,
     file: TempPath,
 }
 
-impl Pending<'_> {
-    pub(super) fn on(disk: &Disk) -> Pending<'_> {
-        Pending { disk, seen: HashSet::new(), new: Vec::new(), alone: None, fresh: 0, flushing: None }
+impl Staging<'_> {
+    pub(super) fn on(disk: &Disk) -> Staging<'_> {
+        Staging { disk, seen: HashSet::new(), new: Vec::new(), alone: None, fresh: 0, flushing: None }
     }
 
-    fn keep(&mut self, new: New, opened: File) -> Result<(), StoreError> {
+    fn keep(&mut self, new: NewNode, opened: File) -> Result<(), StoreError> {
         self.alone = self.new.is_empty().then_some(opened);
         self.new.push(new);
         if self.new.len().is_multiple_of(MANY) { self.flush() } else { Ok(()) }
@@ -81,14 +81,14 @@ impl Pending<'_> {
     }
 }
 
-impl NodeBatch for Pending<'_> {
+impl NodeBatch for Staging<'_> {
     fn add(&mut self, node: &Encoded, timestamp: u64, now: u64) -> Result<(), StoreError> {
         if !self.seen.insert(node.hash) || self.disk.holds(node, now)? {
             return Ok(());
         }
         self.freshen(now)?;
         let (opened, file) = self.disk.write_temp(&node.to_bytes(timestamp))?;
-        self.keep(New { hash: node.hash, type_: node.type_, file }, opened)
+        self.keep(NewNode { hash: node.hash, type_: node.type_, file }, opened)
     }
 
     /// Written as it is read, and then named.
@@ -96,7 +96,7 @@ impl NodeBatch for Pending<'_> {
         self.freshen(now)?;
         let Streamed { hash, opened, file, length } = self.disk.stream(text, now)?;
         if self.seen.insert(hash) && !self.disk.holds_streamed(&hash, (&file, length), now)? {
-            self.keep(New { hash, type_: text.type_, file }, opened)?;
+            self.keep(NewNode { hash, type_: text.type_, file }, opened)?;
         }
         Ok(hash)
     }
@@ -116,7 +116,7 @@ impl NodeBatch for Pending<'_> {
     /// A crash between two renames never leaves a node without what it refers to.
     fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
         self.flushed()?;
-        let Pending { disk, new, alone, .. } = *self;
+        let Staging { disk, new, alone, .. } = *self;
         if new.is_empty() {
             return Ok(());
         }
@@ -128,7 +128,7 @@ impl NodeBatch for Pending<'_> {
             }
         }
         let mut lines: BTreeMap<Hash, Vec<Hash>> = BTreeMap::new();
-        for New { hash, type_, file } in new {
+        for NewNode { hash, type_, file } in new {
             let path = disk.path(&hash);
             file.persist(&path).map_err(|error| io_error("write", &path)(error.error))?;
             lines.entry(type_).or_default().push(hash);

@@ -10,7 +10,7 @@ use crate::hash::Hash;
 use crate::names::{HISTORY, Names, Row, VarChange};
 
 #[derive(Clone)]
-pub(super) struct Kept {
+pub(super) struct KeptName {
     row: Row,
     /// What it was set to and when, the newest last.
     history: Vec<(String, u64)>,
@@ -44,7 +44,7 @@ impl Names for Memory {
 
     fn remembered(&self) -> Result<Vec<String>, StoreError> {
         let names = look(&self.names);
-        let values = |kept: &Kept| {
+        let values = |kept: &KeptName| {
             let values = kept.history.iter().map(|(value, _)| value.clone());
             values.chain([kept.row.schema.clone()]).collect::<Vec<_>>()
         };
@@ -74,14 +74,14 @@ impl Names for Memory {
 }
 
 fn starting<'n>(
-    names: &'n BTreeMap<String, Kept>,
+    names: &'n BTreeMap<String, KeptName>,
     prefix: &'n str,
-) -> impl Iterator<Item = (&'n String, &'n Kept)> {
+) -> impl Iterator<Item = (&'n String, &'n KeptName)> {
     let from = (Bound::Included(prefix), Bound::Unbounded);
     names.range::<str, _>(from).take_while(move |(name, _)| name.starts_with(prefix))
 }
 
-fn perform(names: &mut BTreeMap<String, Kept>, change: &VarChange, now: u64) -> Result<(), StoreError> {
+fn perform(names: &mut BTreeMap<String, KeptName>, change: &VarChange, now: u64) -> Result<(), StoreError> {
     match change {
         VarChange::Set { name, schema, value, tags, expect } => {
             let before = names.remove(name);
@@ -95,7 +95,12 @@ fn perform(names: &mut BTreeMap<String, Kept>, change: &VarChange, now: u64) -> 
     Ok(())
 }
 
-fn set(before: Option<Kept>, (name, schema, value): (&str, &Hash, &Hash), tags: String, now: u64) -> Kept {
+fn set(
+    before: Option<KeptName>,
+    (name, schema, value): (&str, &Hash, &Hash),
+    tags: String,
+    now: u64,
+) -> KeptName {
     let (schema, value) = (schema.to_string(), value.to_string());
     let created = before.as_ref().and_then(|kept| kept.row.created).unwrap_or(now.cast_signed());
     let labels = before.as_ref().map_or("[]".to_owned(), |kept| kept.row.labels.clone());
@@ -105,5 +110,5 @@ fn set(before: Option<Kept>, (name, schema, value): (&str, &Hash, &Hash), tags: 
         history.drain(..history.len().saturating_sub(HISTORY));
     }
     let (created, updated) = (Some(created), Some(now.cast_signed()));
-    Kept { row: Row { name: name.to_owned(), schema, value, created, updated, tags, labels }, history }
+    KeptName { row: Row { name: name.to_owned(), schema, value, created, updated, tags, labels }, history }
 }

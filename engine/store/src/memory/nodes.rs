@@ -6,11 +6,11 @@ use std::sync::PoisonError;
 use super::{ByType, Memory, look};
 use crate::error::StoreError;
 use crate::hash::Hash;
-use crate::node::{Encoded, Found};
-use crate::nodes::{Entries, Entry, Lease, NodeBatch, Nodes, Stat};
+use crate::node::{Comparison, Encoded};
+use crate::nodes::{Lease, NodeBatch, NodeEntries, NodeEntry, Nodes, Stat};
 
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct KeptNodes {
     nodes: HashMap<Hash, Bytes>,
     types: ByType,
 }
@@ -31,13 +31,13 @@ impl Nodes for Memory {
         kept.nodes.get(hash).map(|kept| Stat { bytes: kept.bytes.len() as u64, put: kept.put })
     }
 
-    fn entries(&self, _now: u64) -> Result<Entries<'_>, StoreError> {
+    fn entries(&self, _now: u64) -> Result<NodeEntries<'_>, StoreError> {
         let hashes: Vec<Hash> = look(&self.nodes).nodes.keys().copied().collect();
-        Ok(Box::new(hashes.into_iter().map(|hash| Ok(Entry::Node(hash)))))
+        Ok(Box::new(hashes.into_iter().map(|hash| Ok(NodeEntry::Node(hash)))))
     }
 
     fn batch(&self) -> Box<dyn NodeBatch + '_> {
-        Box::new(Pending { memory: self, seen: HashSet::new(), new: Vec::new() })
+        Box::new(MemoryBatch { memory: self, seen: HashSet::new(), new: Vec::new() })
     }
 
     fn of_type(&self, type_: &Hash) -> Result<Vec<Hash>, StoreError> {
@@ -47,7 +47,7 @@ impl Nodes for Memory {
     fn remove(&self, order: &[Hash]) -> Result<u64, StoreError> {
         let mut kept = look(&self.nodes);
         let gone: Vec<Bytes> = order.iter().filter_map(|hash| kept.nodes.remove(hash)).collect();
-        let Kept { nodes, types } = &mut *kept;
+        let KeptNodes { nodes, types } = &mut *kept;
         types.values_mut().for_each(|hashes| hashes.retain(|hash| nodes.contains_key(hash)));
         Ok(gone.iter().map(|gone| gone.bytes.len() as u64).sum())
     }
@@ -61,22 +61,22 @@ impl Nodes for Memory {
     }
 }
 
-struct Pending<'m> {
+struct MemoryBatch<'m> {
     memory: &'m Memory,
     seen: HashSet<Hash>,
     new: Vec<(Encoded, u64, u64)>,
 }
 
-impl Pending<'_> {
+impl MemoryBatch<'_> {
     /// Whether the node is there and whole; from now on it is as young as one that is put now.
     fn is_there(&self, node: &Encoded, now: u64) -> Result<bool, StoreError> {
         match self.memory.read(&node.hash)?.map(|bytes| node.compare(&bytes)) {
-            None | Some(Found::Corrupt) => return Ok(false),
-            Some(Found::Another) => return Err(StoreError::Collision { hash: node.hash }),
-            Some(Found::Same) if self.memory.stat(&node.hash).is_some_and(|stat| stat.put >= now) => {
+            None | Some(Comparison::Corrupt) => return Ok(false),
+            Some(Comparison::Another) => return Err(StoreError::Collision { hash: node.hash }),
+            Some(Comparison::Same) if self.memory.stat(&node.hash).is_some_and(|stat| stat.put >= now) => {
                 return Ok(true);
             }
-            Some(Found::Same) => {}
+            Some(Comparison::Same) => {}
         }
         let _held = self.memory.hold()?;
         let mut kept = look(&self.memory.nodes);
@@ -85,7 +85,7 @@ impl Pending<'_> {
     }
 }
 
-impl NodeBatch for Pending<'_> {
+impl NodeBatch for MemoryBatch<'_> {
     fn add(&mut self, node: &Encoded, timestamp: u64, now: u64) -> Result<(), StoreError> {
         if self.seen.insert(node.hash) && !self.is_there(node, now)? {
             self.new.push((node.clone(), timestamp, now));
