@@ -15,7 +15,7 @@ use uwf_store::schema::pointer::escape;
 use uwf_store::schema::{self, SchemaError};
 
 use crate::diagnostics::Diagnostics;
-use crate::raw::{RawRole, RawWorkflow, Text};
+use crate::raw::{RawRole, RawText, RawWorkflow};
 use crate::schema_analysis::{self, Impossible, Statuses};
 use crate::values::{CheckedRole, CheckedWorkflow};
 
@@ -40,7 +40,7 @@ pub(super) fn check(raw: RawWorkflow, problems: &mut Diagnostics<'_>) -> Checked
     CheckedWorkflow { name, description, roles, graph, warnings: Vec::new() }
 }
 
-fn workflow_name(name: Text, problems: &mut Diagnostics<'_>) -> String {
+fn workflow_name(name: RawText, problems: &mut Diagnostics<'_>) -> String {
     if !is_name(&name.text) {
         problems.at(
             &name.pointer,
@@ -187,6 +187,6 @@ fn schema_hint(error: &SchemaError) -> Option<String> {
     }
 }
 
-fn text_of(text: Option<&Text>) -> String {
+fn text_of(text: Option<&RawText>) -> String {
     text.map_or_else(String::new, |text| text.text.clone())
 }

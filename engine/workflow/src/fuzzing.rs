@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use uwf_store::schema;
 
-use crate::graph_export::{self, Progress};
+use crate::graph_export::{self, ThreadProgress};
 use crate::{WorkflowText, json_schema, template, yaml};
 
 /// A workflow's text is either good, and then it draws, hashes and passes for an editor, or every problem has a place.
@@ -20,8 +20,8 @@ pub fn workflow(text: &str) {
         Ok(checked) => {
             let stored = checked.to_stored();
             assert_eq!(checked.hash(), checked.clone().hash());
-            graph_export::mermaid(&stored, &Progress::default());
-            graph_export::dot(&stored, &Progress::default());
+            graph_export::mermaid(&stored, &ThreadProgress::default());
+            graph_export::dot(&stored, &ThreadProgress::default());
             let value = yaml::parse_value(text).expect("it was read");
             let found = jsonschema::draft7::new(&json_schema::schema()).expect("it is a schema");
             assert!(found.is_valid(&value), "an editor would complain");

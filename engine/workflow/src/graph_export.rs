@@ -1,7 +1,7 @@
 //! A workflow's graph as a picture in words: Mermaid for pages that render it, DOT for Graphviz.
 //!
 //! Pure, and apart because it knows nothing of what it draws but names: which roles have played, which is next and
-//! which has failed comes in as a [`Progress`].
+//! which has failed comes in as a [`ThreadProgress`].
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use crate::values::Workflow;
 
 /// How far a thread has come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct ThreadProgress {
     /// Roles that have played, and [`END`] once the thread is there.
     pub done: BTreeSet<String>,
     /// Who plays next, or waits for a person.
@@ -30,9 +30,9 @@ enum Paint {
     Failed,
 }
 
-impl Progress {
+impl ThreadProgress {
     /// The thread has come to its end.
-    pub fn ended(mut self) -> Progress {
+    pub fn ended(mut self) -> ThreadProgress {
         self.done.insert(END.to_owned());
         self
     }
@@ -54,7 +54,7 @@ struct Point<'w> {
 }
 
 /// The start, the roles by name, and the ends that edges lead to.
-fn points<'w>(workflow: &'w Workflow, progress: &Progress) -> Vec<Point<'w>> {
+fn points<'w>(workflow: &'w Workflow, progress: &ThreadProgress) -> Vec<Point<'w>> {
     let targets: BTreeSet<&str> = edges(workflow).map(|(_, _, to)| to).collect();
     let roles = workflow.roles.keys().map(String::as_str);
     let ends = targets.into_iter().filter(|target| !workflow.roles.contains_key(*target));
@@ -70,7 +70,7 @@ fn edges(workflow: &Workflow) -> impl Iterator<Item = (&str, &str, &str)> {
 }
 
 /// The graph as a Mermaid flowchart.
-pub fn mermaid(workflow: &Workflow, progress: &Progress) -> String {
+pub fn mermaid(workflow: &Workflow, progress: &ThreadProgress) -> String {
     let points = points(workflow, progress);
     // Names can be words of the language: nodes are numbered.
     let id =
@@ -99,7 +99,7 @@ pub fn mermaid(workflow: &Workflow, progress: &Progress) -> String {
 }
 
 /// The graph in Graphviz's language.
-pub fn dot(workflow: &Workflow, progress: &Progress) -> String {
+pub fn dot(workflow: &Workflow, progress: &ThreadProgress) -> String {
     let mut text = format!("digraph {} {{\n", dot_text(&workflow.name));
     line(&mut text, "node [shape=box, style=\"rounded,filled\", fillcolor=white];");
     for point in points(workflow, progress) {
@@ -147,9 +147,9 @@ mod tests {
     use super::*;
     use crate::fixture::{FIX_BUG, FLOW, checked};
 
-    fn progress() -> Progress {
+    fn progress() -> ThreadProgress {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        Progress {
+        ThreadProgress {
             done: names(&["finder", "fixer"]),
             current: Some("reviewer".to_owned()),
             failed: names(&["fixer"]),
@@ -161,14 +161,15 @@ mod tests {
         let workflow = checked(FIX_BUG).to_stored();
         insta::assert_snapshot!("mermaid", mermaid(&workflow, &progress()));
         insta::assert_snapshot!("dot", dot(&workflow, &progress().ended()));
-        assert!(!mermaid(&workflow, &Progress::default()).contains("class"));
+        assert!(!mermaid(&workflow, &ThreadProgress::default()).contains("class"));
     }
 
     #[test]
     fn a_status_may_be_any_text() {
         let odd = FLOW.replace("waits", "'say \"what\\#<b>'");
         let workflow = checked(&odd).to_stored();
-        let (mermaid, dot) = (mermaid(&workflow, &Progress::default()), dot(&workflow, &Progress::default()));
+        let (mermaid, dot) =
+            (mermaid(&workflow, &ThreadProgress::default()), dot(&workflow, &ThreadProgress::default()));
         assert!(mermaid.contains(r#"|"say #34;what\#35;#60;b#62;"|"#), "{mermaid}");
         assert!(dot.contains(r#"[label="say \"what\\#<b>"]"#), "{dot}");
     }

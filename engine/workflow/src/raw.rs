@@ -12,15 +12,15 @@ use crate::yaml::kind;
 /// The whole file.
 #[derive(Default)]
 pub(super) struct RawWorkflow {
-    pub(super) name: Option<Text>,
-    pub(super) description: Option<Text>,
+    pub(super) name: Option<RawText>,
+    pub(super) description: Option<RawText>,
     /// `None`: missing or of the wrong type, which has been reported.
     pub(super) roles: Option<Vec<RawRole>>,
     pub(super) graph: Option<Vec<RawNode>>,
 }
 
 /// A string and where it stands.
-pub(super) struct Text {
+pub(super) struct RawText {
     pub(super) text: String,
     pub(super) pointer: String,
 }
@@ -30,11 +30,11 @@ pub(super) struct Text {
 pub(super) struct RawRole {
     pub(super) name: String,
     pub(super) pointer: String,
-    pub(super) description: Option<Text>,
-    pub(super) goal: Option<Text>,
+    pub(super) description: Option<RawText>,
+    pub(super) goal: Option<RawText>,
     pub(super) capabilities: Vec<String>,
-    pub(super) procedure: Option<Text>,
-    pub(super) output: Option<Text>,
+    pub(super) procedure: Option<RawText>,
+    pub(super) output: Option<RawText>,
     pub(super) frontmatter: Option<Value>,
 }
 
@@ -51,9 +51,9 @@ pub(super) struct RawNode {
 pub(super) struct RawEdge {
     pub(super) status: String,
     pub(super) pointer: String,
-    pub(super) role: Option<Text>,
-    pub(super) prompt: Option<Text>,
-    pub(super) location: Option<Text>,
+    pub(super) role: Option<RawText>,
+    pub(super) prompt: Option<RawText>,
+    pub(super) location: Option<RawText>,
 }
 
 pub(super) fn read(value: &Value, problems: &mut Diagnostics<'_>) -> RawWorkflow {
@@ -72,8 +72,8 @@ pub(super) fn read(value: &Value, problems: &mut Diagnostics<'_>) -> RawWorkflow
 }
 
 /// A role of the wrong shape is still a role: what names it is not wrong.
-fn role(entry: Entry<'_>, problems: &mut Diagnostics<'_>) -> RawRole {
-    let Entry { name, value, pointer } = entry;
+fn role(entry: RawEntry<'_>, problems: &mut Diagnostics<'_>) -> RawRole {
+    let RawEntry { name, value, pointer } = entry;
     let Some(section) = Section::open(value, pointer.clone(), &format!("role `{name}`"), problems) else {
         return RawRole { name: name.to_owned(), pointer, ..RawRole::default() };
     };
@@ -93,7 +93,7 @@ fn role(entry: Entry<'_>, problems: &mut Diagnostics<'_>) -> RawRole {
     }
 }
 
-fn node(entry: Entry<'_>, problems: &mut Diagnostics<'_>) -> RawNode {
+fn node(entry: RawEntry<'_>, problems: &mut Diagnostics<'_>) -> RawNode {
     let of = format!("the edges of `{}`", entry.name);
     let section = Section::open(entry.value, entry.pointer.clone(), &of, problems);
     RawNode {
@@ -104,8 +104,8 @@ fn node(entry: Entry<'_>, problems: &mut Diagnostics<'_>) -> RawNode {
 }
 
 /// An edge of the wrong shape is still an edge, as with roles.
-fn edge(entry: Entry<'_>, problems: &mut Diagnostics<'_>) -> RawEdge {
-    let Entry { name, value, pointer } = entry;
+fn edge(entry: RawEntry<'_>, problems: &mut Diagnostics<'_>) -> RawEdge {
+    let RawEntry { name, value, pointer } = entry;
     let Some(section) = Section::open(value, pointer.clone(), &format!("the edge `{name}`"), problems) else {
         return RawEdge { status: name.to_owned(), pointer, ..RawEdge::default() };
     };
@@ -128,7 +128,7 @@ struct Section<'v> {
     pointer: String,
 }
 
-struct Entry<'v> {
+struct RawEntry<'v> {
     name: &'v str,
     value: &'v Value,
     pointer: String,
@@ -148,8 +148,8 @@ impl<'v> Section<'v> {
         None
     }
 
-    fn entries(&self) -> impl Iterator<Item = Entry<'v>> + use<'v, '_> {
-        self.map.iter().map(|(name, value)| Entry { name, value, pointer: self.below(name) })
+    fn entries(&self) -> impl Iterator<Item = RawEntry<'v>> + use<'v, '_> {
+        self.map.iter().map(|(name, value)| RawEntry { name, value, pointer: self.below(name) })
     }
 
     fn below(&self, key: &str) -> String {
@@ -186,7 +186,7 @@ impl<'v> Section<'v> {
         Section::open(value?, self.below(key), &format!("`{key}`"), problems)
     }
 
-    fn required(&self, key: &str, problems: &mut Diagnostics<'_>) -> Option<Text> {
+    fn required(&self, key: &str, problems: &mut Diagnostics<'_>) -> Option<RawText> {
         match self.map.get(key) {
             None => self.missing(key, problems),
             Some(Value::Null) => problems.at_key(&self.below(key), format!("`{key}` is empty"), None),
@@ -213,11 +213,11 @@ impl<'v> Section<'v> {
         self.map.keys().find(similar)
     }
 
-    fn text(&self, key: &str, problems: &mut Diagnostics<'_>) -> Option<Text> {
+    fn text(&self, key: &str, problems: &mut Diagnostics<'_>) -> Option<RawText> {
         let pointer = self.below(key);
         match self.map.get(key)? {
             Value::Null => None,
-            Value::String(text) => Some(Text { text: text.clone(), pointer }),
+            Value::String(text) => Some(RawText { text: text.clone(), pointer }),
             other => {
                 not_text(&format!("`{key}`"), &pointer, other, problems);
                 None

@@ -12,7 +12,7 @@ mod tests;
 
 use serde_json::Value;
 
-use parse::Part;
+use parse::TemplatePart;
 
 /// Sections nested deeper than this are refused.
 pub const MAX_SECTIONS: usize = 64;
@@ -112,21 +112,21 @@ pub fn names(template: &str) -> Result<Vec<Name>, TemplateError> {
     Ok(found)
 }
 
-fn collect(parts: &[Part<'_>], within: &mut Vec<String>, found: &mut Vec<Name>) {
+fn collect(parts: &[TemplatePart<'_>], within: &mut Vec<String>, found: &mut Vec<Name>) {
     for part in parts {
-        if let Part::Variable { name, offset } | Part::Section { name, offset, .. } = part
+        if let TemplatePart::Variable { name, offset } | TemplatePart::Section { name, offset, .. } = part
             && *name != "."
         {
             found.push(Name { name: (*name).to_owned(), offset: *offset, within: within.clone() });
         }
         match part {
-            Part::Section { inverted: true, parts, .. } => collect(parts, within, found),
-            Part::Section { name, parts, .. } => {
+            TemplatePart::Section { inverted: true, parts, .. } => collect(parts, within, found),
+            TemplatePart::Section { name, parts, .. } => {
                 within.push((*name).to_owned());
                 collect(parts, within, found);
                 within.pop();
             }
-            Part::Text { .. } | Part::Variable { .. } => {}
+            TemplatePart::Text { .. } | TemplatePart::Variable { .. } => {}
         }
     }
 }

@@ -34,7 +34,7 @@ pub const MAX_DEPTH: usize = 128;
 pub struct Document {
     /// The document; `null` if the text holds nothing but blanks and comments.
     pub value: Value,
-    places: Place,
+    places: Positions,
 }
 
 /// A position in the text; both count from 1, columns in characters.
@@ -60,12 +60,12 @@ pub struct YamlError {
 
 /// Where a value and its key stand; mirrors the shape of the value.
 #[derive(Debug, Clone)]
-struct Place {
+struct Positions {
     key: Mark,
     value: Mark,
     /// An application tag as written, such as `!include`.
     tag: Option<String>,
-    children: BTreeMap<String, Place>,
+    children: BTreeMap<String, Positions>,
 }
 
 /// Reads exactly one document.
@@ -106,7 +106,7 @@ impl Document {
     /// A document that is one string, however it reads: a text file in the place of a value.
     pub fn text(text: &str) -> Document {
         let start = Mark { line: 1, column: 1 };
-        Document { value: Value::from(text), places: Place::new(start, None) }
+        Document { value: Value::from(text), places: Positions::new(start, None) }
     }
 
     /// Where the value at a JSON pointer starts. For a pointer that leads nowhere: where the last value on its way
@@ -130,8 +130,8 @@ impl Document {
     }
 }
 
-impl Place {
-    fn nearest(&self, pointer: &str) -> &Place {
+impl Positions {
+    fn nearest(&self, pointer: &str) -> &Positions {
         let mut place = self;
         for token in pointer.split('/').skip(1) {
             match place.children.get(&unescape(token)) {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use uwf_store::Store;
-use uwf_workflow::graph_export::{self, Progress};
+use uwf_workflow::graph_export::{self, ThreadProgress};
 
 use crate::shell::{Failure, OK, Session};
 use crate::uwf::args::Language;
@@ -46,7 +46,7 @@ pub(super) fn run(
 }
 
 /// The thread's own workflow, and how far it has come.
-fn progress(store: &Store, thread: &ThreadId) -> Result<(Workflow, Progress), ThreadError> {
+fn progress(store: &Store, thread: &ThreadId) -> Result<(Workflow, ThreadProgress), ThreadError> {
     let head = thread::head(store, thread)?;
     let chain = thread::chain(store, &head.hash)?;
     let workflow = workflow::get(store, &chain.start.workflow)?;
@@ -56,7 +56,7 @@ fn progress(store: &Store, thread: &ThreadId) -> Result<(Workflow, Progress), Th
         Status::Suspended { role, .. } => Some(role.clone()),
         _ => view::current_role(store, &workflow, &head),
     };
-    let progress = Progress {
+    let progress = ThreadProgress {
         done: chain.steps.into_iter().map(|(_, step)| step.role).collect(),
         current,
         failed: failures

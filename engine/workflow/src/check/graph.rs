@@ -10,7 +10,7 @@ use crate::template;
 use serde_json::{Value, json};
 
 use crate::diagnostics::Diagnostics;
-use crate::raw::{RawEdge, RawNode, RawRole, Text};
+use crate::raw::{RawEdge, RawNode, RawRole, RawText};
 use crate::schema_analysis::{self, Answers, Statuses};
 
 /// The schema of each role; null where it was refused, which has been reported.
@@ -44,7 +44,7 @@ pub(super) fn check(
 }
 
 fn edges(raw: Vec<RawEdge>) -> BTreeMap<String, Edge> {
-    let text = |text: Option<Text>| text.map_or_else(String::new, |text| text.text);
+    let text = |text: Option<RawText>| text.map_or_else(String::new, |text| text.text);
     let edge = |raw: RawEdge| {
         let location = raw.location.map(|location| location.text);
         (raw.status, Edge { role: text(raw.role), prompt: text(raw.prompt), location })
@@ -106,7 +106,7 @@ fn check_statuses(node: &RawNode, edges: &[RawEdge], answers: &Answers<'_>, prob
     }
 }
 
-fn check_target(role: &Text, schemas: &Schemas<'_>, problems: &mut Diagnostics<'_>) {
+fn check_target(role: &RawText, schemas: &Schemas<'_>, problems: &mut Diagnostics<'_>) {
     if !schemas.contains_key(role.text.as_str()) && ![END, SUSPEND].contains(&role.text.as_str()) {
         let known = schemas.keys().copied().chain([END, SUSPEND]);
         let message = format!("an edge leads to `{}`, which is no role", role.text);
@@ -117,7 +117,7 @@ fn check_target(role: &Text, schemas: &Schemas<'_>, problems: &mut Diagnostics<'
 
 /// `answers` are those of the role; none where its schema was refused, which has been reported.
 fn check_template(
-    template: &Text,
+    template: &RawText,
     (role, status): (&str, &str),
     answers: Option<&Answers<'_>>,
     problems: &mut Diagnostics<'_>,
@@ -155,7 +155,7 @@ fn check_template(
 /// What a thread begins with is the task, which no template names: all else renders to nothing, which does no harm while
 /// something is left.
 fn unknown_at_start(
-    template: &Text,
+    template: &RawText,
     (status, unknown): (&str, &BTreeSet<&str>),
     problems: &mut Diagnostics<'_>,
 ) {

@@ -7,26 +7,26 @@ use super::{MAX_SECTIONS, TemplateError};
 
 /// A piece of a template.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Part<'t> {
+pub(super) enum TemplatePart<'t> {
     Text { text: &'t str, offset: usize },
     Variable { name: &'t str, offset: usize },
-    Section { name: &'t str, offset: usize, inverted: bool, parts: Vec<Part<'t>> },
+    Section { name: &'t str, offset: usize, inverted: bool, parts: Vec<TemplatePart<'t>> },
 }
 
-pub(super) fn parse(template: &str) -> Result<Vec<Part<'_>>, TemplateError> {
+pub(super) fn parse(template: &str) -> Result<Vec<TemplatePart<'_>>, TemplateError> {
     nest(Scanner::new(template).scan()?)
 }
 
 /// A tag or a run of text before nesting.
 struct Token<'t> {
-    kind: Kind,
+    kind: TokenKind,
     /// The text, or the name in the tag.
     text: &'t str,
     offset: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TokenKind {
     Text,
     Variable,
     Open {
@@ -42,12 +42,12 @@ struct Scanner<'t> {
     position: usize,
     delimiters: (&'t str, &'t str),
     tokens: Vec<Token<'t>>,
-    line: Line,
+    line: LineState,
 }
 
 /// What has been seen on the current line: a line of tags and white space alone vanishes, unless a tag prints.
 #[derive(Default)]
-struct Line {
+struct LineState {
     blanks: Vec<usize>,
     has_tag: bool,
     has_content: bool,
@@ -55,7 +55,13 @@ struct Line {
 
 impl<'t> Scanner<'t> {
     fn new(template: &'t str) -> Scanner<'t> {
-        Scanner { template, position: 0, delimiters: ("{{", "}}"), tokens: Vec::new(), line: Line::default() }
+        Scanner {
+            template,
+            position: 0,
+            delimiters: ("{{", "}}"),
+            tokens: Vec::new(),
+            line: LineState::default(),
+        }
     }
 
     fn scan(mut self) -> Result<Vec<Token<'t>>, TemplateError> {
@@ -83,7 +89,7 @@ impl<'t> Scanner<'t> {
                 } else {
                     self.line.has_content = true;
                 }
-                self.tokens.push(Token { kind: Kind::Text, text: run, offset: self.position });
+                self.tokens.push(Token { kind: TokenKind::Text, text: run, offset: self.position });
                 self.position += run.len();
             }
             if line.ends_with('\n') {
@@ -96,7 +102,7 @@ impl<'t> Scanner<'t> {
         let line = std::mem::take(&mut self.line);
         if line.has_tag && !line.has_content {
             for blank in line.blanks {
-                self.tokens[blank].kind = Kind::Nothing;
+                self.tokens[blank].kind = TokenKind::Nothing;
             }
         }
     }
@@ -116,16 +122,16 @@ impl<'t> Scanner<'t> {
         };
         let text = text.ok_or_else(|| unclosed_tag(self.template, offset))?;
         let kind = match sigil {
-            Some('#') => Kind::Open { inverted: false },
-            Some('^') => Kind::Open { inverted: true },
-            Some('/') => Kind::Close,
-            Some('=' | '!' | '>') => Kind::Nothing,
-            _ => Kind::Variable,
+            Some('#') => TokenKind::Open { inverted: false },
+            Some('^') => TokenKind::Open { inverted: true },
+            Some('/') => TokenKind::Close,
+            Some('=' | '!' | '>') => TokenKind::Nothing,
+            _ => TokenKind::Variable,
         };
         if sigil == Some('=') {
             self.delimiters = delimiters(text, offset)?;
         }
-        self.line.has_content |= kind == Kind::Variable;
+        self.line.has_content |= kind == TokenKind::Variable;
         self.tokens.push(Token { kind, text, offset });
         Ok(())
     }
@@ -174,26 +180,28 @@ fn unclosed_tag(template: &str, offset: usize) -> TemplateError {
     TemplateError::UnclosedTag { offset, tag }
 }
 
-fn nest(tokens: Vec<Token<'_>>) -> Result<Vec<Part<'_>>, TemplateError> {
+fn nest(tokens: Vec<Token<'_>>) -> Result<Vec<TemplatePart<'_>>, TemplateError> {
     let mut parts = Vec::new();
     // The section that is open at each level, with the parts that stood before it.
-    let mut open: Vec<(Token<'_>, Vec<Part<'_>>)> = Vec::new();
+    let mut open: Vec<(Token<'_>, Vec<TemplatePart<'_>>)> = Vec::new();
     for token in tokens {
         let Token { kind, text, offset } = token;
         match kind {
-            Kind::Nothing => {}
-            Kind::Text => parts.push(Part::Text { text, offset }),
-            Kind::Variable => parts.push(Part::Variable { name: text, offset }),
-            Kind::Open { .. } if open.len() == MAX_SECTIONS => return Err(TemplateError::TooDeep { offset }),
-            Kind::Open { .. } => open.push((token, std::mem::take(&mut parts))),
-            Kind::Close => {
+            TokenKind::Nothing => {}
+            TokenKind::Text => parts.push(TemplatePart::Text { text, offset }),
+            TokenKind::Variable => parts.push(TemplatePart::Variable { name: text, offset }),
+            TokenKind::Open { .. } if open.len() == MAX_SECTIONS => {
+                return Err(TemplateError::TooDeep { offset });
+            }
+            TokenKind::Open { .. } => open.push((token, std::mem::take(&mut parts))),
+            TokenKind::Close => {
                 let (section, before) = open.pop().ok_or_else(|| unopened(&token))?;
                 if section.text != text {
                     return Err(unclosed(&section, Some(text)));
                 }
                 let inner = std::mem::replace(&mut parts, before);
-                let inverted = section.kind == Kind::Open { inverted: true };
-                parts.push(Part::Section {
+                let inverted = section.kind == TokenKind::Open { inverted: true };
+                parts.push(TemplatePart::Section {
                     name: section.text,
                     offset: section.offset,
                     inverted,

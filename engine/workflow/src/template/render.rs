@@ -6,14 +6,14 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{TemplateError, parse::Part};
+use super::{TemplateError, parse::TemplatePart};
 
 /// Bytes of the rendered text. A prompt is refused long before; this only keeps memory in bounds.
 const MAX_OUTPUT: usize = 8 << 20;
 /// Parts rendered, so that nested sections over one list cannot run for ever without printing.
 const MAX_PARTS: usize = 1 << 20;
 
-pub(super) fn render(parts: &[Part<'_>], data: &Value) -> Result<String, TemplateError> {
+pub(super) fn render(parts: &[TemplatePart<'_>], data: &Value) -> Result<String, TemplateError> {
     let mut renderer = Renderer { output: String::new(), parts: 0 };
     renderer.parts(parts, &Scope { view: data, parent: None })?;
     Ok(renderer.output)
@@ -31,21 +31,21 @@ struct Scope<'a> {
 }
 
 impl Renderer {
-    fn parts(&mut self, parts: &[Part<'_>], scope: &Scope<'_>) -> Result<(), TemplateError> {
+    fn parts(&mut self, parts: &[TemplatePart<'_>], scope: &Scope<'_>) -> Result<(), TemplateError> {
         parts.iter().try_for_each(|part| self.part(part, scope))
     }
 
-    fn part(&mut self, part: &Part<'_>, scope: &Scope<'_>) -> Result<(), TemplateError> {
+    fn part(&mut self, part: &TemplatePart<'_>, scope: &Scope<'_>) -> Result<(), TemplateError> {
         let offset = match part {
-            Part::Text { text, offset } => {
+            TemplatePart::Text { text, offset } => {
                 self.output.push_str(text);
                 *offset
             }
-            Part::Variable { name, offset } => {
+            TemplatePart::Variable { name, offset } => {
                 print(&scope.lookup(name), &mut self.output);
                 *offset
             }
-            Part::Section { name, offset, inverted, parts } => {
+            TemplatePart::Section { name, offset, inverted, parts } => {
                 let value = scope.lookup(name);
                 match inverted {
                     true if is_false(&value) => self.parts(parts, scope)?,
@@ -62,7 +62,12 @@ impl Renderer {
         Ok(())
     }
 
-    fn section(&mut self, parts: &[Part<'_>], value: &Value, scope: &Scope<'_>) -> Result<(), TemplateError> {
+    fn section(
+        &mut self,
+        parts: &[TemplatePart<'_>],
+        value: &Value,
+        scope: &Scope<'_>,
+    ) -> Result<(), TemplateError> {
         match value {
             Value::Array(items) => items
                 .iter()

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use saphyr_parser::{Event, ScalarStyle, Tag};
 use serde_json::{Map, Value};
 
-use super::{MAX_DEPTH, Mark, Place, QUOTE_TEMPLATE, YamlError, scalar};
+use super::{MAX_DEPTH, Mark, Positions, QUOTE_TEMPLATE, YamlError, scalar};
 
 /// What all aliases of a text may expand to together, in weight.
 const MAX_EXPANSION: usize = 8 << 20;
@@ -26,7 +26,7 @@ pub(super) struct Builder<'a> {
 struct Open {
     contents: Contents,
     anchor: usize,
-    place: Place,
+    place: Positions,
     weight: usize,
     height: usize,
 }
@@ -40,7 +40,7 @@ enum Contents {
 #[derive(Clone)]
 struct Built {
     value: Value,
-    place: Place,
+    place: Positions,
     weight: usize,
     height: usize,
 }
@@ -71,8 +71,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> (Value, Place) {
-        let empty = || (Value::Null, Place::new(Mark { line: 1, column: 1 }, None));
+    pub(super) fn finish(self) -> (Value, Positions) {
+        let empty = || (Value::Null, Positions::new(Mark { line: 1, column: 1 }, None));
         self.root.map_or_else(empty, |root| (root.value, root.place))
     }
 
@@ -89,7 +89,7 @@ impl<'a> Builder<'a> {
         if self.open.len() >= MAX_DEPTH {
             return Err(too_deep(mark));
         }
-        let place = Place::new(mark, application_tag(tag));
+        let place = Positions::new(mark, application_tag(tag));
         self.open.push(Open { contents, anchor, place, weight: NODE, height: 1 });
         Ok(())
     }
@@ -182,9 +182,9 @@ impl Open {
     }
 }
 
-impl Place {
-    pub(super) fn new(mark: Mark, tag: Option<String>) -> Place {
-        Place { key: mark, value: mark, tag, children: BTreeMap::new() }
+impl Positions {
+    pub(super) fn new(mark: Mark, tag: Option<String>) -> Positions {
+        Positions { key: mark, value: mark, tag, children: BTreeMap::new() }
     }
 }
 
@@ -202,7 +202,7 @@ fn scalar_node(text: &str, style: ScalarStyle, tag: Option<&Tag>, mark: Mark) ->
         None if style == ScalarStyle::Plain => scalar::plain(text),
         _ => Value::String(text.to_owned()),
     };
-    Built { value, place: Place::new(mark, application_tag(tag)), weight: NODE + text.len(), height: 0 }
+    Built { value, place: Positions::new(mark, application_tag(tag)), weight: NODE + text.len(), height: 0 }
 }
 
 fn application_tag(tag: Option<&Tag>) -> Option<String> {
