@@ -147,7 +147,7 @@ pub fn ask(
     let file = engine.programs.file_of(&command.program, &dirs)?;
     observer.spawning(&step.role, &command, &cwd);
     let mut desk =
-        Desk { engine, command: (&command, &file), cwd: &cwd, options, observer, remembered: false };
+        AskedAgent { engine, command: (&command, &file), cwd: &cwd, options, observer, remembered: false };
     let own = detail.session_id.filter(|session| !session.is_empty() && !question.no_fork);
     let session = own.as_deref().map(|own| desk.fork_of(own, question)).transpose()?.flatten();
     let inquiry = Inquiry::Ask { session: session.as_deref(), prompt: question.text, detail: step.detail };
@@ -179,7 +179,7 @@ fn agent(
 }
 
 /// An agent that can be called.
-struct Desk<'a> {
+struct AskedAgent<'a> {
     engine: &'a Engine<'a>,
     /// With the file of its program.
     command: (&'a AgentCommand, &'a str),
@@ -190,7 +190,7 @@ struct Desk<'a> {
     remembered: bool,
 }
 
-impl Desk<'_> {
+impl AskedAgent<'_> {
     /// The fork that earlier questions went to, else a new one; none when the agent makes none.
     fn fork_of(&mut self, session: &str, question: &Question<'_>) -> Result<Option<String>, AskError> {
         let file = forks::path(&self.engine.homes.uwf, &question.step);

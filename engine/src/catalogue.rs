@@ -113,22 +113,22 @@ pub fn find_any(id: &str) -> Option<Model> {
 
 /// Every model, by provider, the newest of each first.
 pub fn models() -> impl Iterator<Item = Model> {
-    rows().filter_map(row::Row::model)
+    rows().filter_map(row::CatalogueRow::model)
 }
 
 /// Every model of one provider, the newest first.
 pub fn models_of(provider: &str) -> impl Iterator<Item = Model> {
-    rows().filter(move |row| row.provider == provider).filter_map(row::Row::model)
+    rows().filter(move |row| row.provider == provider).filter_map(row::CatalogueRow::model)
 }
 
-fn rows() -> impl Iterator<Item = row::Row> {
+fn rows() -> impl Iterator<Item = row::CatalogueRow> {
     let mut provider = "";
     let row = move |line: &'static str| match line.strip_prefix("provider\t") {
         Some(name) => {
             provider = name;
             None
         }
-        None => Some(row::Row { provider, line }),
+        None => Some(row::CatalogueRow { provider, line }),
     };
     TABLE.lines().skip(1).filter_map(row)
 }

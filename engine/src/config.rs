@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use uwf_workflow::suggest;
 
-pub use self::edit::{Change, Edited, apply, set, unset};
+pub use self::edit::{ConfigChange, Edited, apply, set, unset};
 pub use self::file::checked;
 use self::file::read;
 pub use self::keys::{check_key, lookup, masked};

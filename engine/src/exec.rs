@@ -26,7 +26,7 @@ use self::visit::Visit;
 use crate::config::Config;
 use crate::home::{Env, Homes};
 use crate::lock::ThreadLock;
-use crate::log::{self, Event, Log};
+use crate::log::{self, Log, LogEvent};
 use crate::record;
 use crate::spawn::Stop;
 use crate::spawn::lookup::Programs;
@@ -149,21 +149,21 @@ pub fn step_once(
     options: &ExecOptions,
     observer: &mut dyn Observer,
 ) -> Result<StepReport, ExecError> {
-    let turn = Turn::begin(engine, lock)?;
-    match turn.head.status {
+    let locked = LockedThread::begin(engine, lock)?;
+    match locked.head.status {
         Status::Idle => {}
-        Status::Suspended { .. } => return Ok(turn.report(turn.head.hash, turn.head.status.clone())),
-        Status::Ended { .. } | Status::Cancelled { .. } => return Err(turn.not_active()),
+        Status::Suspended { .. } => return Ok(locked.report(locked.head.hash, locked.head.status.clone())),
+        Status::Ended { .. } | Status::Cancelled { .. } => return Err(locked.not_active()),
     }
-    let route = thread::next(engine.store, &turn.workflow, &turn.head)?;
+    let route = thread::next(engine.store, &locked.workflow, &locked.head)?;
     match &route.target {
         Target::Role(role) => {
-            turn.play(&Visit::routed(&turn.start, role, &route, options)?, options, observer)
+            locked.play(&Visit::routed(&locked.start, role, &route, options)?, options, observer)
         }
         Target::End | Target::Suspend => {
-            let status = turn.settled(&route, turn.head.step());
-            turn.advance(&turn.head.hash, &status)?;
-            Ok(turn.report(turn.head.hash, status))
+            let status = locked.settled(&route, locked.head.step());
+            locked.advance(&locked.head.hash, &status)?;
+            Ok(locked.report(locked.head.hash, status))
         }
     }
 }
@@ -181,19 +181,19 @@ pub fn resume_once(
     options: &ExecOptions,
     observer: &mut dyn Observer,
 ) -> Result<StepReport, ExecError> {
-    let turn = Turn::begin(engine, lock)?;
-    let thread = turn.thread;
-    let (role, message) = match &turn.head.status {
+    let locked = LockedThread::begin(engine, lock)?;
+    let thread = locked.thread;
+    let (role, message) = match &locked.head.status {
         Status::Suspended { role, message } => (role.clone(), message.clone()),
-        Status::Ended { .. } => match thread::again(&turn.workflow) {
+        Status::Ended { .. } => match thread::again(&locked.workflow) {
             Ok(Route { target: Target::Role(role), prompt, .. }) => (role, prompt),
             _ => return Err(ExecError::NothingToResume { thread }),
         },
         status => return Err(ExecError::NotResumable { thread, status: status.as_str() }),
     };
-    let last = turn.head.step().map_or(turn.start.cwd.as_str(), |step| step.cwd.as_str());
+    let last = locked.head.step().map_or(locked.start.cwd.as_str(), |step| step.cwd.as_str());
     let prompt = joined(&message, text.unwrap_or_default());
-    turn.play(&Visit::again(role, prompt, last, options), options, observer)
+    locked.play(&Visit::again(role, prompt, last, options), options, observer)
 }
 
 /// Has the last role of an active thread play once more, told `text`; the new step takes the place of the last one,
@@ -209,13 +209,13 @@ pub fn poke_once(
     options: &ExecOptions,
     observer: &mut dyn Observer,
 ) -> Result<StepReport, ExecError> {
-    let turn = Turn::begin(engine, lock)?;
-    if turn.head.status.is_final() {
-        return Err(turn.not_active());
+    let locked = LockedThread::begin(engine, lock)?;
+    if locked.head.status.is_final() {
+        return Err(locked.not_active());
     }
-    let step = turn.head.step().ok_or(ExecError::NothingToPoke { thread: turn.thread })?;
+    let step = locked.head.step().ok_or(ExecError::NothingToPoke { thread: locked.thread })?;
     let visit = Visit::again(step.role.clone(), text.to_owned(), &step.cwd, options);
-    turn.play(&visit.in_place_of(step), options, observer)
+    locked.play(&visit.in_place_of(step), options, observer)
 }
 
 /// The message, a blank line, the text; or the one that is there.
@@ -235,26 +235,26 @@ fn player(route: Route) -> Option<String> {
     }
 }
 
-impl<'a> Event<'a> {
+impl<'a> LogEvent<'a> {
     /// What a visit came to.
-    fn of_visit(role: &'a str, ran: &'a Result<(Played, Outcome), ExecError>) -> Event<'a> {
+    fn of_visit(role: &'a str, ran: &'a Result<(Played, Outcome), ExecError>) -> LogEvent<'a> {
         match ran {
             Ok((played, Outcome::Failed(error))) => {
-                Event::StepFailed { role, step: &played.hash, error: log::line(error) }
+                LogEvent::StepFailed { role, step: &played.hash, error: log::line(error) }
             }
-            Ok((played, _)) => Event::StepFinished {
+            Ok((played, _)) => LogEvent::StepFinished {
                 role,
                 step: &played.hash,
                 status: record::status(&played.output).unwrap_or_default(),
                 duration_ms: played.step.duration_ms(),
             },
-            Err(error) => Event::Error { role, error: log::line(&error.to_string()) },
+            Err(error) => LogEvent::Error { role, error: log::line(&error.to_string()) },
         }
     }
 }
 
 /// A locked thread, read once under the lock.
-struct Turn<'a> {
+struct LockedThread<'a> {
     engine: &'a Engine<'a>,
     thread: ThreadId,
     head: Head,
@@ -262,15 +262,15 @@ struct Turn<'a> {
     workflow: Workflow,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> LockedThread<'a> {
     /// Reads where the thread stands; under its lock, so that this holds until the head moves.
-    fn begin(engine: &'a Engine<'a>, lock: &ThreadLock) -> Result<Turn<'a>, ExecError> {
+    fn begin(engine: &'a Engine<'a>, lock: &ThreadLock) -> Result<LockedThread<'a>, ExecError> {
         let (store, thread) = (engine.store, *lock.thread());
         let head = thread::head(store, &thread)?;
         let start = head.start(store)?;
         let workflow = workflow::get(store, &start.workflow).map_err(ThreadError::from)?;
         let head = head.settled(store, &workflow);
-        Ok(Turn { engine, thread, head, start, workflow })
+        Ok(LockedThread { engine, thread, head, start, workflow })
     }
 
     fn not_active(&self) -> ExecError {
@@ -292,7 +292,7 @@ impl<'a> Turn<'a> {
                 Ok((visit.placed(self.engine.store, played, &attempts)?, outcome))
             }
         });
-        self.log(Event::of_visit(&visit.role, &ran));
+        self.log(LogEvent::of_visit(&visit.role, &ran));
         let (played, outcome) = ran?;
         if let Outcome::Failed(message) = outcome {
             // An agent may have listed it itself. That the list is damaged is no reason to keep silent about the failure.
@@ -355,14 +355,14 @@ impl<'a> Turn<'a> {
 
     fn advance(&self, to: &Hash, status: &Status) -> Result<(), ExecError> {
         thread::advance(self.engine.store, &self.thread, &self.head.hash, to, status)?;
-        self.log(Event::HeadMoved { from: &self.head.hash, to, status: status.as_str() });
+        self.log(LogEvent::HeadMoved { from: &self.head.hash, to, status: status.as_str() });
         if status.is_final() {
-            self.log(Event::ThreadEnded);
+            self.log(LogEvent::ThreadEnded);
         }
         Ok(())
     }
 
-    fn log(&self, event: Event<'_>) {
+    fn log(&self, event: LogEvent<'_>) {
         Log::new(&self.engine.homes.uwf, self.engine.store.now()).write(&self.thread, event);
     }
 

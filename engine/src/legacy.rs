@@ -23,14 +23,14 @@ use uwf_workflow::yaml;
 
 use crate::thread::{self, Status, ThreadId};
 use crate::workflow;
-use entry::Entry;
+use entry::LegacyEntry;
 
 /// The files, in the order in which they are taken over: what is active before what is over.
-const FILES: [(&str, Kind); 4] = [
-    ("threads.yaml", Kind::Threads),
-    ("workflows.yaml", Kind::Workflows),
-    ("registry.yaml", Kind::Workflows),
-    ("history.jsonl", Kind::History),
+const FILES: [(&str, LegacyKind); 4] = [
+    ("threads.yaml", LegacyKind::Threads),
+    ("workflows.yaml", LegacyKind::Workflows),
+    ("registry.yaml", LegacyKind::Workflows),
+    ("history.jsonl", LegacyKind::History),
 ];
 
 /// What the names of all variables begin with that it sets.
@@ -40,7 +40,7 @@ const OURS: &str = "@uwf/";
 const TRIES: usize = 5;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum LegacyKind {
     Threads,
     Workflows,
     History,
@@ -102,12 +102,12 @@ pub fn migrate(store: &Store, home: &Path) -> Vec<Result<Migrated, LegacyError>>
     there.map(|(file, kind)| take_over(store, file, kind)).collect()
 }
 
-fn take_over(store: &Store, file: PathBuf, kind: Kind) -> Result<Migrated, LegacyError> {
+fn take_over(store: &Store, file: PathBuf, kind: LegacyKind) -> Result<Migrated, LegacyError> {
     let text = fs::read_to_string(&file);
     let text = text.map_err(|source| LegacyError::Io { doing: "read", file: file.clone(), source })?;
     let (entries, mut skipped) = match kind {
-        Kind::History => entry::lines(&text),
-        Kind::Threads | Kind::Workflows => {
+        LegacyKind::History => entry::lines(&text),
+        LegacyKind::Threads | LegacyKind::Workflows => {
             let malformed = |why: String| LegacyError::Malformed { file: file.clone(), why };
             let value: Value = yaml::parse_value(&text).map_err(|error| malformed(error.to_string()))?;
             entry::named(&value).map_err(malformed)?
@@ -131,17 +131,17 @@ fn take_over(store: &Store, file: PathBuf, kind: Kind) -> Result<Migrated, Legac
 }
 
 /// The variable that an entry becomes, or why it cannot.
-fn change(store: &Store, kind: Kind, entry: &Entry) -> Result<VarChange, String> {
+fn change(store: &Store, kind: LegacyKind, entry: &LegacyEntry) -> Result<VarChange, String> {
     let hash = entry.hash.as_ref().ok_or("it names no node")?;
     let hash = hash.parse().map_err(|error: uwf_store::HashError| error.to_string())?;
-    if kind == Kind::Workflows {
+    if kind == LegacyKind::Workflows {
         return workflow::registration(store, &entry.name, &hash).map_err(|error| error.to_string());
     }
     let thread: ThreadId = entry.name.parse().map_err(|error: thread::ThreadIdError| error.to_string())?;
     let node = store.get(&hash).map_err(|error| error.to_string())?;
     let status = match entry.status(node.timestamp)? {
         // What has no state in the history came to its end.
-        Status::Idle if kind == Kind::History => {
+        Status::Idle if kind == LegacyKind::History => {
             Status::Ended { completed_at: entry.completed_at.unwrap_or(node.timestamp) }
         }
         status => status,

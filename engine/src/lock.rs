@@ -22,7 +22,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use thiserror::Error;
 use uwf_store::Hash;
 
-pub use self::holder::{Holder, session};
+pub use self::holder::{LockHolder, session};
 use self::holder::{Marker, process_start};
 pub use self::stop::{StopError, locked_still, stop};
 use crate::home::{disk_hint, make_private};
@@ -210,7 +210,7 @@ pub enum Running {
     /// Nobody holds its lock or has a marker that counts without one.
     No,
     /// This process does.
-    By(Holder),
+    By(LockHolder),
     /// Somebody does, and has not said who he is; or he is in another pid namespace.
     Unnamed,
 }
@@ -236,8 +236,8 @@ pub fn running(home: &Path, thread: &ThreadId) -> Running {
     let held = File::open(&paths.lock)
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)));
     match held {
-        false => Holder::foreign(&paths.marker).map_or(Running::No, Running::By),
-        true => Holder::of(&paths.marker).map_or(Running::Unnamed, Running::By),
+        false => LockHolder::foreign(&paths.marker).map_or(Running::No, Running::By),
+        true => LockHolder::of(&paths.marker).map_or(Running::Unnamed, Running::By),
     }
 }
 
@@ -290,7 +290,7 @@ fn take(paths: &Paths, thread: &ThreadId) -> Result<File, LockError> {
             Err(TryLockError::WouldBlock) => {}
         }
         let patience = if paths.marker.exists() { DISCLAIMED } else { UNCLAIMED };
-        let pid = Holder::of(&paths.marker).map(|holder| holder.pid());
+        let pid = LockHolder::of(&paths.marker).map(|holder| holder.pid());
         if pid.is_some() || begun.elapsed() >= patience {
             return Err(LockError::Busy { thread: *thread, pid });
         }
@@ -300,7 +300,7 @@ fn take(paths: &Paths, thread: &ThreadId) -> Result<File, LockError> {
 
 /// An error, and no lock, while an engine that takes none runs the thread.
 fn unless_foreign(paths: &Paths, thread: &ThreadId) -> Result<(), LockError> {
-    match Holder::foreign(&paths.marker) {
+    match LockHolder::foreign(&paths.marker) {
         None => Ok(()),
         Some(holder) => {
             fs::remove_file(&paths.lock).ok();
@@ -310,7 +310,7 @@ fn unless_foreign(paths: &Paths, thread: &ThreadId) -> Result<(), LockError> {
 }
 
 fn is_foreign(marker: &Path) -> bool {
-    Holder::foreign(marker).is_some()
+    LockHolder::foreign(marker).is_some()
 }
 
 fn is_at(file: &File, path: &Path) -> bool {

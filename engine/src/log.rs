@@ -25,7 +25,7 @@ const TEXT_MAX: usize = 300;
 /// Something that happened to a thread.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum Event<'a> {
+pub enum LogEvent<'a> {
     /// It was begun.
     ThreadStarted {
         /// Its Workflow node.
@@ -108,12 +108,12 @@ pub fn line(text: &str) -> String {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogLine<'a> {
     time: String,
     pid: u32,
     thread: &'a ThreadId,
     #[serde(flatten)]
-    event: Event<'a>,
+    event: LogEvent<'a>,
 }
 
 /// The log at one moment.
@@ -130,15 +130,15 @@ impl Log {
     }
 
     /// Adds a line; what cannot be written is left out.
-    pub fn write(&self, thread: &ThreadId, event: Event<'_>) {
+    pub fn write(&self, thread: &ThreadId, event: LogEvent<'_>) {
         self.append(thread, event).ok();
     }
 
-    fn append(&self, thread: &ThreadId, event: Event<'_>) -> io::Result<()> {
+    fn append(&self, thread: &ThreadId, event: LogEvent<'_>) -> io::Result<()> {
         let time = humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(self.now_ms));
         let time = time.to_string();
         let file = self.dir.join(format!("{}.jsonl", &time[..10]));
-        let line = Line { time, pid: std::process::id(), thread, event };
+        let line = LogLine { time, pid: std::process::id(), thread, event };
         let line = serde_json::to_string(&line)? + "\n";
         make_private(&self.dir)?;
         let mut file = File::options().create(true).read(true).append(true).mode(0o600).open(file)?;
@@ -227,9 +227,9 @@ mod tests {
     fn lines_are_added_to_the_day_they_belong_to() {
         let home = tempfile::tempdir().unwrap();
         let thread = ThreadId::new(NOON);
-        Log::new(home.path(), NOON).write(&thread, Event::ThreadEnded);
-        Log::new(home.path(), NOON).write(&thread, Event::Error { role: "r", error: line("a\nb") });
-        Log::new(home.path(), NOON + 86_400_000).write(&thread, Event::ThreadCancelled);
+        Log::new(home.path(), NOON).write(&thread, LogEvent::ThreadEnded);
+        Log::new(home.path(), NOON).write(&thread, LogEvent::Error { role: "r", error: line("a\nb") });
+        Log::new(home.path(), NOON + 86_400_000).write(&thread, LogEvent::ThreadCancelled);
         let days = days(home.path()).unwrap();
         assert_eq!(
             days.iter().map(|day| day.date.as_str()).collect::<Vec<_>>(),
@@ -247,7 +247,7 @@ mod tests {
     fn a_log_that_cannot_be_written_or_read_is_no_trouble() {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join("logs"), "in the way").unwrap();
-        Log::new(home.path(), NOON).write(&ThreadId::new(NOON), Event::ThreadEnded);
+        Log::new(home.path(), NOON).write(&ThreadId::new(NOON), LogEvent::ThreadEnded);
         fs::remove_file(home.path().join("logs")).unwrap();
         assert_eq!(days(home.path()).unwrap(), []);
         fs::create_dir(home.path().join("logs")).unwrap();
@@ -256,7 +256,7 @@ mod tests {
         fs::write(home.path().join("logs/2027-01-15.jsonl"), "{\"event\":\"x\"}\n{\"eve").unwrap();
         let days = days(home.path()).unwrap();
         assert_eq!((days.len(), days[0].entries().unwrap().0.len(), days[0].entries().unwrap().1), (1, 1, 1));
-        Log::new(home.path(), NOON).write(&ThreadId::new(NOON), Event::ThreadEnded);
+        Log::new(home.path(), NOON).write(&ThreadId::new(NOON), LogEvent::ThreadEnded);
         assert_eq!(
             (days[0].entries().unwrap().0.len(), days[0].entries().unwrap().1),
             (2, 1),

@@ -72,7 +72,7 @@ impl Lost {
 }
 
 /// A step, as far as it matters here.
-struct Step {
+struct LostStep {
     hash: Hash,
     start: Hash,
     prev: Option<Hash>,
@@ -97,7 +97,7 @@ pub fn glance(store: &Store) -> Result<Option<Lost>, StoreError> {
 
 fn among(store: &Store, steps: &[Hash]) -> Result<Option<Lost>, StoreError> {
     let steps = parallel::map(steps, |hash| step(store, hash));
-    let mut steps: Vec<Step> = steps.into_iter().flatten().collect();
+    let mut steps: Vec<LostStep> = steps.into_iter().flatten().collect();
     if steps.is_empty() {
         return Ok(None);
     }
@@ -115,15 +115,15 @@ fn among(store: &Store, steps: &[Hash]) -> Result<Option<Lost>, StoreError> {
 }
 
 /// Applies the rule to the steps of threads without a name.
-fn judged(steps: &[Step], variables: &[Variable]) -> Option<Lost> {
+fn judged(steps: &[LostStep], variables: &[Variable]) -> Option<Lost> {
     let named = variables.iter().filter(|variable| variable.name.starts_with(HEADS)).count();
     let oldest = variables.iter().map(|variable| variable.created).min();
     let before: HashSet<Hash> = steps.iter().filter_map(|step| step.prev).collect();
-    let mut in_order: Vec<&Step> = steps.iter().collect();
+    let mut in_order: Vec<&LostStep> = steps.iter().collect();
     // Of several last ones, which a fork or a failure makes, the one put last.
     in_order.sort_by_key(|step| (!before.contains(&step.hash), step.put, step.hash));
     let threads: BTreeMap<Hash, Hash> = in_order.iter().map(|step| (step.start, step.hash)).collect();
-    let older = |step: &Step| oldest.is_none_or(|oldest| step.put < oldest);
+    let older = |step: &LostStep| oldest.is_none_or(|oldest| step.put < oldest);
     let is_damage = threads.len() > named || steps.iter().any(older);
     is_damage.then_some(Lost { threads, steps: steps.len(), named })
 }
@@ -141,10 +141,10 @@ fn named(store: &Store, nodes: impl Iterator<Item = Hash>) -> HashSet<Hash> {
 }
 
 /// A step that cannot be read is told of by others.
-fn step(store: &Store, hash: &Hash) -> Option<Step> {
+fn step(store: &Store, hash: &Hash) -> Option<LostStep> {
     let Node { payload, timestamp: put, .. } = store.find(hash).ok()??;
     let node = |name: &str| payload[name].as_str()?.parse().ok();
-    Some(Step { hash: *hash, start: node("start")?, prev: node("prev"), put })
+    Some(LostStep { hash: *hash, start: node("start")?, prev: node("prev"), put })
 }
 
 /// The change that notes the removal of a thread with this StartNode.
@@ -252,7 +252,7 @@ mod tests {
     fn names_that_are_younger_than_what_they_do_not_name_were_made_anew() {
         let step = |n: u8, put| {
             let hash = |n: u8| format!("000000000000{n}").parse().unwrap();
-            Step { hash: hash(n), start: hash(9), prev: (n > 1).then(|| hash(n - 1)), put }
+            LostStep { hash: hash(n), start: hash(9), prev: (n > 1).then(|| hash(n - 1)), put }
         };
         let head = |n: u8| Variable {
             name: format!("{HEADS}{n}"),

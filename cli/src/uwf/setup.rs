@@ -18,7 +18,7 @@ use self::presets::{PRESETS, Preset};
 use super::args::Setup;
 use super::config::tell_of_comments;
 use crate::shell::{Failure, OK, Session, USAGE, input::Input};
-use uwf_engine::config::{self, Change};
+use uwf_engine::config::{self, ConfigChange};
 
 pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, Failure> {
     let home = session.homes()?.uwf;
@@ -31,7 +31,8 @@ pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, Failur
         false => Some(Connection::gather(session, typed, &old)?),
     };
     let obstacle = agent.as_ref().map(|agent| agent.obstacle(session)).transpose()?.flatten();
-    let changes: Vec<Change> = connection.iter().flat_map(|connection| connection.changes(&old)).collect();
+    let changes: Vec<ConfigChange> =
+        connection.iter().flat_map(|connection| connection.changes(&old)).collect();
     let changes = [changes, agent.iter().flat_map(DefaultAgent::changes).collect()].concat();
     let comments_lost = config::apply(&home, &changes)?;
     if let Some(connection) = connection.as_ref().filter(|connection| connection.loses_key(&old)) {
@@ -162,7 +163,7 @@ impl Connection {
         told.into_iter().for_each(|(name, told)| value[name] = json!(told));
     }
 
-    fn changes(&self, old: &Value) -> Vec<Change> {
+    fn changes(&self, old: &Value) -> Vec<ConfigChange> {
         let alias = self.alias(old);
         let at = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let provider = |name: &str| at(&["providers", &self.provider, name]);

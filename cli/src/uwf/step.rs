@@ -14,7 +14,7 @@ use super::{hash, narrate, thread_id};
 use crate::shell::{Failure, OK, Session, render};
 use uwf_engine::record;
 use uwf_engine::thread;
-use uwf_engine::view::{Listed, StepView, ThreadSteps, Unread};
+use uwf_engine::view::{ListedNode, StepView, ThreadSteps, Unread};
 
 pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8, Failure> {
     match command {
@@ -37,8 +37,8 @@ pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failur
     session.ui.result(&json!(listed), || {
         let steps = listed.steps.iter().enumerate();
         let done = steps.filter_map(|(at, node)| match node {
-            Listed::Start(_) => None,
-            Listed::Step(step) => Some(cells(at.to_string(), step)),
+            ListedNode::Start(_) => None,
+            ListedNode::Step(step) => Some(cells(at.to_string(), step)),
         });
         let failed = listed.failed.iter().map(|step| cells("-".to_owned(), step));
         let headings =

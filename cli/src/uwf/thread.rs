@@ -12,7 +12,7 @@ use super::args::ThreadCommand;
 use super::{exec, hash, narrate, step, thread_id, transfer};
 use crate::shell::{Failure, Format, OK, Session, render};
 use uwf_engine::lock;
-use uwf_engine::log::{Event, Log};
+use uwf_engine::log::{Log, LogEvent};
 use uwf_engine::thread;
 use uwf_engine::view::ThreadView;
 use uwf_engine::workflow;
@@ -61,7 +61,7 @@ fn start(
     let workflow = resolved.ensure_stored(&store)?;
     let thread = thread::start(&store, &workflow, prompt, &directory)?;
     let log = Log::new(&session.homes()?.uwf, store.now());
-    log.write(&thread, Event::ThreadStarted { workflow: &workflow, name: &resolved.name });
+    log.write(&thread, LogEvent::ThreadStarted { workflow: &workflow, name: &resolved.name });
     session.ui.result(&json!({"workflow": workflow, "thread": thread}), || format!("{thread}\n"))?;
     if session.ui.format == Format::Text {
         session.ui.note(&format!("started `{}`; run it with `uwf thread exec {thread}`", resolved.name));

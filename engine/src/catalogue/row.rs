@@ -7,12 +7,12 @@ use super::{Model, Prices, Tier};
 
 /// A line, and the provider it stands below.
 #[derive(Clone, Copy)]
-pub(super) struct Row {
+pub(super) struct CatalogueRow {
     pub(super) provider: &'static str,
     pub(super) line: &'static str,
 }
 
-impl Row {
+impl CatalogueRow {
     /// The model's name, without reading the rest.
     pub(super) fn id(self) -> &'static str {
         self.line.split('\t').next().unwrap_or_default()
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn a_line_says_all_there_is_to_know() {
         let line = "m-1\t1000\t900\t100\t1/2/0.1/1.25;500:2/3//\tnone,high\trtabd\tmessages\techoed";
-        let model = Row { provider: "p", line }.model().unwrap();
+        let model = CatalogueRow { provider: "p", line }.model().unwrap();
         let tier = Tier { above: 500, input: 2.0, output: 3.0, cached_input: None, cache_write: None };
         let prices = Prices {
             input: 1.0,
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn what_is_not_said_is_not_known_and_what_cannot_be_read_is_no_model() {
-        let model = |line| Row { provider: "p", line }.model();
+        let model = |line| CatalogueRow { provider: "p", line }.model();
         let least = model("m\t1000\t\t100").unwrap();
         assert_eq!((least.prices, least.efforts, least.wire, least.input), (None, vec![], None, None));
         assert_eq!(model("m\t1\t\t1\t1/2//0.5").unwrap().prices.unwrap().cached_input, None);

@@ -34,7 +34,7 @@ pub struct Edited {
 }
 
 /// A change of one value: the names that lead to it, and what it is to be; `None` takes it away.
-pub type Change = (Vec<String>, Option<Value>);
+pub type ConfigChange = (Vec<String>, Option<Value>);
 
 /// Sets the value at a dotted key in `$UWF_HOME/config.yaml`; `text` is read as YAML, or as a plain string where only
 /// that is valid. Nothing is written when the result would not be a valid configuration.
@@ -81,7 +81,7 @@ pub fn unset(home: &Path, key: &str) -> Result<bool, ConfigError> {
 ///
 /// # Errors
 /// The file cannot be read or written, is not valid as it is, or would not be valid after the changes.
-pub fn apply(home: &Path, changes: &[Change]) -> Result<bool, ConfigError> {
+pub fn apply(home: &Path, changes: &[ConfigChange]) -> Result<bool, ConfigError> {
     let file = path(home);
     let old = text(&file)?.unwrap_or_default();
     let document = parse(&old, &file, &shape())?;

@@ -9,10 +9,10 @@ use uwf_workflow::moderator::Route;
 
 use super::agent::{Agent, NAME};
 use super::reply::{self, Expected, Outcome};
-use super::{Engine, ExecError, ExecOptions, Observer, Played, Turn};
+use super::{Engine, ExecError, ExecOptions, LockedThread, Observer, Played};
 use crate::config::BUILTIN;
 use crate::home::Env;
-use crate::log::{self, Event};
+use crate::log::{self, LogEvent};
 use crate::spawn::protocol::{AgentCommand, AgentRequest, EdgePromptSource, Reply, SANDBOX, parse_reply};
 use crate::spawn::{self, Finished, Run, SpawnError};
 use crate::thread::{StartNode, StepNode, ThreadError, role_of};
@@ -94,27 +94,27 @@ impl Visit {
     /// Runs the agent and checks its step.
     pub(super) fn run(
         &self,
-        turn: &Turn<'_>,
+        locked: &LockedThread<'_>,
         options: &ExecOptions,
         observer: &mut dyn Observer,
     ) -> Result<(Played, Outcome), ExecError> {
-        let role = role_of(&turn.workflow, &self.role)?;
-        let (agent, reply) = match turn.engine.agent.filter(|_| options.agent.is_none()) {
-            Some(agent) => (NAME.to_owned(), self.played_by(turn, agent)?),
-            None => self.replied(turn, options, observer)?,
+        let role = role_of(&locked.workflow, &self.role)?;
+        let (agent, reply) = match locked.engine.agent.filter(|_| options.agent.is_none()) {
+            Some(agent) => (NAME.to_owned(), self.played_by(locked, agent)?),
+            None => self.replied(locked, options, observer)?,
         };
-        let expected = Expected { start: turn.head.start_hash(), head: turn.head.hash, role: &self.role };
-        reply::check(turn.engine.store, reply, &expected, &role.frontmatter)
+        let expected = Expected { start: locked.head.start_hash(), head: locked.head.hash, role: &self.role };
+        reply::check(locked.engine.store, reply, &expected, &role.frontmatter)
             .map_err(|source| ExecError::BadReply { agent, source: Box::new(source) })
     }
 
     /// The reply of code of this program.
-    fn played_by(&self, turn: &Turn<'_>, agent: &dyn Agent) -> Result<Reply, ExecError> {
+    fn played_by(&self, locked: &LockedThread<'_>, agent: &dyn Agent) -> Result<Reply, ExecError> {
         self.check()?;
-        turn.log(Event::StepStarted { role: &self.role, agent: NAME, cwd: &self.cwd });
+        locked.log(LogEvent::StepStarted { role: &self.role, agent: NAME, cwd: &self.cwd });
         let failed = |source| ExecError::Agent { role: self.role.clone(), source };
         agent
-            .play(&self.request(turn), &self.cwd)
+            .play(&self.request(locked), &self.cwd)
             .map(|output| Reply::Output(Box::new(output)))
             .map_err(failed)
     }
@@ -122,21 +122,21 @@ impl Visit {
     /// The reply of a process, and which program that was.
     fn replied(
         &self,
-        turn: &Turn<'_>,
+        locked: &LockedThread<'_>,
         options: &ExecOptions,
         observer: &mut dyn Observer,
     ) -> Result<(String, Reply), ExecError> {
-        let engine = turn.engine;
-        let command = self.agent(engine, options, &turn.workflow.name, observer)?;
+        let engine = locked.engine;
+        let command = self.agent(engine, options, &locked.workflow.name, observer)?;
         self.check()?;
-        let file = engine.programs.file_of(&command.program, &[Path::new(&turn.start.cwd), &self.cwd])?;
+        let file = engine.programs.file_of(&command.program, &[Path::new(&locked.start.cwd), &self.cwd])?;
         observer.spawning(&self.role, &command, &self.cwd);
         let agent = log::name(&command.program);
-        turn.log(Event::StepStarted { role: &self.role, agent, cwd: &self.cwd });
+        locked.log(LogEvent::StepStarted { role: &self.role, agent, cwd: &self.cwd });
         let begun = engine.store.now();
-        let finished = self.spawn(turn, (&command, &file), options, observer)?;
+        let finished = self.spawn(locked, (&command, &file), options, observer)?;
         let duration_ms = engine.store.now().saturating_sub(begun);
-        turn.log(Event::AgentExited { role: &self.role, agent, exit: finished.exit(), duration_ms });
+        locked.log(LogEvent::AgentExited { role: &self.role, agent, exit: finished.exit(), duration_ms });
         let failed = |source| ExecError::NoReply {
             agent: command.program.clone(),
             exit: finished.exit(),
@@ -151,9 +151,9 @@ impl Visit {
     }
 
     /// What the agent is asked.
-    fn request(&self, turn: &Turn<'_>) -> AgentRequest {
+    fn request(&self, locked: &LockedThread<'_>) -> AgentRequest {
         AgentRequest {
-            thread: turn.thread,
+            thread: locked.thread,
             role: self.role.clone(),
             prompt: Some(self.prompt.clone()),
             prompt_source: EdgePromptSource::Given,
@@ -180,17 +180,17 @@ impl Visit {
 
     fn spawn(
         &self,
-        turn: &Turn<'_>,
+        locked: &LockedThread<'_>,
         (command, file): (&AgentCommand, &str),
         options: &ExecOptions,
         observer: &mut dyn Observer,
     ) -> Result<Finished, ExecError> {
-        let engine = turn.engine;
+        let engine = locked.engine;
         let env = engine.agent_env(options);
         let run = Run {
             command,
             file,
-            args: self.request(turn).to_args(),
+            args: self.request(locked).to_args(),
             cwd: &self.cwd,
             env: &env,
             deadline: options.deadline,
@@ -198,7 +198,7 @@ impl Visit {
             stop: engine.stop,
         };
         spawn::run(&run, &mut |bytes| observer.agent_stderr(bytes)).map_err(|error| match error {
-            SpawnError::Stopped { signal } => ExecError::Stopped { thread: turn.thread, signal },
+            SpawnError::Stopped { signal } => ExecError::Stopped { thread: locked.thread, signal },
             error => error.into(),
         })
     }

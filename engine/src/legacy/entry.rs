@@ -8,7 +8,7 @@ use crate::thread::Status;
 
 /// What an entry says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct LegacyEntry {
     pub(super) name: String,
     pub(super) hash: Option<String>,
     status: Option<String>,
@@ -20,12 +20,12 @@ pub(super) struct Entry {
 const NAMES: [&str; 4] = ["thread", "threadId", "id", "name"];
 const HASHES: [&str; 6] = ["head", "headHash", "hash", "current", "step", "workflow"];
 
-impl Entry {
-    fn of(name: &str, value: &Value) -> Entry {
+impl LegacyEntry {
+    fn of(name: &str, value: &Value) -> LegacyEntry {
         match value {
             Value::Object(map) => {
                 let text = |keys: &[&str]| first(map, keys);
-                Entry {
+                LegacyEntry {
                     name: name.to_owned(),
                     hash: text(&HASHES),
                     status: text(&["status", "state", "reason"]),
@@ -37,9 +37,9 @@ impl Entry {
                 }
             }
             Value::String(hash) => {
-                Entry { name: name.to_owned(), hash: Some(hash.clone()), ..Entry::default() }
+                LegacyEntry { name: name.to_owned(), hash: Some(hash.clone()), ..LegacyEntry::default() }
             }
-            _ => Entry { name: name.to_owned(), ..Entry::default() },
+            _ => LegacyEntry { name: name.to_owned(), ..LegacyEntry::default() },
         }
     }
 
@@ -58,7 +58,7 @@ impl Entry {
 }
 
 /// The entries of a file of names; the second list is what cannot be read.
-pub(super) fn named(value: &Value) -> Result<(Vec<Entry>, Vec<String>), String> {
+pub(super) fn named(value: &Value) -> Result<(Vec<LegacyEntry>, Vec<String>), String> {
     match value {
         Value::Null => Ok(Default::default()),
         Value::Array(items) => {
@@ -66,14 +66,14 @@ pub(super) fn named(value: &Value) -> Result<(Vec<Entry>, Vec<String>), String> 
         }
         Value::Object(map) => match below(map) {
             Some(inner) => named(inner),
-            None => Ok((map.iter().map(|(name, value)| Entry::of(name, value)).collect(), Vec::new())),
+            None => Ok((map.iter().map(|(name, value)| LegacyEntry::of(name, value)).collect(), Vec::new())),
         },
         _ => Err("it is neither a mapping nor a list".to_owned()),
     }
 }
 
 /// The entries of a history, one JSON value a line.
-pub(super) fn lines(text: &str) -> (Vec<Entry>, Vec<String>) {
+pub(super) fn lines(text: &str) -> (Vec<LegacyEntry>, Vec<String>) {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let values: Vec<(String, Value)> = lines
         .map(|(at, line)| (format!("line {}", at + 1), serde_json::from_str(line).unwrap_or(Value::Null)))
@@ -87,11 +87,11 @@ fn below(map: &Map<String, Value>) -> Option<&Value> {
     (inner.is_object() || inner.is_array()).then_some(inner)
 }
 
-fn listed<'v>(items: impl Iterator<Item = (String, &'v Value)>) -> (Vec<Entry>, Vec<String>) {
+fn listed<'v>(items: impl Iterator<Item = (String, &'v Value)>) -> (Vec<LegacyEntry>, Vec<String>) {
     let (mut entries, mut unread) = (Vec::new(), Vec::new());
     for (place, item) in items {
         match item.as_object().and_then(|map| first(map, &NAMES)) {
-            Some(name) => entries.push(Entry::of(&name, item)),
+            Some(name) => entries.push(LegacyEntry::of(&name, item)),
             None => unread.push(format!("{place}: it has no id")),
         }
     }

@@ -52,7 +52,7 @@ pub(super) fn started_at(marker: &Path) -> Option<u64> {
 
 /// A living process that runs steps of a thread. It stays the same process however long this value is kept.
 #[derive(Debug)]
-pub struct Holder {
+pub struct LockHolder {
     marker: Marker,
     process: OwnedFd,
 }
@@ -61,9 +61,9 @@ pub struct Holder {
 /// set in between.
 const INACCURACY: Duration = Duration::from_secs(10);
 
-impl Holder {
+impl LockHolder {
     /// The process that the marker at `path` names; none when it is not that process any more.
-    pub(super) fn of(path: &Path) -> Option<Holder> {
+    pub(super) fn of(path: &Path) -> Option<LockHolder> {
         let marker: Marker = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
         let pid = Pid::from_raw(i32::try_from(marker.pid).ok()?)?;
         // The handle first: whatever has the number after this, what we compare is not younger than what we hold.
@@ -73,15 +73,15 @@ impl Holder {
             Some(told) => told == start,
             None => began(start)? <= Duration::from_millis(marker.started_at).checked_add(INACCURACY)?,
         };
-        let holder = Holder { marker, process };
+        let holder = LockHolder { marker, process };
         // One that nobody has buried yet has a number, too.
         (same && !holder.wait(Duration::ZERO).ok()?).then_some(holder)
     }
 
     /// The same of a marker that counts without a lock, since who wrote it takes none: it was that process's user. In a home
     /// that machines share the number may be any process here.
-    pub(super) fn foreign(path: &Path) -> Option<Holder> {
-        let holder = Holder::of(path).filter(|holder| holder.marker.process_start.is_none())?;
+    pub(super) fn foreign(path: &Path) -> Option<LockHolder> {
+        let holder = LockHolder::of(path).filter(|holder| holder.marker.process_start.is_none())?;
         let owner = |path: &Path| fs::metadata(path).ok().map(|found| found.uid());
         let writer = owner(&Path::new("/proc").join(holder.marker.pid.to_string()))?;
         (owner(path) == Some(writer)).then_some(holder)

@@ -1,7 +1,7 @@
 //! Ending a run that another process makes: a polite signal, then waiting until it is gone.
 //!
 //! Apart because it is the one place of the engine that signals a process which it did not start itself. It signals
-//! none but a [`Holder`]: never a number.
+//! none but a [`LockHolder`]: never a number.
 
 use std::io;
 use std::path::Path;

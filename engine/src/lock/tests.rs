@@ -98,7 +98,7 @@ fn a_process_is_believed_only_if_it_began_when_the_marker_says() {
     assert!(began.is_some());
     for told_start in [None, began.map(|ticks| ticks - 1)] {
         let (held, marker) = told(home.path(), &thread, pid, told_start);
-        assert!(Holder::of(&marker).is_none());
+        assert!(LockHolder::of(&marker).is_none());
         assert!(matches!(running(home.path(), &thread), Running::Unnamed));
         let busy = acquire(home.path(), &thread).unwrap_err();
         assert_eq!(busy.to_string(), format!("thread {thread} is already running"));
@@ -107,7 +107,7 @@ fn a_process_is_believed_only_if_it_began_when_the_marker_says() {
     }
     let (held, marker) = told(home.path(), &thread, pid, began);
     assert_eq!(
-        Holder::of(&marker).map(|holder| (holder.pid(), holder.background())),
+        LockHolder::of(&marker).map(|holder| (holder.pid(), holder.background())),
         Some((pid, Some(true)))
     );
     drop(held);

@@ -12,7 +12,7 @@ use super::{HEADS, Head, HeadKind, Status, ThreadError, ThreadId, decode, variab
 
 /// What is known of a thread without reading a node.
 #[derive(Debug)]
-pub struct Entry {
+pub struct ThreadEntry {
     /// The thread.
     pub thread: ThreadId,
     /// The node it stands at; whether that can be read is another question.
@@ -25,11 +25,11 @@ pub struct Entry {
     pub updated: u64,
 }
 
-impl Entry {
-    fn of(thread: ThreadId, variable: &Variable) -> Entry {
+impl ThreadEntry {
+    fn of(thread: ThreadId, variable: &Variable) -> ThreadEntry {
         let status = Status::from_tags(&variable.tags, variable.updated);
         let is_new = variable.schema == builtin::START_NODE;
-        Entry { thread, head: variable.value, status, is_new, updated: variable.updated }
+        ThreadEntry { thread, head: variable.value, status, is_new, updated: variable.updated }
     }
 
     /// Its stored state.
@@ -64,9 +64,9 @@ impl Entry {
 ///
 /// # Errors
 /// [`ThreadError::Unknown`], or the variable cannot be read.
-pub fn entry(store: &Store, thread: &ThreadId) -> Result<Entry, ThreadError> {
+pub fn entry(store: &Store, thread: &ThreadId) -> Result<ThreadEntry, ThreadError> {
     let variable = store.vars().get(&variable(thread))?.ok_or(ThreadError::Unknown { thread: *thread })?;
-    Ok(Entry::of(*thread, &variable))
+    Ok(ThreadEntry::of(*thread, &variable))
 }
 
 /// The node a thread stands at, as far as that can be told without waiting for one that is being moved.
@@ -86,11 +86,11 @@ pub fn head(store: &Store, thread: &ThreadId) -> Result<Head, ThreadError> {
 }
 
 /// Every thread, the youngest first; what nobody asks for is not read.
-pub fn entries(store: &Store) -> Entries<'_> {
-    let of = |from: String, below: String| Kind { from, below, read: VecDeque::new(), chunk: FIRST_CHUNK };
+pub fn entries(store: &Store) -> ThreadEntries<'_> {
+    let of = |from: String, below: String| IdRange { from, below, read: VecDeque::new(), chunk: FIRST_CHUNK };
     let border = format!("{HEADS}{}", ThreadId::first_shifted());
     let end = format!("{HEADS}{}", char::MAX);
-    Entries { store, kinds: [of(HEADS.to_owned(), border.clone()), of(border, end)] }
+    ThreadEntries { store, kinds: [of(HEADS.to_owned(), border.clone()), of(border, end)] }
 }
 
 /// How many entries are read first; later reads are larger.
@@ -103,37 +103,38 @@ const LARGEST_CHUNK: usize = 8192;
 ///
 /// The ids of each kind sort by time, as their variables do, and those of the shifted kind all come after the standard
 /// ones: so this merges two lists that are read from their ends.
-pub struct Entries<'a> {
+pub struct ThreadEntries<'a> {
     store: &'a Store,
-    kinds: [Kind; 2],
+    kinds: [IdRange; 2],
 }
 
 /// The ids of one kind, as far as they are read.
-struct Kind {
+struct IdRange {
     from: String,
     /// What is not read yet sorts before this.
     below: String,
-    read: VecDeque<Entry>,
+    read: VecDeque<ThreadEntry>,
     /// How many are read next; 0 when there are no more.
     chunk: usize,
 }
 
-impl Kind {
+impl IdRange {
     fn fill(&mut self, store: &Store) -> Result<(), ThreadError> {
         while self.read.is_empty() && self.chunk > 0 {
             let (variables, end) = store.vars().backwards(&self.from, &self.below, self.chunk)?;
             self.chunk = if end.is_none() { 0 } else { (self.chunk * 4).min(LARGEST_CHUNK) };
             self.below = end.unwrap_or_default();
             let id = |variable: &Variable| variable.name.strip_prefix(HEADS)?.parse::<ThreadId>().ok();
-            let known = variables.iter().filter_map(|variable| Some(Entry::of(id(variable)?, variable)));
+            let known =
+                variables.iter().filter_map(|variable| Some(ThreadEntry::of(id(variable)?, variable)));
             self.read.extend(known);
         }
         Ok(())
     }
 }
 
-impl Iterator for Entries<'_> {
-    type Item = Result<Entry, ThreadError>;
+impl Iterator for ThreadEntries<'_> {
+    type Item = Result<ThreadEntry, ThreadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         for kind in &mut self.kinds {
@@ -142,7 +143,7 @@ impl Iterator for Entries<'_> {
                 return Some(Err(error));
             }
         }
-        let age = |kind: &Kind| kind.read.front().map(|entry| (entry.thread.time_ms(), entry.thread));
+        let age = |kind: &IdRange| kind.read.front().map(|entry| (entry.thread.time_ms(), entry.thread));
         let [standard, shifted] = &mut self.kinds;
         let younger = if age(standard) >= age(shifted) { standard } else { shifted };
         younger.read.pop_front().map(Ok)

@@ -14,7 +14,7 @@ pub struct ThreadSteps {
     /// Its Workflow node.
     pub workflow: Hash,
     /// The start, then the steps, oldest first.
-    pub steps: Vec<Listed>,
+    pub steps: Vec<ListedNode>,
     /// The attempts of roles that have not succeeded since, role by role; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<StepView>,
@@ -23,7 +23,7 @@ pub struct ThreadSteps {
 /// A node of a thread.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Listed {
+pub enum ListedNode {
     /// The first.
     Start(StartView),
     /// One of the others.
@@ -107,8 +107,8 @@ impl ThreadSteps {
         let (failed, unread) = failed_since(store, thread)?;
         let (workflow, prompt) = (start.workflow, start.prompt);
         let start = StartView { hash, workflow, prompt, timestamp: store.get(&hash)?.timestamp };
-        let steps = read.into_iter().map(|step| Listed::Step(Box::new(step)));
-        let steps = std::iter::once(Listed::Start(start)).chain(steps).collect();
+        let steps = read.into_iter().map(|step| ListedNode::Step(Box::new(step)));
+        let steps = std::iter::once(ListedNode::Start(start)).chain(steps).collect();
         Ok((ThreadSteps { thread: *thread, workflow, steps, failed }, unread))
     }
 }

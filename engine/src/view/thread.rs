@@ -11,7 +11,7 @@ use uwf_workflow::moderator::{Route, Target};
 use crate::exec::StepReport;
 use crate::lock::{self, Running};
 use crate::record;
-use crate::thread::{self, Entry, Head, Status, ThreadError, ThreadId};
+use crate::thread::{self, Head, Status, ThreadEntry, ThreadError, ThreadId};
 use crate::workflow::{self, Workflow};
 
 /// The word for a thread of which a step runs just now, which is no stored state.
@@ -207,7 +207,12 @@ impl ThreadRow {
     ///
     /// # Errors
     /// What its head or its workflow cannot be read for.
-    pub fn of(store: &Store, known: &Workflows, entry: &Entry, runs: bool) -> Result<ThreadRow, ThreadError> {
+    pub fn of(
+        store: &Store,
+        known: &Workflows,
+        entry: &ThreadEntry,
+        runs: bool,
+    ) -> Result<ThreadRow, ThreadError> {
         let head = entry.read(store)?;
         let hash = head.start(store)?.workflow;
         let workflow = known.get(store, &hash)?;

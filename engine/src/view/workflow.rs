@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use uwf_store::{Hash, Store};
 
-use crate::workflow::{self, HistoryEntry, Listed, Resolved, WorkflowError};
+use crate::workflow::{self, HistoryEntry, ListedWorkflow, Resolved, WorkflowError};
 
 /// A workflow, as `workflow show` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -55,8 +55,8 @@ pub struct WorkflowRow {
     pub origin: &'static str,
 }
 
-impl From<&Listed> for WorkflowRow {
-    fn from(listed: &Listed) -> WorkflowRow {
+impl From<&ListedWorkflow> for WorkflowRow {
+    fn from(listed: &ListedWorkflow) -> WorkflowRow {
         let hash = listed.hash.map_or("(local)".to_owned(), |hash| hash.to_string());
         WorkflowRow { name: listed.name.clone(), hash, origin: listed.origin.as_str() }
     }

@@ -79,7 +79,7 @@ impl Resolved {
 
 /// A workflow that can be named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedWorkflow {
     /// What to call it by.
     pub name: String,
     /// `None` for a file, whose hash changes with it.
@@ -142,15 +142,16 @@ pub fn resolve(store: &Store, reference: &str, cwd: &Path) -> Result<Resolved, W
 ///
 /// # Errors
 /// When the store fails.
-pub fn list(store: &Store, cwd: &Path) -> Result<Vec<Listed>, WorkflowError> {
+pub fn list(store: &Store, cwd: &Path) -> Result<Vec<ListedWorkflow>, WorkflowError> {
     let mut listed = BTreeMap::new();
     for variable in store.vars().list(REGISTRY)? {
         let name = variable.name[REGISTRY.len()..].to_owned();
-        let entry = Listed { name: name.clone(), hash: Some(variable.value), origin: Origin::Registry };
+        let entry =
+            ListedWorkflow { name: name.clone(), hash: Some(variable.value), origin: Origin::Registry };
         listed.insert(name, entry);
     }
     for (name, path) in discover::all(cwd) {
-        listed.insert(name.clone(), Listed { name, hash: None, origin: Origin::Local(path) });
+        listed.insert(name.clone(), ListedWorkflow { name, hash: None, origin: Origin::Local(path) });
     }
     Ok(listed.into_values().collect())
 }

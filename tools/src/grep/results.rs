@@ -15,11 +15,11 @@ pub(crate) struct FileMatches {
     pub(crate) path: PathBuf,
     /// Matching lines in all; `lines` may have fewer.
     pub(crate) matches: u64,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<GrepLine>,
 }
 
 /// One line to show.
-pub(crate) struct Line {
+pub(crate) struct GrepLine {
     /// From 1.
     pub(crate) number: u64,
     pub(crate) text: String,
@@ -110,7 +110,7 @@ impl Results {
 }
 
 /// Writes lines up to `left` matches, a gap between those that are not adjacent; how many matches are left.
-fn write_lines(text: &mut String, lines: &[Line], mut left: u64) -> u64 {
+fn write_lines(text: &mut String, lines: &[GrepLine], mut left: u64) -> u64 {
     let mut previous = None;
     for line in lines {
         if line.matches && left == 0 {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 
-use super::results::{FileMatches, Line};
+use super::results::{FileMatches, GrepLine};
 use crate::call_deadline::CallDeadline;
 use crate::limits::{Limits, cut_line};
 use crate::line_ends::bare;
@@ -22,7 +22,7 @@ pub(crate) struct Matches<'a> {
     deadline: &'a CallDeadline<'a>,
     limits: &'a Limits,
     files_only: bool,
-    lines: Vec<Line>,
+    lines: Vec<GrepLine>,
     count: u64,
     binary: bool,
 }
@@ -53,7 +53,7 @@ impl<'a> Matches<'a> {
             let text = self.window(bare(&line), is_match);
             // A match over several lines counts once: with its first.
             let matches = is_match && at == 0;
-            self.lines.push(Line { number: number + at as u64, text, is_match, matches });
+            self.lines.push(GrepLine { number: number + at as u64, text, is_match, matches });
         }
     }
 

@@ -183,7 +183,7 @@ struct Maker<'a> {
     input: &'a OwnedFd,
 }
 
-type SetupResult<T> = Result<T, (i32, io::Error)>;
+type MakerResult<T> = Result<T, (i32, io::Error)>;
 
 /// Init keeps a right that no command has: so none looks into it or opens its pipes. A process that held its
 /// input open would live on when the agent ends.
@@ -204,7 +204,7 @@ impl Maker<'_> {
         unsafe { libc::_exit(1) }
     }
 
-    fn make(&self, trees: &mut [c_int]) -> SetupResult<Infallible> {
+    fn make(&self, trees: &mut [c_int]) -> MakerResult<Infallible> {
         let failed = |step: i32| move |error: io::Error| (step, error);
         self.unshare().map_err(failed(NAMESPACES))?;
         if self.wanted.network {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::shell::{Failure, Session};
 use crate::uwf::exec;
-use uwf_engine::config::{BUILTIN, Change};
+use uwf_engine::config::{BUILTIN, ConfigChange};
 use uwf_engine::spawn::lookup::Programs;
 
 /// What programs that are agents are called before their names.
@@ -40,7 +40,7 @@ impl DefaultAgent {
     }
 
     /// What is configured already stays as it is.
-    pub(super) fn changes(&self) -> Vec<Change> {
+    pub(super) fn changes(&self) -> Vec<ConfigChange> {
         let at = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let mut changes = vec![(at(&["defaultAgent"]), Some(json!(self.alias)))];
         if !self.known {

@@ -10,7 +10,7 @@ use crate::uwf::step::fork_at;
 use crate::uwf::{hash, thread_id};
 use uwf_engine::held;
 use uwf_engine::lock::{self, LockError, ThreadLock};
-use uwf_engine::log::{Event, Log};
+use uwf_engine::log::{Log, LogEvent};
 use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
 
 pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
@@ -37,7 +37,7 @@ pub(super) fn cancel(session: &mut Session<'_>, thread: &str) -> Result<u8, Fail
     }
     let still = lock::locked_still(&homes.uwf, &thread)?;
     if thread::cancel(&store, &thread)? {
-        Log::new(&homes.uwf, store.now()).write(&thread, Event::ThreadCancelled);
+        Log::new(&homes.uwf, store.now()).write(&thread, LogEvent::ThreadCancelled);
     }
     drop(still);
     session.ui.result(&json!({"thread": thread, "cancelled": true}), || "cancelled\n".to_owned())?;

@@ -10,7 +10,7 @@ use crate::uwf::args::{StatusWord, ThreadList};
 use crate::uwf::moment::moment;
 use uwf_engine::lock;
 use uwf_engine::lost;
-use uwf_engine::thread::{self, Entry, Status, ThreadError};
+use uwf_engine::thread::{self, Status, ThreadEntry, ThreadError};
 use uwf_engine::view::{ThreadRow, Workflows};
 
 fn cells(row: &ThreadRow) -> [String; 5] {
@@ -71,7 +71,7 @@ const LARGEST_BATCH: usize = 1024;
 
 /// A thread that may be shown.
 struct Candidate {
-    entry: Entry,
+    entry: ThreadEntry,
     /// What is stored of its state.
     stored: StatusWord,
     /// As far as it has been read.
