@@ -13,14 +13,13 @@ use crate::conversation::Conversation;
 use crate::frontmatter;
 use crate::provider::Progress;
 use crate::provider::attempt_error::AttemptError;
-use crate::provider::http::BodyReader;
+use crate::provider::http::read_body;
 use crate::provider::message::{Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice};
 use crate::provider::wire::Wire;
 
 /// The client without its network, made once.
 pub struct Reader {
     wire: Wire,
-    bodies: BodyReader,
     runtime: Runtime,
 }
 
@@ -32,11 +31,7 @@ impl Reader {
     pub fn new(wire: &str) -> Reader {
         let wire = wire.parse().expect("there is such a wire");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        Reader {
-            wire,
-            bodies: BodyReader::new(wire).expect("a client can be made"),
-            runtime: runtime.expect("a runtime can be made"),
-        }
+        Reader { wire, runtime: runtime.expect("a runtime can be made") }
     }
 
     fn read(&self, pieces: Vec<Bytes>) -> (Result<Completion, AttemptError>, String) {
@@ -51,7 +46,7 @@ impl Reader {
                 heard.push_str(text);
             }
         };
-        let result = self.runtime.block_on(self.bodies.read(pieces, &request, &mut progress));
+        let result = self.runtime.block_on(read_body(self.wire, pieces, &request, &mut progress));
         (result, heard)
     }
 

@@ -10,6 +10,7 @@ use super::attempt_error::AttemptError;
 use super::message::{Completion, Request, make_ids_unique};
 use super::retry::{Attempts, RetryPolicy};
 use super::script::{MockPlace, Script, ScriptEntry};
+use super::wire::Wire;
 use super::{Completing, Progress, Provider, ProviderError, http};
 
 /// A provider that plays the part of a script that is meant for one run.
@@ -110,7 +111,7 @@ async fn play(
         return Err(error.attempt_error(entry.body.as_deref()));
     }
     if let Some(body) = &entry.body {
-        return http::read_body(vec![Bytes::from(body.clone())], request, progress).await;
+        return http::read_body(Wire::Chat, vec![Bytes::from(body.clone())], request, progress).await;
     }
     let mut completion = entry.completion(index, request.model);
     make_ids_unique(&mut completion.tool_calls, request.messages);

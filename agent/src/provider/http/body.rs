@@ -1,19 +1,16 @@
-//! The body of a reply, whatever it is and however the network cuts it → a stream of whole events, one a piece, with
-//! [`BodyEnd`] behind the last.
+//! The body of a reply, whatever it is and however the network cuts it → its events, one after the other.
 //!
-//! Apart because endpoints are less exact than the client library's reader of events, which gets its events from here:
-//! that reader panics on a byte order mark, never gets over a byte that is no UTF-8, does not tell how a body ended,
-//! and takes time that grows with the square of what arrives at once. Here lines end, and nothing is understood.
+//! Apart because endpoints are less exact than the client library's reader of events: that one panics on a byte order
+//! mark, never gets over a byte that is no UTF-8, does not tell how a body ended, and takes time that grows with the
+//! square of what arrives at once. So the library makes the request, and what comes back is read here. Lines end here, and
+//! nothing is understood.
 
-use std::convert::Infallible;
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream::{self, BoxStream, Stream, StreamExt};
-use hyper::Response as HttpResponse;
-use reqwest::Response;
+use futures_util::stream::{self, BoxStream, StreamExt};
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::network_error::{attempt_error, silence};
@@ -21,6 +18,9 @@ use crate::provider::api_error;
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::wires::lenient::whole_characters;
 use crate::secrets::Secrets;
+
+/// What endpoints send when they have said everything.
+pub(super) const DONE: &str = "[DONE]";
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -33,10 +33,10 @@ const WHOLE_LIMIT: usize = 64 << 20;
 /// So many bytes of a stream are read: a hundred thousand tokens take a tenth of it, with all that is around each.
 const STREAM_LIMIT: usize = 256 << 20;
 
-pub(super) type ReplyBody = BoxStream<'static, reqwest::Result<Bytes>>;
+pub(super) type Body = BoxStream<'static, reqwest::Result<Bytes>>;
 
-/// The next piece of a body; `None` at its end. Silence for longer than `idle` is an error.
-pub(super) async fn next(body: &mut ReplyBody, idle: Duration) -> Result<Option<Bytes>, AttemptError> {
+/// The next piece of a body; `None` at its end. Silence for longer than `idle` is a fault.
+pub(super) async fn next(body: &mut Body, idle: Duration) -> Result<Option<Bytes>, AttemptError> {
     match timeout(idle, body.next()).await {
         Err(_) => Err(silence(idle)),
         Ok(None) => Ok(None),
@@ -44,32 +44,85 @@ pub(super) async fn next(body: &mut ReplyBody, idle: Duration) -> Result<Option<
     }
 }
 
-/// A reply of any kind → one whose body is a stream of events. A JSON body is one event; what is neither is an error.
-pub(super) async fn events(
-    response: Response,
+/// The events of one reply: the data of each, as it came.
+pub(super) struct Events {
+    /// What is still to come; none when it has ended.
+    body: Option<Body>,
+    decoder: SseDecoder,
+    /// Events that are whole and not given out.
+    ready: VecDeque<String>,
+    /// Why the body ended before its end.
+    broken: Option<AttemptError>,
+    /// The longest silence.
     idle: Duration,
-    secrets: &Secrets,
-) -> Result<Response, AttemptError> {
-    let mut body = response.bytes_stream().boxed();
-    let mut start = Vec::new();
-    let kind = loop {
-        if start.starts_with(BYTE_ORDER_MARK) {
-            start.drain(..BYTE_ORDER_MARK.len());
+    /// How many bytes may be read, and how many of them are left.
+    limit: usize,
+    left: usize,
+}
+
+impl Events {
+    /// The events of a reply of any kind. A JSON body is one event and [`DONE`].
+    ///
+    /// # Errors
+    /// The body is neither events nor JSON, there is none, or it broke off before it told what it is.
+    pub(super) async fn of(
+        mut body: Body,
+        idle: Duration,
+        secrets: &Secrets,
+    ) -> Result<Events, AttemptError> {
+        let mut start = Vec::new();
+        let kind = loop {
+            if start.starts_with(BYTE_ORDER_MARK) {
+                start.drain(..BYTE_ORDER_MARK.len());
+            }
+            if let Some(kind) = Kind::of(&start) {
+                break kind;
+            }
+            let cut = || AttemptError::Cut { reason: "the reply has no body".to_owned() };
+            take(&mut start, &next(&mut body, idle).await?.ok_or_else(cut)?, WHOLE_LIMIT)?;
+        };
+        if let Kind::Events = kind {
+            let body = stream::iter([Ok(start.into())]).chain(body).boxed();
+            return Ok(Events::in_pieces(body, idle, STREAM_LIMIT));
         }
-        if let Some(kind) = BodyKind::of(&start) {
-            break kind;
+        while let Some(bytes) = next(&mut body, idle).await? {
+            take(&mut start, &bytes, WHOLE_LIMIT)?;
         }
-        let cut = || AttemptError::Cut { reason: "the reply has no body".to_owned() };
-        take(&mut start, &next(&mut body, idle).await?.ok_or_else(cut)?, WHOLE_LIMIT)?;
-    };
-    if let BodyKind::Events = kind {
-        let body = stream::iter([Ok(start.into())]).chain(body).boxed();
-        return Ok(reply_of(whole_events(body, idle, STREAM_LIMIT)));
+        let ready = VecDeque::from([whole(&start, secrets)?, DONE.to_owned()]);
+        Ok(Events { body: None, ready, ..Events::in_pieces(body, idle, 0) })
     }
-    while let Some(bytes) = next(&mut body, idle).await? {
-        take(&mut start, &bytes, WHOLE_LIMIT)?;
+
+    fn in_pieces(body: Body, idle: Duration, limit: usize) -> Events {
+        let (decoder, ready) = (SseDecoder::default(), VecDeque::new());
+        Events { body: Some(body), decoder, ready, broken: None, idle, limit, left: limit }
     }
-    whole(&start, secrets).map(|event| reply_of(stream::iter([Ok(event)])))
+
+    /// The next event; none when the body has ended as it should. What is left when it ends is an event too.
+    ///
+    /// # Errors
+    /// The body broke off, or is too long.
+    pub(super) async fn next(&mut self) -> Result<Option<String>, AttemptError> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(Some(event));
+            }
+            let Some(body) = &mut self.body else {
+                return self.broken.take().map_or(Ok(None), Err);
+            };
+            self.broken = match next(body, self.idle).await {
+                Ok(Some(bytes)) if bytes.len() <= self.left => {
+                    self.left -= bytes.len();
+                    self.ready.extend(self.decoder.push(&bytes));
+                    continue;
+                }
+                Ok(Some(_)) => Some(AttemptError::Oversized { limit: self.limit }),
+                Ok(None) => None,
+                Err(fault) => Some(fault),
+            };
+            self.body = None;
+            self.ready.extend(self.decoder.finish());
+        }
+    }
 }
 
 /// One more piece of a body that is read whole.
@@ -82,14 +135,14 @@ pub(super) fn take(body: &mut Vec<u8>, piece: &[u8], limit: usize) -> Result<(),
 }
 
 /// What a body is.
-enum BodyKind {
+enum Kind {
     Events,
     Whole,
 }
 
-impl BodyKind {
+impl Kind {
     /// As soon as the start of the body tells.
-    fn of(start: &[u8]) -> Option<BodyKind> {
+    fn of(start: &[u8]) -> Option<Kind> {
         if BYTE_ORDER_MARK.starts_with(start) {
             return None;
         }
@@ -97,23 +150,20 @@ impl BodyKind {
         let name = line.iter().position(|byte| b":\r\n".contains(byte)).map(|end| &line[..end]);
         match name {
             _ if line.is_empty() => None,
-            Some(name) if FIELDS.contains(&name) => Some(BodyKind::Events),
+            Some(name) if FIELDS.contains(&name) => Some(Kind::Events),
             None if FIELDS.iter().any(|field| field.starts_with(line)) => None,
-            _ => Some(BodyKind::Whole),
+            _ => Some(Kind::Whole),
         }
     }
 }
 
 /// A body that came whole, as an event.
-fn whole(body: &[u8], secrets: &Secrets) -> Result<Bytes, AttemptError> {
+fn whole(body: &[u8], secrets: &Secrets) -> Result<String, AttemptError> {
     let text = String::from_utf8_lossy(body);
     let text = whole_characters(&text);
     match serde_json::from_str::<IgnoredAny>(&text) {
         // As it came: what must go back verbatim may be in it.
-        Ok(_) => {
-            let lines = text.lines().map(|line| format!("data: {line}\n"));
-            Ok(Bytes::from(lines.collect::<String>() + "\ndata: [DONE]\n\n"))
-        }
+        Ok(_) => Ok(text.into_owned()),
         Err(error) if error.is_eof() => {
             Err(AttemptError::Cut { reason: "the reply ends within its JSON".to_owned() })
         }
@@ -124,92 +174,27 @@ fn whole(body: &[u8], secrets: &Secrets) -> Result<Bytes, AttemptError> {
     }
 }
 
-/// How the body of a stream ended, told to the reader as a last event.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum BodyEnd {
-    Clean,
-    Broken(String),
-    /// It goes on behind so many bytes.
-    Oversized(usize),
-}
-
-const BODY_END: &str = "{\"x-uwf-body-end\":";
-
-impl BodyEnd {
-    fn of(error: &AttemptError) -> BodyEnd {
-        match error {
-            AttemptError::Oversized { limit } => BodyEnd::Oversized(*limit),
-            error => BodyEnd::Broken(error.to_string()),
-        }
-    }
-
-    fn event(&self) -> String {
-        let told = match self {
-            BodyEnd::Clean => Value::Null,
-            BodyEnd::Broken(reason) => json!(reason),
-            BodyEnd::Oversized(limit) => json!(limit),
-        };
-        format!("data: {BODY_END}{told}}}\n\n")
-    }
-
-    /// The end, if the event is one.
-    pub(super) fn read(event: &str) -> Option<BodyEnd> {
-        let told = event.strip_prefix(BODY_END)?.strip_suffix('}')?;
-        Some(match serde_json::from_str(told) {
-            Ok(Value::String(reason)) => BodyEnd::Broken(reason),
-            Ok(Value::Number(limit)) => {
-                BodyEnd::Oversized(limit.as_u64().and_then(|limit| limit.try_into().ok()).unwrap_or_default())
-            }
-            _ => BodyEnd::Clean,
-        })
-    }
-}
-
-fn reply_of(body: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) -> Response {
-    Response::from(HttpResponse::new(reqwest::Body::wrap_stream(body)))
-}
-
-fn whole_events(
-    body: ReplyBody,
-    idle: Duration,
-    limit: usize,
-) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
-    let events = stream::unfold(Some((body, SseDecoder::default(), limit)), move |under_way| async move {
-        let (mut body, mut decoder, left) = under_way?;
-        let piece = match next(&mut body, idle).await {
-            Ok(Some(bytes)) if bytes.len() > left => Err(AttemptError::Oversized { limit }),
-            piece => piece,
-        };
-        Some(match piece {
-            Ok(Some(bytes)) => (decoder.push(&bytes), Some((body, decoder, left - bytes.len()))),
-            Ok(None) => (vec![decoder.finish(&BodyEnd::Clean)], None),
-            Err(error) => (vec![decoder.finish(&BodyEnd::of(&error))], None),
-        })
-    });
-    events.flat_map(|events| stream::iter(events.into_iter().map(Ok)))
-}
-
-/// Decodes server-sent events: cuts bytes into events, as text with `\n` at the end of each line.
+/// Decodes server-sent events, of which only the data counts: what an event is called, its data says again as its `type`.
 #[derive(Default)]
 struct SseDecoder {
     /// What came behind the last whole line.
     held: Vec<u8>,
-    /// The lines of the event that is under way.
-    event: String,
-    /// Whether they are JSON without a field's name: some throw their errors into a stream as they are.
+    /// The data of the event that is under way.
+    data: Option<String>,
+    /// Whether its lines are JSON without a field's name: some throw their errors into a stream as they are.
     bare: bool,
 }
 
 impl SseDecoder {
     /// The events that are whole with these bytes.
-    fn push(&mut self, bytes: &[u8]) -> Vec<Bytes> {
+    fn push(&mut self, bytes: &[u8]) -> Vec<String> {
         // What is held has no line end, save for a `\r` at its end whose `\n` may come.
         let mut from = self.held.len().saturating_sub(1);
         self.held.extend_from_slice(bytes);
         let held = std::mem::take(&mut self.held);
         let (mut events, mut start) = (Vec::new(), 0);
         while let Some((end, next)) = line_end(&held, from) {
-            events.extend(self.line(&String::from_utf8_lossy(&held[start..end])));
+            self.line(&String::from_utf8_lossy(&held[start..end]), &mut events);
             (start, from) = (next, next);
         }
         // A line that comes in many pieces is not copied with each.
@@ -217,33 +202,43 @@ impl SseDecoder {
         events
     }
 
-    /// The event that ends with this line, if one does.
-    fn line(&mut self, line: &str) -> Option<Bytes> {
+    /// One more line, and the event that ends with it.
+    fn line(&mut self, line: &str, events: &mut Vec<String>) {
         if line.is_empty() {
             self.bare = false;
-            return (!self.event.is_empty()).then(|| Bytes::from(std::mem::take(&mut self.event) + "\n"));
-        }
-        // What an event is called, its data says again as its `type`: that is what is read.
-        if !self.bare && line.starts_with("event:") {
-            return None;
+            events.extend(self.data.take());
+            return;
         }
         if !self.bare && line.trim_start().starts_with('{') {
             self.bare = true;
-            self.event.push('\n');
+            events.extend(self.data.take());
         }
-        if self.bare {
-            self.event.push_str("data: ");
+        let value = if self.bare { Some(line) } else { data(line) };
+        match (&mut self.data, value) {
+            (_, None) => {}
+            (Some(data), Some(value)) => {
+                data.push('\n');
+                data.push_str(value);
+            }
+            (none, Some(value)) => *none = Some(value.to_owned()),
         }
-        self.event.push_str(line);
-        self.event.push('\n');
-        None
     }
 
-    /// What is left, which is half an event, or whole but for its blank line; and the end.
-    fn finish(mut self, end: &BodyEnd) -> Bytes {
-        let held = std::mem::take(&mut self.held);
-        let whole = self.line(String::from_utf8_lossy(&held).trim_end_matches('\r')).unwrap_or_default();
-        Bytes::from([&whole, self.event.as_bytes(), b"\n", end.event().as_bytes()].concat())
+    /// What is left: half an event, or whole but for its blank line.
+    fn finish(&mut self) -> Vec<String> {
+        let (held, mut events) = (std::mem::take(&mut self.held), Vec::new());
+        self.line(String::from_utf8_lossy(&held).trim_end_matches('\r'), &mut events);
+        events.extend(self.data.take());
+        events
+    }
+}
+
+/// The value of the field `data`, if the line is one.
+fn data(line: &str) -> Option<&str> {
+    let value = line.strip_prefix("data")?;
+    match value.strip_prefix(':') {
+        Some(value) => Some(value.strip_prefix(' ').unwrap_or(value)),
+        None => value.is_empty().then_some(value),
     }
 }
 
@@ -261,33 +256,38 @@ fn line_end(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
 mod tests {
     use super::*;
 
-    /// The events of a body that arrives in these pieces, with its end.
+    /// The events of a body that arrives in these pieces.
     fn cut(pieces: &[&[u8]]) -> Vec<String> {
         let mut decoder = SseDecoder::default();
-        let mut events: Vec<Bytes> = pieces.iter().flat_map(|piece| decoder.push(piece)).collect();
-        events.push(decoder.finish(&BodyEnd::Clean));
-        events.iter().map(|event| String::from_utf8(event.to_vec()).unwrap()).collect()
+        let mut events: Vec<String> = pieces.iter().flat_map(|piece| decoder.push(piece)).collect();
+        events.extend(decoder.finish());
+        events
     }
 
     fn kind(start: &str) -> &'static str {
-        match BodyKind::of(start.as_bytes()) {
+        match Kind::of(start.as_bytes()) {
             None => "more",
-            Some(BodyKind::Events) => "events",
-            Some(BodyKind::Whole) => "whole",
+            Some(Kind::Events) => "events",
+            Some(Kind::Whole) => "whole",
         }
     }
 
-    const END: &str = "\ndata: {\"x-uwf-body-end\":null}\n\n";
-
     #[test]
-    fn each_event_is_one_piece_whatever_ends_its_lines() {
+    fn each_event_is_its_data_whatever_ends_its_lines() {
         for end in ["\n", "\r\n", "\r"] {
             let body = format!("data: a{end}data: b{end}{end}: c{end}{end}{end}data: d");
-            let expected = ["data: a\ndata: b\n\n", ": c\n\n", &format!("data: d\n{END}")];
+            let expected = ["a\nb", "d"];
             assert_eq!(cut(&[body.as_bytes()]), expected, "{end:?}");
             let bytes: Vec<&[u8]> = body.as_bytes().chunks(1).collect();
             assert_eq!(cut(&bytes), expected, "{end:?}");
         }
+    }
+
+    #[test]
+    fn only_data_counts_with_at_most_one_blank_before_it() {
+        let events =
+            cut(&[b"id: 1\nevent: x\nretry: 3\ndata:a\n\ndata:  b\n\ndata\n\ndatum: c\n\ndata-d: 1\n\n"]);
+        assert_eq!(events, ["a", " b", ""]);
     }
 
     #[test]
@@ -308,28 +308,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn so_has_a_stream() {
-        let pieces = std::iter::repeat_n("data: x\n\n", 3).map(|piece| Ok(Bytes::from(piece)));
-        let events = whole_events(stream::iter(pieces).boxed(), Duration::from_secs(1), 20);
-        let events: Vec<Bytes> = events.map(Result::unwrap).collect().await;
-        let end = "data: {\"x-uwf-body-end\":20}\n\n";
-        assert_eq!(events[..2], ["data: x\n\n", "data: x\n\n"]);
-        assert_eq!((events.len(), events[2].trim_ascii_start()), (3, end.as_bytes()));
+    async fn so_has_a_stream_and_its_last_events_come_before_the_fault() {
+        let pieces = ["data: x\n\n", "data: x\n\nda", "data: x\n\n"].map(|piece| Ok(Bytes::from(piece)));
+        let mut events = Events::in_pieces(stream::iter(pieces).boxed(), Duration::from_secs(1), 22);
+        assert_eq!(events.next().await, Ok(Some("x".to_owned())));
+        assert_eq!(events.next().await, Ok(Some("x".to_owned())));
+        assert_eq!(events.next().await, Err(AttemptError::Oversized { limit: 22 }));
+        assert_eq!(events.next().await, Ok(None));
     }
 
     #[test]
     fn what_is_no_text_is_replaced() {
-        assert_eq!(
-            cut(&[b"data: a\xff\xc3", b"\xa9\n\n"]),
-            ["data: a\u{fffd}é\n\n".to_owned(), END.to_owned()]
-        );
+        assert_eq!(cut(&[b"data: a\xff\xc3", b"\xa9\n\n"]), ["a\u{fffd}é"]);
     }
 
     #[test]
     fn json_among_events_becomes_an_event() {
+        assert_eq!(cut(&[b"{}\n"]), ["{}"]);
         let events = cut(&[b"data: 1\n{\n \"a\": 1\n}\n\ndata: 2\n\n"]);
-        assert_eq!(cut(&[b"{}\n"]), [format!("\ndata: {{}}\n\n{END}")]);
-        assert_eq!(events[..2], ["data: 1\n\ndata: {\ndata:  \"a\": 1\ndata: }\n\n", "data: 2\n\n"]);
+        assert_eq!(events, ["1", "{\n \"a\": 1\n}", "2"]);
     }
 
     #[test]
@@ -343,15 +340,5 @@ mod tests {
         for start in ["{", "[", "<html>", "error: no such model", "datum: 1", "detail", "x", "dates"] {
             assert_eq!(kind(start), "whole", "{start:?}");
         }
-    }
-
-    #[test]
-    fn the_end_is_an_event_of_its_own() {
-        for end in [BodyEnd::Clean, BodyEnd::Broken("a \"b\"\n".to_owned()), BodyEnd::Oversized(STREAM_LIMIT)]
-        {
-            let event = end.event();
-            assert_eq!(BodyEnd::read(event.trim_end().strip_prefix("data: ").unwrap()), Some(end));
-        }
-        assert_eq!(BodyEnd::read("{\"choices\":[]}"), None);
     }
 }

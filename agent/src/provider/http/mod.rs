@@ -2,7 +2,8 @@
 //!
 //! Apart because it is what all wires share. A call goes `wires` (written) → `transport` (the only network) → `body` →
 //! `stream` → `wires` (assembled); `endpoint` and `secrets` keep the key out of
-//! everything people read. The client library builds requests and reads events; its retries are replaced by ours.
+//! everything people read. The client library builds requests; replies are read here, and its retries are replaced
+//! by ours.
 
 mod body;
 mod body_reader;
@@ -16,11 +17,6 @@ mod transport;
 
 use std::pin::Pin;
 
-use async_openai::Client;
-use serde_json::value::RawValue;
-
-#[cfg(any(test, feature = "fuzzing"))]
-pub(crate) use body_reader::BodyReader;
 pub(crate) use body_reader::read_body;
 pub use config::HttpConfig;
 pub(crate) use config::{EchoReasoning, IDLE};
@@ -30,6 +26,7 @@ pub use probe::Served;
 #[cfg(feature = "otel")]
 pub(crate) use resolver::Resolver;
 
+use self::body::Events;
 use self::endpoint::Endpoint;
 use self::transport::Exchange;
 use super::attempt_error::AttemptError;
@@ -176,9 +173,11 @@ impl HttpProvider {
         let patience = if stream { self.config.idle } else { self.config.idle.saturating_mul(WHOLE) };
         let endpoint = self.endpoint.for_request(&self.dialect, &outgoing.headers);
         let exchange = Exchange::new(self.http.clone(), endpoint.secrets.clone(), patience);
-        let client = Client::build(self.http.clone(), endpoint).with_http_service(exchange.clone());
         let ending = Ending { said: request.messages, origin: &self.origin, secrets: &self.endpoint.secrets };
-        let answer = ask(&client, &self.sent, (wire.assembly(), &ending), progress).await;
+        let answer = match exchange.ask(endpoint, &self.sent).await {
+            Ok(events) => read(events, (wire.assembly(), &ending), progress).await,
+            Err(error) => Err(error),
+        };
         let named = |error: AttemptError| match self.dialect.overflows_silently {
             true => error.with_overflow_named(),
             false => error,
@@ -249,15 +248,13 @@ impl Provider for HttpProvider {
     }
 }
 
-/// One request through the client library.
-async fn ask(
-    client: &Client<Endpoint>,
-    body: &Fields,
+/// The events of a reply, assembled to the end.
+async fn read(
+    mut events: Events,
     (assembly, ending): (Box<dyn Assembly>, &Ending<'_>),
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Completion, AttemptError> {
-    let events = client.chat().create_stream_byot::<_, Box<RawValue>>(body).await.map_err(stream::refused)?;
-    ending.complete(stream::read(events, assembly, ending.secrets, progress).await?)
+    ending.complete(stream::read(&mut events, assembly, ending.secrets, progress).await?)
 }
 
 #[cfg(test)]

@@ -1,25 +1,29 @@
-//! One HTTP exchange: a request out, a body of events (`body`) in. It replaces the client library's own service, and with it
-//! its retries, so that status, headers and body of every reply that is no success are kept.
+//! One HTTP exchange: a request out, a reply in. The client library makes the request; this is the service that it sends it
+//! by, in the place of its own and of its retries, so that status, headers and body of every reply are ours to read: what
+//! is no success whole, what is one as events (`body`). The library never sees a reply.
 //!
 //! Apart because it is the only file that talks to the network. It judges nothing: errors go up as they are.
 
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use futures_util::StreamExt;
+use hyper::Response as HttpResponse;
 use reqwest::{Client, Response};
+use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
-use super::body::{events, next};
+use super::body::{Events, next};
 use super::endpoint::Endpoint;
 use super::network_error::{attempt_error, innermost, silence};
 use super::resolver::Resolver;
 use crate::provider::ProviderError;
 use crate::provider::api_error;
 use crate::provider::attempt_error::AttemptError;
+use crate::provider::fields::Fields;
 use crate::provider::retry::asked_wait;
 use crate::secrets::Secrets;
 
@@ -39,6 +43,8 @@ pub(super) struct Exchange {
     /// The longest silence.
     patience: Duration,
     request_id: Arc<OnceLock<String>>,
+    /// What came back, until it is read.
+    reply: Arc<Mutex<Option<Response>>>,
 }
 
 /// The HTTP client of an endpoint.
@@ -77,7 +83,10 @@ impl tower::Service<HttpRequestFactory> for Exchange {
         let exchange = self.clone();
         Box::pin(async move {
             let request = request.build().await?;
-            exchange.run(request).await.map_err(|error| OpenAIError::Boxed(Box::new(error)))
+            let reply = exchange.run(request).await.map_err(|error| OpenAIError::Boxed(Box::new(error)))?;
+            *lock(&exchange.reply) = Some(reply);
+            // The library is left with nothing to read.
+            Ok(HttpResponse::new("").into())
         })
     }
 }
@@ -85,7 +94,20 @@ impl tower::Service<HttpRequestFactory> for Exchange {
 impl Exchange {
     /// An exchange that is to be made.
     pub(super) fn new(client: Client, secrets: Secrets, patience: Duration) -> Exchange {
-        Exchange { client, secrets, patience, request_id: Arc::default() }
+        Exchange { client, secrets, patience, request_id: Arc::default(), reply: Arc::default() }
+    }
+
+    /// Sends a request for a completion; its events.
+    ///
+    /// # Errors
+    /// There is no reply, or it is a refusal, or no events.
+    pub(super) async fn ask(&self, endpoint: Endpoint, body: &Fields) -> Result<Events, AttemptError> {
+        let client =
+            async_openai::Client::build(self.client.clone(), endpoint).with_http_service(self.clone());
+        drop(client.chat().create_stream_byot::<_, IgnoredAny>(body).await.map_err(refused)?);
+        let none = || AttemptError::Setup { reason: "the client library sent no request".to_owned() };
+        let reply = lock(&self.reply).take().ok_or_else(none)?;
+        Events::of(reply.bytes_stream().boxed(), self.patience, &self.secrets).await
     }
 
     /// The endpoint's id of the request, where it told one.
@@ -103,7 +125,24 @@ impl Exchange {
         if !response.status().is_success() {
             return Err(refusal(response, &self.secrets).await);
         }
-        events(response, self.patience, &self.secrets).await
+        Ok(response)
+    }
+}
+
+/// What is in the slot, also after a panic elsewhere: it is put in and taken out whole.
+fn lock(slot: &Mutex<Option<Response>>) -> MutexGuard<'_, Option<Response>> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What an error of the library means, which may be one of ours that it hands on.
+fn refused(error: OpenAIError) -> AttemptError {
+    match error {
+        OpenAIError::Boxed(error) => match error.downcast::<AttemptError>() {
+            Ok(error) => *error,
+            Err(error) => AttemptError::Setup { reason: error.to_string() },
+        },
+        OpenAIError::Reqwest(error) => attempt_error(&error),
+        error => AttemptError::Setup { reason: error.to_string() },
     }
 }
 

@@ -9,6 +9,7 @@ use crate::provider::http::read_body;
 use crate::provider::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
 };
+use crate::provider::wire::Wire;
 use crate::provider::{Progress, ProviderError};
 
 /// Reads a body that arrives in these pieces.
@@ -22,7 +23,7 @@ fn read(pieces: Vec<Bytes>, said: &[Message]) -> Result<Completion, AttemptError
         sampling: &sampling,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(read_body(pieces, &request, &mut |_: Progress<'_>| {}))
+    runtime.block_on(read_body(Wire::Chat, pieces, &request, &mut |_: Progress<'_>| {}))
 }
 
 fn text(body: impl Into<String>) -> Result<Completion, AttemptError> {

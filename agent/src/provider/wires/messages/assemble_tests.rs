@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::provider::ProviderError;
-use crate::provider::http::BodyReader;
+use crate::provider::http::read_body;
 use crate::provider::message::{Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice};
 use crate::provider::wire::Wire;
 use crate::provider::wires::Assembly as _;
@@ -25,8 +25,8 @@ fn told(body: String, said: &[Message]) -> (Result<Completion, AttemptError>, Ve
         _ => {}
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let reader = BodyReader::new(Wire::Messages).unwrap();
-    let completion = runtime.block_on(reader.read(vec![Bytes::from(body)], &request, &mut progress));
+    let completion =
+        runtime.block_on(read_body(Wire::Messages, vec![Bytes::from(body)], &request, &mut progress));
     (completion, pieces)
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::provider::Progress;
 use crate::provider::attempt_error::{AttemptError, RetryDecision};
-use crate::provider::http::BodyReader;
+use crate::provider::http::read_body;
 use crate::provider::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
 };
@@ -24,8 +24,7 @@ fn heard(pieces: Vec<Bytes>, said: &[Message]) -> (Result<Completion, AttemptErr
         Progress::Reasoning(text) => told[1].push_str(text),
         _ => {}
     };
-    let reader = BodyReader::new(Wire::Responses).unwrap();
-    let result = runtime.block_on(reader.read(pieces, &request, &mut progress));
+    let result = runtime.block_on(read_body(Wire::Responses, pieces, &request, &mut progress));
     (result, told)
 }
 
