@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
+use uwf_store::sounds_secret;
 use uwf_tools::Redactor;
 
 /// Shorter "secrets" are placeholders that local servers want (`none`, `x`); blotting them out would only garble.
@@ -87,12 +88,6 @@ pub(crate) fn secret_texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// Whether a header or parameter of this name holds a secret.
-pub(crate) fn sounds_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["key", "token", "auth", "secret", "cookie", "password", "sig"].iter().any(|word| name.contains(word))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -101,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_is_added_to_a_request_may_hold_secrets() {
-        let body = json!({"metadata": {"api_key": ["a", {"b": "c"}], "user": "d"}, "list": [{"token": "e"}], "n": 1});
+        let body = json!({"metadata": {"api_key": ["a", {"b": "c"}], "user": "d"}, "list": [{"token": "e"}], "n": 1, "tokenizer": "f"});
         let mut texts = secret_texts(&body);
         texts.sort_unstable();
         assert_eq!(texts, ["a", "c", "e"]);

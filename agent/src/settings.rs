@@ -20,6 +20,7 @@ use serde_json::{Number, Value, json};
 use uwf_engine::catalogue::{self, Prices};
 use uwf_engine::spawn::protocol::SANDBOX;
 use uwf_engine::{Env, Workflow, config, record};
+use uwf_store::sounds_secret;
 use uwf_tools::sandbox::Level;
 
 pub use self::endpoint::Endpoint;
@@ -33,7 +34,7 @@ use crate::confinement::{FileSandbox, SandboxSettings};
 use crate::narrowing::{Narrowing, Narrowings};
 use crate::provider::http::place;
 use crate::provider::message::Sampling;
-use crate::secrets::{Secrets, secret_texts, sounds_secret};
+use crate::secrets::{Secrets, secret_texts};
 use crate::usd::Usd;
 
 /// What was typed for a run; everything optional.

@@ -20,7 +20,7 @@ use uwf_workflow::suggest;
 pub use self::edit::{ConfigChange, Edited, apply, set, unset};
 pub use self::file::checked;
 use self::file::read;
-pub use self::keys::{check_key, lookup, masked};
+pub use self::keys::{check_key, lookup, masked, masked_at};
 pub use self::models::{ModelConfig, ProviderConfig};
 use crate::home::disk_hint;
 use crate::spawn::protocol::AgentCommand;

@@ -7,7 +7,7 @@ use uwf_workflow::{suggest, yaml};
 
 use super::args::ConfigCommand;
 use crate::shell::{Failure, OK, Session};
-use uwf_engine::config::{self, ConfigError, lookup, masked};
+use uwf_engine::config::{self, ConfigError, lookup, masked, masked_at};
 
 pub(super) fn run(session: &mut Session<'_>, command: ConfigCommand) -> Result<u8, Failure> {
     match command {
@@ -29,8 +29,8 @@ fn get(session: &mut Session<'_>, key: &str, clear: bool) -> Result<u8, Failure>
     let home = session.homes()?.uwf;
     config::check_key(key)?;
     let whole = config::value(&home)?;
-    let found = lookup(&whole, key).ok_or_else(|| no_such_key(&home, &whole, key))?;
-    let value = if clear { found.clone() } else { masked(found, key) };
+    let found = if clear { lookup(&whole, key).cloned() } else { masked_at(&whole, key) };
+    let value = found.ok_or_else(|| no_such_key(&home, &whole, key))?;
     session.ui.result(&json!({"value": value}), || match &value {
         Value::String(text) => format!("{text}\n"),
         value => yaml::write(value),

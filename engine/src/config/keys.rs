@@ -1,6 +1,7 @@
 //! Dotted keys into the configuration's value, and the masking of what is secret in it.
 
 use serde_json::Value;
+use uwf_store::sounds_secret;
 use uwf_workflow::suggest;
 
 use super::ConfigError;
@@ -11,8 +12,8 @@ const MASK: &str = "***";
 /// The name below which every value is secret.
 const HEADERS: &str = "headers";
 
-/// Names whose values are secret, in lower case, by their end.
-const SECRET: [&str; 5] = ["apikey", "token", "secret", "password", "authorization"];
+/// The name of an agent's arguments.
+const ARGUMENTS: &str = "args";
 
 /// Names of a dotted key; more would take time by the cube of their number.
 pub(super) const MAX_NAMES: usize = 32;
@@ -132,11 +133,56 @@ pub fn masked(value: &Value, key: &str) -> Value {
         Value::Object(fields) => {
             Value::Object(fields.iter().map(|(name, value)| (name.clone(), masked(value, name))).collect())
         }
-        _ if is_secret(last) => Value::from(MASK),
-        Value::String(text) => Value::from(without_query(&without_password(text))),
+        _ if is_secret(last, &value.to_string()) => Value::from(MASK),
+        Value::String(text) => Value::from(masked_url(text)),
+        Value::Array(items) if last == ARGUMENTS => masked_arguments(items),
         Value::Array(items) => items.iter().map(|item| masked(item, "")).collect(),
         value => value.clone(),
     }
+}
+
+/// The value at `key` of the whole file, with everything secret in it replaced: what an item of a list holds may be
+/// told by the one before it. None where there is no such key.
+pub fn masked_at(whole: &Value, key: &str) -> Option<Value> {
+    lookup(whole, key)?;
+    // What is secret as a whole has no parts any more.
+    Some(lookup(&masked(whole, ""), key).cloned().unwrap_or_else(|| Value::from(MASK)))
+}
+
+/// The words of a command line: what follows `--api-key`, and the rest of `--token=…`, `NAME=…` or `Name: …`.
+fn masked_arguments(items: &[Value]) -> Value {
+    let option = |at: usize| {
+        let word = items.get(at.checked_sub(1)?)?.as_str()?;
+        (word.starts_with('-') && !word.contains('=')).then_some(word)
+    };
+    let shown = |(at, item): (usize, &Value)| {
+        let option = option(at).unwrap_or_default();
+        match item {
+            Value::String(text) if text.starts_with("--") || !is_secret(option, text) => {
+                Value::from(masked_pair(&masked_url(text)))
+            }
+            item => masked(item, option),
+        }
+    };
+    items.iter().enumerate().map(shown).collect()
+}
+
+/// `NAME=value`, or `Name: value`, also as the value of an option.
+fn masked_pair(text: &str) -> String {
+    let Some(at) = text.find(['=', ':']) else { return text.to_owned() };
+    let (name, value) = (&text[..at], &text[at + 1..]);
+    let shown = if is_secret(name, value) { MASK.to_owned() } else { masked_pair(value) };
+    format!("{}{shown}", &text[..=at])
+}
+
+/// Whether this, as the value of that name, is a secret: `maxTokens` and its like are numbers of tokens, not one of them.
+fn is_secret(name: &str, value: &str) -> bool {
+    let is_count = || name.to_lowercase().ends_with("tokens") && value.parse::<f64>().is_ok();
+    !value.is_empty() && sounds_secret(name) && !is_count()
+}
+
+fn masked_url(text: &str) -> String {
+    without_query(&without_password(text))
 }
 
 fn all_masked(value: &Value) -> Value {
@@ -174,11 +220,6 @@ fn without_query(text: &str) -> String {
     format!("{place}?{}{fragment}", pairs.join("&"))
 }
 
-fn is_secret(name: &str) -> bool {
-    let plain: String = name.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
-    SECRET.iter().any(|ending| plain.ends_with(ending))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -201,6 +242,54 @@ mod tests {
         }
         assert_eq!(unread("defaultagent").unwrap()[0], "defaultAgent");
         assert_eq!(unread("agents.mine.comand").unwrap(), ["agents.mine.command", "agents.mine.args"]);
+    }
+
+    #[test]
+    fn secrets_among_the_arguments_of_an_agent_are_masked() {
+        let args = json!([
+            "--api-key",
+            "sk-1",
+            "--token=t",
+            "-H",
+            "Authorization: Bearer b",
+            "PASSWORD=p",
+            "--env=MY_SECRET=s",
+            "--no-auth",
+            "--verbose",
+            "--max-tokens",
+            "100",
+            "--url",
+            "http://me:pw@h/v1?key=k",
+            "--model",
+            "m:7b",
+            "x",
+        ]);
+        let shown = json!([
+            "--api-key",
+            "***",
+            "--token=***",
+            "-H",
+            "Authorization:***",
+            "PASSWORD=***",
+            "--env=MY_SECRET=***",
+            "--no-auth",
+            "--verbose",
+            "--max-tokens",
+            "100",
+            "--url",
+            "http://***@h/v1?key=***",
+            "--model",
+            "m:7b",
+            "x",
+        ]);
+        let whole =
+            json!({"agents": {"mine": {"command": "c", "args": args}}, "providers": {"p": {"token": ["t"]}}});
+        assert_eq!(masked(&whole, "")["agents"]["mine"]["args"], shown);
+        assert_eq!(masked(&args, "agents.mine.args"), shown);
+        assert_eq!(masked_at(&whole, "agents.mine.args.1"), Some(json!("***")), "what comes before it tells");
+        assert_eq!(masked_at(&whole, "agents.mine.args.15"), Some(json!("x")));
+        assert_eq!(masked_at(&whole, "providers.p.token.0"), Some(json!("***")));
+        assert_eq!(masked_at(&whole, "agents.mine.args.16"), None);
     }
 
     #[test]
@@ -227,6 +316,10 @@ mod tests {
         assert_eq!(
             masked(&json!({"x": {"seed": 1, "token": "t"}}), "requestBody")["x"],
             json!({"seed": 1, "token": "***"})
+        );
+        assert_eq!(
+            masked(&json!({"max_tokens": 9, "cookie": "c"}), ""),
+            json!({"max_tokens": 9, "cookie": "***"})
         );
         for (url, shown) in [
             ("http://h", "http://h"),

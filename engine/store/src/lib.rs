@@ -6,7 +6,8 @@
 //! written once for everything that keeps nodes and names: a directory (`fs`) with a database (`sqlite`), which is the
 //! format that other programs read, or `memory`, for tests; whoever writes another one has `conformance` to hold it
 //! to. Opening costs the same for ten nodes and ten million. [`schema`] is JSON Schema as far as the store allows it
-//! and needs no store; [`parallel`] and `regular` are ways to read that those above need as well.
+//! and needs no store; [`parallel`] and `regular` are ways to read that those above need as well, and `secret_names` is for
+//! those who import nothing else in common.
 //!
 //! Never decides what a node means: workflows, threads and steps are types like any other here, and those who need them
 //! in every store hand them in ([`Profile`]).
@@ -35,6 +36,7 @@ pub mod parallel;
 mod profile;
 mod regular;
 pub mod schema;
+mod secret_names;
 mod sqlite;
 mod text;
 mod vars;
@@ -65,6 +67,7 @@ pub use node::{Comparison, Encoded, Node, is_deeper};
 pub use nodes::{Lease, Mended, NodeBatch, NodeEntries, NodeEntry, Nodes, Scan, Stat};
 pub use profile::Profile;
 pub use regular::{only_regular, open_regular};
+pub use secret_names::sounds_secret;
 use sqlite::Sqlite;
 pub use text::{Pieces, Text};
 pub use vars::Vars;

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use toml::{Table, Value};
+use uwf_store::sounds_secret;
 
 use crate::git_guard::config;
 
@@ -39,8 +40,6 @@ const GIT_SECTIONS: &[&str] = &[
     "tag",
     "user",
 ];
-/// Words in names of settings that may be secrets.
-const SECRET_WORDS: &[&str] = &["token", "secret", "password", "credential", "auth", "key"];
 
 /// Copies the configuration of git and cargo in `home` into `own`, which commands see in its place, without credentials.
 pub(super) fn copy_configuration(home: &Path, own: &Path) -> io::Result<()> {
@@ -92,11 +91,6 @@ fn clean(table: &mut Table) {
         Value::String(text) => !sounds_secret(name) && !has_password(text),
         _ => !sounds_secret(name),
     });
-}
-
-fn sounds_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
 /// `scheme://user:password@host`.

@@ -10,12 +10,13 @@ use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
+use uwf_store::sounds_secret;
 
 use super::HttpConfig;
 use crate::provider::ProviderError;
 use crate::provider::dialect::{Dialect, KeyHeader};
 use crate::provider::wire::Wire;
-use crate::secrets::{Secrets, secret_texts, sounds_secret};
+use crate::secrets::{Secrets, secret_texts};
 
 /// The header that tells a scripted server which role asks; for loopback addresses only.
 pub(crate) const ROLE_HEADER: &str = "x-uwf-role";
