@@ -8,6 +8,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
+    clippy::disallowed_methods,
     reason = "a measurement that cannot be made says so by panicking"
 )]
 

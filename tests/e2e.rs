@@ -3,6 +3,7 @@
 //! One harness (`site`) pins stdout, stderr and exit code together; each module is one thing that users do.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+#![expect(clippy::disallowed_methods, reason = "tests are programs: they have an environment and a clock")]
 
 #[path = "e2e/endpoint.rs"]
 mod endpoint;

@@ -5,7 +5,11 @@
 //! between the network and the loop. The floor is the least that anybody can do with it: find the events, and check that each is
 //! JSON.
 
-#![expect(clippy::print_stdout, reason = "a measurement is there to be printed")]
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a measurement is there to be printed, and is asked for by arguments"
+)]
 
 #[path = "../../tools/benches/tools/turns.rs"]
 #[expect(

@@ -5,6 +5,11 @@
 //! the role, [`ask::ask`] answers a question about a step that is over. Start reading there: every other module is one of
 //! their stations.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests are programs: they have an environment and a clock")
+)]
+
 pub mod ask;
 mod budget;
 pub mod confinement;

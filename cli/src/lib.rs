@@ -9,6 +9,11 @@
 //! Nothing but this crate reads the environment, the arguments, the clock or a terminal, installs a handler of signals, or
 //! writes to a stream; what is below it gets values.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "programs read the environment and the clock, for all that is below them"
+)]
+
 pub mod builtin;
 pub mod shell;
 pub mod uwf;

@@ -75,6 +75,7 @@ impl Place {
         Homes { uwf: self.path().join("uwf"), ocas: self.path().join("ocas") }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a place of tests, and tests have an environment")]
     pub fn env(&self) -> Env {
         let path = |name: &str| self.path().join(name).into_os_string();
         // An installed agent is none of this place.

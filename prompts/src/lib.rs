@@ -19,6 +19,11 @@
 //! Who may give orders: the person (task) and the workflow's author (role, schema, edge prompt) stand in the text as
 //! they are; what other roles wrote is data and stands between fences that it cannot close.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests are programs: they have an environment and a clock")
+)]
+
 mod correction;
 mod environment;
 mod extraction;

@@ -6,6 +6,7 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::disallowed_methods,
     clippy::print_stdout,
     reason = "a measurement that cannot be made says so by panicking"
 )]

@@ -38,6 +38,11 @@
 //! Absent by intent: models, threads, the environment, the terminal. The environment of commands is a value given
 //! by the caller; nothing is printed.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests are programs: they have an environment and a clock")
+)]
+
 #[cfg(not(target_os = "linux"))]
 compile_error!("uwf-tools needs Linux: it confines paths with openat2 and commands with namespaces");
 

@@ -11,6 +11,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
+    clippy::disallowed_methods,
     reason = "a program for the people who work on this repository"
 )]
 

@@ -238,12 +238,12 @@ impl Journals {
     }
 
     /// Removes journals, with their full outputs, whose head has moved on: all of `thread`, and some of other threads,
-    /// wherever in the list. `head_of` a thread that it does not know is none: such a journal may be another store's
+    /// from anywhere in the list on, which `chance` decides. `head_of` a thread that it does not know is none: such a journal may be another store's
     /// and stays. What cannot be removed stays, too.
-    pub fn sweep(&self, thread: &ThreadId, head_of: &dyn Fn(&ThreadId) -> Option<Hash>) {
+    pub fn sweep(&self, thread: &ThreadId, chance: usize, head_of: &dyn Fn(&ThreadId) -> Option<Hash>) {
         let (own, others): (Vec<&String>, Vec<&String>) =
             self.files.iter().partition(|file| file.starts_with(thread.as_str()));
-        let start = if others.is_empty() { 0 } else { fastrand::usize(..others.len()) };
+        let start = chance.checked_rem(others.len()).unwrap_or(0);
         let others = others.iter().cycle().skip(start).take(others.len()).copied();
         let some = others.filter_map(|file| Name::parse(file)).take(SWEPT);
         let own = own.into_iter().filter_map(|file| Name::parse(file));

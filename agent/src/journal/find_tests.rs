@@ -136,7 +136,7 @@ fn a_journal_that_is_held_is_neither_taken_nor_removed() {
     let error = journals.find(&wanted(None), &mut |_| {}).unwrap_err().to_string();
     assert!(error.contains("role r of thread") && error.contains("another process"), "{error}");
     journals.discard(&wanted(None)).unwrap();
-    journals.sweep(&thread_id(1), &|_| Some(head("CBA9876543210")));
+    journals.sweep(&thread_id(1), 7, &|_| Some(head("CBA9876543210")));
     assert!(held.path().exists());
     drop(held);
     journals.discard(&wanted(Some("other"))).unwrap();
@@ -162,18 +162,18 @@ fn journals_of_heads_that_moved_on_go_with_their_outputs() {
         _ => Some(head("CBA9876543210")),
     };
     let listed = || Journals::list(dir.path()).unwrap();
-    let sweep = || listed().sweep(&stays.thread, &head_of);
+    let sweep = |chance| listed().sweep(&stays.thread, chance, &head_of);
     let left = || {
         let mut left: Vec<Name> = listed().files.iter().filter_map(|file| Name::parse(file)).collect();
         left.sort();
         left
     };
-    sweep();
+    sweep(7);
     assert!(!left().contains(&moved), "all of the own thread");
     let first = left().len();
     assert!((23 - 1 - SWEPT..23 - SWEPT + 1).contains(&first), "some of the others: {first}");
-    for _ in 0..200 {
-        sweep();
+    for chance in 0..200 {
+        sweep(chance);
     }
     assert_eq!(left(), [stays, unknown]);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 4, "two journals with their outputs");
@@ -194,7 +194,7 @@ fn a_fifo_is_no_journal_and_nobody_waits_for_it() {
     assert!(told[0].ends_with("is not continued: it is no regular file"), "{told:?}");
     let journals = Journals::list(dir.path()).unwrap();
     journals.discard(&wanted(None)).unwrap();
-    journals.sweep(&thread_id(1), &|_| Some(head("ZZZZZZZZZZZZZ")));
+    journals.sweep(&thread_id(1), 7, &|_| Some(head("ZZZZZZZZZZZZZ")));
     let left =
         fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut left: Vec<String> = left.collect();

@@ -49,7 +49,7 @@ impl RetryPolicy {
 
 /// How long the endpoint asks to wait: `retry-after-ms`, then `Retry-After` in seconds or as a date (RFC 9110,
 /// 10.2.3). `header` finds a header's text. A date counts from the reply's own `Date`, else from `now`.
-pub(crate) fn asked_wait<'h>(header: impl Fn(&str) -> Option<&'h str>, now: SystemTime) -> Option<Duration> {
+fn asked_wait_at<'h>(header: impl Fn(&str) -> Option<&'h str>, now: SystemTime) -> Option<Duration> {
     let number = |name: &str| header(name)?.trim().parse::<f64>().ok();
     let duration = |seconds: f64| Duration::try_from_secs_f64(seconds.max(0.0)).ok();
     if let Some(wait) = number("retry-after-ms").and_then(|ms| duration(ms / 1000.0)) {
@@ -61,6 +61,15 @@ pub(crate) fn asked_wait<'h>(header: impl Fn(&str) -> Option<&'h str>, now: Syst
     let date = |name: &str| httpdate::parse_http_date(header(name)?.trim()).ok();
     let until = date("retry-after")?;
     Some(until.duration_since(date("date").unwrap_or(now)).unwrap_or(Duration::ZERO))
+}
+
+/// The same as of now: a date without one of the endpoint's beside it counts from this machine's clock.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is asked for as a date is a moment of the world, and so is now"
+)]
+pub(crate) fn asked_wait<'h>(header: impl Fn(&str) -> Option<&'h str>) -> Option<Duration> {
+    asked_wait_at(header, SystemTime::now())
 }
 
 /// The attempts at one completion.
@@ -89,7 +98,7 @@ impl<'p> Attempts<'p> {
         let RetryDecision::Retry { asked } = error.retry_decision() else {
             return Err(error.into_error(url));
         };
-        let wait = self.policy.wait(self.made, asked, since.elapsed(), fastrand::f64());
+        let wait = self.policy.wait(self.made, asked, since.elapsed(), jitter());
         let Some(wait) = wait else { return Err(self.give_up(error, url, asked)) };
         progress(Progress::Retry { attempt: self.made, wait, reason: &error.to_string() });
         tokio::time::sleep(wait).await;
@@ -106,6 +115,15 @@ impl<'p> Attempts<'p> {
         }
         ProviderError::Exhausted { url: url.to_owned(), attempts: self.made, last }
     }
+}
+
+/// From 0 to 1, another one each time.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "runs that failed together must not try again together, whoever starts them"
+)]
+fn jitter() -> f64 {
+    fastrand::f64()
 }
 
 #[cfg(test)]
@@ -149,7 +167,7 @@ mod tests {
 
     fn asked(headers: &[(&str, &str)]) -> Option<Duration> {
         let header = |name: &str| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
-        asked_wait(header, UNIX_EPOCH + Duration::from_secs(784_111_777))
+        asked_wait_at(header, UNIX_EPOCH + Duration::from_secs(784_111_777))
     }
 
     #[test]

@@ -186,7 +186,7 @@ impl Bench {
     fn tidy(&self, thread: &ThreadId, instead_of: Option<&Wanted<'_>>) {
         instead_of.map_or(Ok(()), |wanted| self.journals.discard(wanted)).ok();
         let head = |thread: &ThreadId| thread::stands_at(&self.store, thread).ok().flatten();
-        self.journals.sweep(thread, &head);
+        self.journals.sweep(thread, fastrand::usize(..), &head);
     }
 
     /// The settings with what is taken away from the role.

@@ -84,6 +84,7 @@ thread_local! {
 }
 
 /// The system's time, or later: see the module.
+#[expect(clippy::disallowed_methods, reason = "these are tests, of stores that have the system's clock")]
 pub fn clock() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + AHEAD.get();
     now.as_millis() as u64

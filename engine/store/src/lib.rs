@@ -12,6 +12,11 @@
 //! Never decides what a node means: workflows, threads and steps are types like any other here, and those who need them
 //! in every store hand them in ([`Profile`]).
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests are programs: they have an environment and a clock")
+)]
+
 mod batch;
 pub mod cbor;
 mod census;

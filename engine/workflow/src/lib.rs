@@ -9,6 +9,11 @@
 //!
 //! Opens no file, and knows no thread, no process and no clock. Of the store it knows what needs no store on a disk.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests are programs: they have an environment and a clock")
+)]
+
 mod check;
 mod diagnostics;
 #[cfg(test)]

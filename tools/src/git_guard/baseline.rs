@@ -12,7 +12,7 @@ use super::dir::{Content, Dir};
 use super::hooks::{self, Hooks, hooks_in};
 use super::report::Report;
 use super::repositories::{self, FileKind, Repository};
-use super::stamp::PathStamp;
+use super::stamp::{self, PathStamp};
 use super::walk::FoundRepositories;
 use super::{config, put, read, sequencer};
 
@@ -50,7 +50,7 @@ pub(super) struct Baseline {
 
 impl Baseline {
     pub(super) fn new(root: &Path, copies: &[(PathBuf, PathBuf)], deadline: &CheckDeadline) -> Self {
-        let since = SystemTime::now();
+        let since = stamp::now();
         let mut found = repositories::candidates(root, deadline);
         let repositories = repositories::behind(&mut found, Some(root), deadline);
         let mut baseline = Self {
@@ -176,7 +176,7 @@ impl Baseline {
         (files, report): (&mut BTreeSet<PathBuf>, &mut Report),
         deadline: &CheckDeadline,
     ) {
-        let now = SystemTime::now();
+        let now = stamp::now();
         let stamps = self.stamps(repository);
         if stamps.is_some() && self.same.get(repository) == stamps.as_ref() {
             return;

@@ -6,7 +6,7 @@
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
@@ -151,7 +151,7 @@ pub(super) async fn refusal(response: Response, secrets: &Secrets) -> AttemptErr
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let retry_after = asked_wait(header, SystemTime::now());
+    let retry_after = asked_wait(header);
     let mut body = Vec::new();
     let mut chunks = response.bytes_stream().boxed();
     // Whatever arrives in time will do: the status says the most.

@@ -17,7 +17,7 @@ mod read;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 pub(crate) use expect::ScriptExpectation;
 
@@ -255,7 +255,7 @@ impl ScriptedError {
         let scripted = || ApiError { code: self.code.clone(), ..ApiError::words(self.message.clone()) };
         let api_error = body.map_or_else(scripted, api_error::of_body);
         let header = |name: &str| self.headers.get(name).map(String::as_str);
-        let asked = || asked_wait(header, SystemTime::now());
+        let asked = || asked_wait(header);
         match self.status {
             200 => AttemptError::in_band(api_error),
             status => {
