@@ -18,7 +18,7 @@ use uwf_store::{Hash, Store, cbor};
 
 use crate::builtin;
 use crate::config::Config;
-use crate::exec::Engine;
+use crate::exec::{Engine, Observer};
 use crate::home::{Env, Homes};
 use crate::spawn::Stop;
 use crate::spawn::lookup::Programs;
@@ -33,6 +33,18 @@ pub fn clock() -> u64 {
 
 /// A workflow with every kind of edge.
 pub const FLOW: &str = include_str!("../workflow/testdata/workflows/flow.yaml");
+
+/// Keeps what it is told.
+#[derive(Default)]
+pub struct Told(pub Vec<String>);
+
+impl Observer for Told {
+    fn spawning(&mut self, _: &str, _: &AgentCommand, _: &Path) {}
+    fn warn(&mut self, text: &str) {
+        self.0.push(text.to_owned());
+    }
+    fn agent_stderr(&mut self, _: &[u8]) {}
+}
 
 /// Homes and a project directory.
 pub struct Place {

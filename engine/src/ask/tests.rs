@@ -5,19 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::config::Config;
-use crate::fixture::Place;
-
-/// Keeps what it is told.
-#[derive(Default)]
-struct Told(Vec<String>);
-
-impl Observer for Told {
-    fn spawning(&mut self, _: &str, _: &AgentCommand, _: &Path) {}
-    fn warn(&mut self, text: &str) {
-        self.0.push(text.to_owned());
-    }
-    fn agent_stderr(&mut self, _: &[u8]) {}
-}
+use crate::fixture::{Place, Told};
 
 /// A step whose record names a session, or none.
 fn step(place: &Place, session: Option<&str>) -> Hash {

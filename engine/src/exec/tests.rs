@@ -6,7 +6,7 @@ use crate::builtin;
 use serde_json::json;
 
 use super::*;
-use crate::fixture::{Place, reply};
+use crate::fixture::{Place, Told, reply};
 use crate::thread::{failed_attempts, head, record_failure};
 
 /// One step of `thread` by that agent, as the library does it.
@@ -25,18 +25,6 @@ fn resume(place: &Place, thread: &ThreadId, agent: &str, text: &str) -> Result<S
 fn options(agent: &str) -> ExecOptions {
     let command = Config::default().named_agent(&format!("{agent} own"), Path::new("/")).unwrap();
     ExecOptions { agent: Some(command), ..ExecOptions::default() }
-}
-
-/// Keeps what it is told.
-#[derive(Default)]
-struct Told(Vec<String>);
-
-impl Observer for Told {
-    fn spawning(&mut self, _: &str, _: &AgentCommand, _: &Path) {}
-    fn warn(&mut self, text: &str) {
-        self.0.push(text.to_owned());
-    }
-    fn agent_stderr(&mut self, _: &[u8]) {}
 }
 
 fn head_of(place: &Place, thread: &ThreadId) -> (Hash, &'static str) {
