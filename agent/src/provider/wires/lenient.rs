@@ -38,6 +38,16 @@ pub(in crate::provider) fn whole_characters(json: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
+/// The fields of an object, borrowed from its text. `None` where it is none, or a key stands twice.
+pub(in crate::provider) fn object<'e, T: Deserialize<'e>>(text: &'e str) -> Option<T> {
+    is_object(text).then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// Whether a JSON text is an object: a list would be read as the fields in their order.
+pub(in crate::provider) fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+}
+
 /// The value of a JSON text; `None` where it is of another type.
 pub(in crate::provider) fn read<T: DeserializeOwned>(text: &str) -> Option<T> {
     if text == "null" {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::provider::message::TokenUsage;
 use crate::provider::wires::cost::Cost;
-use crate::provider::wires::lenient::{count, lenient};
+use crate::provider::wires::lenient::{count, lenient, object};
 
 /// A field as it came.
 pub(super) type MessagesField<'e> = Option<&'e RawValue>;
@@ -132,12 +132,6 @@ impl<'e> BlockFields<'e> {
     pub(super) fn kind(&self) -> &'e str {
         word(self.r#type)
     }
-}
-
-fn object<'e, T: Deserialize<'e>>(text: &'e str) -> Option<T> {
-    // A list would be read as the fields in their order.
-    let is_object = text.trim_start().starts_with('{');
-    is_object.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
 /// The event with each key once: where one stands twice, the last counts.

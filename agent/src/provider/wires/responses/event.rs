@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::provider::message::TokenUsage;
 use crate::provider::wires::cost::Cost;
-use crate::provider::wires::lenient::{count, lenient, list, read};
+use crate::provider::wires::lenient::{count, is_object, lenient, list, object, read};
 
 /// Between the texts of two items, and the parts of what was thought.
 pub(super) const BLANK_LINE: &str = "\n\n";
@@ -49,7 +49,7 @@ pub(super) struct ResponsesEvent<'a> {
 impl<'a> ResponsesEvent<'a> {
     /// `None` for what is no object, or has a key twice.
     pub(super) fn read(event: &'a str) -> Option<ResponsesEvent<'a>> {
-        is_object(event).then(|| serde_json::from_str(event).ok()).flatten()
+        object(event)
     }
 
     /// Its type; empty where it has none.
@@ -82,11 +82,6 @@ impl<'a> ResponsesEvent<'a> {
     pub(super) fn arguments(&self) -> Cow<'a, str> {
         text(self.arguments).unwrap_or_default()
     }
-}
-
-/// A list would be read as fields without names.
-fn is_object(text: &str) -> bool {
-    text.trim_start().starts_with('{')
 }
 
 /// The text, without a copy where nothing in it is escaped.
