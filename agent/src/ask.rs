@@ -33,7 +33,7 @@ const ROLE: &str = "ask";
 
 /// What is asked.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct StepQuestion {
     /// The session it is put to, a fork; without one, or with the step's own, nothing is remembered.
     pub session: Option<String>,
     /// In words.
@@ -44,7 +44,7 @@ pub struct Question {
 
 /// Why there is no answer, or no fork.
 #[derive(Debug, Error)]
-pub enum AskError {
+pub enum AnswerError {
     /// The record.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -85,7 +85,7 @@ pub enum AskError {
 }
 
 /// The settings of the one who answers: the tools that only read, of those the step had.
-pub fn settings(settings: &Settings, store: &Store, detail: &Hash) -> Result<Settings, AskError> {
+pub fn settings(settings: &Settings, store: &Store, detail: &Hash) -> Result<Settings, AnswerError> {
     let tools = Detail::read(store, detail)?.settings().tools;
     let narrowing = Narrowing { tools, read_only: true, ..Narrowing::default() };
     let mut settings = settings.clone();
@@ -97,12 +97,12 @@ pub fn settings(settings: &Settings, store: &Store, detail: &Hash) -> Result<Set
 /// Puts the question and gives the answer.
 ///
 /// # Errors
-/// See [`AskError`].
+/// See [`AnswerError`].
 pub async fn ask(
-    question: &Question,
+    question: &StepQuestion,
     site: &Site<'_>,
     on_notice: &mut dyn FnMut(Notice<'_>),
-) -> Result<String, AskError> {
+) -> Result<String, AnswerError> {
     let record = Detail::read(site.store, &question.detail)?;
     let place = Place::find(question, record.session_id.as_deref(), site.home)?;
     let mut before = recorded(site.store, &question.detail, &record)?;
@@ -144,7 +144,7 @@ fn react<'a>(
     site: &'a Site<'_>,
     provider: &'a mut dyn Provider,
     on_notice: &'a mut dyn FnMut(Notice<'_>),
-) -> Result<React<'a>, AskError> {
+) -> Result<React<'a>, AnswerError> {
     let Parts { before, journal, toolbox, outputs } = parts;
     let tools: Vec<ToolDeclaration> = toolbox.specs().iter().map(role_run::declare).collect();
     let mut entries = journal.entries().to_vec();

@@ -77,7 +77,7 @@ impl Conversation {
         let mut visit = 0;
         for (at, step) in context.steps.iter().enumerate().filter(|(_, step)| step.role == context.role_name)
         {
-            let asked = Asked { edge_prompt: &step.edge_prompt, failures: step.failures, visit };
+            let asked = VisitPrompt { edge_prompt: &step.edge_prompt, failures: step.failures, visit };
             let said = asked.prompt(context, &context.steps[since..at])?;
             conversation.push(Message::text(Speaker::User, Kind::Opening, said));
             conversation.push(Message::text(Speaker::Assistant, Kind::Opening, answer(step)));
@@ -85,7 +85,7 @@ impl Conversation {
             visit += 1;
         }
         let (edge_prompt, failures) = (context.edge_prompt.as_str(), context.previous_attempts.len());
-        let said = Asked { edge_prompt, failures, visit }.prompt(context, &context.steps[since..])?;
+        let said = VisitPrompt { edge_prompt, failures, visit }.prompt(context, &context.steps[since..])?;
         conversation.push(Message::text(Speaker::User, Kind::Opening, said));
         Ok(conversation)
     }
@@ -221,7 +221,7 @@ impl Order {
 }
 
 /// One visit, as far as it decides what the role is told.
-struct Asked<'a> {
+struct VisitPrompt<'a> {
     edge_prompt: &'a str,
     /// How often this very visit had failed before.
     failures: usize,
@@ -229,7 +229,7 @@ struct Asked<'a> {
     visit: usize,
 }
 
-impl Asked<'_> {
+impl VisitPrompt<'_> {
     /// What the role is told: on its first visit always the thread's task, and what happened since its last.
     fn prompt(&self, context: &RoleContext, since: &[EarlierStep]) -> Result<String, PromptError> {
         let bodies: Vec<String> =

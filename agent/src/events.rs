@@ -32,7 +32,7 @@ use crate::usd::Usd;
 
 /// One line.
 #[derive(Debug, Serialize)]
-struct Line<'a> {
+struct EventLine<'a> {
     at: u64,
     #[serde(flatten)]
     what: What<'a>,
@@ -124,7 +124,7 @@ impl Events {
         let mut lines = String::new();
         let at = if let Notice::Entry(entry, _) = notice { entry.at() } else { now };
         for what in self.what(notice).into_iter().flatten() {
-            lines += &serde_json::to_string(&Line { at, what }).ok()?;
+            lines += &serde_json::to_string(&EventLine { at, what }).ok()?;
             lines.push('\n');
         }
         (!lines.is_empty()).then_some(lines)

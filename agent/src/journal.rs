@@ -27,7 +27,7 @@ use uwf_tools::sandbox::Enforced;
 
 pub(crate) use self::find::has_failed;
 pub use self::find::{FindError, Journals, PassedOver, Prompt, Wanted};
-pub(crate) use self::name::Name;
+pub(crate) use self::name::JournalName;
 pub use self::read::OutOfOrder;
 pub(crate) use self::read::Unreadable;
 use crate::budget::Use;
@@ -353,7 +353,7 @@ pub(crate) fn stretches(entries: &[Entry]) -> Vec<Stretch<'_>> {
 /// The open journal of a run; its file is locked as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    name: Name,
+    name: JournalName,
     path: PathBuf,
     file: File,
     entries: Vec<Entry>,
@@ -364,7 +364,7 @@ impl Journal {
     ///
     /// # Errors
     /// The disk's, and when the file is there already.
-    pub(crate) fn create(dir: &Path, name: Name) -> io::Result<Journal> {
+    pub(crate) fn create(dir: &Path, name: JournalName) -> io::Result<Journal> {
         use std::os::unix::fs::OpenOptionsExt;
         make_private(dir)?;
         let path = dir.join(name.to_string());

@@ -4,12 +4,16 @@ use serde_json::json;
 use uwf_engine::ThreadId;
 use uwf_tools::sandbox::{Level, Network};
 
-fn name() -> Name {
-    Name { thread: ThreadId::new(1), head: "0123456789ABC".parse().unwrap(), session: ThreadId::new(2) }
+fn name() -> JournalName {
+    JournalName {
+        thread: ThreadId::new(1),
+        head: "0123456789ABC".parse().unwrap(),
+        session: ThreadId::new(2),
+    }
 }
 
 /// A first line of that run.
-pub(crate) fn run(name: &Name, role: &str, prompt: &str) -> Entry {
+pub(crate) fn run(name: &JournalName, role: &str, prompt: &str) -> Entry {
     Entry::Run {
         version: VERSION,
         session: name.session.to_string(),

@@ -22,7 +22,7 @@ use uwf_store::{Clock, StoreError};
 use uwf_tools::Toolbox;
 
 pub use self::notice::{Notice, Progress, RunEnd};
-use self::wait::{Listener, Log};
+use self::wait::{Listener, TurnLog};
 use crate::budget::{Ended, Spent, Use, Verdict};
 use crate::conversation::BrokenInvariant;
 use crate::failure::Failure;
@@ -258,7 +258,7 @@ impl React<'_> {
         let request = Request { messages, tools, tool_choice, model: self.model, sampling: self.sampling };
         let asked = Instant::now();
         let listener = Listener {
-            log: Log { on_notice: &mut *self.on_notice, journal: &mut self.journal, state: &self.state },
+            log: TurnLog { on_notice: &mut *self.on_notice, journal: &mut self.journal, state: &self.state },
             signals: &mut self.signals,
             secrets: &self.secrets,
             time_left: self.state.budget.time_left(self.started.elapsed()),
@@ -302,7 +302,7 @@ impl React<'_> {
         request: Request<'_>,
     ) -> Result<Option<Completion>, Stopped> {
         let listener = Listener {
-            log: Log { on_notice: &mut *self.on_notice, journal: &mut self.journal, state: &self.state },
+            log: TurnLog { on_notice: &mut *self.on_notice, journal: &mut self.journal, state: &self.state },
             signals: &mut self.signals,
             secrets: &self.secrets,
             time_left: self.state.budget.time_left(self.started.elapsed()),

@@ -34,7 +34,7 @@ use crate::window::Elided;
 pub(crate) const AGENT: &str = "uwf-builtin";
 
 /// A run that is over, ready to be recorded.
-pub(crate) struct Finished<'a> {
+pub(crate) struct FinishedRun<'a> {
     /// The session, as the journal is called.
     pub session: &'a str,
     /// The opening messages as text.
@@ -53,7 +53,7 @@ pub(crate) struct Finished<'a> {
     pub completed_at: u64,
 }
 
-impl Finished<'_> {
+impl FinishedRun<'_> {
     /// When the run started: the time of its first entry.
     fn started_at(&self) -> u64 {
         self.entries.first().map_or(self.completed_at, Entry::at)
@@ -92,7 +92,7 @@ pub enum RecordError {
 pub(crate) fn write(
     store: &Store,
     context: &RoleContext,
-    run: &Finished<'_>,
+    run: &FinishedRun<'_>,
 ) -> Result<AdapterOutput, RecordError> {
     let attempts = &context.previous_attempts;
     let mut batch = store.batch();
@@ -202,7 +202,7 @@ fn output(outcome: &Result<Extracted, Failure>) -> (Value, Hash, String) {
     }
 }
 
-fn usage(run: &Finished<'_>) -> Usage {
+fn usage(run: &FinishedRun<'_>) -> Usage {
     let duration = run.worked() as f64 / 1000.0;
     let mut usage = Usage { turns: 0, input_tokens: 0, output_tokens: 0, duration };
     for entry in run.entries {
@@ -216,7 +216,7 @@ fn usage(run: &Finished<'_>) -> Usage {
 }
 
 /// The detail node with its turns.
-fn detail(batch: &mut Batch<'_>, run: &Finished<'_>) -> Result<Hash, RecordError> {
+fn detail(batch: &mut Batch<'_>, run: &FinishedRun<'_>) -> Result<Hash, RecordError> {
     let mut messages = Vec::new();
     let mut turns = Vec::new();
     let recorded = run.entries.iter().any(|entry| matches!(entry, Entry::Replied { .. }));

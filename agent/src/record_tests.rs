@@ -4,7 +4,7 @@ use uwf_store::Clock;
 
 use super::*;
 use crate::failure::Phase;
-use crate::journal::Name;
+use crate::journal::JournalName;
 use crate::journal::tests::{enforced, run};
 use crate::provider::Learnt;
 use crate::provider::message::{Native, Origin, ToolCall};
@@ -25,7 +25,7 @@ fn usage() -> TokenUsage {
 /// One entry of every kind that is recorded, in a run that was interrupted once.
 fn entries(spool: &Path) -> Vec<Entry> {
     let (thread, session) = (ThreadId::new(1), ThreadId::new(2));
-    let name = Name { thread, head: "0123456789ABC".parse().unwrap(), session };
+    let name = JournalName { thread, head: "0123456789ABC".parse().unwrap(), session };
     let call =
         |id: &str, name: &str| ToolCall { id: id.into(), name: name.into(), arguments: "{\"a\": 1}".into() };
     let origin = Origin { wire: Wire::Messages, host: "h.example".into(), model: "m".into() };
@@ -91,7 +91,7 @@ fn the_nodes_of_a_run_are_what_they_always_were() {
     let clock: Clock = || 1;
     let store = uwf_engine::open_store(&dir.path().join("store"), clock).unwrap();
     let failure = Failure { phase: Phase::Budget, error: "60 turns are used up".into() };
-    let run = Finished {
+    let run = FinishedRun {
         session: "01K00000000000000000000001",
         assembled: "## system\n\nrules".into(),
         cost: Some(Usd::dollars(0.125)),

@@ -25,7 +25,7 @@ use crate::frontmatter::{self, ExtractError, Extracted};
 use crate::journal::Journal;
 use crate::provider::MockPlace;
 use crate::react::{Notice, Progress, React, Stopped};
-use crate::record::{self, Finished, RecordError};
+use crate::record::{self, FinishedRun, RecordError};
 use crate::resume::ResumedRun;
 use crate::settings::Settings;
 use crate::signals::Signals;
@@ -296,7 +296,7 @@ fn record(
     record::write(
         site.store,
         context,
-        &Finished {
+        &FinishedRun {
             session: react.journal.session(),
             assembled: react.state.conversation.assembled(),
             cost: react.state.sums().2,

@@ -100,18 +100,18 @@ pub struct Settings {
     /// Who says what, as far as people are told of it.
     pub origins: Vec<Origin>,
     /// What the settings were made from: a role may have a model of its own.
-    begun_with: Asked,
+    begun_with: LoadedFrom,
 }
 
 /// What settings are made from, beside the files.
 #[derive(Clone)]
-struct Asked {
+struct LoadedFrom {
     flags: Flags,
     env: Env,
     home: PathBuf,
 }
 
-impl fmt::Debug for Asked {
+impl fmt::Debug for LoadedFrom {
     /// Without the environment, which holds keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Asked").field("home", &self.home).finish_non_exhaustive()
@@ -160,7 +160,7 @@ impl Settings {
     /// # Errors
     /// See [`SettingsError`].
     pub fn load(flags: Flags, env: &Env, home: &Path) -> Result<Settings, SettingsError> {
-        let begun_with = Asked { flags: flags.clone(), env: env.clone(), home: home.to_owned() };
+        let begun_with = LoadedFrom { flags: flags.clone(), env: env.clone(), home: home.to_owned() };
         let path = home.join(BUILTIN);
         let mut file = File::load(&path)?;
         let extracts = file.extract;
@@ -219,7 +219,7 @@ impl Settings {
         let narrowing = self.roles.of(&workflow.name, role, workflow.roles.keys())?;
         let mut settings = match &narrowing.model {
             Some(model) => {
-                let Asked { flags, env, home } = &self.begun_with;
+                let LoadedFrom { flags, env, home } = &self.begun_with;
                 let flags = Flags { role_model: Some(model.clone()), ..flags.clone() };
                 Settings::load(flags, env, home)?
             }

@@ -16,8 +16,8 @@ use uwf_engine::home::make_private;
 use uwf_store::{Clock, open_regular};
 
 use super::recorded::{before, is_something};
-use super::{AskError, Question, ROLE};
-use crate::journal::{self, Entry, Journal, Name};
+use super::{AnswerError, ROLE, StepQuestion};
+use crate::journal::{self, Entry, Journal, JournalName};
 use crate::provider::message::{Message, ToolDeclaration};
 use crate::role_run::Site;
 
@@ -27,7 +27,7 @@ const FORK: &str = "fork.json";
 /// Whose fork a session is.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Fork {
+struct ForkFile {
     forked_from: String,
 }
 
@@ -37,13 +37,13 @@ const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Makes a fork of `session` and gives its id. The step's record holds all that was said, so nothing is copied.
 ///
 /// # Errors
-/// [`AskError::Io`].
-pub fn fork(home: &Path, session: &str, clock: Clock) -> Result<String, AskError> {
+/// [`AnswerError::Io`].
+pub fn fork(home: &Path, session: &str, clock: Clock) -> Result<String, AnswerError> {
     let now = clock();
     sweep(&forks(home), UNIX_EPOCH + Duration::from_millis(now).saturating_sub(FORGOTTEN));
     let id = ThreadId::new(now).to_string();
     let dir = forks(home).join(&id);
-    let fork = json!(Fork { forked_from: session.to_owned() }).to_string();
+    let fork = json!(ForkFile { forked_from: session.to_owned() }).to_string();
     make_private(&dir).and_then(|()| fs::write(dir.join(FORK), fork)).map_err(failed(&dir))?;
     Ok(id)
 }
@@ -82,7 +82,11 @@ pub(super) struct Place {
 
 impl Place {
     /// The directory of the session, which must be the step's `own` or a fork of it.
-    pub(super) fn find(question: &Question, own: Option<&str>, home: &Path) -> Result<Place, AskError> {
+    pub(super) fn find(
+        question: &StepQuestion,
+        own: Option<&str>,
+        home: &Path,
+    ) -> Result<Place, AnswerError> {
         let forks = forks(home);
         match question.session.as_deref() {
             session if session.is_none() || session == own => {
@@ -95,22 +99,22 @@ impl Place {
             {
                 Place::lock(forks.join(session), session)
             }
-            session => Err(AskError::UnknownSession { session: session.unwrap_or_default().to_owned() }),
+            session => Err(AnswerError::UnknownSession { session: session.unwrap_or_default().to_owned() }),
         }
     }
 
     /// The directory of a fork, which nobody else is asking.
-    fn lock(dir: PathBuf, session: &str) -> Result<Place, AskError> {
+    fn lock(dir: PathBuf, session: &str) -> Result<Place, AnswerError> {
         let file = File::open(dir.join(FORK)).map_err(failed(&dir))?;
         match file.try_lock() {
-            Err(TryLockError::WouldBlock) => Err(AskError::Busy { session: session.to_owned() }),
+            Err(TryLockError::WouldBlock) => Err(AnswerError::Busy { session: session.to_owned() }),
             // Where the file system has no locks, two that ask at once do not know of each other.
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Place { dir, _held: Held::Locked(file) }),
         }
     }
 
     /// The questions that were answered before, each with all that was said for it.
-    pub(super) fn earlier(&self) -> Result<Vec<Vec<Message>>, AskError> {
+    pub(super) fn earlier(&self) -> Result<Vec<Vec<Message>>, AnswerError> {
         let files = fs::read_dir(&self.dir).map_err(failed(&self.dir))?.flatten().map(|entry| entry.path());
         let mut files: Vec<PathBuf> =
             files.filter(|file| file.extension().is_some_and(|end| end == "jsonl")).collect();
@@ -125,10 +129,10 @@ impl Place {
     }
 
     /// The journal of a new question, opened with what it is.
-    pub(super) fn journal(&self, question: &Question, site: &Site<'_>) -> Result<Journal, AskError> {
+    pub(super) fn journal(&self, question: &StepQuestion, site: &Site<'_>) -> Result<Journal, AnswerError> {
         let session = ThreadId::new((site.clock)());
         let fork = question.session.as_ref().and_then(|session| session.parse().ok());
-        let name = Name { thread: fork.unwrap_or(session), head: question.detail, session };
+        let name = JournalName { thread: fork.unwrap_or(session), head: question.detail, session };
         let mut journal = Journal::create(&self.dir, name).map_err(failed(&self.dir))?;
         let entry = Entry::Run {
             version: journal::VERSION,
@@ -151,7 +155,7 @@ impl Place {
 }
 
 fn fork_of(dir: &Path) -> Option<String> {
-    let fork: Fork = serde_json::from_slice(&fs::read(dir.join(FORK)).ok()?).ok()?;
+    let fork: ForkFile = serde_json::from_slice(&fs::read(dir.join(FORK)).ok()?).ok()?;
     Some(fork.forked_from)
 }
 
@@ -179,9 +183,9 @@ fn complete(journal: File) -> io::Result<Option<Vec<Message>>> {
     Ok(None)
 }
 
-fn failed(path: &Path) -> impl Fn(io::Error) -> AskError {
+fn failed(path: &Path) -> impl Fn(io::Error) -> AnswerError {
     let path = path.display().to_string();
-    move |source| AskError::Io { path: path.clone(), source }
+    move |source| AnswerError::Io { path: path.clone(), source }
 }
 
 #[cfg(test)]
@@ -197,9 +201,9 @@ mod tests {
         SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64
     }
 
-    fn question(session: &str) -> Question {
+    fn question(session: &str) -> StepQuestion {
         let detail = uwf_engine::builtin::TEXT;
-        Question { session: Some(session.to_owned()), text: "Why?".to_owned(), detail }
+        StepQuestion { session: Some(session.to_owned()), text: "Why?".to_owned(), detail }
     }
 
     #[test]
@@ -208,7 +212,7 @@ mod tests {
         let session = fork(home.path(), "own", || 1_000).unwrap();
         let find = || Place::find(&question(&session), Some("own"), home.path());
         let place = find().unwrap();
-        assert!(matches!(find(), Err(AskError::Busy { session: busy }) if busy == session));
+        assert!(matches!(find(), Err(AnswerError::Busy { session: busy }) if busy == session));
         drop(place);
         assert!(find().is_ok());
     }

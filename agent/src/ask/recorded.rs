@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use uwf_engine::record::{self, Detail, LEFT_OUT, Listed, Marks, SUMMED_UP, SummedUp, Turn};
 use uwf_store::{Hash, Store};
 
-use super::AskError;
+use super::AnswerError;
 use crate::journal::{Entry, ToolFacts};
 use crate::provider::message::{Kind, Message, Native, Speaker, ToolCall};
 use crate::run_state::RunState;
 use crate::window::Elided;
 
 /// The messages of a record as its last request sent them; what was said before counts as the opening.
-pub(super) fn recorded(store: &Store, hash: &Hash, detail: &Detail) -> Result<Vec<Message>, AskError> {
-    let foreign = |why: String| AskError::Foreign { detail: *hash, why };
+pub(super) fn recorded(store: &Store, hash: &Hash, detail: &Detail) -> Result<Vec<Message>, AnswerError> {
+    let foreign = |why: String| AnswerError::Foreign { detail: *hash, why };
     let turns = detail.messages.as_ref().ok_or_else(|| foreign("it keeps no messages".to_owned()))?;
     let mut state = RunState::default();
     for turn in turns {

@@ -15,7 +15,7 @@ use uwf_engine::ThreadId;
 use uwf_store::{Hash, only_regular, open_regular};
 
 use super::read::{self, Unreadable};
-use super::{Entry, Journal, Name, name};
+use super::{Entry, Journal, JournalName, name};
 
 /// How long a held journal is tried again: a process that was just killed holds it for an instant more.
 const HELD: Duration = Duration::from_millis(200);
@@ -175,7 +175,7 @@ impl Journals {
         for name in self.of(wanted).into_iter().rev() {
             let path = self.dir.join(name.to_string());
             let failed = |source| FindError::Io { path: path.clone(), source };
-            let mut found = match Opened::open(&path) {
+            let mut found = match OpenedJournal::open(&path) {
                 Ok(Some(found)) => found,
                 Ok(None) => continue,
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
@@ -221,7 +221,7 @@ impl Journals {
         for name in self.of(wanted) {
             let path = self.dir.join(name.to_string());
             let failed = |source| FindError::Io { path: path.clone(), source };
-            let mut found = match Opened::open(&path) {
+            let mut found = match OpenedJournal::open(&path) {
                 Ok(Some(found)) => found,
                 Ok(None) => continue,
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => continue,
@@ -245,8 +245,8 @@ impl Journals {
             self.files.iter().partition(|file| file.starts_with(thread.as_str()));
         let start = chance.checked_rem(others.len()).unwrap_or(0);
         let others = others.iter().cycle().skip(start).take(others.len()).copied();
-        let some = others.filter_map(|file| Name::parse(file)).take(SWEPT);
-        let own = own.into_iter().filter_map(|file| Name::parse(file));
+        let some = others.filter_map(|file| JournalName::parse(file)).take(SWEPT);
+        let own = own.into_iter().filter_map(|file| JournalName::parse(file));
         let mut heads: Vec<(ThreadId, Option<Hash>)> = Vec::new();
         for name in own.chain(some) {
             let known = heads.iter().find(|(thread, _)| *thread == name.thread).map(|(_, head)| *head);
@@ -262,31 +262,31 @@ impl Journals {
     }
 
     /// Those of the thread and head, the youngest last.
-    fn of(&self, wanted: &Wanted<'_>) -> Vec<Name> {
+    fn of(&self, wanted: &Wanted<'_>) -> Vec<JournalName> {
         let start = format!("{}.{}.", wanted.thread, wanted.head);
         let own = self.files.iter().filter(|file| file.starts_with(&start));
-        let mut names: Vec<Name> = own.filter_map(|file| Name::parse(file)).collect();
+        let mut names: Vec<JournalName> = own.filter_map(|file| JournalName::parse(file)).collect();
         names.sort_unstable();
         names
     }
 }
 
 /// A journal of which the first line is read.
-struct Opened {
+struct OpenedJournal {
     file: File,
     first: Vec<u8>,
 }
 
-impl Opened {
+impl OpenedJournal {
     /// None when it is gone by now; `InvalidInput` where it is no file.
-    fn open(path: &Path) -> io::Result<Option<Opened>> {
+    fn open(path: &Path) -> io::Result<Option<OpenedJournal>> {
         let file = match only_regular(File::options().read(true).append(true), path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
         let mut first = Vec::new();
         BufReader::new(&file).read_until(b'\n', &mut first)?;
-        Ok(Some(Opened { file, first }))
+        Ok(Some(OpenedJournal { file, first }))
     }
 
     /// Everything, once nobody writes to it any more.

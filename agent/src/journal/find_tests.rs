@@ -7,8 +7,8 @@ fn head(text: &str) -> Hash {
     text.parse().unwrap()
 }
 
-fn name(thread: u64, session: u64) -> Name {
-    Name { thread: thread_id(thread), head: head("0123456789ABC"), session: ThreadId::new(session) }
+fn name(thread: u64, session: u64) -> JournalName {
+    JournalName { thread: thread_id(thread), head: head("0123456789ABC"), session: ThreadId::new(session) }
 }
 
 /// The same id for the same number.
@@ -23,7 +23,7 @@ fn wanted(prompt: Option<&str>) -> Wanted<'_> {
 }
 
 /// A journal of role `r` that has begun.
-fn put(dir: &Path, name: &Name, prompt: &str) -> Journal {
+fn put(dir: &Path, name: &JournalName, prompt: &str) -> Journal {
     let mut journal = Journal::create(dir, name.clone()).unwrap();
     journal.append(run(name, "r", prompt)).unwrap();
     let message = Message::text(Speaker::System, Kind::Opening, "rules");
@@ -149,8 +149,8 @@ fn a_journal_that_is_held_is_neither_taken_nor_removed() {
 fn journals_of_heads_that_moved_on_go_with_their_outputs() {
     let dir = tempfile::tempdir().unwrap();
     let (stays, unknown) = (name(1, 5), name(3, 5));
-    let moved = Name { head: head("CBA9876543210"), ..name(1, 4) };
-    let others: Vec<Name> = (10..30).map(|thread| name(thread, 9)).collect();
+    let moved = JournalName { head: head("CBA9876543210"), ..name(1, 4) };
+    let others: Vec<JournalName> = (10..30).map(|thread| name(thread, 9)).collect();
     for name in others.iter().chain([&stays, &moved, &unknown]) {
         let spool = put(dir.path(), name, "p").spool_dir();
         fs::create_dir(&spool).unwrap();
@@ -164,7 +164,8 @@ fn journals_of_heads_that_moved_on_go_with_their_outputs() {
     let listed = || Journals::list(dir.path()).unwrap();
     let sweep = |chance| listed().sweep(&stays.thread, chance, &head_of);
     let left = || {
-        let mut left: Vec<Name> = listed().files.iter().filter_map(|file| Name::parse(file)).collect();
+        let mut left: Vec<JournalName> =
+            listed().files.iter().filter_map(|file| JournalName::parse(file)).collect();
         left.sort();
         left
     };

@@ -13,7 +13,7 @@ const SUFFIX: &str = ".jsonl";
 
 /// The name of one journal. Later sessions sort after earlier ones of the same thread and head.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Name {
+pub(crate) struct JournalName {
     /// The thread.
     pub thread: ThreadId,
     /// The head the run started from.
@@ -22,16 +22,16 @@ pub(crate) struct Name {
     pub session: ThreadId,
 }
 
-impl Name {
+impl JournalName {
     /// Where the full outputs of commands are, for the journal of this name in `dir`.
     pub(crate) fn spool_dir(&self, dir: &Path) -> PathBuf {
         spool_dir(&dir.join(self.to_string()))
     }
 
     /// A file's name; none when it is no journal's.
-    pub(super) fn parse(file: &str) -> Option<Name> {
+    pub(super) fn parse(file: &str) -> Option<JournalName> {
         let mut parts = file.strip_suffix(SUFFIX)?.split('.');
-        let name = Name {
+        let name = JournalName {
             thread: parts.next()?.parse().ok()?,
             head: parts.next()?.parse().ok()?,
             session: parts.next()?.parse().ok()?,
@@ -41,7 +41,7 @@ impl Name {
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for JournalName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}{SUFFIX}", self.thread, self.head, self.session)
     }
@@ -59,13 +59,13 @@ mod tests {
     #[test]
     fn a_name_reads_back_and_nothing_else_is_one() {
         let (thread, session) = (ThreadId::new(1), ThreadId::new(2));
-        let name = Name { thread, head: "0123456789ABC".parse().unwrap(), session };
+        let name = JournalName { thread, head: "0123456789ABC".parse().unwrap(), session };
         let text = name.to_string();
-        assert_eq!(Name::parse(&text), Some(name));
+        assert_eq!(JournalName::parse(&text), Some(name));
         assert_eq!(spool_dir(Path::new(&text)), Path::new(text.strip_suffix(".jsonl").unwrap()));
         let older = format!("{session}.jsonl");
         for other in [&text[1..], &text.to_lowercase(), &format!("x.{text}"), &older, "notes.txt", ""] {
-            assert_eq!(Name::parse(other), None, "{other}");
+            assert_eq!(JournalName::parse(other), None, "{other}");
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::workers::Panicked;
 const MAX_SIDE_BY_SIDE: usize = 8;
 
 /// What the tools of a group gave, in the order of the calls.
-type Outputs = Vec<(ToolOutput, Duration)>;
+type TimedOutputs = Vec<(ToolOutput, Duration)>;
 
 impl React<'_> {
     /// Runs the calls of a turn.
@@ -75,7 +75,7 @@ impl React<'_> {
 
     /// The tools themselves, on threads of their own so that a signal, or the end of the time, can end them. A second
     /// signal does not wait for what they have to say.
-    async fn call(&mut self, calls: &[ToolCall]) -> Result<(Outputs, Option<Signal>), Stopped> {
+    async fn call(&mut self, calls: &[ToolCall]) -> Result<(TimedOutputs, Option<Signal>), Stopped> {
         let cancel = Cancel::default();
         let mut running = Box::pin(try_join_all(calls.iter().map(|call| {
             let (toolbox, call, token) = (Arc::clone(&self.toolbox), call.clone(), cancel.clone());

@@ -61,7 +61,7 @@ async fn passed(time: Option<Duration>) {
 
 /// Who listens to a completion.
 pub(crate) struct Listener<'a> {
-    pub(super) log: Log<'a>,
+    pub(super) log: TurnLog<'a>,
     pub(super) signals: &'a mut Signals,
     pub(super) secrets: &'a Secrets,
     pub(super) time_left: Option<Duration>,
@@ -70,13 +70,13 @@ pub(crate) struct Listener<'a> {
 
 /// Where that which arrives goes: to those who listen, and what is worth keeping into the journal first. The state stays
 /// what the request was made of, until the completion is over.
-pub(super) struct Log<'a> {
+pub(super) struct TurnLog<'a> {
     pub(super) on_notice: &'a mut dyn FnMut(Notice<'_>),
     pub(super) journal: &'a mut Journal,
     pub(super) state: &'a RunState,
 }
 
-impl Log<'_> {
+impl TurnLog<'_> {
     fn progress(&mut self, progress: Progress<'_>) {
         (self.on_notice)(Notice::Progress(progress));
     }

@@ -18,7 +18,7 @@ use crate::budget::Budget;
 use crate::conversation::Conversation;
 use crate::extract::Extractor;
 use crate::failure::{Failure, Phase};
-use crate::journal::{self, Entry, Journal, Name, OutOfOrder};
+use crate::journal::{self, Entry, Journal, JournalName, OutOfOrder};
 use crate::outputs::Recorded;
 use crate::provider::message::ToolDeclaration;
 use crate::provider::{HttpConfig, HttpProvider, Learnt, Mock, MockPlace, Provider, ProviderError, Script};
@@ -81,7 +81,8 @@ struct Opened {
 /// A run that nobody has begun.
 fn begin(context: &RoleContext, site: &Site<'_>) -> Result<Opened, RunError> {
     let sessions = journals_dir(site.home);
-    let name = Name { thread: context.thread, head: context.head, session: ThreadId::new((site.clock)()) };
+    let name =
+        JournalName { thread: context.thread, head: context.head, session: ThreadId::new((site.clock)()) };
     let outputs = recorded(site);
     let toolbox = toolbox(site, site.settings.tools.clone(), (name.spool_dir(&sessions), &outputs))?;
     let tools: Vec<ToolDeclaration> = toolbox.specs().iter().map(declare).collect();

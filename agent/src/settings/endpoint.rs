@@ -155,7 +155,7 @@ const URL: &str = "provider.baseUrl";
 /// The endpoint as it is described, by its provider and by what is said of the model in either file.
 fn described(
     (base_url, model): (String, String),
-    (provider, key): (FileProvider, Option<Key>),
+    (provider, key): (FileProvider, Option<FoundKey>),
     (mut models, of_config): (BTreeMap<String, FileModel>, Option<&ModelConfig>),
     origins: &mut Vec<Origin>,
 ) -> Result<Endpoint, SettingsError> {
@@ -182,7 +182,7 @@ fn described(
     let endpoint = Endpoint {
         base_url,
         model,
-        key_from: key.as_ref().map(Key::place),
+        key_from: key.as_ref().map(FoundKey::place),
         api_key: key.map(|key| key.secret),
         wire: provider.wire.set(),
         dialect: provider.dialect,
@@ -272,14 +272,14 @@ pub(super) fn provided(provider: &ProviderConfig) -> FileProvider {
 }
 
 /// A key, and where it was found.
-pub(super) struct Key {
+pub(super) struct FoundKey {
     pub(super) secret: SecretString,
     pub(super) from: Source,
 }
 
-impl Key {
-    fn new(secret: &str, from: Source) -> Key {
-        Key { secret: SecretString::from(secret.trim().to_owned()), from }
+impl FoundKey {
+    fn new(secret: &str, from: Source) -> FoundKey {
+        FoundKey { secret: SecretString::from(secret.trim().to_owned()), from }
     }
 
     /// Where it was found, in an error of the endpoint: a variable, or a file and what it says there.
@@ -293,9 +293,9 @@ impl Key {
 
 /// The key for `host`: what was set for this run, else what is configured for this very host; `OPENAI_API_KEY` goes to
 /// OpenAI alone. Local servers need none.
-fn key(env: &Env, host: &str, configured: Option<&FileProvider>) -> Result<Option<Key>, SettingsError> {
+fn key(env: &Env, host: &str, configured: Option<&FileProvider>) -> Result<Option<FoundKey>, SettingsError> {
     match variable(env, "UWF_API_KEY") {
-        (Some(key), from) => Ok(Some(Key::new(&key, from))),
+        (Some(key), from) => Ok(Some(FoundKey::new(&key, from))),
         (None, _) => configured_key(env, host, configured),
     }
 }
@@ -305,19 +305,19 @@ pub(super) fn configured_key(
     env: &Env,
     host: &str,
     configured: Option<&FileProvider>,
-) -> Result<Option<Key>, SettingsError> {
+) -> Result<Option<FoundKey>, SettingsError> {
     if let Some((provider, key)) =
         configured.and_then(|provider| Some((provider, provider.api_key.as_ref()?)))
     {
-        return Ok(Some(Key::new(key.expose_secret(), Source::File(provider.file))));
+        return Ok(Some(FoundKey::new(key.expose_secret(), Source::File(provider.file))));
     }
     if let Some(name) = configured.and_then(|provider| provider.api_key_env.as_deref()) {
         let key = env.text(name).ok_or_else(|| SettingsError::NoKey(name.to_owned()))?;
-        return Ok(Some(Key::new(key, Source::Variable(name.to_owned()))));
+        return Ok(Some(FoundKey::new(key, Source::Variable(name.to_owned()))));
     }
     let openai = host.starts_with("https://api.openai.com:");
     let (key, from) = variable(env, "OPENAI_API_KEY");
-    Ok(key.filter(|_| openai).map(|key| Key::new(&key, from)))
+    Ok(key.filter(|_| openai).map(|key| FoundKey::new(&key, from)))
 }
 
 /// Scheme, host and port: what a key is meant for.

@@ -7,7 +7,7 @@ use super::args::{AgentArgs, Mode};
 use super::events::EventLog;
 use super::failure::usage;
 use super::run::{Bench, Bounds};
-use uwf_agent::ask::{self, Question};
+use uwf_agent::ask::{self, StepQuestion};
 
 /// A new session id, or an answer; on stdout, and nothing else.
 pub(super) fn inquiry(args: &AgentArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
@@ -28,7 +28,7 @@ fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, Failure
         .unwrap_or_default()
         .parse()
         .map_err(|error: uwf_store::HashError| usage(error.to_string()))?;
-    let question = Question { session: args.session.clone(), text, detail };
+    let question = StepQuestion { session: args.session.clone(), text, detail };
     let bench = Bench::open(session)?;
     let settings = ask::settings(&bench.settings(&args.run, None, session)?, &bench.store, &detail)?;
     let workspace = session.directory(None)?;

@@ -4,7 +4,7 @@ use crate::shell::{BUG, Failure, USAGE, USER};
 use clap::CommandFactory;
 
 use super::args::BuiltinCli;
-use uwf_agent::ask::AskError;
+use uwf_agent::ask::AnswerError;
 use uwf_agent::confinement::ConfinementError;
 use uwf_agent::journal::FindError;
 use uwf_agent::mock_server::ListenError;
@@ -59,21 +59,21 @@ fn exit_of(stopped: &Stopped) -> u8 {
     }
 }
 
-impl From<AskError> for Failure {
-    fn from(error: AskError) -> Failure {
+impl From<AnswerError> for Failure {
+    fn from(error: AnswerError) -> Failure {
         let (exit, hint) = match &error {
-            AskError::Stopped(Stopped::Interrupted(signal)) => (signal.exit_code(), None),
-            AskError::Stopped(stopped) => (exit_of(stopped), None),
-            AskError::Foreign { .. } => (USER, Some("ask the agent that made the step".to_owned())),
-            AskError::UnknownSession { .. } => {
+            AnswerError::Stopped(Stopped::Interrupted(signal)) => (signal.exit_code(), None),
+            AnswerError::Stopped(stopped) => (exit_of(stopped), None),
+            AnswerError::Foreign { .. } => (USER, Some("ask the agent that made the step".to_owned())),
+            AnswerError::UnknownSession { .. } => {
                 (USER, Some("fork the step's session with --mode fork".to_owned()))
             }
-            AskError::Busy { .. } => (USER, Some("wait for its answer, or ask another fork".to_owned())),
-            AskError::Store(error) => (USER, error.hint()),
+            AnswerError::Busy { .. } => (USER, Some("wait for its answer, or ask another fork".to_owned())),
+            AnswerError::Store(error) => (USER, error.hint()),
             _ => (USER, None),
         };
         match error {
-            AskError::Run(error) => error.into(),
+            AnswerError::Run(error) => error.into(),
             error => Failure::Said { error: Box::new(error), hint, exit },
         }
     }

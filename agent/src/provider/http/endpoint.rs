@@ -35,7 +35,7 @@ const OWN_HEADERS: &[&str] = &["content-type", "content-length", "host", "transf
 
 /// An endpoint, checked.
 #[derive(Clone)]
-pub(super) struct Endpoint {
+pub(super) struct HttpEndpoint {
     /// Without query, without a `/` at the end.
     base: String,
     query: Vec<(String, String)>,
@@ -43,7 +43,7 @@ pub(super) struct Endpoint {
     keys: Option<[HeaderValue; 2]>,
     /// What [`Config`] wants to see; the key itself is a header already.
     no_key: SecretString,
-    /// The path below the base that the library's one request goes to; see [`Endpoint::for_request`].
+    /// The path below the base that the library's one request goes to; see [`HttpEndpoint::for_request`].
     path: String,
     /// Host, and port unless it is the scheme's own.
     pub(super) host: String,
@@ -54,9 +54,9 @@ pub(super) struct Endpoint {
     pub(super) secrets: Secrets,
 }
 
-impl Endpoint {
+impl HttpEndpoint {
     /// Checks the settings; errors name the setting and never its secret.
-    pub(super) fn new(config: &HttpConfig) -> Result<Endpoint, ProviderError> {
+    pub(super) fn new(config: &HttpConfig) -> Result<HttpEndpoint, ProviderError> {
         let mut url = base_url(&config.base_url)?;
         let is_loopback = is_loopback(&url);
         let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
@@ -78,7 +78,7 @@ impl Endpoint {
         }
         let base = url.as_str().trim_end_matches('/').to_owned();
         let (host, port) = (url.host_str().unwrap_or_default().to_owned(), url.port());
-        Ok(Endpoint {
+        Ok(HttpEndpoint {
             path: Wire::Chat.path().to_owned(),
             host: port.map_or(host.clone(), |port| format!("{host}:{port}")),
             shown: shown(url),
@@ -95,9 +95,9 @@ impl Endpoint {
 
     /// The endpoint as one request sees it: the path of its wire, and headers of its own. The library is asked for a chat
     /// completion whatever the wire: it sends the body that it is given, and where to is decided here.
-    pub(super) fn for_request(&self, dialect: &Dialect, own: &[(String, String)]) -> Endpoint {
+    pub(super) fn for_request(&self, dialect: &Dialect, own: &[(String, String)]) -> HttpEndpoint {
         let wire = dialect.wire;
-        let mut endpoint = Endpoint { path: self.path_of(wire), ..self.clone() };
+        let mut endpoint = HttpEndpoint { path: self.path_of(wire), ..self.clone() };
         endpoint.add_key(dialect.key);
         let version = (wire == Wire::Messages).then_some(VERSION);
         let own = own.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -170,7 +170,7 @@ pub fn place(base_url: &str) -> Option<(String, String)> {
     Some((url.port().map_or(host.clone(), |port| format!("{host}:{port}")), url.path().to_owned()))
 }
 
-impl Config for Endpoint {
+impl Config for HttpEndpoint {
     fn headers(&self) -> HeaderMap {
         self.headers.clone()
     }
@@ -269,12 +269,12 @@ mod tests {
         HttpConfig::new(base_url, "m")
     }
 
-    fn endpoint(base_url: &str) -> Endpoint {
-        Endpoint::new(&config(base_url)).unwrap()
+    fn endpoint(base_url: &str) -> HttpEndpoint {
+        HttpEndpoint::new(&config(base_url)).unwrap()
     }
 
     fn refused(config: &HttpConfig) -> String {
-        Endpoint::new(config).err().unwrap().to_string()
+        HttpEndpoint::new(config).err().unwrap().to_string()
     }
 
     #[test]
@@ -320,7 +320,7 @@ mod tests {
         let mut config = config("https://h/v1");
         config.headers =
             [("anthropic-beta", "mine"), ("x-a", "mine")].map(|(n, v)| (n.into(), v.into())).into();
-        let endpoint = Endpoint::new(&config).unwrap();
+        let endpoint = HttpEndpoint::new(&config).unwrap();
         let own =
             [("anthropic-beta", "ours"), ("x-a", "ours"), ("x-b", "ours")].map(|(n, v)| (n.into(), v.into()));
         let headers = endpoint.for_request(&Dialect::named("messages").unwrap(), &own).headers();
@@ -336,7 +336,7 @@ mod tests {
         let sent = |key: KeyHeader| {
             let config = HttpConfig { api_key: Some("secret-key".into()), ..config("https://h/v1") };
             let dialect = Dialect { key, ..Dialect::named("generic").unwrap() };
-            let headers = Endpoint::new(&config).unwrap().for_request(&dialect, &[]).headers();
+            let headers = HttpEndpoint::new(&config).unwrap().for_request(&dialect, &[]).headers();
             ["authorization", "x-api-key", "api-key"].map(|name| headers.contains_key(name))
         };
         assert_eq!(sent(KeyHeader::Bearer), [true, false, false]);
@@ -363,7 +363,7 @@ mod tests {
             ("http://127.0.0.1.example.com/v1", false),
         ] {
             let config = HttpConfig { role: "reviewer".into(), step: Some(3), ..config(base) };
-            let endpoint = Endpoint::new(&config).unwrap();
+            let endpoint = HttpEndpoint::new(&config).unwrap();
             assert_eq!(endpoint.headers().get(STEP_HEADER).is_some_and(|step| step == "3"), told, "{base}");
             assert_eq!(endpoint.headers().contains_key(ROLE_HEADER), told, "{base}");
             assert_eq!(endpoint.is_loopback, told, "{base}");
@@ -374,7 +374,7 @@ mod tests {
     fn a_key_is_trimmed_and_one_that_is_no_header_is_never_shown() {
         let sent = |config: &HttpConfig| {
             let generic = Dialect::named("generic").unwrap();
-            Endpoint::new(config).unwrap().for_request(&generic, &[]).headers()
+            HttpEndpoint::new(config).unwrap().for_request(&generic, &[]).headers()
         };
         let mut config = config("http://h/v1");
         config.api_key = Some(" sk-123\n".into());
@@ -392,7 +392,7 @@ mod tests {
     fn extra_headers_are_sent_and_errors_name_them_without_their_value() {
         let mut config = config("http://h/v1");
         config.headers.insert("X-Api-Key".into(), "topsecret".into());
-        let endpoint = Endpoint::new(&config).unwrap();
+        let endpoint = HttpEndpoint::new(&config).unwrap();
         assert_eq!(endpoint.headers()["x-api-key"], "topsecret");
         assert_eq!(endpoint.secrets.clean("you sent topsecret"), "you sent ***");
         for (name, value) in [("x y", "v"), ("x-a", "top\u{7f}secret"), ("Content-Type", "v")] {

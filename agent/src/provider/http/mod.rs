@@ -27,7 +27,7 @@ pub use probe::Served;
 pub(crate) use resolver::Resolver;
 
 use self::body::Events;
-use self::endpoint::Endpoint;
+use self::endpoint::HttpEndpoint;
 use self::transport::Exchange;
 use super::attempt_error::AttemptError;
 use super::dialect::Dialect;
@@ -51,7 +51,7 @@ const MAX_LESSONS: usize = 16;
 /// A provider that speaks to an endpoint over HTTP.
 pub struct HttpProvider {
     config: HttpConfig,
-    endpoint: Endpoint,
+    endpoint: HttpEndpoint,
     http: reqwest::Client,
     dialect: Dialect,
     model: ModelFacts,
@@ -72,7 +72,7 @@ impl HttpProvider {
     /// [`ProviderError::Setup`] for a base URL, key or header that cannot be used.
     pub fn new(config: HttpConfig) -> Result<HttpProvider, ProviderError> {
         let dialect = config.dialect();
-        let endpoint = Endpoint::new(&config)?;
+        let endpoint = HttpEndpoint::new(&config)?;
         let http = transport::client(&endpoint)?;
         let origin = Origin { wire: dialect.wire, host: endpoint.host.clone(), model: config.model.clone() };
         let mut model = ModelFacts::of(&endpoint.host, &config.model);

@@ -17,7 +17,7 @@ use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
 use super::body::{Events, next};
-use super::endpoint::Endpoint;
+use super::endpoint::HttpEndpoint;
 use super::network_error::{attempt_error, innermost, silence};
 use super::resolver::Resolver;
 use crate::provider::ProviderError;
@@ -48,7 +48,7 @@ pub(super) struct Exchange {
 }
 
 /// The HTTP client of an endpoint.
-pub(super) fn client(endpoint: &Endpoint) -> Result<Client, ProviderError> {
+pub(super) fn client(endpoint: &HttpEndpoint) -> Result<Client, ProviderError> {
     // Fails only when one is installed already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut client = Client::builder()
@@ -101,7 +101,7 @@ impl Exchange {
     ///
     /// # Errors
     /// There is no reply, or it is a refusal, or no events.
-    pub(super) async fn ask(&self, endpoint: Endpoint, body: &Fields) -> Result<Events, AttemptError> {
+    pub(super) async fn ask(&self, endpoint: HttpEndpoint, body: &Fields) -> Result<Events, AttemptError> {
         let client =
             async_openai::Client::build(self.client.clone(), endpoint).with_http_service(self.clone());
         drop(client.chat().create_stream_byot::<_, IgnoredAny>(body).await.map_err(refused)?);
