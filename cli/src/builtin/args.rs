@@ -91,10 +91,10 @@ pub(super) struct AgentArgs {
     /// The role to play
     #[arg(value_name = "ROLE", requires = "thread")]
     pub(super) role: Option<String>,
-    /// The same, as an option
+    /// The thread's id, in place of the argument THREAD
     #[arg(long = "thread", value_name = "THREAD", conflicts_with = "thread")]
     pub(super) thread_option: Option<String>,
-    /// The same, as an option
+    /// The role to play, in place of the argument ROLE
     #[arg(long = "role", value_name = "ROLE", conflicts_with = "role", allow_hyphen_values = true)]
     pub(super) role_option: Option<String>,
     /// What the workflow tells the role to do now (else $UWF_EDGE_PROMPT, else what the moderator says)

@@ -93,7 +93,7 @@ pub(super) enum Noun {
     /// Guides to uwf, for people and for models
     #[command(subcommand)]
     Prompt(PromptCommand),
-    /// The same guides by their older names
+    /// Older names of the guides of `uwf prompt`
     #[command(subcommand, hide = true)]
     Skill(Skill),
     /// Check what steps need: directories, store, configuration, agents

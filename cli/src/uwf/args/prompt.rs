@@ -23,9 +23,9 @@ pub(in crate::uwf) enum PromptCommand {
 
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub(in crate::uwf) enum Skill {
-    /// The same as `uwf prompt usage`
+    /// Print what `uwf prompt usage` prints
     User,
-    /// The same as `uwf prompt workflow-authoring`
+    /// Print what `uwf prompt workflow-authoring` prints
     Author,
 }
 
