@@ -96,7 +96,7 @@ pub enum AskError {
     Cache {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's reason.
         source: std::io::Error,
     },
 }

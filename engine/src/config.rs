@@ -58,7 +58,7 @@ pub enum ConfigError {
         verb: &'static str,
         /// The file.
         file: PathBuf,
-        /// Why.
+        /// The system's reason.
         source: std::io::Error,
     },
     /// The file says something it may not say; every problem, one a line.

@@ -122,7 +122,7 @@ pub struct StepReport {
 pub struct Played {
     /// The StepNode.
     pub hash: Hash,
-    /// The same, decoded.
+    /// The payload of the StepNode.
     pub step: StepNode,
     /// Its output's payload.
     pub output: serde_json::Value,

@@ -123,7 +123,7 @@ impl Place {
         self.thread("A text, please.")
     }
 
-    /// The same with a task of its own.
+    /// A thread with this task.
     pub fn thread(&self, task: &str) -> ThreadId {
         let (store, project) = (self.store(), self.project());
         let workflow = workflow::resolve(&store, "flow", &project).unwrap().ensure_stored(&store).unwrap();

@@ -31,7 +31,7 @@ pub enum HeldError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
 }

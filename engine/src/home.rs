@@ -29,7 +29,7 @@ impl Env {
         self.0.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
-    /// The same as text; a value that is not UTF-8 has none.
+    /// The value of a variable as text; none if it is unset, empty or not UTF-8.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(OsStr::to_str)
     }
@@ -119,7 +119,7 @@ pub enum HomeError {
     UnreadableDotenv {
         /// The file.
         file: PathBuf,
-        /// Why.
+        /// The system's reason.
         source: std::io::Error,
     },
     /// `.env` is not a list of `NAME=value`.

@@ -67,7 +67,7 @@ pub enum LegacyError {
         doing: &'static str,
         /// The file.
         file: PathBuf,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
     /// It is not what such a file was.

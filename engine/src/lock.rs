@@ -32,7 +32,8 @@ use crate::thread::ThreadId;
 /// and a new holder needs one to write his marker, longer on a machine that is busy.
 const UNCLAIMED: Duration = Duration::from_secs(5);
 
-/// The same while there is a marker that names nobody who lives: what a kill left, or somebody of another container.
+/// How long a taken lock is tried again while its marker names no living process: what a kill left, or a process of
+/// another container.
 const DISCLAIMED: Duration = Duration::from_secs(1);
 
 /// The right to run steps of one thread; dropping it gives it back.
@@ -61,7 +62,7 @@ pub enum LockError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
 }

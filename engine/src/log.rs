@@ -43,7 +43,7 @@ pub enum LogEvent<'a> {
         role: &'a str,
         /// The program's name, see [`name`].
         agent: &'a str,
-        /// Where.
+        /// The working directory of the agent.
         cwd: &'a Path,
     },
     /// The agent's process has ended by itself.

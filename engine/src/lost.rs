@@ -87,7 +87,7 @@ pub fn find(store: &Store) -> Result<Option<Lost>, StoreError> {
     among(store, &store.all_of(&builtin::STEP_NODE)?)
 }
 
-/// The same by what the index says, and only where there are no names at all: a glance for those who list threads.
+/// What is lost by what the index says, without reading every node: for those who list threads.
 ///
 /// # Errors
 /// The index or the variables of the store cannot be read.

@@ -97,7 +97,7 @@ pub enum TransferError {
     Refused {
         /// From 1.
         line: u64,
-        /// Why.
+        /// Why the store refuses it.
         source: StoreError,
     },
     /// The file ends too early.
@@ -123,7 +123,7 @@ pub enum TransferError {
     Io {
         /// The verb.
         doing: &'static str,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
     /// The thread cannot be read.

@@ -12,7 +12,8 @@ use uwf_workflow::markdown::fenced;
 
 /// How much of an earlier answer's text is shown, in characters.
 const ANSWER: usize = 4_000;
-/// The same for all but the last [`RECENT`] steps, so that a long thread does not fill the model's window.
+/// How much of an answer is shown of all but the last [`RECENT`] steps, in characters, so that a long thread does not
+/// fill the model's window.
 const OLD_ANSWER: usize = 500;
 /// How many steps count as recent.
 const RECENT: usize = 8;

@@ -29,7 +29,7 @@ use workspace::BenchWorkspace;
 
 /// How often each of two things is done for one figure.
 const TURNS: usize = 15;
-/// The same for what takes a good part of a second.
+/// How often something is measured that takes a good part of a second.
 const FEW_TURNS: usize = 5;
 
 const MIB: u64 = 1 << 20;

@@ -51,7 +51,7 @@ impl Failure {
         Failure::Said { error: message.into().into(), hint: None, exit: USER }
     }
 
-    /// The same with a hint.
+    /// This failure with a hint.
     pub fn with_hint(self, hint: impl Into<String>) -> Failure {
         match self {
             Failure::Said { error, exit, .. } => Failure::Said { error, hint: Some(hint.into()), exit },

@@ -21,7 +21,7 @@ use uwf_engine::thread::{self, ThreadError};
 /// How long the builtin agent may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The same when it asks the model.
+/// How long the builtin agent's doctor may take when it asks the model.
 const PATIENCE_ONLINE: Duration = Duration::from_secs(60);
 
 pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, Failure> {

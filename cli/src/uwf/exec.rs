@@ -223,7 +223,7 @@ impl ExecContext {
         self.watched(session, run).0
     }
 
-    /// The same, with why the steps that were told of meanwhile could not be printed.
+    /// What `run` gives, and why steps that were reported meanwhile could not be printed.
     fn watched<T>(
         &self,
         session: &mut Session<'_>,

@@ -114,7 +114,7 @@ pub enum ExecError {
     Agent {
         /// The role.
         role: String,
-        /// Why.
+        /// What the agent could not do.
         source: AgentError,
     },
     /// The agent came to its end without a reply.

@@ -42,7 +42,7 @@ pub enum ReplyFault {
     NoStep {
         /// The step.
         step: Hash,
-        /// Why.
+        /// What cannot be read of the thread.
         source: Box<ThreadError>,
     },
     /// The step belongs elsewhere.
@@ -84,7 +84,7 @@ pub enum ReplyFault {
         what: &'static str,
         /// The node.
         hash: Hash,
-        /// Why.
+        /// What the store could not read.
         source: Box<StoreError>,
     },
     /// The detail is a node that means something else.

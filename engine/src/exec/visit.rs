@@ -53,7 +53,7 @@ impl Visit {
         Visit { role, prompt, cwd, located: false, instead: None }
     }
 
-    /// The same visit, whose step is to stand where `step` stands.
+    /// This visit, with its step to take the place of `step`.
     pub(super) fn in_place_of(self, step: &StepNode) -> Visit {
         Visit { instead: Some(step.clone()), ..self }
     }

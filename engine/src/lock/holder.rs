@@ -78,8 +78,8 @@ impl LockHolder {
         (same && !holder.wait(Duration::ZERO).ok()?).then_some(holder)
     }
 
-    /// The same of a marker that counts without a lock, since who wrote it takes none: it was that process's user. In a home
-    /// that machines share the number may be any process here.
+    /// The living process that a marker names, where the marker counts without a lock, since its writer takes none. In a
+    /// home that several machines share the number may be that of any process here.
     pub(super) fn foreign(path: &Path) -> Option<LockHolder> {
         let holder = LockHolder::of(path).filter(|holder| holder.marker.process_start.is_none())?;
         let owner = |path: &Path| fs::metadata(path).ok().map(|found| found.uid());

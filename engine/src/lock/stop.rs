@@ -34,7 +34,7 @@ pub enum StopError {
         thread: ThreadId,
         /// The process.
         pid: u32,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
     /// It was asked and goes on.

@@ -57,7 +57,7 @@ impl Programs {
         })
     }
 
-    /// The same for a program that is only told of: wherever it lies, if it is there.
+    /// The file of a program that is only reported and not run: wherever it is, if it exists.
     pub fn any_file_of(&self, program: &str) -> Option<String> {
         self.file_of(program, &[]).ok().filter(|file| can_run(Path::new(file)))
     }

@@ -115,7 +115,7 @@ pub enum SpawnError {
     Start {
         /// The program.
         program: String,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
     /// Its name leads nowhere but into a directory that it was to work in.
@@ -134,7 +134,7 @@ pub enum SpawnError {
     Directory {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
     /// It took too long and was ended.
@@ -156,7 +156,7 @@ pub enum SpawnError {
     Wait {
         /// The program.
         program: String,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
 }

@@ -24,7 +24,7 @@ pub struct RoleContext {
     pub head: Hash,
     /// The thread's StartNode.
     pub start_hash: Hash,
-    /// The same, decoded.
+    /// The payload of the StartNode.
     pub start: StartNode,
     /// The workflow.
     pub workflow: Workflow,

@@ -32,7 +32,7 @@ pub enum ThreadError {
     Headless {
         /// The thread.
         thread: ThreadId,
-        /// Why.
+        /// What the store could not read.
         source: Box<StoreError>,
     },
     /// A node that a step leads to is missing or damaged.
@@ -42,7 +42,7 @@ pub enum ThreadError {
         what: &'static str,
         /// The step.
         step: Hash,
-        /// Why.
+        /// What the store could not read.
         source: Box<StoreError>,
     },
     /// A node of the right type that does not read as one.
@@ -50,7 +50,7 @@ pub enum ThreadError {
     Malformed {
         /// The node.
         hash: Hash,
-        /// Why.
+        /// What is wrong with the JSON.
         source: serde_json::Error,
     },
     /// A step in the chain that belongs to another thread's start.
@@ -110,7 +110,8 @@ pub enum ThreadError {
 }
 
 impl ThreadError {
-    /// The same of a node that this step leads to by `what`, if it is the store's.
+    /// [`ThreadError::Severed`] for an error of the store about a node that this step leads to by `what`; any other error
+    /// as it is.
     pub fn severed(self, step: &Hash, what: &'static str) -> ThreadError {
         match self {
             ThreadError::Store(source) => {
@@ -120,7 +121,8 @@ impl ThreadError {
         }
     }
 
-    /// The same of the node that a thread stands at, if it is the store's.
+    /// [`ThreadError::Headless`] for an error of the store about the node that the thread stands at; any other error as it
+    /// is.
     pub fn headless(self, thread: &ThreadId) -> ThreadError {
         match self {
             ThreadError::Store(source) => ThreadError::Headless { thread: *thread, source: Box::new(source) },

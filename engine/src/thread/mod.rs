@@ -73,8 +73,8 @@ impl Head {
         }
     }
 
-    /// The same with the state that counts: where none is stored, the last step may still ask a person, by its output or
-    /// by the edge it leads to. Other engines do not store that for a fork, or for a step that was poked.
+    /// This head with the state that counts: where none is stored, the last step may still ask a person, by its output
+    /// or by the edge it leads to. Other engines do not store that for a fork, or for a step that was poked.
     pub fn settled(self, store: &Store, workflow: &Workflow) -> Head {
         let asks = match (&self.status, &self.kind) {
             (Status::Idle, HeadKind::Step(step)) => next(store, workflow, &self)

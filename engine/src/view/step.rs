@@ -84,7 +84,7 @@ pub enum Attempt {
 pub struct Unread {
     /// The variable that holds it.
     pub list: String,
-    /// Why.
+    /// What cannot be read of it.
     pub error: ThreadError,
 }
 

@@ -119,7 +119,7 @@ impl ThreadView {
         ThreadView { current_role, error, hint, ..view }
     }
 
-    /// The same with what runs just now: that it failed before is not how it stands.
+    /// This view with what runs just now: an earlier failure is not shown while it runs.
     pub fn running(self, running: &Running) -> ThreadView {
         match running.is_running() {
             true => self.while_running(running.background()),
@@ -127,7 +127,7 @@ impl ThreadView {
         }
     }
 
-    /// The same for a thread that runs.
+    /// This view of a thread that runs.
     pub fn while_running(self, background: Option<bool>) -> ThreadView {
         ThreadView { status: RUNNING, background, error: None, hint: None, ..self }
     }

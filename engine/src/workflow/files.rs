@@ -30,7 +30,7 @@ pub fn load(path: &Path) -> Result<CheckedWorkflow, WorkflowError> {
     Ok(uwf_workflow::read(&WorkflowText { text: &text, called: path, path: name, directory, open: &open })?)
 }
 
-/// The same of a text that is in no file: errors call it `name`, and what it includes is in `directory`.
+/// Reads and checks a workflow that is not in a file: errors call it `name`, and its includes are in `directory`.
 ///
 /// # Errors
 /// [`WorkflowError::Read`], or [`WorkflowError::Invalid`] with all problems at once.

@@ -32,7 +32,7 @@ pub enum WorkflowError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
     /// The file says something that cannot be.

@@ -50,7 +50,7 @@ const TEMP_SUFFIX: &str = ".tmp";
 /// The two directories that hold the nodes of a store.
 pub(super) struct Disk {
     nodes: PathBuf,
-    /// The same, open: a file in it is found without walking down its path again.
+    /// The directory of the nodes, open: a file in it is found without walking down its path again.
     open: Arc<File>,
     index: Index,
 }

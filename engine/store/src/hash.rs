@@ -73,7 +73,7 @@ impl Hash {
         }
     }
 
-    /// The same for a payload that is already encoded; no type means: its own.
+    /// The hash of a node whose payload is already encoded; without a type the node is its own type.
     pub(crate) fn of_encoded(type_: Option<&Hash>, payload: &[u8]) -> Hash {
         let mut hasher = Xxh64::new(0);
         if let Some(type_) = type_ {

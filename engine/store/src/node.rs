@@ -117,7 +117,7 @@ pub(super) fn from_bytes(hash: &Hash, bytes: &[u8]) -> Result<Node, String> {
     }
 }
 
-/// The same as an error that names the node.
+/// The node in these bytes; the error names it.
 pub(super) fn checked(hash: &Hash, bytes: &[u8]) -> Result<Node, StoreError> {
     from_bytes(hash, bytes).map_err(|why| StoreError::Corrupt { hash: *hash, why })
 }

@@ -102,7 +102,7 @@ pub trait NodeBatch: Send {
     /// [`StoreError::Collision`] when another node of this hash is there; what is corrupt is replaced.
     fn add(&mut self, node: &Encoded, timestamp: u64, now: u64) -> Result<(), StoreError>;
 
-    /// The same for a text that is read meanwhile; gives what it is called. This way it is in memory as a whole.
+    /// Adds a text that is read meanwhile, and gives its hash. This implementation has it in memory as a whole.
     ///
     /// # Errors
     /// [`StoreError::Text`] besides.

@@ -12,7 +12,7 @@ use crate::schema::builtin;
 pub struct Profile {
     /// The hashes of schemas that are there from the start and never collected. No variable names them.
     pub schemas: &'static [Hash],
-    /// The same schemas; asked for only where a store lacks one, so that knowing them costs nothing.
+    /// The schemas as values; asked for only where a store lacks one, so that knowing them costs nothing.
     pub values: fn() -> Vec<Value>,
     /// Variables whose names start so are moved by other programs by removing them, then setting them: that one is not
     /// there is believed after a while.

@@ -12,15 +12,15 @@ use rustix::fs::OFlags;
 /// Opens a file to be read, if it is one: what waits for a writer, as a FIFO does, would be waited for without end.
 ///
 /// # Errors
-/// The disk's, and when it is something else.
+/// It cannot be opened, or is not a regular file.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     only_regular(File::options().read(true), path)
 }
 
-/// The same with more than reading.
+/// Opens a regular file with these options, for more than reading.
 ///
 /// # Errors
-/// The disk's, and when it is something else.
+/// It cannot be opened, or is not a regular file.
 pub fn only_regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     match file.metadata()?.is_file() {

@@ -46,8 +46,8 @@ impl Vars {
         }
     }
 
-    /// The same at this very moment, in which another program may be moving it: for those who ask for many, and
-    /// for whom one more that seems to be gone does no harm.
+    /// The variable at this moment, in which another program may be moving it: for those who ask for many, and for whom
+    /// one more that seems to be gone does no harm.
     ///
     /// # Errors
     /// [`StoreError::DamagedVariable`], or the rows cannot be read.

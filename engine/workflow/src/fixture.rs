@@ -45,7 +45,7 @@ impl Files {
         self.read(name).map_or_else(|invalid| told(&invalid.problems), |_| String::new())
     }
 
-    /// The same of what a good file is only warned of.
+    /// The warnings of a good file, as text.
     pub(crate) fn warnings(&self, name: &str) -> String {
         told(&self.read(name).unwrap().warnings)
     }

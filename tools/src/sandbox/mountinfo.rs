@@ -15,7 +15,7 @@ pub(super) struct Mounted {
     device: String,
     /// The directory of the file system that is mounted.
     root: PathBuf,
-    /// Where.
+    /// The directory that it is mounted at.
     at: PathBuf,
     flags: c_ulong,
     /// The kind of file system.

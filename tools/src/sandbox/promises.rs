@@ -59,7 +59,7 @@ pub enum Mechanism {
 /// A promise, and what keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PromiseStatus {
-    /// Which.
+    /// What is promised.
     pub promise: Promise,
     /// Whether it is kept.
     pub held: bool,

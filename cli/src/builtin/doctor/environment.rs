@@ -24,7 +24,7 @@ pub(super) fn report(env: &Env, settings: Option<&Settings>) -> Value {
     json!({"seen": seen, "withheld": withheld, "wanted": wanted})
 }
 
-/// The same for people.
+/// The report as a line for people.
 pub(super) fn line(report: &Value) -> String {
     let (seen, withheld) = (&report["seen"], &report["withheld"]);
     let counts = format!("environment: commands see {seen} of these variables and not {withheld}");

@@ -126,7 +126,7 @@ fn nearest(model: &str, models: Vec<Served>) -> String {
     format!("it serves {}", models.join(", "))
 }
 
-/// The same for people: a mark (✓, ✗, or ! for what a run would suffer from) and what it says.
+/// The report as lines for people: a mark (✓, ✗, or ! for what a run would suffer from) and what it says.
 pub(super) fn lines(online: &Value) -> Vec<(char, String)> {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if online.is_null() {

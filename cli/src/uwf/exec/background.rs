@@ -90,7 +90,7 @@ fn open_log(path: &Path) -> Result<File, Failure> {
     File::options().create(true).append(true).mode(0o600).open(path).map_err(failed)
 }
 
-/// The same command line for the new process.
+/// The command line of the new process: what was typed here, without --background.
 fn arguments(session: &Session<'_>, context: &ExecContext, what: &Exec) -> Vec<OsString> {
     let mut words: Vec<OsString> =
         ["--format", "text", "thread", "exec", "--detached"].map(Into::into).to_vec();

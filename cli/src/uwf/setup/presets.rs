@@ -15,7 +15,7 @@ pub(super) struct Preset {
 /// A base URL.
 #[derive(Clone, Copy)]
 pub(super) enum Url {
-    /// The same for all.
+    /// One URL for everybody.
     Fixed(&'static str),
     /// Everybody has one of his own, such as this.
     Own(&'static str),

@@ -26,13 +26,13 @@ pub(super) trait CommandLine {
     /// Runs `uwf` in the project, as a script would: no terminal anywhere.
     fn uwf(&self, args: &[&str]) -> Ran;
 
-    /// The same on a terminal.
+    /// Runs a command line on a terminal.
     fn on_terminal(&self, args: &[&str]) -> Ran;
 
-    /// The same with something on stdin.
+    /// Runs a command line with this text on stdin.
     fn run(&self, args: &[&str], stdin: &str, terminal: bool) -> Ran;
 
-    /// The same until a signal comes.
+    /// Runs a command line until a signal comes.
     fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: Stop) -> Ran;
 }
 

@@ -19,7 +19,7 @@ pub enum SchemaError {
     /// A schema, or what stands where one must, is no object.
     #[error("schema{}: expected an object, got {}", at(path), shown(got))]
     NotAnObject {
-        /// Where.
+        /// JSON pointer into the schema.
         path: String,
         /// What stands there.
         got: Value,
@@ -58,9 +58,9 @@ pub enum SchemaError {
     /// Stored, but not a draft-07 schema: a pattern that is no regular expression, a negative length.
     #[error("schema{}: {message}", at(path))]
     Unusable {
-        /// Where.
+        /// JSON pointer into the schema.
         path: String,
-        /// Why.
+        /// What is wrong with it.
         message: String,
     },
 }
