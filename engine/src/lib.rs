@@ -20,7 +20,7 @@
 //! | [`log`] | what happened, a line an event in `$UWF_HOME/logs` |
 //! | [`legacy`] | state files of the oldest design, taken over once |
 //! | [`transfer`] | a thread as one file, to be taken to another store |
-//! | [`held`] | what collecting the store must leave to the runs that are going on |
+//! | [`gc_roots`] | what collecting the store must leave to the runs that are going on |
 //! | [`lost`] | threads whose names are gone though nobody removed them |
 //! | [`exec`] | the step: lock → head → route → agent → check → advance; read this first |
 //! | [`drive`](mod@drive) | steps of a thread until it ends, waits or fails; by processes, or by code of the caller's |
@@ -51,7 +51,7 @@ pub mod exec;
 #[cfg(any(test, feature = "fixture"))]
 #[doc(hidden)]
 pub mod fixture;
-pub mod held;
+pub mod gc_roots;
 pub mod home;
 pub mod legacy;
 pub mod link;

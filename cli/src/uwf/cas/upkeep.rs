@@ -5,7 +5,7 @@ use uwf_store::{Collect, Finding, GcReport, Referrer, Store, StoreError};
 
 use super::schema;
 use crate::shell::{Failure, OK, Session, USER, render};
-use uwf_engine::held::held;
+use uwf_engine::gc_roots::gc_roots;
 use uwf_engine::lost::{self, Lost};
 use uwf_engine::{thread, workflow};
 
@@ -60,7 +60,7 @@ fn finding_json(finding: &Finding) -> Value {
 
 pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Result<u8, Failure> {
     let (homes, store) = (session.homes()?, session.store()?);
-    let how = Collect { dry_run, force, ..held(&store, &homes.uwf)? };
+    let how = Collect { dry_run, force, ..gc_roots(&store, &homes.uwf)? };
     if let Some(lost) = lost::find(&store)?.filter(|_| !force) {
         return Err(refusal(&store, how, &lost));
     }

@@ -22,7 +22,7 @@ use crate::thread::{self, Failures, ThreadError, ThreadId};
 
 /// Why it cannot be told what must stay.
 #[derive(Debug, thiserror::Error)]
-pub enum HeldError {
+pub enum GcRootsError {
     /// The lists of failed attempts cannot be looked for.
     #[error(transparent)]
     Thread(#[from] ThreadError),
@@ -40,7 +40,7 @@ pub enum HeldError {
 ///
 /// # Errors
 /// The failed attempts or the threads cannot be listed, or a journal, or the directory of the locks, cannot be read.
-pub fn held(store: &Store, home: &Path) -> Result<Collect, HeldError> {
+pub fn gc_roots(store: &Store, home: &Path) -> Result<Collect, GcRootsError> {
     let (mut roots, mut findings) = (Vec::new(), Vec::new());
     for Failures { variable, steps } in thread::all_failures(store, None)? {
         match steps {
@@ -62,13 +62,13 @@ pub fn held(store: &Store, home: &Path) -> Result<Collect, HeldError> {
     for journal in journals {
         match named_in(&journal, &mut threads, &mut roots) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                return Err(HeldError::Io { path: journal, source });
+                return Err(GcRootsError::Io { path: journal, source });
             }
             _ => {}
         }
     }
     let since = lock::oldest_run(home);
-    let since = since.map_err(|source| HeldError::Io { path: home.join("running"), source })?;
+    let since = since.map_err(|source| GcRootsError::Io { path: home.join("running"), source })?;
     Ok(Collect { roots, findings, since, ..Collect::default() })
 }
 
@@ -127,8 +127,8 @@ fn named_in(journal: &Path, threads: &mut Threads<'_>, found: &mut Vec<Hash>) ->
 }
 
 /// The files with this extension in a directory and those below it; none if there is no such directory.
-fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, HeldError> {
-    let failed = |source| HeldError::Io { path: directory.to_owned(), source };
+fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, GcRootsError> {
+    let failed = |source| GcRootsError::Io { path: directory.to_owned(), source };
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(failed)?,
@@ -188,9 +188,9 @@ mod tests {
             "writer",
             &json!({"$status": "error", "error": "no", "phase": "answer"}),
         );
-        assert_eq!(held(&store, &place.homes().uwf).unwrap(), Collect::default());
+        assert_eq!(gc_roots(&store, &place.homes().uwf).unwrap(), Collect::default());
         thread::record_failure(&store, &thread, "writer", &step).unwrap();
-        assert_eq!(held(&store, &place.homes().uwf).unwrap().roots, [step]);
+        assert_eq!(gc_roots(&store, &place.homes().uwf).unwrap().roots, [step]);
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         fs::create_dir_all(&asks).unwrap();
         let line = json!({"entry": "left-out", "marks": [{"text": format!("[result {result}, 1 line]")}]});
         fs::write(asks.join("1.jsonl"), format!("{line}\n")).unwrap();
-        assert_eq!(held(&store, &home).unwrap().roots, [result]);
+        assert_eq!(gc_roots(&store, &home).unwrap().roots, [result]);
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
         let (schema, tags) = (crate::builtin::START_NODE, Default::default());
         let change = VarChange::Set { name: name.clone(), schema, value: head, tags, expect: Expect::Any };
         store.vars().apply(&[change]).unwrap();
-        let found = held(&store, &place.homes().uwf).unwrap();
+        let found = gc_roots(&store, &place.homes().uwf).unwrap();
         assert!(found.findings[0].to_string().contains("it is no list of failed attempts"), "{found:?}");
         let refused = store.gc(&found).unwrap_err().to_string();
         assert!(refused.contains(&name) && refused.contains(head.as_str()), "{refused}");
@@ -252,18 +252,18 @@ mod tests {
         let head = thread::head(&store, &thread).unwrap().hash;
         let there = json!({"entry": "run", "thread": thread, "head": head});
         fs::write(home.join("sessions/z.jsonl"), there.to_string()).unwrap();
-        let mut needed = held(&store, &home).unwrap().roots;
+        let mut needed = gc_roots(&store, &home).unwrap().roots;
         needed.sort();
         let mut expected = vec![workflow, head];
         expected.sort();
         assert_eq!(needed, expected, "those of a thread that is gone are not");
         fs::remove_file(home.join("sessions/z.jsonl")).unwrap();
         let expected = Collect { roots: vec![workflow], since: Some(3000), ..Collect::default() };
-        assert_eq!(held(&store, &home).unwrap(), expected);
+        assert_eq!(gc_roots(&store, &home).unwrap(), expected);
         // Without a marker it is the time of the lock.
         fs::remove_file(home.join("running").join(format!("{b}.json"))).unwrap();
         let lock = File::open(home.join("running").join(format!("{b}.lock"))).unwrap();
         lock.set_modified(UNIX_EPOCH + Duration::from_millis(4000)).unwrap();
-        assert_eq!(held(&store, &home).unwrap().since, Some(4000));
+        assert_eq!(gc_roots(&store, &home).unwrap().since, Some(4000));
     }
 }
