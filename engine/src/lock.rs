@@ -24,7 +24,7 @@ use uwf_store::Hash;
 
 pub use self::holder::{LockHolder, session};
 use self::holder::{Marker, process_start};
-pub use self::stop::{StopError, locked_still, stop};
+pub use self::stop::{StopError, stop, stop_and_lock};
 use crate::home::{disk_hint, make_private};
 use crate::thread::ThreadId;
 
@@ -43,7 +43,7 @@ pub struct ThreadLock {
     paths: Paths,
     file: File,
     /// Another process holds it by now: the files are his.
-    handed_over: bool,
+    released: bool,
 }
 
 /// Why a thread cannot be locked.
@@ -108,7 +108,7 @@ impl ThreadLock {
         workflow: &Hash,
         now_ms: u64,
     ) -> Result<ThreadLock, LockError> {
-        let lock = ThreadLock::silent(home, thread)?;
+        let lock = ThreadLock::unannounced(home, thread)?;
         lock.announce(std::process::id(), (workflow, now_ms), false)?;
         Ok(lock)
     }
@@ -117,12 +117,12 @@ impl ThreadLock {
     ///
     /// # Errors
     /// [`LockError::Busy`] when another process holds it, [`LockError::Io`] when its files cannot be used.
-    pub fn silent(home: &Path, thread: &ThreadId) -> Result<ThreadLock, LockError> {
+    pub fn unannounced(home: &Path, thread: &ThreadId) -> Result<ThreadLock, LockError> {
         let dir = directory(home);
         make_private(&dir).map_err(io_error(&dir))?;
         let paths = Paths::of(home, thread);
         let file = take(&paths, thread)?;
-        Ok(ThreadLock { thread: *thread, paths, file, handed_over: false })
+        Ok(ThreadLock { thread: *thread, paths, file, released: false })
     }
 
     /// The lock that the process which started this one holds open as `file`, from now on held here; see
@@ -130,7 +130,7 @@ impl ThreadLock {
     ///
     /// # Errors
     /// [`LockError::Busy`] when `file` is not what holds the lock, [`LockError::Io`] when the marker cannot be written.
-    pub fn adopt(
+    pub fn inherit(
         home: &Path,
         thread: &ThreadId,
         file: File,
@@ -141,7 +141,7 @@ impl ThreadLock {
         if !is_at(&file, &paths.lock) || file.try_lock().is_err() {
             return Err(LockError::Busy { thread: *thread, pid: None });
         }
-        let lock = ThreadLock { thread: *thread, paths, file, handed_over: false };
+        let lock = ThreadLock { thread: *thread, paths, file, released: false };
         lock.announce(std::process::id(), (workflow, now_ms), true)?;
         Ok(lock)
     }
@@ -154,17 +154,18 @@ impl ThreadLock {
         self.file.try_clone().map_err(io_error(&self.paths.lock))
     }
 
-    /// Names the process that is about to adopt the lock, so that it can be told and stopped from its first instant.
+    /// Names the process that is about to inherit the lock, so that it can be reported and stopped from its first
+    /// instant.
     ///
     /// # Errors
     /// [`LockError::Io`] when the marker cannot be written.
-    pub fn destine(&self, pid: u32, workflow: &Hash, now_ms: u64) -> Result<(), LockError> {
+    pub fn assign(&self, pid: u32, workflow: &Hash, now_ms: u64) -> Result<(), LockError> {
         self.announce(pid, (workflow, now_ms), true)
     }
 
-    /// Leaves the lock to the process it is destined for.
-    pub fn hand_over(mut self) {
-        self.handed_over = true;
+    /// Leaves the lock to the process that it is assigned to.
+    pub fn release_to_assigned(mut self) {
+        self.released = true;
     }
 
     /// The thread it is for.
@@ -193,7 +194,7 @@ impl ThreadLock {
 impl Drop for ThreadLock {
     /// The files go while the lock is still held, so nobody can mistake them for his own.
     fn drop(&mut self) {
-        if self.handed_over {
+        if self.released {
             return;
         }
         // An engine that knows no lock may have begun beside us: its marker stays.

@@ -86,11 +86,11 @@ pub fn stop(home: &Path, thread: &ThreadId) -> Result<bool, StopError> {
 /// # Errors
 /// The run cannot be ended, as in [`stop`], others begin faster than they are ended, or the file of the lock cannot be
 /// used.
-pub fn locked_still(home: &Path, thread: &ThreadId) -> Result<ThreadLock, StopError> {
+pub fn stop_and_lock(home: &Path, thread: &ThreadId) -> Result<ThreadLock, StopError> {
     let mut tries = TRIES;
     loop {
         tries -= 1;
-        match ThreadLock::silent(home, thread) {
+        match ThreadLock::unannounced(home, thread) {
             Err(LockError::Busy { .. }) if tries > 0 => stop(home, thread)?,
             lock => return Ok(lock?),
         };

@@ -71,7 +71,7 @@ fn many_at_once_never_hold_it_together() {
 
 /// A lock that is held here with a marker that tells another story.
 fn told(home: &Path, thread: &ThreadId, pid: u32, process_start: Option<u64>) -> (ThreadLock, PathBuf) {
-    let held = ThreadLock::silent(home, thread).unwrap();
+    let held = ThreadLock::unannounced(home, thread).unwrap();
     let marker = Marker {
         thread: thread.to_string(),
         workflow: "0123456789ABC".into(),
@@ -159,7 +159,7 @@ fn a_marker_of_an_engine_without_locks_counts_while_its_process_lives() {
     assert!(oldest_run(home).unwrap().unwrap() > 5);
     let busy = acquire(home, &thread).unwrap_err().to_string();
     assert_eq!(busy, format!("thread {thread} is already running, in process {}", other.id()));
-    assert!(ThreadLock::silent(home, &thread).is_err());
+    assert!(ThreadLock::unannounced(home, &thread).is_err());
     assert_eq!(fs::read_dir(home.join("running")).unwrap().count(), 1, "no lock is left");
     assert!(stop(home, &thread).unwrap());
     // It is dead, though nobody has buried it.
@@ -200,7 +200,7 @@ fn the_marker_of_an_engine_that_began_beside_us_outlives_our_lock() {
     let marker = foreign_marker(home, &thread, (other.id(), now()));
     drop(held);
     assert!(marker.exists() && running(home, &thread).is_running());
-    let still = locked_still(home, &thread).unwrap();
+    let still = stop_and_lock(home, &thread).unwrap();
     assert!(other.try_wait().unwrap().is_some(), "it was stopped");
     drop(still);
     assert!(!marker.exists());
@@ -223,12 +223,12 @@ fn a_lock_goes_on_in_whoever_adopts_its_file() {
     let home = tempfile::tempdir().unwrap();
     let thread = ThreadId::new(1);
     let workflow = "0123456789ABC".parse().unwrap();
-    let first = ThreadLock::silent(home.path(), &thread).unwrap();
+    let first = ThreadLock::unannounced(home.path(), &thread).unwrap();
     let file = first.shared().unwrap();
-    first.destine(std::process::id(), &workflow, 6).unwrap();
+    first.assign(std::process::id(), &workflow, 6).unwrap();
     assert_eq!(running(home.path(), &thread).background(), Some(true));
-    let second = ThreadLock::adopt(home.path(), &thread, file, (&workflow, 7)).unwrap();
-    first.hand_over();
+    let second = ThreadLock::inherit(home.path(), &thread, file, (&workflow, 7)).unwrap();
+    first.release_to_assigned();
     assert_eq!(running(home.path(), &thread).background(), Some(true));
     assert!(acquire(home.path(), &thread).is_err());
     drop(second);
@@ -236,5 +236,5 @@ fn a_lock_goes_on_in_whoever_adopts_its_file() {
     assert_eq!(fs::read_dir(home.path().join("running")).unwrap().count(), 0);
     // Some other file, or a lock that somebody else has taken meanwhile.
     let stranger = File::create(home.path().join("running/x")).unwrap();
-    assert!(ThreadLock::adopt(home.path(), &thread, stranger, (&workflow, 7)).is_err());
+    assert!(ThreadLock::inherit(home.path(), &thread, stranger, (&workflow, 7)).is_err());
 }

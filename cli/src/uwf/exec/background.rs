@@ -39,7 +39,7 @@ pub(super) fn launch(
 ) -> Result<u8, Failure> {
     let (store, thread) = (&context.store, *thread);
     // Nobody is named until there is somebody who can be stopped.
-    let lock = ThreadLock::silent(&context.homes.uwf, &thread)?;
+    let lock = ThreadLock::unannounced(&context.homes.uwf, &thread)?;
     let head = thread::head(store, &thread)?;
     let start = head.start(store)?;
     let workflow = workflow::get(store, &start.workflow)?;
@@ -51,9 +51,9 @@ pub(super) fn launch(
     let said = fs::metadata(&log).map_or(0, |log| log.len());
     let mut child = start_detached(session, context, &lock, (what, &log))?;
     let pid = child.id();
-    lock.destine(pid, &start.workflow, store.now())?;
+    lock.assign(pid, &start.workflow, store.now())?;
     wait_until_settled(&mut child, || last_words(&log, said))?;
-    lock.hand_over();
+    lock.release_to_assigned();
     let standing =
         ThreadView::stored(store, (thread, &head), (start.workflow, &workflow)).while_running(Some(true));
     session.ui.result(&json!(standing), || format!("running in process {pid}\n"))?;
@@ -161,7 +161,7 @@ pub(super) fn arrive(context: &ExecContext, thread: &ThreadId) -> Result<ThreadL
     }
     let start = thread::head(&context.store, thread)?.start(&context.store)?;
     let now = context.store.now();
-    Ok(ThreadLock::adopt(&context.homes.uwf, thread, File::from(file), (&start.workflow, now))?)
+    Ok(ThreadLock::inherit(&context.homes.uwf, thread, File::from(file), (&start.workflow, now))?)
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub(super) fn cancel(session: &mut Session<'_>, thread: &str) -> Result<u8, Fail
     if let Status::Ended { .. } = thread::entry(&store, &thread)?.status()? {
         return Err(ThreadError::Ended { thread }.into());
     }
-    let still = lock::locked_still(&homes.uwf, &thread)?;
+    let still = lock::stop_and_lock(&homes.uwf, &thread)?;
     if thread::cancel(&store, &thread)? {
         Log::new(&homes.uwf, store.now()).write(&thread, LogEvent::ThreadCancelled);
     }
@@ -48,9 +48,9 @@ pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Re
     let (thread, homes, store) = (thread_id(thread)?, session.homes()?, session.store()?);
     thread::check_exists(&store, &thread)?;
     let still = if force {
-        lock::locked_still(&homes.uwf, &thread)?
+        lock::stop_and_lock(&homes.uwf, &thread)?
     } else {
-        ThreadLock::silent(&homes.uwf, &thread).map_err(|error| busy(error, &thread))?
+        ThreadLock::unannounced(&homes.uwf, &thread).map_err(|error| busy(error, &thread))?
     };
     thread::remove(&store, &thread)?;
     let log = log_path(&homes.uwf, &thread);
