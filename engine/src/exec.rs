@@ -5,10 +5,10 @@
 //! stays where it was.
 
 mod agent;
+mod continue_hint;
 pub(crate) mod error;
+mod invocation;
 mod reply;
-mod typed;
-mod visit;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -18,11 +18,11 @@ use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::{Route, SUSPEND, Target};
 
 pub use self::agent::{Agent, AgentError, answer};
+pub use self::continue_hint::command_for;
 pub use self::error::ExecError;
+use self::invocation::Invocation;
 use self::reply::Outcome;
 pub use self::reply::ReplyFault;
-pub use self::typed::command_for;
-use self::visit::Visit;
 use crate::config::Config;
 use crate::home::{Env, Homes};
 use crate::lock::ThreadLock;
@@ -108,7 +108,7 @@ pub struct StepReport {
     /// Who plays next, while it is idle.
     pub current_role: Option<String>,
     /// The step that was made; none when nothing was spawned.
-    pub played: Option<Played>,
+    pub played: Option<StepResult>,
     /// Why the step counts as failed: the head has stayed.
     pub failure: Option<String>,
     /// Whether that failed step was to take the place of the head.
@@ -119,7 +119,7 @@ pub struct StepReport {
 
 /// A step that an agent has just made.
 #[derive(Clone, Debug)]
-pub struct Played {
+pub struct StepResult {
     /// The StepNode.
     pub hash: Hash,
     /// The payload of the StepNode.
@@ -158,7 +158,7 @@ pub fn step_once(
     let route = thread::next(engine.store, &locked.workflow, &locked.head)?;
     match &route.target {
         Target::Role(role) => {
-            locked.play(&Visit::routed(&locked.start, role, &route, options)?, options, observer)
+            locked.play(&Invocation::routed(&locked.start, role, &route, options)?, options, observer)
         }
         Target::End | Target::Suspend => {
             let status = locked.settled(&route, locked.head.step());
@@ -193,7 +193,7 @@ pub fn resume_once(
     };
     let last = locked.head.step().map_or(locked.start.cwd.as_str(), |step| step.cwd.as_str());
     let prompt = joined(&message, text.unwrap_or_default());
-    locked.play(&Visit::again(role, prompt, last, options), options, observer)
+    locked.play(&Invocation::again(role, prompt, last, options), options, observer)
 }
 
 /// Has the last role of an active thread play once more, told `text`; the new step takes the place of the last one,
@@ -214,8 +214,8 @@ pub fn poke_once(
         return Err(locked.not_active());
     }
     let step = locked.head.step().ok_or(ExecError::NothingToPoke { thread: locked.thread })?;
-    let visit = Visit::again(step.role.clone(), text.to_owned(), &step.cwd, options);
-    locked.play(&visit.in_place_of(step), options, observer)
+    let invocation = Invocation::again(step.role.clone(), text.to_owned(), &step.cwd, options);
+    locked.play(&invocation.in_place_of(step), options, observer)
 }
 
 /// The message, a blank line, the text; or the one that is there.
@@ -236,8 +236,8 @@ fn player(route: Route) -> Option<String> {
 }
 
 impl<'a> LogEvent<'a> {
-    /// What a visit came to.
-    fn of_visit(role: &'a str, ran: &'a Result<(Played, Outcome), ExecError>) -> LogEvent<'a> {
+    /// What an invocation came to.
+    fn of_invocation(role: &'a str, ran: &'a Result<(StepResult, Outcome), ExecError>) -> LogEvent<'a> {
         match ran {
             Ok((played, Outcome::Failed(error))) => {
                 LogEvent::StepFailed { role, step: &played.hash, error: log::line(error) }
@@ -280,30 +280,30 @@ impl<'a> LockedThread<'a> {
     /// Spawns the agent, checks what it did, and moves the head if that was a success.
     fn play(
         &self,
-        visit: &Visit,
+        invocation: &Invocation,
         options: &ExecOptions,
         observer: &mut dyn Observer,
     ) -> Result<StepReport, ExecError> {
         let mut attempts = Vec::new();
-        let ran = visit.run(self, options, observer).and_then(|(played, outcome)| match outcome {
+        let ran = invocation.run(self, options, observer).and_then(|(played, outcome)| match outcome {
             Outcome::Failed(_) => Ok((played, outcome)),
             _ => {
                 attempts = self.attempts_before(&played.step);
-                Ok((visit.placed(self.engine.store, played, &attempts)?, outcome))
+                Ok((invocation.placed(self.engine.store, played, &attempts)?, outcome))
             }
         });
-        self.log(LogEvent::of_visit(&visit.role, &ran));
+        self.log(LogEvent::of_invocation(&invocation.role, &ran));
         let (played, outcome) = ran?;
         if let Outcome::Failed(message) = outcome {
             // An agent may have listed it itself. That the list is damaged is no reason to keep silent about the failure.
-            thread::record_failure(self.engine.store, &self.thread, &visit.role, &played.hash).ok();
+            thread::record_failure(self.engine.store, &self.thread, &invocation.role, &played.hash).ok();
             let idle = self.head.status == Status::Idle;
             let next = || thread::next(self.engine.store, &self.workflow, &self.head).ok().and_then(player);
             return Ok(StepReport {
                 current_role: idle.then(next).flatten(),
                 played: Some(played),
                 failure: Some(message),
-                poked: visit.replaces(),
+                poked: invocation.replaces(),
                 ..self.report(self.head.hash, self.head.status.clone())
             });
         }
@@ -315,7 +315,7 @@ impl<'a> LockedThread<'a> {
         };
         self.advance(&hash, &status)?;
         if !attempts.is_empty() {
-            thread::clear_failures(self.engine.store, &self.thread, &visit.role).ok();
+            thread::clear_failures(self.engine.store, &self.thread, &invocation.role).ok();
         }
         Ok(StepReport { current_role, obstacle, played: Some(played), ..self.report(hash, status) })
     }
@@ -335,7 +335,7 @@ impl<'a> LockedThread<'a> {
     }
 
     /// Where the graph leads from a step that is about to become the head.
-    fn after(&self, played: &Played) -> Result<Route, ThreadError> {
+    fn after(&self, played: &StepResult) -> Result<Route, ThreadError> {
         let kind = HeadKind::Step(played.step.clone());
         let head = Head { hash: played.hash, status: Status::Idle, kind, updated: self.engine.store.now() };
         thread::next(self.engine.store, &self.workflow, &head)

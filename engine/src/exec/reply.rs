@@ -10,7 +10,7 @@ use uwf_store::schema::{self, Violation};
 use uwf_store::{Hash, Store, StoreError};
 use uwf_workflow::moderator::SUSPEND;
 
-use super::Played;
+use super::StepResult;
 use crate::builtin;
 use crate::record;
 use crate::spawn::protocol::Reply;
@@ -134,7 +134,7 @@ pub(super) fn check(
     reply: Reply,
     expected: &Expected<'_>,
     schema: &Hash,
-) -> Result<(Played, Outcome), ReplyFault> {
+) -> Result<(StepResult, Outcome), ReplyFault> {
     let (hash, told_detail, told_failure) = match reply {
         Reply::Bare(hash) => (hash, None, None),
         Reply::Output(output) => (
@@ -170,7 +170,7 @@ pub(super) fn check(
         None if record::status(&node.payload) == Some(SUSPEND) => Outcome::Suspended(text(record::reason)),
         None => Outcome::Answer,
     };
-    Ok((Played { hash, step, output: node.payload }, outcome))
+    Ok((StepResult { hash, step, output: node.payload }, outcome))
 }
 
 fn unread(what: &'static str, hash: Hash) -> impl FnOnce(StoreError) -> ReplyFault {

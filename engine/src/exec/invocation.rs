@@ -1,4 +1,4 @@
-//! One visit of one role, from the moment it is decided to the checked step: where, by whom, with which words.
+//! One invocation of one role, from the moment it is decided to the checked step: where, by whom, with which words.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use uwf_workflow::moderator::Route;
 
 use super::agent::{Agent, NAME};
 use super::reply::{self, Expected, Outcome};
-use super::{Engine, ExecError, ExecOptions, LockedThread, Observer, Played};
+use super::{Engine, ExecError, ExecOptions, LockedThread, Observer, StepResult};
 use crate::config::BUILTIN;
 use crate::home::Env;
 use crate::log::{self, LogEvent};
@@ -19,7 +19,7 @@ use crate::thread::{StartNode, StepNode, ThreadError, role_of};
 
 /// What is to be played, where.
 #[derive(Debug)]
-pub(super) struct Visit {
+pub(super) struct Invocation {
     pub(super) role: String,
     pub(super) prompt: String,
     pub(super) cwd: PathBuf,
@@ -29,14 +29,14 @@ pub(super) struct Visit {
     instead: Option<StepNode>,
 }
 
-impl Visit {
-    /// The visit that an edge asks for: its location counts from the thread's directory.
+impl Invocation {
+    /// The invocation that an edge asks for: its location counts from the thread's directory.
     pub(super) fn routed(
         start: &StartNode,
         role: &str,
         route: &Route,
         options: &ExecOptions,
-    ) -> Result<Visit, ExecError> {
+    ) -> Result<Invocation, ExecError> {
         let base = options.cwd.as_deref().unwrap_or(Path::new(&start.cwd));
         let cwd = match route.location.as_deref().map(str::trim) {
             None => base.to_owned(),
@@ -44,18 +44,18 @@ impl Visit {
             Some(location) => base.join(location),
         };
         let located = route.location.is_some();
-        Ok(Visit { role: role.to_owned(), prompt: route.prompt.clone(), cwd, located, instead: None })
+        Ok(Invocation { role: role.to_owned(), prompt: route.prompt.clone(), cwd, located, instead: None })
     }
 
     /// A role once more, in the directory it worked in.
-    pub(super) fn again(role: String, prompt: String, cwd: &str, options: &ExecOptions) -> Visit {
+    pub(super) fn again(role: String, prompt: String, cwd: &str, options: &ExecOptions) -> Invocation {
         let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from(cwd));
-        Visit { role, prompt, cwd, located: false, instead: None }
+        Invocation { role, prompt, cwd, located: false, instead: None }
     }
 
-    /// This visit, with its step to take the place of `step`.
-    pub(super) fn in_place_of(self, step: &StepNode) -> Visit {
-        Visit { instead: Some(step.clone()), ..self }
+    /// This invocation, with its step to take the place of `step`.
+    pub(super) fn in_place_of(self, step: &StepNode) -> Invocation {
+        Invocation { instead: Some(step.clone()), ..self }
     }
 
     /// Whether its step is to take another one's place.
@@ -69,9 +69,9 @@ impl Visit {
     pub(super) fn placed(
         &self,
         store: &Store,
-        played: Played,
+        played: StepResult,
         attempts: &[Hash],
-    ) -> Result<Played, ExecError> {
+    ) -> Result<StepResult, ExecError> {
         let own = played.step.previous_attempts.as_deref().unwrap_or_default();
         let before = self.instead.as_ref().and_then(|step| step.previous_attempts.as_deref());
         let mut linked = before.unwrap_or_default().to_vec();
@@ -88,7 +88,7 @@ impl Visit {
         let step = StepNode { prev, previous_attempts, ..played.step };
         let payload = serde_json::to_value(&step).expect("a step always serialises");
         let hash = store.put(&builtin::STEP_NODE, &payload).map_err(ThreadError::from)?;
-        Ok(Played { hash, step, ..played })
+        Ok(StepResult { hash, step, ..played })
     }
 
     /// Runs the agent and checks its step.
@@ -97,7 +97,7 @@ impl Visit {
         locked: &LockedThread<'_>,
         options: &ExecOptions,
         observer: &mut dyn Observer,
-    ) -> Result<(Played, Outcome), ExecError> {
+    ) -> Result<(StepResult, Outcome), ExecError> {
         let role = role_of(&locked.workflow, &self.role)?;
         let (agent, reply) = match locked.engine.agent.filter(|_| options.agent.is_none()) {
             Some(agent) => (NAME.to_owned(), self.played_by(locked, agent)?),
