@@ -14,7 +14,7 @@ use crate::usd::Usd;
 
 /// What a run may spend; `None` is unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Completions, the grace turn not counted.
     pub turns: u64,
     /// Input and output tokens together, as the endpoint counts them.

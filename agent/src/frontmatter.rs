@@ -10,6 +10,8 @@ use uwf_store::schema::{self, Violation, sentence};
 use uwf_workflow::moderator::SUSPEND;
 use uwf_workflow::{frontmatter, schema_analysis, yaml};
 
+use crate::additions::Check;
+
 /// An answer that is valid.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Extracted {
@@ -78,6 +80,33 @@ pub(crate) fn extract(text: &str, role_schema: &Value, schema_hash: Hash) -> Res
     let fields = mapping(split.yaml)?;
     let (output, schema_hash) = candidate(fields, role_schema, schema_hash)?;
     Ok(Extracted { output, schema: schema_hash, body: split.body.to_owned() })
+}
+
+/// [`extract`], and then what a program has to say of an answer that obeys the schema. That a person is asked something
+/// is no answer to be checked.
+///
+/// # Errors
+/// As [`extract`]; what the check finds is [`ExtractError::Invalid`].
+pub(crate) fn extract_checked(
+    text: &str,
+    (role_schema, schema_hash): (&Value, Hash),
+    check: Option<&Check>,
+) -> Result<Extracted, ExtractError> {
+    let answer = extract(text, role_schema, schema_hash)?;
+    self::check(&answer, check)?;
+    Ok(answer)
+}
+
+/// What a program has to say of an answer that obeys the schema.
+///
+/// # Errors
+/// [`ExtractError::Invalid`] with its words.
+pub(crate) fn check(answer: &Extracted, check: Option<&Check>) -> Result<(), ExtractError> {
+    let Some(check) = check.filter(|_| answer.schema != builtin::SUSPEND_OUTPUT) else { return Ok(()) };
+    check(&answer.output).map_err(|message| ExtractError::Invalid {
+        violations: vec![Violation { path: String::new(), message, expected: None, got: None }],
+        status: answer.output["$status"].as_str().map(str::to_owned),
+    })
 }
 
 /// Judges fields that were taken from `text` by other means; the body is what stands behind its frontmatter, else all

@@ -9,6 +9,7 @@
 //! once before each request, before each tool starts, and after the last entry.
 
 mod find;
+mod log;
 mod name;
 mod read;
 
@@ -27,6 +28,7 @@ use uwf_tools::sandbox::Enforced;
 
 pub(crate) use self::find::has_failed;
 pub use self::find::{FindError, Journals, PassedOver, Prompt, Wanted};
+pub(crate) use self::log::entries_of;
 pub(crate) use self::name::JournalName;
 pub use self::read::OutOfOrder;
 pub(crate) use self::read::Unreadable;

@@ -10,6 +10,8 @@
     allow(clippy::disallowed_methods, reason = "tests are programs: they have an environment and a clock")
 )]
 
+mod additions;
+mod api;
 pub mod ask;
 mod budget;
 pub mod confinement;
@@ -44,3 +46,12 @@ pub mod trace;
 mod usd;
 pub mod window;
 pub mod workers;
+
+pub use api::*;
+pub use budget::Limits;
+pub use journal::Entry;
+pub use provider::Script;
+pub use provider::message::{Message, Request, Sampling, TokenUsage};
+pub use settings::Endpoint;
+pub use usd::Usd;
+pub use uwf_tools::sandbox::Level;

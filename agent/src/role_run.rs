@@ -18,6 +18,7 @@ use uwf_tools::sandbox::Sandbox;
 pub use self::error::RunError;
 pub(crate) use self::open::{ProviderContext, declare, provider, recorded, state, toolbox};
 use self::open::{extractor, learnt, open, unconfined};
+use crate::additions::Additions;
 use crate::correct;
 use crate::extract::{self, Extractor};
 use crate::failure::{Failure, Phase};
@@ -92,7 +93,7 @@ pub async fn role_run(
     let mut react = open(&context, (site, earlier), provider.as_mut(), on_notice)?;
     opened(&mut react, &context, (site.trace, resumed));
     // 4 to 6: loop, answer, correction
-    let outcome = play(&mut react, &context, (site.sandbox, extractor.as_mut())).await;
+    let outcome = play(&mut react, (&context, site), extractor.as_mut()).await;
     let reply = outcome
         .map_err(|source| RunError::stopped(&context, &react.journal, source))
         .and_then(|outcome| keep(&context, site, &mut react, &outcome)); // 7: the record
@@ -127,18 +128,18 @@ type Decided = (Result<Extracted, Failure>, u64);
 /// before an interruption stays decided.
 async fn play(
     react: &mut React<'_>,
-    context: &RoleContext,
-    (sandbox, extractor): (&Sandbox, Option<&mut Extractor>),
+    (context, site): (&RoleContext, &Site<'_>),
+    extractor: Option<&mut Extractor>,
 ) -> Result<Decided, Stopped> {
     let ended = react.state.ended.clone();
     if let Some((Some(failure), at)) = ended {
         return Ok((Err(failure), at));
     }
     // What is decided needs no sandbox any more.
-    let refused = unconfined(&react.tools, sandbox).filter(|_| ended.is_none());
+    let refused = unconfined(&react.tools, site.sandbox).filter(|_| ended.is_none());
     let outcome = match refused {
         Some(failure) => Err(failure),
-        None => match failed(answer(react, context, extractor).await) {
+        None => match failed(answer(react, (context, &site.settings.added), extractor).await) {
             Ok(outcome) => outcome,
             Err(stopped) => {
                 // What it comes to is told; why the run stopped goes before what else may be amiss now.
@@ -204,20 +205,22 @@ pub fn check(settings: &Settings, workflow: &Workflow, role: &str) -> Result<(),
 /// Loops until a text is an answer; a text that is none is sent back with its errors.
 async fn answer(
     react: &mut React<'_>,
-    context: &RoleContext,
+    (context, added): (&RoleContext, &Additions),
     mut extractor: Option<&mut Extractor>,
 ) -> Result<Extracted, Stopped> {
     loop {
         let text = react.until_text().await?;
         let corrections = react.state.corrections;
-        let error = match frontmatter::extract(&text, &context.schema, context.role.frontmatter) {
+        let schema = (&context.schema, context.role.frontmatter);
+        let error = match frontmatter::extract_checked(&text, schema, added.check.as_ref()) {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
         let unusable = matches!(error, ExtractError::Schema(_));
         if corrections == correct::MAX || unusable {
             let extractor = extractor.take().filter(|_| !unusable);
-            if let Some(answer) = last_resort(react, context, (extractor, &text)).await? {
+            let checked = |answer: &Extracted| frontmatter::check(answer, added.check.as_ref()).is_ok();
+            if let Some(answer) = last_resort(react, context, (extractor, &text)).await?.filter(checked) {
                 return Ok(answer);
             }
             return Err(Stopped::Refused { corrections, error, text });

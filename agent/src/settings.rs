@@ -5,6 +5,7 @@
 //! else; keys are held as secrets and appear in no description of the settings.
 
 mod begun;
+mod code;
 mod endpoint;
 mod error;
 mod extract;
@@ -23,12 +24,14 @@ use uwf_engine::{Env, Workflow, config, record};
 use uwf_store::sounds_secret;
 use uwf_tools::sandbox::Level;
 
+pub(crate) use self::code::InCode;
 pub use self::endpoint::Endpoint;
 use self::endpoint::endpoint;
 pub use self::error::SettingsError;
 use self::file::{BUILTIN, File, FileBudget};
 pub use self::origins::Origin;
 use self::origins::{Source, Told, first, variable, window};
+use crate::additions::{Additions, OwnProvider};
 use crate::budget::Limits;
 use crate::confinement::{FileSandbox, SandboxSettings};
 use crate::narrowing::{Narrowing, Narrowings};
@@ -99,6 +102,8 @@ pub struct Settings {
     pub sandbox: SandboxSettings,
     /// Who says what, as far as people are told of it.
     pub origins: Vec<Origin>,
+    /// What a program adds that no file says.
+    pub(crate) added: Additions,
     /// What the settings were made from: a role may have a model of its own.
     begun_with: LoadedFrom,
 }
@@ -125,6 +130,8 @@ pub enum ProviderSettings {
     Mock(PathBuf),
     /// A model at an endpoint.
     Http(Box<Endpoint>),
+    /// What a program brings with it.
+    Own(OwnProvider),
 }
 
 /// A model's window, and who says so.
@@ -207,6 +214,7 @@ impl Settings {
             narrowing: Narrowing::default(),
             sandbox,
             origins,
+            added: Additions::default(),
             begun_with,
         })
     }
@@ -240,6 +248,10 @@ impl Settings {
         let provider = match &self.provider {
             ProviderSettings::Mock(script) => record::Provider::Script { mock: script.display().to_string() },
             ProviderSettings::Http(endpoint) => record::Provider::Endpoint(self.endpoint_on_record(endpoint)),
+            ProviderSettings::Own(OwnProvider::Script(script)) => {
+                record::Provider::Script { mock: script.name().to_owned() }
+            }
+            ProviderSettings::Own(own) => record::Provider::Other(json!({"code": own.name()})),
         };
         let seconds = self.limits.time.and_then(|time| match time.subsec_nanos() {
             0 => Some(Number::from(time.as_secs())),
@@ -303,7 +315,7 @@ impl ProviderSettings {
     pub fn endpoint(&self) -> Option<&Endpoint> {
         match self {
             ProviderSettings::Http(endpoint) => Some(endpoint),
-            ProviderSettings::Mock(_) => None,
+            ProviderSettings::Mock(_) | ProviderSettings::Own(_) => None,
         }
     }
 
@@ -325,6 +337,10 @@ impl ProviderSettings {
         let listed = (known.and_then(|model| model.prices), Source::Catalogue);
         let (prices, from) = first([own, listed]);
         match (limits.usd, prices, self.endpoint()) {
+            // It tells what a completion costs, or nobody knows.
+            (_, prices, None) if matches!(self, ProviderSettings::Own(OwnProvider::Model(_))) => {
+                Ok((prices, from))
+            }
             // A script costs nothing.
             (Some(_), None, None) => Ok((Some(FREE), from)),
             (Some(limit), None, Some(endpoint)) if !endpoint.dialect().tells_cost => {

@@ -17,7 +17,7 @@ const BILLION: f64 = 1e9;
 
 impl Usd {
     /// That many dollars; less than nothing is nothing.
-    pub(crate) fn dollars(dollars: f64) -> Usd {
+    pub fn dollars(dollars: f64) -> Usd {
         Usd((dollars * BILLION).round() as u64)
     }
 
@@ -27,7 +27,7 @@ impl Usd {
     }
 
     /// In dollars.
-    pub(crate) fn in_dollars(self) -> f64 {
+    pub fn in_dollars(self) -> f64 {
         self.0 as f64 / BILLION
     }
 

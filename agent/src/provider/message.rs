@@ -220,7 +220,8 @@ impl ToolDeclaration {
 /// Whether the model may call tools in this turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum ToolChoice {
+#[non_exhaustive]
+pub enum ToolChoice {
     /// It may.
     Auto,
     /// It may not, though the tools stay declared (so that the cached prefix still matches).
@@ -244,7 +245,8 @@ pub struct Sampling {
 
 /// One call of the model: everything said so far, and what it may do.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Request<'a> {
+#[non_exhaustive]
+pub struct Request<'a> {
     /// The conversation.
     pub messages: &'a [Message],
     /// The tools, in a stable order.
@@ -287,8 +289,9 @@ pub struct TokenUsage {
 }
 
 /// What the model answered.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Completion {
+pub struct Completion {
     /// The text; empty where there is none.
     pub content: String,
     /// What the model thought aloud, `None` when empty.

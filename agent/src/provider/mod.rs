@@ -143,6 +143,14 @@ pub enum ProviderError {
     /// The provider is not set up rightly (a bad base URL, a key that cannot be a header …).
     #[error("{0}")]
     Setup(String),
+    /// A model that is code of the program gave no reply.
+    #[error("the model {name} failed: {reason}")]
+    Model {
+        /// What it is called.
+        name: String,
+        /// Its own words.
+        reason: String,
+    },
     /// The mock script does not fit the run.
     #[error("mock script {script}: {reason}")]
     Script {

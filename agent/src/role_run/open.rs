@@ -14,6 +14,7 @@ use uwf_tools::sandbox::Sandbox;
 use uwf_tools::{ToolSpec, Toolbox, ToolboxConfig, ToolboxError};
 
 use super::{RunError, Site, journals_dir};
+use crate::additions::{InCode, OwnProvider};
 use crate::budget::Budget;
 use crate::conversation::Conversation;
 use crate::extract::Extractor;
@@ -165,7 +166,8 @@ pub(crate) fn state(
 /// The rules, the earlier visits and the task, as this role is told them.
 fn converse(context: &RoleContext, site: &Site<'_>, toolbox: &Toolbox) -> Result<Conversation, PromptError> {
     let names: Vec<&str> = toolbox.specs().iter().map(|spec| spec.name).collect();
-    let root = site.workspace.display().to_string();
+    let root =
+        if site.settings.added.placeless { String::new() } else { site.workspace.display().to_string() };
     Conversation::open(context, &WorkspaceView { root: &root, tools: &names })
 }
 
@@ -234,6 +236,10 @@ pub(crate) fn provider(
         ProviderSettings::Mock(script) => {
             Ok(Box::new(Mock::new(Script::load(script)?, run.place)?.after(run.answered)))
         }
+        ProviderSettings::Own(OwnProvider::Script(script)) => {
+            Ok(Box::new(Mock::new(script.clone(), run.place)?.after(run.answered)))
+        }
+        ProviderSettings::Own(OwnProvider::Model(model)) => Ok(Box::new(InCode(Arc::clone(model)))),
         ProviderSettings::Http(endpoint) => {
             // All visits of a role share their beginning.
             let role = run.place.role;

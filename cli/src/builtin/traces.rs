@@ -37,7 +37,7 @@ impl Traces {
         let Some(url) = url else { return (given, None) };
         let trace = given.unwrap_or_else(|| Trace::new(fastrand::u128(1..), next_id()));
         let provider = match provider {
-            ProviderSettings::Mock(_) => "mock",
+            ProviderSettings::Mock(_) | ProviderSettings::Own(_) => "mock",
             ProviderSettings::Http(endpoint) => place(&endpoint.base_url)
                 .and_then(|(host, _)| catalogue::provider_of(&host))
                 .unwrap_or("openai"),

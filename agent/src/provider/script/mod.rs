@@ -130,7 +130,7 @@ impl Script {
     ///
     /// # Errors
     /// As [`Script::load`].
-    pub(crate) fn parse(name: &str, text: &str) -> Result<Script, ProviderError> {
+    pub fn parse(name: &str, text: &str) -> Result<Script, ProviderError> {
         let plan =
             read::plan(text).map_err(|reason| ProviderError::Script { script: name.to_owned(), reason })?;
         Ok(Script { name: name.to_owned(), plan })

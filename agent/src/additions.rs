@@ -1,0 +1,90 @@
+//! What a program adds to a run that the command lines have not: a model, tools and a check of its own.
+//!
+//! Apart because settings, loop and answer each take one of these, and none of them needs to know whose it is. All of it
+//! may go to the thread of a run.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::provider::message::{Completion, Request};
+use crate::provider::{Completing, Progress, Provider, ProviderError, Script};
+
+/// What is added; nothing by default.
+#[derive(Clone, Default)]
+pub(crate) struct Additions {
+    /// Looks at an answer that obeys its schema; what it finds wrong goes back to the model.
+    pub check: Option<Check>,
+    /// Whether there is no directory that the run is about.
+    pub placeless: bool,
+}
+
+/// What is wrong with an output that obeys its schema.
+pub(crate) type Check = Arc<dyn Fn(&Value) -> Result<(), String> + Send + Sync>;
+
+impl fmt::Debug for Additions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let checks = self.check.is_some();
+        f.debug_struct("Additions").field("checks", &checks).field("placeless", &self.placeless).finish()
+    }
+}
+
+/// A provider that no file names.
+#[derive(Clone)]
+pub enum OwnProvider {
+    /// A script that is already read.
+    Script(Script),
+    /// Code of the program.
+    Model(Arc<dyn OwnModel>),
+}
+
+/// The completion to come, of a model that is code.
+pub(crate) type Replying<'a> = Pin<Box<dyn Future<Output = Result<Completion, ProviderError>> + 'a>>;
+
+/// A model that is code.
+pub trait OwnModel: Send + Sync {
+    /// What records call it.
+    fn name(&self) -> &str;
+
+    /// Asks for the next turn.
+    fn complete<'a>(&'a self, request: Request<'a>) -> Replying<'a>;
+}
+
+impl OwnProvider {
+    /// What records and errors call it.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            OwnProvider::Script(script) => script.name(),
+            OwnProvider::Model(model) => model.name(),
+        }
+    }
+}
+
+impl fmt::Debug for OwnProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OwnProvider").field(&self.name()).finish()
+    }
+}
+
+/// A model that is code, as the loop asks one.
+pub(crate) struct InCode(pub(crate) Arc<dyn OwnModel>);
+
+impl Provider for InCode {
+    fn complete<'a>(
+        &'a mut self,
+        request: Request<'a>,
+        progress: &'a mut dyn FnMut(Progress<'_>),
+    ) -> Completing<'a> {
+        Box::pin(async move {
+            let mut completion = self.0.complete(request).await?;
+            crate::provider::message::make_ids_unique(&mut completion.tool_calls, request.messages);
+            if !completion.content.is_empty() {
+                progress(Progress::Text(&completion.content));
+            }
+            Ok(completion)
+        })
+    }
+}

@@ -1,0 +1,22 @@
+//! The library that programs use: an agent as a value, its runs as futures.
+//!
+//! Apart from the command lines' way in (`settings`, `role_run`), of which it is one more user: the same loop, corrections,
+//! budgets, journal and sandbox. What is here decides nothing of these.
+
+mod agent;
+mod error;
+mod model;
+mod report;
+mod role;
+mod run;
+mod schema;
+mod site;
+#[cfg(test)]
+mod tests;
+mod workspace;
+
+pub use self::agent::Agent;
+pub use self::error::{AgentError, FailedAt};
+pub use self::model::{BoxError, Model, Provider, Reply};
+pub use self::report::{Attempt, Report, Run};
+pub use self::workspace::Workspace;

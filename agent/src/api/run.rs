@@ -1,0 +1,246 @@
+//! One run, from a prompt and a type to an answer and a report. It goes on a thread of its own, and ends with it.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use uwf_engine::lock::ThreadLock;
+use uwf_engine::record::{phase, reason, status};
+use uwf_engine::thread::{self, Status};
+use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, workflow};
+use uwf_store::Hash;
+use uwf_workflow::moderator::SUSPEND;
+
+use super::agent::Agent;
+use super::error::{AgentError, FailedAt};
+use super::report::{Report, Run};
+use super::role::{self, ROLE};
+use super::schema::AnswerSchema;
+use super::site::{Part, Place, Stop, on_a_thread, play};
+use crate::additions::Check;
+use crate::events::Events;
+use crate::failure::Phase;
+use crate::frontmatter;
+use crate::journal::{Journals, Prompt, Wanted, entries_of};
+use crate::react::Notice;
+use crate::resume::{self, ResumedRun};
+use crate::role_run::{RunError, journals_dir, reply_again};
+use crate::settings::Settings;
+use crate::usd::Usd;
+
+/// A run to be made.
+pub(super) struct Job {
+    pub(super) agent: Agent,
+    pub(super) task: Task,
+}
+
+/// What is asked for.
+pub(super) enum Task {
+    New(String),
+    Resume(ThreadId),
+}
+
+/// What a run came to.
+struct Done {
+    reply: Result<AdapterOutput, AgentError>,
+    report: Report,
+}
+
+/// What was told while it went on.
+#[derive(Default)]
+struct Told {
+    session: Option<String>,
+    thread: Option<ThreadId>,
+    cost: Option<Usd>,
+    events: Events,
+}
+
+/// Makes the run on a thread of its own, which hears of it when this future is dropped.
+pub(super) async fn run<T: DeserializeOwned + JsonSchema + Send + 'static>(job: Job) -> Run<T> {
+    let schema = AnswerSchema::of::<T>();
+    let typed = schema.clone();
+    let check: Check = Arc::new(move |output: &Value| value::<T>(&typed, output.clone()).map(drop));
+    let (stopper, stop) = oneshot::channel();
+    let (sender, done) = oneshot::channel();
+    let for_thread = schema.clone();
+    let started = on_a_thread(move || {
+        let done = conduct(&job, (&for_thread, &check), stop);
+        // Nobody waits for it any more where the future was dropped.
+        let _ = sender.send(done);
+    });
+    let gone = || AgentError::Internal("the thread of the run panicked".to_owned());
+    let done = match started {
+        Err(source) => Err(AgentError::System { what: "start the thread of the run", source }),
+        Ok(_) => done.await.map_err(|_| gone()),
+    };
+    drop(stopper);
+    match done {
+        Err(error) => Run { answer: Err(error), text: String::new(), report: Report::default() },
+        Ok(Done { reply, report }) => {
+            let text = reply.as_ref().map(|reply| reply.body.clone()).unwrap_or_default();
+            Run { answer: reply.and_then(|reply| answer(&schema, reply)), text, report }
+        }
+    }
+}
+
+/// The value in a valid answer, or what the type has against it.
+fn value<T: DeserializeOwned>(schema: &AnswerSchema, output: Value) -> Result<T, String> {
+    serde_json::from_value(schema.value(output)).map_err(|error| error.to_string())
+}
+
+/// What a reply says.
+fn answer<T: DeserializeOwned>(schema: &AnswerSchema, reply: AdapterOutput) -> Result<T, AgentError> {
+    let output = reply.frontmatter;
+    if reply.is_error {
+        let at: Phase = phase(&output)
+            .and_then(|phase| serde_json::from_value(phase.into()).ok())
+            .unwrap_or(Phase::Answer);
+        let why = reply.error_message.unwrap_or_default();
+        return Err(AgentError::Failed { at: FailedAt::from(at), why });
+    }
+    if status(&output) == Some(SUSPEND) {
+        return Err(AgentError::Asks { question: reason(&output).unwrap_or_default().to_owned() });
+    }
+    value(schema, output).map_err(AgentError::Internal)
+}
+
+/// The whole run, on the thread that it has.
+fn conduct(job: &Job, (schema, check): (&AnswerSchema, &Check), stop: Stop) -> Done {
+    let mut told = Told::default();
+    let place = match Place::open(&job.agent) {
+        Ok(place) => place,
+        Err(error) => return Done { reply: Err(error), report: Report::default() },
+    };
+    let reply = match &job.task {
+        Task::New(prompt) => begin(&job.agent, &place, (prompt, schema, check), (stop, &mut told)),
+        Task::Resume(thread) => go_on(&job.agent, &place, (thread, check), (stop, &mut told)),
+    };
+    let dir = journals_dir(&place.homes.uwf);
+    let log = told.session.map(|session| entries_of(&dir, &session)).unwrap_or_default();
+    let judge = |text: &str| frontmatter::extract_checked(text, (&schema.schema, ANY), Some(check)).map(drop);
+    let mut report = Report::of(log, &judge);
+    report.thread = told.thread;
+    report.cost = told.cost;
+    report.step = reply.as_ref().ok().map(|reply| reply.step_hash);
+    Done { reply, report }
+}
+
+/// What a schema is called where nothing is stored.
+const ANY: Hash = uwf_engine::builtin::TEXT;
+
+fn begin(
+    agent: &Agent,
+    place: &Place,
+    (prompt, schema, check): (&str, &AnswerSchema, &Check),
+    (stop, told): (Stop, &mut Told),
+) -> Result<AdapterOutput, AgentError> {
+    let settings = agent.settings(Some(Arc::clone(check)))?;
+    uwf_tools::check_names(settings.tools.as_deref().unwrap_or_default()).map_err(RunError::from)?;
+    thread::check_task(prompt)?;
+    let flow = role::workflow(agent.words(), schema)?;
+    let flow = workflow::put(&place.store, &flow).map_err(|error| AgentError::Schema(error.to_string()))?;
+    let thread = thread::start(&place.store, &flow, prompt, &place.root.display().to_string())?;
+    told.thread = Some(thread);
+    let _lock = locked(agent, place, &thread, &flow)?;
+    let from = thread::head(&place.store, &thread)?.hash;
+    let request = AgentRequest::new(thread, ROLE, Some(prompt.to_owned()), None);
+    let part =
+        Part { request: &request, earlier: None, settings: &settings, stand_alone: true, stop: Some(stop) };
+    let reply = play(agent, place, part, &mut |notice| told.on_notice(agent, &notice))?;
+    settle(place, (&thread, &from), &reply)?;
+    Ok(reply)
+}
+
+fn go_on(
+    agent: &Agent,
+    place: &Place,
+    (thread, check): (&ThreadId, &Check),
+    (stop, told): (Stop, &mut Told),
+) -> Result<AdapterOutput, AgentError> {
+    let settings = agent.settings(Some(Arc::clone(check)))?;
+    told.thread = Some(*thread);
+    let head = thread::head(&place.store, thread)?;
+    let flow = head.start(&place.store)?.workflow;
+    let _lock = locked(agent, place, thread, &flow)?;
+    let head = thread::head(&place.store, thread)?.hash;
+    let role = Some(ROLE);
+    let wanted =
+        Wanted { thread: *thread, head, role, prompt: Prompt::Any, stand_alone: true, workspace: None };
+    let earlier = find(place, &wanted)?.ok_or_else(|| AgentError::NothingToResume(thread.to_string()))?;
+    told.session = Some(earlier.journal.session().to_owned());
+    told.cost = earlier.state.sums().2;
+    let prompt = earlier.header().prompt.to_owned();
+    let request = AgentRequest::new(*thread, ROLE, Some(prompt), None);
+    let reply = again_or_on(agent, place, (&request, &settings, earlier), (stop, told))?;
+    settle(place, (thread, &head), &reply)?;
+    Ok(reply)
+}
+
+fn again_or_on(
+    agent: &Agent,
+    place: &Place,
+    (request, settings, earlier): (&AgentRequest, &Settings, ResumedRun),
+    (stop, told): (Stop, &mut Told),
+) -> Result<AdapterOutput, AgentError> {
+    if let Some(reply) = reply_again(&place.store, request, &earlier)? {
+        return Ok(reply);
+    }
+    let part = Part { request, earlier: Some(earlier), settings, stand_alone: true, stop: Some(stop) };
+    play(agent, place, part, &mut |notice| told.on_notice(agent, &notice))
+}
+
+/// The run that was cut off, if there is one.
+pub(super) fn find(place: &Place, wanted: &Wanted<'_>) -> Result<Option<ResumedRun>, AgentError> {
+    let unreadable = |error: &dyn std::error::Error| AgentError::Journal(error.to_string());
+    let journals = Journals::list(&journals_dir(&place.homes.uwf)).map_err(|error| unreadable(&error))?;
+    resume::find(&journals, wanted, &mut |_| ()).map_err(|error| unreadable(&error))
+}
+
+/// Nobody else runs a recorded thread meanwhile; one that is not recorded is nobody else's.
+fn locked(
+    agent: &Agent,
+    place: &Place,
+    thread: &ThreadId,
+    flow: &Hash,
+) -> Result<Option<ThreadLock>, AgentError> {
+    if agent.record.is_none() {
+        return Ok(None);
+    }
+    let lock = ThreadLock::acquire(&place.homes.uwf, thread, flow, place.store.now());
+    lock.map(Some).map_err(|error| AgentError::Journal(error.to_string()))
+}
+
+/// Moves the head to the step, unless the run failed: then it is an attempt.
+fn settle(
+    place: &Place,
+    (thread, from): (&ThreadId, &Hash),
+    reply: &AdapterOutput,
+) -> Result<(), AgentError> {
+    if reply.is_error {
+        return Ok(());
+    }
+    let status = match status(&reply.frontmatter) {
+        Some(SUSPEND) => {
+            let message = reason(&reply.frontmatter).unwrap_or_default().to_owned();
+            Status::Suspended { role: reply.role.clone(), message }
+        }
+        _ => Status::Ended { completed_at: place.store.now() },
+    };
+    Ok(thread::advance(&place.store, thread, from, &reply.step_hash, &status)?)
+}
+
+impl Told {
+    fn on_notice(&mut self, agent: &Agent, notice: &Notice<'_>) {
+        match notice {
+            Notice::Opened { session, .. } => self.session = Some((*session).to_owned()),
+            Notice::Entry(_, state) => self.cost = state.sums().2,
+            _ => {}
+        }
+        if let Some(tell) = &agent.on_event
+            && let Some(lines) = self.events.lines(notice, (agent.clock)())
+        {
+            lines.split_inclusive('\n').for_each(|line| tell(line));
+        }
+    }
+}
