@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::dispatch::OwnTool;
 use crate::provider::message::{Completion, Request};
 use crate::provider::{Completing, Progress, Provider, ProviderError, Script};
 
@@ -18,6 +19,8 @@ use crate::provider::{Completing, Progress, Provider, ProviderError, Script};
 pub(crate) struct Additions {
     /// Looks at an answer that obeys its schema; what it finds wrong goes back to the model.
     pub check: Option<Check>,
+    /// Tools beside the built-in ones.
+    pub tools: Vec<Arc<dyn OwnTool>>,
     /// Whether there is no directory that the run is about.
     pub placeless: bool,
 }

@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use uwf_engine::record::Detail;
 use uwf_store::{Hash, Store, StoreError};
-use uwf_tools::Toolbox;
 
 use self::place::Place;
 pub use self::place::fork;
 use self::recorded::recorded;
+use crate::dispatch::Dispatch;
 use crate::journal::{Entry, Journal};
 use crate::narrowing::Narrowing;
 use crate::outputs::Recorded;
-use crate::provider::message::{Kind, Message, Speaker, ToolDeclaration};
+use crate::provider::message::{Kind, Message, Speaker};
 use crate::provider::{MockPlace, Provider};
 use crate::react::{Notice, React, Stopped};
 use crate::role_run::{self, ProviderContext, RunError, Site};
@@ -135,7 +135,7 @@ struct Parts {
     /// What was said before the question.
     before: Vec<Message>,
     journal: Journal,
-    toolbox: Toolbox,
+    toolbox: Dispatch,
     outputs: Arc<Recorded>,
 }
 
@@ -146,7 +146,7 @@ fn react<'a>(
     on_notice: &'a mut dyn FnMut(Notice<'_>),
 ) -> Result<React<'a>, AnswerError> {
     let Parts { before, journal, toolbox, outputs } = parts;
-    let tools: Vec<ToolDeclaration> = toolbox.specs().iter().map(role_run::declare).collect();
+    let tools = toolbox.declarations();
     let mut entries = journal.entries().to_vec();
     entries.extend(before.into_iter().map(|message| Entry::Said { message, near: None, at: (site.clock)() }));
     Ok(React {

@@ -17,6 +17,7 @@ mod budget;
 pub mod confinement;
 mod conversation;
 mod correct;
+mod dispatch;
 pub mod events;
 mod extract;
 pub mod failure;

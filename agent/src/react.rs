@@ -19,12 +19,12 @@ use thiserror::Error;
 use uwf_engine::AdapterOutput;
 use uwf_prompts::{DeadlineView, GraceView, NudgeView, PromptError, RepeatedView, missing};
 use uwf_store::{Clock, StoreError};
-use uwf_tools::Toolbox;
 
 pub use self::notice::{Notice, Progress, RunEnd};
 use self::wait::{Listener, TurnLog};
 use crate::budget::{Ended, Spent, Use, Verdict};
 use crate::conversation::BrokenInvariant;
+use crate::dispatch::Dispatch;
 use crate::failure::Failure;
 use crate::frontmatter::ExtractError;
 use crate::journal::{self, Entry, Journal, OutOfOrder};
@@ -98,7 +98,7 @@ pub(crate) struct React<'a> {
     /// Who completes.
     pub provider: &'a mut dyn Provider,
     /// What the model may do.
-    pub toolbox: Arc<Toolbox>,
+    pub toolbox: Arc<Dispatch>,
     /// The same, as declared to it.
     pub tools: Vec<ToolDeclaration>,
     /// What happened, on disk.

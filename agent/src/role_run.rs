@@ -16,7 +16,7 @@ use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Sandbox;
 
 pub use self::error::RunError;
-pub(crate) use self::open::{ProviderContext, declare, provider, recorded, state, toolbox};
+pub(crate) use self::open::{ProviderContext, provider, recorded, state, toolbox};
 use self::open::{extractor, learnt, open, unconfined};
 use crate::additions::Additions;
 use crate::correct;

@@ -13,10 +13,12 @@ use super::error::AgentError;
 use super::model::Provider;
 use super::report::Run;
 use super::run::{Job, Task, run};
+use super::tool::{self, Declared, Tool};
 use super::workspace::Workspace;
 use crate::additions::{Additions, Check};
 use crate::budget::Limits;
 use crate::confinement::SandboxSettings;
+use crate::dispatch::OwnTool;
 use crate::provider::message::Sampling;
 use crate::settings::{Endpoint, InCode, Settings};
 
@@ -54,6 +56,7 @@ pub struct Agent {
     instructions: String,
     sampling: Sampling,
     limits: Limits,
+    tools: Vec<Arc<dyn OwnTool>>,
     pub(super) workspace: Option<Workspace>,
     pub(super) record: Option<(Store, Homes)>,
     pub(super) clock: Clock,
@@ -72,6 +75,7 @@ impl Agent {
             instructions: String::new(),
             sampling: Sampling::default(),
             limits: Limits::default(),
+            tools: Vec::new(),
             workspace: None,
             record: None,
             clock: system_clock,
@@ -101,6 +105,12 @@ impl Agent {
     /// The built-in tools, in a directory.
     pub fn workspace(mut self, workspace: Workspace) -> Agent {
         self.workspace = Some(workspace);
+        self
+    }
+
+    /// One more tool, of the program's own.
+    pub fn tool(mut self, tool: impl Tool) -> Agent {
+        self.tools.push(Arc::new(Declared::new(tool)));
         self
     }
 
@@ -160,6 +170,8 @@ impl Agent {
     /// What the loop works with.
     pub(super) fn settings(&self, check: Option<Check>) -> Result<Settings, AgentError> {
         let workspace = self.workspace.as_ref();
+        let declared: Vec<_> = self.tools.iter().map(|tool| tool.declaration()).collect();
+        tool::check(&declared)?;
         Ok(Settings::in_code(InCode {
             provider: self.provider.0.clone(),
             extract: self.extractor.clone(),
@@ -167,7 +179,7 @@ impl Agent {
             limits: self.limits,
             tools: workspace.map(|workspace| workspace.tools.clone()).unwrap_or_default(),
             sandbox: workspace.map_or_else(SandboxSettings::default, |workspace| workspace.sandbox.clone()),
-            added: Additions { check, placeless: workspace.is_none() },
+            added: Additions { check, tools: self.tools.clone(), placeless: workspace.is_none() },
         })?)
     }
 

@@ -13,10 +13,12 @@ mod schema;
 mod site;
 #[cfg(test)]
 mod tests;
+mod tool;
 mod workspace;
 
 pub use self::agent::Agent;
 pub use self::error::{AgentError, FailedAt};
 pub use self::model::{BoxError, Model, Provider, Reply};
 pub use self::report::{Attempt, Report, Run};
+pub use self::tool::Tool;
 pub use self::workspace::Workspace;

@@ -41,10 +41,7 @@ enum Form {
 impl AnswerSchema {
     /// The schema for values of `T`.
     pub(super) fn of<T: JsonSchema>() -> AnswerSchema {
-        let settings =
-            SchemaSettings::draft2020_12().for_deserialize().with(|set| set.inline_subschemas = true);
-        let generated = settings.into_generator().into_root_schema_for::<T>().to_value();
-        AnswerSchema::around(without_references(&generated))
+        AnswerSchema::around(without_references(&generated::<T>()))
     }
 
     fn around(mut schema: Value) -> AnswerSchema {
@@ -80,6 +77,25 @@ impl AnswerSchema {
             }
         }
     }
+}
+
+/// The schema of a tool's arguments; what says nothing of itself is any object.
+pub(super) fn arguments<T: JsonSchema>() -> Value {
+    let mut schema = without_references(&generated::<T>());
+    if schema.get("type").is_none()
+        && ["anyOf", "oneOf", "allOf", "enum", "const"].iter().all(|word| schema.get(word).is_none())
+    {
+        schema["type"] = json!("object");
+    }
+    if let Some(keywords) = schema.as_object_mut() {
+        keywords.remove("title");
+    }
+    schema
+}
+
+fn generated<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_deserialize().with(|set| set.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
 /// An object of which the fields are known, and there are no alternatives.

@@ -159,3 +159,142 @@ fn a_run_whose_future_is_dropped_ends_and_can_be_resumed() {
     let head = uwf_engine::thread::head(&store, &thread).unwrap();
     assert_eq!((Some(head.hash), head.status.as_str()), (run.report.step, "end"));
 }
+
+/// Adds up, in its own time.
+struct Sum(bool);
+
+#[derive(Deserialize, JsonSchema)]
+struct Terms {
+    /// What to add
+    terms: Vec<u64>,
+}
+
+impl Tool for Sum {
+    type Arguments = Terms;
+
+    fn name(&self) -> &str {
+        "sum"
+    }
+
+    fn description(&self) -> &str {
+        "Adds numbers."
+    }
+
+    fn reads_only(&self) -> bool {
+        self.0
+    }
+
+    async fn call(&self, Terms { terms }: Terms) -> Result<String, BoxError> {
+        tokio::task::yield_now().await;
+        match terms.as_slice() {
+            [] => Err("there is nothing to add".into()),
+            [404] => panic!("no such number"),
+            [0] => std::future::pending().await,
+            terms => Ok(terms.iter().sum::<u64>().to_string()),
+        }
+    }
+}
+
+fn calls(terms: &Value) -> Value {
+    json!({"tool_calls": [{"name": "sum", "arguments": {"terms": terms}}]})
+}
+
+/// The results that the model was told, and whether each call failed.
+fn results(log: &[Entry]) -> Vec<(String, bool)> {
+    let finished = log.iter().filter_map(|entry| match entry {
+        Entry::Finished { message, facts, .. } => Some((message.content.clone(), facts.failed())),
+        _ => None,
+    });
+    finished.collect()
+}
+
+#[test]
+fn an_own_tool_is_declared_run_and_recorded_as_any_other() {
+    let (dir, turns) = (
+        tempfile::tempdir().unwrap(),
+        json!([
+            calls(&json!([1, 2, 3])),
+            calls(&json!([])),
+            calls(&json!("all")),
+            calls(&json!([404])),
+            {"tool_calls": [{"name": "summ"}, {"name": "read_file", "arguments": {"path": "a.txt"}}]},
+            says("---\n$status: done\nanswer: 6\n---"),
+        ]),
+    );
+    std::fs::write(dir.path().join("a.txt"), "A text.").unwrap();
+    let workspace = Workspace::new(dir.path()).tools(["read_file"]);
+    let run = block(Agent::new(script(&turns)).workspace(workspace).tool(Sum(true)).run::<u64>("Add."));
+    assert_eq!(run.answer.unwrap(), 6);
+    let results = results(&run.report.log);
+    assert_eq!(results[0], ("6".to_owned(), false));
+    assert_eq!(results[1], ("there is nothing to add".to_owned(), true));
+    assert!(results[2].0.contains("sum was not run") && results[2].0.contains("What to add"), "{results:?}");
+    assert_eq!(results[3], ("sum failed: it panicked".to_owned(), true));
+    assert!(results[4].0.contains("there is no tool `summ`") && results[4].0.ends_with("read_file, sum"));
+    assert!(results[5].0.contains("A text."), "{results:?}");
+    let Some(Entry::Run { tools, .. }) = run.report.log.first() else { panic!("no first line") };
+    assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["read_file", "sum"]);
+    assert_eq!(tools[1].parameters["properties"]["terms"]["items"]["type"], "integer");
+    let sequential = block(Agent::new(script(&turns)).tool(Sum(false)).run::<u64>("Add."));
+    assert_eq!(sequential.answer.unwrap(), 6);
+}
+
+#[test]
+fn a_tool_that_waits_ends_with_the_time_of_the_run() {
+    let turns = json!([calls(&json!([0])), says("---\n$status: done\nanswer: 0\n---")]);
+    let limits = Limits { time: Some(std::time::Duration::from_secs(2)), ..Limits::default() };
+    let run = block(Agent::new(script(&turns)).tool(Sum(true)).limits(limits).run::<u64>("Add."));
+    assert_eq!(
+        results(&run.report.log),
+        [("it was ended before it was done".to_owned(), true)],
+        "{:?}",
+        run.report
+    );
+    assert_eq!(run.answer.unwrap(), 0, "the grace turn is left");
+}
+
+#[test]
+fn tools_that_cannot_be_offered_together_are_refused_before_anything_runs() {
+    struct Named(&'static str);
+    impl Tool for Named {
+        type Arguments = u8;
+
+        fn name(&self) -> &str {
+            self.0
+        }
+
+        fn description(&self) -> &str {
+            ""
+        }
+
+        async fn call(&self, _: u8) -> Result<String, BoxError> {
+            Ok(String::new())
+        }
+    }
+    let agent = || Agent::new(script(&json!([says("No.")])));
+    for (agent, why) in [
+        (agent().tool(Sum(true)).tool(Sum(true)), "another tool has this name"),
+        (agent().tool(Named("grep")), "another tool has this name"),
+        (agent().tool(Named("a b")), "its name must be"),
+        (agent().tool(Named("a")), "its arguments must be an object"),
+    ] {
+        let run = block(agent.run::<u64>("Add."));
+        let error = run.answer.unwrap_err().to_string();
+        assert!(error.contains(why) && run.report.thread.is_none(), "{error}");
+    }
+}
+
+#[test]
+fn commands_run_in_the_sandbox_of_the_workspace() {
+    let dir = tempfile::tempdir().unwrap();
+    let command = "echo a > in.txt; echo b > /var/tmp/uwf-outside.txt; echo done";
+    let turns = json!([
+        {"tool_calls": [{"name": "run_command", "arguments": {"command": command}}]},
+        says("---\n$status: done\nanswer: done\n---"),
+    ]);
+    let workspace = Workspace::new(dir.path()).tools(["run_command"]).sandbox(crate::Level::BestEffort);
+    let run = block(Agent::new(script(&turns)).workspace(workspace).run::<String>("Run."));
+    assert_eq!(run.answer.unwrap(), "done");
+    assert!(dir.path().join("in.txt").exists() && !std::path::Path::new("/var/tmp/uwf-outside.txt").exists());
+    assert!(results(&run.report.log)[0].0.contains("done"), "{:?}", results(&run.report.log));
+}

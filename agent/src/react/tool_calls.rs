@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
 use uwf_prompts::INTERRUPTED;
-use uwf_tools::{Cancel, ToolOutput, ToolSpec};
+use uwf_tools::{Cancel, ToolOutput};
 
 use super::wait::{Waited, wait};
 use super::{Notice, Progress, React, Stopped, millis};
@@ -29,7 +29,7 @@ impl React<'_> {
     /// Runs the calls of a turn.
     pub(super) async fn run_calls(&mut self, calls: &[ToolCall]) -> Result<(), Stopped> {
         let toolbox = Arc::clone(&self.toolbox);
-        for group in groups(calls, toolbox.specs()) {
+        for group in groups(calls, &|name| toolbox.reads_only(name)) {
             self.run_together(group).await?;
         }
         Ok(())
@@ -105,8 +105,8 @@ impl React<'_> {
 
 /// The calls of a turn, in order, as groups that may run side by side: reading tools that follow each other together,
 /// anything else alone.
-fn groups<'a>(calls: &'a [ToolCall], tools: &[ToolSpec]) -> Vec<&'a [ToolCall]> {
-    let reads = |call: &ToolCall| tools.iter().any(|tool| tool.read_only && tool.name == call.name);
+fn groups<'a>(calls: &'a [ToolCall], reads_only: &dyn Fn(&str) -> bool) -> Vec<&'a [ToolCall]> {
+    let reads = |call: &ToolCall| reads_only(&call.name);
     let alike = calls.chunk_by(|one, next| reads(one) && reads(next));
     alike.flat_map(|group| group.chunks(MAX_SIDE_BY_SIDE)).collect()
 }
@@ -120,8 +120,10 @@ mod tests {
         let names = "grep glob write_file write_file nonsense read_file run_command grep";
         let call = |name: &str| ToolCall { id: String::new(), name: name.into(), arguments: "{}".into() };
         let calls: Vec<ToolCall> = names.split(' ').map(call).collect();
+        let specs = uwf_tools::specs();
+        let reads = |name: &str| specs.iter().any(|tool| tool.read_only && tool.name == name);
         let sizes = |calls: &[ToolCall]| -> Vec<usize> {
-            groups(calls, &uwf_tools::specs()).iter().map(|group| group.len()).collect()
+            groups(calls, &reads).iter().map(|group| group.len()).collect()
         };
         assert_eq!(sizes(&calls), [2, 1, 1, 1, 1, 1, 1]);
         assert_eq!(sizes(&vec![call("grep"); 19]), [8, 8, 3]);

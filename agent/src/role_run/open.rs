@@ -11,12 +11,13 @@ use uwf_engine::{RoleContext, ThreadId, thread};
 use uwf_prompts::{PromptError, WorkspaceView};
 use uwf_store::{Hash, Store};
 use uwf_tools::sandbox::Sandbox;
-use uwf_tools::{ToolSpec, Toolbox, ToolboxConfig, ToolboxError};
+use uwf_tools::{Toolbox, ToolboxConfig, ToolboxError};
 
 use super::{RunError, Site, journals_dir};
 use crate::additions::{InCode, OwnProvider};
 use crate::budget::Budget;
 use crate::conversation::Conversation;
+use crate::dispatch::Dispatch;
 use crate::extract::Extractor;
 use crate::failure::{Failure, Phase};
 use crate::journal::{self, Entry, Journal, JournalName, OutOfOrder};
@@ -72,7 +73,7 @@ pub(super) fn open<'a>(
 
 /// A run before its first turn, or before its next one.
 struct Opened {
-    toolbox: Toolbox,
+    toolbox: Dispatch,
     tools: Vec<ToolDeclaration>,
     outputs: Arc<Recorded>,
     journal: Journal,
@@ -86,8 +87,8 @@ fn begin(context: &RoleContext, site: &Site<'_>) -> Result<Opened, RunError> {
         JournalName { thread: context.thread, head: context.head, session: ThreadId::new((site.clock)()) };
     let outputs = recorded(site);
     let toolbox = toolbox(site, site.settings.tools.clone(), (name.spool_dir(&sessions), &outputs))?;
-    let tools: Vec<ToolDeclaration> = toolbox.specs().iter().map(declare).collect();
-    let conversation = converse(context, site, &toolbox)?;
+    let tools = toolbox.declarations();
+    let conversation = converse(context, site, &tools)?;
     let failed = |source| RunError::Journal { dir: sessions.display().to_string(), source };
     let mut journal = Journal::create(&sessions, name).map_err(failed)?;
     first_lines(&mut journal, context, site, (&tools, &conversation)).map_err(failed)?;
@@ -123,8 +124,8 @@ pub(crate) fn toolbox(
     site: &Site<'_>,
     allow: Option<Vec<String>>,
     (spool_dir, outputs): (PathBuf, &Arc<Recorded>),
-) -> Result<Toolbox, ToolboxError> {
-    Toolbox::open(ToolboxConfig {
+) -> Result<Dispatch, ToolboxError> {
+    let toolbox = Toolbox::open(ToolboxConfig {
         root: site.workspace.to_owned(),
         allow,
         writable: site.settings.narrowing.writable.clone(),
@@ -136,7 +137,8 @@ pub(crate) fn toolbox(
         allow_git_programs: site.settings.sandbox.git_programs,
         limits: uwf_tools::Limits::default(),
         sandbox: Arc::clone(site.sandbox),
-    })
+    })?;
+    Ok(Dispatch::new(toolbox, site.settings.added.tools.clone()))
 }
 
 pub(crate) fn recorded(site: &Site<'_>) -> Arc<Recorded> {
@@ -164,19 +166,15 @@ pub(crate) fn state(
 }
 
 /// The rules, the earlier visits and the task, as this role is told them.
-fn converse(context: &RoleContext, site: &Site<'_>, toolbox: &Toolbox) -> Result<Conversation, PromptError> {
-    let names: Vec<&str> = toolbox.specs().iter().map(|spec| spec.name).collect();
+fn converse(
+    context: &RoleContext,
+    site: &Site<'_>,
+    tools: &[ToolDeclaration],
+) -> Result<Conversation, PromptError> {
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     let root =
         if site.settings.added.placeless { String::new() } else { site.workspace.display().to_string() };
     Conversation::open(context, &WorkspaceView { root: &root, tools: &names })
-}
-
-pub(crate) fn declare(spec: &ToolSpec) -> ToolDeclaration {
-    ToolDeclaration {
-        name: spec.name.to_owned(),
-        description: spec.description.to_owned(),
-        parameters: spec.parameters.clone(),
-    }
 }
 
 /// The journal's first lines: which run this is, and how it opens.

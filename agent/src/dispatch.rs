@@ -1,0 +1,104 @@
+//! The tools of a run: those of the toolbox, and those that a program adds. One way of a call to either.
+//!
+//! Apart so that the loop knows one list of tools. It journals nothing and cuts nothing but what own tools say.
+
+use std::sync::Arc;
+
+use uwf_tools::{Cancel, Closed, ReadState, ToolOutput, Toolbox};
+
+use crate::provider::message::ToolDeclaration;
+
+/// The longest text that an own tool gives the model, in bytes, as that of a command.
+const MAX_TEXT: usize = 50_000;
+
+/// A tool that a program adds, as the loop calls it.
+pub(crate) trait OwnTool: Send + Sync {
+    /// What the model is told of it.
+    fn declaration(&self) -> &ToolDeclaration;
+
+    /// Whether it changes nothing, so that calls may run side by side.
+    fn reads_only(&self) -> bool;
+
+    /// Runs it to its end, or until it is cancelled; the text for the model, or what went wrong.
+    ///
+    /// # Errors
+    /// What went wrong, in words for the model.
+    fn call(&self, arguments: &str, cancel: &Cancel) -> Result<String, String>;
+}
+
+/// All tools of a run.
+pub(crate) struct Dispatch {
+    toolbox: Toolbox,
+    own: Vec<Arc<dyn OwnTool>>,
+}
+
+impl Dispatch {
+    pub(crate) fn new(toolbox: Toolbox, own: Vec<Arc<dyn OwnTool>>) -> Dispatch {
+        Dispatch { toolbox, own }
+    }
+
+    /// As the model is told of them: the toolbox's first, always in the same order.
+    pub(crate) fn declarations(&self) -> Vec<ToolDeclaration> {
+        let built_in = self.toolbox.specs().iter().map(|spec| ToolDeclaration {
+            name: spec.name.to_owned(),
+            description: spec.description.to_owned(),
+            parameters: spec.parameters.clone(),
+        });
+        built_in.chain(self.own.iter().map(|tool| tool.declaration().clone())).collect()
+    }
+
+    /// Whether calls of this tool may run side by side.
+    pub(crate) fn reads_only(&self, name: &str) -> bool {
+        let built_in = self.toolbox.specs().iter().any(|tool| tool.read_only && tool.name == name);
+        built_in || self.own(name).is_some_and(OwnTool::reads_only)
+    }
+
+    /// Carries out one call; see [`Toolbox::call`].
+    pub(crate) fn call(&self, name: &str, arguments: &str, cancel: &Cancel) -> ToolOutput {
+        let Some(tool) = self.own(name) else {
+            let output = self.toolbox.call(name, arguments, cancel);
+            let is_known = self.toolbox.specs().iter().any(|tool| tool.name == name);
+            return if is_known { output } else { self.with_own_names(output) };
+        };
+        let called = tool.call(arguments, cancel);
+        let (is_error, text) = (called.is_err(), called.unwrap_or_else(|wrong| wrong));
+        let mut output =
+            ToolOutput { text: cut(text), title: name.to_owned(), is_error, ..ToolOutput::default() };
+        output.facts.cancelled = is_error && cancel.is_cancelled();
+        output
+    }
+
+    /// See [`Toolbox::close_unless`].
+    pub(crate) fn close_unless(&self, cancel: &Cancel) -> Closed {
+        self.toolbox.close_unless(cancel)
+    }
+
+    /// See [`Toolbox::remember`].
+    pub(crate) fn remember(&self, state: &ReadState) {
+        self.toolbox.remember(state);
+    }
+
+    fn own(&self, name: &str) -> Option<&dyn OwnTool> {
+        self.own.iter().map(Arc::as_ref).find(|tool| tool.declaration().name == name)
+    }
+
+    /// The toolbox knows only its own names.
+    fn with_own_names(&self, mut output: ToolOutput) -> ToolOutput {
+        let names: Vec<&str> = self.own.iter().map(|tool| tool.declaration().name.as_str()).collect();
+        if !names.is_empty() {
+            let comma = if self.toolbox.specs().is_empty() { "" } else { ", " };
+            output.text = format!("{}{comma}{}", output.text, names.join(", "));
+        }
+        output
+    }
+}
+
+/// The text, without what is too long for the model.
+fn cut(mut text: String) -> String {
+    if text.len() > MAX_TEXT {
+        let (whole, end) = (text.len(), text.floor_char_boundary(MAX_TEXT));
+        text.truncate(end);
+        text.push_str(&format!("\n[… {} of {whole} bytes omitted]", whole - end));
+    }
+    text
+}
