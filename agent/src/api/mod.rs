@@ -6,6 +6,7 @@
 mod agent;
 mod error;
 mod model;
+mod play;
 mod report;
 mod role;
 mod run;

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::future::Future;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -64,6 +64,13 @@ impl Place {
         // As the system calls it: a run is found again by this.
         let root = root.canonicalize().unwrap_or(root);
         Ok(Place { store, homes, root, _scratch: scratch })
+    }
+}
+
+impl Place {
+    /// A place in somebody else's workflow.
+    pub(super) fn of(store: &Store, homes: &Homes, root: &Path) -> Place {
+        Place { store: store.clone(), homes: homes.clone(), root: root.to_owned(), _scratch: None }
     }
 }
 

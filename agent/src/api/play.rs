@@ -1,0 +1,71 @@
+//! An agent as a role of a workflow that the program drives itself.
+
+use std::path::Path;
+
+use uwf_engine::{AdapterOutput, AgentRequest, Homes, thread};
+use uwf_store::Store;
+
+use super::agent::Agent;
+use super::error::AgentError;
+use super::run::find;
+use super::site::{Part, Place, on_a_thread, play};
+use crate::journal::{Prompt, Wanted};
+use crate::role_run::reply_again;
+
+impl Agent {
+    /// Plays a role of somebody else's thread: what [`uwf_engine::drive`](mod@uwf_engine::drive) asks of an agent. The role, its
+    /// schema and its prompt are the workflow's; model, tools and limits are this agent's, and its tools work in `cwd`.
+    /// The instructions count for nothing here. The step is recorded with its whole conversation; a visit that was
+    /// cut off goes on. It blocks until the step is made.
+    ///
+    /// ```no_run
+    /// # fn demo(agent: uwf_agent::Agent, store: uwf_store::Store, homes: uwf_engine::Homes) {
+    /// use std::path::Path;
+    /// use uwf_engine::{AgentRequest, AdapterOutput, exec::AgentError};
+    ///
+    /// let plays = |request: &AgentRequest, cwd: &Path| -> Result<AdapterOutput, AgentError> {
+    ///     Ok(agent.play((&store, &homes), request, cwd)?)
+    /// };
+    /// # let _ = plays;
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Why there is no step. A role that failed is none: it is a reply with `is_error`.
+    pub fn play(
+        &self,
+        (store, homes): (&Store, &Homes),
+        request: &AgentRequest,
+        cwd: &Path,
+    ) -> Result<AdapterOutput, AgentError> {
+        let place = Place::of(store, homes, cwd);
+        let (agent, request) = (self.clone(), request.clone());
+        let (sender, receiver) = std::sync::mpsc::channel();
+        // A runtime cannot be started on a thread that has one.
+        on_a_thread(move || sender.send(visit(&agent, &place, &request)).unwrap_or_default())
+            .map_err(|source| AgentError::System { what: "start the thread of the run", source })?;
+        let gone = |_| AgentError::Internal("the thread of the run panicked".to_owned());
+        receiver.recv().map_err(gone)?
+    }
+}
+
+/// One visit of a role, or what is left of it.
+fn visit(agent: &Agent, place: &Place, request: &AgentRequest) -> Result<AdapterOutput, AgentError> {
+    let settings = agent.settings(None)?;
+    let context = thread::role_context(&place.store, request)?;
+    let prompt = match &request.prompt {
+        Some(prompt) => Prompt::This(prompt),
+        None => Prompt::Usual(&context.edge_prompt),
+    };
+    let (role, workspace) = (Some(request.role.as_str()), Some(place.root.as_path()));
+    let (thread, head) = (request.thread, context.head);
+    let wanted = Wanted { thread, head, role, prompt, stand_alone: false, workspace };
+    let earlier = find(place, &wanted)?;
+    if let Some(earlier) = &earlier
+        && let Some(reply) = reply_again(&place.store, request, earlier)?
+    {
+        return Ok(reply);
+    }
+    let part = Part { request, earlier, settings: &settings, stand_alone: false, stop: None };
+    play(agent, place, part, &mut |_| ())
+}
