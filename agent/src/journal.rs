@@ -5,7 +5,7 @@
 //! the same entries. A journal is locked while its run lives, so that no run is continued twice. The journal does not
 //! know what a store is.
 //!
-//! Sync policy: `append` writes, [`Journal::sync`] makes everything written so far durable (fdatasync). The loop syncs
+//! Sync policy: `append` writes, `Journal::sync` makes everything written so far durable (fdatasync). The loop syncs
 //! once before each request, before each tool starts, and after the last entry.
 
 mod find;
@@ -51,7 +51,7 @@ pub(crate) const READABLE: RangeInclusive<u32> = 2..=VERSION;
 pub enum Entry {
     /// The first line: which run this is, and under which settings it runs.
     Run {
-        /// [`VERSION`].
+        /// `VERSION`.
         version: u32,
         /// The session's id; also the file's name.
         session: String,

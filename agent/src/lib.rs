@@ -1,9 +1,53 @@
-//! The ReAct runtime that plays one role of a workflow.
+//! Agents that give typed answers: a model, tools confined to a directory, limits, and a record of all that happened.
 //!
-//! It prints nothing, reads no environment and installs no handler of signals: programs do, and pass values in. What they
-//! start with is [`settings::Settings`], [`confinement::Confinement`] and a [`role_run::Site`]; [`role_run::role_run`] plays
-//! the role, [`ask::ask`] answers a question about a step that is over. Start reading there: every other module is one of
-//! their stations.
+//! ```
+//! use schemars::JsonSchema;
+//! use serde::Deserialize;
+//! use uwf_agent::{Agent, Limits, Script};
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Invoice {
+//!     number: String,
+//!     total_cents: u64,
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+//! // Or: Endpoint::new("https://api.example.com/v1", "a-model").key("…")
+//! let model = Script::parse("demo", r#"turns: [{content: "---\n$status: done\nnumber: A-7\ntotal_cents: 1250\n---"}]"#)?;
+//! let agent = Agent::new(model).limits(Limits { turns: 5, ..Limits::default() });
+//! let run = agent.run::<Invoice>("Extract: Invoice A-7, total 12.50").await;
+//! println!("{} turns, {:?}", run.report.turns, run.report.cost);
+//! assert_eq!(run.answer?.total_cents, 1250);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! # Tour
+//!
+//! - [`Agent`]: [`new`](Agent::new) from an [`Endpoint`], a [`Script`] or, by [`Provider::own`], a [`Model`] of the program's;
+//!   [`run`](Agent::run) gives a [`Run`]: the answer or an [`AgentError`], and on success and failure alike a [`Report`] with
+//!   usage, cost, turns, each [`Attempt`] at an answer and the run log.
+//! - Tools: none by default. [`Workspace`] has the built-in ones in a directory, commands in a sandbox; [`Tool`] is for own ones.
+//! - [`Agent::record`] keeps runs as threads that `uwf` shows and [`Agent::resume`] goes on with; [`Agent::play`] plays roles
+//!   of a workflow that [`uwf_engine::drive`](mod@uwf_engine::drive) drives.
+//! - Runs have a thread each: their futures are `Send`, need no executor in particular, and end the run when dropped.
+//!
+//! Beside a default clock ([`Agent::clock`]) and `/tmp` for what lives as long as a run, nothing is taken from the surroundings:
+//! no environment, no files of configuration. Keys are values.
+//!
+//! # Answers
+//!
+//! The model answers with frontmatter, fields in YAML before its text, which every model can write. A struct's fields are
+//! these fields, beside `$status: done`; any other type is one field, `answer`; an enum that is tagged by `$status` is the
+//! whole of it. The schema of the type is checked first: references are written out, a type within itself three levels
+//! deep, and formats and tuples are left out. Then the type itself is read by serde: what it refuses goes back to the model as
+//! well, at most two corrections in all.
+//!
+//! # For the command lines
+//!
+//! The modules below are how the programs of this workspace play roles: [`settings::Settings`],
+//! [`confinement::Confinement`] and a [`role_run::Site`] go into [`role_run::role_run`]. They change with these programs.
 
 #![cfg_attr(
     test,
@@ -12,6 +56,7 @@
 
 mod additions;
 mod api;
+#[doc(hidden)]
 pub mod ask;
 mod budget;
 pub mod confinement;
@@ -25,8 +70,10 @@ mod frontmatter;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+#[doc(hidden)]
 pub mod journal;
 mod loop_guard;
+#[doc(hidden)]
 pub mod mock_server;
 mod narrowing;
 #[cfg(feature = "otel")]
@@ -34,25 +81,33 @@ pub mod otel;
 mod outputs;
 mod prices;
 pub mod provider;
+#[doc(hidden)]
 pub mod react;
 mod reading;
+#[doc(hidden)]
 pub mod record;
+#[doc(hidden)]
 pub mod resume;
 pub mod role_run;
+#[doc(hidden)]
 pub mod run_state;
 mod secrets;
 pub mod settings;
+#[doc(hidden)]
 pub mod signals;
+#[doc(hidden)]
 pub mod trace;
 mod usd;
+#[doc(hidden)]
 pub mod window;
+#[doc(hidden)]
 pub mod workers;
 
 pub use api::*;
 pub use budget::Limits;
 pub use journal::Entry;
 pub use provider::Script;
-pub use provider::message::{Message, Request, Sampling, TokenUsage};
+pub use provider::message::{Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice};
 pub use settings::Endpoint;
 pub use usd::Usd;
 pub use uwf_tools::sandbox::Level;

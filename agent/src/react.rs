@@ -1,7 +1,7 @@
 //! The loop: complete, run the tools that were asked for, complete again, until there is a text.
 //!
-//! Everything that is sent or received goes through [`React::append_message`], [`React::receive`] and
-//! [`React::run_calls`], which journal it before it has effect; what follows from it is kept in the [`RunState`]. What a
+//! Everything that is sent or received goes through `React::append_message`, `React::receive` and
+//! `React::run_calls`, which journal it before it has effect; what follows from it is kept in the [`RunState`]. What a
 //! text is worth as an answer is decided elsewhere (`frontmatter`), and so is what is kept of it (`record`).
 
 mod close;

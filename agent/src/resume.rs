@@ -3,7 +3,7 @@
 //! Apart from the loop, which knows nothing of interruptions but that a turn may be there already. The rule: what was
 //! answered is not asked again; a call that finished is not run again; one that had started and not finished is
 //! answered with [`INTERRUPTED`], since nobody knows what it did; one that had not started runs now. Finding changes
-//! nothing; [`ResumedRun::resume`] writes the first new lines.
+//! nothing; `ResumedRun::resume` writes the first new lines.
 
 use std::io;
 

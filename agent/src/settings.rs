@@ -222,7 +222,7 @@ impl Settings {
     /// The settings with what is said of `role`: its model, and what is taken away from it.
     ///
     /// # Errors
-    /// [`NarrowingError::Role`], and those of [`Settings::load`] where the role has a model of its own.
+    /// `NarrowingError::Role`, and those of [`Settings::load`] where the role has a model of its own.
     pub fn for_role(&self, workflow: &Workflow, role: &str) -> Result<Settings, SettingsError> {
         let narrowing = self.roles.of(&workflow.name, role, workflow.roles.keys())?;
         let mut settings = match &narrowing.model {

@@ -18,7 +18,7 @@ use crate::provider::message::Sampling;
 pub(super) const QUERY: &str = "?…";
 
 impl Flags {
-    /// The flags with what [`super::Settings::describe`] said of the run when it was begun.
+    /// The flags with what `super::Settings::describe` said of the run when it was begun.
     pub fn or_begun(self, settings: &Value) -> Flags {
         let Settings { provider, model, budget, sampling, .. } = Settings::of(settings.clone());
         let budget_begun = budget.is_some();
