@@ -126,7 +126,8 @@ pub async fn ask(
     // Tools that only read leave nothing for git.
     react.close().await?;
     let answer = answer?.trim().to_owned();
-    react.finish(json!({"answer": answer}))?;
+    react.reply(json!({"answer": answer}))?;
+    react.conclude()?;
     Ok(answer)
 }
 

@@ -232,10 +232,13 @@ impl Budget {
         }
     }
 
-    /// The model was told of this limit, whatever the others have come to meanwhile.
+    /// The model was told of this limit, whatever the others have come to meanwhile. What counts is how much of the present
+    /// limit that was: it may have been another one then.
     pub(crate) fn told_of(&mut self, near: &Use) {
         let limit = near.unit as usize;
-        let mark = MARKS.into_iter().rfind(|mark| near.percent() >= *mark).unwrap_or_default();
+        let Some(present) = self.uses(Spent::default())[limit] else { return };
+        let percent = Use { total: present.total, ..*near }.percent();
+        let mark = MARKS.into_iter().rfind(|mark| percent >= *mark).unwrap_or_default();
         self.warned[limit] = self.warned[limit].max(mark);
     }
 

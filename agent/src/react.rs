@@ -14,9 +14,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use thiserror::Error;
-use uwf_engine::AdapterOutput;
 use uwf_prompts::{DeadlineView, GraceView, NudgeView, PromptError, RepeatedView, missing};
 use uwf_store::{Clock, StoreError};
 
@@ -193,22 +192,21 @@ impl React<'_> {
         Ok(at)
     }
 
-    /// The run is over: the last line, durable before the reply is printed.
+    /// The run is over: the last line, durable before the reply is printed. Nobody is told before [`React::conclude`].
     ///
     /// # Errors
     /// [`Stopped::Journal`].
-    pub(crate) fn reply(&mut self, reply: &AdapterOutput) -> Result<(), Stopped> {
-        self.finish(json!(reply))
-    }
-
-    /// The same with a reply of any shape.
-    ///
-    /// # Errors
-    /// [`Stopped::Journal`].
-    pub(crate) fn finish(&mut self, reply: Value) -> Result<(), Stopped> {
+    pub(crate) fn reply(&mut self, reply: Value) -> Result<(), Stopped> {
         let entry = Entry::Replied { reply, at: (self.clock)() };
         self.append(entry)?;
-        self.sync()?;
+        self.sync()
+    }
+
+    /// Tells the end, once nothing can fail any more.
+    ///
+    /// # Errors
+    /// [`Stopped::Order`].
+    pub(crate) fn conclude(&mut self) -> Result<(), Stopped> {
         self.take_over()
     }
 

@@ -11,6 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::json;
 use uwf_engine::{AdapterOutput, AgentRequest, EdgePromptSource, RoleContext, ThreadError, Workflow, thread};
 use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Sandbox;
@@ -97,9 +98,7 @@ pub async fn role_run(
     let reply = outcome
         .map_err(|source| RunError::stopped(&context, &react.journal, source))
         .and_then(|outcome| keep(&context, site, &mut react, &outcome)); // 7: the record
-    let reply = reply.inspect_err(|error| stopped(&mut react, error))?;
-    settle(&context, site, &react, &reply)?;
-    Ok(reply)
+    reply.inspect_err(|error| stopped(&mut react, error))
 }
 
 /// Tells that this process has the run.
@@ -270,7 +269,10 @@ fn keep(
 ) -> Result<AdapterOutput, RunError> {
     let unrecorded = |journal: &Journal, source| RunError::unrecorded(context, journal, source);
     let reply = record(context, site, react, outcome).map_err(|source| unrecorded(&react.journal, source))?;
-    react.reply(&reply).map_err(|source| RunError::stopped(context, &react.journal, source))?;
+    let stopped = |journal: &Journal, source| RunError::stopped(context, journal, source);
+    react.reply(json!(reply)).map_err(|source| stopped(&react.journal, source))?;
+    settle(context, site, react, &reply)?;
+    react.conclude().map_err(|source| stopped(&react.journal, source))?;
     Ok(reply)
 }
 

@@ -188,13 +188,21 @@ impl RunState {
                 Ok(())
             }
             Entry::Answered { .. } => self.check_settled(),
+            Entry::Started { call_id, .. } => match self.open_call(call_id) {
+                true if !self.started.contains(call_id) => Ok(()),
+                _ => Err(OutOfOrder("a call starts that is not open")),
+            },
             Entry::Finished { message, .. } => {
-                let calls = self.turn.iter().flat_map(|turn| &turn.calls);
-                let is_asked = calls.into_iter().any(|call| Some(&call.id) == message.tool_call_id.as_ref());
+                let is_asked = message.tool_call_id.as_ref().is_some_and(|id| self.open_call(id));
                 if is_asked { Ok(()) } else { Err(OutOfOrder("a result without a call")) }
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether a call was asked for and is not answered.
+    fn open_call(&self, id: &str) -> bool {
+        self.turn.iter().flat_map(|turn| &turn.calls).any(|call| call.id == id)
     }
 
     /// Everything that was asked for is answered.
@@ -235,10 +243,13 @@ impl RunState {
                 self.window.elided(self.conversation.summarise(message.clone(), *kept));
                 self.unsummarised = message.says_nothing().then(|| self.window.estimate());
             }
+            Entry::Continued { .. } => {
+                self.window.forget_endpoint();
+                self.warned_of_cut = false;
+            }
             Entry::Ended { failure, at } => self.ended = Some((failure.clone(), *at)),
             Entry::Warned { about, .. } => self.warned_of_cut |= *about == Concern::CutPrompt,
             Entry::Run { .. }
-            | Entry::Continued { .. }
             | Entry::Asked { .. }
             | Entry::RequestChanged { .. }
             | Entry::Learnt { .. }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::budget::{Ended, Verdict};
+use crate::budget::{Ended, Unit, Use, Verdict};
 
 fn said(kind: Kind, at: u64) -> Entry {
     let role = if at == 0 { Speaker::System } else { Speaker::User };
@@ -28,6 +28,10 @@ fn answered(text: &str, calls: &[&str], at: u64) -> Entry {
 
 fn started(id: &str, at: u64) -> Entry {
     Entry::Started { call_id: id.into(), shown: None, at }
+}
+
+fn continued(at: u64) -> Entry {
+    Entry::Continued { at, settings: json!({}), sandbox: crate::journal::tests::enforced() }
 }
 
 fn finished(id: &str, at: u64) -> Entry {
@@ -164,9 +168,24 @@ fn warnings_are_not_given_twice_and_a_grace_turn_that_was_promised_is_had() {
 }
 
 #[test]
+fn a_warning_counts_by_the_limit_that_holds_now() {
+    let near = Use { unit: Unit::Turns, used: 4, total: 5 };
+    let warning =
+        Entry::Said { message: Message::text(Speaker::User, Kind::Warning, "x"), near: Some(near), at: 45 };
+    let entries = |more: u64| {
+        let turns = |from: u64, to: u64| (from..=to).map(|n| answered("", &[], n * 10)).collect::<Vec<_>>();
+        opened([turns(1, 4), vec![warning.clone(), continued(60)], turns(7, 6 + more)].concat())
+    };
+    let next = |turns, more| {
+        let state = new(turns, 128_000).after(&entries(more)).unwrap();
+        state.budget.next(state.spent)
+    };
+    assert_eq!(next(5, 0), Verdict::Go, "it was given");
+    assert!(matches!(next(10, 4), Verdict::Warn(_)), "twice as many turns are allowed now");
+}
+
+#[test]
 fn time_goes_on_where_it_stopped() {
-    let sandbox = crate::journal::tests::enforced();
-    let continued = |at| Entry::Continued { at, settings: json!({}), sandbox: sandbox.clone() };
     let state = after(vec![
         answered("", &["a"], 100),
         started("a", 110),
@@ -184,6 +203,15 @@ fn what_makes_no_run_is_found_and_changes_nothing() {
         (vec![answered("", &["a"], 10), finished("b", 11)], (3, "a result without a call")),
         (vec![answered("", &["a"], 10), said(Kind::Nudge, 11)], (3, "a call is left unanswered")),
         (vec![said(Kind::Opening, 0)], (2, "the system message is not the first")),
+        (vec![started("a", 10)], (2, "a call starts that is not open")),
+        (
+            vec![answered("", &["a"], 10), started("a", 11), started("a", 12)],
+            (4, "a call starts that is not open"),
+        ),
+        (
+            vec![answered("", &["a", "b"], 10), finished("a", 11), started("a", 12)],
+            (4, "a call starts that is not open"),
+        ),
     ];
     for (entries, (index, why)) in cases {
         let entries = opened(entries);
@@ -234,7 +262,7 @@ fn a_model_that_wrote_no_summary_is_asked_again_when_more_was_said() {
 }
 
 #[test]
-fn what_was_found_out_of_the_window_outlives_the_process() {
+fn what_was_found_out_of_the_window_counts_until_another_process_goes_on() {
     let found = |size, refused| Entry::Window { size, refused, at: 9 };
     let full = |entries| {
         let opening = Entry::Said {
@@ -247,4 +275,6 @@ fn what_was_found_out_of_the_window_outlives_the_process() {
     };
     assert!(!full(vec![]) && full(vec![found(1000, true)]) && full(vec![found(1000, false)]));
     assert!(full(vec![found(1000, true), found(2000, true)]), "a refusal makes no window larger");
+    // It may ask another model, or be told how large the window is.
+    assert!(!full(vec![found(1000, true), continued(9)]) && !full(vec![found(1000, false), continued(9)]));
 }

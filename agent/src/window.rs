@@ -52,6 +52,8 @@ pub struct Elided {
 pub(crate) struct Window {
     /// The window, in tokens.
     size: u64,
+    /// As the settings of the process have it.
+    given: u64,
     /// Whether a setting says so: nobody knows better.
     is_set: bool,
     /// Tokens as far as the endpoint has counted.
@@ -63,12 +65,17 @@ pub(crate) struct Window {
 impl Window {
     /// A window of `size` tokens with nothing in it but `declared` bytes of tool declarations.
     pub(crate) fn new(size: u64, declared: usize) -> Window {
-        Window { size, is_set: false, counted: 0, since: declared as u64 }
+        Window { size, given: size, is_set: false, counted: 0, since: declared as u64 }
     }
 
     /// The same, of a size that a setting says.
     pub(crate) fn set(size: u64, declared: usize) -> Window {
         Window { is_set: true, ..Window::new(size, declared) }
+    }
+
+    /// Another process goes on, which may ask another model: what an endpoint has shown of its window counts no more.
+    pub(crate) fn forget_endpoint(&mut self) {
+        self.size = self.given;
     }
 
     /// The server says how large it is.

@@ -75,7 +75,10 @@ fn said(message: Message, at: u64) -> Option<Entry> {
             let (duration_ms, usage, finish_reason, raw) = (0, None, None, Value::Null);
             Some(Entry::Answered { message, at, duration_ms, usage, finish_reason, raw })
         }
-        Kind::Result => Some(Entry::Finished { message, at, duration_ms: 0, facts: ToolFacts::default() }),
+        // Whatever its kind, what a tool said answers its call.
+        _ if message.role == Speaker::Tool && message.tool_call_id.is_some() => {
+            Some(Entry::Finished { message, at, duration_ms: 0, facts: ToolFacts::default() })
+        }
         _ => is_something(&message).then_some(Entry::Said { message, near: None, at }),
     }
 }

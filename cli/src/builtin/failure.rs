@@ -40,7 +40,7 @@ impl From<RunError> for Failure {
             RunError::Unconfined(_) => {
                 (UNCONFINED, Some("nothing is lost; --fresh starts the run over as a new attempt".to_owned()))
             }
-            RunError::Prompt(_) => (BUG, None),
+            RunError::Prompt(_) | RunError::Order(_) => (BUG, None),
             RunError::Stopped { source, .. } => match source.as_ref() {
                 Stopped::Interrupted(signal) => (signal.exit_code(), None),
                 stopped => (exit_of(stopped), None),
@@ -54,7 +54,7 @@ impl From<RunError> for Failure {
 /// Whether a person can do something about it.
 fn exit_of(stopped: &Stopped) -> u8 {
     match stopped {
-        Stopped::Prompt(_) | Stopped::Invariant(_) | Stopped::Tool(_) => BUG,
+        Stopped::Prompt(_) | Stopped::Invariant(_) | Stopped::Order(_) | Stopped::Tool(_) => BUG,
         _ => USER,
     }
 }
