@@ -44,6 +44,8 @@ mod faults;
 mod guides;
 #[path = "e2e/interrupted.rs"]
 mod interrupted;
+#[path = "e2e/library.rs"]
+mod library;
 #[path = "e2e/long.rs"]
 mod long;
 #[path = "e2e/matrix.rs"]
