@@ -1,5 +1,5 @@
 //! A typed answer from a text: `cargo run -p uwf-agent --example extract [BASE_URL]`; a script is the model without one.
-#![expect(clippy::print_stdout, reason = "an example shows what came of it")]
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a program has arguments and prints")]
 
 use schemars::JsonSchema;
 use serde::Deserialize;
