@@ -4,15 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-use uwf_engine::{Homes, ThreadId};
+use uwf_engine::Homes;
 use uwf_store::{Clock, Store};
 
 use super::error::AgentError;
 use super::model::Provider;
-use super::report::Run;
-use super::run::{Job, Task, run};
 use super::tool::{self, Declared, Tool};
 use super::workspace::Workspace;
 use crate::additions::{Additions, Check};
@@ -139,32 +135,6 @@ impl Agent {
     pub fn on_event(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Agent {
         self.on_event = Some(Arc::new(tell));
         self
-    }
-
-    /// Has the model answer `prompt` with a `T`.
-    ///
-    /// It may call tools in between; an answer that is no `T` goes back to it with what was wrong, at most twice. The run has
-    /// a thread of its own, so it works under any executor, and blocking code here does not hold it up. Dropping
-    /// the future ends it: commands and connections are ended within an instant, without waiting for them here.
-    ///
-    /// What a type comes to is told at the [crate's page](crate#answers).
-    pub fn run<T: DeserializeOwned + JsonSchema + Send + 'static>(
-        &self,
-        prompt: &str,
-    ) -> impl Future<Output = Run<T>> + Send + use<T> {
-        run(Job { agent: self.clone(), task: Task::New(prompt.to_owned()) })
-    }
-
-    /// Goes on with a run that this or another process left before its end: what was answered is not asked again, and a
-    /// call that finished is not run again. A run that was finished gives its answer once more.
-    ///
-    /// Wants what [`Agent::record`] was given then, and the same `T`; the thread is in the `run.started` event, and in the
-    /// report of a run that stopped.
-    pub fn resume<T: DeserializeOwned + JsonSchema + Send + 'static>(
-        &self,
-        thread: ThreadId,
-    ) -> impl Future<Output = Run<T>> + Send + use<T> {
-        run(Job { agent: self.clone(), task: Task::Resume(thread) })
     }
 
     /// What the loop works with.

@@ -29,14 +29,42 @@ use crate::role_run::{RunError, journals_dir, reply_again};
 use crate::settings::Settings;
 use crate::usd::Usd;
 
+impl Agent {
+    /// Has the model answer `prompt` with a `T`.
+    ///
+    /// It may call tools in between; an answer that is no `T` goes back to it with what was wrong, at most twice. The run has
+    /// a thread of its own, so it works under any executor, and blocking code here does not hold it up. Dropping
+    /// the future ends it: commands and connections are ended within an instant, without waiting for them here.
+    ///
+    /// What a type comes to is told at the [crate's page](crate#answers).
+    pub fn run<T: DeserializeOwned + JsonSchema + Send + 'static>(
+        &self,
+        prompt: &str,
+    ) -> impl Future<Output = Run<T>> + Send + use<T> {
+        run(Job { agent: self.clone(), task: Task::New(prompt.to_owned()) })
+    }
+
+    /// Goes on with a run that this or another process left before its end: what was answered is not asked again, and a
+    /// call that finished is not run again. A run that was finished gives its answer once more.
+    ///
+    /// Wants what [`Agent::record`] was given then, and the same `T`; the thread is in the `run.started` event, and in the
+    /// report of a run that stopped.
+    pub fn resume<T: DeserializeOwned + JsonSchema + Send + 'static>(
+        &self,
+        thread: ThreadId,
+    ) -> impl Future<Output = Run<T>> + Send + use<T> {
+        run(Job { agent: self.clone(), task: Task::Resume(thread) })
+    }
+}
+
 /// A run to be made.
-pub(super) struct Job {
-    pub(super) agent: Agent,
-    pub(super) task: Task,
+struct Job {
+    agent: Agent,
+    task: Task,
 }
 
 /// What is asked for.
-pub(super) enum Task {
+enum Task {
     New(String),
     Resume(ThreadId),
 }
@@ -57,7 +85,7 @@ struct Told {
 }
 
 /// Makes the run on a thread of its own, which hears of it when this future is dropped.
-pub(super) async fn run<T: DeserializeOwned + JsonSchema + Send + 'static>(job: Job) -> Run<T> {
+async fn run<T: DeserializeOwned + JsonSchema + Send + 'static>(job: Job) -> Run<T> {
     let schema = AnswerSchema::of::<T>();
     let typed = schema.clone();
     let check: Check = Arc::new(move |output: &Value| value::<T>(&typed, output.clone()).map(drop));

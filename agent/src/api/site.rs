@@ -65,9 +65,7 @@ impl Place {
         let root = root.canonicalize().unwrap_or(root);
         Ok(Place { store, homes, root, _scratch: scratch })
     }
-}
 
-impl Place {
     /// A place in somebody else's workflow.
     pub(super) fn of(store: &Store, homes: &Homes, root: &Path) -> Place {
         Place { store: store.clone(), homes: homes.clone(), root: root.to_owned(), _scratch: None }
