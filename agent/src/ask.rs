@@ -85,6 +85,9 @@ pub enum AnswerError {
 }
 
 /// The settings of the one who answers: the tools that only read, of those the step had.
+///
+/// # Errors
+/// The step's detail is not in the store, or cannot be read.
 pub fn settings(settings: &Settings, store: &Store, detail: &Hash) -> Result<Settings, AnswerError> {
     let tools = Detail::read(store, detail)?.settings().tools;
     let narrowing = Narrowing { tools, read_only: true, ..Narrowing::default() };
