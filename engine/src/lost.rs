@@ -7,7 +7,7 @@
 //! **The rule.** The threads of the steps in the store are told by their StartNodes. A thread is *named* when the head of
 //! some thread, or any other variable, is its StartNode or one of its steps; this takes in ended and cancelled threads,
 //! forks, failed attempts and steps that were poked away, which all are of a thread that has a head. It is *removed* when
-//! `thread rm` has left a note of that ([`note_removal`]), which stays until the StartNode has been collected. What is
+//! `thread rm` has left a note of that (`note_removal`), which stays until the StartNode has been collected. What is
 //! neither is lost. A few lost threads prove nothing: another engine may have removed them, or an import may have been
 //! cut off. It is taken for damage when
 //! - more threads are lost than there are threads with a name (so always when there are none), or

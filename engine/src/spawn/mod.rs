@@ -74,7 +74,7 @@ pub struct Run<'a> {
 /// What stands before the end of what an agent wrote, in an error.
 pub(crate) const LAST_WORDS: &str = "; its last words:";
 
-/// These lines as an indented block behind [`LAST_WORDS`]; nothing when there are none.
+/// These lines as an indented block behind `LAST_WORDS`; nothing when there are none.
 pub fn last_words<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let block: String = lines.map(|line| format!("\n    {line}")).collect();
     if block.is_empty() { block } else { format!("{LAST_WORDS}{block}") }
