@@ -9,7 +9,7 @@ use uwf_workflow::schema_analysis::forms;
 
 /// One way to fill in the frontmatter: the whole schema, or one alternative of its `oneOf`/`anyOf`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Form {
+pub struct SchemaForm {
     /// The values `$status` may have in this form; empty when the schema does not say.
     pub statuses: Vec<String>,
     /// The schema's `description`, on one line; empty when it has none.
@@ -46,7 +46,7 @@ const QUOTED: usize = 300;
 const SHAPE: &str = "shape ";
 
 /// The forms of a role's frontmatter schema, at least one.
-pub fn fields(schema: &Value) -> Vec<Form> {
+pub fn fields(schema: &Value) -> Vec<SchemaForm> {
     forms::of(schema).iter().map(form).collect()
 }
 
@@ -63,12 +63,12 @@ pub(crate) fn expectation(schema: &Value) -> String {
     found.iter().filter(said).map(phrase).collect::<Vec<_>>().join(", ")
 }
 
-fn form(schema: &Value) -> Form {
+fn form(schema: &Value) -> SchemaForm {
     let mut fields = Vec::new();
     describe_properties(&mut fields, 0, schema);
     let mut rules = rules(schema);
     rules.retain(|rule| rule != NO_OTHER_KEYS);
-    Form {
+    SchemaForm {
         statuses: forms::statuses(schema).into_iter().map(str::to_owned).collect(),
         description: description(schema),
         fields,

@@ -38,7 +38,7 @@ mod views;
 pub use correction::correction;
 pub use environment::PromptError;
 pub use extraction::{extraction, extraction_of};
-pub use fields::{Field, Form, fields};
+pub use fields::{Field, SchemaForm, fields};
 pub use opening::{continuation, opening};
 pub use run::{
     INTERRUPTED, deadline, grace, left_out, missing, nudge, question, repeated, summarise, summary,

@@ -4,7 +4,7 @@
 //! and the tools alone, never on what has happened.
 
 use crate::environment::{PromptError, context, render};
-use crate::fields::{Field, Form, fields};
+use crate::fields::{Field, SchemaForm, fields};
 use crate::skeleton;
 use crate::views::{RoleView, SystemView, WorkspaceView};
 use serde::Serialize;
@@ -93,7 +93,7 @@ fn output_format(schema: &Value) -> Result<String, PromptError> {
     render(&OutputFormat { several, forms: texts?.join("\n\n"), suspend_reason: skeleton::SUSPEND_REASON })
 }
 
-fn form_text(form: &Form, number: Option<usize>) -> Result<String, PromptError> {
+fn form_text(form: &SchemaForm, number: Option<usize>) -> Result<String, PromptError> {
     let heading = match (number, form.statuses.as_slice()) {
         (None, _) => String::new(),
         (Some(number), []) => format!("Form {number}"),

@@ -74,7 +74,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Limits;
+    use crate::ToolLimits;
     use crate::scratch::{Scratch, limits};
 
     #[test]
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn every_tool_ends_when_it_is_out_of_time_and_says_so() {
-        let scratch = Scratch::with(Limits { call_time: Duration::ZERO, ..limits() });
+        let scratch = Scratch::with(ToolLimits { call_time: Duration::ZERO, ..limits() });
         scratch.put("f", "x\n");
         for (tool, arguments) in calls() {
             let output = scratch.call(tool, arguments);

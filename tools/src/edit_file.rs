@@ -15,7 +15,7 @@ use crate::lock::lock;
 use crate::read_file;
 use crate::read_state::{Digest, ReadState};
 use crate::replace::{CurrentFile, WriteMethod, WriteTarget};
-use crate::tool::{Tool, ToolContext};
+use crate::tool::{ToolContext, WorkspaceTool};
 use crate::workspace::PathError;
 use locate::{MatchKind, Plan, PlanError};
 
@@ -62,8 +62,8 @@ enum EditError {
     NoMatch(String),
 }
 
-pub(crate) fn tool() -> Tool {
-    Tool::new("edit_file", include_str!("edit_file.md"), false, run)
+pub(crate) fn tool() -> WorkspaceTool {
+    WorkspaceTool::new("edit_file", include_str!("edit_file.md"), false, run)
 }
 
 fn run(args: EditFileArgs, context: &ToolContext) -> ToolOutput {

@@ -11,7 +11,7 @@ use crate::edit_file;
 use crate::outputs::Outputs;
 use crate::shell::capture::{Capture, Stream};
 use crate::shell::spool::Spool;
-use crate::workspace::Workspace;
+use crate::workspace::WorkspaceDir;
 
 /// An edit of `content` changes what it replaces and nothing else.
 ///
@@ -47,7 +47,7 @@ pub fn path(path: &str, links: &[(String, String)]) {
             let _ = std::os::unix::fs::symlink(target, root.join(name));
         }
     }
-    let workspace = Workspace::open(&root, &[]).expect("it is there");
+    let workspace = WorkspaceDir::open(&root, &[]).expect("it is there");
     let below = |real: &Path| {
         let fd = workspace.beneath(real, OFlags::PATH | OFlags::CLOEXEC).expect("it was just opened");
         let at = rustix::fs::readlinkat(rustix::fs::CWD, proc_path(&fd), Vec::new()).expect("it is open");

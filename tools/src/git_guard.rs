@@ -28,7 +28,7 @@ use crate::lock::lock;
 use baseline::Baseline;
 use deadline::CheckDeadline;
 use dir::{Content, Dir};
-pub(crate) use report::Report;
+pub(crate) use report::GitReport;
 
 /// For all git directories, in the beginning and at the end: enough for some millions of directories.
 const ALL: Duration = Duration::from_secs(60);
@@ -88,7 +88,7 @@ impl GitGuard {
 
     /// At the end of the run: takes back what commands did to the git directories that are known and to those that are new.
     /// Only what stands in this report stands.
-    pub(crate) fn end(&self, cancel: &Cancel) -> Report {
+    pub(crate) fn end(&self, cancel: &Cancel) -> GitReport {
         let baseline = lock(&self.baseline).take();
         baseline.map(|mut baseline| baseline.check_all(&CheckDeadline::new(ALL, cancel))).unwrap_or_default()
     }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::answer::ToolOutput;
 use crate::limits::{count, cut_line, thousands};
 use crate::pattern::{self, BadGlob};
-use crate::tool::{Tool, ToolContext};
+use crate::tool::{ToolContext, WorkspaceTool};
 use crate::walk;
 use crate::workspace::{PathError, shown};
 
@@ -39,8 +39,8 @@ enum GlobError {
     Pattern { pattern: String, source: BadGlob },
 }
 
-pub(crate) fn tool() -> Tool {
-    Tool::new("glob", include_str!("glob.md"), true, run)
+pub(crate) fn tool() -> WorkspaceTool {
+    WorkspaceTool::new("glob", include_str!("glob.md"), true, run)
 }
 
 fn run(args: GlobArgs, context: &ToolContext) -> ToolOutput {

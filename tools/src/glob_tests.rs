@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use crate::Limits;
+use crate::ToolLimits;
 use crate::scratch::{Scratch, limits};
 
 /// Files of which each is a second newer than the one before.
 fn files(names: &[&str]) -> Scratch {
-    let scratch = Scratch::with(Limits { glob_files: 4, ..limits() });
+    let scratch = Scratch::with(ToolLimits { glob_files: 4, ..limits() });
     let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
     for (age, name) in names.iter().enumerate() {
         scratch.put(name, "");

@@ -23,7 +23,7 @@ use crate::limits::cut_line;
 use crate::lock::lock;
 use crate::parallel;
 use crate::pattern::{self, BadGlob};
-use crate::tool::{Tool, ToolContext};
+use crate::tool::{ToolContext, WorkspaceTool};
 use crate::walk;
 use crate::workspace::{PathError, kind};
 use results::Results;
@@ -76,8 +76,8 @@ enum GrepError {
     Glob { source: ignore::Error },
 }
 
-pub(crate) fn tool() -> Tool {
-    Tool::new("grep", include_str!("grep.md"), true, run)
+pub(crate) fn tool() -> WorkspaceTool {
+    WorkspaceTool::new("grep", include_str!("grep.md"), true, run)
 }
 
 fn run(args: GrepArgs, context: &ToolContext) -> ToolOutput {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::Limits;
+use crate::ToolLimits;
 use crate::scratch::{Scratch, limits};
 
 fn files() -> Scratch {
@@ -91,7 +91,7 @@ fn matches_over_lines_count_once() {
 
 #[test]
 fn the_cap_shows_the_first_and_counts_all() {
-    let scratch = Scratch::with(Limits { grep_matches: 3, list_entries: 2, ..limits() });
+    let scratch = Scratch::with(ToolLimits { grep_matches: 3, list_entries: 2, ..limits() });
     for file in 0..50 {
         scratch.put(&format!("f{file:02}"), "x\nx\n");
     }

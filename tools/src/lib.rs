@@ -88,7 +88,7 @@ mod scratch;
 
 pub use answer::{Facts, FileEdit, ToolOutput};
 pub use cancel::Cancel;
-pub use limits::Limits;
+pub use limits::ToolLimits;
 pub use outputs::Outputs;
 pub use read_state::ReadState;
 pub use redact::{Redactor, redact};

@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-/// The caps. [`Limits::default`] is what the tools' descriptions say; other values are for tests.
+/// The caps. [`ToolLimits::default`] is what the tools' descriptions say; other values are for tests.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct ToolLimits {
     /// Lines of a page of `read_file`.
     pub read_lines: u64,
     /// Characters shown of one line by `read_file`.
@@ -40,7 +40,7 @@ pub struct Limits {
     pub grace: Duration,
 }
 
-impl Default for Limits {
+impl Default for ToolLimits {
     fn default() -> Self {
         Self {
             read_lines: 2_000,

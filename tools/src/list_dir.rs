@@ -13,9 +13,9 @@ use serde::Deserialize;
 use crate::answer::ToolOutput;
 use crate::call_deadline::Interruption;
 use crate::limits::{bytes, count};
-use crate::tool::{Tool, ToolContext};
+use crate::tool::{ToolContext, WorkspaceTool};
 use crate::walk;
-use crate::workspace::{PathError, Workspace, kind, shown};
+use crate::workspace::{PathError, WorkspaceDir, kind, shown};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -29,8 +29,8 @@ struct ListDirArgs {
     ignored: Option<bool>,
 }
 
-pub(crate) fn tool() -> Tool {
-    Tool::new("list_dir", include_str!("list_dir.md"), true, run)
+pub(crate) fn tool() -> WorkspaceTool {
+    WorkspaceTool::new("list_dir", include_str!("list_dir.md"), true, run)
 }
 
 fn run(args: ListDirArgs, context: &ToolContext) -> ToolOutput {
@@ -106,7 +106,7 @@ fn entries(real: &Path, args: &ListDirArgs, context: &ToolContext) -> (Vec<PathB
 
 /// One line of the tree. Looked up beneath the workspace's handle, whatever way the walk took: an entry that is not
 /// there (any more) is not shown.
-fn line(workspace: &Workspace, real: &Path, entry: &Path) -> Option<String> {
+fn line(workspace: &WorkspaceDir, real: &Path, entry: &Path) -> Option<String> {
     let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let fd = workspace.beneath(&real.join(entry), look).ok()?;
     let stat = rustix::fs::fstat(&fd).ok()?;

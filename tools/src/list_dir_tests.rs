@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::Limits;
+use crate::ToolLimits;
 use crate::scratch::{Scratch, limits};
 
 fn tree() -> Scratch {
@@ -60,7 +60,7 @@ fn an_empty_directory_is_said_to_be_so() {
 
 #[test]
 fn too_many_entries_leave_out_the_deepest() {
-    let scratch = Scratch::with(Limits { list_entries: 3, ..limits() });
+    let scratch = Scratch::with(ToolLimits { list_entries: 3, ..limits() });
     for name in ["a/1", "a/2", "b/1", "c"] {
         scratch.put(name, "");
     }

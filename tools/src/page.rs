@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use memchr::{memchr, memchr_iter};
 use xxhash_rust::xxh64::Xxh64;
 
-use crate::limits::{Limits, cut_line, thousands};
+use crate::limits::{ToolLimits, cut_line, thousands};
 use crate::read_state::Digest;
 
 const CHUNK: usize = 256 * 1024;
@@ -48,7 +48,7 @@ pub(crate) struct Page {
 pub(crate) fn read(
     mut stream: impl Read,
     wanted: PageRequest,
-    limits: &Limits,
+    limits: &ToolLimits,
     go_on: impl Fn() -> bool,
 ) -> io::Result<Page> {
     let mut collector = Collector::new(wanted, limits);
@@ -79,7 +79,7 @@ pub(crate) fn read(
 }
 
 struct Collector<'a> {
-    limits: &'a Limits,
+    limits: &'a ToolLimits,
     wanted: PageRequest,
     page: Page,
     /// Line ends passed so far.
@@ -95,7 +95,7 @@ struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    fn new(wanted: PageRequest, limits: &'a Limits) -> Self {
+    fn new(wanted: PageRequest, limits: &'a ToolLimits) -> Self {
         let text = String::new();
         let page = Page { text, lines: 0, end: None, lossy: false, crlf: false, cut: false, passed: (0, 0) };
         let full = wanted.limit == 0;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn page(content: &[u8], offset: u64, limit: u64) -> Page {
-    read(content, PageRequest { offset, limit, to_end: true }, &Limits::default(), || true).unwrap()
+    read(content, PageRequest { offset, limit, to_end: true }, &ToolLimits::default(), || true).unwrap()
 }
 
 /// Gives a few bytes at a time, so that lines and characters are cut anywhere.
@@ -57,7 +57,7 @@ fn a_page_ends_before_it_is_too_long() {
 fn without_the_end_reading_stops_after_the_page() {
     let endless = io::repeat(b'\n');
     let wanted = PageRequest { offset: 3, limit: 2, to_end: false };
-    let page = read(endless, wanted, &Limits::default(), || true).unwrap();
+    let page = read(endless, wanted, &ToolLimits::default(), || true).unwrap();
     assert_eq!((page.text.as_str(), page.end), ("    3\t\n    4\t\n", None));
 }
 
@@ -73,7 +73,7 @@ proptest! {
     #[test]
     fn pages_are_slices_of_the_lines(text in "[a€\n]{0,200}", offset in 1_u64..20, limit in 1_u64..20, step in 1_usize..7) {
         let wanted = PageRequest { offset, limit, to_end: true };
-        let page = read(Trickle(text.as_bytes(), step), wanted, &Limits::default(), || true).unwrap();
+        let page = read(Trickle(text.as_bytes(), step), wanted, &ToolLimits::default(), || true).unwrap();
         let lines = text.lines().enumerate().skip(offset as usize - 1).take(limit as usize);
         let expected: String = lines.map(|(at, line)| format!("{:>5}\t{line}\n", at + 1)).collect();
         prop_assert_eq!(page.text, expected);

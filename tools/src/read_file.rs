@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use crate::answer::{Facts, ToolOutput};
 use crate::call_deadline::Interruption;
-use crate::limits::{Limits, bytes, count, thousands};
+use crate::limits::{ToolLimits, bytes, count, thousands};
 use crate::page::{self, Page, PageRequest};
 use crate::read_state::ShownLines;
-use crate::tool::{Tool, ToolContext};
+use crate::tool::{ToolContext, WorkspaceTool};
 use crate::workspace::PathError;
 
 /// Where a NUL byte makes a file count as binary.
@@ -59,8 +59,8 @@ enum ReadError {
     PastEnd { path: String, offset: u64, lines: u64 },
 }
 
-pub(crate) fn tool() -> Tool {
-    Tool::new("read_file", include_str!("read_file.md"), true, run)
+pub(crate) fn tool() -> WorkspaceTool {
+    WorkspaceTool::new("read_file", include_str!("read_file.md"), true, run)
 }
 
 fn run(args: ReadFileArgs, context: &ToolContext) -> ToolOutput {
@@ -93,7 +93,7 @@ fn read(args: &ReadFileArgs, context: &ToolContext) -> Result<ToolOutput, ReadEr
 }
 
 /// The page that is asked for, within the caps, of a file of `size` bytes.
-fn wanted(args: &ReadFileArgs, limits: &Limits, size: u64) -> PageRequest {
+fn wanted(args: &ReadFileArgs, limits: &ToolLimits, size: u64) -> PageRequest {
     PageRequest {
         offset: args.offset.unwrap_or(1),
         limit: args.limit.unwrap_or(limits.read_lines).min(limits.read_lines),

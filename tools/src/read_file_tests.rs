@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::Limits;
+use crate::ToolLimits;
 use crate::scratch::{Scratch, limits};
 
 #[test]
@@ -95,7 +95,7 @@ fn a_huge_file_is_not_read_to_its_end() {
 /// Fifteen gigabytes that take no room: reading them took a minute and a half.
 #[test]
 fn a_line_that_is_not_reached_in_time_is_said_to_be_far() {
-    let scratch = Scratch::with(Limits { call_time: Duration::from_millis(200), ..limits() });
+    let scratch = Scratch::with(ToolLimits { call_time: Duration::from_millis(200), ..limits() });
     scratch.put("f", "line\n".repeat(4_000));
     std::fs::File::options().write(true).open(scratch.root().join("f")).unwrap().set_len(15 << 30).unwrap();
     let output = scratch.call("read_file", json!({"path": "f", "offset": 1_000_000}));
@@ -112,7 +112,7 @@ fn a_line_that_is_not_reached_in_time_is_said_to_be_far() {
 
 #[test]
 fn what_was_read_in_time_is_shown() {
-    let scratch = Scratch::with(Limits { call_time: Duration::from_millis(200), ..limits() });
+    let scratch = Scratch::with(ToolLimits { call_time: Duration::from_millis(200), ..limits() });
     scratch.put("f", "line\n".repeat(2_000));
     std::fs::File::options().write(true).open(scratch.root().join("f")).unwrap().set_len(15 << 30).unwrap();
     let output = scratch.call("read_file", json!({"path": "f", "offset": 1_999}));

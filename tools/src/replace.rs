@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
-use crate::workspace::{PathError, Workspace, kind, kind_name};
+use crate::workspace::{PathError, WorkspaceDir, kind, kind_name};
 
 /// Part of the temporary files' names, so that those of one process differ.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -33,7 +33,7 @@ pub(crate) struct CurrentFile {
 
 /// A target to write to: `path` as the model gave it, `real` relative to the root and free of symlinks.
 pub(crate) struct WriteTarget<'a> {
-    pub(crate) workspace: &'a Workspace,
+    pub(crate) workspace: &'a WorkspaceDir,
     pub(crate) path: &'a str,
     pub(crate) real: &'a Path,
 }

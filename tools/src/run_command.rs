@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::answer::{Facts, ToolOutput};
 use crate::limits::{bytes, count};
 use crate::shell::{Captured, Cause, CommandRun, FinishedCommand, NAMED, ShellError};
-use crate::tool::{Tool, ToolContext};
+use crate::tool::{ToolContext, WorkspaceTool};
 use crate::workspace::PathError;
 
 const TITLE_CHARS: usize = 60;
@@ -40,8 +40,8 @@ enum CommandError {
     Shell(#[from] ShellError),
 }
 
-pub(crate) fn tool() -> Tool {
-    Tool::new("run_command", include_str!("run_command.md"), false, run)
+pub(crate) fn tool() -> WorkspaceTool {
+    WorkspaceTool::new("run_command", include_str!("run_command.md"), false, run)
 }
 
 fn run(args: RunCommandArgs, context: &ToolContext) -> ToolOutput {

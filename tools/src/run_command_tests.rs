@@ -13,7 +13,7 @@ use serde_json::json;
 use super::*;
 use crate::scratch::{Scratch, limits};
 use crate::shell::Shell;
-use crate::{Cancel, Limits, Toolbox};
+use crate::{Cancel, ToolLimits, Toolbox};
 
 fn run(scratch: &Scratch, command: &str) -> ToolOutput {
     scratch.call("run_command", json!({"command": command, "timeout_s": 100}))
@@ -140,7 +140,7 @@ fn a_time_limit_reaches_what_left_the_session_and_what_ignores_term() {
 
 #[test]
 fn a_time_limit_lets_a_command_clean_up() {
-    let scratch = Scratch::with(Limits { grace: Duration::from_secs(2), ..limits() });
+    let scratch = Scratch::with(ToolLimits { grace: Duration::from_secs(2), ..limits() });
     let command = "trap 'echo cleaned; exit 0' TERM; while :; do sleep 0.05; done";
     let output = scratch.call("run_command", json!({"command": command, "timeout_s": 1}));
     assert!(output.text.contains("cleaned\n"), "{}", output.text);
@@ -229,7 +229,7 @@ fn adopted_processes_leave_no_zombies() {
 
 #[test]
 fn huge_output_costs_no_memory_and_is_spooled_up_to_its_limit() {
-    let scratch = Scratch::with(Limits { spool_bytes: 1 << 20, ..limits() });
+    let scratch = Scratch::with(ToolLimits { spool_bytes: 1 << 20, ..limits() });
     let before = peak_memory();
     let output = run(&scratch, "yes 0123456789 | head -c 200000000; echo the end >&2");
     assert_eq!(output.facts.output_bytes, Some(200_000_008));

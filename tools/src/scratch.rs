@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::read_state::Digest;
 use crate::sandbox::{Policy, Sandbox};
-use crate::{Cancel, Limits, Outputs, ToolOutput, Toolbox, ToolboxConfig};
+use crate::{Cancel, Outputs, ToolLimits, ToolOutput, Toolbox, ToolboxConfig};
 
 /// A workspace at `ws` in a temporary directory, and beside it `spool` and whatever a test puts outside.
 pub(crate) struct Scratch {
@@ -21,8 +21,12 @@ pub(crate) struct Scratch {
 }
 
 /// Shorter waits than the defaults, so that tests are quick.
-pub(crate) fn limits() -> Limits {
-    Limits { drain: Duration::from_millis(200), grace: Duration::from_millis(300), ..Limits::default() }
+pub(crate) fn limits() -> ToolLimits {
+    ToolLimits {
+        drain: Duration::from_millis(200),
+        grace: Duration::from_millis(300),
+        ..ToolLimits::default()
+    }
 }
 
 /// The real git, whatever the tester has told his own.
@@ -40,7 +44,7 @@ impl Scratch {
         Self::with(limits())
     }
 
-    pub(crate) fn with(limits: Limits) -> Self {
+    pub(crate) fn with(limits: ToolLimits) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("ws")).unwrap();
         let toolbox = Toolbox::open(config(dir.path(), limits)).unwrap();
@@ -119,7 +123,7 @@ pub(crate) fn policy(dir: &Path) -> Policy {
     Policy { home: Some(dir.join("home")), ..Policy::new(dir.join("ws"), temporary) }
 }
 
-pub(crate) fn config(dir: &Path, limits: Limits) -> ToolboxConfig {
+pub(crate) fn config(dir: &Path, limits: ToolLimits) -> ToolboxConfig {
     ToolboxConfig {
         root: dir.join("ws"),
         allow: None,

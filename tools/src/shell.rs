@@ -40,7 +40,7 @@ pub(crate) use self::supervise::{Cause, FinishedCommand};
 use self::tracking::{MARK, ProcessMarks};
 use self::usage::UsageCheck;
 use crate::cancel::Cancel;
-use crate::limits::Limits;
+use crate::limits::ToolLimits;
 use crate::lock::lock;
 use crate::outputs::Outputs;
 use crate::sandbox::{Holder, Level, Policy, ProcessLimits, RunningCommand, Sandbox, StartError};
@@ -115,7 +115,7 @@ impl Shell {
         env: Vec<(OsString, OsString)>,
         hidden: Arc<[String]>,
         (spool_dir, outputs): (PathBuf, Arc<dyn Outputs>),
-        limits: &Limits,
+        limits: &ToolLimits,
         sandbox: Arc<Sandbox>,
     ) -> Self {
         let program = find_bash(&env).unwrap_or_else(|| PathBuf::from("/bin/sh"));
@@ -146,7 +146,7 @@ impl Shell {
         &self,
         (script, cwd): (&str, &Path),
         timeout: Duration,
-        limits: &Limits,
+        limits: &ToolLimits,
         cancel: &Cancel,
     ) -> Result<CommandRun, ShellError> {
         let (running, tree) = self.start(script, cwd, cancel)?;
@@ -159,7 +159,7 @@ impl Shell {
         Ok(CommandRun { ended, captured: capture.finish(), background })
     }
 
-    fn capture(&self, limits: &Limits) -> Capture {
+    fn capture(&self, limits: &ToolLimits) -> Capture {
         let spool = Spool::new(self.spool_dir.clone(), limits.spool_bytes, Arc::clone(&self.outputs));
         Capture::new(limits.command_bytes, spool).without(&self.hidden)
     }

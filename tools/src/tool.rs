@@ -14,10 +14,10 @@ use crate::arguments;
 use crate::call_deadline::CallDeadline;
 use crate::cancel::Cancel;
 use crate::git_guard::GitGuard;
-use crate::limits::Limits;
+use crate::limits::ToolLimits;
 use crate::read_state::ReadStates;
 use crate::shell::Shell;
-use crate::workspace::{PathError, Workspace};
+use crate::workspace::{PathError, WorkspaceDir};
 
 /// A tool as the model is told of it.
 #[derive(Clone, Debug)]
@@ -34,8 +34,8 @@ pub struct ToolSpec {
 
 /// What a tool may use.
 pub(crate) struct ToolContext<'a> {
-    pub(crate) workspace: &'a Workspace,
-    pub(crate) limits: &'a Limits,
+    pub(crate) workspace: &'a WorkspaceDir,
+    pub(crate) limits: &'a ToolLimits,
     pub(crate) read_states: &'a ReadStates,
     pub(crate) shell: &'a Shell,
     pub(crate) git: &'a GitGuard,
@@ -55,12 +55,12 @@ impl ToolContext<'_> {
 type RunTool = Box<dyn Fn(Value, &ToolContext) -> Result<ToolOutput, serde_json::Error> + Send + Sync>;
 
 /// A tool: what the model is told, and the function behind it.
-pub(crate) struct Tool {
+pub(crate) struct WorkspaceTool {
     pub(crate) spec: ToolSpec,
     run: RunTool,
 }
 
-impl Tool {
+impl WorkspaceTool {
     /// The parameters' schema comes from `Args`, so that it and the code cannot disagree.
     pub(crate) fn new<Args: JsonSchema + DeserializeOwned + 'static>(
         name: &'static str,

@@ -14,7 +14,7 @@ use crate::limits::{count, thousands};
 use crate::outputs;
 use crate::page::{self, Page, PageRequest};
 use crate::read_file;
-use crate::tool::{Tool, ToolContext};
+use crate::tool::{ToolContext, WorkspaceTool};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -42,8 +42,8 @@ enum OutputError {
     Io { hash: String, source: io::Error },
 }
 
-pub(crate) fn tool() -> Tool {
-    Tool::new("tool_output", include_str!("tool_output.md"), true, run)
+pub(crate) fn tool() -> WorkspaceTool {
+    WorkspaceTool::new("tool_output", include_str!("tool_output.md"), true, run)
 }
 
 fn run(args: ToolOutputArgs, context: &ToolContext) -> ToolOutput {

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::Limits;
+use crate::ToolLimits;
 use crate::scratch::{Scratch, limits};
 
 /// A command whose output is too long to be shown, and the hash in the answer.
 fn long(command: &str) -> (Scratch, String) {
-    let scratch = Scratch::with(Limits { command_bytes: 100, read_lines: 5, ..limits() });
+    let scratch = Scratch::with(ToolLimits { command_bytes: 100, read_lines: 5, ..limits() });
     let output = scratch.call("run_command", json!({ "command": command }));
     let (_, after) = output.text.split_once("read them with tool_output hash=").unwrap();
     let hash = after.split_once(" …]").unwrap().0.to_owned();

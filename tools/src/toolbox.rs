@@ -10,14 +10,14 @@ use crate::answer::ToolOutput;
 use crate::call_deadline::CallDeadline;
 use crate::cancel::Cancel;
 use crate::git_guard::GitGuard;
-use crate::limits::Limits;
+use crate::limits::ToolLimits;
 use crate::outputs::Outputs;
 use crate::pattern::BadGlob;
 use crate::read_state::{ReadState, ReadStates};
 use crate::sandbox::Sandbox;
 use crate::shell::{Shell, environment};
-use crate::tool::{Tool, ToolContext, ToolSpec};
-use crate::workspace::Workspace;
+use crate::tool::{ToolContext, ToolSpec, WorkspaceTool};
+use crate::workspace::WorkspaceDir;
 use crate::writable::Writable;
 use crate::{edit_file, glob, grep, list_dir, nearest, read_file, run_command, tool_output, write_file};
 
@@ -45,7 +45,7 @@ pub struct ToolboxConfig {
     /// Commands may change git's hooks and the configuration that makes git run programs.
     pub allow_git_programs: bool,
     /// The caps.
-    pub limits: Limits,
+    pub limits: ToolLimits,
     /// What commands run in; its private directories are closed to all tools.
     pub sandbox: Arc<Sandbox>,
 }
@@ -93,14 +93,14 @@ pub struct Closed {
 
 /// The tools over one workspace, and what a run has done with them. Calls may come from several threads.
 pub struct Toolbox {
-    tools: Vec<Tool>,
+    tools: Vec<WorkspaceTool>,
     specs: Vec<ToolSpec>,
-    workspace: Workspace,
+    workspace: WorkspaceDir,
     read_states: ReadStates,
     shell: Shell,
     // After the shell: when both are dropped, what it started has ended.
     git: GitGuard,
-    limits: Limits,
+    limits: ToolLimits,
 }
 
 impl Toolbox {
@@ -111,7 +111,7 @@ impl Toolbox {
     /// [`ToolboxConfig::allow`] names a tool that does not exist.
     pub fn open(config: ToolboxConfig) -> Result<Self, ToolboxError> {
         let tools = allowed(config.allow.as_deref())?;
-        let mut workspace = Workspace::open(&config.root, &config.sandbox.policy().private)
+        let mut workspace = WorkspaceDir::open(&config.root, &config.sandbox.policy().private)
             .map_err(|source| ToolboxError::Root { root: config.root.clone(), source })?;
         if let Some(globs) = &config.writable {
             let bad_glob =
@@ -177,7 +177,7 @@ impl fmt::Debug for Toolbox {
     }
 }
 
-fn all() -> Vec<Tool> {
+fn all() -> Vec<WorkspaceTool> {
     vec![
         read_file::tool(),
         write_file::tool(),
@@ -203,7 +203,7 @@ pub fn check_names(names: &[String]) -> Result<(), ToolboxError> {
     allowed(Some(names)).map(drop)
 }
 
-fn allowed(names: Option<&[String]>) -> Result<Vec<Tool>, ToolboxError> {
+fn allowed(names: Option<&[String]>) -> Result<Vec<WorkspaceTool>, ToolboxError> {
     let mut tools = all();
     let Some(names) = names else { return Ok(tools) };
     let known: Vec<&str> = tools.iter().map(|tool| tool.spec.name).collect();

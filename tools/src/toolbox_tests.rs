@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::scratch::{self, Scratch};
-use crate::{Cancel, Limits, Toolbox, ToolboxConfig};
+use crate::{Cancel, ToolLimits, Toolbox, ToolboxConfig};
 
 #[test]
 fn a_toolbox_can_be_shared_between_threads() {
@@ -33,7 +33,7 @@ fn every_tool_is_described_within_bounds() {
 #[test]
 fn the_descriptions_state_the_limits_there_are() {
     let scratch = Scratch::new();
-    let limits = Limits::default();
+    let limits = ToolLimits::default();
     let says = |tool: &str, number: String| {
         let specs = scratch.toolbox.specs();
         let spec = specs.iter().find(|spec| spec.name == tool).unwrap();
@@ -84,7 +84,7 @@ fn only_allowed_tools_are_there() {
     std::fs::create_dir(dir.path().join("ws")).unwrap();
     let config = |names: &[&str]| ToolboxConfig {
         allow: Some(names.iter().map(|name| (*name).to_owned()).collect()),
-        ..scratch::config(dir.path(), Limits::default())
+        ..scratch::config(dir.path(), ToolLimits::default())
     };
     let toolbox = Toolbox::open(config(&["grep", "read_file"])).unwrap();
     let names: Vec<_> = toolbox.specs().iter().map(|spec| spec.name).collect();
@@ -97,8 +97,8 @@ fn only_allowed_tools_are_there() {
 #[test]
 fn a_root_that_is_no_directory_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(Toolbox::open(scratch::config(dir.path(), Limits::default())).is_err());
+    assert!(Toolbox::open(scratch::config(dir.path(), ToolLimits::default())).is_err());
     std::fs::write(dir.path().join("ws"), "").unwrap();
-    let error = Toolbox::open(scratch::config(dir.path(), Limits::default())).unwrap_err();
+    let error = Toolbox::open(scratch::config(dir.path(), ToolLimits::default())).unwrap_err();
     assert!(error.to_string().contains("could not open the workspace"), "{error}");
 }

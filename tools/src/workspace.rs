@@ -76,7 +76,7 @@ impl PathError {
 }
 
 /// The root of the workspace.
-pub(crate) struct Workspace {
+pub(crate) struct WorkspaceDir {
     root: OwnedFd,
     /// The root as the caller named it; models see this path and send it back.
     given: PathBuf,
@@ -102,7 +102,7 @@ impl OpenFile {
     }
 }
 
-impl Workspace {
+impl WorkspaceDir {
     /// Opens the directory `root`; fails too when the kernel has no `openat2` (before Linux 5.6). What is below one of
     /// `private` (absolute) does not exist for it.
     pub(crate) fn open(root: &Path, private: &[PathBuf]) -> io::Result<Self> {
@@ -122,7 +122,7 @@ impl Workspace {
         self.writable = Some(writable);
     }
 
-    /// The root's absolute path, free of symlinks; for walks, whose results are opened by [`Workspace::beneath`].
+    /// The root's absolute path, free of symlinks; for walks, whose results are opened by [`WorkspaceDir::beneath`].
     pub(crate) fn path(&self) -> &Path {
         &self.canonical
     }

@@ -116,7 +116,7 @@ fn absolute_paths_below_the_root_work_by_either_name() {
     scratch.put("a b/file", "content\n");
     let alias = scratch.outside().join("alias");
     unix::symlink(scratch.root(), &alias).unwrap();
-    let workspace = Workspace::open(&alias, &[]).unwrap();
+    let workspace = WorkspaceDir::open(&alias, &[]).unwrap();
     for root in [alias, scratch.root().canonicalize().unwrap()] {
         let file = workspace.open_file(root.join("a b/file").to_str().unwrap()).unwrap();
         assert_eq!(file.real, Path::new("a b/file"));
@@ -255,7 +255,7 @@ proptest! {
         let path = parts.join("/");
         let text = scratch.call("read_file", json!({"path": path})).text;
         prop_assert!(!text.contains(SECRET) && !text.contains("root:"), "{path}: {text}");
-        let workspace = Workspace::open(&scratch.root(), &[]).unwrap();
+        let workspace = WorkspaceDir::open(&scratch.root(), &[]).unwrap();
         if let Ok(file) = workspace.open_file(&path) {
             prop_assert_eq!(file.real, Path::new("dir/file"));
         }

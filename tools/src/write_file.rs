@@ -13,7 +13,7 @@ use crate::page::{self, PageRequest};
 use crate::read_file;
 use crate::read_state::Digest;
 use crate::replace::{CurrentFile, WriteTarget};
-use crate::tool::{Tool, ToolContext};
+use crate::tool::{ToolContext, WorkspaceTool};
 use crate::workspace::PathError;
 
 const BOM: &str = "\u{FEFF}";
@@ -45,8 +45,8 @@ enum WriteError {
     Placeholder { path: String, line: usize, text: String },
 }
 
-pub(crate) fn tool() -> Tool {
-    Tool::new("write_file", include_str!("write_file.md"), false, run)
+pub(crate) fn tool() -> WorkspaceTool {
+    WorkspaceTool::new("write_file", include_str!("write_file.md"), false, run)
 }
 
 fn run(args: WriteFileArgs, context: &ToolContext) -> ToolOutput {

@@ -135,7 +135,7 @@ pub(crate) fn toolbox(
         pass_env: site.settings.sandbox.env.clone(),
         env: site.env.clone(),
         allow_git_programs: site.settings.sandbox.git_programs,
-        limits: uwf_tools::Limits::default(),
+        limits: uwf_tools::ToolLimits::default(),
         sandbox: Arc::clone(site.sandbox),
     })?;
     Ok(Dispatch::new(toolbox, site.settings.added.tools.clone()))

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 use uwf_tools::sandbox::{Policy, Sandbox};
-use uwf_tools::{Cancel, Limits, Outputs, Toolbox, ToolboxConfig};
+use uwf_tools::{Cancel, Outputs, ToolLimits, Toolbox, ToolboxConfig};
 use xxhash_rust::xxh64::Xxh64;
 
 use crate::memory::Peak;
@@ -48,7 +48,7 @@ impl BenchWorkspace {
             pass_env: Vec::new(),
             hidden_env: Vec::new(),
             allow_git_programs: false,
-            limits: Limits::default(),
+            limits: ToolLimits::default(),
             sandbox: Arc::new(sandbox),
         };
         BenchWorkspace { toolbox: Toolbox::open(config).unwrap(), dir, _removed: None }

@@ -9,7 +9,7 @@ use saphyr_parser::{Event, Parser};
 /// Longer files are not looked at: reading them twice would take longer than the edit.
 const LOOKED_AT: usize = 4 << 20;
 
-type Check = fn(&str) -> Result<(), String>;
+type SyntaxCheck = fn(&str) -> Result<(), String>;
 
 /// What is wrong with `after`, when it does not parse and `before` did.
 pub(crate) fn broken(path: &str, before: &str, after: &str) -> Option<String> {
@@ -18,9 +18,9 @@ pub(crate) fn broken(path: &str, before: &str, after: &str) -> Option<String> {
     }
     let extension = Path::new(path).extension()?.to_str()?;
     let (format, check) = match extension {
-        "json" => ("JSON", json as Check),
-        "toml" => ("TOML", toml as Check),
-        "yaml" | "yml" => ("YAML", yaml as Check),
+        "json" => ("JSON", json as SyntaxCheck),
+        "toml" => ("TOML", toml as SyntaxCheck),
+        "yaml" | "yml" => ("YAML", yaml as SyntaxCheck),
         _ => return None,
     };
     let error = check(after).err()?;

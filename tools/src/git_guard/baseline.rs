@@ -10,7 +10,7 @@ use super::copies::{ConfigCopies, Rules};
 use super::deadline::CheckDeadline;
 use super::dir::{Content, Dir};
 use super::hooks::{self, Hooks, hooks_in};
-use super::report::Report;
+use super::report::GitReport;
 use super::repositories::{self, FileKind, Repository};
 use super::stamp::{self, PathStamp};
 use super::walk::FoundRepositories;
@@ -100,13 +100,13 @@ impl Baseline {
     }
 
     /// Takes back what was done to the git directories that are known; files whose stamps are the same are not read.
-    pub(super) fn check(&mut self, deadline: &CheckDeadline) -> Report {
+    pub(super) fn check(&mut self, deadline: &CheckDeadline) -> GitReport {
         let found = FoundRepositories { candidates: self.candidates.clone(), ..FoundRepositories::default() };
         self.look((found, None), deadline)
     }
 
     /// Takes back what was done to the git directories that are known and to those that are new; all files are read.
-    pub(super) fn check_all(&mut self, deadline: &CheckDeadline) -> Report {
+    pub(super) fn check_all(&mut self, deadline: &CheckDeadline) -> GitReport {
         self.same.clear();
         let mut found = repositories::candidates(&self.root, deadline);
         found.candidates.extend(self.candidates.iter().cloned());
@@ -134,8 +134,8 @@ impl Baseline {
         &mut self,
         (mut found, walked): (FoundRepositories, Option<&Path>),
         deadline: &CheckDeadline,
-    ) -> Report {
-        let mut report = Report::default();
+    ) -> GitReport {
+        let mut report = GitReport::default();
         let mut copies = std::mem::take(&mut self.copies);
         copies.apply_changes(self, &mut report);
         self.copies = copies;
@@ -173,7 +173,7 @@ impl Baseline {
     fn look_at(
         &mut self,
         repository: &Repository,
-        (files, report): (&mut BTreeSet<PathBuf>, &mut Report),
+        (files, report): (&mut BTreeSet<PathBuf>, &mut GitReport),
         deadline: &CheckDeadline,
     ) {
         let now = stamp::now();
@@ -221,7 +221,7 @@ impl Baseline {
     }
 
     /// Puts back what could not be put back before and is still missing.
-    fn retry_pending(&mut self, report: &mut Report) {
+    fn retry_pending(&mut self, report: &mut GitReport) {
         for (file, content) in std::mem::take(&mut self.pending) {
             if read(&file) == Content::Missing {
                 let what = format!("that {} was taken away", self.shown(&file));
@@ -230,7 +230,7 @@ impl Baseline {
         }
     }
 
-    fn put(&mut self, file: &Path, content: &Content, what: &[String], report: &mut Report) {
+    fn put(&mut self, file: &Path, content: &Content, what: &[String], report: &mut GitReport) {
         let done = put(file, content);
         if done.is_err() && matches!(content, Content::File(..) | Content::Link(_)) {
             self.pending.insert(file.to_owned(), content.clone());
@@ -238,7 +238,7 @@ impl Baseline {
         what.iter().for_each(|what| report.record(what, done.as_ref().err()));
     }
 
-    fn check_file(&mut self, (file, kind): (&Path, FileKind), report: &mut Report) {
+    fn check_file(&mut self, (file, kind): (&Path, FileKind), report: &mut GitReport) {
         let was = self.files.get(file).unwrap_or(&Content::Missing);
         let is = self.meant(file, read(file));
         if *was == is || (!self.files.contains_key(file) && self.is_old(file)) {
@@ -281,7 +281,7 @@ impl Baseline {
         }
     }
 
-    fn check_hooks(&mut self, repository: &Repository, report: &mut Report, deadline: &CheckDeadline) {
+    fn check_hooks(&mut self, repository: &Repository, report: &mut GitReport, deadline: &CheckDeadline) {
         let dir = repository.hooks();
         let Some(mut is) = hooks_in(&dir, deadline) else {
             return report.missed(&format!("the hooks in {}: {}", self.shown(&dir), deadline.why()));

@@ -34,7 +34,7 @@ fn check(baseline: &mut Baseline) -> Vec<String> {
     baseline.check(&CheckDeadline::new(LONG, &Cancel::default())).lines()
 }
 
-fn check_all(baseline: &mut Baseline) -> Report {
+fn check_all(baseline: &mut Baseline) -> GitReport {
     baseline.check_all(&CheckDeadline::new(LONG, &Cancel::default()))
 }
 

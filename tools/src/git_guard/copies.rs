@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Mode;
 
 use super::dir::{Content, Dir};
-use super::report::Report;
+use super::report::GitReport;
 use super::repositories::FileKind;
 use super::{put, read};
 
@@ -47,7 +47,7 @@ impl ConfigCopies {
 
     /// Applies to the real files what commands set in the copies, without what makes git run programs. A file that somebody
     /// else has changed meanwhile stays as it is.
-    pub(super) fn apply_changes(&mut self, rules: &dyn Rules, report: &mut Report) {
+    pub(super) fn apply_changes(&mut self, rules: &dyn Rules, report: &mut GitReport) {
         for pair in &mut self.0 {
             let (is, real) = (read(&pair.copy), read(&pair.real));
             let wanted = match &is {
@@ -112,7 +112,7 @@ impl Pair {
         written
     }
 
-    fn apply(&self, content: &Content, real: &Content, report: &mut Report) {
+    fn apply(&self, content: &Content, real: &Content, report: &mut GitReport) {
         if *real != self.same {
             let what = format!("what a command set in {}", self.real.display());
             return report.note(&format!("{what} was dropped: somebody else changed that file meanwhile"));

@@ -7,12 +7,12 @@ const MAX_LINES: usize = 20;
 
 /// What was undone, and what stands.
 #[derive(Debug, Default)]
-pub(crate) struct Report {
+pub(crate) struct GitReport {
     undone: Vec<String>,
     standing: Vec<String>,
 }
 
-impl Report {
+impl GitReport {
     pub(super) fn len(&self) -> usize {
         self.undone.len() + self.standing.len()
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use crate::limits::{Limits, count, thousands};
+use crate::limits::{ToolLimits, count, thousands};
 use crate::workspace::shown;
 
 /// The matches of one file.
@@ -46,7 +46,7 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    pub(crate) fn new(files_only: bool, limits: &Limits) -> Self {
+    pub(crate) fn new(files_only: bool, limits: &ToolLimits) -> Self {
         let limit = if files_only { limits.list_entries as u64 } else { limits.grep_matches };
         Self { files_only, limit, first: BTreeMap::new(), kept: 0, searched: 0, files: 0, matches: 0 }
     }

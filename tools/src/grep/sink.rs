@@ -10,7 +10,7 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 
 use super::results::{FileMatches, GrepLine};
 use crate::call_deadline::CallDeadline;
-use crate::limits::{Limits, cut_line};
+use crate::limits::{ToolLimits, cut_line};
 use crate::line_ends::bare;
 
 /// Characters shown before a match that would else be cut off.
@@ -20,7 +20,7 @@ const LEAD: usize = 80;
 pub(crate) struct Matches<'a> {
     matcher: &'a RegexMatcher,
     deadline: &'a CallDeadline<'a>,
-    limits: &'a Limits,
+    limits: &'a ToolLimits,
     files_only: bool,
     lines: Vec<GrepLine>,
     count: u64,
@@ -31,7 +31,7 @@ impl<'a> Matches<'a> {
     pub(crate) fn new(
         matcher: &'a RegexMatcher,
         deadline: &'a CallDeadline<'a>,
-        limits: &'a Limits,
+        limits: &'a ToolLimits,
         files_only: bool,
     ) -> Self {
         Self { matcher, deadline, limits, files_only, lines: Vec::new(), count: 0, binary: false }

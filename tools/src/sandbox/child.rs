@@ -27,7 +27,7 @@ use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, ge
 use rustix::thread::{CapabilitySet, CapabilitySets, LinkNameSpaceType};
 use seccompiler::BpfProgram;
 
-use super::pipe::{self, Message};
+use super::pipe::{self, ForkMessage};
 use super::policy::ProcessLimits;
 
 /// What root keeps: to own, read and write the files of a workspace whoever made them.
@@ -83,8 +83,8 @@ impl ForkedPids {
     /// What [`fork_into_namespace`] reported; waits until the last writer has closed the pipe.
     pub(crate) fn read(report: OwnedFd) -> ForkedPids {
         pipe::messages(report).fold(ForkedPids::default(), |forked, message| match message {
-            Message::Outside(outside) => ForkedPids { outside, ..forked },
-            Message::Inside(inside) => ForkedPids { inside, ..forked },
+            ForkMessage::Outside(outside) => ForkedPids { outside, ..forked },
+            ForkMessage::Inside(inside) => ForkedPids { inside, ..forked },
             _ => forked,
         })
     }
@@ -98,9 +98,9 @@ pub(super) fn fork_into_namespace(report: c_int, more: c_int) -> io::Result<()> 
     // SAFETY: a fork without a stack of its own; both go on with plain system calls alone.
     let forked = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
     match forked {
-        0 => Message::Inside(rustix::process::getpid().as_raw_pid()).send(report),
+        0 => ForkMessage::Inside(rustix::process::getpid().as_raw_pid()).send(report),
         pid if pid > 0 => {
-            let told = Message::Outside(i32::try_from(pid).unwrap_or_default()).send(report);
+            let told = ForkMessage::Outside(i32::try_from(pid).unwrap_or_default()).send(report);
             // SAFETY: ends this process at once.
             unsafe { libc::_exit(i32::from(told.is_err())) }
         }

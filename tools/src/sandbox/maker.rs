@@ -25,14 +25,14 @@ use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 
 use super::child::{self, checked};
 use super::mounts::{self, MountProgram};
-use super::pipe::{self, Message};
+use super::pipe::{self, ForkMessage};
 use super::shared_memory;
 
 /// What becomes init: a program that waits for the end of its input, and leaves it to the kernel to collect children that
 /// end, as a shell does not.
 const INIT: &[&[&CStr]] = &[&[c"/bin/cat"], &[c"/usr/bin/cat"], &[c"/bin/sh", c"-c", c"exec cat"]];
 
-/// Numbers of the steps before and after those of the mounts, which count from 0; for [`Message::Failed`].
+/// Numbers of the steps before and after those of the mounts, which count from 0; for [`ForkMessage::Failed`].
 const NAMESPACES: i32 = -1;
 const LOOPBACK: i32 = -2;
 const FORK: i32 = -3;
@@ -139,11 +139,11 @@ fn receive((reports, maker): (OwnedFd, Pid), go_on: impl FnOnce() -> io::Result<
     let (mut report, mut go_on) = (MakerReport::default(), Some(go_on));
     for message in pipe::messages(reports) {
         match message {
-            Message::Unshared => report.error = go_on.take().and_then(|go_on| go_on().err()),
-            Message::Outside(pid) => report.init = Pid::from_raw(pid),
-            Message::Segments(number) => report.segments = shared_memory::taken(maker, number).ok(),
-            Message::Inside(_) => {}
-            Message::Failed(step, errno) => report.failed = Some((step, errno)),
+            ForkMessage::Unshared => report.error = go_on.take().and_then(|go_on| go_on().err()),
+            ForkMessage::Outside(pid) => report.init = Pid::from_raw(pid),
+            ForkMessage::Segments(number) => report.segments = shared_memory::taken(maker, number).ok(),
+            ForkMessage::Inside(_) => {}
+            ForkMessage::Failed(step, errno) => report.failed = Some((step, errno)),
         }
         if report.error.is_some() {
             break;
@@ -199,7 +199,7 @@ impl Maker<'_> {
     fn run(&self, trees: &mut [c_int]) -> ! {
         let Err((step, error)) = self.make(trees);
         // There is nobody else to tell.
-        let _ = Message::Failed(step, error.raw_os_error().unwrap_or(libc::EIO)).send(self.report);
+        let _ = ForkMessage::Failed(step, error.raw_os_error().unwrap_or(libc::EIO)).send(self.report);
         // SAFETY: ends this process at once.
         unsafe { libc::_exit(1) }
     }
@@ -230,9 +230,9 @@ impl Maker<'_> {
         let segments =
             rustix::fs::open(c"/proc/sysvipc/shm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         if let Ok(segments) = &segments {
-            Message::Segments(segments.as_raw_fd()).send(self.report)?;
+            ForkMessage::Segments(segments.as_raw_fd()).send(self.report)?;
         }
-        Message::Unshared.send(self.report)?;
+        ForkMessage::Unshared.send(self.report)?;
         match rustix::io::read(self.mapped, &mut [0_u8])? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
             _ => Ok(()),

@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, WaitOptions};
 
 use crate::cancel::Cancel;
-use crate::limits::Limits;
+use crate::limits::ToolLimits;
 use crate::process_table::Process;
 use crate::sandbox::RunningCommand;
 use crate::shell::capture::{Capture, Stream};
@@ -60,7 +60,7 @@ impl FinishedCommand {
     }
 }
 
-enum Phase {
+enum CommandPhase {
     Running { deadline: Instant },
     Terminating { until: Instant },
     Draining { until: Instant },
@@ -73,7 +73,7 @@ pub(crate) struct Supervised<'a> {
     out: Option<ChildStdout>,
     err: Option<ChildStderr>,
     tree: &'a ProcessTree,
-    limits: &'a Limits,
+    limits: &'a ToolLimits,
     capture: &'a mut Capture,
     buffer: Vec<u8>,
     exited: bool,
@@ -86,7 +86,7 @@ impl<'a> Supervised<'a> {
     pub(crate) fn new(
         running: RunningCommand,
         tree: &'a ProcessTree,
-        limits: &'a Limits,
+        limits: &'a ToolLimits,
         capture: &'a mut Capture,
     ) -> io::Result<Self> {
         let handle = rustix::process::pidfd_open(tree.shell, PidfdFlags::empty()).inspect_err(|_| {
@@ -128,7 +128,7 @@ impl<'a> Supervised<'a> {
         let started = Instant::now();
         let (mut cause, mut duration) = (None, None);
         let mut monitor = UsageMonitor::new(self.tree);
-        let mut phase = Phase::Running { deadline: started + timeout };
+        let mut phase = CommandPhase::Running { deadline: started + timeout };
         loop {
             self.pump(&phase)?;
             let now = Instant::now();
@@ -141,30 +141,30 @@ impl<'a> Supervised<'a> {
                     cause = monitor.look().map(Cause::Overused);
                 }
                 if let Some(cause) = cause {
-                    phase = Phase::Terminating { until: now + self.terminate(cause) };
+                    phase = CommandPhase::Terminating { until: now + self.terminate(cause) };
                 }
             }
             match phase {
-                Phase::Running { .. } if self.exited && self.is_closed() => break,
-                Phase::Running { .. } if self.exited => {
-                    phase = Phase::Draining { until: now + self.limits.drain }
+                CommandPhase::Running { .. } if self.exited && self.is_closed() => break,
+                CommandPhase::Running { .. } if self.exited => {
+                    phase = CommandPhase::Draining { until: now + self.limits.drain }
                 }
-                Phase::Terminating { until } if now >= until || self.tree.members().is_empty() => {
+                CommandPhase::Terminating { until } if now >= until || self.tree.members().is_empty() => {
                     self.tree.kill(&self.others);
-                    phase = Phase::Draining { until: Instant::now() + self.limits.drain };
+                    phase = CommandPhase::Draining { until: Instant::now() + self.limits.drain };
                 }
-                Phase::Draining { until } if now >= until || self.is_closed() => break,
+                CommandPhase::Draining { until } if now >= until || self.is_closed() => break,
                 _ => {}
             }
         }
         Ok((cause, duration.unwrap_or_else(|| started.elapsed())))
     }
 
-    fn why_end(&self, phase: &Phase, now: Instant, cancel: &Cancel) -> Option<Cause> {
+    fn why_end(&self, phase: &CommandPhase, now: Instant, cancel: &Cancel) -> Option<Cause> {
         match phase {
-            Phase::Terminating { .. } => None,
+            CommandPhase::Terminating { .. } => None,
             _ if cancel.is_cancelled() => Some(Cause::Cancelled),
-            Phase::Running { deadline } if now >= *deadline && !self.exited => Some(Cause::TimedOut),
+            CommandPhase::Running { deadline } if now >= *deadline && !self.exited => Some(Cause::TimedOut),
             _ => None,
         }
     }
@@ -205,7 +205,7 @@ impl<'a> Supervised<'a> {
     }
 
     /// Waits until something happens or a tick has passed, and reads what there is.
-    fn pump(&mut self, phase: &Phase) -> io::Result<()> {
+    fn pump(&mut self, phase: &CommandPhase) -> io::Result<()> {
         let (out, err, exit) = self.poll(wait_for(phase))?;
         if exit {
             self.exited = true;
@@ -243,9 +243,10 @@ impl<'a> Supervised<'a> {
     }
 }
 
-fn wait_for(phase: &Phase) -> Duration {
-    let (Phase::Running { deadline: until } | Phase::Terminating { until } | Phase::Draining { until }) =
-        phase;
+fn wait_for(phase: &CommandPhase) -> Duration {
+    let (CommandPhase::Running { deadline: until }
+    | CommandPhase::Terminating { until }
+    | CommandPhase::Draining { until }) = phase;
     until.saturating_duration_since(Instant::now()).min(TICK)
 }
 
