@@ -4,11 +4,11 @@
 //! Apart because the first correction decides whether the answer is ever repaired, so it must carry everything. It
 //! never parses or validates an answer; it is told what is wrong.
 
-use crate::environment::{PromptError, context, render};
 use crate::fields::expectation;
-use crate::system::example;
+use crate::system::example_answer;
+use crate::templates::{PromptError, context, render};
 use crate::views::{CorrectionView, ViolationView};
-use crate::{quote, skeleton};
+use crate::{example, quote};
 use serde::Serialize;
 use serde_json::Value;
 use uwf_workflow::markdown::fenced;
@@ -143,7 +143,7 @@ fn excerpt(yaml: &str, line: usize) -> Option<String> {
 fn skeletons(schema: &Value, status: Option<&str>) -> Result<(String, bool), PromptError> {
     let forms = forms::for_status(schema, status);
     let texts: Result<Vec<String>, PromptError> =
-        forms.iter().map(|form| example(&skeleton::yaml(form))).collect();
+        forms.iter().map(|form| example_answer(&example::yaml(form))).collect();
     Ok((texts?.join("\n\n"), forms.len() > 1))
 }
 

@@ -3,7 +3,7 @@
 //! Apart because it speaks to a model that knows nothing of the run. The text is data and stands between fences that
 //! it cannot close.
 
-use crate::environment::{PromptError, context, render};
+use crate::templates::{PromptError, context, render};
 use serde::Serialize;
 use serde_json::Value;
 use uwf_workflow::markdown::fenced;

@@ -3,7 +3,7 @@
 //! Apart because the system message, the corrections and the last turn all speak of the same fields. It describes and
 //! never judges: validation is the engine's.
 
-use crate::{quote, skeleton};
+use crate::{example, quote};
 use serde_json::{Map, Value};
 use uwf_workflow::schema_analysis::forms;
 
@@ -73,7 +73,7 @@ fn form(schema: &Value) -> SchemaForm {
         description: description(schema),
         fields,
         rules,
-        example: skeleton::yaml(schema),
+        example: example::yaml(schema),
     }
 }
 
@@ -86,7 +86,7 @@ struct FieldPlace {
 
 fn describe_properties(found: &mut Vec<Field>, depth: usize, schema: &Value) {
     for property in forms::properties(schema) {
-        let label = quote::inline(&skeleton::scalar(&Value::from(property.name)), QUOTED);
+        let label = quote::inline(&example::scalar(&Value::from(property.name)), QUOTED);
         describe(found, FieldPlace { depth, label, required: Some(property.required) }, property.schema);
     }
 }
@@ -272,7 +272,7 @@ fn description(schema: &Value) -> String {
 }
 
 fn code(value: &Value) -> String {
-    quote::inline(&skeleton::scalar(value), QUOTED)
+    quote::inline(&example::scalar(value), QUOTED)
 }
 
 #[cfg(test)]

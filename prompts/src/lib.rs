@@ -25,26 +25,26 @@
 )]
 
 mod correction;
-mod environment;
+mod example;
 mod extraction;
 mod fields;
 mod opening;
 mod quote;
 mod run;
-mod skeleton;
 mod system;
+mod templates;
 mod views;
 
 pub use correction::correction;
-pub use environment::PromptError;
+pub use example::{copied_placeholder, placeholders};
 pub use extraction::{extraction, extraction_of};
 pub use fields::{Field, SchemaForm, fields};
 pub use opening::{continuation, opening};
 pub use run::{
     INTERRUPTED, deadline, grace, left_out, missing, nudge, question, repeated, summarise, summary,
 };
-pub use skeleton::{copied_placeholder, placeholders};
 pub use system::system;
+pub use templates::PromptError;
 pub use views::{
     ContinuationView, CorrectionView, DeadlineView, FinishedStepView, GraceView, LeftOutView, NudgeView,
     OpeningView, RepeatedView, RoleView, SystemView, ViolationView, WorkspaceView,

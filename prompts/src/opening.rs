@@ -3,9 +3,9 @@
 //! Apart from the system message because it grows with the thread. Answers of other roles are quoted and cut here;
 //! the task and the edge prompt are orders and stand as they are.
 
-use crate::environment::{PromptError, context, render};
+use crate::templates::{PromptError, context, render};
 use crate::views::{ContinuationView, FinishedStepView, OpeningView};
-use crate::{quote, skeleton};
+use crate::{example, quote};
 use serde::Serialize;
 use serde_json::Value;
 use uwf_workflow::markdown::fenced;
@@ -110,7 +110,7 @@ fn output_lines(output: &Value) -> Option<String> {
     let mut fields: Vec<(&String, &Value)> = map.iter().filter(|(name, _)| *name != "$status").collect();
     fields.sort_by_key(|(name, _)| *name);
     let line = |(name, value): &(&String, &Value)| {
-        let name = skeleton::scalar(&Value::from(name.as_str()));
+        let name = example::scalar(&Value::from(name.as_str()));
         format!("{name}: {}", quote::cut(&quote::compact(value), FIELD, " "))
     };
     (!fields.is_empty()).then(|| fields.iter().map(line).collect::<Vec<_>>().join("\n"))

@@ -3,9 +3,9 @@
 //! Apart from the corrections, which speak of an answer; these speak of the run. The numbers are the caller's: nothing
 //! here counts or decides.
 
-use crate::environment::{PromptError, context, render};
 use crate::fields::fields;
-use crate::system::example;
+use crate::system::example_answer;
+use crate::templates::{PromptError, context, render};
 use crate::views::{DeadlineView, GraceView, LeftOutView, NudgeView, RepeatedView};
 use serde::Serialize;
 
@@ -80,7 +80,7 @@ pub fn summary(text: &str) -> Result<String, PromptError> {
 pub fn grace(view: &GraceView<'_>) -> Result<String, PromptError> {
     let forms = fields(view.schema);
     let examples: Result<Vec<String>, PromptError> =
-        forms.iter().map(|form| example(&form.example)).collect();
+        forms.iter().map(|form| example_answer(&form.example)).collect();
     render(&Grace { budget: view.budget.trim(), several: forms.len() > 1, examples: examples?.join("\n\n") })
 }
 

@@ -3,9 +3,9 @@
 //! Apart because it is the prefix every request of a role has in common: it depends on the workflow, the directory
 //! and the tools alone, never on what has happened.
 
-use crate::environment::{PromptError, context, render};
+use crate::example;
 use crate::fields::{Field, SchemaForm, fields};
-use crate::skeleton;
+use crate::templates::{PromptError, context, render};
 use crate::views::{RoleView, SystemView, WorkspaceView};
 use serde::Serialize;
 use serde_json::Value;
@@ -83,14 +83,14 @@ context!(WorkspaceText<'_>, "workspace");
 pub(crate) struct Manners {
     tools: bool,
 }
-context!(Manners, "manners");
+context!(Manners, "guidelines");
 
 fn output_format(schema: &Value) -> Result<String, PromptError> {
     let forms = fields(schema);
     let several = forms.len() > 1;
     let texts: Result<Vec<String>, PromptError> =
         forms.iter().enumerate().map(|(index, form)| form_text(form, several.then_some(index + 1))).collect();
-    render(&OutputFormat { several, forms: texts?.join("\n\n"), suspend_reason: skeleton::SUSPEND_REASON })
+    render(&OutputFormat { several, forms: texts?.join("\n\n"), suspend_reason: example::SUSPEND_REASON })
 }
 
 fn form_text(form: &SchemaForm, number: Option<usize>) -> Result<String, PromptError> {
@@ -105,7 +105,7 @@ fn form_text(form: &SchemaForm, number: Option<usize>) -> Result<String, PromptE
         description: form.description.clone(),
         fields: lines?.join("\n"),
         rules: form.rules.clone(),
-        example: example(&form.example)?,
+        example: example_answer(&form.example)?,
     })
 }
 
@@ -121,8 +121,8 @@ fn field_text(field: &Field) -> Result<String, PromptError> {
 }
 
 /// A whole answer around the YAML of one form.
-pub(crate) fn example(yaml: &str) -> Result<String, PromptError> {
-    render(&Example { yaml: yaml.trim_end(), body: skeleton::BODY })
+pub(crate) fn example_answer(yaml: &str) -> Result<String, PromptError> {
+    render(&Example { yaml: yaml.trim_end(), body: example::BODY })
 }
 
 fn role(view: &RoleView<'_>) -> Result<String, PromptError> {

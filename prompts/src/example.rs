@@ -236,5 +236,5 @@ fn comment(notes: [Option<String>; 2]) -> String {
 }
 
 #[cfg(test)]
-#[path = "skeleton_tests.rs"]
+#[path = "example_tests.rs"]
 mod tests;

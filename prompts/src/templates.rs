@@ -28,7 +28,7 @@ pub(crate) trait Context: Serialize {
 /// `context!(RoleText<'_>, "role")`: the struct `RoleText` holds what `templates/role.md` uses.
 macro_rules! context {
     ($context:ty, $file:literal) => {
-        impl $crate::environment::Context for $context {
+        impl $crate::templates::Context for $context {
             const NAME: &'static str = $file;
             const SOURCE: &'static str = include_str!(concat!("../templates/", $file, ".md"));
         }
@@ -55,5 +55,5 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
 }
 
 #[cfg(test)]
-#[path = "environment_tests.rs"]
+#[path = "templates_tests.rs"]
 mod tests;
