@@ -1,5 +1,5 @@
 //! What a model is told when its answer is refused: each error with what was there and what is allowed, and a
-//! skeleton to fill in.
+//! example to fill in.
 //!
 //! Apart because the first correction decides whether the answer is ever repaired, so it must carry everything. It
 //! never parses or validates an answer; it is told what is wrong.
@@ -33,8 +33,8 @@ pub fn correction(view: &CorrectionView<'_>, attempt: usize, of: usize) -> Resul
         | CorrectionView::Placeholder { schema, status, .. } => (schema, status),
     };
     let errors = render_errors(view)?;
-    let (skeletons, several) = skeletons(schema, status)?;
-    Ok([errors, render(&Again { skeletons, several, attempt, of })?].join("\n\n"))
+    let (examples, several) = examples(schema, status)?;
+    Ok([errors, render(&Again { examples, several, attempt, of })?].join("\n\n"))
 }
 
 #[derive(Default, Serialize)]
@@ -65,7 +65,7 @@ context!(Violations, "correction_violations");
 
 #[derive(Default, Serialize)]
 pub(crate) struct ViolationText<'a> {
-    place: String,
+    location: String,
     message: &'a str,
     got: Option<String>,
     expected: Option<String>,
@@ -75,7 +75,7 @@ context!(ViolationText<'_>, "violation");
 
 #[derive(Default, Serialize)]
 pub(crate) struct Placeholder {
-    place: String,
+    location: String,
     placeholder: String,
     allowed: Option<String>,
 }
@@ -83,7 +83,7 @@ context!(Placeholder, "correction_placeholder");
 
 #[derive(Default, Serialize)]
 pub(crate) struct Again {
-    skeletons: String,
+    examples: String,
     several: bool,
     attempt: usize,
     of: usize,
@@ -103,7 +103,7 @@ fn render_errors(view: &CorrectionView<'_>) -> Result<String, PromptError> {
             render(&Violations { count: violations.len(), violations: lines?.join("\n") })
         }
         CorrectionView::Placeholder { path, placeholder, status, schema } => render(&Placeholder {
-            place: place(path),
+            location: location(path),
             placeholder: quote::inline(placeholder, GOT),
             allowed: allowed(schema, status, path),
         }),
@@ -112,7 +112,7 @@ fn render_errors(view: &CorrectionView<'_>) -> Result<String, PromptError> {
 
 fn violation(view: &ViolationView<'_>, schema: &Value, status: Option<&str>) -> Result<String, PromptError> {
     render(&ViolationText {
-        place: place(view.path),
+        location: location(view.path),
         message: &quote::cut(view.message.trim(), RULE, " "),
         got: view.got.map(|value| quote::inline_json(value, GOT)),
         expected: view.expected.map(|expected| quote::cut(expected.trim(), RULE, " ")),
@@ -120,7 +120,7 @@ fn violation(view: &ViolationView<'_>, schema: &Value, status: Option<&str>) -> 
     })
 }
 
-/// What the schema allows at the pointer; nothing for the whole, which the skeleton shows.
+/// What the schema allows at the pointer; nothing for the whole, which the example shows.
 fn allowed(schema: &Value, status: Option<&str>, path: &str) -> Option<String> {
     if path.is_empty() {
         return None;
@@ -130,7 +130,7 @@ fn allowed(schema: &Value, status: Option<&str>, path: &str) -> Option<String> {
     (!found.is_empty()).then(|| quote::cut(&found.join(", or "), RULE, " "))
 }
 
-fn place(path: &str) -> String {
+fn location(path: &str) -> String {
     if path.is_empty() { "the fields as a whole".to_owned() } else { quote::inline(path, GOT) }
 }
 
@@ -140,7 +140,7 @@ fn excerpt(yaml: &str, line: usize) -> Option<String> {
 }
 
 /// The examples of the forms that carry this `$status` (all when none does), and whether they are several.
-fn skeletons(schema: &Value, status: Option<&str>) -> Result<(String, bool), PromptError> {
+fn examples(schema: &Value, status: Option<&str>) -> Result<(String, bool), PromptError> {
     let forms = forms::for_status(schema, status);
     let texts: Result<Vec<String>, PromptError> =
         forms.iter().map(|form| example_answer(&example::yaml(form))).collect();

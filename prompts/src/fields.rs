@@ -53,7 +53,7 @@ pub fn fields(schema: &Value) -> Vec<SchemaForm> {
 /// What the schema wants of a value, on one line: `integer; at least 1`, and each shape when there are several.
 pub(crate) fn expectation(schema: &Value) -> String {
     let mut found = Vec::new();
-    describe(&mut found, FieldPlace { depth: 0, label: String::new(), required: None }, schema);
+    describe(&mut found, FieldHeader { depth: 0, label: String::new(), required: None }, schema);
     let phrase = |field: &Field| {
         let phrases = std::iter::once(&field.kind).chain(&field.rules).map(String::as_str);
         let phrase = phrases.collect::<Vec<_>>().join("; ");
@@ -77,8 +77,8 @@ fn form(schema: &Value) -> SchemaForm {
     }
 }
 
-/// Where in the list a field goes and what it is called there.
-struct FieldPlace {
+/// The part of a field that its schema does not tell: how deep it is, and what it is called there.
+struct FieldHeader {
     depth: usize,
     label: String,
     required: Option<bool>,
@@ -87,11 +87,11 @@ struct FieldPlace {
 fn describe_properties(found: &mut Vec<Field>, depth: usize, schema: &Value) {
     for property in forms::properties(schema) {
         let label = quote::inline(&example::scalar(&Value::from(property.name)), QUOTED);
-        describe(found, FieldPlace { depth, label, required: Some(property.required) }, property.schema);
+        describe(found, FieldHeader { depth, label, required: Some(property.required) }, property.schema);
     }
 }
 
-fn describe(found: &mut Vec<Field>, place: FieldPlace, schema: &Value) {
+fn describe(found: &mut Vec<Field>, header: FieldHeader, schema: &Value) {
     let (nullable, options) = forms::without_null(schema);
     let shapes = options.len() > 1 && !options.iter().all(is_plain);
     let mut kind = match options.as_slice() {
@@ -104,15 +104,15 @@ fn describe(found: &mut Vec<Field>, place: FieldPlace, schema: &Value) {
     }
     let mut rules = if let [only] = options.as_slice() { rules(only) } else { Vec::new() };
     rules.extend(hints(schema));
-    let depth = place.depth + 1;
-    let FieldPlace { label, required, .. } = place;
-    found.push(Field { depth: place.depth, label, kind, required, rules, description: description(schema) });
+    let depth = header.depth + 1;
+    let FieldHeader { label, required, .. } = header;
+    found.push(Field { depth: header.depth, label, kind, required, rules, description: description(schema) });
     match options.as_slice() {
         [only] => describe_inside(found, depth, only),
         many if shapes => {
             for (index, option) in many.iter().enumerate() {
                 let label = format!("{SHAPE}{}", index + 1);
-                describe(found, FieldPlace { depth, label, required: None }, &without_hints(option));
+                describe(found, FieldHeader { depth, label, required: None }, &without_hints(option));
             }
         }
         _ => {}
@@ -122,7 +122,7 @@ fn describe(found: &mut Vec<Field>, place: FieldPlace, schema: &Value) {
 fn describe_inside(found: &mut Vec<Field>, depth: usize, schema: &Value) {
     describe_properties(found, depth, schema);
     if let Some(items) = schema.get("items").filter(|items| !is_basic(items)) {
-        describe(found, FieldPlace { depth, label: "each item".to_owned(), required: None }, items);
+        describe(found, FieldHeader { depth, label: "each item".to_owned(), required: None }, items);
     }
 }
 

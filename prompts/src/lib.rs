@@ -14,7 +14,7 @@
 //! | the same call again and again | [`repeated`] |
 //! | a conversation that grows too long | [`left_out`]; when that is not enough, [`summarise`] and then [`summary`] |
 //! | an answer that is none, told to another model | [`extraction`], [`extraction_of`] |
-//! | an answer that was refused | [`correction`], after [`copied_placeholder`] for one that copies the skeleton |
+//! | an answer that was refused | [`correction`], after [`copied_placeholder`] for one that copies the example |
 //!
 //! Who may give orders: the person (task) and the workflow's author (role, schema, edge prompt) stand in the text as
 //! they are; what other roles wrote is data and stands between fences that it cannot close.

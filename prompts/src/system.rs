@@ -19,7 +19,7 @@ pub fn system(view: &SystemView<'_>) -> Result<String, PromptError> {
         output_format(view.schema)?,
         role(&view.role)?,
         workspace(&view.workspace)?,
-        manners(&view.workspace)?,
+        guidelines(&view.workspace)?,
     ];
     Ok(parts.join("\n\n"))
 }
@@ -80,10 +80,10 @@ pub(crate) struct WorkspaceText<'a> {
 context!(WorkspaceText<'_>, "workspace");
 
 #[derive(Default, Serialize)]
-pub(crate) struct Manners {
+pub(crate) struct Guidelines {
     tools: bool,
 }
-context!(Manners, "guidelines");
+context!(Guidelines, "guidelines");
 
 fn output_format(schema: &Value) -> Result<String, PromptError> {
     let forms = fields(schema);
@@ -141,8 +141,8 @@ fn workspace(view: &WorkspaceView<'_>) -> Result<String, PromptError> {
     render(&WorkspaceText { root: view.root, tools: view.tools })
 }
 
-fn manners(view: &WorkspaceView<'_>) -> Result<String, PromptError> {
-    render(&Manners { tools: !view.tools.is_empty() })
+fn guidelines(view: &WorkspaceView<'_>) -> Result<String, PromptError> {
+    render(&Guidelines { tools: !view.tools.is_empty() })
 }
 
 #[cfg(test)]

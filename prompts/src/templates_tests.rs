@@ -26,7 +26,7 @@ fn each_template_uses_exactly_the_names_it_is_given() {
         check::<system::Example<'_>>(),
         check::<system::RoleText<'_>>(),
         check::<system::WorkspaceText<'_>>(),
-        check::<system::Manners>(),
+        check::<system::Guidelines>(),
         check::<opening::Opening<'_>>(),
         check::<opening::Continuation<'_>>(),
         check::<opening::ProgressText>(),

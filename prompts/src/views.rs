@@ -139,7 +139,7 @@ pub struct GraceView<'a> {
 }
 
 /// Why an answer was refused; see [`correction`](crate::correction). Each names the role's frontmatter schema, from
-/// which the worked skeleton is made.
+/// which the worked example is made.
 #[derive(Clone, Copy, Debug)]
 pub enum CorrectionView<'a> {
     /// No pair of `---` lines with YAML between them.
@@ -176,7 +176,7 @@ pub enum CorrectionView<'a> {
         /// The JSON Schema of the role's frontmatter.
         schema: &'a Value,
     },
-    /// A placeholder of the skeleton came back as a value.
+    /// A placeholder of the example came back as a value.
     Placeholder {
         /// JSON pointer of the value, as [`copied_placeholder`](crate::copied_placeholder) gives it.
         path: &'a str,
