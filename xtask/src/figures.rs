@@ -16,7 +16,8 @@ const MOST_PARAMETERS: usize = 5;
 /// What is counted.
 #[derive(Default)]
 pub(crate) struct Figures {
-    code: usize,
+    /// By crate: its folder, how many lines of code it has, and in how many files.
+    crates: Vec<(String, usize, usize)>,
     files: Vec<(usize, String)>,
     functions: Vec<(usize, String)>,
     parameters: Vec<(usize, String)>,
@@ -28,8 +29,10 @@ pub(crate) struct Figures {
 impl Figures {
     pub(crate) fn of(crates: &[Crate]) -> Figures {
         let mut figures = Figures::default();
+        let code = |krate: &Crate| krate.modules.iter().map(|module| module.code).sum();
+        figures.crates =
+            crates.iter().map(|krate| (krate.name.clone(), code(krate), krate.modules.len())).collect();
         for module in crates.iter().flat_map(|krate| &krate.modules) {
-            figures.code += module.code;
             figures.files.push((module.lines, module.file.display().to_string()));
             let mut visitor = Visitor { figures: &mut figures, module };
             visitor.visit_file(&module.ast);
@@ -48,7 +51,11 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "lines of code: {}, in {} files", self.code, self.files.len())?;
+        let code: usize = self.crates.iter().map(|(_, code, _)| code).sum();
+        writeln!(f, "lines of code: {code}, in {} files", self.files.len())?;
+        for (name, code, files) in &self.crates {
+            writeln!(f, "  {name}: {code}, in {files} files")?;
+        }
         for (what, list) in [("lines of a file", &self.files), ("lines of a function", &self.functions)] {
             let at = |share: usize| {
                 list.get(list.len().saturating_sub(1) * share / 100).map_or(0, |(size, _)| *size)
@@ -153,5 +160,23 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
 
     fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
         self.define(&item.ident);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{edges, source};
+
+    #[test]
+    fn code_is_told_crate_by_crate_and_adds_up() {
+        let figures = Figures::of(&source::read(&edges::repository()).unwrap());
+        let text = figures.to_string();
+        let number = |line: &str| line.split([':', ',']).nth(1).unwrap().trim().parse::<usize>().unwrap();
+        let mut lines = text.lines();
+        let all = number(lines.next().unwrap());
+        let crates: Vec<&str> = lines.take_while(|line| line.starts_with("  ")).collect();
+        assert!(crates.iter().any(|line| line.starts_with("  engine/store: ")), "{text}");
+        assert_eq!(crates.into_iter().map(number).sum::<usize>(), all);
     }
 }

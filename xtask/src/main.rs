@@ -9,7 +9,6 @@
 //! | [`edges`] | which crate may depend on which, held against the manifests by a test |
 
 #![expect(
-    clippy::print_stdout,
     clippy::print_stderr,
     clippy::disallowed_methods,
     reason = "a program for the people who work on this repository"
@@ -21,6 +20,7 @@ mod figures;
 mod path;
 mod source;
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -40,9 +40,10 @@ fn main() -> ExitCode {
     };
     match source::read(&root) {
         Ok(crates) => {
-            print!("{}", figures::Figures::of(&crates));
-            print!("{}", circles::Circles::of(&crates));
-            print!("{}", path::Stations::of(&root, &crates));
+            let (figures, circles) = (figures::Figures::of(&crates), circles::Circles::of(&crates));
+            let stations = path::Stations::of(&root, &crates);
+            // A reader that has seen enough closes the pipe.
+            let _ = write!(io::stdout(), "{figures}{circles}{stations}");
             ExitCode::SUCCESS
         }
         Err(error) => {
