@@ -6,9 +6,9 @@
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
+use uwf_store::suggest;
 
 use crate::limits::cut_line;
-use crate::nearest;
 
 /// Problems that are told, and characters of a name that nobody has given.
 const TOLD: usize = 20;
@@ -95,7 +95,7 @@ fn problems<'a>(object: &'a Map<String, Value>, schema: &'a Value) -> impl Itera
 
 fn unknown(name: &str, properties: Option<&Map<String, Value>>) -> String {
     let name = cut_line(name, SHOWN).0;
-    match nearest::name(name, properties.into_iter().flat_map(|known| known.keys().map(String::as_str))) {
+    match suggest::one(name, properties.into_iter().flat_map(Map::keys)) {
         Some(near) => format!("there is no parameter `{name}` (did you mean `{near}`?)"),
         None => format!("there is no parameter `{name}`"),
     }

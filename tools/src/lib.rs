@@ -16,7 +16,7 @@
 //! - `read_state` — what this run knows of files, by content hash, and one lock a file; `page` — numbered lines of a stream
 //! - `cancel`, `call_deadline` — whether a call may go on; `parallel` — work on many items, by threads or without
 //! - `process_table` — the processes that a /proc shows; `run_dir` — the private directory of a run
-//! - `limits` — the caps, and numbers as they are shown; `nearest` — names for "did you mean"; `line_ends` — CR LF and LF
+//! - `limits` — the caps, and numbers as they are shown; `similar_paths` — for "did you mean"; `line_ends` — CR LF and LF
 //! - `git_guard` — hooks, configuration and unfinished work of git that a command changed, taken back
 //! - `redact` — secrets taken out of what commands print, before anything is cut or kept
 //! - [`sandbox`] — what commands, and the agent itself, may reach: policy in, enforced by the kernel, told promise by
@@ -61,7 +61,6 @@ mod limits;
 mod line_ends;
 mod list_dir;
 mod lock;
-mod nearest;
 mod outputs;
 mod page;
 mod parallel;
@@ -75,6 +74,7 @@ mod run_command;
 mod run_dir;
 pub mod sandbox;
 mod shell;
+mod similar_paths;
 mod tool;
 mod tool_output;
 mod toolbox;

@@ -6,6 +6,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use uwf_store::suggest;
+
 use crate::answer::ToolOutput;
 use crate::call_deadline::CallDeadline;
 use crate::cancel::Cancel;
@@ -19,7 +21,7 @@ use crate::shell::{Shell, environment};
 use crate::tool::{ToolContext, ToolSpec, WorkspaceTool};
 use crate::workspace::WorkspaceDir;
 use crate::writable::Writable;
-use crate::{edit_file, glob, grep, list_dir, nearest, read_file, run_command, tool_output, write_file};
+use crate::{edit_file, glob, grep, list_dir, read_file, run_command, tool_output, write_file};
 
 /// What a [`Toolbox`] is opened with.
 #[derive(Clone, Debug)]
@@ -164,9 +166,13 @@ impl Toolbox {
 
     fn unknown(&self, name: &str) -> ToolOutput {
         let names = || self.specs.iter().map(|spec| spec.name);
-        let near = nearest::name(name, names());
-        let known: Vec<&str> = near.into_iter().chain(names().filter(|known| Some(*known) != near)).collect();
-        let text = format!("there is no tool `{name}`; nothing was done. Tools: {}", known.join(", "));
+        let near = suggest::one(name, names());
+        let (near, others): (Vec<&str>, Vec<&str>) =
+            names().partition(|known| near.as_deref() == Some(*known));
+        let text = format!(
+            "there is no tool `{name}`; nothing was done. Tools: {}",
+            [near, others].concat().join(", ")
+        );
         ToolOutput::error(format!("{name}: no such tool"), text)
     }
 }

@@ -19,7 +19,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use crate::limits::bytes;
-use crate::nearest;
+use crate::similar_paths;
 use crate::writable::Writable;
 
 /// Symlinks followed for one path, as in the kernel.
@@ -38,8 +38,8 @@ pub(crate) enum PathError {
         "`{path}` is outside the workspace. Only files below {root} can be used: give a path relative to it"
     )]
     Outside { path: String, root: PathBuf },
-    #[error("`{path}` does not exist{}", did_you_mean(.nearest))]
-    Missing { path: String, nearest: Vec<String> },
+    #[error("`{path}` does not exist{}", did_you_mean(.similar))]
+    Missing { path: String, similar: Vec<String> },
     #[error("`{path}` is a directory: list_dir shows what is in it")]
     Directory { path: String },
     #[error("`{path}` is not a directory")]
@@ -291,10 +291,10 @@ impl WorkspaceDir {
         }
     }
 
-    /// The error that nothing is at `path`, with the names that are near.
+    /// The error that nothing is at `path`, with the paths that resemble it.
     pub(crate) fn missing(&self, path: &str) -> PathError {
         let wanted = self.relative(path).unwrap_or_default();
-        PathError::Missing { path: path.to_owned(), nearest: nearest::paths(self.path(), &wanted) }
+        PathError::Missing { path: path.to_owned(), similar: similar_paths::below(self.path(), &wanted) }
     }
 
     fn outside(&self, path: &str) -> PathError {

@@ -1,7 +1,8 @@
 //! Words for an edit: the changed lines when it was made, and everything that repairs the call when it was not.
 //!
 //! After one failed edit the chance that the next succeeds drops steeply, so the first error has to carry it all:
-//! where the places are, what is there, and what differs. Pure: text in, text out.
+//! where the places are, what is there, and what differs. Lines are not compared as names are ([`uwf_store::suggest`]):
+//! that takes time by the square of a line's length, for thousands of lines. Pure: text in, text out.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -158,7 +159,7 @@ pub(crate) fn nowhere(path: &str, content: &str, old: &str, new: &str) -> String
         );
     }
     let (lines, old_lines): (Vec<&str>, Vec<&str>) = (content.lines().collect(), old.lines().collect());
-    match nearest(&lines, &old_lines) {
+    match similar_region(&lines, &old_lines) {
         Some(region) => text.push_str(&comparison(&lines, &old_lines, region)),
         None => text.push_str("No line of it is similar to any in the file: read the file again."),
     }
@@ -175,7 +176,7 @@ fn has_line_numbers(old: &str) -> bool {
 
 /// The lines of the file that share most lines with `old`, at least one; else those around the line that is most
 /// similar to the longest of `old`.
-fn nearest(lines: &[&str], old: &[&str]) -> Option<Range<usize>> {
+fn similar_region(lines: &[&str], old: &[&str]) -> Option<Range<usize>> {
     sharing(lines, old).or_else(|| similar_line(lines, old))
 }
 

@@ -1,10 +1,11 @@
-//! "Did you mean": the names nearest to one that does not exist.
+//! "Did you mean": the paths that resemble one that does not exist.
 //!
-//! Names only, for errors. Nothing is ever done with a name that was merely similar.
+//! Paths only, for errors. Nothing is ever done with one that was merely similar.
 
 use std::path::Path;
 
 use ignore::{DirEntry, WalkBuilder};
+use uwf_store::suggest::likeness;
 
 use crate::walk;
 
@@ -14,21 +15,10 @@ const ALIKE: f64 = 0.6;
 const LOOKED_AT: usize = 10_000;
 /// What all comparisons of names may cost: the product of the lengths, summed up.
 const WORK: usize = 10 << 20;
-/// Longer names and paths are like nothing, in bytes.
-const COMPARED: usize = 300;
-
-/// The name most like `wanted`, if any is alike.
-pub(crate) fn name<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = known.map(|name| (likeness(wanted, name), name));
-    scored
-        .filter(|(score, _)| *score >= ALIKE)
-        .max_by(|left, right| left.0.total_cmp(&right.0))
-        .map(|(_, name)| name)
-}
 
 /// The paths of up to three entries most like the missing `wanted`, best first: the same file name elsewhere, or a
 /// similar name. `workspace` is its directory. Hidden entries are looked at, ignored ones are not.
-pub(crate) fn paths(workspace: &Path, wanted: &Path) -> Vec<String> {
+pub(crate) fn below(workspace: &Path, wanted: &Path) -> Vec<String> {
     let wanted_name = wanted.file_name().unwrap_or_default().to_string_lossy();
     let wanted_path = wanted.to_string_lossy();
     let mut walk = WalkBuilder::new(workspace);
@@ -55,25 +45,4 @@ pub(crate) fn paths(workspace: &Path, wanted: &Path) -> Vec<String> {
         .collect();
     scored.sort_by(|left, right| right.0.total_cmp(&left.0).then_with(|| left.1.cmp(&right.1)));
     scored.into_iter().take(3).map(|(_, path)| path).collect()
-}
-
-/// Long names are compared in time by the product of their lengths, and are no slips of the pen.
-fn likeness(left: &str, right: &str) -> f64 {
-    if left.len().max(right.len()) > COMPARED {
-        return 0.0;
-    }
-    strsim::normalized_damerau_levenshtein(&left.to_lowercase(), &right.to_lowercase())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_most_alike_name_is_found_and_a_stranger_is_not() {
-        let known = ["read_file", "write_file", "grep"];
-        assert_eq!(name("readfile", known.into_iter()), Some("read_file"));
-        assert_eq!(name("xyz", known.into_iter()), None);
-        assert_eq!(name(&"grep".repeat(1 << 20), known.into_iter()), None);
-    }
 }
