@@ -13,8 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use super::known_paths;
 use super::mountinfo::{self, Mounted};
-use super::places;
 use super::policy::Policy;
 use super::worktree;
 use crate::git_guard::repositories::{self as repositories, GitPrograms};
@@ -31,7 +31,7 @@ pub(crate) struct AccessPaths {
     pub(crate) readable: Vec<PathBuf>,
     /// Trees to write and to read.
     pub(crate) writable: Vec<PathBuf>,
-    /// Device files to read and write; of [`places::DEVICES`] those that exist.
+    /// Device files to read and write; of [`known_paths::DEVICES`] those that exist.
     pub(crate) devices: Vec<PathBuf>,
     /// Whether the workspace is not writable as a whole.
     pub(crate) narrowed: bool,
@@ -68,8 +68,9 @@ impl AccessPaths {
             narrowed: policy.within.is_some(),
             ..AccessPaths::default()
         };
-        (access.closed, access.shared) = (existing(&paths(places::CLOSED)), existing(&paths(places::SHARED)));
-        access.devices = paths(places::DEVICES).into_iter().filter(|path| path.exists()).collect();
+        (access.closed, access.shared) =
+            (existing(&paths(known_paths::CLOSED)), existing(&paths(known_paths::SHARED)));
+        access.devices = paths(known_paths::DEVICES).into_iter().filter(|path| path.exists()).collect();
         access.show(policy);
         let closed = access.all_closed();
         beside(Path::new("/"), &closed, &mut access.readable);
@@ -102,10 +103,11 @@ impl AccessPaths {
         };
         let is_open =
             |(at, real): &(PathBuf, PathBuf)| ![at, real].iter().any(|path| is_below(path, &self.hidden));
-        let programs =
-            of_homes(places::PROGRAMS).chain(paths(places::SHOWN)).chain(toolchains(policy, &self.homes));
+        let programs = of_homes(known_paths::PROGRAMS)
+            .chain(paths(known_paths::SHOWN))
+            .chain(toolchains(policy, &self.homes));
         let shown: Vec<_> = programs.filter_map(real).filter(is_open).collect();
-        let caches: Vec<_> = of_homes(places::CACHES).filter_map(real).filter(is_open).collect();
+        let caches: Vec<_> = of_homes(known_paths::CACHES).filter_map(real).filter(is_open).collect();
         let asked = policy.readable.iter().cloned().filter_map(real);
         // Of a narrowed workspace what is not writable is seen all the same, wherever it lies.
         let narrowed = policy.within.iter().flat_map(|_| {
@@ -242,14 +244,14 @@ fn hidden(policy: &Policy, mounts: &[Mounted]) -> Vec<PathBuf> {
 fn secrets_of_machine() -> Vec<PathBuf> {
     let keys = entries(Path::new("/etc/ssh")).into_iter();
     let keys = keys.filter(|path| begins_with(path, "ssh_host_") && path.extension().is_none());
-    paths(places::CLOSED_FILES).into_iter().chain(keys).filter(|path| path.exists()).collect()
+    paths(known_paths::CLOSED_FILES).into_iter().chain(keys).filter(|path| path.exists()).collect()
 }
 
 /// Where servers of the machine listen: a program that is told what to do is a way out.
 fn sockets(workspace: &Path) -> Vec<PathBuf> {
     let table = fs::read("/proc/net/unix").unwrap_or_default();
     // A desktop has hundreds, of few names, and most in places that are closed as a whole.
-    let is_closed = |name: &Path| places::CLOSED.iter().any(|place| name.starts_with(place));
+    let is_closed = |name: &Path| known_paths::CLOSED.iter().any(|place| name.starts_with(place));
     let names: BTreeSet<&Path> = table.split(|byte| *byte == b'\n').filter_map(socket_name).collect();
     let names = names.into_iter().filter(|name| !is_closed(name) || name.starts_with(workspace));
     let (absolute, relative): (Vec<&Path>, Vec<&Path>) = names.partition(|name| name.is_absolute());
@@ -287,7 +289,7 @@ fn is_socket(path: &Path) -> bool {
 fn secrets_of(home: &Path) -> Vec<PathBuf> {
     let credentials =
         entries(&home.join(".cargo")).into_iter().filter(|path| begins_with(path, "credentials"));
-    places::SECRETS.iter().map(|secret| home.join(secret)).chain(credentials).collect()
+    known_paths::SECRETS.iter().map(|secret| home.join(secret)).chain(credentials).collect()
 }
 
 /// Where the links in a secret's directory lead.

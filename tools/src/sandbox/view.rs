@@ -335,7 +335,7 @@ impl ViewBuilder {
             self.steps.late.push(LateStep::Step(step));
             self.mount_points.push(MountPoint { path, is_closed: true, by: None, is_fresh: true });
         }
-        for device in super::places::DEVICES.iter().map(Path::new).filter(|device| device.exists()) {
+        for device in super::known_paths::DEVICES.iter().map(Path::new).filter(|device| device.exists()) {
             self.point(device, device)?;
             let slot = self.take_after(device)?;
             self.show(slot, device, false);
