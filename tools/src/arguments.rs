@@ -10,8 +10,8 @@ use uwf_store::suggest;
 
 use crate::limits::cut_line;
 
-/// Problems that are told, and characters of a name that nobody has given.
-const TOLD: usize = 20;
+/// Problems that are listed, and characters of a name that nobody has given.
+const LISTED: usize = 20;
 const SHOWN: usize = 100;
 
 /// Why arguments do not fit. Displays as one paragraph for the model.
@@ -63,18 +63,18 @@ pub(crate) fn parse(text: &str, schema: &Value) -> Result<Value, ArgumentsError>
     let value: Value = serde_json::from_str(text)
         .map_err(|source| ArgumentsError::Syntax { near: near(text, &source), source })?;
     let object = value.as_object().ok_or(ArgumentsError::NotAnObject { got: kind(&value) })?;
-    let problems = told(problems(object, schema));
+    let problems = first_of(problems(object, schema));
     if problems.is_empty() { Ok(value) } else { Err(ArgumentsError::Members { problems }) }
 }
 
 /// The first problems, and how many more there are.
-fn told(mut problems: impl Iterator<Item = String>) -> Vec<String> {
-    let mut told: Vec<String> = problems.by_ref().take(TOLD).collect();
+fn first_of(mut problems: impl Iterator<Item = String>) -> Vec<String> {
+    let mut first: Vec<String> = problems.by_ref().take(LISTED).collect();
     match problems.count() {
         0 => {}
-        more => told.push(format!("and {more} more problems")),
+        more => first.push(format!("and {more} more problems")),
     }
-    told
+    first
 }
 
 fn problems<'a>(object: &'a Map<String, Value>, schema: &'a Value) -> impl Iterator<Item = String> {
@@ -146,8 +146,8 @@ fn near(text: &str, error: &serde_json::Error) -> String {
     before
 }
 
-/// The schema in one line: `{"path": string, "offset"?: integer}`, required ones first.
-pub(crate) fn shape(schema: &Value) -> String {
+/// The parameters in one line: `{"path": string, "offset"?: integer}`, required ones first.
+pub(crate) fn signature(schema: &Value) -> String {
     let none = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&none);
     let is_required =

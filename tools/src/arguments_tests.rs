@@ -80,7 +80,7 @@ fn what_is_no_object_or_no_json_is_said() {
 
 #[test]
 fn the_shape_is_one_line_with_what_is_required_first() {
-    assert_eq!(shape(&schema::<Args>()), r#"{"path": string, "all"?: boolean, "limit"?: integer}"#);
+    assert_eq!(signature(&schema::<Args>()), r#"{"path": string, "all"?: boolean, "limit"?: integer}"#);
 }
 
 #[test]

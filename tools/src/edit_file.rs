@@ -76,8 +76,8 @@ fn edit(args: &EditFileArgs, context: &ToolContext) -> Result<ToolOutput, EditEr
         return Err(EditError::Same);
     }
     let real = context.workspace.real_for_writing(&args.path)?;
-    let held = context.read_states.lock_of(&real);
-    let _held = lock(&held);
+    let file_lock = context.read_states.lock_of(&real);
+    let _guard = lock(&file_lock);
     let target = WriteTarget { workspace: context.workspace, path: &args.path, real: &real };
     match target.load(context.limits.whole_file_bytes)? {
         None if args.old_string.is_empty() => create(args, &target, context),

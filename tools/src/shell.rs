@@ -197,7 +197,7 @@ impl Shell {
         let holder = self.sandbox.holder();
         let mark = match &holder {
             Some(Holder::Namespace(_)) => None,
-            held => Some(self.mark(&mut state, held.as_ref())?),
+            holder => Some(self.mark(&mut state, holder.as_ref())?),
         };
         if let Some(mark) = &mark {
             command.env(MARK, mark);
@@ -212,7 +212,7 @@ impl Shell {
         let tracking = match holder {
             Some(holder) => {
                 let shell = running.inside.unwrap_or_else(|| running.pid.as_raw_pid());
-                Tracking::Held { holder, shell, before }
+                Tracking::Contained { holder, shell, before }
             }
             None => Tracking::Marked(self.track(&mut state, (running.pid, mark.unwrap_or_default()))),
         };
@@ -226,9 +226,9 @@ impl Shell {
     }
 
     /// What the next command's processes are marked by. With the first one, a guard is started.
-    fn mark(&self, state: &mut ShellState, held: Option<&Holder>) -> Result<String, ShellError> {
+    fn mark(&self, state: &mut ShellState, holder: Option<&Holder>) -> Result<String, ShellError> {
         if state.session.is_none() {
-            state.session = Some(self.open_session(held)?);
+            state.session = Some(self.open_session(holder)?);
         }
         let session = state.session.as_ref().map_or("", |session| &session.mark);
         Ok(format!("{session}/{}", state.commands))
@@ -243,12 +243,12 @@ impl Shell {
         marks
     }
 
-    fn open_session(&self, held: Option<&Holder>) -> Result<ProcessSession, ShellError> {
+    fn open_session(&self, holder: Option<&Holder>) -> Result<ProcessSession, ShellError> {
         tracking::adopt_orphans().map_err(ShellError::io("its processes could not be kept track of"))?;
         let run_dir = &self.sandbox.policy().run_dir;
         let mark = run_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let namespace = self.sandbox.ipc_namespace().unwrap_or_default();
-        let kill = held.and_then(Holder::kill_file);
+        let kill = holder.and_then(Holder::kill_file);
         let guard = Guard::start(&mark, (&namespace, kill), &self.trusted_path())
             .map_err(ShellError::io("its guard could not be started"))?;
         Ok(ProcessSession { guard, mark })
@@ -269,7 +269,7 @@ impl Shell {
     fn command_ended(&self, tree: &ProcessTree, lives_on: bool) {
         let mut state = lock(&self.state);
         match &tree.tracking {
-            Tracking::Held { holder, .. } => {
+            Tracking::Contained { holder, .. } => {
                 let usage = || UsageCheck::new(tree.most, self.memory());
                 state.background.command_ended(holder, usage, self.disk.of_command());
             }
@@ -291,7 +291,7 @@ impl Shell {
             return Vec::new();
         }
         let names = match self.sandbox.holder() {
-            Some(holder) => processes::end_held(&holder, self.grace),
+            Some(holder) => processes::end_contained(&holder, self.grace),
             None => tracking::end_all(&marks, self.sandbox.ipc_namespace().as_deref(), self.grace),
         };
         if let Some(ProcessSession { guard, .. }) = session {

@@ -89,7 +89,7 @@ impl WorkspaceTool {
             Err(problem) => problem.to_string(),
         };
         let mut text = format!("{name} was not run: {problem}\n");
-        let _ = write!(text, "Expected: {}", arguments::shape(&self.spec.parameters));
+        let _ = write!(text, "Expected: {}", arguments::signature(&self.spec.parameters));
         ToolOutput::error(format!("{name}: wrong arguments"), text)
     }
 }

@@ -57,8 +57,8 @@ fn run(args: WriteFileArgs, context: &ToolContext) -> ToolOutput {
 
 fn write(args: &WriteFileArgs, context: &ToolContext) -> Result<ToolOutput, WriteError> {
     let real = context.workspace.real_for_writing(&args.path)?;
-    let held = context.read_states.lock_of(&real);
-    let _held = lock(&held);
+    let file_lock = context.read_states.lock_of(&real);
+    let _guard = lock(&file_lock);
     let target = WriteTarget { workspace: context.workspace, path: &args.path, real: &real };
     match target.load(context.limits.whole_file_bytes)? {
         None => put(&target, None, args.content.clone(), context),
@@ -73,7 +73,7 @@ fn replace(
     context: &ToolContext,
 ) -> Result<ToolOutput, WriteError> {
     let old = std::str::from_utf8(&present.content).ok();
-    let content = old.map_or_else(|| args.content.clone(), |old| in_the_manner_of(old, &args.content));
+    let content = old.map_or_else(|| args.content.clone(), |old| with_ends_of(old, &args.content));
     if content.as_bytes() == present.content {
         return Ok(unchanged(args, target.real, &content, context));
     }
@@ -113,7 +113,7 @@ fn put(
 
 /// The new content with the byte order mark and the line ends of the old one, when it brings none of its own: the model
 /// was never shown them, and lines it did not mean to change must not change.
-fn in_the_manner_of(old: &str, new: &str) -> String {
+fn with_ends_of(old: &str, new: &str) -> String {
     let (bom, old) = old.strip_prefix(BOM).map_or(("", old), |rest| (BOM, rest));
     let new = new.strip_prefix(BOM).unwrap_or(new);
     let keep_ends = old.contains("\r\n") && !new.contains("\r\n");

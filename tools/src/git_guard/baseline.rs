@@ -334,8 +334,8 @@ impl Rules for Baseline {
         let was = self.files.get(file).unwrap_or(&Content::Missing);
         let as_it_is = || (Content::File(text.to_owned(), 0o644), Vec::new());
         let (content, keys) = self.without_programs((was, kind), text, 0o644).unwrap_or_else(as_it_is);
-        let told = keys.iter().map(|key| format!("{key} in {}", self.shown(file)));
-        matches!(content, Content::File(..)).then(|| (content, told.collect()))
+        let undone = keys.iter().map(|key| format!("{key} in {}", self.shown(file)));
+        matches!(content, Content::File(..)).then(|| (content, undone.collect()))
     }
 
     fn shown(&self, path: &Path) -> String {

@@ -11,7 +11,7 @@ use super::dir::{Content, Dir};
 use super::read;
 
 /// How many bytes of a directory's hooks are kept; those beyond are taken for files that may not be read.
-const ROOM: usize = 32 << 20;
+const KEPT_BYTES: usize = 32 << 20;
 /// How many levels below the directory hooks are looked for.
 const DEPTH: usize = 8;
 
@@ -26,7 +26,7 @@ pub(super) fn hooks_in(dir: &Path, deadline: &CheckDeadline) -> Option<Hooks> {
     if let link @ Content::Link(_) = read(dir) {
         return Some(Hooks::from([(PathBuf::from(LINK), link)]));
     }
-    let mut look = HookReader { found: Hooks::new(), room: ROOM, deadline };
+    let mut look = HookReader { found: Hooks::new(), left: KEPT_BYTES, deadline };
     look.below(dir, Path::new(""), DEPTH).then_some(look.found)
 }
 
@@ -34,7 +34,7 @@ pub(super) fn hooks_in(dir: &Path, deadline: &CheckDeadline) -> Option<Hooks> {
 struct HookReader<'a> {
     found: Hooks,
     /// How many bytes of hooks may still be kept.
-    room: usize,
+    left: usize,
     deadline: &'a CheckDeadline<'a>,
 }
 
@@ -43,7 +43,7 @@ impl HookReader<'_> {
         let Some(dir) = Dir::open(path) else { return true };
         let names: Vec<OsString> = dir.names();
         names.iter().filter(|name| !is_sample(name)).all(|name| {
-            match if self.room == 0 { dir.unread(name) } else { dir.read(name) } {
+            match if self.left == 0 { dir.unread(name) } else { dir.read(name) } {
                 Content::Dir if depth > 0 => {
                     if !self.below(&path.join(name), &below.join(name), depth - 1) {
                         return false;
@@ -52,7 +52,7 @@ impl HookReader<'_> {
                 Content::Missing | Content::Dir | Content::Other => {}
                 content => {
                     if let Content::File(bytes, _) = &content {
-                        self.room = self.room.saturating_sub(bytes.len());
+                        self.left = self.left.saturating_sub(bytes.len());
                     }
                     self.found.insert(below.join(name), content);
                 }

@@ -51,8 +51,8 @@ pub(super) fn without_programs(text: &[u8], allowed: &BTreeSet<Vec<u8>>) -> Opti
     let is_allowed = |line: &[u8]| is_harmless(line.trim_ascii()) || allowed.contains(line.trim_ascii());
     let lines = text.split_inclusive(|byte| *byte == b'\n');
     let (kept, out): (Vec<&[u8]>, Vec<&[u8]>) = lines.partition(|line| is_allowed(line));
-    let told = out.iter().map(|line| format!("the step `{}`", shown(line.trim_ascii())));
-    (!out.is_empty()).then(|| (kept.concat(), told.collect()))
+    let steps = out.iter().map(|line| format!("the step `{}`", shown(line.trim_ascii())));
+    (!out.is_empty()).then(|| (kept.concat(), steps.collect()))
 }
 
 /// Whether a strategy is one of git's own, so that no other program is run for it.

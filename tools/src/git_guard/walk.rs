@@ -202,11 +202,11 @@ impl DirectoryWalk<'_> {
     }
 
     /// Not every file system says what its entries are.
-    fn is_dir(&self, told: FileType, name: &[u8]) -> bool {
+    fn is_dir(&self, kind_of_entry: FileType, name: &[u8]) -> bool {
         let stat = || rustix::fs::statat(&self.here, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW);
-        match told {
+        match kind_of_entry {
             FileType::Unknown => stat().is_ok_and(|stat| kind(&stat) == FileType::Directory),
-            told => told == FileType::Directory,
+            known => known == FileType::Directory,
         }
     }
 }

@@ -100,9 +100,9 @@ pub(super) fn fork_into_namespace(report: c_int, more: c_int) -> io::Result<()> 
     match forked {
         0 => ForkMessage::Inside(rustix::process::getpid().as_raw_pid()).send(report),
         pid if pid > 0 => {
-            let told = ForkMessage::Outside(i32::try_from(pid).unwrap_or_default()).send(report);
+            let sent = ForkMessage::Outside(i32::try_from(pid).unwrap_or_default()).send(report);
             // SAFETY: ends this process at once.
-            unsafe { libc::_exit(i32::from(told.is_err())) }
+            unsafe { libc::_exit(i32::from(sent.is_err())) }
         }
         _ => Err(io::Error::last_os_error()),
     }

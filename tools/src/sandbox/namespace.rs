@@ -79,9 +79,9 @@ impl Namespaces {
     }
 
     /// Does `work`, the start of a process inside; ends all namespaces where processes inside keep it from ending.
-    pub(crate) fn watched<T>(&self, cancel: &Cancel, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn within_time<T>(&self, cancel: &Cancel, work: impl FnOnce() -> T) -> T {
         match self.processes {
-            Some(_) => PidNamespace::watched(&self.init.handle, cancel, work),
+            Some(_) => PidNamespace::within_time(&self.init.handle, cancel, work),
             None => work(),
         }
     }

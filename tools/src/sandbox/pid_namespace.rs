@@ -121,10 +121,10 @@ impl PidNamespace {
 
     /// Does `work`, in which a process inside takes part, and kills the init when that takes too long: processes inside can
     /// stop it. It may take less long once it is cancelled.
-    pub(super) fn watched<T>(init: &Arc<OwnedFd>, cancel: &Cancel, work: impl FnOnce() -> T) -> T {
+    pub(super) fn within_time<T>(init: &Arc<OwnedFd>, cancel: &Cancel, work: impl FnOnce() -> T) -> T {
         let (done, doing) = mpsc::channel::<()>();
         let (init, cancel, begun) = (Arc::clone(init), cancel.clone(), Instant::now());
-        let watch = move || {
+        let monitor = move || {
             while doing.recv_timeout(LOOKING) == Err(RecvTimeoutError::Timeout) {
                 let timeout = if cancel.is_cancelled() { CANCELLED } else { STARTING };
                 if begun.elapsed() >= timeout {
@@ -134,7 +134,7 @@ impl PidNamespace {
             }
         };
         // Without a thread the start is not watched, which matters only where a process inside stops it.
-        let _ = thread::Builder::new().name("starting".to_owned()).spawn(watch);
+        let _ = thread::Builder::new().name("starting".to_owned()).spawn(monitor);
         let result = work();
         drop(done);
         result

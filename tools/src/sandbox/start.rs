@@ -67,7 +67,7 @@ pub(super) fn start_among<'a>(
     setup: &Arc<ChildSetup>,
     (namespaces, cancel): (&Namespaces, &Cancel),
 ) -> Result<RunningCommand, StartError<'a>> {
-    let started = namespaces.watched(cancel, || start_in(command, setup));
+    let started = namespaces.within_time(cancel, || start_in(command, setup));
     if !namespaces.have_ended() {
         return started.map_err(StartError::Io);
     }

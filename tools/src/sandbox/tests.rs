@@ -17,26 +17,26 @@ use crate::scratch::limits;
 use crate::{Cancel, ToolOutput, Toolbox};
 
 /// A workspace, a home with secrets and a store, each beside the others.
-pub(super) struct Bench {
+pub(super) struct SandboxFixture {
     dir: tempfile::TempDir,
     toolbox: Toolbox,
     pub(super) sandbox: Arc<Sandbox>,
 }
 
-impl Bench {
-    pub(super) fn new() -> Bench {
-        Bench::with(|policy| policy)
+impl SandboxFixture {
+    pub(super) fn new() -> SandboxFixture {
+        SandboxFixture::with(|policy| policy)
     }
 
-    pub(super) fn with(change: impl FnOnce(Policy) -> Policy) -> Bench {
-        Bench::at(tempfile::tempdir().unwrap(), change)
+    pub(super) fn with(change: impl FnOnce(Policy) -> Policy) -> SandboxFixture {
+        SandboxFixture::at(tempfile::tempdir().unwrap(), change)
     }
 
-    pub(super) fn off() -> Bench {
-        Bench::with(|policy| Policy { level: Level::Off, ..policy })
+    pub(super) fn off() -> SandboxFixture {
+        SandboxFixture::with(|policy| Policy { level: Level::Off, ..policy })
     }
 
-    fn at(dir: tempfile::TempDir, change: impl FnOnce(Policy) -> Policy) -> Bench {
+    fn at(dir: tempfile::TempDir, change: impl FnOnce(Policy) -> Policy) -> SandboxFixture {
         for (name, text) in [
             ("ws/a", "a\n"),
             ("home/.ssh/id", "the-secret"),
@@ -59,7 +59,7 @@ impl Bench {
         let config = crate::scratch::config(dir.path(), limits());
         let toolbox =
             Toolbox::open(crate::ToolboxConfig { sandbox: Arc::clone(&sandbox), ..config }).unwrap();
-        Bench { dir, toolbox, sandbox }
+        SandboxFixture { dir, toolbox, sandbox }
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {

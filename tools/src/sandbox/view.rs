@@ -68,14 +68,14 @@ impl View {
             made: 0,
             view: View::default(),
         };
-        for (path, seen) in map(access) {
-            builder.place(&path, seen)?;
+        for (path, view) in map(access) {
+            builder.add(&path, view)?;
         }
         for home in &access.homes {
-            if let Some(place) =
-                builder.mount_points.iter().find(|place| place.path == *home && place.by.is_some())
+            if let Some(point) =
+                builder.mount_points.iter().find(|point| point.path == *home && point.by.is_some())
             {
-                home::copy_configuration(home, place.by.as_deref().unwrap_or(home))?;
+                home::copy_configuration(home, point.by.as_deref().unwrap_or(home))?;
             }
         }
         builder.finish(mounts)
@@ -145,9 +145,9 @@ struct ViewBuilder {
 }
 
 impl ViewBuilder {
-    fn place(&mut self, path: &Path, seen: PathView) -> io::Result<()> {
+    fn add(&mut self, path: &Path, view: PathView) -> io::Result<()> {
         let closed = self.is_closed_around(path);
-        match seen {
+        match view {
             PathView::Closed if closed || fs::symlink_metadata(path).is_err() => {}
             PathView::Closed => self.cover(path, None),
             PathView::Shown(_) if !closed && path.exists() => {}
@@ -194,9 +194,9 @@ impl ViewBuilder {
         self.around(path).is_some_and(|at| self.mount_points[at].is_closed)
     }
 
-    /// The innermost place that `path` lies in. What lies in a path comes right behind it: the last one that fits.
+    /// The innermost mount point that `path` lies in. What lies in a path comes right behind it: the last one that fits.
     fn around(&self, path: &Path) -> Option<usize> {
-        self.mount_points.iter().rposition(|place| path.starts_with(&place.path))
+        self.mount_points.iter().rposition(|point| path.starts_with(&point.path))
     }
 
     /// Shows the tree of `slot` at `path` as a whole.
@@ -351,8 +351,8 @@ impl ViewBuilder {
             puts.push(match put {
                 LateStep::Step(step) => step,
                 LateStep::Tree(slot, at) => Operation::Put { slot, at: c_string(&at)? },
-                LateStep::Cover(place) => {
-                    let MountPoint { path, by, .. } = &self.mount_points[place];
+                LateStep::Cover(number) => {
+                    let MountPoint { path, by, .. } = &self.mount_points[number];
                     let (at, is_there) = (c_string(path)?, by.is_some());
                     let by = by.as_ref().unwrap_or(if path.is_dir() { &empty } else { &nothing }).clone();
                     let slot = self.take_after(&by)?;

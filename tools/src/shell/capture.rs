@@ -145,7 +145,7 @@ impl Piece {
 struct Side {
     budget: usize,
     head: VecDeque<Piece>,
-    head_room: usize,
+    head_left: usize,
     tail: VecDeque<Piece>,
     tail_bytes: usize,
     total: u64,
@@ -159,7 +159,7 @@ impl Side {
         Self {
             budget,
             head: VecDeque::new(),
-            head_room: budget,
+            head_left: budget,
             tail: VecDeque::new(),
             tail_bytes: 0,
             total: 0,
@@ -172,10 +172,10 @@ impl Side {
     fn push(&mut self, turn: u64, text: &str) {
         self.total += text.len() as u64;
         self.newlines += newlines(text);
-        let (first, mut rest) = text.split_at(floor(text, self.head_room));
+        let (first, mut rest) = text.split_at(floor(text, self.head_left));
         append(&mut self.head, turn, first);
         // After what did not fit nothing is at the beginning any more, be it ever so short.
-        self.head_room = if rest.is_empty() { self.head_room - first.len() } else { 0 };
+        self.head_left = if rest.is_empty() { self.head_left - first.len() } else { 0 };
         if rest.len() > self.budget {
             // Of a long text only the end can ever be shown, and nothing that came before it.
             rest = &rest[ceil(rest, rest.len() - self.budget)..];

@@ -38,7 +38,7 @@ pub(crate) struct ProcessTree {
 pub(crate) enum Tracking {
     /// The kernel holds them together: all processes of `holder` but those of `before`, which earlier commands left.
     /// `shell` is the shell's pid there.
-    Held { holder: Holder, shell: i32, before: Vec<Process> },
+    Contained { holder: Holder, shell: i32, before: Vec<Process> },
     /// The kernel does not: by marks and descent.
     Marked(ProcessMarks),
 }
@@ -47,7 +47,7 @@ impl ProcessTree {
     /// The processes that live, the shell among them, by pid.
     pub(crate) fn members(&self) -> Vec<Process> {
         match &self.tracking {
-            Tracking::Held { holder, before, .. } => others(holder.living(), before),
+            Tracking::Contained { holder, before, .. } => others(holder.living(), before),
             Tracking::Marked(marks) => marks.members(),
         }
     }
@@ -55,7 +55,7 @@ impl ProcessTree {
     /// The processes that count against the limit: one that has ended does until it is reaped.
     pub(crate) fn counted(&self) -> Vec<Process> {
         match &self.tracking {
-            Tracking::Held { holder, before, .. } => others(holder.all(), before),
+            Tracking::Contained { holder, before, .. } => others(holder.all(), before),
             Tracking::Marked(marks) => marks.members(),
         }
     }
@@ -63,11 +63,11 @@ impl ProcessTree {
     /// The processes beside the shell, and the names of the first [`NAMED`].
     pub(crate) fn beside(&self) -> (Vec<Process>, Vec<String>) {
         let shell = match &self.tracking {
-            Tracking::Held { shell, .. } => *shell,
+            Tracking::Contained { shell, .. } => *shell,
             Tracking::Marked(_) => self.shell.as_raw_pid(),
         };
         let name = |process: &Process| match &self.tracking {
-            Tracking::Held { holder, .. } => holder.name(process),
+            Tracking::Contained { holder, .. } => holder.name(process),
             Tracking::Marked(_) => tracking::name(process),
         };
         let beside: Vec<_> = self.members().into_iter().filter(|process| process.pid != shell).collect();
@@ -79,7 +79,7 @@ impl ProcessTree {
     /// them takes long, so it is done only where the whole machine has so many.
     pub(crate) fn is_small(&self) -> bool {
         match &self.tracking {
-            Tracking::Held { .. } => false,
+            Tracking::Contained { .. } => false,
             Tracking::Marked(_) => tracking::all_threads() <= self.most,
         }
     }
@@ -87,7 +87,7 @@ impl ProcessTree {
     /// The table to read about them in; nothing where there is no /proc.
     pub(crate) fn table(&self) -> Option<&ProcessTable> {
         match &self.tracking {
-            Tracking::Held { holder, .. } => Some(holder.table()),
+            Tracking::Contained { holder, .. } => Some(holder.table()),
             Tracking::Marked(_) => tracking::machine(),
         }
     }
@@ -102,14 +102,14 @@ impl ProcessTree {
     pub(crate) fn kill(&self, known: &[Process]) {
         match &self.tracking {
             Tracking::Marked(marks) => marks.kill(known),
-            Tracking::Held { holder, before, .. } if before.is_empty() => holder.kill_all(),
-            Tracking::Held { holder, before, .. } => end_others(holder, before),
+            Tracking::Contained { holder, before, .. } if before.is_empty() => holder.kill_all(),
+            Tracking::Contained { holder, before, .. } => end_others(holder, before),
         }
     }
 }
 
 /// TERM to all that are held, KILL to what still lives after `grace`; gives back their names.
-pub(crate) fn end_held(holder: &Holder, grace: Duration) -> Vec<String> {
+pub(crate) fn end_contained(holder: &Holder, grace: Duration) -> Vec<String> {
     let living = holder.living();
     if living.is_empty() {
         return Vec::new();
@@ -151,7 +151,7 @@ fn end_those(holder: &Holder, pick: impl Fn(Vec<Process>) -> Vec<Process>) {
 
 /// Those of `living`, by pid, that are neither in `before` nor started by one of these.
 fn others(mut living: Vec<Process>, before: &[Process]) -> Vec<Process> {
-    let left = with_what_they_started(&living, before);
+    let left = with_descendants(&living, before);
     living.retain(|process| !left.contains(&process.pid));
     living
 }
@@ -159,7 +159,7 @@ fn others(mut living: Vec<Process>, before: &[Process]) -> Vec<Process> {
 /// Those of `living` that no running command started: it began when those of `before` were there. All where none runs.
 pub(crate) fn left(mut living: Vec<Process>, before: Option<&[Process]>) -> Vec<Process> {
     if let Some(before) = before {
-        let left = with_what_they_started(&living, before);
+        let left = with_descendants(&living, before);
         living.retain(|process| left.contains(&process.pid));
     }
     living
@@ -167,7 +167,7 @@ pub(crate) fn left(mut living: Vec<Process>, before: Option<&[Process]>) -> Vec<
 
 /// The numbers of those that are `known` and live, and of what they started: it lives below them, or has lost its parent and
 /// is in their session, as each command has one of its own.
-fn with_what_they_started(living: &[Process], known: &[Process]) -> HashSet<i32> {
+fn with_descendants(living: &[Process], known: &[Process]) -> HashSet<i32> {
     let is_member = |process: &Process| process.session > 0 && process.session != process.pid;
     let is_known = |process: &&Process| {
         known.iter().any(|one| one.is(process) || is_member(process) && one.session == process.session)
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!((left(None).len(), left(Some(&[])).len()), (5, 0));
         // It has lost its parent, and is in the session of one that was there.
         let orphan = Process { session: 2, ..process(7, 1) };
-        let found = with_what_they_started(&[process(5, 1), orphan], &[process(2, 1)]);
+        let found = with_descendants(&[process(5, 1), orphan], &[process(2, 1)]);
         assert_eq!(found, HashSet::from([7]));
         // Its number was given out again.
         assert_eq!(pids(&[Process { start: 9, ..process(2, 1) }]), [2, 3, 4, 5, 6]);

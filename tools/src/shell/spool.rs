@@ -74,8 +74,8 @@ impl Spool {
 
     fn write(&mut self, text: &str) {
         let SpoolState::Open(file, _) = &mut self.state else { return };
-        let room = usize::try_from(self.limit - self.written).unwrap_or(usize::MAX);
-        let part = &text[..text.floor_char_boundary(room)];
+        let left = usize::try_from(self.limit - self.written).unwrap_or(usize::MAX);
+        let part = &text[..text.floor_char_boundary(left)];
         self.written += part.len() as u64;
         let result = file.write_all(part.as_bytes());
         let full = part.len() < text.len();

@@ -95,8 +95,8 @@ impl<'a> Supervised<'a> {
         })?;
         let (shell, out, err) = (running.pid, running.stdout, running.stderr);
         let pipes = [out.as_ref().map(AsFd::as_fd), err.as_ref().map(AsFd::as_fd)];
-        let room = pipes.into_iter().flatten().map(enlarge).min().unwrap_or(SMALL_PIPE);
-        let (buffer, exited) = (vec![0; room], false);
+        let capacity = pipes.into_iter().flatten().map(enlarge).min().unwrap_or(SMALL_PIPE);
+        let (buffer, exited) = (vec![0; capacity], false);
         Ok(Self {
             shell,
             handle,
@@ -171,7 +171,7 @@ impl<'a> Supervised<'a> {
 
     /// Tells it to end, and gives how long it has for that: none where it takes the machine meanwhile.
     fn terminate(&mut self, cause: Cause) -> Duration {
-        self.look_around();
+        self.note_others();
         match cause {
             Cause::Overused(_) => Duration::ZERO,
             Cause::TimedOut | Cause::Cancelled => {
@@ -182,14 +182,14 @@ impl<'a> Supervised<'a> {
     }
 
     /// Remembers which processes there are beside the shell.
-    fn look_around(&mut self) {
+    fn note_others(&mut self) {
         (self.others, self.names) = self.tree.beside();
     }
 
     /// The shell is waited for last: until then no other process can have its pid.
     fn finish(mut self, cause: Option<Cause>, duration: Duration) -> io::Result<FinishedCommand> {
         if cause.is_none() {
-            self.look_around();
+            self.note_others();
         }
         let status = wait(self.shell)?;
         // What lives on would be killed by a pipe that nobody reads.

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn nothing_outside_is_written_and_everything_is_with_the_sandbox_off() {
-    let (strict, off) = (Bench::new(), Bench::off());
+    let (strict, off) = (SandboxFixture::new(), SandboxFixture::off());
     for name in ["home/x", "elsewhere/f", "elsewhere/new", "x", "store/nodes/x", "home/.bashrc"] {
         // What commands have of their own takes it, and goes with the run.
         strict.run(&format!("echo changed > {}", strict.path(name).display()));
@@ -32,11 +32,11 @@ fn nothing_outside_is_written_and_everything_is_with_the_sandbox_off() {
 #[test]
 fn modes_and_times_outside_stay() {
     for network in [false, true] {
-        let bench = Bench::with(|policy| Policy { network, ..policy });
+        let fixture = SandboxFixture::with(|policy| Policy { network, ..policy });
         let f = Path::new("/etc/passwd");
         let before = fs::metadata(f).unwrap();
         for command in ["chmod 777 ", "touch -d 2001-01-01 ", "chown 65533 ", "chmod 777 /proc/self/root"] {
-            let text = bench.fails(&format!("{command}{}", f.display()));
+            let text = fixture.fails(&format!("{command}{}", f.display()));
             assert!(text.contains("(sandbox: "), "{text}");
         }
         let after = fs::metadata(f).unwrap();
@@ -44,15 +44,15 @@ fn modes_and_times_outside_stay() {
             (after.permissions(), after.modified().unwrap()),
             (before.permissions(), before.modified().unwrap())
         );
-        bench.works("chmod 700 a && touch -d 2001-01-01 a && echo x > $TMPDIR/f && chmod 700 $TMPDIR/f && test $PWD = $(pwd -P)");
+        fixture.works("chmod 700 a && touch -d 2001-01-01 a && echo x > $TMPDIR/f && chmod 700 $TMPDIR/f && test $PWD = $(pwd -P)");
     }
-    let off = Bench::off();
+    let off = SandboxFixture::off();
     off.works(&format!("chmod 777 {}", off.path("elsewhere/f").display()));
 }
 
 #[test]
 fn secrets_are_not_read() {
-    let (strict, off) = (Bench::new(), Bench::off());
+    let (strict, off) = (SandboxFixture::new(), SandboxFixture::off());
     let secrets = [
         "home/.ssh/id",
         "home/.uwf/config.yaml",
@@ -77,32 +77,34 @@ fn secrets_are_not_read() {
 
 #[test]
 fn a_readable_secret_is_read() {
-    let bench =
-        Bench::with(|policy| Policy { readable: vec![policy.home.clone().unwrap().join(".ssh")], ..policy });
-    bench.works(&format!("cat {}", bench.path("home/.ssh/id").display()));
-    bench.fails(&format!("echo x > {}", bench.path("home/.ssh/id").display()));
+    let fixture = SandboxFixture::with(|policy| Policy {
+        readable: vec![policy.home.clone().unwrap().join(".ssh")],
+        ..policy
+    });
+    fixture.works(&format!("cat {}", fixture.path("home/.ssh/id").display()));
+    fixture.fails(&format!("echo x > {}", fixture.path("home/.ssh/id").display()));
 }
 
 #[test]
 fn devices_are_closed() {
-    let bench = Bench::new();
-    bench.fails(
+    let fixture = SandboxFixture::new();
+    fixture.fails(
         "cat /dev/vda | head -c 1 | grep -q . || cat /dev/sda /dev/mem /dev/kmsg | head -c 1 | grep .",
     );
-    bench.fails("mknod disk b 254 0");
-    bench.works("head -c 4 /dev/urandom > /dev/null");
+    fixture.fails("mknod disk b 254 0");
+    fixture.works("head -c 4 /dev/urandom > /dev/null");
 }
 
 #[test]
 fn the_agent_is_neither_signalled_nor_looked_into() {
-    let bench = Bench::new();
+    let fixture = SandboxFixture::new();
     let agent = std::process::id();
-    bench.fails(&format!("kill -CONT {agent}"));
-    bench.fails(&format!("cat /proc/{agent}/environ"));
-    bench.fails(&format!("head -c 1 /proc/{agent}/mem"));
-    bench.fails(&format!("readlink /proc/{agent}/fd/1"));
-    bench.fails(&format!("prlimit --pid {agent} --nofile=3"));
-    bench.works("sleep 100 & kill $! && env true");
+    fixture.fails(&format!("kill -CONT {agent}"));
+    fixture.fails(&format!("cat /proc/{agent}/environ"));
+    fixture.fails(&format!("head -c 1 /proc/{agent}/mem"));
+    fixture.fails(&format!("readlink /proc/{agent}/fd/1"));
+    fixture.fails(&format!("prlimit --pid {agent} --nofile=3"));
+    fixture.works("sleep 100 & kill $! && env true");
 }
 
 #[test]
@@ -110,7 +112,7 @@ fn calls_that_break_out_are_refused() {
     if !has("python3") {
         return;
     }
-    let bench = Bench::new();
+    let fixture = SandboxFixture::new();
     let calls = [
         libc::SYS_ptrace,
         libc::SYS_io_uring_setup,
@@ -122,7 +124,7 @@ fn calls_that_break_out_are_refused() {
         libc::SYS_perf_event_open,
         libc::SYS_open_by_handle_at,
     ];
-    bench.python(&format!(
+    fixture.python(&format!(
         "import ctypes, errno\nlibc = ctypes.CDLL(None, use_errno=True)\n\
          for call in {calls:?}:\n    assert libc.syscall(call, 0, 0, 0, 0, 0) == -1 and ctypes.get_errno() == errno.EPERM, call\n\
          assert libc.unshare(0x10000000) == -1 and ctypes.get_errno() == errno.EPERM\n\
@@ -145,11 +147,11 @@ fn files_are_not_leased_and_processes_of_others_are_not_steered() {
         )
     };
     for (level, namespaces) in [(Level::Strict, true), (Level::BestEffort, false)] {
-        let bench = Bench::with(|policy| Policy { level, namespaces, ..policy });
-        bench.python(lease);
+        let fixture = SandboxFixture::with(|policy| Policy { level, namespaces, ..policy });
+        fixture.python(lease);
         if !namespaces {
             let mut victim = Command::new("sleep").arg("60").spawn().unwrap();
-            bench.python(&steer(victim.id()));
+            fixture.python(&steer(victim.id()));
             victim.kill().unwrap();
             victim.wait().unwrap();
         }
@@ -158,8 +160,8 @@ fn files_are_not_leased_and_processes_of_others_are_not_steered() {
 
 #[test]
 fn root_keeps_rights_over_files_alone() {
-    let bench = Bench::new();
-    let status = bench.works("grep -E '^(CapEff|CapPrm|CapInh|NoNewPrivs)' /proc/self/status");
+    let fixture = SandboxFixture::new();
+    let status = fixture.works("grep -E '^(CapEff|CapPrm|CapInh|NoNewPrivs)' /proc/self/status");
     let kept = if rustix::process::geteuid().is_root() { "000000000000001b" } else { "0000000000000000" };
     let line = |name: &str| status.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
     assert!(line("CapEff").ends_with(kept) && line("CapPrm").ends_with(kept), "{status}");
@@ -168,17 +170,17 @@ fn root_keeps_rights_over_files_alone() {
 
 #[test]
 fn the_private_directories_are_closed_to_file_tools_too() {
-    let bench = Bench::with(|policy| Policy {
+    let fixture = SandboxFixture::with(|policy| Policy {
         private: vec![policy.workspace.join("state")],
         level: Level::BestEffort,
         ..policy
     });
     // It appears after the sandbox was made ready, and before the toolbox is opened.
-    fs::create_dir(bench.path("ws/state")).unwrap();
-    fs::write(bench.path("ws/state/f"), "the-secret").unwrap();
-    let config = crate::scratch::config(bench.dir.path(), limits());
+    fs::create_dir(fixture.path("ws/state")).unwrap();
+    fs::write(fixture.path("ws/state/f"), "the-secret").unwrap();
+    let config = crate::scratch::config(fixture.dir.path(), limits());
     let toolbox =
-        Toolbox::open(crate::ToolboxConfig { sandbox: Arc::clone(&bench.sandbox), ..config }).unwrap();
+        Toolbox::open(crate::ToolboxConfig { sandbox: Arc::clone(&fixture.sandbox), ..config }).unwrap();
     let call = |tool: &str, arguments: serde_json::Value| {
         let output = toolbox.call(tool, &arguments.to_string(), &Cancel::default());
         assert!(!output.text.contains("the-secret"), "{}", output.text);

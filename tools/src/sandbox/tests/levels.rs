@@ -4,40 +4,41 @@ use super::*;
 
 #[test]
 fn strict_enforces_all_here_and_says_so() {
-    let bench = Bench::new();
-    let enforced = bench.sandbox.enforced();
+    let fixture = SandboxFixture::new();
+    let enforced = fixture.sandbox.enforced();
     assert_eq!((enforced.mounts, enforced.processes), (true, Processes::Namespace), "{enforced:?}");
     assert_eq!((enforced.seccomp, enforced.network, enforced.missing.len()), (true, Network::Namespace, 0));
     let json = serde_json::to_value(enforced).unwrap();
     assert_eq!((&json["level"], &json["network"]), (&json!("strict"), &json!("namespace")));
-    let open = Bench::with(|policy| Policy { network: true, ..policy });
+    let open = SandboxFixture::with(|policy| Policy { network: true, ..policy });
     assert_eq!(open.sandbox.enforced().network, Network::Open);
-    let off = Bench::off();
+    let off = SandboxFixture::off();
     assert_eq!(off.sandbox.enforced(), &Enforced::nothing(Level::Off));
 }
 
 #[test]
 fn a_workspace_around_a_home_is_refused_by_strict_and_reported_by_best_effort() {
     let around = |level| {
-        Bench::with(|policy| Policy {
+        SandboxFixture::with(|policy| Policy {
             level,
             workspace: policy.workspace.parent().unwrap().to_owned(),
             ..policy
         })
     };
-    let bench = around(Level::Strict);
-    let text = bench.run("touch x").text;
+    let fixture = around(Level::Strict);
+    let text = fixture.run("touch x").text;
     assert!(text.contains("the command was not run") && text.contains("/home lies within it"), "{text}");
-    assert!(text.contains("--sandbox best-effort") && !bench.path("ws/x").exists());
-    let bench = around(Level::BestEffort);
-    bench.works("touch x");
-    assert!(bench.sandbox.enforced().missing[0].contains("lies within the workspace"));
+    assert!(text.contains("--sandbox best-effort") && !fixture.path("ws/x").exists());
+    let fixture = around(Level::BestEffort);
+    fixture.works("touch x");
+    assert!(fixture.sandbox.enforced().missing[0].contains("lies within the workspace"));
 }
 
 #[test]
 fn what_is_switched_off_is_done_without_and_named() {
-    let bench = Bench::with(|policy| Policy { namespaces: false, level: Level::BestEffort, ..policy });
-    let enforced = bench.sandbox.enforced();
+    let fixture =
+        SandboxFixture::with(|policy| Policy { namespaces: false, level: Level::BestEffort, ..policy });
+    let enforced = fixture.sandbox.enforced();
     // A control group may hold them, where the agent may make one.
     assert_eq!(enforced.network, Network::Seccomp);
     assert_ne!(enforced.processes, Processes::Namespace);
@@ -47,33 +48,34 @@ fn what_is_switched_off_is_done_without_and_named() {
 
 #[test]
 fn a_failure_of_the_command_itself_has_no_note() {
-    let bench = Bench::new();
+    let fixture = SandboxFixture::new();
     for command in ["false", "cat absent", "echo 'Permission denied'", "touch x && ./x", "exit 3"] {
-        let text = bench.run(command).text;
+        let text = fixture.run(command).text;
         assert!(!text.contains("sandbox"), "{command}: {text}");
     }
-    let text = bench.fails("mkdir /etc/uwf-test");
+    let text = fixture.fails("mkdir /etc/uwf-test");
     assert!(text.contains("instead of /etc/uwf-test"), "{text}");
 }
 
 #[test]
 fn limits_hold() {
     let limits = ProcessLimits { file_bytes: 1 << 20, ..ProcessLimits::default() };
-    let bench = Bench::with(|policy| Policy { limits, ..policy });
-    bench.fails("head -c 2000000 /dev/zero > big");
-    assert_eq!(fs::metadata(bench.path("ws/big")).unwrap().len(), 1 << 20);
-    assert!(bench.works("ulimit -c").starts_with("0\n"));
+    let fixture = SandboxFixture::with(|policy| Policy { limits, ..policy });
+    fixture.fails("head -c 2000000 /dev/zero > big");
+    assert_eq!(fs::metadata(fixture.path("ws/big")).unwrap().len(), 1 << 20);
+    assert!(fixture.works("ulimit -c").starts_with("0\n"));
 }
 
 #[test]
 fn after_commands_were_ended_others_run() {
     for namespaces in [true, false] {
-        let bench = Bench::with(|policy| Policy { namespaces, level: Level::BestEffort, ..policy });
+        let fixture =
+            SandboxFixture::with(|policy| Policy { namespaces, level: Level::BestEffort, ..policy });
         let arguments =
             json!({"command": "trap '' TERM; sleep 95.5 & wait; wait", "timeout_s": 1}).to_string();
-        let text = bench.toolbox.call("run_command", &arguments, &Cancel::default()).text;
+        let text = fixture.toolbox.call("run_command", &arguments, &Cancel::default()).text;
         assert!(text.contains("ended at the time limit"), "{text}");
-        bench.works("true");
+        fixture.works("true");
     }
 }
 
@@ -82,7 +84,7 @@ const CONFINED: &str = "UWF_TOOLS_TEST_CONFINED";
 
 #[test]
 fn a_program_that_closes_itself_in_reaches_what_its_commands_reach_and_its_own_directories() {
-    let bench = Bench::new();
+    let fixture = SandboxFixture::new();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([
         "--exact",
@@ -90,7 +92,7 @@ fn a_program_that_closes_itself_in_reaches_what_its_commands_reach_and_its_own_d
         "--ignored",
         "--nocapture",
     ]);
-    let output = command.env(CONFINED, bench.dir.path()).output().unwrap();
+    let output = command.env(CONFINED, fixture.dir.path()).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }

@@ -42,7 +42,7 @@ impl Host {
         )
     }
 
-    fn heard(&self) -> bool {
+    fn received(&self) -> bool {
         self.udp.recv(&mut [0; 8]).is_ok()
     }
 }
@@ -54,15 +54,15 @@ fn nothing_of_the_host_is_reached() {
     }
     for namespaces in [true, false] {
         let level = if namespaces { Level::Strict } else { Level::BestEffort };
-        let bench = Bench::with(|policy| Policy { namespaces, level, ..policy });
+        let fixture = SandboxFixture::with(|policy| Policy { namespaces, level, ..policy });
         let host = Host::new();
-        let unix = bench.path("elsewhere/socket");
+        let unix = fixture.path("elsewhere/socket");
         let _unix = UnixListener::bind(&unix).unwrap();
         let program = host.client(&unix);
         // A datagram into one's own network is sent, and arrives nowhere.
         let reached = if namespaces { "['udp', 'message']" } else { "[]" };
-        bench.python(&format!("{program}assert reached == {reached}, reached"));
-        assert!(!host.heard());
+        fixture.python(&format!("{program}assert reached == {reached}, reached"));
+        assert!(!host.received());
     }
 }
 
@@ -71,16 +71,16 @@ fn an_open_network_reaches_the_host_and_still_no_local_sockets() {
     if !has("python3") {
         return;
     }
-    let bench = Bench::with(|policy| Policy { network: true, ..policy });
+    let fixture = SandboxFixture::with(|policy| Policy { network: true, ..policy });
     let host = Host::new();
-    let unix = bench.path("elsewhere/socket");
+    let unix = fixture.path("elsewhere/socket");
     let _unix = UnixListener::bind(&unix).unwrap();
     let program = host.client(&unix);
-    bench.python(&format!(
+    fixture.python(&format!(
         "{program}assert 'tcp' in reached and 'udp' in reached, reached\n\
          assert not {{'unix', 'abstract', 'vsock', 'packet', 'datagram pair'}} & set(reached), reached"
     ));
-    assert!(host.heard());
+    assert!(host.received());
 }
 
 /// A server that one command leaves running is reached by the next.
@@ -89,15 +89,15 @@ fn the_own_loopback_works_and_is_shared_by_the_commands_of_a_run() {
     if !has("python3") {
         return;
     }
-    let bench = Bench::new();
-    bench.works("python3 -m http.server 8765 --bind 127.0.0.1 >log 2>&1 &");
-    bench.python(
+    let fixture = SandboxFixture::new();
+    fixture.works("python3 -m http.server 8765 --bind 127.0.0.1 >log 2>&1 &");
+    fixture.python(
         "import time, urllib.request\nfor attempt in range(100):\n    try:\n        \
          text = urllib.request.urlopen('http://127.0.0.1:8765/a').read(); break\n    \
          except OSError: time.sleep(0.1)\nassert text == b'a\\n'\n",
     );
     // Another run has another network.
-    let other = Bench::new();
+    let other = SandboxFixture::new();
     other.python(
         "import socket\ntry: socket.create_connection(('127.0.0.1', 8765), 2)\nexcept OSError: pass\nelse: raise SystemExit('reached')",
     );
@@ -108,7 +108,7 @@ fn a_failure_for_want_of_a_network_is_explained() {
     if !has("python3") {
         return;
     }
-    let bench = Bench::new();
-    let text = bench.fails("python3 -c \"import socket; socket.create_connection(('192.0.2.1', 80))\"");
+    let fixture = SandboxFixture::new();
+    let text = fixture.fails("python3 -c \"import socket; socket.create_connection(('192.0.2.1', 80))\"");
     assert!(text.contains("Network is unreachable") && text.contains("--allow-network"), "{text}");
 }

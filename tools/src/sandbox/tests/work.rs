@@ -4,9 +4,9 @@ use super::*;
 
 #[test]
 fn files_are_listed_linked_and_moved() {
-    let bench = Bench::new();
-    bench.works("ls / /tmp /usr/bin >/dev/null && mkdir -p d/e && ln -s a s && ln a h && mv a d/e/a && mv d/e $TMPDIR/e");
-    bench
+    let fixture = SandboxFixture::new();
+    fixture.works("ls / /tmp /usr/bin >/dev/null && mkdir -p d/e && ln -s a s && ln a h && mv a d/e/a && mv d/e $TMPDIR/e");
+    fixture
         .works("mv $TMPDIR/e . && cat e/a && chmod 600 e/a && rm -r e d && mkfifo p && touch -d yesterday h");
 }
 
@@ -17,21 +17,21 @@ fn git_works_in_a_repository_and_in_a_linked_worktree() {
     if !has("git") {
         return;
     }
-    let bench = Bench::new();
+    let fixture = SandboxFixture::new();
     let session = format!(
         "export HOME=$TMPDIR; {GIT} add . && {GIT} commit -qm one && git checkout -qb b && echo x >> a && {GIT} stash -q && \
          {GIT} stash pop -q && {GIT} commit -qam two && git log --oneline | wc -l"
     );
-    bench.works(&format!("{GIT} init -q && {session}"));
-    let (main, linked) = (bench.path("main"), bench.path("linked"));
-    let outside = Bench::off();
+    fixture.works(&format!("{GIT} init -q && {session}"));
+    let (main, linked) = (fixture.path("main"), fixture.path("linked"));
+    let outside = SandboxFixture::off();
     outside.works(&format!(
         "export HOME=$TMPDIR; {GIT} init -q {main} && cd {main} && touch a && {GIT} add a && {GIT} commit -qm one && git worktree add -q {linked}",
         main = main.display(),
         linked = linked.display()
     ));
     let policy = |policy| Policy { workspace: linked.clone(), ..policy };
-    let temporary = bench.path("");
+    let temporary = fixture.path("");
     let sandbox = Arc::new(Sandbox::prepare(policy(crate::scratch::policy(&temporary))));
     let config = crate::scratch::config(&temporary, limits());
     let config = crate::ToolboxConfig { sandbox, root: linked.clone(), ..config };
@@ -51,18 +51,18 @@ fn a_crate_without_dependencies_builds_and_its_tests_run() {
     if fs::File::open(cargo).is_err() {
         return;
     }
-    let bench = Bench::new();
-    fs::create_dir(bench.path("ws/src")).unwrap();
-    fs::write(bench.path("ws/Cargo.toml"), "[package]\nname = \"x\"\nedition = \"2021\"\n").unwrap();
-    fs::write(bench.path("ws/src/lib.rs"), "#[test]\nfn one() { assert_eq!(1, 1) }\n").unwrap();
+    let fixture = SandboxFixture::new();
+    fs::create_dir(fixture.path("ws/src")).unwrap();
+    fs::write(fixture.path("ws/Cargo.toml"), "[package]\nname = \"x\"\nedition = \"2021\"\n").unwrap();
+    fs::write(fixture.path("ws/src/lib.rs"), "#[test]\nfn one() { assert_eq!(1, 1) }\n").unwrap();
     let bin = cargo.parent().unwrap().display();
-    bench.works(&format!("PATH={bin}:$PATH CARGO_HOME=$TMPDIR cargo test --offline -q --lib"));
+    fixture.works(&format!("PATH={bin}:$PATH CARGO_HOME=$TMPDIR cargo test --offline -q --lib"));
 }
 
 #[test]
 fn a_shell_has_its_pipes_and_streams() {
-    let bench = Bench::new();
-    let text = bench.works(
+    let fixture = SandboxFixture::new();
+    let text = fixture.works(
         "echo out > /dev/stdout; echo err > /dev/stderr; cat /dev/stdin < a; paste <(echo l) <(echo r); cat <<< here; \
          seq 3 | tee /dev/stderr | wc -l; (sleep 0.01 & wait); echo x | tee >(cat > t) >/dev/null; ps -e > /dev/null || true",
     );
@@ -78,20 +78,21 @@ fn shared_memory_is_opened_by_the_policy() {
         return;
     }
     let program = "import multiprocessing\nmultiprocessing.Lock()\n";
-    let bench = Bench::with(|policy| Policy { writable: vec![PathBuf::from("/dev/shm")], ..policy });
-    bench.python(program);
+    let fixture =
+        SandboxFixture::with(|policy| Policy { writable: vec![PathBuf::from("/dev/shm")], ..policy });
+    fixture.python(program);
 }
 
 #[test]
 fn a_narrowed_workspace_is_seen_below_a_home_and_in_a_place_that_is_private() {
     for is_below_home in [false, true] {
-        let bench = Bench::with(|policy| {
+        let fixture = SandboxFixture::with(|policy| {
             let around = policy.workspace.parent().map(Path::to_owned);
             let home = around.filter(|_| is_below_home).or(policy.home.clone());
             Policy { within: Some(vec!["docs".into(), "absent".into()]), home, ..policy }
         });
-        assert!(bench.works("cat a").starts_with("a\n"));
-        bench.fails("touch new");
-        bench.fails("touch ../elsewhere/new");
+        assert!(fixture.works("cat a").starts_with("a\n"));
+        fixture.fails("touch new");
+        fixture.fails("touch ../elsewhere/new");
     }
 }
