@@ -14,7 +14,8 @@
 //! - `workspace` — the root as a directory handle: every path is resolved beneath it; `replace` — atomic writes
 //! - `writable` — which paths a role may write; `pattern` — globs; `walk` — walks that no ignore file can stop
 //! - `read_state` — what this run knows of files, by content hash, and one lock a file; `page` — numbered lines of a stream
-//! - `cancel`, `call_deadline` — whether a call may go on; `parallel` — work on many items, by threads or without
+//! - `cancel`, `call_deadline` — whether a call may go on; `parallel` — work on many items, by threads or without; `wait`
+//!   — for descriptors and conditions, with an end
 //! - `process_table` — the processes that a /proc shows; `run_dir` — the private directory of a run
 //! - `limits` — the caps, and numbers as they are shown; `similar_paths` — for "did you mean"; `line_ends` — CR LF and LF
 //! - `git_guard` — hooks, configuration and unfinished work of git that a command changed, taken back
@@ -78,6 +79,7 @@ mod similar_paths;
 mod tool;
 mod tool_output;
 mod toolbox;
+mod wait;
 mod walk;
 mod workspace;
 mod writable;

@@ -7,12 +7,12 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::mountinfo::{self, Mounted};
 use super::policy::{Policy, ProcessLimits};
 use crate::process_table::{Process, ProcessTable};
+use crate::wait;
 
 const PAUSE: Duration = Duration::from_millis(2);
 /// How long the kernel may take to end what was killed.
@@ -108,10 +108,7 @@ impl Cgroup {
     /// KILL to all members at once. Waits until the kernel has ended them.
     pub(crate) fn kill_all(&self) {
         let _ = (&self.kill).write_all(b"1");
-        let until = Instant::now() + KILLING;
-        while !self.living().is_empty() && Instant::now() < until {
-            thread::sleep(PAUSE);
-        }
+        wait::until(KILLING, PAUSE, || self.living().is_empty());
     }
 }
 

@@ -14,14 +14,14 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::ptr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use libc::{c_int, c_long};
-use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, LinkNameSpaceType};
@@ -29,6 +29,7 @@ use seccompiler::BpfProgram;
 
 use super::pipe::{self, ForkMessage};
 use super::policy::ProcessLimits;
+use crate::wait;
 
 /// What root keeps: to own, read and write the files of a workspace whoever made them.
 const KEPT_CAPABILITIES: CapabilitySet = CapabilitySet::CHOWN
@@ -151,7 +152,7 @@ fn enter(namespaces: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<()> {
 pub(super) fn kill_inside(
     handles: &[(OwnedFd, LinkNameSpaceType)],
     init_input: c_int,
-    timeout: &Timespec,
+    timeout: Duration,
 ) -> io::Result<()> {
     // SAFETY: the new processes make plain system calls until they end.
     let entered = match checked(unsafe { libc::fork() }.into())? {
@@ -163,9 +164,8 @@ pub(super) fn kill_inside(
         pid => i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?,
     };
     let handle = rustix::process::pidfd_open(entered, PidfdFlags::empty())?;
-    let mut ends = [PollFd::new(&handle, PollFlags::IN)];
     // Whatever it came to: what is left is killed from outside.
-    let _ = rustix::event::poll(&mut ends, Some(timeout));
+    let _ = wait::for_any([Some(handle.as_fd())], timeout);
     let _ = rustix::process::pidfd_send_signal(&handle, Signal::KILL);
     rustix::process::waitpid(Some(entered), WaitOptions::empty())?;
     Ok(())
@@ -316,7 +316,7 @@ pub(super) fn loopback_up() -> io::Result<()> {
 }
 
 fn borrowed(fd: &OwnedFd) -> BorrowedFd<'_> {
-    std::os::fd::AsFd::as_fd(fd)
+    fd.as_fd()
 }
 
 #[cfg(test)]

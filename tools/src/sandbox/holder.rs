@@ -41,18 +41,12 @@ impl Holder {
 
     /// KILL to `processes`.
     pub(crate) fn kill(&self, processes: &[Process]) {
-        match self {
-            Holder::Namespace(namespace) => namespace.kill(processes),
-            Holder::Cgroup(cgroup) => cgroup.table().signal(processes, Signal::KILL),
-        }
+        self.table().signal(processes, Signal::KILL);
     }
 
     /// TERM to all living processes.
     pub(crate) fn terminate_all(&self) {
-        match self {
-            Holder::Namespace(namespace) => namespace.terminate_all(),
-            Holder::Cgroup(cgroup) => cgroup.table().signal(&cgroup.living(), Signal::TERM),
-        }
+        self.table().signal(&self.living(), Signal::TERM);
     }
 
     /// KILL to all processes at once: nothing can fork away meanwhile. Waits until the kernel has ended them.

@@ -7,11 +7,11 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Pid;
 use rustix::thread::LinkNameSpaceType;
 
@@ -20,6 +20,7 @@ use super::mounts::MountProgram;
 use super::pid_namespace::PidNamespace;
 use super::shared_memory::SharedMemory;
 use crate::cancel::Cancel;
+use crate::wait;
 
 /// The namespaces of a run.
 #[derive(Debug)]
@@ -88,8 +89,7 @@ impl Namespaces {
 
     /// Whether the init has ended, and with it all that was inside.
     pub(crate) fn have_ended(&self) -> bool {
-        let mut ends = [PollFd::new(&*self.init.handle, PollFlags::IN)];
-        rustix::event::poll(&mut ends, Some(&Timespec::default())).is_ok_and(|ended| ended > 0)
+        wait::for_any([Some(self.init.handle.as_fd())], Duration::ZERO).is_ok_and(|[ended]| ended)
     }
 
     /// The descriptor that keeps the init alive.

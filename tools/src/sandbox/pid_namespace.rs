@@ -11,7 +11,6 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::Timespec;
 use rustix::process::Signal;
 use rustix::thread::LinkNameSpaceType;
 
@@ -19,6 +18,7 @@ use super::child;
 use super::maker::Init;
 use crate::cancel::Cancel;
 use crate::process_table::{Process, ProcessTable};
+use crate::wait;
 
 /// The pid of the init, inside.
 const INIT: i32 = 1;
@@ -29,7 +29,7 @@ const CANCELLED: Duration = Duration::from_secs(1);
 /// How often the time and the cancel are looked at.
 const LOOKING: Duration = Duration::from_millis(50);
 /// How long the process that kills from inside may take.
-const INSIDE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+const INSIDE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(2);
 /// How long the kernel may take to end what was killed.
 const KILLING: Duration = Duration::from_secs(2);
@@ -78,45 +78,28 @@ impl PidNamespace {
         all
     }
 
-    /// KILL to `processes`.
-    pub(crate) fn kill(&self, processes: &[Process]) {
-        self.table.signal(processes, Signal::KILL);
-    }
-
-    /// TERM to all living processes.
-    pub(crate) fn terminate_all(&self) {
-        self.table.signal(&self.living(), Signal::TERM);
-    }
-
     /// KILL to all processes until none lives: first from inside, at once; what is left, because it stopped the process
     /// that did that, from outside, where it can do nothing. If that is not enough, init is killed, and with it all
     /// processes: then no command runs any more in this run.
     pub(crate) fn kill_all(&self) {
         if !self.living().is_empty() {
             // Where no process can be had for it, the other ways are left.
-            let _ = child::kill_inside(&self.handles, self.init_input, &INSIDE);
+            let _ = child::kill_inside(&self.handles, self.init_input, INSIDE);
         }
-        let until = Instant::now() + KILLING;
-        loop {
+        let have_ended = || {
             let living = self.living();
-            if living.is_empty() {
-                return;
-            }
-            if Instant::now() >= until {
-                return self.end();
-            }
-            self.kill(&living);
-            thread::sleep(PAUSE);
+            self.table.signal(&living, Signal::KILL);
+            living.is_empty()
+        };
+        if !wait::until(KILLING, PAUSE, have_ended) {
+            self.end();
         }
     }
 
     fn end(&self) {
         // It may have ended already.
         let _ = rustix::process::pidfd_send_signal(&self.init, Signal::KILL);
-        let until = Instant::now() + KILLING;
-        while !self.table.processes().is_empty() && Instant::now() < until {
-            thread::sleep(PAUSE);
-        }
+        wait::until(KILLING, PAUSE, || self.table.processes().is_empty());
     }
 
     /// Does `work`, in which a process inside takes part, and kills the init when that takes too long: processes inside can

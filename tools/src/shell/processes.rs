@@ -2,8 +2,7 @@
 //! else by looking for them ([`super::tracking`]).
 
 use std::collections::HashSet;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 
@@ -13,6 +12,7 @@ use super::names::{NAMED, names};
 use super::tracking::{self, ProcessMarks};
 use crate::process_table::{Process, ProcessTable};
 use crate::sandbox::Holder;
+use crate::wait;
 
 const PAUSE: Duration = Duration::from_millis(10);
 /// How long processes of a command may take to end, one after the other, where others of the run are to live on.
@@ -116,10 +116,7 @@ pub(crate) fn end_contained(holder: &Holder, grace: Duration) -> Vec<String> {
     }
     let names = names(&living, |process| holder.name(process));
     holder.terminate_all();
-    let until = Instant::now() + grace;
-    while !holder.living().is_empty() && Instant::now() < until {
-        thread::sleep(PAUSE);
-    }
+    wait::until(grace, PAUSE, || holder.living().is_empty());
     holder.kill_all();
     names
 }
@@ -136,16 +133,13 @@ pub(crate) fn end_left(holder: &Holder, before: Option<&[Process]>) {
 
 /// Kills those of the living processes that `pick` gives. If they fork faster than they are killed, all are.
 fn end_those(holder: &Holder, pick: impl Fn(Vec<Process>) -> Vec<Process>) {
-    let until = Instant::now() + PICKING;
-    loop {
+    let have_ended = || {
         let left = pick(holder.living());
-        if left.is_empty() {
-            return;
-        }
-        if Instant::now() >= until {
-            return holder.kill_all();
-        }
         holder.kill(&left);
+        left.is_empty()
+    };
+    if !wait::until(PICKING, Duration::ZERO, have_ended) {
+        holder.kill_all();
     }
 }
 

@@ -10,7 +10,6 @@ use std::process::{ChildStderr, ChildStdout, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, WaitOptions};
 
 use crate::cancel::Cancel;
@@ -21,6 +20,7 @@ use crate::shell::capture::{Capture, Stream};
 use crate::shell::overuse::Overuse;
 use crate::shell::processes::ProcessTree;
 use crate::shell::usage::UsageMonitor;
+use crate::wait;
 
 /// How often a cancel is looked for, and whether processes that were told to end did.
 const TICK: Duration = Duration::from_millis(50);
@@ -200,16 +200,20 @@ impl<'a> Supervised<'a> {
         Ok(FinishedCommand { status, cause, duration, others: self.others, names: self.names })
     }
 
+    fn pipes(&self) -> [Option<BorrowedFd<'_>>; 2] {
+        [self.out.as_ref().map(AsFd::as_fd), self.err.as_ref().map(AsFd::as_fd)]
+    }
+
     fn is_closed(&self) -> bool {
         self.out.is_none() && self.err.is_none()
     }
 
     /// Waits until something happens or a tick has passed, and reads what there is.
     fn pump(&mut self, phase: &CommandPhase) -> io::Result<()> {
-        let (out, err, exit) = self.poll(wait_for(phase))?;
-        if exit {
-            self.exited = true;
-        }
+        let [out, err] = self.pipes();
+        let exit = (!self.exited).then(|| self.handle.as_fd());
+        let [out, err, exit] = wait::for_any([out, err, exit], time_left(phase).min(TICK))?;
+        self.exited |= exit;
         let Self { out: out_pipe, err: err_pipe, capture, buffer, .. } = self;
         let mut most = 0;
         if out {
@@ -223,31 +227,13 @@ impl<'a> Supervised<'a> {
         }
         Ok(())
     }
-
-    /// Which of stdout, stderr and the process are ready.
-    fn poll(&self, wait: Duration) -> io::Result<(bool, bool, bool)> {
-        let out = self.out.as_ref().map(AsFd::as_fd);
-        let err = self.err.as_ref().map(AsFd::as_fd);
-        let exit = (!self.exited).then(|| self.handle.as_fd());
-        let sources = [out, err, exit];
-        let mut fds: Vec<PollFd> =
-            sources.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-        let wait = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
-        match rustix::event::poll(&mut fds, Some(&wait)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let mut news = fds.iter().map(|fd| !fd.revents().is_empty());
-        let [out, err, exit] = sources.map(|source| source.is_some() && news.next() == Some(true));
-        Ok((out, err, exit))
-    }
 }
 
-fn wait_for(phase: &CommandPhase) -> Duration {
+fn time_left(phase: &CommandPhase) -> Duration {
     let (CommandPhase::Running { deadline: until }
     | CommandPhase::Terminating { until }
     | CommandPhase::Draining { until }) = phase;
-    until.saturating_duration_since(Instant::now()).min(TICK)
+    until.saturating_duration_since(Instant::now())
 }
 
 /// Enlarges a pipe to [`PIPE`] bytes; gives how many it holds. A user who holds many pipes may not: then a flood takes

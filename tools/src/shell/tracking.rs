@@ -11,13 +11,13 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use super::names::names;
 use crate::process_table::{Process, ProcessTable};
+use crate::wait;
 
 /// The variable that marks a command's processes.
 pub(crate) const MARK: &str = "UWF_COMMAND";
@@ -99,19 +99,13 @@ impl ProcessMarks {
         if self.members().iter().any(|process| process.session == shell) {
             let _ = rustix::process::kill_process_group(self.shell, Signal::KILL);
         }
-        let until = Instant::now() + KILLING;
         let mut left: HashSet<Process> = known.iter().copied().collect();
-        loop {
+        wait::until(KILLING, PAUSE, || {
             left.extend(self.members());
             signal(&left.iter().copied().collect::<Vec<_>>(), Signal::KILL);
             left.retain(|process| process.pid != shell && !is_reaped(process));
-            if (left.is_empty() && self.members().iter().all(|process| process.pid == shell))
-                || Instant::now() >= until
-            {
-                return;
-            }
-            thread::sleep(PAUSE);
-        }
+            left.is_empty() && self.members().iter().all(|process| process.pid == shell)
+        });
     }
 }
 
@@ -128,10 +122,7 @@ pub(crate) fn end_all(commands: &[ProcessMarks], namespace: Option<&str>, grace:
     let known = living();
     let names = names(&known, name);
     signal(&known, Signal::TERM);
-    let until = Instant::now() + grace;
-    while !living().is_empty() && Instant::now() < until {
-        thread::sleep(PAUSE);
-    }
+    wait::until(grace, PAUSE, || living().is_empty());
     commands.iter().for_each(|marks| marks.kill(&known));
     if let Some(namespace) = namespace {
         kill_members_of(namespace);
@@ -146,14 +137,13 @@ fn members_of(namespace: &str) -> Vec<Process> {
 
 /// KILL to all processes of an IPC namespace until there is none, for 2 s at most.
 fn kill_members_of(namespace: &str) {
-    let until = Instant::now() + KILLING;
-    let mut left = members_of(namespace);
-    while !left.is_empty() && Instant::now() < until {
-        signal(&left, Signal::KILL);
-        thread::sleep(PAUSE);
+    let mut left = Vec::new();
+    wait::until(KILLING, PAUSE, || {
         left.retain(|process| !is_reaped(process));
         left.extend(members_of(namespace));
-    }
+        signal(&left, Signal::KILL);
+        left.is_empty()
+    });
 }
 
 /// How many threads there are on the machine; 0 where it does not say.
