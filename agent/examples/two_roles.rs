@@ -6,8 +6,8 @@ use std::path::Path;
 use uwf_agent::{Agent, Script};
 use uwf_engine::config::Config;
 use uwf_engine::drive::drive;
-use uwf_engine::exec::{AgentError, ExecOptions, Unobserved, hold};
-use uwf_engine::spawn::{Stop, lookup::Programs};
+use uwf_engine::exec::{ExecOptions, StepAgentError, Unobserved, hold};
+use uwf_engine::spawn::{StopSignal, lookup::Programs};
 use uwf_engine::{AdapterOutput, AgentCommand, AgentRequest, Engine, Env, Homes, thread, workflow};
 
 const WORKFLOW: &str = "
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // One agent for both; each role could have its own model, tools and limits.
     let agent = Agent::new(Script::parse("two_roles.yaml", include_str!("two_roles.yaml"))?);
-    let plays = |request: &AgentRequest, cwd: &Path| -> Result<AdapterOutput, AgentError> {
+    let plays = |request: &AgentRequest, cwd: &Path| -> Result<AdapterOutput, StepAgentError> {
         Ok(agent.play((&store, &homes), request, cwd)?)
     };
     let engine = Engine {
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         env: &Env::default(),
         builtin: &AgentCommand { program: "none".into(), args: vec![] },
         programs: &Programs::default(),
-        stop: &Stop::default(),
+        stop: &StopSignal::default(),
         agent: Some(&plays),
     };
     let held = hold(&engine, &thread)?;

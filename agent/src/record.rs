@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use uwf_engine::builtin;
 use uwf_engine::record::{
-    self, Change, Detail, ErrorOutput, Interrupted, LEFT_OUT, Listed, Marks, SUMMED_UP, Settings, SummedUp,
-    Turn,
+    self, Change, Detail, ErrorOutput, Interrupted, LEFT_OUT, Listed, Marks, RecordedSettings, SUMMED_UP,
+    SummedUp, Turn,
 };
 use uwf_engine::{AdapterOutput, RoleContext, StepNode, ThreadError, Usage, thread};
 use uwf_store::{Batch, Hash, Store, StoreError, open_regular};
@@ -242,11 +242,12 @@ fn detail(batch: &mut Batch<'_>, run: &FinishedRun<'_>) -> Result<Hash, RecordEr
     let learnt = journal::learnt(run.entries).map(|learnt| json!(learnt));
     // What held before the last interruption, each time.
     let before = &stretches[..stretches.len().saturating_sub(1)];
-    let settings = Settings::completed(begun, learnt, &before.iter().map(interrupted).collect::<Vec<_>>());
+    let settings =
+        RecordedSettings::completed(begun, learnt, &before.iter().map(interrupted).collect::<Vec<_>>());
     let count = |is: fn(&Entry) -> bool| Some(run.entries.iter().filter(|entry| is(entry)).count() as u64);
     let detail = Detail {
         session_id: Some(run.session.to_owned()),
-        model: Some(Settings::of(settings.clone()).model.unwrap_or_default()),
+        model: Some(RecordedSettings::of(settings.clone()).model.unwrap_or_default()),
         duration: Some(run.worked()),
         turn_count: count(|entry| matches!(entry, Entry::Answered { .. })),
         failed_calls: count(is_failed_call),

@@ -246,12 +246,16 @@ impl Settings {
     /// The settings as the journal and the record keep them: everything but keys and headers.
     pub(crate) fn describe(&self) -> Value {
         let provider = match &self.provider {
-            ProviderSettings::Mock(script) => record::Provider::Script { mock: script.display().to_string() },
-            ProviderSettings::Http(endpoint) => record::Provider::Endpoint(self.endpoint_on_record(endpoint)),
-            ProviderSettings::Own(OwnProvider::Script(script)) => {
-                record::Provider::Script { mock: script.name().to_owned() }
+            ProviderSettings::Mock(script) => {
+                record::RecordedProvider::Script { mock: script.display().to_string() }
             }
-            ProviderSettings::Own(own) => record::Provider::Other(json!({"code": own.name()})),
+            ProviderSettings::Http(endpoint) => {
+                record::RecordedProvider::Endpoint(self.endpoint_on_record(endpoint))
+            }
+            ProviderSettings::Own(OwnProvider::Script(script)) => {
+                record::RecordedProvider::Script { mock: script.name().to_owned() }
+            }
+            ProviderSettings::Own(own) => record::RecordedProvider::Other(json!({"code": own.name()})),
         };
         let seconds = self.limits.time.and_then(|time| match time.subsec_nanos() {
             0 => Some(Number::from(time.as_secs())),
@@ -259,24 +263,24 @@ impl Settings {
         });
         let Limits { turns, tokens, usd, .. } = self.limits;
         let usd = usd.map(Usd::in_dollars);
-        json!(record::Settings {
+        json!(record::RecordedSettings {
             provider,
             model: Some(self.model.clone()),
             extract: self.extract.as_ref().map(|endpoint| endpoint.model.clone()),
             sampling: json!(self.sampling),
             context_window: Some(self.window.size),
             prices: json!(self.prices),
-            budget: Some(record::Budget { turns: Some(turns), tokens, seconds, usd }),
+            budget: Some(record::RecordedBudget { turns: Some(turns), tokens, seconds, usd }),
             tools: self.tools.clone(),
             role: json!(self.narrowing),
             sandbox: self.sandbox.describe(),
-            ..record::Settings::default()
+            ..record::RecordedSettings::default()
         })
     }
 
-    fn endpoint_on_record(&self, endpoint: &Endpoint) -> record::Endpoint {
+    fn endpoint_on_record(&self, endpoint: &Endpoint) -> record::RecordedEndpoint {
         let dialect = endpoint.dialect();
-        record::Endpoint {
+        record::RecordedEndpoint {
             base_url: without_query(&endpoint.base_url),
             stream: endpoint.stream,
             wire: dialect.wire.as_str().to_owned(),
@@ -331,7 +335,7 @@ impl ProviderSettings {
     /// [`SettingsError::NoPrice`] where a limit in money needs one and there is none.
     fn prices(
         &self,
-        (own, known): (Told<Prices>, Option<catalogue::Model>),
+        (own, known): (Told<Prices>, Option<catalogue::CatalogueModel>),
         (limits, model): (&Limits, &str),
     ) -> Result<Told<Prices>, SettingsError> {
         let listed = (known.and_then(|model| model.prices), Source::Catalogue);
@@ -351,7 +355,7 @@ impl ProviderSettings {
     }
 
     /// What the catalogue says of the model at this very endpoint.
-    fn known(&self) -> Option<catalogue::Model> {
+    fn known(&self) -> Option<catalogue::CatalogueModel> {
         let endpoint = self.endpoint()?;
         let (host, _) = place(&endpoint.base_url)?;
         catalogue::find(catalogue::provider_of(&host)?, &endpoint.model)
@@ -360,7 +364,7 @@ impl ProviderSettings {
 
 impl ContextWindow {
     /// The window that is set, else that of the catalogue, else a guess.
-    fn of(set: Option<u64>, known: Option<&catalogue::Model>) -> ContextWindow {
+    fn of(set: Option<u64>, known: Option<&catalogue::CatalogueModel>) -> ContextWindow {
         match (set, known) {
             (Some(size), _) => ContextWindow { size, from: WindowSource::Set },
             (None, Some(model)) => {

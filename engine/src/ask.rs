@@ -21,7 +21,7 @@ use crate::exec::{Engine, ExecError, ExecOptions, Observer};
 use crate::record::Detail;
 use crate::spawn::inquiry::Inquiry;
 use crate::spawn::protocol::AgentCommand;
-use crate::spawn::{self, Finished, Run, SpawnError};
+use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
 use crate::thread::{self, StartNode, StepNode, ThreadError};
 use crate::workflow;
 
@@ -227,7 +227,7 @@ impl AskedAgent<'_> {
 
     fn run(&mut self, inquiry: &Inquiry<'_>) -> Result<Finished, SpawnError> {
         let env = self.engine.agent_env(self.options);
-        let run = Run {
+        let run = ProcessSpec {
             command: self.command.0,
             file: self.command.1,
             args: inquiry.to_args(),

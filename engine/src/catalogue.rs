@@ -19,7 +19,7 @@ const TABLE: &str = include_str!("catalogue/models.tsv");
 /// A model as one provider serves it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Model {
+pub struct CatalogueModel {
     /// Who serves it: `openai`, `openrouter`, …
     pub provider: &'static str,
     /// What it is called there.
@@ -96,14 +96,14 @@ pub fn date() -> &'static str {
 
 /// That model of that provider; a dated name (`gpt-5-2026-01-31`, `claude-opus-5-20260131`) that is not here itself is
 /// the model it is a version of.
-pub fn find(provider: &str, id: &str) -> Option<Model> {
+pub fn find(provider: &str, id: &str) -> Option<CatalogueModel> {
     let exact = |id: &str| rows().find(|row| row.provider == provider && row.id() == id)?.model();
     exact(id).or_else(|| exact(undated(id)?))
 }
 
 /// A model of that name, whoever serves it: the entry of its maker where there is one, also for a gateway's
 /// `maker/model`. Good for what the model can do; it costs what its provider says, not what is said here.
-pub fn find_any(id: &str) -> Option<Model> {
+pub fn find_any(id: &str) -> Option<CatalogueModel> {
     let named = |id: &str| {
         let bare = id.rsplit('/').next().unwrap_or(id);
         rows().find(|row| row.id() == id || row.id() == bare)?.model()
@@ -112,12 +112,12 @@ pub fn find_any(id: &str) -> Option<Model> {
 }
 
 /// Every model, by provider, the newest of each first.
-pub fn models() -> impl Iterator<Item = Model> {
+pub fn models() -> impl Iterator<Item = CatalogueModel> {
     rows().filter_map(row::CatalogueRow::model)
 }
 
 /// Every model of one provider, the newest first.
-pub fn models_of(provider: &str) -> impl Iterator<Item = Model> {
+pub fn models_of(provider: &str) -> impl Iterator<Item = CatalogueModel> {
     rows().filter(move |row| row.provider == provider).filter_map(row::CatalogueRow::model)
 }
 

@@ -1,7 +1,7 @@
 //! A thread, step by step, until it ends, waits or fails.
 //!
 //! What `uwf thread exec` does between taking the lock and printing, as a function: a program can drive workflows with
-//! it, by agents that are processes or by [`Agent`](crate::exec::Agent)s of its own. It takes no lock and prints nothing.
+//! it, by agents that are processes or by [`StepAgent`](crate::exec::StepAgent)s of its own. It takes no lock and prints nothing.
 //!
 //! ```
 //! use std::path::Path;
@@ -9,8 +9,8 @@
 //! use serde_json::json;
 //! use uwf_engine::config::Config;
 //! use uwf_engine::drive::{Halt, drive};
-//! use uwf_engine::exec::{AgentError, ExecOptions, Unobserved, answer, hold};
-//! use uwf_engine::spawn::{Stop, lookup::Programs};
+//! use uwf_engine::exec::{StepAgentError, ExecOptions, Unobserved, answer, hold};
+//! use uwf_engine::spawn::{StopSignal, lookup::Programs};
 //! use uwf_engine::{AdapterOutput, AgentCommand, AgentRequest, Engine, Env, Homes, thread, workflow};
 //! use uwf_store::Store;
 //!
@@ -38,7 +38,7 @@
 //!
 //! let writer = |_: &str| json!({"$status": "written", "text": "an old silent pond"});
 //! let checker = |asked: &str| json!({"$status": if asked.contains("pond") { "fine" } else { "poor" }});
-//! let agent = |request: &AgentRequest, cwd: &Path| -> Result<AdapterOutput, AgentError> {
+//! let agent = |request: &AgentRequest, cwd: &Path| -> Result<AdapterOutput, StepAgentError> {
 //!     let asked = request.prompt.as_deref().unwrap_or_default();
 //!     let output = if request.role == "writer" { writer(asked) } else { checker(asked) };
 //!     Ok(answer(&store, request, cwd, &output)?)
@@ -50,7 +50,7 @@
 //!     env: &Env::default(),
 //!     builtin: &AgentCommand { program: "none".into(), args: vec![] },
 //!     programs: &Programs::default(),
-//!     stop: &Stop::default(),
+//!     stop: &StopSignal::default(),
 //!     agent: Some(&agent),
 //! };
 //! let driven = drive(&engine, &hold(&engine, &thread)?, &ExecOptions::default(), 10, &mut Unobserved)?;
@@ -138,7 +138,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::exec::{Agent, AgentError, Unobserved, answer, hold};
+    use crate::exec::{StepAgent, StepAgentError, Unobserved, answer, hold};
     use crate::fixture::Place;
     use crate::spawn::protocol::{AdapterOutput, AgentCommand, AgentRequest};
     use crate::thread::{self, ThreadId};
@@ -147,7 +147,7 @@ mod tests {
     fn driven(
         place: &Place,
         thread: &ThreadId,
-        agent: &dyn Agent,
+        agent: &dyn StepAgent,
         max_steps: u32,
     ) -> Result<Driven, DriveError> {
         place.with_engine(|engine| {
@@ -161,7 +161,7 @@ mod tests {
     fn always(
         place: &Place,
         output: Value,
-    ) -> impl Fn(&AgentRequest, &Path) -> Result<AdapterOutput, AgentError> {
+    ) -> impl Fn(&AgentRequest, &Path) -> Result<AdapterOutput, StepAgentError> {
         let store = place.store();
         move |request, cwd| Ok(answer(&store, request, cwd, &output)?)
     }

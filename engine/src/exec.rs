@@ -17,7 +17,7 @@ use std::time::Duration;
 use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::{Route, SUSPEND, Target};
 
-pub use self::agent::{Agent, AgentError, answer};
+pub use self::agent::{StepAgent, StepAgentError, answer};
 pub use self::continue_hint::command_for;
 pub use self::error::ExecError;
 use self::invocation::Invocation;
@@ -28,7 +28,7 @@ use crate::home::{Env, Homes};
 use crate::lock::ThreadLock;
 use crate::log::{self, Log, LogEvent};
 use crate::record;
-use crate::spawn::Stop;
+use crate::spawn::StopSignal;
 use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;
 use crate::thread::{self, Head, HeadKind, StartNode, Status, StepNode, ThreadError, ThreadId};
@@ -50,9 +50,9 @@ pub struct Engine<'a> {
     /// What bare words stand for.
     pub programs: &'a Programs,
     /// Set when this program is to stop.
-    pub stop: &'a Stop,
+    pub stop: &'a StopSignal,
     /// Code of this program that plays the roles, in the place of processes; [`ExecOptions::agent`] still names one.
-    pub agent: Option<&'a dyn Agent>,
+    pub agent: Option<&'a dyn StepAgent>,
 }
 
 /// How one step is to be run.

@@ -20,7 +20,7 @@ use crate::builtin;
 use crate::config::Config;
 use crate::exec::{Engine, Observer};
 use crate::home::{Env, Homes};
-use crate::spawn::Stop;
+use crate::spawn::StopSignal;
 use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;
 use crate::thread::{self, StepNode, ThreadId};
@@ -109,7 +109,7 @@ impl Place {
             env: &env,
             builtin: &AgentCommand { program: "no-builtin-agent-here".to_owned(), args: vec![] },
             programs: &Programs::look_up(["sh"], env.get("PATH")),
-            stop: &Stop::default(),
+            stop: &StopSignal::default(),
             agent: None,
         })
     }

@@ -21,9 +21,9 @@ impl Agent {
     /// ```no_run
     /// # fn demo(agent: uwf_agent::Agent, store: uwf_store::Store, homes: uwf_engine::Homes) {
     /// use std::path::Path;
-    /// use uwf_engine::{AgentRequest, AdapterOutput, exec::AgentError};
+    /// use uwf_engine::{AgentRequest, AdapterOutput, exec::StepAgentError};
     ///
-    /// let plays = |request: &AgentRequest, cwd: &Path| -> Result<AdapterOutput, AgentError> {
+    /// let plays = |request: &AgentRequest, cwd: &Path| -> Result<AdapterOutput, StepAgentError> {
     ///     Ok(agent.play((&store, &homes), request, cwd)?)
     /// };
     /// # let _ = plays;

@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use uwf_engine::record::Settings;
+use uwf_engine::record::RecordedSettings;
 
 use super::Flags;
 use crate::provider::message::Sampling;
@@ -20,7 +20,8 @@ pub(super) const QUERY: &str = "?…";
 impl Flags {
     /// The flags with what `super::Settings::describe` said of the run when it was begun.
     pub fn or_begun(self, settings: &Value) -> Flags {
-        let Settings { provider, model, budget, sampling, .. } = Settings::of(settings.clone());
+        let RecordedSettings { provider, model, budget, sampling, .. } =
+            RecordedSettings::of(settings.clone());
         let budget_begun = budget.is_some();
         let budget = budget.unwrap_or_default();
         let sampling: Sampling = serde_json::from_value(sampling).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::io;
 
 use clap::Command;
 use uwf_engine::Env;
-use uwf_engine::spawn::Stop;
+use uwf_engine::spawn::StopSignal;
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn printed(args: &[&str]) -> String {
         err_is_terminal: false,
         program: None,
         clock: || 0,
-        stop: Stop::default(),
+        stop: StopSignal::default(),
         listen: |_| (),
     });
     assert_eq!((exit, String::from_utf8_lossy(&err).as_ref()), (0, ""), "{args:?}");

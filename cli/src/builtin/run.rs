@@ -118,7 +118,7 @@ impl Bench {
         let PreparedRun { request, workspace, settings, earlier, instead_of, stand_alone, events } = run;
         let settings = self.role_settings(request, &settings)?;
         let begun_in =
-            earlier.as_ref().map(|earlier| record::Settings::of(earlier.settings().clone()).sandbox);
+            earlier.as_ref().map(|earlier| record::RecordedSettings::of(earlier.settings().clone()).sandbox);
         if begun_in.is_some_and(|begun_in| begun_in != settings.sandbox.describe()) {
             let text = "the run goes on in the sandbox that is asked for now, not in the one it was begun in";
             session.ui.warn(text);

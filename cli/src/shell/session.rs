@@ -17,7 +17,7 @@ use super::args::{Color, Format, Global};
 use super::failure::{BUG, Failure, OK, USAGE, USER};
 use super::ui::Ui;
 use uwf_engine::home::{Env, Homes};
-use uwf_engine::spawn::Stop;
+use uwf_engine::spawn::StopSignal;
 
 /// All that a command learns from the process it runs in.
 pub struct ProcessContext<'a> {
@@ -44,10 +44,10 @@ pub struct ProcessContext<'a> {
     /// The time.
     pub clock: Clock,
     /// Set when a signal asks this program to stop.
-    pub stop: Stop,
+    pub stop: StopSignal,
     /// Makes signals set `stop` instead of ending this program; called only before agents run, so that every other
     /// command ends at once.
-    pub listen: fn(&Stop),
+    pub listen: fn(&StopSignal),
 }
 
 /// Runs a command line in the real process. A panic ends in the exit status for our own bugs; its message is on stderr
@@ -79,7 +79,7 @@ pub fn in_process(run: impl FnOnce(ProcessContext<'_>) -> u8) -> ExitCode {
             err_is_terminal: io::stderr().is_terminal(),
             program: std::env::current_exe().ok(),
             clock: now_ms,
-            stop: Stop::default(),
+            stop: StopSignal::default(),
             listen,
         })
     };
@@ -95,7 +95,7 @@ pub fn ignores_hangups() -> bool {
     ignored.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) != 0)
 }
 
-fn listen(stop: &Stop) {
+fn listen(stop: &StopSignal) {
     let hangup = (!ignores_hangups()).then_some(SIGHUP);
     for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
         // Without a handler the signal ends us at once, and the agent's own wish to die with us ends the agent.
@@ -201,10 +201,10 @@ pub struct Session<'a> {
     /// The time.
     pub clock: Clock,
     /// Set when a signal asks this program to stop.
-    pub stop: Stop,
+    pub stop: StopSignal,
     /// Makes signals set `stop` instead of ending this program; called only before agents run, so that every other
     /// command ends at once.
-    pub listen: fn(&Stop),
+    pub listen: fn(&StopSignal),
 }
 
 impl Session<'_> {

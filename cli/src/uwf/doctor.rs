@@ -15,7 +15,7 @@ use uwf_engine::config::{self, BUILTIN, Config, ConfigError};
 use uwf_engine::home::{Env, Homes, OCAS_HOME, UWF_HOME};
 use uwf_engine::spawn::lookup::Programs;
 use uwf_engine::spawn::protocol::AgentCommand;
-use uwf_engine::spawn::{self, Run, SpawnError, Stop};
+use uwf_engine::spawn::{self, ProcessSpec, SpawnError, StopSignal};
 use uwf_engine::thread::{self, ThreadError};
 
 /// How long the builtin agent may take.
@@ -111,7 +111,7 @@ struct Patient<'a> {
     cwd: &'a Path,
     /// How long it is waited for an answer.
     patience: Duration,
-    stop: &'a Stop,
+    stop: &'a StopSignal,
 }
 
 impl Patient<'_> {
@@ -141,7 +141,7 @@ impl Patient<'_> {
         env.set(OCAS_HOME[0], &self.homes.ocas);
         let args = words.into_iter().chain(online.then_some("--online")).map(Into::into).collect();
         let run = |file: String| {
-            let run = Run {
+            let run = ProcessSpec {
                 command: &AgentCommand { program: builtin.to_owned(), args: Vec::new() },
                 file: &file,
                 args,
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn an_agent_that_does_not_answer_is_a_finding() {
-        let (place, stop) = (Place::new(), Stop::default());
+        let (place, stop) = (Place::new(), StopSignal::default());
         std::fs::write(place.project().join("doctor"), "sleep 60\n").unwrap();
         let (env, homes, cwd) = (place.env(), place.homes(), place.project());
         let patience = Duration::from_millis(100);

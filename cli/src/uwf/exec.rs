@@ -22,7 +22,7 @@ use uwf_engine::lock::ThreadLock;
 use uwf_engine::record;
 use uwf_engine::spawn::lookup::Programs;
 use uwf_engine::spawn::protocol::AgentCommand;
-use uwf_engine::spawn::{SpawnError, Stop};
+use uwf_engine::spawn::{SpawnError, StopSignal};
 use uwf_engine::thread::{self, StartNode, Status, ThreadId};
 use uwf_engine::view::ThreadView;
 use uwf_engine::workflow::{self, Workflow};
@@ -181,7 +181,7 @@ impl ExecContext {
     }
 
     /// The engine with what is gathered here.
-    pub(super) fn engine<'a>(&'a self, stop: &'a Stop) -> Engine<'a> {
+    pub(super) fn engine<'a>(&'a self, stop: &'a StopSignal) -> Engine<'a> {
         Engine {
             store: &self.store,
             homes: &self.homes,

@@ -5,7 +5,7 @@ use uwf_workflow::suggest;
 
 use super::args::Models;
 use crate::shell::{Failure, OK, Session, render};
-use uwf_engine::catalogue::{self, Model};
+use uwf_engine::catalogue::{self, CatalogueModel};
 
 /// Characters shown of a pattern that nothing is like.
 const SHOWN: usize = 100;
@@ -15,7 +15,8 @@ const HEADINGS: [&str; 9] =
 
 pub(super) fn run(session: &mut Session<'_>, typed: &Models) -> Result<u8, Failure> {
     let pattern = typed.pattern.as_deref().unwrap_or_default();
-    let models: Vec<Model> = catalogue::models().filter(|model| fits(pattern, &name(model))).collect();
+    let models: Vec<CatalogueModel> =
+        catalogue::models().filter(|model| fits(pattern, &name(model))).collect();
     if models.is_empty() {
         return Err(unknown(pattern));
     }
@@ -27,17 +28,17 @@ pub(super) fn run(session: &mut Session<'_>, typed: &Models) -> Result<u8, Failu
     Ok(OK)
 }
 
-fn name(model: &Model) -> String {
+fn name(model: &CatalogueModel) -> String {
     format!("{}/{}", model.provider, model.id)
 }
 
-fn model_json(model: &Model) -> Value {
+fn model_json(model: &CatalogueModel) -> Value {
     let mut value = json!(model);
     value["pricesAsOf"] = json!(catalogue::date());
     value
 }
 
-fn cells(model: &Model) -> [String; 9] {
+fn cells(model: &CatalogueModel) -> [String; 9] {
     let prices = model.prices.as_ref();
     let more = if has_tiers(model) { "+" } else { "" };
     let price = |price: Option<f64>| price.map(|price| format!("{price}{more}")).unwrap_or_default();
@@ -55,11 +56,11 @@ fn cells(model: &Model) -> [String; 9] {
     ]
 }
 
-fn has_tiers(model: &Model) -> bool {
+fn has_tiers(model: &CatalogueModel) -> bool {
     model.prices.as_ref().is_some_and(|prices| !prices.tiers.is_empty())
 }
 
-fn legend(models: &[Model]) -> String {
+fn legend(models: &[CatalogueModel]) -> String {
     let more =
         if models.iter().any(has_tiers) { "; +: long prompts cost more, --format json tells" } else { "" };
     format!("Prices in USD per million tokens as of {}{more}.\n", catalogue::date())

@@ -3,7 +3,7 @@
 //! The columns are described in `update.py`, which writes them. A line that cannot be read is no model; a test reads all
 //! of them.
 
-use super::{Model, Prices, Tier};
+use super::{CatalogueModel, Prices, Tier};
 
 /// A line, and the provider it stands below.
 #[derive(Clone, Copy)]
@@ -18,14 +18,14 @@ impl CatalogueRow {
         self.line.split('\t').next().unwrap_or_default()
     }
 
-    pub(super) fn model(self) -> Option<Model> {
+    pub(super) fn model(self) -> Option<CatalogueModel> {
         let mut columns = self.line.split('\t');
         // Empty columns at the end are not written.
         let mut next = || columns.next().unwrap_or_default();
         let (id, window, input, output, prices) = (next(), next(), next(), next(), next());
         let (efforts, flags, wire, echo) = (next(), next(), next(), next());
         let some = |text: &'static str| (!text.is_empty()).then_some(text);
-        Some(Model {
+        Some(CatalogueModel {
             provider: self.provider,
             id,
             window: window.parse().ok()?,
@@ -87,7 +87,7 @@ mod tests {
             cache_write: Some(1.25),
             tiers: vec![tier],
         };
-        let expected = Model {
+        let expected = CatalogueModel {
             provider: "p",
             id: "m-1",
             window: 1000,

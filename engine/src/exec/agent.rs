@@ -16,19 +16,19 @@ use crate::spawn::protocol::{AdapterOutput, AgentRequest};
 use crate::thread::{StepNode, ThreadError, role_context};
 
 /// Why an agent gave no reply, in its own words.
-pub type AgentError = Box<dyn Error + Send + Sync>;
+pub type StepAgentError = Box<dyn Error + Send + Sync>;
 
 /// Plays roles within this program. Any function that takes a request and a directory, and gives a reply, is one.
-pub trait Agent {
+pub trait StepAgent {
     /// Plays the role that is asked for, in the directory `cwd`: writes the step, as [`answer`] does, and says which it is.
     ///
     /// # Errors
     /// Why there is no step; then the head stays, and nothing is listed as an attempt.
-    fn play(&self, request: &AgentRequest, cwd: &Path) -> Result<AdapterOutput, AgentError>;
+    fn play(&self, request: &AgentRequest, cwd: &Path) -> Result<AdapterOutput, StepAgentError>;
 }
 
-impl<F: Fn(&AgentRequest, &Path) -> Result<AdapterOutput, AgentError>> Agent for F {
-    fn play(&self, request: &AgentRequest, cwd: &Path) -> Result<AdapterOutput, AgentError> {
+impl<F: Fn(&AgentRequest, &Path) -> Result<AdapterOutput, StepAgentError>> StepAgent for F {
+    fn play(&self, request: &AgentRequest, cwd: &Path) -> Result<AdapterOutput, StepAgentError> {
         self(request, cwd)
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 use uwf_workflow::moderator::PROMPT_MAX;
 
-use super::agent::AgentError;
+use super::agent::StepAgentError;
 use super::reply::ReplyFault;
 use crate::config::ConfigError;
 use crate::lock::LockError;
@@ -115,7 +115,7 @@ pub enum ExecError {
         /// The role.
         role: String,
         /// What the agent could not do.
-        source: AgentError,
+        source: StepAgentError,
     },
     /// The agent came to its end without a reply.
     #[error("the agent `{agent}` gave no reply: it ended with {exit}{stderr}")]

@@ -7,14 +7,16 @@ use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::PROMPT_MAX;
 use uwf_workflow::moderator::Route;
 
-use super::agent::{Agent, NAME};
+use super::agent::{NAME, StepAgent};
 use super::reply::{self, Expected, Outcome};
 use super::{Engine, ExecError, ExecOptions, LockedThread, Observer, StepResult};
 use crate::config::BUILTIN;
 use crate::home::Env;
 use crate::log::{self, LogEvent};
-use crate::spawn::protocol::{AgentCommand, AgentRequest, EdgePromptSource, Reply, SANDBOX, parse_reply};
-use crate::spawn::{self, Finished, Run, SpawnError};
+use crate::spawn::protocol::{
+    AgentCommand, AgentReply, AgentRequest, EdgePromptSource, SANDBOX, parse_reply,
+};
+use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
 use crate::thread::{StartNode, StepNode, ThreadError, role_of};
 
 /// What is to be played, where.
@@ -109,13 +111,13 @@ impl Invocation {
     }
 
     /// The reply of code of this program.
-    fn played_by(&self, locked: &LockedThread<'_>, agent: &dyn Agent) -> Result<Reply, ExecError> {
+    fn played_by(&self, locked: &LockedThread<'_>, agent: &dyn StepAgent) -> Result<AgentReply, ExecError> {
         self.check()?;
         locked.log(LogEvent::StepStarted { role: &self.role, agent: NAME, cwd: &self.cwd });
         let failed = |source| ExecError::Agent { role: self.role.clone(), source };
         agent
             .play(&self.request(locked), &self.cwd)
-            .map(|output| Reply::Output(Box::new(output)))
+            .map(|output| AgentReply::Output(Box::new(output)))
             .map_err(failed)
     }
 
@@ -125,7 +127,7 @@ impl Invocation {
         locked: &LockedThread<'_>,
         options: &ExecOptions,
         observer: &mut dyn Observer,
-    ) -> Result<(String, Reply), ExecError> {
+    ) -> Result<(String, AgentReply), ExecError> {
         let engine = locked.engine;
         let command = self.agent(engine, options, &locked.workflow.name, observer)?;
         self.check()?;
@@ -187,7 +189,7 @@ impl Invocation {
     ) -> Result<Finished, ExecError> {
         let engine = locked.engine;
         let env = engine.agent_env(options);
-        let run = Run {
+        let run = ProcessSpec {
             command,
             file,
             args: self.request(locked).to_args(),

@@ -13,7 +13,7 @@ use uwf_workflow::moderator::SUSPEND;
 use super::StepResult;
 use crate::builtin;
 use crate::record;
-use crate::spawn::protocol::Reply;
+use crate::spawn::protocol::AgentReply;
 use crate::thread::{StepNode, ThreadError, step_node};
 
 /// What the step must say of itself.
@@ -131,13 +131,13 @@ const NO_RECORDS: [(Hash, &str); 4] = [
 /// Reads the step that `reply` names and compares it with what was asked; `schema` is the role's.
 pub(super) fn check(
     store: &Store,
-    reply: Reply,
+    reply: AgentReply,
     expected: &Expected<'_>,
     schema: &Hash,
 ) -> Result<(StepResult, Outcome), ReplyFault> {
     let (hash, told_detail, told_failure) = match reply {
-        Reply::Bare(hash) => (hash, None, None),
-        Reply::Output(output) => (
+        AgentReply::Bare(hash) => (hash, None, None),
+        AgentReply::Output(output) => (
             output.step_hash,
             Some(output.detail_hash),
             output

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uwf_store::{Batch, Hash, Store, StoreError};
 
-use super::{Settings, Turn, lenient};
+use super::{RecordedSettings, Turn, lenient};
 
 /// The record of a run, one node. Ours have all of it; of another agent's there is what that keeps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -125,8 +125,8 @@ impl Detail {
     }
 
     /// What was set, as far as it is told.
-    pub fn settings(&self) -> Settings {
-        Settings::of(self.settings.clone())
+    pub fn settings(&self) -> RecordedSettings {
+        RecordedSettings::of(self.settings.clone())
     }
 
     /// All that was said, by whichever list there is; empty for a record of another shape.

@@ -44,7 +44,9 @@ mod turn;
 
 pub use self::detail::{Change, Detail, Listed};
 pub use self::output::{ErrorOutput, error, phase, reason, status};
-pub use self::settings::{Budget, Endpoint, Interrupted, Provider, Retry, Settings};
+pub use self::settings::{
+    Interrupted, RecordedBudget, RecordedEndpoint, RecordedProvider, RecordedSettings, Retry,
+};
 pub use self::turn::{LEFT_OUT, Marks, SUMMED_UP, SummedUp, TokenUsage, ToolCall, Turn};
 
 #[cfg(test)]

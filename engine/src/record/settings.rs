@@ -11,10 +11,10 @@ use super::lenient;
 /// What was set for a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Settings {
+pub struct RecordedSettings {
     /// Who completes.
     #[serde(deserialize_with = "lenient::field")]
-    pub provider: Provider,
+    pub provider: RecordedProvider,
     /// The model's name as its endpoint knows it.
     #[serde(deserialize_with = "lenient::field")]
     pub model: Option<String>,
@@ -30,7 +30,7 @@ pub struct Settings {
     pub prices: Value,
     /// What the run may spend; none where nothing is said of that.
     #[serde(deserialize_with = "lenient::record")]
-    pub budget: Option<Budget>,
+    pub budget: Option<RecordedBudget>,
     /// The tools it has; all of them where none are named.
     #[serde(deserialize_with = "lenient::field")]
     pub tools: Option<Vec<String>>,
@@ -49,28 +49,28 @@ pub struct Settings {
 /// Who completes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Provider {
+pub enum RecordedProvider {
     /// A script in the place of a model.
     Script {
         /// The file.
         mock: String,
     },
     /// An endpoint.
-    Endpoint(Endpoint),
+    Endpoint(RecordedEndpoint),
     /// What is neither.
     Other(Value),
 }
 
-impl Default for Provider {
-    fn default() -> Provider {
-        Provider::Other(Value::Null)
+impl Default for RecordedProvider {
+    fn default() -> RecordedProvider {
+        RecordedProvider::Other(Value::Null)
     }
 }
 
 /// Where completions come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Endpoint {
+pub struct RecordedEndpoint {
     /// Without a query, which may hold a key.
     pub base_url: String,
     /// Whether it streams.
@@ -105,7 +105,7 @@ pub struct Retry {
 /// What a run may spend; what is none is unlimited.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Budget {
+pub struct RecordedBudget {
     /// Turns of the model.
     #[serde(deserialize_with = "lenient::field")]
     pub turns: Option<u64>,
@@ -132,9 +132,9 @@ pub struct Interrupted {
     pub sandbox: Value,
 }
 
-impl Settings {
+impl RecordedSettings {
     /// What a value says of settings, whoever wrote it.
-    pub fn of(value: Value) -> Settings {
+    pub fn of(value: Value) -> RecordedSettings {
         lenient::object(value)
     }
 
@@ -150,20 +150,20 @@ impl Settings {
     }
 }
 
-impl Provider {
+impl RecordedProvider {
     /// The script that stands in for a model.
     pub fn script(&self) -> Option<&str> {
         match self {
-            Provider::Script { mock } => Some(mock),
-            Provider::Endpoint(_) | Provider::Other(_) => None,
+            RecordedProvider::Script { mock } => Some(mock),
+            RecordedProvider::Endpoint(_) | RecordedProvider::Other(_) => None,
         }
     }
 
     /// The endpoint's base URL.
     pub fn base_url(&self) -> Option<&str> {
         match self {
-            Provider::Endpoint(endpoint) => Some(&endpoint.base_url),
-            Provider::Script { .. } | Provider::Other(_) => None,
+            RecordedProvider::Endpoint(endpoint) => Some(&endpoint.base_url),
+            RecordedProvider::Script { .. } | RecordedProvider::Other(_) => None,
         }
     }
 }

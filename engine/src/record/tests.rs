@@ -54,12 +54,12 @@ fn what_was_written_is_written_again() {
     });
     endpoint["budget"]["seconds"] = json!(1.5);
     for settings in [golden_settings(), endpoint] {
-        let text = json!(Settings::of(settings.clone())).to_string();
+        let text = json!(RecordedSettings::of(settings.clone())).to_string();
         assert_eq!(text, settings.to_string(), "an integer stays one");
         let interrupted = Interrupted { started_at_ms: 1, last_at_ms: 2, sandbox: Value::Null };
-        let completed = Settings::completed(settings, Some(json!({"host": "h"})), &[interrupted]);
+        let completed = RecordedSettings::completed(settings, Some(json!({"host": "h"})), &[interrupted]);
         assert_eq!(completed["interrupted"], json!([{"startedAtMs": 1, "lastAtMs": 2, "sandbox": null}]));
-        assert_eq!(json!(Settings::of(completed.clone())), completed);
+        assert_eq!(json!(RecordedSettings::of(completed.clone())), completed);
     }
     let failed = json!(ErrorOutput::new("60 turns are used up", "budget"));
     assert_eq!(failed, json!({"$status": "error", "error": "60 turns are used up", "phase": "budget"}));
@@ -68,11 +68,11 @@ fn what_was_written_is_written_again() {
 #[test]
 fn settings_of_an_earlier_version_are_kept_as_they_are() {
     let begun = json!({"model": "m", "later": {"kept": null}, "tools": 3});
-    let completed = Settings::completed(begun.clone(), None, &[]);
+    let completed = RecordedSettings::completed(begun.clone(), None, &[]);
     assert_eq!(completed, begun);
-    let settings = Settings::of(begun);
+    let settings = RecordedSettings::of(begun);
     assert_eq!((settings.model.as_deref(), settings.tools, settings.budget), (Some("m"), None, None));
-    assert_eq!(Settings::of(json!("none")), Settings::default());
+    assert_eq!(RecordedSettings::of(json!("none")), RecordedSettings::default());
 }
 
 #[test]

@@ -33,9 +33,9 @@ const DRAIN: Duration = Duration::from_secs(2);
 
 /// The signal that asks this program to stop, set by a handler at the edge; 0 is none.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicUsize>);
+pub struct StopSignal(Arc<AtomicUsize>);
 
-impl Stop {
+impl StopSignal {
     /// The number of the signal that has come, if any.
     pub fn signal(&self) -> Option<i32> {
         match self.0.load(Ordering::SeqCst) {
@@ -52,7 +52,7 @@ impl Stop {
 
 /// How to run an agent.
 #[derive(Debug)]
-pub struct Run<'a> {
+pub struct ProcessSpec<'a> {
     /// The program and its own arguments.
     pub command: &'a AgentCommand,
     /// The file that its program stands for; see [`lookup`].
@@ -68,7 +68,7 @@ pub struct Run<'a> {
     /// Whether its stderr is ours (so that it sees a terminal) or goes through the caller's sink.
     pub inherit_stderr: bool,
     /// Set when this program is to stop.
-    pub stop: &'a Stop,
+    pub stop: &'a StopSignal,
 }
 
 /// What stands before the end of what an agent wrote, in an error.
@@ -166,7 +166,7 @@ pub enum SpawnError {
 /// # Errors
 /// The agent cannot be started or waited for, takes longer than its deadline, or this program is told to stop; in the
 /// last two cases the agent was ended.
-pub fn run(run: &Run<'_>, stderr: &mut dyn FnMut(&[u8])) -> Result<Finished, SpawnError> {
+pub fn run(run: &ProcessSpec<'_>, stderr: &mut dyn FnMut(&[u8])) -> Result<Finished, SpawnError> {
     if let Some(signal) = run.stop.signal() {
         return Err(SpawnError::Stopped { signal });
     }
@@ -201,7 +201,7 @@ pub fn run(run: &Run<'_>, stderr: &mut dyn FnMut(&[u8])) -> Result<Finished, Spa
 fn waited_for(
     child: &mut Child,
     until: Option<Instant>,
-    stop: &Stop,
+    stop: &StopSignal,
     stderr: &mut dyn FnMut(&[u8]),
 ) -> io::Result<(Woken, Watch)> {
     let mut watch = Watch::new(child)?;
@@ -230,7 +230,7 @@ fn signal_group(child: &Child, signal: Signal) {
     kill_process_group(Pid::from_child(child), signal).ok();
 }
 
-fn start(run: &Run<'_>) -> io::Result<Child> {
+fn start(run: &ProcessSpec<'_>) -> io::Result<Child> {
     let mut command = Command::new(run.file);
     command
         .args(&run.command.args)

@@ -120,7 +120,7 @@ impl AdapterOutput {
 
 /// What the last line of an agent's stdout said.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reply {
+pub enum AgentReply {
     /// The JSON form.
     Output(Box<AdapterOutput>),
     /// The older form: the step's hash and nothing else.
@@ -153,15 +153,15 @@ pub enum ProtocolError {
 ///
 /// # Errors
 /// There is no line, or the last one is neither a reply in JSON nor a step's hash.
-pub fn parse_reply(stdout: &[u8]) -> Result<Reply, ProtocolError> {
+pub fn parse_reply(stdout: &[u8]) -> Result<AgentReply, ProtocolError> {
     let last = stdout.rsplit(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
     let line = String::from_utf8_lossy(last.ok_or(ProtocolError::Silent)?.trim_ascii());
     if line.starts_with('{') {
         return serde_json::from_str(&line)
-            .map(|output| Reply::Output(Box::new(output)))
+            .map(|output| AgentReply::Output(Box::new(output)))
             .map_err(|source| ProtocolError::BadJson { line: shortened(&line), source });
     }
-    line.parse().map(Reply::Bare).map_err(|_| ProtocolError::NotAReply { line: shortened(&line) })
+    line.parse().map(AgentReply::Bare).map_err(|_| ProtocolError::NotAReply { line: shortened(&line) })
 }
 
 /// At most 200 characters of a line that goes into an error.
@@ -208,12 +208,12 @@ mod tests {
         let mut stdout = b"log \xff line\n{\"not\": \"it\"}\n".to_vec();
         stdout.extend_from_slice(output().to_line().as_bytes());
         stdout.extend_from_slice(b"\n  \r\n");
-        assert_eq!(parse_reply(&stdout).unwrap(), Reply::Output(Box::new(output())));
+        assert_eq!(parse_reply(&stdout).unwrap(), AgentReply::Output(Box::new(output())));
     }
 
     #[test]
     fn an_older_agent_prints_the_bare_hash() {
-        let bare = Reply::Bare("0123456789ABC".parse().unwrap());
+        let bare = AgentReply::Bare("0123456789ABC".parse().unwrap());
         assert_eq!(parse_reply(b"working\n0123456789ABC\r\n").unwrap(), bare);
         assert_eq!(parse_reply(b"0123456789ABC").unwrap(), bare);
     }

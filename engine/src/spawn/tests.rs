@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use super::*;
 
 /// Runs a shell script as an agent.
-fn sh(script: &str, deadline: Option<Duration>, stop: &Stop) -> (Result<Finished, SpawnError>, String) {
+fn sh(script: &str, deadline: Option<Duration>, stop: &StopSignal) -> (Result<Finished, SpawnError>, String) {
     sh_in(Path::new("/"), script, deadline, stop)
 }
 
@@ -11,14 +11,14 @@ fn sh_in(
     cwd: &Path,
     script: &str,
     deadline: Option<Duration>,
-    stop: &Stop,
+    stop: &StopSignal,
 ) -> (Result<Finished, SpawnError>, String) {
     let command =
         AgentCommand { program: "sh".into(), args: vec!["-c".into(), script.into(), "agent".into()] };
     let env: Env = [("PATH", "/usr/bin:/bin"), ("GIVEN", "yes")].into_iter().collect();
     let mut stderr = Vec::new();
     let finished = run(
-        &Run {
+        &ProcessSpec {
             command: &command,
             file: &command.program,
             args: vec!["--flag".into(), "- value".into()],
@@ -34,7 +34,7 @@ fn sh_in(
 }
 
 fn quick(script: &str) -> (Finished, String) {
-    let (finished, stderr) = sh(script, None, &Stop::default());
+    let (finished, stderr) = sh(script, None, &StopSignal::default());
     (finished.unwrap(), stderr)
 }
 
@@ -48,7 +48,7 @@ fn an_agent_gets_arguments_directory_and_exactly_the_environment_given() {
 #[test]
 fn a_directory_that_cannot_be_entered_is_not_the_agents_fault() {
     let closed = tempfile::NamedTempFile::new().unwrap();
-    let (result, _) = sh_in(closed.path(), "exit 0", None, &Stop::default());
+    let (result, _) = sh_in(closed.path(), "exit 0", None, &StopSignal::default());
     let error = result.unwrap_err().to_string();
     let name = closed.path().display().to_string();
     assert_eq!(error, format!("the directory {name} cannot be entered, where the agent was to work"));
@@ -89,7 +89,7 @@ fn a_deadline_ends_the_whole_group() {
     // On a slow machine it takes longer until there is a group.
     for deadline in ["300ms", "3s", "30s"] {
         let time = humantime::parse_duration(deadline).unwrap();
-        let (result, _) = sh(&script, Some(time), &Stop::default());
+        let (result, _) = sh(&script, Some(time), &StopSignal::default());
         let error = result.unwrap_err().to_string();
         assert_eq!(error, format!("the agent `sh` was ended: it took longer than {deadline}"));
         if std::fs::metadata(&pid_file).is_ok_and(|file| file.len() > 1) {
@@ -101,7 +101,7 @@ fn a_deadline_ends_the_whole_group() {
 
 #[test]
 fn a_stop_signal_is_forwarded() {
-    let stop = Stop::default();
+    let stop = StopSignal::default();
     let cell = stop.cell();
     let dir = tempfile::tempdir().unwrap();
     let ready = dir.path().join("ready");
@@ -123,7 +123,7 @@ fn a_stop_signal_is_forwarded() {
 #[test]
 fn a_missing_program_is_named() {
     let command = AgentCommand { program: "no-such-agent".into(), args: vec![] };
-    let run = Run {
+    let run = ProcessSpec {
         command: &command,
         file: "no-such-agent",
         args: vec![],
@@ -131,7 +131,7 @@ fn a_missing_program_is_named() {
         env: &Env::default(),
         deadline: None,
         inherit_stderr: false,
-        stop: &Stop::default(),
+        stop: &StopSignal::default(),
     };
     let error = super::run(&run, &mut |_| ()).unwrap_err();
     assert_eq!(error.to_string(), "cannot start the agent `no-such-agent`");

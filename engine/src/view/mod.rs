@@ -8,6 +8,6 @@ mod step;
 mod thread;
 mod workflow;
 
-pub use self::step::{Attempt, ListedNode, StartView, StepView, ThreadSteps, Unread};
+pub use self::step::{AttemptView, ListedNode, StartView, StepView, ThreadSteps, Unread};
 pub use self::thread::{FailedStep, ThreadRow, ThreadView, Workflows, current_role};
 pub use self::workflow::{HistoryView, WorkflowRow, WorkflowView};

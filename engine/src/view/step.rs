@@ -66,13 +66,13 @@ pub struct StepView {
     /// How many calls of tools failed, where the record counts them.
     pub failed_calls: Option<u64>,
     /// The failed attempts before it.
-    pub previous_attempts: Option<Vec<Attempt>>,
+    pub previous_attempts: Option<Vec<AttemptView>>,
 }
 
 /// A failed attempt at a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Attempt {
+pub enum AttemptView {
     /// Named only: each attempt may list all before it.
     Named(Hash),
     /// In full.
@@ -141,7 +141,7 @@ impl StepView {
         if let Some(attempts) = &link.step.previous_attempts {
             let read = |hash: &Hash| {
                 let attempt = StepView::alone(store, &thread::link(store, hash)?)?;
-                Ok(Attempt::Read(Box::new(attempt)))
+                Ok(AttemptView::Read(Box::new(attempt)))
             };
             step.previous_attempts = Some(attempts.iter().map(read).collect::<Result<_, ThreadError>>()?);
         }
@@ -150,7 +150,7 @@ impl StepView {
 
     /// The step with the attempts before it named only.
     fn alone(store: &Store, Link { hash, step, timestamp }: &Link) -> Result<StepView, ThreadError> {
-        let named = |attempts: &Vec<Hash>| attempts.iter().copied().map(Attempt::Named).collect();
+        let named = |attempts: &Vec<Hash>| attempts.iter().copied().map(AttemptView::Named).collect();
         Ok(StepView {
             hash: *hash,
             role: step.role.clone(),

@@ -20,7 +20,7 @@ use uwf_workflow::{Invalid, NAME_HINT};
 pub use files::{load, read};
 pub use history::{Back, HistoryEntry, history, rollback};
 pub(crate) use registry::registration;
-pub use registry::{ListedWorkflow, Origin, REGISTRY, Resolved, add, list, resolve};
+pub use registry::{ListedWorkflow, REGISTRY, Resolved, WorkflowOrigin, add, list, resolve};
 pub use uwf_workflow::moderator::{Edge, Graph};
 pub use uwf_workflow::{CheckedRole, CheckedWorkflow, Diagnostic, Role, Workflow};
 

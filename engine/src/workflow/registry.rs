@@ -16,7 +16,7 @@ pub const REGISTRY: &str = "@uwf/registry/";
 
 /// Where a reference led.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum WorkflowOrigin {
     /// It is the hash of a stored workflow.
     Hash,
     /// It is the path of this file.
@@ -27,14 +27,14 @@ pub enum Origin {
     Registry,
 }
 
-impl Origin {
+impl WorkflowOrigin {
     /// One word: `hash`, `file`, `local` or `registry`.
     pub fn as_str(&self) -> &'static str {
         match self {
-            Origin::Hash => "hash",
-            Origin::File(_) => "file",
-            Origin::Local(_) => "local",
-            Origin::Registry => "registry",
+            WorkflowOrigin::Hash => "hash",
+            WorkflowOrigin::File(_) => "file",
+            WorkflowOrigin::Local(_) => "local",
+            WorkflowOrigin::Registry => "registry",
         }
     }
 }
@@ -48,7 +48,7 @@ pub struct Resolved {
     /// The workflow's own name.
     pub name: String,
     /// Where it was found.
-    pub origin: Origin,
+    pub origin: WorkflowOrigin,
     /// The checked file, if it was one.
     pub checked: Option<CheckedWorkflow>,
 }
@@ -84,8 +84,8 @@ pub struct ListedWorkflow {
     pub name: String,
     /// `None` for a file, whose hash changes with it.
     pub hash: Option<Hash>,
-    /// [`Origin::Local`] or [`Origin::Registry`].
-    pub origin: Origin,
+    /// [`WorkflowOrigin::Local`] or [`WorkflowOrigin::Registry`].
+    pub origin: WorkflowOrigin,
 }
 
 /// Stores the workflow and registers it under its name, in the place of an earlier one.
@@ -122,17 +122,17 @@ pub(crate) fn registration(store: &Store, name: &str, hash: &Hash) -> Result<Var
 pub fn resolve(store: &Store, reference: &str, cwd: &Path) -> Result<Resolved, WorkflowError> {
     if let Some(hash) = reference.parse().ok().filter(|hash| store.has(hash)) {
         let name = get(store, &hash)?.name;
-        return Ok(Resolved { hash: Some(hash), name, origin: Origin::Hash, checked: None });
+        return Ok(Resolved { hash: Some(hash), name, origin: WorkflowOrigin::Hash, checked: None });
     }
     if let Some(path) = as_path(reference, cwd) {
-        return from_file(store, &path, Origin::File(path.clone()));
+        return from_file(store, &path, WorkflowOrigin::File(path.clone()));
     }
     if let Some(path) = discover::find(reference, cwd) {
-        return from_file(store, &path, Origin::Local(path.clone()));
+        return from_file(store, &path, WorkflowOrigin::Local(path.clone()));
     }
     if let Some(hash) = registered(store, reference)? {
         let name = get(store, &hash)?.name;
-        return Ok(Resolved { hash: Some(hash), name, origin: Origin::Registry, checked: None });
+        return Ok(Resolved { hash: Some(hash), name, origin: WorkflowOrigin::Registry, checked: None });
     }
     let known = list(store, cwd)?.into_iter().map(|listed| listed.name);
     Err(WorkflowError::Unknown { reference: reference.to_owned(), known: suggest::sorted(reference, known) })
@@ -146,12 +146,15 @@ pub fn list(store: &Store, cwd: &Path) -> Result<Vec<ListedWorkflow>, WorkflowEr
     let mut listed = BTreeMap::new();
     for variable in store.vars().list(REGISTRY)? {
         let name = variable.name[REGISTRY.len()..].to_owned();
-        let entry =
-            ListedWorkflow { name: name.clone(), hash: Some(variable.value), origin: Origin::Registry };
+        let entry = ListedWorkflow {
+            name: name.clone(),
+            hash: Some(variable.value),
+            origin: WorkflowOrigin::Registry,
+        };
         listed.insert(name, entry);
     }
     for (name, path) in discover::all(cwd) {
-        listed.insert(name.clone(), ListedWorkflow { name, hash: None, origin: Origin::Local(path) });
+        listed.insert(name.clone(), ListedWorkflow { name, hash: None, origin: WorkflowOrigin::Local(path) });
     }
     Ok(listed.into_values().collect())
 }
@@ -174,7 +177,7 @@ fn as_path(reference: &str, cwd: &Path) -> Option<PathBuf> {
     (looks_like_one || path.is_file()).then_some(path)
 }
 
-fn from_file(store: &Store, path: &Path, origin: Origin) -> Result<Resolved, WorkflowError> {
+fn from_file(store: &Store, path: &Path, origin: WorkflowOrigin) -> Result<Resolved, WorkflowError> {
     let checked = load(path)?;
     let hash = Some(checked.hash()).filter(|hash| store.has(hash));
     Ok(Resolved { hash, name: checked.name.clone(), origin, checked: Some(checked) })

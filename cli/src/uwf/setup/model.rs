@@ -6,7 +6,7 @@ use uwf_workflow::suggest;
 
 use super::presets::Preset;
 use crate::shell::{Failure, Session};
-use uwf_engine::catalogue::{self, Model};
+use uwf_engine::catalogue::{self, CatalogueModel};
 
 /// How many models a person is shown.
 const SHOWN: usize = 8;
@@ -27,14 +27,15 @@ pub(super) fn ask(
 
 /// The usual one first, then the newest.
 fn offer(session: &mut Session<'_>, provider: &str, default: &str) {
-    let mut models: Vec<Model> = catalogue::models_of(provider).filter(|model| !model.deprecated).collect();
+    let mut models: Vec<CatalogueModel> =
+        catalogue::models_of(provider).filter(|model| !model.deprecated).collect();
     let count = models.len();
     models.sort_by_key(|model| model.id != default);
     models.truncate(SHOWN);
     let date = catalogue::date();
     session.ui.note(&format!("Models of {provider}, USD per million tokens in and out, as of {date}:"));
     let width = models.iter().map(|model| model.id.chars().count()).max().unwrap_or(0);
-    for Model { id, prices, .. } in &models {
+    for CatalogueModel { id, prices, .. } in &models {
         let prices = prices.as_ref().map(|prices| format!("{} in, {} out", prices.input, prices.output));
         let line = format!("  {id:<width$}  {}", prices.unwrap_or_default());
         session.ui.note(line.trim_end());

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::shell::ProcessContext;
 use crate::uwf::main_with;
 use uwf_engine::fixture::{Place, clock};
-use uwf_engine::spawn::Stop;
+use uwf_engine::spawn::StopSignal;
 
 /// What a command line did.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) trait CommandLine {
     fn run(&self, args: &[&str], stdin: &str, terminal: bool) -> Ran;
 
     /// Runs a command line until a signal comes.
-    fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: Stop) -> Ran;
+    fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: StopSignal) -> Ran;
 }
 
 impl CommandLine for Place {
@@ -46,10 +46,10 @@ impl CommandLine for Place {
     }
 
     fn run(&self, args: &[&str], stdin: &str, terminal: bool) -> Ran {
-        self.until(args, stdin, terminal, Stop::default())
+        self.until(args, stdin, terminal, StopSignal::default())
     }
 
-    fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: Stop) -> Ran {
+    fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: StopSignal) -> Ran {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let exit = main_with(ProcessContext {
             args: std::iter::once(&"uwf").chain(args).map(Into::into).collect(),

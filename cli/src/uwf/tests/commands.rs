@@ -11,7 +11,7 @@ use crate::shell::ProcessContext;
 use crate::uwf::main_with;
 use uwf_engine::fixture::{FLOW, Place, clock};
 use uwf_engine::lock::ThreadLock;
-use uwf_engine::spawn::Stop;
+use uwf_engine::spawn::StopSignal;
 use uwf_engine::thread::{self, Status, head};
 
 #[test]
@@ -334,7 +334,7 @@ fn a_closed_stdout_ends_quietly() {
             err_is_terminal: false,
             program: None,
             clock,
-            stop: Stop::default(),
+            stop: StopSignal::default(),
             listen: |_| (),
         });
         assert_eq!((exit, err.as_slice()), (0, &b""[..]), "{args:?}");

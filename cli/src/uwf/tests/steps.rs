@@ -9,7 +9,7 @@ use uwf_store::Hash;
 
 use super::command_line::CommandLine;
 use uwf_engine::fixture::{Place, reply};
-use uwf_engine::spawn::Stop;
+use uwf_engine::spawn::StopSignal;
 use uwf_engine::thread::{self, Status, failed_attempts, head};
 
 #[test]
@@ -345,7 +345,7 @@ fn a_signal_stops_the_agent_and_is_the_exit_status() {
     let thread = place.flow_thread();
     let agent = place.script("touch \"$D/up\"; while :; do sleep 0.05; done\n");
     let up = std::path::Path::new(agent.strip_prefix("sh ").unwrap()).with_file_name("up");
-    let stop = Stop::default();
+    let stop = StopSignal::default();
     let args = ["thread", "exec", thread.as_str(), "--agent", &agent];
     let ran = std::thread::scope(|scope| {
         let run = scope.spawn(|| place.until(&args, "", false, stop.clone()));

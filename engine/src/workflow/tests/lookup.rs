@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::files::{Files, fix_bug, store};
-use crate::workflow::{Origin, WorkflowError, add, list, load, resolve};
+use crate::workflow::{WorkflowError, WorkflowOrigin, add, list, load, resolve};
 
 fn named(name: &str) -> String {
     fs::read_to_string(fix_bug()).unwrap().replace("name: fix-bug", &format!("name: {name}"))
@@ -21,23 +21,29 @@ fn hash_then_file_then_nearby_then_registry() {
     let registered = find("one").unwrap();
     assert_eq!(
         (registered.hash, registered.origin, registered.checked),
-        (Some(hash), Origin::Registry, None)
+        (Some(hash), WorkflowOrigin::Registry, None)
     );
 
     let path = files.write("project/.workflow/one.yml", &named("one-local"));
     let local = find("one").unwrap();
-    assert_eq!((local.hash, local.name.as_str(), &local.origin), (None, "one-local", &Origin::Local(path)));
+    assert_eq!(
+        (local.hash, local.name.as_str(), &local.origin),
+        (None, "one-local", &WorkflowOrigin::Local(path))
+    );
     let stored = local.ensure_stored(&store).unwrap();
     assert_eq!(find("one").unwrap().hash, Some(stored), "the store holds the file's workflow now");
 
     let path = files.write("project/src/one", &named("plain-file"));
-    assert_eq!(find("one").unwrap().origin, Origin::File(path));
+    assert_eq!(find("one").unwrap().origin, WorkflowOrigin::File(path));
     let path = files.path("lib/one.yaml");
-    assert_eq!(find("../../lib/one.yaml").unwrap().origin, Origin::File(cwd.join("../../lib/one.yaml")));
-    assert_eq!(find(path.to_str().unwrap()).unwrap().origin, Origin::File(path));
+    assert_eq!(
+        find("../../lib/one.yaml").unwrap().origin,
+        WorkflowOrigin::File(cwd.join("../../lib/one.yaml"))
+    );
+    assert_eq!(find(path.to_str().unwrap()).unwrap().origin, WorkflowOrigin::File(path));
     assert!(matches!(find("none.yaml"), Err(WorkflowError::Read { .. })), "it looks like a file");
 
-    assert_eq!(find(hash.as_str()).unwrap().origin, Origin::Hash);
+    assert_eq!(find(hash.as_str()).unwrap().origin, WorkflowOrigin::Hash);
     let text = store.put_text("no workflow").unwrap();
     assert!(matches!(find(text.as_str()), Err(WorkflowError::NotAWorkflow { .. })));
 }
@@ -47,8 +53,8 @@ fn a_directory_stands_for_its_index() {
     let files = Files::new();
     let store = store(&files);
     let path = files.write(".workflows/big/index.yaml", &named("big"));
-    assert_eq!(resolve(&store, "big", files.root()).unwrap().origin, Origin::Local(path.clone()));
-    assert_eq!(resolve(&store, ".workflows/big", files.root()).unwrap().origin, Origin::File(path));
+    assert_eq!(resolve(&store, "big", files.root()).unwrap().origin, WorkflowOrigin::Local(path.clone()));
+    assert_eq!(resolve(&store, ".workflows/big", files.root()).unwrap().origin, WorkflowOrigin::File(path));
 }
 
 #[test]
