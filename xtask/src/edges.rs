@@ -37,10 +37,13 @@ mod tests {
         ("rusqlite", &["engine/store"]),
     ];
 
-    /// The names under `[dependencies]`: not those of tests, nor what only a feature for tests brings in.
+    fn manifest(folder: &str) -> toml::Table {
+        fs::read_to_string(repository().join(folder).join("Cargo.toml")).unwrap().parse().unwrap()
+    }
+
+    /// The names under `[dependencies]`: not those of tests, nor what only a feature brings in.
     fn dependencies(folder: &str) -> Vec<String> {
-        let path = repository().join(folder).join("Cargo.toml");
-        let manifest: toml::Table = fs::read_to_string(&path).unwrap().parse().unwrap();
+        let manifest = manifest(folder);
         let is_optional =
             |value: &toml::Value| value.get("optional").is_some_and(|word| word.as_bool() == Some(true));
         let dependencies = manifest["dependencies"].as_table().unwrap().iter();
@@ -57,6 +60,20 @@ mod tests {
                 "{folder} depends on {undrawn:?}: mend that, or draw it in docs/ARCHITECTURE.md"
             );
         }
+    }
+
+    #[test]
+    fn who_needs_hashes_and_schemas_alone_compiles_no_database() {
+        let store = &manifest(".")["workspace"]["dependencies"]["uwf-store"];
+        assert_eq!(store.get("default-features"), Some(&toml::Value::Boolean(false)));
+        let takes_it = |folder: &str| {
+            let store = manifest(folder)["dependencies"].get("uwf-store").cloned();
+            store.is_some_and(|store| store.to_string().contains("sqlite"))
+        };
+        for folder in ["engine/workflow", "prompts", "tools"] {
+            assert!(!takes_it(folder), "{folder}");
+        }
+        assert!(takes_it("engine"));
     }
 
     #[test]

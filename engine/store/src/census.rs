@@ -116,6 +116,6 @@ impl Store {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 #[path = "census_tests.rs"]
 mod tests;

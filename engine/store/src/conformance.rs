@@ -129,7 +129,7 @@ fn assert_sound(store: &Store) -> Checked {
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 mod in_a_directory {
     use super::*;
     use crate::Profile;

@@ -180,6 +180,6 @@ impl Marked<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 #[path = "gc_tests.rs"]
 mod tests;

@@ -194,6 +194,6 @@ fn collect_properties(keywords: &Map<String, Value>, map: &Map<String, Value>, r
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 #[path = "graph_tests.rs"]
 mod tests;

@@ -26,6 +26,7 @@ mod error;
 mod excerpt;
 mod expect;
 mod finding;
+#[cfg(feature = "sqlite")]
 mod fs;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -42,6 +43,7 @@ mod profile;
 mod regular;
 pub mod schema;
 mod secret_names;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 pub mod suggest;
 mod text;
@@ -50,7 +52,6 @@ mod verify;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
@@ -63,7 +64,6 @@ pub use error::{DatabaseFault, StoreError};
 pub use excerpt::excerpt;
 pub use expect::Expect;
 pub use finding::{Finding, Referrer};
-use fs::Disk;
 pub use gc::{Collect, GcReport};
 pub use graph::Walk;
 pub use hash::{Hash, HashError};
@@ -74,7 +74,6 @@ pub use nodes::{Lease, Mended, NodeBatch, NodeEntries, NodeEntry, Nodes, Scan, S
 pub use profile::Profile;
 pub use regular::{only_regular, open_regular};
 pub use secret_names::sounds_secret;
-use sqlite::Sqlite;
 pub use text::{Pieces, Text};
 pub use vars::Vars;
 pub use verify::VerifyReport;
@@ -100,9 +99,10 @@ impl Store {
     ///
     /// # Errors
     /// The directory or the database cannot be read or made, or its lock cannot be taken.
-    pub fn open(root: &Path, profile: Profile, clock: Clock) -> Result<Store, StoreError> {
-        let names = || Ok(Arc::new(Sqlite::open(&root.join("vars"))?) as Arc<dyn Names>);
-        Store::join(Arc::new(Disk::open(root)?), names, profile, clock)
+    #[cfg(feature = "sqlite")]
+    pub fn open(root: &std::path::Path, profile: Profile, clock: Clock) -> Result<Store, StoreError> {
+        let names = || Ok(Arc::new(sqlite::Sqlite::open(&root.join("vars"))?) as Arc<dyn Names>);
+        Store::join(Arc::new(fs::Disk::open(root)?), names, profile, clock)
     }
 
     /// A store of its own that is gone with its last clone.
@@ -177,7 +177,7 @@ impl Store {
     }
 
     /// Stores a schema; its hash is the type of the nodes that obey it.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "sqlite"))]
     fn put_schema(&self, schema: &Value) -> Result<Hash, StoreError> {
         self.put(&META_SCHEMA, schema)
     }
@@ -323,6 +323,6 @@ impl fmt::Debug for Store {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 #[path = "store_tests.rs"]
 mod tests;

@@ -86,12 +86,6 @@ pub(super) fn tail(timestamp: u64) -> Vec<u8> {
     out
 }
 
-/// Whether these bytes can stand behind a payload.
-pub(super) fn is_tail(bytes: &[u8]) -> bool {
-    let map = cbor::decode(&[b"\xa1", bytes].concat());
-    map.is_ok_and(|map| map["timestamp"].is_u64())
-}
-
 /// What a file of the same name turned out to be.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Comparison {

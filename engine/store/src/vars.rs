@@ -183,6 +183,6 @@ impl Vars {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 #[path = "vars_tests.rs"]
 mod tests;

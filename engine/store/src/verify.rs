@@ -183,6 +183,6 @@ fn finding(hash: Hash, problem: NodeProblem, mut referred_by: Vec<Referrer>) -> 
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 #[path = "verify_tests.rs"]
 mod tests;
