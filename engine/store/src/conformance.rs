@@ -21,7 +21,7 @@ mod races;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
@@ -49,6 +49,7 @@ macro_rules! conformance {
             nodes_are_listed_by_type_in_the_order_they_were_put,
             a_payload_that_does_not_obey_changes_nothing,
             a_batch_is_seen_whole_or_not_at_all,
+            a_batch_that_took_long_is_as_young_as_its_last_node,
             a_text_may_come_in_pieces,
             everything_is_counted_and_sound,
             what_nobody_needs_is_collected,
@@ -80,21 +81,33 @@ macro_rules! conformance {
 }
 
 thread_local! {
-    static AHEAD: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    static AHEAD: Cell<i64> = const { Cell::new(0) };
 }
 
-/// The system's time, or later: see the module.
+/// Older than what a collector takes for young, in milliseconds.
+const LONG: i64 = 7_200_000;
+
+/// The system's time, or another: see the module.
 #[expect(clippy::disallowed_methods, reason = "these are tests, of stores that have the system's clock")]
 pub fn clock() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + AHEAD.get();
-    now.as_millis() as u64
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (now.as_millis() as u64).saturating_add_signed(AHEAD.get())
 }
 
 /// Does this as if everything put so far were old.
 fn later<T>(work: impl FnOnce() -> T) -> T {
-    AHEAD.set(Duration::from_secs(7200));
+    at(LONG, work)
+}
+
+/// Does this as if it were old.
+fn long_ago<T>(work: impl FnOnce() -> T) -> T {
+    at(-LONG, work)
+}
+
+fn at<T>(ahead: i64, work: impl FnOnce() -> T) -> T {
+    AHEAD.set(ahead);
     let done = work();
-    AHEAD.set(Duration::ZERO);
+    AHEAD.set(0);
     done
 }
 

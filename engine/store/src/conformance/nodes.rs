@@ -108,6 +108,18 @@ pub fn a_batch_is_seen_whole_or_not_at_all(make: Make<'_>) -> Checked {
     assert_sound(&store)
 }
 
+/// A collector that comes right after it takes none of it.
+pub fn a_batch_that_took_long_is_as_young_as_its_last_node(make: Make<'_>) -> Checked {
+    let store = make();
+    let mut batch = store.batch();
+    let first = long_ago(|| batch.put(&TEXT, &json!("first")))?;
+    let last = batch.put(&TEXT, &json!("last"))?;
+    batch.commit()?;
+    assert_eq!(store.gc(&Collect::default())?.removed, 0);
+    assert_eq!(store.indexed(&TEXT)?, [first, last]);
+    Ok(())
+}
+
 /// It is the node that the text is as a whole; what is no text, or not as long as said, leaves nothing behind.
 pub fn a_text_may_come_in_pieces(make: Make<'_>) -> Checked {
     let store = make();

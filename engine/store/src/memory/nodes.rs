@@ -37,7 +37,7 @@ impl Nodes for Memory {
     }
 
     fn batch(&self) -> Box<dyn NodeBatch + '_> {
-        Box::new(MemoryBatch { memory: self, seen: HashSet::new(), new: Vec::new() })
+        Box::new(MemoryBatch { memory: self, seen: HashSet::new(), new: Vec::new(), newest: 0 })
     }
 
     fn of_type(&self, type_: &Hash) -> Result<Vec<Hash>, StoreError> {
@@ -64,7 +64,10 @@ impl Nodes for Memory {
 struct MemoryBatch<'m> {
     memory: &'m Memory,
     seen: HashSet<Hash>,
-    new: Vec<(Encoded, u64, u64)>,
+    /// With their timestamps.
+    new: Vec<(Encoded, u64)>,
+    /// The time of the last one: all are as young.
+    newest: u64,
 }
 
 impl MemoryBatch<'_> {
@@ -88,7 +91,8 @@ impl MemoryBatch<'_> {
 impl NodeBatch for MemoryBatch<'_> {
     fn add(&mut self, node: &Encoded, timestamp: u64, now: u64) -> Result<(), StoreError> {
         if self.seen.insert(node.hash) && !self.is_there(node, now)? {
-            self.new.push((node.clone(), timestamp, now));
+            self.new.push((node.clone(), timestamp));
+            self.newest = self.newest.max(now);
         }
         Ok(())
     }
@@ -98,8 +102,8 @@ impl NodeBatch for MemoryBatch<'_> {
     }
 
     fn read(&self, hash: &Hash) -> Result<Option<Vec<u8>>, StoreError> {
-        match self.new.iter().find(|(node, ..)| node.hash == *hash) {
-            Some((node, timestamp, _)) => Ok(Some(node.to_bytes(*timestamp))),
+        match self.new.iter().find(|(node, _)| node.hash == *hash) {
+            Some((node, timestamp)) => Ok(Some(node.to_bytes(*timestamp))),
             None if self.seen.contains(hash) => self.memory.read(hash),
             None => Ok(None),
         }
@@ -107,8 +111,8 @@ impl NodeBatch for MemoryBatch<'_> {
 
     fn commit(self: Box<Self>) -> Result<(), StoreError> {
         let mut kept = look(&self.memory.nodes);
-        for (node, timestamp, put) in &self.new {
-            let bytes = Bytes { bytes: node.to_bytes(*timestamp), put: *put };
+        for (node, timestamp) in &self.new {
+            let bytes = Bytes { bytes: node.to_bytes(*timestamp), put: self.newest };
             if kept.nodes.insert(node.hash, bytes).is_none() {
                 kept.types.entry(node.type_).or_default().push(node.hash);
             }
