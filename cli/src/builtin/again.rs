@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::shell::{Failure, Session};
+use crate::shell::{CliError, Session};
 use uwf_engine::exec::command_for;
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 use uwf_store::Store;
@@ -14,7 +14,7 @@ use uwf_agent::resume::{self, ResumedRun};
 use uwf_agent::role_run;
 
 /// The edge prompt that a visit has when none is given.
-pub(super) fn usual_prompt(store: &Store, request: &AgentRequest) -> Result<Option<String>, Failure> {
+pub(super) fn usual_prompt(store: &Store, request: &AgentRequest) -> Result<Option<String>, CliError> {
     match &request.prompt {
         Some(_) => Ok(None),
         None => Ok(Some(thread::role_context(store, request)?.edge_prompt)),
@@ -26,7 +26,7 @@ pub(super) fn find(
     journals: &Journals,
     wanted: &Wanted<'_>,
     session: &mut Session<'_>,
-) -> Result<Option<ResumedRun>, Failure> {
+) -> Result<Option<ResumedRun>, CliError> {
     let mut tell = |passed: PassedOver| session.ui.warn(&format!("{passed}. The run starts over"));
     Ok(resume::find(journals, wanted, &mut tell)?)
 }
@@ -37,7 +37,7 @@ pub(super) fn reply(
     request: &AgentRequest,
     earlier: &ResumedRun,
     session: &mut Session<'_>,
-) -> Result<Option<AdapterOutput>, Failure> {
+) -> Result<Option<AdapterOutput>, CliError> {
     let reply = role_run::reply_again(store, request, earlier)?;
     if reply.is_some() {
         session.ui.note("this visit was finished by an earlier process: its reply is given again");
@@ -52,13 +52,13 @@ pub(super) fn request(thread: ThreadId, earlier: &ResumedRun) -> AgentRequest {
 }
 
 /// The directory in which the run began.
-pub(super) fn workspace(earlier: &ResumedRun) -> Result<PathBuf, Failure> {
+pub(super) fn workspace(earlier: &ResumedRun) -> Result<PathBuf, CliError> {
     let workspace = PathBuf::from(earlier.header().workspace);
     if workspace.is_dir() {
         return Ok(workspace);
     }
     let error = format!("the run was begun in {}, which cannot be used any more", workspace.display());
-    Err(Failure::user(error).with_hint("put it back, or start the run over where you are with --fresh"))
+    Err(CliError::user(error).with_hint("put it back, or start the run over where you are with --fresh"))
 }
 
 /// The command that continues an interrupted run in that directory: the one by which it came to be.

@@ -1,16 +1,16 @@
 //! `--mode fork` and `--mode ask`: what an engine wants of a step that is over.
 
-use crate::shell::{Failure, OK, Session};
+use crate::shell::{CliError, OK, Session};
 use uwf_store::Hash;
 
 use super::args::{AgentArgs, Mode};
+use super::error::usage;
 use super::events::EventLog;
-use super::failure::usage;
 use super::run::{Bench, Bounds};
 use uwf_agent::ask::{self, StepQuestion};
 
 /// A new session id, or an answer; on stdout, and nothing else.
-pub(super) fn inquiry(args: &AgentArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+pub(super) fn inquiry(args: &AgentArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
     let text = match args.mode {
         Some(Mode::Ask) => answer(args, session)?,
         _ => ask::fork(&session.homes()?.uwf, args.session.as_deref().unwrap_or_default(), session.clock)?,
@@ -19,7 +19,7 @@ pub(super) fn inquiry(args: &AgentArgs, session: &mut Session<'_>) -> Result<u8,
     Ok(OK)
 }
 
-fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, Failure> {
+fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, CliError> {
     let text = args.prompt.clone().filter(|text| !text.trim().is_empty());
     let text = text.ok_or_else(|| usage("no question is given: --prompt TEXT".to_owned()))?;
     let detail: Hash = args

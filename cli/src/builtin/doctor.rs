@@ -9,7 +9,7 @@ mod walls;
 
 use std::path::Path;
 
-use crate::shell::{Failure, OK, Session, USER};
+use crate::shell::{CliError, OK, Session, USER};
 use serde_json::{Value, json};
 use uwf_engine::Homes;
 
@@ -18,7 +18,7 @@ use super::args::DoctorArgs;
 use uwf_agent::settings::{Flags, Origin, Settings, SettingsError};
 
 /// Looks, and tells what it found.
-pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
     if args.apparmor_profile {
         return print_profile(session);
     }
@@ -53,8 +53,8 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
 }
 
 /// The AppArmor profile of the program that this is.
-fn print_profile(session: &mut Session<'_>) -> Result<u8, Failure> {
-    let failed = |error: String| Failure::Said {
+fn print_profile(session: &mut Session<'_>) -> Result<u8, CliError> {
+    let failed = |error: String| CliError::Said {
         error: error.into(),
         hint: Some("install the program where its path is plain text, and run that".to_owned()),
         exit: USER,

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::shell::{Failure, Ui};
+use crate::shell::{CliError, Ui};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::OFlags;
 use uwf_store::Clock;
@@ -31,7 +31,7 @@ impl EventLog {
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub(super) fn open(typed: Option<&Path>, cwd: &Path, clock: Clock) -> Result<EventLog, Failure> {
+    pub(super) fn open(typed: Option<&Path>, cwd: &Path, clock: Clock) -> Result<EventLog, CliError> {
         let to = match typed {
             None => None,
             Some(path) if path.as_os_str() == "-" => Some(To::Stderr),
@@ -39,7 +39,7 @@ impl EventLog {
                 let path = cwd.join(path);
                 let file = File::options().append(true).create(true).open(&path).and_then(never_waiting);
                 let failed =
-                    |error| Failure::said(format!("cannot write events to {}", path.display()), error);
+                    |error| CliError::said(format!("cannot write events to {}", path.display()), error);
                 Some(To::File(file.map_err(failed)?, path.clone()))
             }
         };

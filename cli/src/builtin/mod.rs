@@ -7,8 +7,8 @@ mod args;
 mod ask;
 mod audience;
 mod doctor;
+mod error;
 mod events;
-mod failure;
 mod progress;
 mod run;
 mod signals;
@@ -17,14 +17,14 @@ mod traces;
 
 use std::process::ExitCode;
 
-use crate::shell::{Failure, OK, ProcessContext, Session, in_process, pages};
+use crate::shell::{CliError, OK, ProcessContext, Session, in_process, pages};
 use clap::CommandFactory;
 use serde_json::{Value, json};
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 
 use self::args::{AgentArgs, BuiltinCli, Command, MockServerArgs, ReplyForm};
+use self::error::{unknown_command, usage};
 use self::events::EventLog;
-use self::failure::{unknown_command, usage};
 use self::run::{Bench, PreparedRun};
 use uwf_agent::journal::{Prompt, Wanted};
 use uwf_agent::mock_server::MockServer;
@@ -56,7 +56,7 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
 }
 
 /// The agent form: one role of an engine's thread, one line on stdout.
-fn agent(args: &AgentArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+fn agent(args: &AgentArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
     let request = request(args, session)?;
     let reply = play(&request, args, session)?;
     let line = match args.reply {
@@ -72,7 +72,7 @@ fn play(
     request: &AgentRequest,
     args: &AgentArgs,
     session: &mut Session<'_>,
-) -> Result<AdapterOutput, Failure> {
+) -> Result<AdapterOutput, CliError> {
     let bench = Bench::open(session)?;
     let usual = again::usual_prompt(&bench.store, request)?.unwrap_or_default();
     let prompt = request.prompt.as_deref().map_or(Prompt::Usual(&usual), Prompt::This);
@@ -101,7 +101,7 @@ fn play(
 }
 
 /// Which thread and role are meant, in either form.
-fn request(args: &AgentArgs, session: &Session<'_>) -> Result<AgentRequest, Failure> {
+fn request(args: &AgentArgs, session: &Session<'_>) -> Result<AgentRequest, CliError> {
     if let Some(word) = args.thread.as_ref().filter(|word| word.parse::<ThreadId>().is_err()) {
         return Err(unknown_command(word));
     }
@@ -114,7 +114,7 @@ fn request(args: &AgentArgs, session: &Session<'_>) -> Result<AgentRequest, Fail
 }
 
 /// Serves a script until a signal ends it; the URL is the one line on stdout.
-fn mock_server(args: &MockServerArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+fn mock_server(args: &MockServerArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
     let script = Script::load(&session.cwd.join(&args.script))?;
     let (server, address) = MockServer::bind(script, args.port, args.by_turn)?;
     session.ui.print(&format!("http://{address}/v1\n"))?;
@@ -125,12 +125,12 @@ fn mock_server(args: &MockServerArgs, session: &mut Session<'_>) -> Result<u8, F
         };
         server.run(stop).await
     });
-    serving.map_err(|error| Failure::said("cannot serve the script", error))?;
+    serving.map_err(|error| CliError::said("cannot serve the script", error))?;
     Ok(OK)
 }
 
 /// The tools as the model sees them.
-fn tools(session: &mut Session<'_>) -> Result<u8, Failure> {
+fn tools(session: &mut Session<'_>) -> Result<u8, CliError> {
     let specs = uwf_tools::specs();
     let tools: Vec<Value> = specs
         .iter()

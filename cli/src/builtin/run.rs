@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::shell::{FAILED_STEP, Failure, OK, SUSPENDED, Session};
+use crate::shell::{CliError, FAILED_STEP, OK, SUSPENDED, Session};
 use serde_json::{Value, json};
 use uwf_engine::lock::ThreadLock;
 use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, Status, ThreadId, record, thread, workflow};
@@ -14,8 +14,8 @@ use uwf_workflow::yaml;
 
 use super::args::{RunArgs, RunOptions};
 use super::audience::Audience;
+use super::error::{PREPARED, UNCONFINED, usage};
 use super::events::EventLog;
-use super::failure::{PREPARED, UNCONFINED, usage};
 #[cfg(feature = "otel")]
 use super::traces::Traces;
 use super::{again, signals};
@@ -53,7 +53,7 @@ pub(super) struct PreparedRun<'a> {
 }
 
 /// The homes, and the environment with what `$UWF_HOME/.env` adds to it.
-fn surroundings(session: &Session<'_>) -> Result<(Homes, Env), Failure> {
+fn surroundings(session: &Session<'_>) -> Result<(Homes, Env), CliError> {
     let homes = session.homes()?;
     let env = session.env.clone().with_dotenv(&homes.uwf.join(".env"))?;
     Ok((homes, env))
@@ -65,7 +65,7 @@ fn settings(
     earlier: Option<&ResumedRun>,
     (homes, env): (&Homes, &Env),
     session: &Session<'_>,
-) -> Result<Settings, Failure> {
+) -> Result<Settings, CliError> {
     let mut flags = options.flags();
     // The journal is read from anywhere.
     flags.mock = flags.mock.map(|script| session.cwd.join(script));
@@ -89,11 +89,11 @@ pub(super) struct Bounds<'a> {
 
 impl Bench {
     /// Opens the store and lists the journals.
-    pub(super) fn open(session: &Session<'_>) -> Result<Bench, Failure> {
+    pub(super) fn open(session: &Session<'_>) -> Result<Bench, CliError> {
         Bench::at(surroundings(session)?, session)
     }
 
-    fn at((homes, env): (Homes, Env), session: &Session<'_>) -> Result<Bench, Failure> {
+    fn at((homes, env): (Homes, Env), session: &Session<'_>) -> Result<Bench, CliError> {
         let store = uwf_engine::open_store(&homes.ocas, session.clock)?;
         let journals = Journals::list(&role_run::journals_dir(&homes.uwf))?;
         Ok(Bench { homes, env, store, journals })
@@ -105,7 +105,7 @@ impl Bench {
         options: &RunOptions,
         earlier: Option<&ResumedRun>,
         session: &Session<'_>,
-    ) -> Result<Settings, Failure> {
+    ) -> Result<Settings, CliError> {
         settings(options, earlier, (&self.homes, &self.env), session)
     }
 
@@ -114,7 +114,7 @@ impl Bench {
         &self,
         run: PreparedRun<'_>,
         session: &mut Session<'_>,
-    ) -> Result<(AdapterOutput, bool), Failure> {
+    ) -> Result<(AdapterOutput, bool), CliError> {
         let PreparedRun { request, workspace, settings, earlier, instead_of, stand_alone, events } = run;
         let settings = self.role_settings(request, &settings)?;
         let begun_in =
@@ -129,7 +129,7 @@ impl Bench {
             self.confined(bounds, session, async |site, tell| role_run(request, site, earlier, tell).await)?;
         reply.map(|reply| (reply, read)).map_err(|error| {
             let kept = error.keeps_the_run();
-            let failure = Failure::from(error);
+            let failure = CliError::from(error);
             if !kept {
                 return failure;
             }
@@ -145,7 +145,7 @@ impl Bench {
         Bounds { settings, workspace, stand_alone, begun, events }: Bounds<'_>,
         session: &mut Session<'_>,
         run: impl AsyncFnOnce(&Site<'_>, &mut dyn FnMut(Notice<'_>)) -> T,
-    ) -> Result<(T, bool), Failure> {
+    ) -> Result<(T, bool), CliError> {
         let mut audience = Audience::new(events, session.terminals.err);
         // Before the first thread: what starts later is inside.
         let confinement = Confinement::raise(&settings.sandbox, &self.homes, workspace, &session.env)?;
@@ -190,7 +190,7 @@ impl Bench {
     }
 
     /// The settings with what is taken away from the role.
-    fn role_settings(&self, request: &AgentRequest, settings: &Settings) -> Result<Settings, Failure> {
+    fn role_settings(&self, request: &AgentRequest, settings: &Settings) -> Result<Settings, CliError> {
         let start = thread::head(&self.store, &request.thread)?.start(&self.store)?;
         let workflow = workflow::get(&self.store, &start.workflow)?;
         Ok(settings.for_role(&workflow, &request.role)?)
@@ -205,9 +205,9 @@ fn of_commands(env: &Env, trace: Option<&Trace>) -> Vec<(OsString, OsString)> {
 }
 
 /// One thread: the model is the only thing worth waiting for.
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| Failure::said("cannot start the runtime", error))
+    runtime.map_err(|error| CliError::said("cannot start the runtime", error))
 }
 
 /// Ends the sandbox and removes its directories, where commands may have left a great many files. What a signal cuts
@@ -227,10 +227,10 @@ async fn leave(confinement: Confinement, workers: &Workers) {
 }
 
 /// The threads that tools run on, of which there is one at least.
-fn workers() -> Result<Workers, Failure> {
+fn workers() -> Result<Workers, CliError> {
     let workers = Workers::start();
     workers.map_err(|error| {
-        Failure::said("cannot start the thread that tools run on", error).with_hint(
+        CliError::said("cannot start the thread that tools run on", error).with_hint(
             "other processes of this user, or of this container, have taken all there may be: end some, or raise the limit \
              (`ulimit -u`, `--pids-limit`)",
         )
@@ -238,7 +238,7 @@ fn workers() -> Result<Workers, Failure> {
 }
 
 /// `uwf-builtin run`.
-pub(super) fn stand_alone(args: &RunArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+pub(super) fn stand_alone(args: &RunArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
     match (&args.thread, &args.workflow, &args.role, &args.prompt) {
         (Some(thread), ..) => go_on(thread, args, session),
         (None, Some(workflow), Some(role), Some(prompt)) => {
@@ -255,7 +255,7 @@ struct NewRun<'a> {
     prompt: &'a str,
 }
 
-fn begin(new: &NewRun<'_>, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+fn begin(new: &NewRun<'_>, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
     let workspace = session.directory(args.cwd.as_deref())?;
     let (homes, env) = surroundings(session)?;
     let settings = settings(&args.run, None, (&homes, &env), session)?;
@@ -281,7 +281,7 @@ fn begin(new: &NewRun<'_>, args: &RunArgs, session: &mut Session<'_>) -> Result<
 }
 
 /// `uwf-builtin run --continue`: all but what is typed is taken from the journal.
-fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, Failure> {
+fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
     let thread: ThreadId = thread.parse()?;
     let bench = Bench::open(session)?;
     let workflow = thread::head(&bench.store, &thread)?.start(&bench.store)?.workflow;
@@ -320,9 +320,9 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
     finish(&bench, (lock, &thread, &wanted.head), reply, session)
 }
 
-fn nothing_interrupted(thread: &ThreadId) -> Failure {
+fn nothing_interrupted(thread: &ThreadId) -> CliError {
     let hint = format!("`uwf thread show {thread}` tells where it stands");
-    Failure::user(format!("the thread {thread} has no interrupted run of `uwf-builtin run`")).with_hint(hint)
+    CliError::user(format!("the thread {thread} has no interrupted run of `uwf-builtin run`")).with_hint(hint)
 }
 
 /// Moves the head, gives the thread back and prints the reply.
@@ -331,7 +331,7 @@ fn finish(
     (lock, thread, from): (ThreadLock, &ThreadId, &Hash),
     (reply, read): (AdapterOutput, bool),
     session: &mut Session<'_>,
-) -> Result<u8, Failure> {
+) -> Result<u8, CliError> {
     let exit = settle(&bench.store, thread, from, &reply)?;
     drop(lock);
     print(&reply, read, session)?;
@@ -344,7 +344,7 @@ fn new_thread(
     new: &NewRun<'_>,
     settings: &Settings,
     (workspace, session): (&Path, &mut Session<'_>),
-) -> Result<(ThreadId, Hash), Failure> {
+) -> Result<(ThreadId, Hash), CliError> {
     let resolved = workflow::resolve(&bench.store, new.workflow, &session.cwd)?;
     resolved.checked.iter().for_each(|checked| session.ui.warn_of(checked));
     let content = resolved.workflow(&bench.store)?;
@@ -357,7 +357,7 @@ fn new_thread(
 }
 
 /// Moves the head as the reply demands; a failed step leaves the thread idle where it was. Gives the exit status.
-fn settle(store: &Store, thread: &ThreadId, from: &Hash, reply: &AdapterOutput) -> Result<u8, Failure> {
+fn settle(store: &Store, thread: &ThreadId, from: &Hash, reply: &AdapterOutput) -> Result<u8, CliError> {
     let output = &reply.frontmatter;
     if reply.is_error {
         let phase = serde_json::from_value(json!(record::phase(output))).unwrap_or(Phase::Answer);
@@ -381,10 +381,10 @@ fn settle(store: &Store, thread: &ThreadId, from: &Hash, reply: &AdapterOutput) 
 
 /// The reply for programs, the answer for people; what went wrong goes to stderr.
 /// An answer that was `read` on this very terminal is not shown twice.
-fn print(reply: &AdapterOutput, read: bool, session: &mut Session<'_>) -> Result<(), Failure> {
+fn print(reply: &AdapterOutput, read: bool, session: &mut Session<'_>) -> Result<(), CliError> {
     if let Some(error) = &reply.error_message {
         let step = reply.step_hash;
-        let failed = Failure::user(format!("the step of the role {} failed: {error}", reply.role));
+        let failed = CliError::user(format!("the step of the role {} failed: {error}", reply.role));
         session.ui.error(&failed.with_hint(format!("the attempt is on record: uwf step read {step}"))).ok();
     }
     let read = read && session.terminals.out;

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use super::failure::Failure;
+use super::error::CliError;
 
 /// What is read, not opened twice and not read whole unless somebody asks for that.
 pub(crate) struct Input<'s> {
@@ -17,7 +17,7 @@ pub(crate) struct Input<'s> {
 
 impl<'s> Input<'s> {
     /// Opens a file as typed in `cwd`.
-    pub(crate) fn open(stdin: &'s mut dyn Read, cwd: &Path, file: &Path) -> Result<Input<'s>, Failure> {
+    pub(crate) fn open(stdin: &'s mut dyn Read, cwd: &Path, file: &Path) -> Result<Input<'s>, CliError> {
         let name = name_of(file);
         if is_stdin(file) {
             return Ok(Input { name, reader: Box::new(BufReader::new(stdin)) });
@@ -27,7 +27,7 @@ impl<'s> Input<'s> {
     }
 
     /// All of it.
-    pub(crate) fn text(mut self) -> Result<String, Failure> {
+    pub(crate) fn text(mut self) -> Result<String, CliError> {
         let mut text = String::new();
         self.reader.read_to_string(&mut text).map_err(|error| unreadable(&self.name, error))?;
         Ok(text)
@@ -45,6 +45,6 @@ pub(crate) fn name_of(file: &Path) -> String {
 }
 
 /// What could not be read: a file, or a line of one.
-pub(crate) fn unreadable(name: &str, error: std::io::Error) -> Failure {
-    Failure::said(format!("cannot read {name}"), error)
+pub(crate) fn unreadable(name: &str, error: std::io::Error) -> CliError {
+    CliError::said(format!("cannot read {name}"), error)
 }

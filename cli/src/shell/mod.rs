@@ -2,7 +2,7 @@
 //! it fails.
 
 mod args;
-mod failure;
+mod error;
 pub(crate) mod input;
 pub mod pages;
 pub(crate) mod render;
@@ -11,6 +11,6 @@ mod ui;
 mod visible;
 
 pub use self::args::{Color, Completions, Format, Global, Man, some_time};
-pub use self::failure::{BUG, FAILED_STEP, Failure, OK, SUSPENDED, USAGE, USER};
+pub use self::error::{BUG, CliError, FAILED_STEP, OK, SUSPENDED, USAGE, USER};
 pub use self::session::{ProcessContext, Session, Terminals, ignores_hangups, in_process};
 pub use self::ui::Ui;

@@ -10,7 +10,7 @@ use clap::Command;
 use serde_json::json;
 
 use super::args::{Completions, Man};
-use super::failure::{Failure, OK};
+use super::error::{CliError, OK};
 use super::session::Session;
 
 /// Prints the completion script of a program.
@@ -21,7 +21,7 @@ pub fn completions(
     session: &mut Session<'_>,
     args: &Completions,
     mut command: Command,
-) -> Result<u8, Failure> {
+) -> Result<u8, CliError> {
     let mut script = Vec::new();
     let name = command.get_name().to_owned();
     clap_complete::generate(args.shell, &mut command, name, &mut script);
@@ -33,19 +33,19 @@ pub fn completions(
 ///
 /// # Errors
 /// When a file or stdout cannot be written to.
-pub fn man(session: &mut Session<'_>, args: &Man, command: Command) -> Result<u8, Failure> {
+pub fn man(session: &mut Session<'_>, args: &Man, command: Command) -> Result<u8, CliError> {
     // Else there were a page of `help` for every page.
     let mut command = command.disable_help_subcommand(true);
     command.build();
     match &args.out {
         None => {
-            let page = page(command).map_err(Failure::from_stdout)?;
+            let page = page(command).map_err(CliError::from_stdout)?;
             session.ui.print(&String::from_utf8_lossy(&page))?;
         }
         Some(dir) => {
             let dir = session.cwd.join(dir);
             let files = write_all(&dir, command).map_err(|error| {
-                Failure::said(format!("cannot write pages to {}", dir.display()), error)
+                CliError::said(format!("cannot write pages to {}", dir.display()), error)
                     .with_hint("name a directory with --out DIR")
             })?;
             let lines = || files.iter().map(|file| format!("{}\n", file.display())).collect();

@@ -14,7 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use uwf_store::{Clock, Store};
 
 use super::args::{Color, Format, Global};
-use super::failure::{BUG, Failure, OK, USAGE, USER};
+use super::error::{BUG, CliError, OK, USAGE, USER};
 use super::ui::Ui;
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::spawn::StopSignal;
@@ -132,16 +132,16 @@ impl<'a> ProcessContext<'a> {
         }
         self.command(&Global::default(), |session| {
             let out = &mut session.ui.out;
-            out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::from_stdout)?;
+            out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(CliError::from_stdout)?;
             Ok(OK)
         })
     }
 
     /// Runs one command under the options of every command, tells its failure if it fails, and gives the exit status.
-    pub fn command(self, global: &Global, run: impl FnOnce(&mut Session<'a>) -> Result<u8, Failure>) -> u8 {
+    pub fn command(self, global: &Global, run: impl FnOnce(&mut Session<'a>) -> Result<u8, CliError>) -> u8 {
         let mut session = self.session(global);
         run(&mut session).unwrap_or_else(|failure| {
-            if let Failure::Said { .. } = failure {
+            if let CliError::Said { .. } = failure {
                 session.ui.error(&failure).ok();
             }
             failure.exit()
@@ -212,7 +212,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// Neither the variable of a home nor `HOME` is set.
-    pub fn homes(&self) -> Result<Homes, Failure> {
+    pub fn homes(&self) -> Result<Homes, CliError> {
         Ok(Homes::from_env(&self.env, &self.cwd)?)
     }
 
@@ -220,7 +220,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// The homes are unknown, or the store cannot be opened.
-    pub fn store(&self) -> Result<Store, Failure> {
+    pub fn store(&self) -> Result<Store, CliError> {
         Ok(uwf_engine::open_store(&self.homes()?.ocas, self.clock)?)
     }
 
@@ -228,13 +228,13 @@ impl Session<'_> {
     ///
     /// # Errors
     /// There is no such directory, or it cannot be entered.
-    pub fn directory(&self, typed: Option<&Path>) -> Result<PathBuf, Failure> {
+    pub fn directory(&self, typed: Option<&Path>) -> Result<PathBuf, CliError> {
         let path = typed.map_or_else(|| self.cwd.clone(), |typed| self.cwd.join(typed));
         match path.canonicalize() {
             Ok(path) if path.is_dir() => Ok(path),
-            Ok(path) => Err(Failure::user(format!("{} is not a directory", path.display()))
+            Ok(path) => Err(CliError::user(format!("{} is not a directory", path.display()))
                 .with_hint("name a directory with --cwd DIR")),
-            Err(error) => Err(Failure::said(format!("cannot use the directory {}", path.display()), error)
+            Err(error) => Err(CliError::said(format!("cannot use the directory {}", path.display()), error)
                 .with_hint("name a directory with --cwd DIR")),
         }
     }

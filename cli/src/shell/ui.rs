@@ -10,7 +10,7 @@ use serde_json::Value;
 use uwf_workflow::yaml;
 
 use super::args::Format;
-use super::failure::Failure;
+use super::error::CliError;
 use super::visible::visible;
 use uwf_engine::workflow::CheckedWorkflow;
 
@@ -36,7 +36,7 @@ impl Ui<'_> {
     ///
     /// # Errors
     /// stdout cannot be written to; that its reader has gone away ends the command quietly.
-    pub fn result(&mut self, value: &Value, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    pub fn result(&mut self, value: &Value, text: impl FnOnce() -> String) -> Result<(), CliError> {
         let printed = match self.format {
             Format::Text => text(),
             Format::Json => {
@@ -51,7 +51,7 @@ impl Ui<'_> {
     ///
     /// # Errors
     /// stdout cannot be written to; that its reader has gone away ends the command quietly.
-    pub fn document(&mut self, value: impl FnOnce() -> Value, text: &str) -> Result<(), Failure> {
+    pub fn document(&mut self, value: impl FnOnce() -> Value, text: &str) -> Result<(), CliError> {
         if self.explicit_format && self.format != Format::Text {
             return self.result(&value(), String::new);
         }
@@ -62,9 +62,9 @@ impl Ui<'_> {
     ///
     /// # Errors
     /// stdout cannot be written to; that its reader has gone away ends the command quietly.
-    pub fn print(&mut self, text: &str) -> Result<(), Failure> {
+    pub fn print(&mut self, text: &str) -> Result<(), CliError> {
         let text = if self.out_is_terminal { visible(text) } else { text.into() };
-        self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).map_err(Failure::from_stdout)
+        self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).map_err(CliError::from_stdout)
     }
 
     /// Tells people something, on a line of its own; nobody's reading is no error.
@@ -123,7 +123,7 @@ impl Ui<'_> {
     ///
     /// # Errors
     /// stderr cannot be written to.
-    pub fn error(&mut self, failure: &Failure) -> io::Result<()> {
+    pub fn error(&mut self, failure: &CliError) -> io::Result<()> {
         let label = self.painted("error", "31");
         writeln!(self.err, "{label}: {}", visible(&failure.message()))?;
         for cause in failure.causes() {

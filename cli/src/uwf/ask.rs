@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use rustix::stdio::stdin;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use crate::shell::{Failure, Session, USER};
+use crate::shell::{CliError, Session, USER};
 
 /// The exit status of a program that an interrupt ended.
 const INTERRUPTED: u8 = 130;
@@ -20,7 +20,7 @@ impl Session<'_> {
     }
 
     /// Asks for a line; nothing but Return is the default.
-    pub(super) fn ask(&mut self, question: &str, default: &str) -> Result<String, Failure> {
+    pub(super) fn ask(&mut self, question: &str, default: &str) -> Result<String, CliError> {
         let offer = if default.is_empty() { String::new() } else { format!(" [{default}]") };
         self.say(&format!("{question}{offer}: "))?;
         let mut line = Vec::new();
@@ -37,9 +37,9 @@ impl Session<'_> {
     }
 
     /// Asks for a line without showing what is typed; it may be empty.
-    pub(super) fn ask_hidden(&mut self, question: &str) -> Result<String, Failure> {
+    pub(super) fn ask_hidden(&mut self, question: &str) -> Result<String, CliError> {
         let silence = Silence::begin()
-            .map_err(|error| Failure::said("cannot ask for a secret: the terminal keeps its echo", error))?;
+            .map_err(|error| CliError::said("cannot ask for a secret: the terminal keeps its echo", error))?;
         self.say(&format!("{question}: "))?;
         let line = hidden_line(self.stdin);
         drop(silence);
@@ -47,15 +47,15 @@ impl Session<'_> {
         text(line?)
     }
 
-    fn say(&mut self, text: &str) -> Result<(), Failure> {
+    fn say(&mut self, text: &str) -> Result<(), CliError> {
         let said = self.ui.err.write_all(text.as_bytes()).and_then(|()| self.ui.err.flush());
-        said.map_err(|error| Failure::said("cannot ask", error))
+        said.map_err(|error| CliError::said("cannot ask", error))
     }
 }
 
 /// What is typed until Return. The terminal passes every key on by now, so that an interrupt comes as a byte and the
 /// terminal is restored before it counts.
-fn hidden_line(stdin: &mut dyn Read) -> Result<Vec<u8>, Failure> {
+fn hidden_line(stdin: &mut dyn Read) -> Result<Vec<u8>, CliError> {
     let mut line = Vec::new();
     loop {
         match next(stdin)? {
@@ -75,19 +75,19 @@ fn rub_out(line: &mut Vec<u8>) {
     while line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
 }
 
-fn next(stdin: &mut dyn Read) -> Result<Option<u8>, Failure> {
+fn next(stdin: &mut dyn Read) -> Result<Option<u8>, CliError> {
     let mut byte = [0];
-    let count = stdin.read(&mut byte).map_err(|error| Failure::said("cannot read the answer", error))?;
+    let count = stdin.read(&mut byte).map_err(|error| CliError::said("cannot read the answer", error))?;
     Ok((count > 0).then_some(byte[0]))
 }
 
-fn text(line: Vec<u8>) -> Result<String, Failure> {
-    let text = String::from_utf8(line).map_err(|_| Failure::user("the answer is not UTF-8"))?;
+fn text(line: Vec<u8>) -> Result<String, CliError> {
+    let text = String::from_utf8(line).map_err(|_| CliError::user("the answer is not UTF-8"))?;
     Ok(text.trim().to_owned())
 }
 
-fn gave_up(exit: u8) -> Failure {
-    Failure::Said { error: "no answer was given; nothing was changed".into(), hint: None, exit }
+fn gave_up(exit: u8) -> CliError {
+    CliError::Said { error: "no answer was given; nothing was changed".into(), hint: None, exit }
 }
 
 /// A terminal that shows nothing of what is typed, until this goes.

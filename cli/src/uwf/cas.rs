@@ -11,7 +11,7 @@ use uwf_workflow::yaml;
 
 use super::args::CasCommand;
 use super::hash;
-use crate::shell::{Failure, OK, Session, USER};
+use crate::shell::{CliError, OK, Session, USER};
 
 /// The engine's own types by name; those of the store have variables.
 const OWN_TYPES: [(&str, Hash); 8] = [
@@ -25,7 +25,7 @@ const OWN_TYPES: [(&str, Hash); 8] = [
     ("text", builtin::TEXT),
 ];
 
-pub(super) fn run(session: &mut Session<'_>, command: CasCommand) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: CasCommand) -> Result<u8, CliError> {
     match command {
         CasCommand::Get { hash } => get(session, &hash),
         CasCommand::Put(what) => values::put(session, &what),
@@ -41,26 +41,26 @@ pub(super) fn run(session: &mut Session<'_>, command: CasCommand) -> Result<u8, 
     }
 }
 
-fn get(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
+fn get(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let node = session.store()?.get(&hash(text)?)?;
     let value = json!({"type": node.type_, "payload": node.payload, "timestamp": node.timestamp});
     session.ui.result(&value, || yaml::write(&value))?;
     Ok(OK)
 }
 
-fn has(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
+fn has(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let there = session.store()?.has(&hash(text)?);
     session.ui.print(&format!("{there}\n"))?;
     Ok(if there { OK } else { USER })
 }
 
-fn refs(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
+fn refs(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let refs = session.store()?.refs(&hash(text)?)?;
     session.ui.result(&json!(refs), || lines(&refs))?;
     Ok(OK)
 }
 
-fn walk(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
+fn walk(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let walk = session.store()?.walk(&hash(text)?)?;
     session.ui.result(&json!(walk.nodes), || lines(&walk.nodes))?;
     for (missing, referrer) in &walk.missing {
@@ -73,7 +73,7 @@ fn walk(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
 }
 
 /// A hash, a variable, the last word of an `@ocas/` variable, or one of the engine's own types.
-fn type_named(store: &Store, name: &str) -> Result<Hash, Failure> {
+fn type_named(store: &Store, name: &str) -> Result<Hash, CliError> {
     if let Ok(hash) = name.parse() {
         return Ok(hash);
     }
@@ -88,7 +88,7 @@ fn type_named(store: &Store, name: &str) -> Result<Hash, Failure> {
     };
     found.ok_or_else(|| {
         let names: Vec<&str> = OWN_TYPES.iter().map(|(own, _)| *own).collect();
-        Failure::user(format!("no such type: {name}")).with_hint(format!(
+        CliError::user(format!("no such type: {name}")).with_hint(format!(
             "a hash, a variable, a word of @ocas/… (string, schema), or {}",
             names.join(", ")
         ))
@@ -100,7 +100,7 @@ fn lines(hashes: &[Hash]) -> String {
 }
 
 /// One hash a line whatever the format is: that is what shell scripts read.
-fn print_lines(session: &mut Session<'_>, hashes: &[Hash]) -> Result<u8, Failure> {
+fn print_lines(session: &mut Session<'_>, hashes: &[Hash]) -> Result<u8, CliError> {
     session.ui.print(&lines(hashes))?;
     Ok(OK)
 }

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use uwf_workflow::{suggest, yaml};
 
 use super::args::ConfigCommand;
-use crate::shell::{Failure, OK, Session};
+use crate::shell::{CliError, OK, Session};
 use uwf_engine::config::{self, ConfigError, lookup, masked, masked_at};
 
-pub(super) fn run(session: &mut Session<'_>, command: ConfigCommand) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: ConfigCommand) -> Result<u8, CliError> {
     match command {
         ConfigCommand::List { show_secrets } => list(session, show_secrets),
         ConfigCommand::Get { key, show_secrets } => get(session, &key, show_secrets),
@@ -18,14 +18,14 @@ pub(super) fn run(session: &mut Session<'_>, command: ConfigCommand) -> Result<u
     }
 }
 
-fn list(session: &mut Session<'_>, clear: bool) -> Result<u8, Failure> {
+fn list(session: &mut Session<'_>, clear: bool) -> Result<u8, CliError> {
     let value = config::value(&session.homes()?.uwf)?;
     let value = if clear { value } else { masked(&value, "") };
     session.ui.result(&value, || yaml::write(&value))?;
     Ok(OK)
 }
 
-fn get(session: &mut Session<'_>, key: &str, clear: bool) -> Result<u8, Failure> {
+fn get(session: &mut Session<'_>, key: &str, clear: bool) -> Result<u8, CliError> {
     let home = session.homes()?.uwf;
     config::check_key(key)?;
     let whole = config::value(&home)?;
@@ -57,7 +57,7 @@ fn beside(whole: &Value, key: &str) -> Vec<String> {
     suggest::sorted(rest, names).into_iter().map(|name| format!("{known}{name}")).collect()
 }
 
-fn set(session: &mut Session<'_>, key: &str, text: &str) -> Result<u8, Failure> {
+fn set(session: &mut Session<'_>, key: &str, text: &str) -> Result<u8, CliError> {
     let home = session.homes()?.uwf;
     let edited = config::set(&home, key, text)?;
     tell_of_comments(session, &home, edited.comments_lost);
@@ -86,7 +86,7 @@ fn set(session: &mut Session<'_>, key: &str, text: &str) -> Result<u8, Failure> 
     Ok(OK)
 }
 
-fn unset(session: &mut Session<'_>, key: &str) -> Result<u8, Failure> {
+fn unset(session: &mut Session<'_>, key: &str) -> Result<u8, CliError> {
     let home = session.homes()?.uwf;
     config::check_key(key)?;
     let whole = config::value(&home)?;

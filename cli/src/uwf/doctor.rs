@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::args::Doctor;
 use super::exec;
-use crate::shell::{Failure, Format, OK, Session, USER};
+use crate::shell::{CliError, Format, OK, Session, USER};
 use uwf_engine::config::{self, BUILTIN, Config, ConfigError};
 use uwf_engine::home::{Env, Homes, OCAS_HOME, UWF_HOME};
 use uwf_engine::spawn::lookup::Programs;
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the builtin agent's doctor may take when it asks the model.
 const PATIENCE_ONLINE: Duration = Duration::from_secs(60);
 
-pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, CliError> {
     let homes = session.homes()?;
     let with_dotenv = session.env.clone().with_dotenv(&homes.uwf.join(".env"));
     let dotenv_error = with_dotenv.as_ref().err().map(ToString::to_string);

@@ -13,7 +13,7 @@ use uwf_store::Store;
 use self::complaints::{Complaints, chatter};
 use super::args::{Exec, How, SandboxWord};
 use super::thread_id;
-use crate::shell::{FAILED_STEP, Failure, Format, OK, SUSPENDED, Session, Ui, render};
+use crate::shell::{CliError, FAILED_STEP, Format, OK, SUSPENDED, Session, Ui, render};
 use uwf_engine::config::{self, BUILTIN, Config};
 use uwf_engine::drive::{DriveError, Halt, drive};
 use uwf_engine::exec::{Engine, ExecError, ExecOptions, Observer, StepReport, hold, poke_once, resume_once};
@@ -27,7 +27,7 @@ use uwf_engine::thread::{self, StartNode, Status, ThreadId};
 use uwf_engine::view::ThreadView;
 use uwf_engine::workflow::{self, Workflow};
 
-pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, Failure> {
+pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, CliError> {
     let thread = thread_id(&what.thread)?;
     let context = ExecContext::open(session, &what.how)?;
     if what.detached {
@@ -44,7 +44,7 @@ pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, Failure
     run(session, &context, &lock, what)
 }
 
-fn is_idle(store: &Store, thread: &ThreadId) -> Result<bool, Failure> {
+fn is_idle(store: &Store, thread: &ThreadId) -> Result<bool, CliError> {
     let head = thread::head(store, thread)?;
     let workflow = workflow::get(store, &head.start(store)?.workflow)?;
     Ok(head.settled(store, &workflow).status == Status::Idle)
@@ -56,7 +56,7 @@ fn run(
     context: &ExecContext,
     lock: &ThreadLock,
     what: &Exec,
-) -> Result<u8, Failure> {
+) -> Result<u8, CliError> {
     let limit = if what.until_end { what.max_steps } else { what.count };
     let many = what.until_end || what.count > 1;
     let (ran, unprinted) =
@@ -80,13 +80,13 @@ pub(super) fn resume(
     thread: &str,
     text: Option<&str>,
     how: &How,
-) -> Result<u8, Failure> {
+) -> Result<u8, CliError> {
     once(session, thread, how, |engine, lock, options, observer| {
         resume_once(engine, lock, text, options, observer)
     })
 }
 
-pub(super) fn poke(session: &mut Session<'_>, thread: &str, text: &str, how: &How) -> Result<u8, Failure> {
+pub(super) fn poke(session: &mut Session<'_>, thread: &str, text: &str, how: &How) -> Result<u8, CliError> {
     once(session, thread, how, |engine, lock, options, observer| {
         poke_once(engine, lock, text, options, observer)
     })
@@ -98,7 +98,7 @@ fn once(
     thread: &str,
     how: &How,
     step: impl FnOnce(&Engine<'_>, &ThreadLock, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
-) -> Result<u8, Failure> {
+) -> Result<u8, CliError> {
     let thread = thread_id(thread)?;
     let context = ExecContext::open(session, how)?;
     let lock = hold(&context.engine(&session.stop), &thread)?;
@@ -120,8 +120,8 @@ fn finish(
     session: &mut Session<'_>,
     context: &ExecContext,
     (reports, many): (&[StepReport], bool),
-    failure: Option<Failure>,
-) -> Result<u8, Failure> {
+    failure: Option<CliError>,
+) -> Result<u8, CliError> {
     let standings: Vec<Value> = reports.iter().map(|report| json!(ThreadView::after(report))).collect();
     let value = match standings.as_slice() {
         [one] if !many => one.clone(),
@@ -153,7 +153,7 @@ pub(super) struct ExecContext {
 }
 
 impl ExecContext {
-    pub(super) fn open(session: &Session<'_>, how: &How) -> Result<ExecContext, Failure> {
+    pub(super) fn open(session: &Session<'_>, how: &How) -> Result<ExecContext, CliError> {
         let homes = session.homes()?;
         (session.listen)(&session.stop);
         let config = config::load(&homes.uwf)?;
@@ -195,7 +195,7 @@ impl ExecContext {
     }
 
     /// Makes sure that there is a program for the agent that plays `role` next, if anybody does.
-    fn find_agent(&self, start: &StartNode, workflow: &Workflow, role: Option<&str>) -> Result<(), Failure> {
+    fn find_agent(&self, start: &StartNode, workflow: &Workflow, role: Option<&str>) -> Result<(), CliError> {
         let configured = match role {
             Some(role) => self.config.agent_for(&workflow.name, role)?,
             None => return Ok(()),
@@ -228,7 +228,7 @@ impl ExecContext {
         &self,
         session: &mut Session<'_>,
         run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> T,
-    ) -> (T, Option<Failure>) {
+    ) -> (T, Option<CliError>) {
         let mut watcher = Watcher { ui: &mut session.ui, complaints: Complaints::default(), unprinted: None };
         let ran = run(&self.engine(&session.stop), &self.options, &mut watcher);
         watcher.ends();
@@ -240,7 +240,7 @@ impl ExecContext {
         &self,
         session: &mut Session<'_>,
         run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
-    ) -> Result<StepReport, Failure> {
+    ) -> Result<StepReport, CliError> {
         let report = self.run(session, run).map_err(|error| unsaid(error, &session.ui))?;
         tell(&mut session.ui, &report)?;
         Ok(report)
@@ -278,7 +278,7 @@ struct Watcher<'a, 'b> {
     ui: &'a mut Ui<'b>,
     complaints: Complaints,
     /// Why a step could not be told of.
-    unprinted: Option<Failure>,
+    unprinted: Option<CliError>,
 }
 
 impl Watcher<'_, '_> {
@@ -317,7 +317,7 @@ impl Observer for Watcher<'_, '_> {
 }
 
 /// In text, tells a step at once; other formats have all of them at the end.
-fn tell(ui: &mut Ui<'_>, report: &StepReport) -> Result<(), Failure> {
+fn tell(ui: &mut Ui<'_>, report: &StepReport) -> Result<(), CliError> {
     if ui.format == Format::Text { ui.print(&told(report)) } else { Ok(()) }
 }
 

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 
 use super::args::{LogCommand, LogShow};
 use super::moment::moment;
-use crate::shell::{Failure, OK, Session, USAGE, render};
+use crate::shell::{CliError, OK, Session, USAGE, render};
 use uwf_engine::log::{self, Day};
 use uwf_engine::thread::ThreadId;
 
-pub(super) fn run(session: &mut Session<'_>, command: LogCommand) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: LogCommand) -> Result<u8, CliError> {
     match command {
         LogCommand::List => list(session),
         LogCommand::Show(which) => show(session, &which),
@@ -23,7 +23,7 @@ pub(super) fn run(session: &mut Session<'_>, command: LogCommand) -> Result<u8, 
     }
 }
 
-fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
+fn list(session: &mut Session<'_>) -> Result<u8, CliError> {
     let mut rows = Vec::new();
     for day in days(session)?.into_iter().rev() {
         let size = fs::metadata(&day.file).map_err(|error| unreadable(&day.file, error))?.len();
@@ -54,7 +54,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn read(typed: &LogShow, days: &[Day]) -> Result<Wanted, Failure> {
+    fn read(typed: &LogShow, days: &[Day]) -> Result<Wanted, CliError> {
         let mut wanted = Wanted { thread: None, process: typed.process, date: None };
         match (&typed.which, &typed.thread, &typed.date) {
             (Some(which), ..) => match which.parse() {
@@ -85,7 +85,7 @@ impl Wanted {
     }
 }
 
-fn show(session: &mut Session<'_>, typed: &LogShow) -> Result<u8, Failure> {
+fn show(session: &mut Session<'_>, typed: &LogShow) -> Result<u8, CliError> {
     let days = days(session)?;
     let wanted = Wanted::read(typed, &days)?;
     let mut found = Vec::new();
@@ -117,10 +117,10 @@ fn under_both_names(entry: Value) -> Value {
     Value::Object(fields)
 }
 
-fn some_day(text: &str) -> Result<String, Failure> {
+fn some_day(text: &str) -> Result<String, CliError> {
     match log::start_of(text) {
         Some(_) => Ok(text.to_owned()),
-        None => Err(Failure::Said {
+        None => Err(CliError::Said {
             error: format!("`{text}` is not a day").into(),
             hint: Some("expected 2026-11-21".to_owned()),
             exit: USAGE,
@@ -129,19 +129,19 @@ fn some_day(text: &str) -> Result<String, Failure> {
 }
 
 /// The day as typed, if it has a file.
-fn day(text: &str, days: &[Day]) -> Result<String, Failure> {
+fn day(text: &str, days: &[Day]) -> Result<String, CliError> {
     if log::start_of(text).is_none() {
-        let error = Failure::user(format!("`{text}` is neither a day nor a thread id"));
+        let error = CliError::user(format!("`{text}` is neither a day nor a thread id"));
         return Err(error.with_hint("expected 2026-11-21, or the 26 characters of a thread's id"));
     }
     let known: Vec<&str> = days.iter().map(|day| day.date.as_str()).collect();
     match (known.contains(&text), known.as_slice()) {
         (true, _) => Ok(text.to_owned()),
-        (false, []) => Err(Failure::user(format!("no lines of {text}: there are none of any day"))),
+        (false, []) => Err(CliError::user(format!("no lines of {text}: there are none of any day"))),
         (false, [only]) => {
-            Err(Failure::user(format!("no lines of {text}")).with_hint(format!("there are some of {only}")))
+            Err(CliError::user(format!("no lines of {text}")).with_hint(format!("there are some of {only}")))
         }
-        (false, [first, .., last]) => Err(Failure::user(format!("no lines of {text}"))
+        (false, [first, .., last]) => Err(CliError::user(format!("no lines of {text}"))
             .with_hint(format!("there are some from {first} to {last}"))),
     }
 }
@@ -169,12 +169,12 @@ fn rest(entry: &Value) -> Vec<String> {
     entry["role"].as_str().map(str::to_owned).into_iter().chain(named).collect()
 }
 
-fn clean(session: &mut Session<'_>, before: &str) -> Result<u8, Failure> {
+fn clean(session: &mut Session<'_>, before: &str) -> Result<u8, CliError> {
     let before = moment(before, (session.clock)())?;
     let mut removed = Vec::new();
     for day in days(session)?.into_iter().filter(|day| day.is_before(before)) {
         fs::remove_file(&day.file)
-            .map_err(|error| Failure::said(format!("cannot remove {}", day.file.display()), error))?;
+            .map_err(|error| CliError::said(format!("cannot remove {}", day.file.display()), error))?;
         removed.push(day.date);
     }
     session.ui.result(&json!({"removed": removed, "deleted": removed.len()}), || match removed.len() {
@@ -184,12 +184,12 @@ fn clean(session: &mut Session<'_>, before: &str) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-fn days(session: &Session<'_>) -> Result<Vec<Day>, Failure> {
+fn days(session: &Session<'_>) -> Result<Vec<Day>, CliError> {
     let home = session.homes()?.uwf;
     log::days(&home).map_err(|error| unreadable(&home.join("logs"), error))
 }
 
-fn entries(session: &mut Session<'_>, day: &Day) -> Result<Vec<Value>, Failure> {
+fn entries(session: &mut Session<'_>, day: &Day) -> Result<Vec<Value>, CliError> {
     let (entries, torn) = day.entries().map_err(|error| unreadable(&day.file, error))?;
     if torn > 0 {
         let noun = if torn == 1 { "line" } else { "lines" };
@@ -198,8 +198,8 @@ fn entries(session: &mut Session<'_>, day: &Day) -> Result<Vec<Value>, Failure> 
     Ok(entries)
 }
 
-fn unreadable(path: &Path, error: io::Error) -> Failure {
-    Failure::said(format!("cannot read {}", path.display()), error)
+fn unreadable(path: &Path, error: io::Error) -> CliError {
+    CliError::said(format!("cannot read {}", path.display()), error)
 }
 
 fn shown(path: &Path) -> String {

@@ -28,7 +28,7 @@ use clap::CommandFactory;
 use uwf_store::Hash;
 
 use self::args::{Noun, UwfCli};
-use crate::shell::{Failure, ProcessContext, Session, in_process, pages};
+use crate::shell::{CliError, ProcessContext, Session, in_process, pages};
 use uwf_engine::ThreadId;
 
 /// The whole of `uwf`'s `main`.
@@ -44,7 +44,7 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
     }
 }
 
-fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, Failure> {
+fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
     // Programs read both streams as one: what is for people is not in between.
     session.ui.remarks &= session.terminals.err || session.ui.verbose;
     if legacy::concerns(&noun) {
@@ -69,12 +69,12 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, Failure> {
 }
 
 /// A node's hash as typed.
-fn hash(text: &str) -> Result<Hash, Failure> {
-    text.parse().map_err(|error: uwf_store::HashError| Failure::user(error.to_string()))
+fn hash(text: &str) -> Result<Hash, CliError> {
+    text.parse().map_err(|error: uwf_store::HashError| CliError::user(error.to_string()))
 }
 
 /// A thread as a command line names it.
-fn thread_id(text: &str) -> Result<ThreadId, Failure> {
+fn thread_id(text: &str) -> Result<ThreadId, CliError> {
     Ok(text.parse()?)
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uwf_workflow::suggest;
 
 use super::args::Models;
-use crate::shell::{Failure, OK, Session, render};
+use crate::shell::{CliError, OK, Session, render};
 use uwf_engine::catalogue::{self, CatalogueModel};
 
 /// Characters shown of a pattern that nothing is like.
@@ -13,7 +13,7 @@ const SHOWN: usize = 100;
 const HEADINGS: [&str; 9] =
     ["MODEL", "WINDOW", "OUTPUT", "$ IN", "$ CACHED", "$ WRITTEN", "$ OUT", "EFFORTS", "WIRE"];
 
-pub(super) fn run(session: &mut Session<'_>, typed: &Models) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, typed: &Models) -> Result<u8, CliError> {
     let pattern = typed.pattern.as_deref().unwrap_or_default();
     let models: Vec<CatalogueModel> =
         catalogue::models().filter(|model| fits(pattern, &name(model))).collect();
@@ -99,7 +99,7 @@ fn is_like(pattern: &[u8], name: &[u8]) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-fn unknown(pattern: &str) -> Failure {
+fn unknown(pattern: &str) -> CliError {
     let pattern = &*pattern.chars().take(SHOWN).collect::<String>();
     let whole = pattern.contains('/');
     let names = catalogue::models().map(|model| if whole { name(&model) } else { model.id.to_owned() });
@@ -110,7 +110,7 @@ fn unknown(pattern: &str) -> Failure {
         |text: &str| -> String { text.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect() };
     near.sort_by_key(|name| !bare(name).contains(&bare(pattern)));
     near.truncate(3);
-    Failure::user(format!("no model of the catalogue of {} is like {pattern}", catalogue::date()))
+    CliError::user(format!("no model of the catalogue of {} is like {pattern}", catalogue::date()))
         .with_hint(format!("the nearest are {}; `uwf models` lists all", near.join(", ")))
 }
 

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::shell::{Failure, USAGE};
+use crate::shell::{CliError, USAGE};
 
 /// `7d` (so long ago), a day, or a time; as milliseconds since the epoch.
-pub(super) fn moment(text: &str, now_ms: u64) -> Result<u64, Failure> {
+pub(super) fn moment(text: &str, now_ms: u64) -> Result<u64, CliError> {
     let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     if let Ok(ago) = humantime::parse_duration(text) {
         return Ok(now_ms.saturating_sub(ms(ago)));
@@ -14,7 +14,7 @@ pub(super) fn moment(text: &str, now_ms: u64) -> Result<u64, Failure> {
     let day = format!("{text}T00:00:00Z");
     let parsed = humantime::parse_rfc3339_weak(local).or_else(|_| humantime::parse_rfc3339_weak(&day));
     let since = parsed.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since.and_then(|since| ms(since).checked_add_signed(-offset)).ok_or_else(|| Failure::Said {
+    since.and_then(|since| ms(since).checked_add_signed(-offset)).ok_or_else(|| CliError::Said {
         error: format!("`{text}` is not a time").into(),
         hint: Some(
             "expected 2026-11-21, 2026-11-21T08:00:00Z (or +01:00), or 7d for seven days ago".to_owned(),

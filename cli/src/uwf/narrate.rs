@@ -10,7 +10,7 @@ use uwf_workflow::frontmatter;
 use uwf_workflow::moderator::Target;
 
 use crate::shell::{
-    Failure,
+    CliError,
     render::{duration, fenced, quotation, time, usage, yaml_block},
 };
 use uwf_engine::record::{self, Detail, Turn};
@@ -31,7 +31,7 @@ pub(super) struct ReportRange {
 }
 
 /// A thread from its task to where it stands.
-pub(super) fn thread(store: &Store, thread: &ThreadId, range: &ReportRange) -> Result<String, Failure> {
+pub(super) fn thread(store: &Store, thread: &ThreadId, range: &ReportRange) -> Result<String, CliError> {
     let head = thread::head(store, thread)?;
     let chain = thread::chain(store, &head.hash)?;
     let workflow = workflow::get(store, &chain.start.workflow)?;
@@ -80,10 +80,10 @@ fn task_section(thread: &ThreadId, workflow: &Workflow, chain: &Chain, quota: Op
 }
 
 /// How many of the chain's steps are before the one asked for.
-fn end(chain: &Chain, thread: &ThreadId, range: &ReportRange) -> Result<usize, Failure> {
+fn end(chain: &Chain, thread: &ThreadId, range: &ReportRange) -> Result<usize, CliError> {
     let Some(before) = range.before else { return Ok(chain.steps.len()) };
     chain.steps.iter().position(|(hash, _)| *hash == before).ok_or_else(|| {
-        Failure::user(format!("{before} is not a step of thread {thread}"))
+        CliError::user(format!("{before} is not a step of thread {thread}"))
             .with_hint(format!("`uwf step list {thread}` shows them"))
     })
 }
@@ -100,7 +100,7 @@ fn skipped(sections: &[String], room: Option<usize>) -> usize {
     sections.len().saturating_sub(kept)
 }
 
-fn step_section(store: &Store, number: usize, hash: &Hash, step: &StepNode) -> Result<String, Failure> {
+fn step_section(store: &Store, number: usize, hash: &Hash, step: &StepNode) -> Result<String, CliError> {
     let output = store.get(&step.output)?.payload;
     let mut text = format!(
         "## Step {number}: {} → {} `{hash}`\n\n{}",
@@ -135,7 +135,7 @@ fn asked(step: &StepNode) -> String {
     format!("\n**Asked:**\n\n{}", quotation(&step.edge_prompt))
 }
 
-fn answered(store: &Store, step: &StepNode, output: &Value) -> Result<String, Failure> {
+fn answered(store: &Store, step: &StepNode, output: &Value) -> Result<String, CliError> {
     let mut text = format!("\n**Output:**\n\n{}", yaml_block(output));
     let answer = thread::answer_of(store, &step.detail)?;
     if let Some(body) = answer.as_deref().map(frontmatter::body).filter(|body| !body.is_empty()) {
@@ -144,7 +144,7 @@ fn answered(store: &Store, step: &StepNode, output: &Value) -> Result<String, Fa
     Ok(text)
 }
 
-fn attempt_lines(store: &Store, attempts: &[Hash]) -> Result<String, Failure> {
+fn attempt_lines(store: &Store, attempts: &[Hash]) -> Result<String, CliError> {
     let mut text = String::new();
     for hash in attempts {
         let step = thread::step_node(store, hash)?;
@@ -166,7 +166,7 @@ fn standing(
     thread: &ThreadId,
     head: &thread::Head,
     workflow: &Workflow,
-) -> Result<String, Failure> {
+) -> Result<String, CliError> {
     let mut next = None;
     let mut text = match &head.status {
         Status::Suspended { role, message } => {
@@ -196,7 +196,7 @@ fn standing(
 }
 
 /// A step from what it was asked to its output, turn by turn where its record keeps turns.
-pub(super) fn step(store: &Store, hash: &Hash, quota: Option<usize>) -> Result<String, Failure> {
+pub(super) fn step(store: &Store, hash: &Hash, quota: Option<usize>) -> Result<String, CliError> {
     let step = thread::step_node(store, hash)?;
     let output = store.get(&step.output)?.payload;
     let turns = turns(store, &step.detail)?;
@@ -216,7 +216,7 @@ pub(super) fn step(store: &Store, hash: &Hash, quota: Option<usize>) -> Result<S
 }
 
 /// The conversation of a step, one section a message; empty for records of another shape.
-fn turns(store: &Store, detail: &Hash) -> Result<Vec<String>, Failure> {
+fn turns(store: &Store, detail: &Hash) -> Result<Vec<String>, CliError> {
     let turns = Detail::read(store, detail)?.conversation(store)?;
     let calls = turns.iter().flat_map(Turn::calls);
     let names: BTreeMap<&str, &str> =

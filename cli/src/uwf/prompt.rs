@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::args::PromptCommand;
-use crate::shell::{Failure, OK, Session, render};
+use crate::shell::{CliError, OK, Session, render};
 
 /// A guide: its name, what it is about, as a skill when to use it, its text.
 struct Guide {
@@ -56,7 +56,7 @@ impl Guide {
     }
 }
 
-pub(super) fn run(session: &mut Session<'_>, prompt: PromptCommand) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, prompt: PromptCommand) -> Result<u8, CliError> {
     let guide = match prompt {
         PromptCommand::Usage => USAGE,
         PromptCommand::WorkflowAuthoring => WORKFLOW_AUTHORING,
@@ -69,7 +69,7 @@ pub(super) fn run(session: &mut Session<'_>, prompt: PromptCommand) -> Result<u8
     Ok(OK)
 }
 
-fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
+fn list(session: &mut Session<'_>) -> Result<u8, CliError> {
     let guides = [USAGE, WORKFLOW_AUTHORING, ADAPTER_DEVELOPING, BOOTSTRAP];
     let value = guides.iter().map(|guide| json!({"name": guide.name, "about": guide.about})).collect();
     let rows = guides.map(|guide| [guide.name.to_owned(), guide.about.to_owned()]);

@@ -17,10 +17,10 @@ use self::endpoint::{bare, base_url, catalogued};
 use self::presets::{PRESETS, Preset};
 use super::args::Setup;
 use super::config::tell_of_comments;
-use crate::shell::{Failure, OK, Session, USAGE, input::Input};
+use crate::shell::{CliError, OK, Session, USAGE, input::Input};
 use uwf_engine::config::{self, ConfigChange};
 
-pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, CliError> {
     let home = session.homes()?.uwf;
     // A file that is not valid is told before anything is asked.
     let old = config::value(&home)?;
@@ -94,7 +94,7 @@ impl Key {
 
 impl Connection {
     /// From what was typed, and on a terminal from what is answered.
-    fn gather(session: &mut Session<'_>, typed: &Setup, old: &Value) -> Result<Connection, Failure> {
+    fn gather(session: &mut Session<'_>, typed: &Setup, old: &Value) -> Result<Connection, CliError> {
         require(session, typed)?;
         let provider = match &typed.provider {
             Some(name) => name.clone(),
@@ -105,7 +105,7 @@ impl Connection {
         };
         if provider.trim().is_empty() {
             return Err(
-                Failure::user("the provider's name is empty").with_hint("name one with --provider NAME")
+                CliError::user("the provider's name is empty").with_hint("name one with --provider NAME")
             );
         }
         let preset = presets::find(&provider);
@@ -117,7 +117,7 @@ impl Connection {
             None => model::ask(session, catalogued(&base_url), preset)?,
         };
         if model.trim().is_empty() {
-            return Err(Failure::user("the model's name is empty").with_hint("name one with --model MODEL"));
+            return Err(CliError::user("the model's name is empty").with_hint("name one with --model MODEL"));
         }
         let has_key = ["apiKey", "apiKeyEnv"].iter().any(|name| before[name].is_string());
         let goes_there = there.is_some_and(|there| bare(there) == base_url);
@@ -196,7 +196,7 @@ impl Setup {
 }
 
 /// Without a person to ask, everything must be typed.
-fn require(session: &Session<'_>, typed: &Setup) -> Result<(), Failure> {
+fn require(session: &Session<'_>, typed: &Setup) -> Result<(), CliError> {
     let missing: Vec<&str> = [(&typed.provider, "--provider"), (&typed.model, "--model")]
         .into_iter()
         .filter_map(|(value, flag)| value.is_none().then_some(flag))
@@ -206,10 +206,10 @@ fn require(session: &Session<'_>, typed: &Setup) -> Result<(), Failure> {
     }
     let error = format!("{} must be given: there is no terminal to ask on", missing.join(" and "));
     let hint = "uwf setup --provider openai --model gpt-6.1-terra; `uwf setup --help` lists the providers";
-    Err(Failure::Said { error: error.into(), hint: Some(hint.to_owned()), exit: USAGE })
+    Err(CliError::Said { error: error.into(), hint: Some(hint.to_owned()), exit: USAGE })
 }
 
-fn key(session: &mut Session<'_>, typed: &Setup, preset: Option<&Preset>) -> Result<Key, Failure> {
+fn key(session: &mut Session<'_>, typed: &Setup, preset: Option<&Preset>) -> Result<Key, CliError> {
     if let Some(file) = &typed.api_key_file {
         return from_file(session, file);
     }
@@ -237,12 +237,12 @@ fn key(session: &mut Session<'_>, typed: &Setup, preset: Option<&Preset>) -> Res
 }
 
 /// The key in the variable; that it is not set now may be right.
-fn variable(session: &mut Session<'_>, name: &str) -> Result<Key, Failure> {
+fn variable(session: &mut Session<'_>, name: &str) -> Result<Key, CliError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(plain) {
         // It is not shown: somebody may have given the key itself.
         let error = "--api-key-env must name a variable: letters, digits and underscores";
-        return Err(Failure::user(error).with_hint("--api-key-env OPENAI_API_KEY, or --api-key-file FILE"));
+        return Err(CliError::user(error).with_hint("--api-key-env OPENAI_API_KEY, or --api-key-file FILE"));
     }
     let dotenv = session.homes()?.uwf.join(".env");
     if session.env.clone().with_dotenv(&dotenv)?.text(name).is_none() {
@@ -251,18 +251,18 @@ fn variable(session: &mut Session<'_>, name: &str) -> Result<Key, Failure> {
     Ok(Key::Variable(name.to_owned()))
 }
 
-fn from_file(session: &mut Session<'_>, file: &Path) -> Result<Key, Failure> {
+fn from_file(session: &mut Session<'_>, file: &Path) -> Result<Key, CliError> {
     let input = Input::open(session.stdin, &session.cwd, file)?;
     let name = input.name.clone();
     one_line(input.text()?.trim().to_owned()).map_err(|error| {
-        Failure::user(format!("{name} holds no key: {}", error.message()))
+        CliError::user(format!("{name} holds no key: {}", error.message()))
             .with_hint("it must hold the key and nothing else")
     })
 }
 
-fn one_line(key: String) -> Result<Key, Failure> {
+fn one_line(key: String) -> Result<Key, CliError> {
     match key.chars().any(|c| c.is_whitespace() || c.is_control()) || key.is_empty() {
-        true => Err(Failure::user("a key is one word")),
+        true => Err(CliError::user("a key is one word")),
         false => Ok(Key::Here(key)),
     }
 }

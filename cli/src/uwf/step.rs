@@ -11,12 +11,12 @@ use uwf_workflow::yaml;
 
 use super::args::StepCommand;
 use super::{hash, narrate, thread_id};
-use crate::shell::{Failure, OK, Session, render};
+use crate::shell::{CliError, OK, Session, render};
 use uwf_engine::record;
 use uwf_engine::thread;
 use uwf_engine::view::{ListedNode, StepView, ThreadSteps, Unread};
 
-pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8, CliError> {
     match command {
         StepCommand::List { thread } => list(session, &thread),
         StepCommand::Show { step } => show(session, &step),
@@ -28,7 +28,7 @@ pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8,
     }
 }
 
-pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
+pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
     let (thread, store) = (thread_id(thread)?, session.store()?);
     let (listed, unread) = ThreadSteps::of(&store, &thread)?;
     for Unread { list, error } in unread {
@@ -66,7 +66,7 @@ fn cells(number: String, step: &StepView) -> [String; 9] {
     ]
 }
 
-pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
+pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let (hash, store) = (hash(text)?, session.store()?);
     let step = thread::step_node(&store, &hash)?;
     let detail = expanded(&store, &step.detail)?;
@@ -84,14 +84,14 @@ pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, Failure>
 }
 
 /// A node's payload with the nodes it refers to in their places; what those refer to stays a hash.
-fn expanded(store: &Store, hash: &Hash) -> Result<Value, Failure> {
+fn expanded(store: &Store, hash: &Hash) -> Result<Value, CliError> {
     let refs: BTreeSet<Hash> = store.refs(hash)?.into_iter().collect();
     let mut payload = store.get(hash)?.payload;
     expand(store, &refs, &mut payload)?;
     Ok(payload)
 }
 
-fn expand(store: &Store, refs: &BTreeSet<Hash>, value: &mut Value) -> Result<(), Failure> {
+fn expand(store: &Store, refs: &BTreeSet<Hash>, value: &mut Value) -> Result<(), CliError> {
     match value {
         Value::String(text) => {
             if let Some(hash) = text.parse().ok().filter(|hash| refs.contains(hash)) {
@@ -113,14 +113,14 @@ fn expand(store: &Store, refs: &BTreeSet<Hash>, value: &mut Value) -> Result<(),
     Ok(())
 }
 
-fn read(session: &mut Session<'_>, text: &str, quota: Option<usize>) -> Result<u8, Failure> {
+fn read(session: &mut Session<'_>, text: &str, quota: Option<usize>) -> Result<u8, CliError> {
     let (hash, store) = (hash(text)?, session.store()?);
     let text = narrate::step(&store, &hash, quota)?;
     session.ui.document(|| json!({"step": hash, "markdown": text}), &text)?;
     Ok(OK)
 }
 
-fn prompt(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
+fn prompt(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let (hash, store) = (hash(text)?, session.store()?);
     let step = thread::step_node(&store, &hash)?;
     let Some(prompt) = step.assembled_prompt else {
@@ -135,7 +135,7 @@ fn prompt(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
 }
 
 /// A new thread with that head.
-pub(super) fn fork_at(session: &mut Session<'_>, node: &Hash) -> Result<u8, Failure> {
+pub(super) fn fork_at(session: &mut Session<'_>, node: &Hash) -> Result<u8, CliError> {
     let thread = thread::fork(&session.store()?, node)?;
     session.ui.result(&json!({"thread": thread, "forkedFrom": {"step": node}}), || format!("{thread}\n"))?;
     Ok(OK)

@@ -10,14 +10,14 @@ use serde_json::json;
 
 use super::args::ThreadCommand;
 use super::{exec, hash, narrate, step, thread_id, transfer};
-use crate::shell::{Failure, Format, OK, Session, render};
+use crate::shell::{CliError, Format, OK, Session, render};
 use uwf_engine::lock;
 use uwf_engine::log::{Log, LogEvent};
 use uwf_engine::thread;
 use uwf_engine::view::ThreadView;
 use uwf_engine::workflow;
 
-pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u8, CliError> {
     match command {
         ThreadCommand::Start { workflow, prompt, cwd } => start(session, &workflow, &prompt, cwd.as_deref()),
         ThreadCommand::Exec(exec) => exec::exec(session, &exec),
@@ -51,7 +51,7 @@ fn start(
     reference: &str,
     prompt: &str,
     cwd: Option<&Path>,
-) -> Result<u8, Failure> {
+) -> Result<u8, CliError> {
     thread::check_task(prompt)?;
     let directory = session.directory(cwd)?;
     let directory = utf8(directory)?;
@@ -70,13 +70,13 @@ fn start(
 }
 
 /// Nodes hold text, so a directory's name must be some.
-fn utf8(path: PathBuf) -> Result<String, Failure> {
+fn utf8(path: PathBuf) -> Result<String, CliError> {
     path.into_os_string()
         .into_string()
-        .map_err(|path| Failure::user(format!("the directory's name is not UTF-8: {}", path.display())))
+        .map_err(|path| CliError::user(format!("the directory's name is not UTF-8: {}", path.display())))
 }
 
-fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
+fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
     let (thread, homes, store) = (thread_id(thread)?, session.homes()?, session.store()?);
     let head = thread::head(&store, &thread)?;
     let start = head.start(&store)?;
@@ -113,7 +113,7 @@ fn standing_text(standing: &ThreadView, workflow: &str, task: &str) -> String {
     lines.iter().map(|(name, value)| format!("{name:<10} {value}\n")).collect()
 }
 
-fn read(session: &mut Session<'_>, thread: &str, range: &narrate::ReportRange) -> Result<u8, Failure> {
+fn read(session: &mut Session<'_>, thread: &str, range: &narrate::ReportRange) -> Result<u8, CliError> {
     let (thread, store) = (thread_id(thread)?, session.store()?);
     let text = narrate::thread(&store, &thread, range)?;
     session.ui.document(|| json!({"thread": thread, "markdown": text}), &text)?;

@@ -9,11 +9,11 @@ use serde_json::json;
 use tempfile::NamedTempFile;
 
 use super::thread_id;
-use crate::shell::{Failure, OK, Session, input::Input};
+use crate::shell::{CliError, OK, Session, input::Input};
 use uwf_engine::link;
 use uwf_engine::transfer::{self, TransferError, Transferred};
 
-pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Path>) -> Result<u8, Failure> {
+pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Path>) -> Result<u8, CliError> {
     let (thread, store) = (thread_id(thread)?, session.store()?);
     let Some(file) = output.filter(|file| file.as_os_str() != "-") else {
         let mut out = BufWriter::new(&mut *session.ui.out);
@@ -21,12 +21,12 @@ pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Pa
         let written =
             written.and_then(|_| out.flush().map_err(|source| TransferError::Io { doing: "write", source }));
         return written.map(|()| OK).map_err(|error| match error {
-            TransferError::Io { source, .. } => Failure::from_stdout(source),
+            TransferError::Io { source, .. } => CliError::from_stdout(source),
             error => error.into(),
         });
     };
     let path = session.cwd.join(file);
-    let failed = |error| Failure::said(format!("cannot write {}", file.display()), error);
+    let failed = |error| CliError::said(format!("cannot write {}", file.display()), error);
     let told = |error| match error {
         TransferError::Io { source, .. } => failed(source),
         error => error.into(),
@@ -61,15 +61,15 @@ fn beside(target: &Path) -> io::Result<NamedTempFile> {
         .tempfile_in(target.parent().unwrap_or(Path::new("/")))
 }
 
-pub(super) fn import(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {
+pub(super) fn import(session: &mut Session<'_>, file: &Path) -> Result<u8, CliError> {
     let store = session.store()?;
     let Input { name, mut reader } = Input::open(session.stdin, &session.cwd, file)?;
     let imported = transfer::import(&store, &mut reader);
     drop(reader);
     let Transferred { thread, head, nodes, new } = imported.map_err(|error| {
         let hint = error.hint();
-        let failure = Failure::said(format!("cannot import {name}"), error);
-        hint.into_iter().fold(failure, Failure::with_hint)
+        let failure = CliError::said(format!("cannot import {name}"), error);
+        hint.into_iter().fold(failure, CliError::with_hint)
     })?;
     let value = json!({"thread": thread, "head": head, "nodes": nodes, "imported": new});
     session.ui.result(&value, || {

@@ -8,14 +8,14 @@ use uwf_workflow::suggest;
 
 use super::args::VarCommand;
 use super::hash;
-use crate::shell::{Failure, OK, Session, USAGE, render};
+use crate::shell::{CliError, OK, Session, USAGE, render};
 use uwf_engine::workflow::REGISTRY;
 use uwf_engine::{lost, thread, workflow};
 
 /// Names that the engine keeps in step with other things.
 const KEPT: [&str; 5] = [thread::HEADS, thread::FAILED, thread::PARENTS, lost::REMOVED, "@ocas/"];
 
-pub(super) fn run(session: &mut Session<'_>, command: VarCommand) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: VarCommand) -> Result<u8, CliError> {
     match command {
         VarCommand::Get { name, schema } => get(session, &name, schema.as_deref()),
         VarCommand::Set { name, hash, tags, force } => set(session, &name, &hash, &tags, force),
@@ -24,14 +24,14 @@ pub(super) fn run(session: &mut Session<'_>, command: VarCommand) -> Result<u8, 
     }
 }
 
-fn get(session: &mut Session<'_>, name: &str, schema: Option<&str>) -> Result<u8, Failure> {
+fn get(session: &mut Session<'_>, name: &str, schema: Option<&str>) -> Result<u8, CliError> {
     let store = session.store()?;
     let rows = rows(&store, name)?;
     let wanted = schema.map(hash).transpose()?;
     let found = rows.iter().find(|row| wanted.is_none_or(|schema| row.schema == schema));
     let found = found.ok_or_else(|| {
         let schemas: Vec<String> = rows.iter().map(|row| row.schema.to_string()).collect();
-        Failure::user(format!("variable {name} has no row of that schema"))
+        CliError::user(format!("variable {name} has no row of that schema"))
             .with_hint(format!("there is: {}", schemas.join(", ")))
     })?;
     session.ui.result(&row_json(found), || format!("{}\n", found.value))?;
@@ -50,11 +50,11 @@ fn set(
     value: &str,
     tags: &[String],
     force: bool,
-) -> Result<u8, Failure> {
+) -> Result<u8, CliError> {
     let value = hash(value)?;
-    let tags = tags.iter().map(|text| tag(text)).collect::<Result<BTreeMap<_, _>, Failure>>()?;
+    let tags = tags.iter().map(|text| tag(text)).collect::<Result<BTreeMap<_, _>, CliError>>()?;
     if !force && KEPT.iter().any(|kept| name.starts_with(kept)) {
-        return Err(Failure::user(format!("variable {name} is kept by the engine"))
+        return Err(CliError::user(format!("variable {name} is kept by the engine"))
             .with_hint("set by hand it may no longer fit what it belongs to; --force does it all the same"));
     }
     let store = session.store()?;
@@ -80,9 +80,9 @@ fn set(
     Ok(OK)
 }
 
-fn tag(text: &str) -> Result<(String, String), Failure> {
+fn tag(text: &str) -> Result<(String, String), CliError> {
     let split = text.split_once('=').filter(|(key, _)| !key.is_empty());
-    let (key, value) = split.ok_or_else(|| Failure::Said {
+    let (key, value) = split.ok_or_else(|| CliError::Said {
         error: format!("`{text}` is not KEY=VALUE").into(),
         hint: None,
         exit: USAGE,
@@ -90,7 +90,7 @@ fn tag(text: &str) -> Result<(String, String), Failure> {
     Ok((key.to_owned(), value.to_owned()))
 }
 
-fn list(session: &mut Session<'_>, prefix: &str) -> Result<u8, Failure> {
+fn list(session: &mut Session<'_>, prefix: &str) -> Result<u8, CliError> {
     let rows = session.store()?.vars().rows(prefix)?;
     let value: Value = rows.iter().map(row_json).collect();
     session.ui.result(&value, || {
@@ -107,7 +107,7 @@ fn cells(row: &Variable) -> [String; 5] {
     [row.name.clone(), value, schema, render::time(row.updated), notes.join(" ")]
 }
 
-fn history(session: &mut Session<'_>, name: &str) -> Result<u8, Failure> {
+fn history(session: &mut Session<'_>, name: &str) -> Result<u8, CliError> {
     let store = session.store()?;
     let past = store.vars().history(name)?;
     if past.is_empty() {
@@ -122,16 +122,16 @@ fn history(session: &mut Session<'_>, name: &str) -> Result<u8, Failure> {
 }
 
 /// The rows of just this name, the newest first; at least one.
-fn rows(store: &Store, name: &str) -> Result<Vec<Variable>, Failure> {
+fn rows(store: &Store, name: &str) -> Result<Vec<Variable>, CliError> {
     let mut rows = store.vars().rows(name)?;
     rows.retain(|row| row.name == name);
     if rows.is_empty() { Err(unknown(store, name)) } else { Ok(rows) }
 }
 
-fn unknown(store: &Store, name: &str) -> Failure {
+fn unknown(store: &Store, name: &str) -> CliError {
     let names: Vec<String> =
         store.vars().list("").unwrap_or_default().into_iter().map(|variable| variable.name).collect();
-    let failure = Failure::user(format!("no such variable: {name}"));
+    let failure = CliError::user(format!("no such variable: {name}"));
     match suggest::one(name, &names) {
         Some(near) => failure.with_hint(format!("did you mean {near}?")),
         None => failure.with_hint("`uwf var list` shows all"),

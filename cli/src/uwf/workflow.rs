@@ -10,14 +10,14 @@ use uwf_workflow::{json_schema, yaml};
 use super::args::WorkflowCommand;
 use super::hash;
 use crate::shell::{
-    Failure, OK, Session,
+    CliError, OK, Session,
     input::{is_stdin, name_of},
     render,
 };
 use uwf_engine::view::{HistoryView, WorkflowRow, WorkflowView};
 use uwf_engine::workflow::{self, Back, CheckedWorkflow, WorkflowError};
 
-pub(super) fn run(session: &mut Session<'_>, command: WorkflowCommand) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: WorkflowCommand) -> Result<u8, CliError> {
     match command {
         WorkflowCommand::Add { file } => add(session, &file),
         WorkflowCommand::Validate { file } => validate(session, &file),
@@ -42,7 +42,7 @@ fn checked(session: &mut Session<'_>, file: &Path) -> Result<CheckedWorkflow, Wo
     Ok(checked)
 }
 
-fn add(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {
+fn add(session: &mut Session<'_>, file: &Path) -> Result<u8, CliError> {
     let checked = checked(session, file)?;
     let hash = workflow::add(&session.store()?, &checked)?;
     let name = &checked.name;
@@ -50,7 +50,7 @@ fn add(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-fn validate(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {
+fn validate(session: &mut Session<'_>, file: &Path) -> Result<u8, CliError> {
     let checked = checked(session, file)?;
     let (name, hash) = (&checked.name, checked.hash());
     let value = json!({"valid": true, "name": name, "hash": hash});
@@ -58,7 +58,7 @@ fn validate(session: &mut Session<'_>, file: &Path) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-fn show(session: &mut Session<'_>, reference: &str) -> Result<u8, Failure> {
+fn show(session: &mut Session<'_>, reference: &str) -> Result<u8, CliError> {
     let store = session.store()?;
     let resolved = workflow::resolve(&store, reference, &session.cwd)?;
     let view = WorkflowView::of(&store, &resolved)?;
@@ -66,7 +66,7 @@ fn show(session: &mut Session<'_>, reference: &str) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
+fn list(session: &mut Session<'_>) -> Result<u8, CliError> {
     let listed = workflow::list(&session.store()?, &session.cwd)?;
     let rows: Vec<WorkflowRow> = listed.iter().map(WorkflowRow::from).collect();
     session.ui.result(&json!(rows), || {
@@ -76,7 +76,7 @@ fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-fn history(session: &mut Session<'_>, name: &str) -> Result<u8, Failure> {
+fn history(session: &mut Session<'_>, name: &str) -> Result<u8, CliError> {
     let store = session.store()?;
     let past = workflow::history(&store, name)?;
     let views: Vec<_> = past.iter().enumerate().map(|(n, past)| HistoryView::of(&store, n, past)).collect();
@@ -90,7 +90,7 @@ fn history(session: &mut Session<'_>, name: &str) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-fn rollback(session: &mut Session<'_>, name: &str, to: &str) -> Result<u8, Failure> {
+fn rollback(session: &mut Session<'_>, name: &str, to: &str) -> Result<u8, CliError> {
     let back = match to.parse() {
         // A hash may be all digits, but then it has thirteen of them.
         Ok(steps) if to.len() < 13 => Back::Steps(steps),
@@ -102,7 +102,7 @@ fn rollback(session: &mut Session<'_>, name: &str, to: &str) -> Result<u8, Failu
     Ok(OK)
 }
 
-fn schema(session: &mut Session<'_>) -> Result<u8, Failure> {
+fn schema(session: &mut Session<'_>) -> Result<u8, CliError> {
     let schema = json_schema::schema();
     let text = serde_json::to_string_pretty(&schema).expect("a JSON value always serialises") + "\n";
     session.ui.document(|| schema, &text)?;

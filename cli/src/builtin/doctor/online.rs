@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::shell::Failure;
+use crate::shell::CliError;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use uwf_engine::catalogue;
@@ -19,7 +19,7 @@ use uwf_agent::window::{WIDEN, WORKABLE};
 const TRIAL: Duration = Duration::from_secs(120);
 
 /// What came of it; null where the model is a script.
-pub(super) fn report(found: &Result<Settings, SettingsError>) -> Result<Value, Failure> {
+pub(super) fn report(found: &Result<Settings, SettingsError>) -> Result<Value, CliError> {
     let settings = match found {
         Ok(settings) => settings,
         Err(error) => return Ok(failed(&error.to_string(), error.hint())),

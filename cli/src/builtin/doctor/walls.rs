@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::shell::Failure;
+use crate::shell::CliError;
 use serde_json::{Value, json};
 use uwf_engine::{Env, Homes};
 use uwf_tools::sandbox::{Enforced, Level, Promise, PromiseStatus, SandboxError};
@@ -35,7 +35,7 @@ pub(super) fn look(
     homes: &Homes,
     workspace: &Path,
     env: &Env,
-) -> Result<Walls, Failure> {
+) -> Result<Walls, CliError> {
     let mut env = env.clone();
     // It is to be told whether there is a sandbox, not what is done where there is none.
     env.set(ALLOW_SHELL, "");

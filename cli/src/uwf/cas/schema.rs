@@ -8,17 +8,17 @@ use uwf_store::{Hash, Store, StoreError};
 use uwf_workflow::yaml;
 
 use super::{OWN_TYPES, type_named};
-use crate::shell::{Failure, OK, Session, render};
+use crate::shell::{CliError, OK, Session, render};
 use crate::uwf::args::SchemaCommand;
 
-pub(super) fn run(session: &mut Session<'_>, command: SchemaCommand) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, command: SchemaCommand) -> Result<u8, CliError> {
     match command {
         SchemaCommand::List => list(session),
         SchemaCommand::Get { name } => get(session, &name),
     }
 }
 
-fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
+fn list(session: &mut Session<'_>) -> Result<u8, CliError> {
     let store = session.store()?;
     let names = names(&store)?;
     let (mut values, mut rows) = (Vec::new(), Vec::new());
@@ -38,7 +38,7 @@ fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-fn get(session: &mut Session<'_>, name: &str) -> Result<u8, Failure> {
+fn get(session: &mut Session<'_>, name: &str) -> Result<u8, CliError> {
     let store = session.store()?;
     let schema = store.schema_of(&type_named(&store, name)?)?;
     session.ui.result(&schema, || yaml::write(&schema))?;

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use uwf_store::{Collect, Finding, GcReport, Referrer, Store, StoreError};
 
 use super::schema;
-use crate::shell::{Failure, OK, Session, USER, render};
+use crate::shell::{CliError, OK, Session, USER, render};
 use uwf_engine::gc_roots::gc_roots;
 use uwf_engine::lost::{self, Lost};
 use uwf_engine::{thread, workflow};
 
-pub(super) fn verify(session: &mut Session<'_>) -> Result<u8, Failure> {
+pub(super) fn verify(session: &mut Session<'_>) -> Result<u8, CliError> {
     let mut findings = Vec::new();
     let store = session.store()?;
     let report = store.verify(&mut |finding| findings.push(finding))?;
@@ -58,7 +58,7 @@ fn finding_json(finding: &Finding) -> Value {
     }
 }
 
-pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Result<u8, Failure> {
+pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Result<u8, CliError> {
     let (homes, store) = (session.homes()?, session.store()?);
     let how = Collect { dry_run, force, ..gc_roots(&store, &homes.uwf)? };
     if let Some(lost) = lost::find(&store)?.filter(|_| !force) {
@@ -66,7 +66,7 @@ pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Resul
     }
     let report = store.gc(&how);
     let report = report.map_err(|error| match error {
-        StoreError::Unsound { .. } => Failure::from(error).with_hint(
+        StoreError::Unsound { .. } => CliError::from(error).with_hint(
             "nothing was removed, since what such nodes refer to would be lost with them: `uwf cas verify` tells all \
              that is wrong; --force collects all the same",
         ),
@@ -92,14 +92,14 @@ pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Resul
 }
 
 /// Why nothing is collected, and what would have been.
-fn refusal(store: &Store, how: Collect, lost: &Lost) -> Failure {
+fn refusal(store: &Store, how: Collect, lost: &Lost) -> CliError {
     let would = store.gc(&Collect { dry_run: true, force: true, ..how });
     let would = would.map(|would| format!("; {} nodes would have been removed", would.removed));
     let hint = format!("nothing was removed. {}. --force collects all the same", lost.hint());
-    Failure::user(format!("{lost}{}", would.unwrap_or_default())).with_hint(hint)
+    CliError::user(format!("{lost}{}", would.unwrap_or_default())).with_hint(hint)
 }
 
-pub(super) fn reindex(session: &mut Session<'_>) -> Result<u8, Failure> {
+pub(super) fn reindex(session: &mut Session<'_>) -> Result<u8, CliError> {
     let report = session.store()?.reindex()?;
     let value = json!({
         "nodes": report.nodes, "types": report.types, "added": report.added, "struck": report.struck,
@@ -115,7 +115,7 @@ pub(super) fn reindex(session: &mut Session<'_>) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-pub(super) fn stats(session: &mut Session<'_>) -> Result<u8, Failure> {
+pub(super) fn stats(session: &mut Session<'_>) -> Result<u8, CliError> {
     let store = session.store()?;
     let census = store.census()?;
     let variables = store.vars().rows("")?;

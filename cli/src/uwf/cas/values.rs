@@ -11,12 +11,12 @@ use uwf_store::{Hash, Store, StoreError};
 
 use super::{lines, print_lines, type_named};
 use crate::shell::{
-    Failure, OK, Session,
+    CliError, OK, Session,
     input::{Input, unreadable},
 };
 use crate::uwf::args::{Put, Values};
 
-pub(super) fn put(session: &mut Session<'_>, what: &Put) -> Result<u8, Failure> {
+pub(super) fn put(session: &mut Session<'_>, what: &Put) -> Result<u8, CliError> {
     let store = session.store()?;
     if !what.values.jsonl {
         let (type_, payload) = one(session, &store, &what.values)?;
@@ -41,7 +41,7 @@ pub(super) fn put(session: &mut Session<'_>, what: &Put) -> Result<u8, Failure> 
     print_lines(session, &hashes)
 }
 
-pub(super) fn hash(session: &mut Session<'_>, values: &Values) -> Result<u8, Failure> {
+pub(super) fn hash(session: &mut Session<'_>, values: &Values) -> Result<u8, CliError> {
     let store = session.store()?;
     if !values.jsonl {
         let (type_, payload) = one(session, &store, values)?;
@@ -59,13 +59,13 @@ fn named(type_: &Hash, payload: &Value) -> Hash {
     if *type_ == builtin::META_SCHEMA && own == *type_ { own } else { Hash::of(type_, payload) }
 }
 
-fn one(session: &mut Session<'_>, store: &Store, values: &Values) -> Result<(Hash, Value), Failure> {
+fn one(session: &mut Session<'_>, store: &Store, values: &Values) -> Result<(Hash, Value), CliError> {
     let name = values.type_.as_ref().expect("the command line requires it without --jsonl");
     let type_ = type_named(store, name)?;
     let input = Input::open(session.stdin, &session.cwd, &values.file)?;
     let name = input.name.clone();
     let payload = serde_json::from_str(&input.text()?)
-        .map_err(|error| Failure::said(format!("{name} does not hold one JSON value"), error))?;
+        .map_err(|error| CliError::said(format!("{name} does not hold one JSON value"), error))?;
     Ok((type_, payload))
 }
 
@@ -82,8 +82,8 @@ struct Line {
 fn each(
     mut input: Input<'_>,
     store: &Store,
-    visit: &mut dyn FnMut(&str, &Hash, &Value) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    visit: &mut dyn FnMut(&str, &Hash, &Value) -> Result<(), CliError>,
+) -> Result<(), CliError> {
     let mut types: HashMap<String, Hash> = HashMap::new();
     let mut text = String::new();
     for number in 1.. {
@@ -96,7 +96,7 @@ fn each(
             continue;
         }
         let Line { type_, payload } = serde_json::from_str(&text)
-            .map_err(|error| Failure::said(format!("{place} is not {{\"type\", \"payload\"}}"), error))?;
+            .map_err(|error| CliError::said(format!("{place} is not {{\"type\", \"payload\"}}"), error))?;
         let type_ = match types.get(&type_) {
             Some(known) => *known,
             None => *types.entry(type_.clone()).or_insert(type_named(store, &type_)?),
@@ -106,9 +106,9 @@ fn each(
     Ok(())
 }
 
-fn at(place: &str, error: StoreError) -> Failure {
+fn at(place: &str, error: StoreError) -> CliError {
     let hint = error.hint();
-    let failure = Failure::said(format!("{place} cannot be stored"), error);
+    let failure = CliError::said(format!("{place} cannot be stored"), error);
     match hint {
         Some(hint) => failure.with_hint(hint),
         None => failure,

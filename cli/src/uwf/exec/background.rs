@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::super::args::Exec;
 use super::{ExecContext, log_path};
-use crate::shell::{Failure, OK, Session};
+use crate::shell::{CliError, OK, Session};
 use uwf_engine::home::make_private;
 use uwf_engine::lock::{ThreadLock, session as session_of};
 use uwf_engine::thread::{self, ThreadId};
@@ -36,7 +36,7 @@ pub(super) fn launch(
     context: &ExecContext,
     thread: &ThreadId,
     what: &Exec,
-) -> Result<u8, Failure> {
+) -> Result<u8, CliError> {
     let (store, thread) = (&context.store, *thread);
     // Nobody is named until there is somebody who can be stopped.
     let lock = ThreadLock::unannounced(&context.homes.uwf, &thread)?;
@@ -66,11 +66,11 @@ fn start_detached(
     context: &ExecContext,
     lock: &ThreadLock,
     (what, log): (&Exec, &Path),
-) -> Result<Child, Failure> {
+) -> Result<Child, CliError> {
     let program =
-        session.program.as_ref().ok_or_else(|| Failure::user("cannot tell which program this is"))?;
+        session.program.as_ref().ok_or_else(|| CliError::user("cannot tell which program this is"))?;
     let words = open_log(log)?;
-    let failed = |error| Failure::said("cannot start the background run", error);
+    let failed = |error| CliError::said("cannot start the background run", error);
     let mut command = Command::new(program);
     command
         .args(arguments(session, context, what))
@@ -84,8 +84,8 @@ fn start_detached(
 }
 
 /// What a run said before stays: the log is for people who ask what happened last night. It is theirs alone.
-fn open_log(path: &Path) -> Result<File, Failure> {
-    let failed = |error| Failure::said(format!("cannot write {}", path.display()), error);
+fn open_log(path: &Path) -> Result<File, CliError> {
+    let failed = |error| CliError::said(format!("cannot write {}", path.display()), error);
     make_private(path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
     File::options().create(true).append(true).mode(0o600).open(path).map_err(failed)
 }
@@ -113,13 +113,13 @@ fn arguments(session: &Session<'_>, context: &ExecContext, what: &Exec) -> Vec<O
 }
 
 /// Until the new process has a session of its own: then it no longer matters what becomes of ours.
-fn wait_until_settled(child: &mut Child, last_words: impl Fn() -> String) -> Result<(), Failure> {
+fn wait_until_settled(child: &mut Child, last_words: impl Fn() -> String) -> Result<(), CliError> {
     let begun = Instant::now();
     while session_of(child.id()) != Some(u64::from(child.id())) {
         let ended =
-            child.try_wait().map_err(|error| Failure::said("cannot watch the background run", error))?;
+            child.try_wait().map_err(|error| CliError::said("cannot watch the background run", error))?;
         if let Some(status) = ended {
-            return Err(Failure::user(format!(
+            return Err(CliError::user(format!(
                 "the background run ended at once, with {status}{}",
                 last_words()
             )));
@@ -127,7 +127,7 @@ fn wait_until_settled(child: &mut Child, last_words: impl Fn() -> String) -> Res
         if begun.elapsed() > SETTLING {
             child.kill().ok();
             child.wait().ok();
-            return Err(Failure::user(format!("the background run does not settle{}", last_words())));
+            return Err(CliError::user(format!("the background run does not settle{}", last_words())));
         }
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -144,15 +144,15 @@ fn last_words(log: &Path, from: u64) -> String {
 }
 
 /// In the new process: leaves the terminal and the session it was started from, and takes over the lock.
-pub(super) fn arrive(context: &ExecContext, thread: &ThreadId) -> Result<ThreadLock, Failure> {
+pub(super) fn arrive(context: &ExecContext, thread: &ThreadId) -> Result<ThreadLock, CliError> {
     let failed = |error: rustix::io::Errno| {
-        Failure::said("cannot settle in the background", std::io::Error::from(error))
+        CliError::said("cannot settle in the background", std::io::Error::from(error))
     };
     let file = std::io::stdin()
         .as_fd()
         .try_clone_to_owned()
-        .map_err(|error| Failure::said("stdin is not the thread's lock", error))?;
-    let nothing = File::open("/dev/null").map_err(|error| Failure::said("cannot open /dev/null", error))?;
+        .map_err(|error| CliError::said("stdin is not the thread's lock", error))?;
+    let nothing = File::open("/dev/null").map_err(|error| CliError::said("cannot open /dev/null", error))?;
     rustix::stdio::dup2_stdin(nothing).map_err(failed)?;
     match rustix::process::setsid() {
         // Whoever leads a process group has a session of its own in all but name.

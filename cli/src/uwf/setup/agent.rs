@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::shell::{Failure, Session};
+use crate::shell::{CliError, Session};
 use crate::uwf::exec;
 use uwf_engine::config::{BUILTIN, ConfigChange};
 use uwf_engine::spawn::lookup::Programs;
@@ -22,12 +22,12 @@ pub(super) struct DefaultAgent {
 
 impl DefaultAgent {
     /// `hermes`, `uwf-hermes`, or what the configuration calls it already.
-    pub(super) fn named(name: &str, old: &Value) -> Result<DefaultAgent, Failure> {
+    pub(super) fn named(name: &str, old: &Value) -> Result<DefaultAgent, CliError> {
         let odd = |c: char| c.is_whitespace() || c.is_control() || c == '/';
         let short = name.strip_prefix(PREFIX).unwrap_or(name);
         if short.is_empty() || short.starts_with('-') || name.contains(odd) {
             let error = format!("`{name}` is no agent's name: hermes stands for the program uwf-hermes");
-            return Err(Failure::user(error)
+            return Err(CliError::user(error)
                 .with_hint("a program of another name: uwf config set agents.mine.command PROGRAM"));
         }
         let known = [name, short].into_iter().find(|alias| old["agents"][alias].is_object());
@@ -51,7 +51,7 @@ impl DefaultAgent {
     }
 
     /// What stands in its way by now: that may come right before it plays.
-    pub(super) fn obstacle(&self, session: &Session<'_>) -> Result<Option<String>, Failure> {
+    pub(super) fn obstacle(&self, session: &Session<'_>) -> Result<Option<String>, CliError> {
         let env = session.env.clone().with_dotenv(&session.homes()?.uwf.join(".env"))?;
         let builtin = exec::builtin(session.program.as_deref()).program;
         let program = if self.command == BUILTIN { &builtin } else { &self.command };

@@ -3,7 +3,7 @@
 use uwf_workflow::suggest;
 
 use super::presets::{self, PRESETS, Url};
-use crate::shell::{Failure, Session};
+use crate::shell::{CliError, Session};
 use crate::uwf::args::Setup;
 use uwf_engine::catalogue;
 
@@ -27,7 +27,7 @@ pub(super) fn base_url(
     typed: &Setup,
     provider: &str,
     stored: Option<&str>,
-) -> Result<String, Failure> {
+) -> Result<String, CliError> {
     let known = presets::find(provider).map(|preset| preset.base_url);
     let url = match (&typed.base_url, stored, known) {
         (Some(url), ..) => url.clone(),
@@ -49,7 +49,7 @@ fn authority(url: &str) -> &str {
     rest.split('/').next().unwrap_or_default()
 }
 
-fn check(url: &str) -> Result<(), Failure> {
+fn check(url: &str) -> Result<(), CliError> {
     let authority = authority(url);
     let request = REQUESTS.into_iter().find(|end| bare(url).ends_with(end));
     let why = match request {
@@ -63,17 +63,17 @@ fn check(url: &str) -> Result<(), Failure> {
         None => return Ok(()),
     };
     // It is not shown: it may hold a password.
-    Err(Failure::user(format!("the base URL {why}")).with_hint("such as https://api.openai.com/v1"))
+    Err(CliError::user(format!("the base URL {why}")).with_hint("such as https://api.openai.com/v1"))
 }
 
-fn no_url(name: &str, like: &str) -> Failure {
-    Failure::user(format!("{name} has no base URL that is the same for all"))
+fn no_url(name: &str, like: &str) -> CliError {
+    CliError::user(format!("{name} has no base URL that is the same for all"))
         .with_hint(format!("give yours with --base-url {like}"))
 }
 
-fn unknown_provider(name: &str) -> Failure {
+fn unknown_provider(name: &str) -> CliError {
     let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
     let known = suggest::sorted(name, known).join(", ");
-    Failure::user(format!("no such provider: {name}"))
+    CliError::user(format!("no such provider: {name}"))
         .with_hint(format!("known are {known}; for another one give --base-url URL as well"))
 }

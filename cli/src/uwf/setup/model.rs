@@ -5,7 +5,7 @@
 use uwf_workflow::suggest;
 
 use super::presets::Preset;
-use crate::shell::{Failure, Session};
+use crate::shell::{CliError, Session};
 use uwf_engine::catalogue::{self, CatalogueModel};
 
 /// How many models a person is shown.
@@ -17,7 +17,7 @@ pub(super) fn ask(
     session: &mut Session<'_>,
     catalogued: Option<&str>,
     preset: Option<&Preset>,
-) -> Result<String, Failure> {
+) -> Result<String, CliError> {
     let default = preset.map_or("", |preset| preset.model);
     if let Some(provider) = catalogued {
         offer(session, provider, default);

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::shell::{Failure, OK, Session, Ui};
+use crate::shell::{CliError, OK, Session, Ui};
 use crate::uwf::args::Ask;
 use crate::uwf::exec::{ExecContext, unheard};
 use crate::uwf::hash;
 use uwf_engine::ask::{self, AskError, Question};
 
 #[expect(clippy::result_large_err, reason = "the engine's error is large, and there is one of it at most")]
-pub(super) fn ask(session: &mut Session<'_>, what: &Ask) -> Result<u8, Failure> {
+pub(super) fn ask(session: &mut Session<'_>, what: &Ask) -> Result<u8, CliError> {
     let Ask { step, prompt, no_fork, fresh, how } = what;
     let question = Question { step: hash(step)?, text: prompt, no_fork: *no_fork, fresh: *fresh };
     let context = ExecContext::open(session, how)?;

@@ -5,17 +5,17 @@ mod patch;
 use serde_json::{Value, json};
 use uwf_store::{Hash, Store};
 
-use crate::shell::{Failure, OK, Session};
+use crate::shell::{CliError, OK, Session};
 use crate::uwf::hash;
 use uwf_engine::record::{Change, Detail, Turn};
 use uwf_engine::thread;
 
-pub(super) fn diff(session: &mut Session<'_>, text: &str) -> Result<u8, Failure> {
+pub(super) fn diff(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let (hash, store) = (hash(text)?, session.store()?);
     let step = thread::step_node(&store, &hash)?;
     let detail = Detail::read(&store, &step.detail)?;
     let changes = detail.changes.as_deref().ok_or_else(|| {
-        Failure::user(format!("step {hash} has no record of what it changed: {} kept none", step.agent))
+        CliError::user(format!("step {hash} has no record of what it changed: {} kept none", step.agent))
     })?;
     let mut patch = String::new();
     let mut files = Vec::new();
@@ -36,8 +36,8 @@ pub(super) fn diff(session: &mut Session<'_>, text: &str) -> Result<u8, Failure>
     Ok(OK)
 }
 
-fn file_diff(store: &Store, change: &Change) -> Result<String, Failure> {
-    let content = |node: Option<Hash>| -> Result<Option<String>, Failure> {
+fn file_diff(store: &Store, change: &Change) -> Result<String, CliError> {
+    let content = |node: Option<Hash>| -> Result<Option<String>, CliError> {
         let text = |node| Ok(store.get(&node)?.payload.as_str().unwrap_or_default().to_owned());
         node.map(text).transpose()
     };
@@ -45,7 +45,7 @@ fn file_diff(store: &Store, change: &Change) -> Result<String, Failure> {
 }
 
 /// Whether the step ran commands: what these changed, no record tells.
-fn ran_commands(store: &Store, detail: &Detail) -> Result<bool, Failure> {
+fn ran_commands(store: &Store, detail: &Detail) -> Result<bool, CliError> {
     let runs = |turn: &Turn| {
         let mut calls = turn.calls().iter();
         turn.exit_code.is_some() || calls.any(|call| call.name.as_deref() == Some("run_command"))

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::shell::{Failure, OK, Session};
+use crate::shell::{CliError, OK, Session};
 use crate::uwf::exec::log_path;
 use crate::uwf::step::fork_at;
 use crate::uwf::{hash, thread_id};
@@ -13,7 +13,7 @@ use uwf_engine::lock::{self, LockError, ThreadLock};
 use uwf_engine::log::{Log, LogEvent};
 use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
 
-pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
+pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
     let (thread, homes, store) = (thread_id(thread)?, session.homes()?, session.store()?);
     thread::entry(&store, &thread)?;
     let stopped = lock::stop(&homes.uwf, &thread)?;
@@ -29,7 +29,7 @@ pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, Failur
     Ok(OK)
 }
 
-pub(super) fn cancel(session: &mut Session<'_>, thread: &str) -> Result<u8, Failure> {
+pub(super) fn cancel(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
     let (thread, homes, store) = (thread_id(thread)?, session.homes()?, session.store()?);
     // A run that takes an ended thread up again is not worth stopping: there is nothing to cancel.
     if let Status::Ended { .. } = thread::entry(&store, &thread)?.status()? {
@@ -44,7 +44,7 @@ pub(super) fn cancel(session: &mut Session<'_>, thread: &str) -> Result<u8, Fail
     Ok(OK)
 }
 
-pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Result<u8, Failure> {
+pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Result<u8, CliError> {
     let (thread, homes, store) = (thread_id(thread)?, session.homes()?, session.store()?);
     thread::check_exists(&store, &thread)?;
     let still = if force {
@@ -66,14 +66,14 @@ pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Re
     Ok(OK)
 }
 
-fn busy(error: LockError, thread: &ThreadId) -> Failure {
+fn busy(error: LockError, thread: &ThreadId) -> CliError {
     let stop = format!("stop it first with `uwf thread stop {thread}`, or give --force");
     let running = matches!(error, LockError::Busy { .. });
-    let failure = Failure::from(error);
+    let failure = CliError::from(error);
     if running { failure.with_hint(stop) } else { failure }
 }
 
-pub(super) fn fork(session: &mut Session<'_>, from: &str) -> Result<u8, Failure> {
+pub(super) fn fork(session: &mut Session<'_>, from: &str) -> Result<u8, CliError> {
     let store = session.store()?;
     let node = match from.parse::<ThreadId>() {
         Ok(thread) => thread::entry(&store, &thread)?.head,

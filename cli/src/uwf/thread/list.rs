@@ -5,7 +5,7 @@ use std::error::Error;
 use serde_json::json;
 use uwf_store::{Store, parallel};
 
-use crate::shell::{Failure, Format, OK, Session, render};
+use crate::shell::{CliError, Format, OK, Session, render};
 use crate::uwf::args::{StatusWord, ThreadList};
 use crate::uwf::moment::moment;
 use uwf_engine::lock;
@@ -19,7 +19,7 @@ fn cells(row: &ThreadRow) -> [String; 5] {
     [row.thread.to_string(), row.status.to_owned(), row.workflow_name.clone(), role, started]
 }
 
-pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, Failure> {
+pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, CliError> {
     let (homes, store) = (session.homes()?, session.store()?);
     let wanted = wanted(which, session.terminals.out && session.ui.format == Format::Text);
     let after = which.after.as_deref().map(|text| moment(text, store.now())).transpose()?;

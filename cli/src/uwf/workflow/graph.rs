@@ -4,7 +4,7 @@ use serde_json::json;
 use uwf_store::Store;
 use uwf_workflow::graph_export::{self, ThreadProgress};
 
-use crate::shell::{Failure, OK, Session};
+use crate::shell::{CliError, OK, Session};
 use crate::uwf::args::Language;
 use crate::uwf::thread_id;
 use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
@@ -16,7 +16,7 @@ pub(super) fn run(
     reference: Option<&str>,
     language: Language,
     thread: Option<&str>,
-) -> Result<u8, Failure> {
+) -> Result<u8, CliError> {
     let store = session.store()?;
     let thread = thread.map(thread_id).transpose()?;
     let played = thread.map(|thread| progress(&store, &thread)).transpose()?;
@@ -26,7 +26,7 @@ pub(super) fn run(
     let workflow = match (named.transpose()?, own) {
         // Another version of it may be looked at.
         (Some(named), Some(own)) if named.name != own.name => {
-            return Err(Failure::user(format!(
+            return Err(CliError::user(format!(
                 "the thread runs the workflow {}, not {}",
                 own.name, named.name
             ))

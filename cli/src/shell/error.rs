@@ -31,7 +31,7 @@ pub const BUG: u8 = 70;
 
 /// Why a command did not do what it should.
 #[derive(Debug)]
-pub enum Failure {
+pub enum CliError {
     /// Something to say.
     Said {
         /// What, on which thing; its sources are the causes.
@@ -45,45 +45,45 @@ pub enum Failure {
     ReaderGone,
 }
 
-impl Failure {
+impl CliError {
     /// An error of the user's in plain words.
-    pub fn user(message: impl Into<String>) -> Failure {
-        Failure::Said { error: message.into().into(), hint: None, exit: USER }
+    pub fn user(message: impl Into<String>) -> CliError {
+        CliError::Said { error: message.into().into(), hint: None, exit: USER }
     }
 
     /// This failure with a hint.
-    pub fn with_hint(self, hint: impl Into<String>) -> Failure {
+    pub fn with_hint(self, hint: impl Into<String>) -> CliError {
         match self {
-            Failure::Said { error, exit, .. } => Failure::Said { error, hint: Some(hint.into()), exit },
+            CliError::Said { error, exit, .. } => CliError::Said { error, hint: Some(hint.into()), exit },
             other => other,
         }
     }
 
     /// Writing to stdout failed.
-    pub fn from_stdout(error: io::Error) -> Failure {
+    pub fn from_stdout(error: io::Error) -> CliError {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::ReaderGone,
-            _ => Failure::said("cannot write to stdout", error),
+            io::ErrorKind::BrokenPipe => CliError::ReaderGone,
+            _ => CliError::said("cannot write to stdout", error),
         }
     }
 
     /// What could not be done, with the operating system's reason as its cause.
-    pub fn said(what: impl Into<String>, source: impl Error + Send + Sync + 'static) -> Failure {
+    pub fn said(what: impl Into<String>, source: impl Error + Send + Sync + 'static) -> CliError {
         let error = Box::new(Caused { what: what.into(), source: Box::new(source) });
-        Failure::Said { error, hint: None, exit: USER }
+        CliError::Said { error, hint: None, exit: USER }
     }
 
     /// What could not be done.
     pub fn message(&self) -> String {
         match self {
-            Failure::Said { error, .. } => error.to_string(),
-            Failure::ReaderGone => String::new(),
+            CliError::Said { error, .. } => error.to_string(),
+            CliError::ReaderGone => String::new(),
         }
     }
 
     /// The chain of reasons.
     pub fn causes(&self) -> Vec<String> {
-        let Failure::Said { error, .. } = self else { return Vec::new() };
+        let CliError::Said { error, .. } = self else { return Vec::new() };
         let mut causes: Vec<String> = Vec::new();
         let mut said = error.to_string();
         let mut next = error.source();
@@ -102,16 +102,16 @@ impl Failure {
     /// What to do.
     pub fn hint(&self) -> Option<&str> {
         match self {
-            Failure::Said { hint, .. } => hint.as_deref(),
-            Failure::ReaderGone => None,
+            CliError::Said { hint, .. } => hint.as_deref(),
+            CliError::ReaderGone => None,
         }
     }
 
     /// The exit status.
     pub fn exit(&self) -> u8 {
         match self {
-            Failure::Said { exit, .. } => *exit,
-            Failure::ReaderGone => OK,
+            CliError::Said { exit, .. } => *exit,
+            CliError::ReaderGone => OK,
         }
     }
 }
@@ -124,29 +124,29 @@ struct Caused {
     source: Box<dyn Error + Send + Sync>,
 }
 
-impl From<ExecError> for Failure {
-    fn from(error: ExecError) -> Failure {
+impl From<ExecError> for CliError {
+    fn from(error: ExecError) -> CliError {
         let exit = match &error {
             ExecError::Stopped { signal, .. } => by_signal(*signal),
             _ => USER,
         };
-        Failure::Said { hint: error.hint(), error: Box::new(error), exit }
+        CliError::Said { hint: error.hint(), error: Box::new(error), exit }
     }
 }
 
-impl From<AskError> for Failure {
-    fn from(error: AskError) -> Failure {
+impl From<AskError> for CliError {
+    fn from(error: AskError) -> CliError {
         let exit = match &error {
             AskError::Spawn(SpawnError::Stopped { signal }) => by_signal(*signal),
             _ => USER,
         };
-        Failure::Said { hint: error.hint(), error: Box::new(error), exit }
+        CliError::Said { hint: error.hint(), error: Box::new(error), exit }
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Failure {
-        Failure::Said { hint: store_hint(&error), error: Box::new(error), exit: USER }
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> CliError {
+        CliError::Said { hint: store_hint(&error), error: Box::new(error), exit: USER }
     }
 }
 
@@ -158,9 +158,9 @@ fn by_signal(signal: i32) -> u8 {
 /// Errors that know their own hint.
 macro_rules! with_own_hint {
     ($($error:ty),*) => {$(
-        impl From<$error> for Failure {
-            fn from(error: $error) -> Failure {
-                Failure::Said { hint: error.hint(), error: Box::new(error), exit: USER }
+        impl From<$error> for CliError {
+            fn from(error: $error) -> CliError {
+                CliError::Said { hint: error.hint(), error: Box::new(error), exit: USER }
             }
         }
     )*};
@@ -169,9 +169,9 @@ macro_rules! with_own_hint {
 /// Errors that say all there is to say.
 macro_rules! without_hint {
     ($($error:ty),*) => {$(
-        impl From<$error> for Failure {
-            fn from(error: $error) -> Failure {
-                Failure::Said { hint: None, error: Box::new(error), exit: USER }
+        impl From<$error> for CliError {
+            fn from(error: $error) -> CliError {
+                CliError::Said { hint: None, error: Box::new(error), exit: USER }
             }
         }
     )*};

@@ -1,6 +1,6 @@
 //! What each of our errors means to the person at the terminal: the exit status and what to do about it.
 
-use crate::shell::{BUG, Failure, USAGE, USER};
+use crate::shell::{BUG, CliError, USAGE, USER};
 use clap::CommandFactory;
 
 use super::args::BuiltinCli;
@@ -14,7 +14,7 @@ use uwf_agent::role_run::RunError;
 use uwf_agent::settings::SettingsError;
 
 /// The first word is no subcommand and no thread.
-pub(super) fn unknown_command(word: &str) -> Failure {
+pub(super) fn unknown_command(word: &str) -> CliError {
     let cli = BuiltinCli::command();
     let commands = cli.get_subcommands().map(clap::Command::get_name);
     let commands = uwf_workflow::suggest::sorted(word, commands).join(", ");
@@ -23,8 +23,8 @@ pub(super) fn unknown_command(word: &str) -> Failure {
 }
 
 /// The command line is wrong.
-pub(super) fn usage(message: String) -> Failure {
-    Failure::Said { error: message.into(), hint: Some("see uwf-builtin --help".to_owned()), exit: USAGE }
+pub(super) fn usage(message: String) -> CliError {
+    CliError::Said { error: message.into(), hint: Some("see uwf-builtin --help".to_owned()), exit: USAGE }
 }
 
 /// Exit status: the sandbox that was asked for cannot be enforced.
@@ -32,8 +32,8 @@ pub(super) const UNCONFINED: u8 = 6;
 /// Exit status: git may run programs that commands left in the workspace.
 pub(super) const PREPARED: u8 = 7;
 
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Failure {
+impl From<RunError> for CliError {
+    fn from(error: RunError) -> CliError {
         let (exit, hint) = match &error {
             RunError::Thread(cause) => (USER, cause.hint()),
             RunError::Provider(cause) => (USER, cause.hint().map(str::to_owned)),
@@ -47,7 +47,7 @@ impl From<RunError> for Failure {
             },
             _ => (USER, None),
         };
-        Failure::Said { error: Box::new(error), hint, exit }
+        CliError::Said { error: Box::new(error), hint, exit }
     }
 }
 
@@ -59,8 +59,8 @@ fn exit_of(stopped: &Stopped) -> u8 {
     }
 }
 
-impl From<AnswerError> for Failure {
-    fn from(error: AnswerError) -> Failure {
+impl From<AnswerError> for CliError {
+    fn from(error: AnswerError) -> CliError {
         let (exit, hint) = match &error {
             AnswerError::Stopped(Stopped::Interrupted(signal)) => (signal.exit_code(), None),
             AnswerError::Stopped(stopped) => (exit_of(stopped), None),
@@ -74,30 +74,30 @@ impl From<AnswerError> for Failure {
         };
         match error {
             AnswerError::Run(error) => error.into(),
-            error => Failure::Said { error: Box::new(error), hint, exit },
+            error => CliError::Said { error: Box::new(error), hint, exit },
         }
     }
 }
 
-impl From<FindError> for Failure {
-    fn from(error: FindError) -> Failure {
+impl From<FindError> for CliError {
+    fn from(error: FindError) -> CliError {
         let hint = match &error {
             FindError::Busy { .. } => {
                 Some("wait for it or end it; --fresh plays the role beside it".to_owned())
             }
             FindError::Io { .. } => None,
         };
-        Failure::Said { error: Box::new(error), hint, exit: USER }
+        CliError::Said { error: Box::new(error), hint, exit: USER }
     }
 }
 
 /// Errors of the user's that may know a hint.
 macro_rules! with_own_hint {
     ($($error:ty),*) => {$(
-        impl From<$error> for Failure {
-            fn from(error: $error) -> Failure {
+        impl From<$error> for CliError {
+            fn from(error: $error) -> CliError {
                 let hint = error.hint().map(str::to_owned);
-                Failure::Said { error: Box::new(error), hint, exit: USER }
+                CliError::Said { error: Box::new(error), hint, exit: USER }
             }
         }
     )*};
@@ -105,15 +105,15 @@ macro_rules! with_own_hint {
 
 with_own_hint!(SettingsError, ProviderError);
 
-impl From<ConfinementError> for Failure {
-    fn from(error: ConfinementError) -> Failure {
+impl From<ConfinementError> for CliError {
+    fn from(error: ConfinementError) -> CliError {
         let hint = Some(error.hint());
-        Failure::Said { error: Box::new(error), hint, exit: USER }
+        CliError::Said { error: Box::new(error), hint, exit: USER }
     }
 }
 
-impl From<ListenError> for Failure {
-    fn from(error: ListenError) -> Failure {
-        Failure::Said { error: Box::new(error), hint: Some("choose another --port".to_owned()), exit: USER }
+impl From<ListenError> for CliError {
+    fn from(error: ListenError) -> CliError {
+        CliError::Said { error: Box::new(error), hint: Some("choose another --port".to_owned()), exit: USER }
     }
 }
