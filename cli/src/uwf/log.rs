@@ -47,29 +47,29 @@ fn list(session: &mut Session<'_>) -> Result<u8, CliError> {
 }
 
 /// The lines that are asked for.
-struct Wanted {
+struct LogFilter {
     thread: Option<ThreadId>,
     process: Option<u32>,
     date: Option<String>,
 }
 
-impl Wanted {
-    fn read(typed: &LogShow, days: &[Day]) -> Result<Wanted, CliError> {
-        let mut wanted = Wanted { thread: None, process: typed.process, date: None };
+impl LogFilter {
+    fn read(typed: &LogShow, days: &[Day]) -> Result<LogFilter, CliError> {
+        let mut filter = LogFilter { thread: None, process: typed.process, date: None };
         match (&typed.which, &typed.thread, &typed.date) {
             (Some(which), ..) => match which.parse() {
-                Ok(thread) => wanted.thread = Some(thread),
-                Err(_) => wanted.date = Some(day(which, days)?),
+                Ok(thread) => filter.thread = Some(thread),
+                Err(_) => filter.date = Some(day(which, days)?),
             },
             (None, None, None) if typed.process.is_none() => {
-                wanted.date = days.last().map(|day| day.date.clone());
+                filter.date = days.last().map(|day| day.date.clone());
             }
             (None, thread, date) => {
-                wanted.thread = thread.as_deref().map(str::parse).transpose()?;
-                wanted.date = date.as_deref().map(some_day).transpose()?;
+                filter.thread = thread.as_deref().map(str::parse).transpose()?;
+                filter.date = date.as_deref().map(some_day).transpose()?;
             }
         }
-        Ok(wanted)
+        Ok(filter)
     }
 
     fn has_day(&self, day: &Day) -> bool {
@@ -87,10 +87,10 @@ impl Wanted {
 
 fn show(session: &mut Session<'_>, typed: &LogShow) -> Result<u8, CliError> {
     let days = days(session)?;
-    let wanted = Wanted::read(typed, &days)?;
+    let filter = LogFilter::read(typed, &days)?;
     let mut found = Vec::new();
-    for day in days.iter().filter(|day| wanted.has_day(day)) {
-        found.extend(entries(session, day)?.into_iter().filter(|entry| wanted.has(entry)));
+    for day in days.iter().filter(|day| filter.has_day(day)) {
+        found.extend(entries(session, day)?.into_iter().filter(|entry| filter.has(entry)));
     }
     let value = found.iter().cloned().map(under_both_names).collect();
     session.ui.result(&value, || found.iter().map(line).collect())?;
