@@ -5,7 +5,9 @@
 //! answered with [`INTERRUPTED`], since nobody knows what it did; one that had not started runs now. Finding changes
 //! nothing; `ResumedRun::resume` writes the first new lines.
 
+use std::fs::File;
 use std::io;
+use std::path::Path;
 
 use serde_json::Value;
 use uwf_engine::AdapterOutput;
@@ -46,6 +48,18 @@ pub fn find(
             Ok(None)
         }
     }
+}
+
+/// Makes sure that nobody has begun the run since it was looked for, nor will as long as the file lives that is returned:
+/// until then a new journal must tell whose it is.
+///
+/// # Errors
+/// [`FindError::Busy`] or [`FindError::JustBegun`] where another process was faster, else the disk's.
+pub(crate) fn claim(dir: &Path, wanted: &Wanted<'_>) -> Result<File, FindError> {
+    let lock = Journals::lock(dir)?;
+    let Some(begun) = find(&Journals::list(dir)?, wanted, &mut |_| ())? else { return Ok(lock) };
+    let (role, path) = (begun.header().role.to_owned(), begun.journal.path().to_owned());
+    Err(FindError::JustBegun { role, thread: wanted.thread, path })
 }
 
 /// What the first line says of a run.

@@ -115,3 +115,49 @@ fn many_starts_at_once_are_many_threads() {
     assert_eq!(site.uwf(&["thread", "list"]).ok().json().as_array().unwrap().len(), PROCESSES + 1);
     site.verify();
 }
+
+#[test]
+fn of_many_that_play_one_visit_one_does_and_the_others_say_where() {
+    let site = Site::new();
+    let thread = start(&site);
+    let waits = "echo x >> calls; while [ ! -e go ]; do sleep 0.02; done";
+    let mock = site.write("waits.yaml", &format!(
+        "turns:\n  - tool_calls: [{{name: run_command, arguments: {{command: '{waits}'}}}}]\n  - content: \"---\\n$status: more\\n---\\n\"\n"
+    ));
+    let args = [
+        "--mock",
+        &mock,
+        "--sandbox",
+        "best-effort",
+        "--thread",
+        &thread,
+        "--role",
+        "worker",
+        "--prompt",
+        "Go.",
+    ];
+    let over = AtomicUsize::new(0);
+    let runs = std::thread::scope(|scope| {
+        let run = || {
+            let said = site.agent(&args);
+            over.fetch_add(1, Ordering::SeqCst);
+            said
+        };
+        let runs: Vec<_> = (0..PROCESSES).map(|_| scope.spawn(run)).collect();
+        // The one that plays goes on when all others have given up, or will not.
+        for _ in 0..1500 {
+            if over.load(Ordering::SeqCst) >= PROCESSES - 1 && calls(&site) > 0 {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        fs::write(site.workspace().join("go"), "").unwrap();
+        runs.into_iter().map(|run| run.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(calls(&site), 1, "{runs:?}");
+    let (done, refused): (Vec<_>, Vec<_>) = runs.into_iter().partition(|said| said.code == 0);
+    assert_eq!((done.len(), refused.len()), (1, PROCESSES - 1), "{refused:?}");
+    for said in refused {
+        said.fails(1, &["by another process", ".jsonl"]);
+    }
+}

@@ -66,6 +66,7 @@ fn visit(agent: &Agent, place: &Place, request: &AgentRequest) -> Result<Adapter
     {
         return Ok(reply);
     }
-    let part = Part { request, earlier, settings: &settings, stand_alone: false, stop: None };
+    let not_begun = Some(&wanted);
+    let part = Part { request, earlier, not_begun, settings: &settings, stand_alone: false, stop: None };
     play(agent, place, part, &mut |_| ())
 }

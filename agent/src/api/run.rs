@@ -173,8 +173,14 @@ fn begin(
     let _lock = locked(agent, place, &thread, &flow)?;
     let from = thread::head(&place.store, &thread)?.hash;
     let request = AgentRequest::new(thread, ROLE, Some(prompt.to_owned()), None);
-    let part =
-        Part { request: &request, earlier: None, settings: &settings, stand_alone: true, stop: Some(stop) };
+    let part = Part {
+        request: &request,
+        earlier: None,
+        not_begun: None,
+        settings: &settings,
+        stand_alone: true,
+        stop: Some(stop),
+    };
     let reply = play(agent, place, part, &mut |notice| told.on_notice(agent, &notice))?;
     settle(place, (&thread, &from), &reply)?;
     Ok(reply)
@@ -214,15 +220,22 @@ fn again_or_on(
     if let Some(reply) = reply_again(&place.store, request, &earlier)? {
         return Ok(reply);
     }
-    let part = Part { request, earlier: Some(earlier), settings, stand_alone: true, stop: Some(stop) };
+    let part = Part {
+        request,
+        earlier: Some(earlier),
+        not_begun: None,
+        settings,
+        stand_alone: true,
+        stop: Some(stop),
+    };
     play(agent, place, part, &mut |notice| told.on_notice(agent, &notice))
 }
 
 /// The run that was cut off, if there is one.
 pub(super) fn find(place: &Place, wanted: &Wanted<'_>) -> Result<Option<ResumedRun>, AgentError> {
-    let unreadable = |error: &dyn std::error::Error| AgentError::Journal(error.to_string());
-    let journals = Journals::list(&journals_dir(&place.homes.uwf)).map_err(|error| unreadable(&error))?;
-    resume::find(&journals, wanted, &mut |_| ()).map_err(|error| unreadable(&error))
+    let found = Journals::list(&journals_dir(&place.homes.uwf))
+        .and_then(|journals| resume::find(&journals, wanted, &mut |_| ()));
+    found.map_err(|error| AgentError::Journal(error.to_string()))
 }
 
 /// Nobody else runs a recorded thread meanwhile; one that is not recorded is nobody else's.

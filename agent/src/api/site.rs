@@ -21,9 +21,10 @@ use uwf_tools::sandbox::{Level, Policy, Sandbox};
 use super::agent::Agent;
 use super::error::AgentError;
 use crate::confinement::Confinement;
+use crate::journal::Wanted;
 use crate::react::Notice;
 use crate::resume::ResumedRun;
-use crate::role_run::{Site, role_run};
+use crate::role_run::{RunError, Site, role_run};
 use crate::settings::Settings;
 use crate::signals::{Signal, Signals};
 use crate::workers::Workers;
@@ -76,6 +77,8 @@ impl Place {
 pub(super) struct Part<'a> {
     pub(super) request: &'a AgentRequest,
     pub(super) earlier: Option<ResumedRun>,
+    /// See [`Site::not_begun`].
+    pub(super) not_begun: Option<&'a Wanted<'a>>,
     pub(super) settings: &'a Settings,
     pub(super) stand_alone: bool,
     pub(super) stop: Option<Stop>,
@@ -106,13 +109,17 @@ pub(super) fn play(
         env: env.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         trace: None,
         clock: agent.clock,
+        not_begun: part.not_begun,
         signals: &|| Ok(signals(stop.borrow_mut().take())),
         begun: &|| (),
     };
     let played = runtime.block_on(role_run(part.request, &site, part.earlier, on_notice));
     // A tool that does not hear that it is over is not waited for.
     runtime.shutdown_background();
-    Ok(played?)
+    played.map_err(|error| match error {
+        RunError::Taken(taken) => AgentError::Journal(taken.to_string()),
+        error => error.into(),
+    })
 }
 
 /// What commands run in; nothing is made ready for a role that can run none.

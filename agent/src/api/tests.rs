@@ -1,11 +1,13 @@
 //! The library from outside: a scripted model, a type, an answer and a report.
 
-use std::sync::{Arc, Mutex};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use uwf_engine::Homes;
+use uwf_engine::{AgentRequest, Homes};
 use uwf_store::Store;
 
 use super::*;
@@ -158,6 +160,98 @@ fn a_run_whose_future_is_dropped_ends_and_can_be_resumed() {
     assert!(matches!(again.answer, Err(AgentError::NothingToResume(_))), "{:?}", again.answer);
     let head = uwf_engine::thread::head(&store, &thread).unwrap();
     assert_eq!((Some(head.hash), head.status.as_str()), (run.report.step, "end"));
+}
+
+/// A visit of a role of somebody else's thread.
+fn visit(store: &Store, cwd: &Path) -> AgentRequest {
+    let flow = role::workflow("You read invoices.", &schema::AnswerSchema::of::<Invoice>()).unwrap();
+    let flow = uwf_engine::workflow::put(store, &flow).unwrap();
+    let thread = uwf_engine::thread::start(store, &flow, "task", &cwd.display().to_string()).unwrap();
+    AgentRequest::new(thread, role::ROLE, Some("Read it.".to_owned()), None)
+}
+
+/// How many try to play the same visit.
+const PLAYERS: usize = 6;
+
+/// Answers once nobody else can begin any more; counts how often it is asked.
+#[derive(Default)]
+struct Last {
+    asked: AtomicUsize,
+    refused: AtomicUsize,
+}
+
+struct AnswersLast(Arc<Last>);
+
+impl Model for AnswersLast {
+    async fn complete(&self, _: crate::Request<'_>) -> Result<Reply, BoxError> {
+        self.0.asked.fetch_add(1, Ordering::SeqCst);
+        while self.0.asked.load(Ordering::SeqCst) + self.0.refused.load(Ordering::SeqCst) < PLAYERS {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        Ok(Reply::text(invoice(7)))
+    }
+}
+
+#[test]
+fn of_many_that_play_a_visit_at_once_one_does() {
+    let (dir, store, homes) = recorded();
+    for round in 0..5 {
+        let (request, last, start) =
+            (visit(&store, dir.path()), Arc::<Last>::default(), Barrier::new(PLAYERS));
+        let play = || {
+            let agent = Agent::new(Provider::own(AnswersLast(Arc::clone(&last))));
+            start.wait();
+            let played = agent.play((&store, &homes), &request, dir.path());
+            last.refused.fetch_add(usize::from(played.is_err()), Ordering::SeqCst);
+            played
+        };
+        let played: Vec<_> = std::thread::scope(|scope| {
+            let players: Vec<_> = (0..PLAYERS).map(|_| scope.spawn(play)).collect();
+            players.into_iter().map(|player| player.join().unwrap()).collect()
+        });
+        assert_eq!(last.asked.load(Ordering::SeqCst), 1, "round {round}: {played:?}");
+        for error in played.into_iter().filter_map(Result::err) {
+            assert!(matches!(&error, AgentError::Journal(why) if why.contains("another process")), "{error}");
+        }
+    }
+}
+
+/// Has two numbers added up, and then answers with the sum or falls over.
+struct Adds {
+    falls: bool,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Model for Adds {
+    async fn complete(&self, request: crate::Request<'_>) -> Result<Reply, BoxError> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let last = request.messages.last().unwrap();
+        match last.role {
+            crate::Speaker::Tool if self.falls => panic!("out of order"),
+            crate::Speaker::Tool => Ok(Reply::text(invoice(last.content.parse()?))),
+            _ => Ok(Reply::default().call("sum", &json!({"terms": [3, 4]}))),
+        }
+    }
+}
+
+#[test]
+fn a_visit_that_was_cut_off_goes_on_and_one_that_is_over_is_not_played_again() {
+    let (dir, store, homes) = recorded();
+    let (request, asked) = (visit(&store, dir.path()), Arc::<AtomicUsize>::default());
+    let play = |falls| {
+        let model = Adds { falls, asked: Arc::clone(&asked) };
+        Agent::new(Provider::own(model)).tool(Sum(true)).play((&store, &homes), &request, dir.path())
+    };
+    assert!(matches!(play(true), Err(AgentError::Internal(_))));
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+    let reply = play(false).unwrap();
+    assert_eq!((&reply.frontmatter["cents"], reply.body.as_str()), (&json!(7), "As printed."));
+    assert_eq!(asked.load(Ordering::SeqCst), 3, "what was answered is not asked again");
+    assert_eq!(reply.usage.as_ref().unwrap().turns, 2);
+    assert_eq!(play(true).unwrap(), reply);
+    assert_eq!(asked.load(Ordering::SeqCst), 3);
+    let head = uwf_engine::thread::head(&store, &request.thread).unwrap();
+    assert_ne!(head.hash, reply.step_hash, "whoever drives the thread moves it");
 }
 
 /// Adds up, in its own time.

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 use uwf_engine::ThreadId;
+use uwf_engine::home::make_private;
 use uwf_store::{Hash, only_regular, open_regular};
 
 use super::read::{self, Unreadable};
@@ -86,6 +87,16 @@ pub enum FindError {
     /// Another process plays this very visit.
     #[error("the role {role} of thread {thread} is being played by another process; its journal is {}", .path.display())]
     Busy {
+        /// The role.
+        role: String,
+        /// The thread.
+        thread: ThreadId,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another process has begun this very visit since it was looked for.
+    #[error("the role {role} of thread {thread} was begun by another process just now; its journal is {}", .path.display())]
+    JustBegun {
         /// The role.
         role: String,
         /// The thread.
@@ -211,6 +222,18 @@ impl Journals {
             }
         }
         Ok(None)
+    }
+
+    /// Waits until no other process begins a run here; others wait as long as the file lives that is returned.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(crate) fn lock(dir: &Path) -> Result<File, FindError> {
+        let failed = |source| FindError::Io { path: dir.to_owned(), source };
+        let lock = make_private(dir).and_then(|()| File::open(dir)).map_err(failed)?;
+        // Where the file system has no locks for directories, two that begin at once do not know of each other.
+        lock.lock().ok();
+        Ok(lock)
     }
 
     /// Removes the journals of the run, finished or not, but none that a process holds.

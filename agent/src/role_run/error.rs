@@ -7,7 +7,7 @@ use uwf_engine::{RoleContext, ThreadError};
 use uwf_prompts::PromptError;
 use uwf_tools::ToolboxError;
 
-use crate::journal::{Journal, OutOfOrder};
+use crate::journal::{FindError, Journal, OutOfOrder};
 use crate::provider::ProviderError;
 use crate::react::Stopped;
 use crate::record::RecordError;
@@ -28,6 +28,9 @@ pub enum RunError {
     /// The workspace cannot be opened.
     #[error(transparent)]
     Tools(#[from] ToolboxError),
+    /// Another process was faster.
+    #[error(transparent)]
+    Taken(#[from] FindError),
     /// The journal cannot be created, or not be continued.
     #[error("cannot write a journal in {dir}")]
     Journal {

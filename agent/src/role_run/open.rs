@@ -25,7 +25,7 @@ use crate::outputs::Recorded;
 use crate::provider::message::ToolDeclaration;
 use crate::provider::{HttpConfig, HttpProvider, Learnt, Mock, MockPlace, Provider, ProviderError, Script};
 use crate::react::{Notice, React};
-use crate::resume::ResumedRun;
+use crate::resume::{ResumedRun, claim};
 use crate::run_state::RunState;
 use crate::settings::{ProviderSettings, Settings, WindowSource};
 use crate::trace::Trace;
@@ -90,6 +90,8 @@ fn begin(context: &RoleContext, site: &Site<'_>) -> Result<Opened, RunError> {
     let tools = toolbox.declarations();
     let conversation = converse(context, site, &tools)?;
     let failed = |source| RunError::Journal { dir: sessions.display().to_string(), source };
+    // Until the first lines tell whose journal it is.
+    let _claim = site.not_begun.map(|wanted| claim(&sessions, wanted)).transpose()?;
     let mut journal = Journal::create(&sessions, name).map_err(failed)?;
     first_lines(&mut journal, context, site, (&tools, &conversation)).map_err(failed)?;
     let state = state(site, &tools, journal.entries())?;

@@ -33,8 +33,14 @@ fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, CliErro
     let settings = ask::settings(&bench.settings(&args.run, None, session)?, &bench.store, &detail)?;
     let workspace = session.directory(None)?;
     let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
-    let bounds =
-        Bounds { settings: &settings, workspace: &workspace, stand_alone: true, begun: &|| (), events };
+    let bounds = Bounds {
+        settings: &settings,
+        workspace: &workspace,
+        stand_alone: true,
+        not_begun: None,
+        begun: &|| (),
+        events,
+    };
     let (answer, _) =
         bench.confined(bounds, session, async |site, tell| ask::ask(&question, site, tell).await)?;
     Ok(answer?)

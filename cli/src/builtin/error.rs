@@ -34,6 +34,10 @@ pub(super) const PREPARED: u8 = 7;
 
 impl From<RunError> for CliError {
     fn from(error: RunError) -> CliError {
+        let error = match error {
+            RunError::Taken(error) => return error.into(),
+            error => error,
+        };
         let (exit, hint) = match &error {
             RunError::Thread(cause) => (USER, cause.hint()),
             RunError::Provider(cause) => (USER, cause.hint().map(str::to_owned)),
@@ -85,6 +89,7 @@ impl From<FindError> for CliError {
             FindError::Busy { .. } => {
                 Some("wait for it or end it; --fresh plays the role beside it".to_owned())
             }
+            FindError::JustBegun { .. } => Some("start it again: it goes on from there".to_owned()),
             FindError::Io { .. } => None,
         };
         CliError::Said { error: Box::new(error), hint, exit: USER }

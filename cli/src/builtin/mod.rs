@@ -94,9 +94,8 @@ fn play(
     let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
     let workspace = earlier.as_ref().map_or_else(|| Ok(here.clone()), again::workspace)?;
     let stand_alone = earlier.as_ref().is_some_and(|earlier| earlier.header().stand_alone);
-    let instead_of = args.fresh.then_some(&wanted);
-    let run =
-        PreparedRun { request, workspace: &workspace, settings, earlier, instead_of, stand_alone, events };
+    let (workspace, wanted, fresh) = (workspace.as_path(), Some(&wanted), args.fresh);
+    let run = PreparedRun { request, workspace, settings, earlier, wanted, fresh, stand_alone, events };
     Ok(bench.play(run, session)?.0)
 }
 

@@ -44,8 +44,10 @@ pub(super) struct PreparedRun<'a> {
     pub(super) settings: Settings,
     /// What an earlier process left of it.
     pub(super) earlier: Option<ResumedRun>,
-    /// Journals that it makes worthless.
-    pub(super) instead_of: Option<&'a Wanted<'a>>,
+    /// The visit that was looked for; none where nobody else can play it.
+    pub(super) wanted: Option<&'a Wanted<'a>>,
+    /// Whether it is played in any case, and makes worthless what there is of it.
+    pub(super) fresh: bool,
     /// Whether we are the engine, too.
     pub(super) stand_alone: bool,
     /// `--events`.
@@ -81,6 +83,8 @@ pub(super) struct Bounds<'a> {
     pub(super) settings: &'a Settings,
     pub(super) workspace: &'a Path,
     pub(super) stand_alone: bool,
+    /// See [`Site::not_begun`].
+    pub(super) not_begun: Option<&'a Wanted<'a>>,
     /// See [`Site::begun`].
     pub(super) begun: &'a dyn Fn(),
     /// `--events`.
@@ -115,7 +119,7 @@ impl Bench {
         run: PreparedRun<'_>,
         session: &mut Session<'_>,
     ) -> Result<(AdapterOutput, bool), CliError> {
-        let PreparedRun { request, workspace, settings, earlier, instead_of, stand_alone, events } = run;
+        let PreparedRun { request, workspace, settings, earlier, wanted, fresh, stand_alone, events } = run;
         let settings = self.role_settings(request, &settings)?;
         let begun_in =
             earlier.as_ref().map(|earlier| record::RecordedSettings::of(earlier.settings().clone()).sandbox);
@@ -123,8 +127,9 @@ impl Bench {
             let text = "the run goes on in the sandbox that is asked for now, not in the one it was begun in";
             session.ui.warn(text);
         }
-        let begun = || self.tidy(&request.thread, instead_of);
-        let bounds = Bounds { settings: &settings, workspace, stand_alone, begun: &begun, events };
+        let begun = || self.tidy(&request.thread, wanted.filter(|_| fresh));
+        let not_begun = wanted.filter(|_| !fresh);
+        let bounds = Bounds { settings: &settings, workspace, stand_alone, not_begun, begun: &begun, events };
         let (reply, read) =
             self.confined(bounds, session, async |site, tell| role_run(request, site, earlier, tell).await)?;
         reply.map(|reply| (reply, read)).map_err(|error| {
@@ -142,7 +147,7 @@ impl Bench {
     /// on the screen.
     pub(super) fn confined<T>(
         &self,
-        Bounds { settings, workspace, stand_alone, begun, events }: Bounds<'_>,
+        Bounds { settings, workspace, stand_alone, not_begun, begun, events }: Bounds<'_>,
         session: &mut Session<'_>,
         run: impl AsyncFnOnce(&Site<'_>, &mut dyn FnMut(Notice<'_>)) -> T,
     ) -> Result<(T, bool), CliError> {
@@ -168,6 +173,7 @@ impl Bench {
             trace: trace.as_ref(),
             clock: session.clock,
             signals: &signals::listen,
+            not_begun,
             begun,
         };
         let mut tell = |event: Notice<'_>| audience.tell(&event, &mut session.ui);
@@ -272,7 +278,8 @@ fn begin(new: &NewRun<'_>, args: &RunArgs, session: &mut Session<'_>) -> Result<
         workspace,
         settings,
         earlier: None,
-        instead_of: None,
+        wanted: None,
+        fresh: false,
         stand_alone: true,
         events,
     };
@@ -303,14 +310,14 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
             let request = &request;
             // Its journal is free again before it is discarded.
             let earlier = Some(earlier).filter(|_| !args.fresh);
-            let instead_of = args.fresh.then_some(&wanted);
             let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
             let run = PreparedRun {
                 request,
                 workspace: &workspace,
                 settings,
                 earlier,
-                instead_of,
+                wanted: Some(&wanted),
+                fresh: args.fresh,
                 stand_alone: true,
                 events,
             };
