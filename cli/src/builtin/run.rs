@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::shell::{CliError, FAILED_STEP, OK, SUSPENDED, Session};
 use serde_json::{Value, json};
 use uwf_engine::lock::ThreadLock;
-use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, Status, ThreadId, record, thread, workflow};
+use uwf_engine::{AdapterOutput, AgentRequest, Env, Head, Homes, Status, ThreadId, record, thread, workflow};
 use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::SUSPEND;
 use uwf_workflow::yaml;
@@ -21,9 +21,9 @@ use super::traces::Traces;
 use super::{again, signals};
 use uwf_agent::confinement::Confinement;
 use uwf_agent::failure::Phase;
-use uwf_agent::journal::{Journals, Prompt, Wanted};
+use uwf_agent::journal::{Journals, PassedOver, Prompt, Wanted};
 use uwf_agent::react::Notice;
-use uwf_agent::resume::ResumedRun;
+use uwf_agent::resume::{self, ResumedRun};
 use uwf_agent::role_run::{self, Site, role_run};
 use uwf_agent::settings::Settings;
 use uwf_agent::trace::{self, Trace};
@@ -293,10 +293,12 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
     let bench = Bench::open(session)?;
     let workflow = thread::head(&bench.store, &thread)?.start(&bench.store)?.workflow;
     let lock = ThreadLock::acquire(&bench.homes.uwf, &thread, &workflow, bench.store.now())?;
-    let head = thread::head(&bench.store, &thread)?.hash;
-    let wanted = Wanted { thread, head, role: None, prompt: Prompt::Any, stand_alone: true, workspace: None };
-    let earlier =
-        again::find(&bench.journals, &wanted, session)?.ok_or_else(|| nothing_interrupted(&thread))?;
+    let head = thread::head(&bench.store, &thread)?;
+    let (any, stand_alone) = (Prompt::Any, true);
+    let wanted = Wanted { thread, head: head.hash, role: None, prompt: any, stand_alone, workspace: None };
+    let mut passed_over = None;
+    let earlier = resume::find(&bench.journals, &wanted, &mut |passed| passed_over = Some(passed))?;
+    let earlier = earlier.ok_or_else(|| nothing_to_continue(&thread, &head, passed_over))?;
     let request = again::request(thread, &earlier);
     let finished = if args.fresh { None } else { again::reply(&bench.store, &request, &earlier, session)? };
     let reply = match finished {
@@ -327,9 +329,27 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
     finish(&bench, (lock, &thread, &wanted.head), reply, session)
 }
 
-fn nothing_interrupted(thread: &ThreadId) -> CliError {
-    let hint = format!("`uwf thread show {thread}` tells where it stands");
-    CliError::user(format!("the thread {thread} has no interrupted run of `uwf-builtin run`")).with_hint(hint)
+/// Why no run of the thread goes on: its journal is left alone, it is over, or there was none.
+fn nothing_to_continue(thread: &ThreadId, head: &Head, passed_over: Option<PassedOver>) -> CliError {
+    if let Some(passed_over) = passed_over {
+        return CliError::user(passed_over.to_string()).with_hint(
+            "a journal of another version goes on with the uwf-builtin that wrote it; else begin the task anew: \
+             `uwf-builtin run WORKFLOW --role ROLE --prompt TEXT`",
+        );
+    }
+    let (why, hint) = match head.step() {
+        Some(step) => (
+            format!(": the step of the role {} is recorded, {}", step.role, head.hash),
+            format!(
+                "`uwf step read {}` shows it, `uwf thread show {thread}` where the thread stands",
+                head.hash
+            ),
+        ),
+        None => {
+            (" of `uwf-builtin run`".to_owned(), format!("`uwf thread show {thread}` tells where it stands"))
+        }
+    };
+    CliError::user(format!("the thread {thread} has no interrupted run{why}")).with_hint(hint)
 }
 
 /// Moves the head, gives the thread back and prints the reply.

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{ANSWER, Endpoint, WORKFLOW, Work, command, of_kind, play};
+use super::{ANSWER, Endpoint, WORKFLOW, Work, command, journals, of_kind, play};
 use crate::process::{signal, wait_for};
 use crate::rounds;
 use crate::site::{AGENT, Said, Site, UWF};
@@ -213,7 +213,9 @@ fn a_stand_alone_run_is_continued_by_the_command_that_it_names() {
     assert_eq!(settings["budget"]["turns"], 7);
     assert_eq!(settings["sampling"]["temperature"], 0.5);
     assert_eq!(get(reply["stepHash"].as_str().unwrap())["cwd"], site.workspace().display().to_string());
-    site.agent(&["run", "--continue", &thread]).fails(1, &["no interrupted run", "thread show"]);
+    let step = reply["stepHash"].as_str().unwrap();
+    let recorded = format!("no interrupted run: the step of the role worker is recorded, {step}");
+    site.agent(&["run", "--continue", &thread]).fails(1, &[&recorded, "uwf step read", "thread show"]);
     site.verify();
 }
 
@@ -252,6 +254,24 @@ fn a_stand_alone_run_that_was_killed_loses_nothing() {
     assert_eq!(fs::read_to_string(site.workspace().join("log")).unwrap(), "once\n");
     assert_eq!(site.uwf(&["thread", "show", &thread]).ok().json()["status"], "end");
     site.verify();
+}
+
+#[test]
+fn a_stand_alone_run_of_another_version_is_not_said_to_start_over() {
+    let site = Site::in_memory();
+    let script = play(&[command("touch began; sleep 1000").as_str(), ANSWER]);
+    let endpoint = Endpoint::serve(&site, &script, &["--by-turn"]);
+    let (mut child, thread) = stand_alone(&site, &endpoint);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let journal = journals(&site).pop().unwrap();
+    let newer = fs::read_to_string(&journal).unwrap().replacen("\"version\":4", "\"version\":99", 1);
+    fs::write(&journal, newer).unwrap();
+    let path = journal.display().to_string();
+    let said = site
+        .agent(&["run", "--continue", &thread])
+        .fails(1, &[&path, "it is of version 99 of the format", "hint: a journal of another version"]);
+    assert!(!said.err.contains("starts over") && !said.err.contains("no interrupted run"), "{}", said.err);
 }
 
 #[test]
