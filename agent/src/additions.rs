@@ -18,7 +18,7 @@ use crate::provider::{Completing, Progress, Provider, ProviderError, Script};
 #[derive(Clone, Default)]
 pub(crate) struct Additions {
     /// Looks at an answer that obeys its schema; what it finds wrong goes back to the model.
-    pub check: Option<Check>,
+    pub check: Option<OutputCheck>,
     /// Tools beside the built-in ones.
     pub tools: Vec<Arc<dyn OwnTool>>,
     /// Whether there is no directory that the run is about.
@@ -26,7 +26,7 @@ pub(crate) struct Additions {
 }
 
 /// What is wrong with an output that obeys its schema.
-pub(crate) type Check = Arc<dyn Fn(&Value) -> Result<(), String> + Send + Sync>;
+pub(crate) type OutputCheck = Arc<dyn Fn(&Value) -> Result<(), String> + Send + Sync>;
 
 impl fmt::Debug for Additions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,9 +73,9 @@ impl fmt::Debug for OwnProvider {
 }
 
 /// A model that is code, as the loop asks one.
-pub(crate) struct InCode(pub(crate) Arc<dyn OwnModel>);
+pub(crate) struct OwnModelProvider(pub(crate) Arc<dyn OwnModel>);
 
-impl Provider for InCode {
+impl Provider for OwnModelProvider {
     fn complete<'a>(
         &'a mut self,
         request: Request<'a>,

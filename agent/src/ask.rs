@@ -15,7 +15,7 @@ use thiserror::Error;
 use uwf_engine::record::Detail;
 use uwf_store::{Hash, Store, StoreError};
 
-use self::place::Place;
+use self::place::ForkStore;
 pub use self::place::fork;
 use self::recorded::recorded;
 use crate::dispatch::Dispatch;
@@ -107,9 +107,9 @@ pub async fn ask(
     on_notice: &mut dyn FnMut(Notice<'_>),
 ) -> Result<String, AnswerError> {
     let record = Detail::read(site.store, &question.detail)?;
-    let place = Place::find(question, record.session_id.as_deref(), site.home)?;
+    let forks = ForkStore::find(question, record.session_id.as_deref(), site.home)?;
     let mut before = recorded(site.store, &question.detail, &record)?;
-    let earlier = place.earlier()?;
+    let earlier = forks.earlier()?;
     let visit = earlier.len();
     before.extend(earlier.into_iter().flatten());
     let mock = MockPlace { role: ROLE, visit, step: visit };
@@ -117,7 +117,7 @@ pub async fn ask(
     let learnt = serde_json::from_value(record.settings().learnt).into_iter().collect();
     let run = ProviderContext { place: mock, answered: 0, thread: None, learnt, trace: site.trace };
     let mut provider = role_run::provider(site.settings, run).map_err(RunError::from)?;
-    let journal = place.journal(question, site)?;
+    let journal = forks.journal(question, site)?;
     let outputs = role_run::recorded(site);
     let toolbox = role_run::toolbox(site, site.settings.tools.clone(), (journal.spool_dir(), &outputs));
     let toolbox = toolbox.map_err(RunError::from)?;

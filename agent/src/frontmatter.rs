@@ -10,7 +10,7 @@ use uwf_store::schema::{self, Violation, sentence};
 use uwf_workflow::moderator::SUSPEND;
 use uwf_workflow::{frontmatter, schema_analysis, yaml};
 
-use crate::additions::Check;
+use crate::additions::OutputCheck;
 
 /// An answer that is valid.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +90,7 @@ pub(crate) fn extract(text: &str, role_schema: &Value, schema_hash: Hash) -> Res
 pub(crate) fn extract_checked(
     text: &str,
     (role_schema, schema_hash): (&Value, Hash),
-    check: Option<&Check>,
+    check: Option<&OutputCheck>,
 ) -> Result<Extracted, ExtractError> {
     let answer = extract(text, role_schema, schema_hash)?;
     self::check(&answer, check)?;
@@ -101,7 +101,7 @@ pub(crate) fn extract_checked(
 ///
 /// # Errors
 /// [`ExtractError::Invalid`] with its words.
-pub(crate) fn check(answer: &Extracted, check: Option<&Check>) -> Result<(), ExtractError> {
+pub(crate) fn check(answer: &Extracted, check: Option<&OutputCheck>) -> Result<(), ExtractError> {
     let Some(check) = check.filter(|_| answer.schema != builtin::SUSPEND_OUTPUT) else { return Ok(()) };
     check(&answer.output).map_err(|message| ExtractError::Invalid {
         violations: vec![Violation { path: String::new(), message, expected: None, got: None }],

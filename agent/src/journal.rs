@@ -27,7 +27,7 @@ use uwf_tools::ReadState;
 use uwf_tools::sandbox::Enforced;
 
 pub(crate) use self::find::has_failed;
-pub use self::find::{FindError, Journals, PassedOver, Prompt, Wanted};
+pub use self::find::{FindError, Journals, PassedOver, Prompt, WantedRun};
 pub(crate) use self::log::entries_of;
 pub(crate) use self::name::JournalName;
 pub use self::read::OutOfOrder;

@@ -27,7 +27,7 @@
 //!
 //! - [`Agent`]: [`new`](Agent::new) from an [`Endpoint`], a [`Script`] or, by [`Provider::own`], a [`Model`] of the program's;
 //!   [`run`](Agent::run) gives a [`Run`]: the answer or an [`AgentError`], and on success and failure alike a [`Report`] with
-//!   usage, cost, turns, each [`Attempt`] at an answer and the run log.
+//!   usage, cost, turns, each [`AnswerAttempt`] at an answer and the run log.
 //! - Tools: none by default. [`Workspace`] has the built-in ones in a directory, commands in a sandbox; [`Tool`] is for own ones.
 //! - [`Agent::record`] keeps runs as threads that `uwf` shows and [`Agent::resume`] goes on with; [`Agent::play`] plays roles
 //!   of a workflow that [`uwf_engine::drive`](mod@uwf_engine::drive) drives.

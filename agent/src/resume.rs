@@ -16,7 +16,7 @@ use uwf_store::{Clock, Store, StoreError};
 use uwf_tools::sandbox::Enforced;
 
 use crate::journal::{
-    Entry, FindError, Journal, Journals, PassedOver, ToolFacts, Unreadable, Wanted, has_failed, stretches,
+    Entry, FindError, Journal, Journals, PassedOver, ToolFacts, Unreadable, WantedRun, has_failed, stretches,
 };
 use crate::provider::message::{Message, ToolDeclaration};
 use crate::run_state::RunState;
@@ -36,7 +36,7 @@ pub struct ResumedRun {
 /// See [`FindError`].
 pub fn find(
     journals: &Journals,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRun<'_>,
     tell: &mut dyn FnMut(PassedOver),
 ) -> Result<Option<ResumedRun>, FindError> {
     let Some(journal) = journals.find(wanted, tell)? else { return Ok(None) };
@@ -55,7 +55,7 @@ pub fn find(
 ///
 /// # Errors
 /// [`FindError::Busy`] or [`FindError::JustBegun`] where another process was faster, else the disk's.
-pub(crate) fn claim(dir: &Path, wanted: &Wanted<'_>) -> Result<File, FindError> {
+pub(crate) fn claim(dir: &Path, wanted: &WantedRun<'_>) -> Result<File, FindError> {
     let lock = Journals::lock(dir)?;
     let Some(begun) = find(&Journals::list(dir)?, wanted, &mut |_| ())? else { return Ok(lock) };
     let (role, path) = (begun.header().role.to_owned(), begun.journal.path().to_owned());

@@ -24,7 +24,7 @@ use crate::correct;
 use crate::extract::{self, Extractor};
 use crate::failure::{Failure, Phase};
 use crate::frontmatter::{self, ExtractError, Extracted};
-use crate::journal::{Journal, Wanted};
+use crate::journal::{Journal, WantedRun};
 use crate::provider::MockPlace;
 use crate::react::{Notice, Progress, React, Stopped};
 use crate::record::{self, FinishedRun, RecordError};
@@ -59,7 +59,7 @@ pub struct Site<'a> {
     /// Takes the signals over when the loop begins: before that one ends the program at once.
     pub signals: &'a dyn Fn() -> io::Result<Signals>,
     /// What a run was looked for by that nobody had begun: one that was begun since is another process's.
-    pub not_begun: Option<&'a Wanted<'a>>,
+    pub not_begun: Option<&'a WantedRun<'a>>,
     /// Called once the run is in its journal: what that makes worthless can go.
     pub begun: &'a dyn Fn(),
 }

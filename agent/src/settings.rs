@@ -24,13 +24,13 @@ use uwf_engine::{Env, Workflow, config, record};
 use uwf_store::sounds_secret;
 use uwf_tools::sandbox::Level;
 
-pub(crate) use self::code::InCode;
+pub(crate) use self::code::ProgramSettings;
 pub use self::endpoint::Endpoint;
 use self::endpoint::endpoint;
 pub use self::error::SettingsError;
 use self::file::{BUILTIN, File, FileBudget};
-pub use self::origins::Origin;
-use self::origins::{Source, Told, first, variable, window};
+pub use self::origins::Provenance;
+use self::origins::{SettingSource, Sourced, first, variable, window};
 use crate::additions::{Additions, OwnProvider};
 use crate::budget::Limits;
 use crate::confinement::{FileSandbox, SandboxSettings};
@@ -101,7 +101,7 @@ pub struct Settings {
     /// What commands may reach.
     pub sandbox: SandboxSettings,
     /// Who says what, as far as people are told of it.
-    pub origins: Vec<Origin>,
+    pub provenance: Vec<Provenance>,
     /// What a program adds that no file says.
     pub(crate) added: Additions,
     /// What the settings were made from: a role may have a model of its own.
@@ -173,33 +173,33 @@ impl Settings {
         let extracts = file.extract;
         let roles = Narrowings::read(std::mem::take(&mut file.roles))?;
         let (limits, mut bounds) = limits(&flags, &file.budget);
-        let set_window = (file.context_window, Source::File(BUILTIN));
+        let set_window = (file.context_window, SettingSource::File(BUILTIN));
         let mut set_prices = std::mem::take(&mut file.prices);
         let sandbox = sandbox(&flags, &file.sandbox, env, &mut bounds)?.map_err(|message| {
             SettingsError::Invalid { path: path.display().to_string(), line: None, message }
         })?;
-        let (provider, model, extract, mut origins) = match flags.mock {
+        let (provider, model, extract, mut provenance) = match flags.mock {
             Some(script) => {
                 let model = flags.model.unwrap_or_else(|| "mock".to_owned());
                 (ProviderSettings::Mock(script), model, None, Vec::new())
             }
             None => {
                 let config = config::load(home)?;
-                let (endpoint, origins) = endpoint(&flags, file, env, &config)?;
+                let (endpoint, provenance) = endpoint(&flags, file, env, &config)?;
                 let extract = extract::endpoint((&config, extracts), env, &endpoint)?;
                 let model = endpoint.model.clone();
-                (ProviderSettings::Http(Box::new(endpoint)), model, extract, origins)
+                (ProviderSettings::Http(Box::new(endpoint)), model, extract, provenance)
             }
         };
         let known = provider.known();
         let (set_window, window_from) = first([provider.window(), set_window]);
         let size = ContextWindow::of(set_window, known.as_ref());
-        let own = (set_prices.remove(&model), Source::File(BUILTIN));
+        let own = (set_prices.remove(&model), SettingSource::File(BUILTIN));
         let (prices, prices_from) = provider.prices((own, known), (&limits, &model))?;
         if provider.endpoint().is_some() {
-            origins.extend([window(size, window_from), prices_row(prices.as_ref(), prices_from.clone())]);
+            provenance.extend([window(size, window_from), prices_row(prices.as_ref(), prices_from.clone())]);
         }
-        origins.append(&mut bounds);
+        provenance.append(&mut bounds);
         Ok(Settings {
             provider,
             model,
@@ -207,13 +207,13 @@ impl Settings {
             sampling: flags.sampling,
             limits,
             prices,
-            own_prices: prices_from == Source::File(BUILTIN),
+            own_prices: prices_from == SettingSource::File(BUILTIN),
             window: size,
             tools: flags.tools,
             roles,
             narrowing: Narrowing::default(),
             sandbox,
-            origins,
+            provenance,
             added: Additions::default(),
             begun_with,
         })
@@ -324,9 +324,9 @@ impl ProviderSettings {
     }
 
     /// The window that is set for the model, and who says so.
-    fn window(&self) -> Told<u64> {
+    fn window(&self) -> Sourced<u64> {
         let set = self.endpoint().and_then(|endpoint| endpoint.context_window.clone());
-        set.map_or((None, Source::Default), |(size, from)| (Some(size), from))
+        set.map_or((None, SettingSource::Default), |(size, from)| (Some(size), from))
     }
 
     /// What the model costs, as it is set, else as the catalogue has it.
@@ -335,10 +335,10 @@ impl ProviderSettings {
     /// [`SettingsError::NoPrice`] where a limit in money needs one and there is none.
     fn prices(
         &self,
-        (own, known): (Told<Prices>, Option<catalogue::CatalogueModel>),
+        (own, known): (Sourced<Prices>, Option<catalogue::CatalogueModel>),
         (limits, model): (&Limits, &str),
-    ) -> Result<Told<Prices>, SettingsError> {
-        let listed = (known.and_then(|model| model.prices), Source::Catalogue);
+    ) -> Result<Sourced<Prices>, SettingsError> {
+        let listed = (known.and_then(|model| model.prices), SettingSource::Catalogue);
         let (prices, from) = first([own, listed]);
         match (limits.usd, prices, self.endpoint()) {
             // It tells what a completion costs, or nobody knows.
@@ -377,29 +377,29 @@ impl ContextWindow {
 }
 
 /// What may be spent, and who says so. A run that goes on has its budget from the journal, whatever the file says.
-fn limits(flags: &Flags, file: &FileBudget) -> (Limits, Vec<Origin>) {
+fn limits(flags: &Flags, file: &FileBudget) -> (Limits, Vec<Provenance>) {
     let default = Limits::default();
     let none = FileBudget::default();
     let file = if flags.budget_begun { &none } else { file };
-    let builtin = || Source::File(BUILTIN);
-    let (turns, turns_from) = first([(flags.max_turns, Source::Run), (file.turns, builtin())]);
-    let (tokens, tokens_from) = first([(flags.max_tokens, Source::Run), (file.tokens, builtin())]);
+    let builtin = || SettingSource::File(BUILTIN);
+    let (turns, turns_from) = first([(flags.max_turns, SettingSource::Run), (file.turns, builtin())]);
+    let (tokens, tokens_from) = first([(flags.max_tokens, SettingSource::Run), (file.tokens, builtin())]);
     let (time, time_from) =
-        first([(flags.timeout, Source::Run), (file.seconds.map(Duration::from_secs), builtin())]);
-    let (usd, usd_from) = first([(flags.max_cost, Source::Run), (file.usd, builtin())]);
+        first([(flags.timeout, SettingSource::Run), (file.seconds.map(Duration::from_secs), builtin())]);
+    let (usd, usd_from) = first([(flags.max_cost, SettingSource::Run), (file.usd, builtin())]);
     let limits = Limits {
         turns: turns.unwrap_or(default.turns),
         tokens,
         time: time.or(default.time.filter(|_| !flags.budget_begun)),
         usd: usd.map(Usd::dollars),
     };
-    let origins = vec![
-        Origin::new("budget.turns", limits.turns, turns_from),
-        Origin::limit("budget.tokens", limits.tokens, tokens_from),
-        Origin::limit("budget.seconds", limits.time.map(|time| time.as_secs()), time_from),
-        Origin::limit("budget.usd", limits.usd, usd_from),
+    let provenance = vec![
+        Provenance::new("budget.turns", limits.turns, turns_from),
+        Provenance::limit("budget.tokens", limits.tokens, tokens_from),
+        Provenance::limit("budget.seconds", limits.time.map(|time| time.as_secs()), time_from),
+        Provenance::limit("budget.usd", limits.usd, usd_from),
     ];
-    (limits, origins)
+    (limits, provenance)
 }
 
 /// How commands are confined, and who says so. The inner error is one of the file.
@@ -407,24 +407,24 @@ fn sandbox(
     flags: &Flags,
     file: &FileSandbox,
     env: &Env,
-    origins: &mut Vec<Origin>,
+    provenance: &mut Vec<Provenance>,
 ) -> Result<Result<SandboxSettings, String>, SettingsError> {
-    let (typed, builtin) = ((flags.sandbox, Source::Run), Source::File(BUILTIN));
-    let told = if flags.sandbox.is_none() { told_level(env)? } else { (None, Source::Default) };
+    let (typed, builtin) = ((flags.sandbox, SettingSource::Run), SettingSource::File(BUILTIN));
+    let told = if flags.sandbox.is_none() { requested_level(env)? } else { (None, SettingSource::Default) };
     let (level, level_from) = first([typed, told, (file.level, builtin.clone())]);
-    let allowed = (flags.allow_network.then_some(true), Source::Run);
+    let allowed = (flags.allow_network.then_some(true), SettingSource::Run);
     let (network, network_from) = first([allowed, (file.network, builtin)]);
     let (level, network) = (level.unwrap_or_default(), network.unwrap_or(false));
     let word = json!(level);
-    origins.extend([
-        Origin::new("sandbox.level", word.as_str().unwrap_or_default(), level_from),
-        Origin::new("sandbox.network", network, network_from),
+    provenance.extend([
+        Provenance::new("sandbox.level", word.as_str().unwrap_or_default(), level_from),
+        Provenance::new("sandbox.network", network, network_from),
     ]);
     Ok(SandboxSettings::new(level, network, file, env.get("HOME").map(Path::new)))
 }
 
 /// How much of the sandbox whoever started this run asks for.
-fn told_level(env: &Env) -> Result<Told<Level>, SettingsError> {
+fn requested_level(env: &Env) -> Result<Sourced<Level>, SettingsError> {
     let (word, from) = variable(env, SANDBOX);
     let level =
         |word: String| serde_json::from_value(json!(word)).map_err(|_| SettingsError::NoSuchLevel { word });
@@ -432,9 +432,9 @@ fn told_level(env: &Env) -> Result<Told<Level>, SettingsError> {
 }
 
 /// What a million tokens cost.
-fn prices_row(prices: Option<&Prices>, from: Source) -> Origin {
+fn prices_row(prices: Option<&Prices>, from: SettingSource) -> Provenance {
     let told = prices.map(|Prices { input, output, .. }| format!("${input} in, ${output} out"));
-    Origin::limit("prices", told, from)
+    Provenance::limit("prices", told, from)
 }
 
 /// A query may hold a key.

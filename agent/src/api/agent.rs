@@ -11,12 +11,12 @@ use super::error::AgentError;
 use super::model::Provider;
 use super::tool::{self, Declared, Tool};
 use super::workspace::Workspace;
-use crate::additions::{Additions, Check};
+use crate::additions::{Additions, OutputCheck};
 use crate::budget::Limits;
 use crate::confinement::SandboxSettings;
 use crate::dispatch::OwnTool;
 use crate::provider::message::Sampling;
-use crate::settings::{Endpoint, InCode, Settings};
+use crate::settings::{Endpoint, ProgramSettings, Settings};
 
 /// An agent: a model with instructions, tools and limits. It is a value; [`Agent::run`] may be called as often as wanted,
 /// also side by side.
@@ -138,11 +138,11 @@ impl Agent {
     }
 
     /// What the loop works with.
-    pub(super) fn settings(&self, check: Option<Check>) -> Result<Settings, AgentError> {
+    pub(super) fn settings(&self, check: Option<OutputCheck>) -> Result<Settings, AgentError> {
         let workspace = self.workspace.as_ref();
         let declared: Vec<_> = self.tools.iter().map(|tool| tool.declaration()).collect();
         tool::check(&declared)?;
-        Ok(Settings::in_code(InCode {
+        Ok(Settings::in_code(ProgramSettings {
             provider: self.provider.0.clone(),
             extract: self.extractor.clone(),
             sampling: self.sampling.clone(),

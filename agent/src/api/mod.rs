@@ -20,6 +20,6 @@ mod workspace;
 pub use self::agent::Agent;
 pub use self::error::{AgentError, FailedAt};
 pub use self::model::{BoxError, Model, Provider, Reply};
-pub use self::report::{Attempt, Report, Run};
+pub use self::report::{AnswerAttempt, Report, Run};
 pub use self::tool::Tool;
 pub use self::workspace::Workspace;

@@ -8,8 +8,8 @@ use uwf_store::Store;
 use super::agent::Agent;
 use super::error::AgentError;
 use super::run::find;
-use super::site::{Part, Place, on_a_thread, play};
-use crate::journal::{Prompt, Wanted};
+use super::site::{RunEnvironment, VisitRequest, on_a_thread, play};
+use crate::journal::{Prompt, WantedRun};
 use crate::role_run::reply_again;
 
 impl Agent {
@@ -38,11 +38,11 @@ impl Agent {
         request: &AgentRequest,
         cwd: &Path,
     ) -> Result<AdapterOutput, AgentError> {
-        let place = Place::of(store, homes, cwd);
+        let environment = RunEnvironment::of(store, homes, cwd);
         let (agent, request) = (self.clone(), request.clone());
         let (sender, receiver) = std::sync::mpsc::channel();
         // A runtime cannot be started on a thread that has one.
-        on_a_thread(move || sender.send(visit(&agent, &place, &request)).unwrap_or_default())
+        on_a_thread(move || sender.send(visit(&agent, &environment, &request)).unwrap_or_default())
             .map_err(|source| AgentError::System { what: "start the thread of the run", source })?;
         let gone = |_| AgentError::Internal("the thread of the run panicked".to_owned());
         receiver.recv().map_err(gone)?
@@ -50,23 +50,28 @@ impl Agent {
 }
 
 /// One visit of a role, or what is left of it.
-fn visit(agent: &Agent, place: &Place, request: &AgentRequest) -> Result<AdapterOutput, AgentError> {
+fn visit(
+    agent: &Agent,
+    environment: &RunEnvironment,
+    request: &AgentRequest,
+) -> Result<AdapterOutput, AgentError> {
     let settings = agent.settings(None)?;
-    let context = thread::role_context(&place.store, request)?;
+    let context = thread::role_context(&environment.store, request)?;
     let prompt = match &request.prompt {
         Some(prompt) => Prompt::This(prompt),
         None => Prompt::Usual(&context.edge_prompt),
     };
-    let (role, workspace) = (Some(request.role.as_str()), Some(place.root.as_path()));
+    let (role, workspace) = (Some(request.role.as_str()), Some(environment.root.as_path()));
     let (thread, head) = (request.thread, context.head);
-    let wanted = Wanted { thread, head, role, prompt, stand_alone: false, workspace };
-    let earlier = find(place, &wanted)?;
+    let wanted = WantedRun { thread, head, role, prompt, stand_alone: false, workspace };
+    let earlier = find(environment, &wanted)?;
     if let Some(earlier) = &earlier
-        && let Some(reply) = reply_again(&place.store, request, earlier)?
+        && let Some(reply) = reply_again(&environment.store, request, earlier)?
     {
         return Ok(reply);
     }
     let not_begun = Some(&wanted);
-    let part = Part { request, earlier, not_begun, settings: &settings, stand_alone: false, stop: None };
-    play(agent, place, part, &mut |_| ())
+    let visit =
+        VisitRequest { request, earlier, not_begun, settings: &settings, stand_alone: false, stop: None };
+    play(agent, environment, visit, &mut |_| ())
 }

@@ -33,7 +33,7 @@ pub struct Report {
     /// What they cost; none where neither the endpoint nor a price tells.
     pub cost: Option<Usd>,
     /// Each text that the model gave for an answer, in order, and what was wrong with it.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<AnswerAttempt>,
     /// The run log: the entries of the journal, in order. Times are ms since the epoch.
     pub log: Vec<Entry>,
     /// The thread that the run was made in, where it got that far.
@@ -45,7 +45,7 @@ pub struct Report {
 /// A text that was meant as an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Attempt {
+pub struct AnswerAttempt {
     /// The text, frontmatter included.
     pub text: String,
     /// What was wrong with it, in words; none of the one that was taken.
@@ -66,7 +66,7 @@ impl Report {
             if message.kind == Kind::Turn && message.tool_calls.is_empty() {
                 let text = message.content.clone();
                 let wrong = wrong(&text, judge);
-                report.attempts.push(Attempt { text, wrong });
+                report.attempts.push(AnswerAttempt { text, wrong });
             }
         }
         Report { log, ..report }

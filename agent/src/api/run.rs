@@ -17,12 +17,12 @@ use super::error::{AgentError, FailedAt};
 use super::report::{Report, Run};
 use super::role::{self, ROLE};
 use super::schema::AnswerSchema;
-use super::site::{Part, Place, Stop, on_a_thread, play};
-use crate::additions::Check;
+use super::site::{CancelReceiver, RunEnvironment, VisitRequest, on_a_thread, play};
+use crate::additions::OutputCheck;
 use crate::events::Events;
 use crate::failure::Phase;
 use crate::frontmatter;
-use crate::journal::{Journals, Prompt, Wanted, entries_of};
+use crate::journal::{Journals, Prompt, WantedRun, entries_of};
 use crate::react::Notice;
 use crate::resume::{self, ResumedRun};
 use crate::role_run::{RunError, journals_dir, reply_again};
@@ -41,7 +41,7 @@ impl Agent {
         &self,
         prompt: &str,
     ) -> impl Future<Output = Run<T>> + Send + use<T> {
-        run(Job { agent: self.clone(), task: Task::New(prompt.to_owned()) })
+        run(self.clone(), Task::New(prompt.to_owned()))
     }
 
     /// Goes on with a run that this or another process left before its end: what was answered is not asked again, and a
@@ -53,14 +53,8 @@ impl Agent {
         &self,
         thread: ThreadId,
     ) -> impl Future<Output = Run<T>> + Send + use<T> {
-        run(Job { agent: self.clone(), task: Task::Resume(thread) })
+        run(self.clone(), Task::Resume(thread))
     }
-}
-
-/// A run to be made.
-struct Job {
-    agent: Agent,
-    task: Task,
 }
 
 /// What is asked for.
@@ -75,9 +69,9 @@ struct Done {
     report: Report,
 }
 
-/// What was told while it went on.
+/// What is seen of a run while it goes on.
 #[derive(Default)]
-struct Told {
+struct RunObserver {
     session: Option<String>,
     thread: Option<ThreadId>,
     cost: Option<Usd>,
@@ -85,15 +79,15 @@ struct Told {
 }
 
 /// Makes the run on a thread of its own, which hears of it when this future is dropped.
-async fn run<T: DeserializeOwned + JsonSchema + Send + 'static>(job: Job) -> Run<T> {
+async fn run<T: DeserializeOwned + JsonSchema + Send + 'static>(agent: Agent, task: Task) -> Run<T> {
     let schema = AnswerSchema::of::<T>();
     let typed = schema.clone();
-    let check: Check = Arc::new(move |output: &Value| value::<T>(&typed, output.clone()).map(drop));
+    let check: OutputCheck = Arc::new(move |output: &Value| value::<T>(&typed, output.clone()).map(drop));
     let (stopper, stop) = oneshot::channel();
     let (sender, done) = oneshot::channel();
     let for_thread = schema.clone();
     let started = on_a_thread(move || {
-        let done = conduct(&job, (&for_thread, &check), stop);
+        let done = conduct(&agent, &task, (&for_thread, &check), stop);
         // Nobody waits for it any more where the future was dropped.
         let _ = sender.send(done);
     });
@@ -134,22 +128,27 @@ fn answer<T: DeserializeOwned>(schema: &AnswerSchema, reply: AdapterOutput) -> R
 }
 
 /// The whole run, on the thread that it has.
-fn conduct(job: &Job, (schema, check): (&AnswerSchema, &Check), stop: Stop) -> Done {
-    let mut told = Told::default();
-    let place = match Place::open(&job.agent) {
-        Ok(place) => place,
+fn conduct(
+    agent: &Agent,
+    task: &Task,
+    (schema, check): (&AnswerSchema, &OutputCheck),
+    stop: CancelReceiver,
+) -> Done {
+    let mut observer = RunObserver::default();
+    let environment = match RunEnvironment::open(agent) {
+        Ok(environment) => environment,
         Err(error) => return Done { reply: Err(error), report: Report::default() },
     };
-    let reply = match &job.task {
-        Task::New(prompt) => begin(&job.agent, &place, (prompt, schema, check), (stop, &mut told)),
-        Task::Resume(thread) => go_on(&job.agent, &place, (thread, check), (stop, &mut told)),
+    let reply = match task {
+        Task::New(prompt) => begin(agent, &environment, (prompt, schema, check), (stop, &mut observer)),
+        Task::Resume(thread) => go_on(agent, &environment, (thread, check), (stop, &mut observer)),
     };
-    let dir = journals_dir(&place.homes.uwf);
-    let log = told.session.map(|session| entries_of(&dir, &session)).unwrap_or_default();
+    let dir = journals_dir(&environment.homes.uwf);
+    let log = observer.session.map(|session| entries_of(&dir, &session)).unwrap_or_default();
     let judge = |text: &str| frontmatter::extract_checked(text, (&schema.schema, ANY), Some(check)).map(drop);
     let mut report = Report::of(log, &judge);
-    report.thread = told.thread;
-    report.cost = told.cost;
+    report.thread = observer.thread;
+    report.cost = observer.cost;
     report.step = reply.as_ref().ok().map(|reply| reply.step_hash);
     Done { reply, report }
 }
@@ -159,21 +158,22 @@ const ANY: Hash = uwf_engine::builtin::TEXT;
 
 fn begin(
     agent: &Agent,
-    place: &Place,
-    (prompt, schema, check): (&str, &AnswerSchema, &Check),
-    (stop, told): (Stop, &mut Told),
+    environment: &RunEnvironment,
+    (prompt, schema, check): (&str, &AnswerSchema, &OutputCheck),
+    (stop, observer): (CancelReceiver, &mut RunObserver),
 ) -> Result<AdapterOutput, AgentError> {
     let settings = agent.settings(Some(Arc::clone(check)))?;
     uwf_tools::check_names(settings.tools.as_deref().unwrap_or_default()).map_err(RunError::from)?;
     thread::check_task(prompt)?;
     let flow = role::workflow(agent.words(), schema)?;
-    let flow = workflow::put(&place.store, &flow).map_err(|error| AgentError::Schema(error.to_string()))?;
-    let thread = thread::start(&place.store, &flow, prompt, &place.root.display().to_string())?;
-    told.thread = Some(thread);
-    let _lock = locked(agent, place, &thread, &flow)?;
-    let from = thread::head(&place.store, &thread)?.hash;
+    let flow =
+        workflow::put(&environment.store, &flow).map_err(|error| AgentError::Schema(error.to_string()))?;
+    let thread = thread::start(&environment.store, &flow, prompt, &environment.root.display().to_string())?;
+    observer.thread = Some(thread);
+    let _lock = locked(agent, environment, &thread, &flow)?;
+    let from = thread::head(&environment.store, &thread)?.hash;
     let request = AgentRequest::new(thread, ROLE, Some(prompt.to_owned()), None);
-    let part = Part {
+    let visit = VisitRequest {
         request: &request,
         earlier: None,
         not_begun: None,
@@ -181,46 +181,47 @@ fn begin(
         stand_alone: true,
         stop: Some(stop),
     };
-    let reply = play(agent, place, part, &mut |notice| told.on_notice(agent, &notice))?;
-    settle(place, (&thread, &from), &reply)?;
+    let reply = play(agent, environment, visit, &mut |notice| observer.on_notice(agent, &notice))?;
+    settle(environment, (&thread, &from), &reply)?;
     Ok(reply)
 }
 
 fn go_on(
     agent: &Agent,
-    place: &Place,
-    (thread, check): (&ThreadId, &Check),
-    (stop, told): (Stop, &mut Told),
+    environment: &RunEnvironment,
+    (thread, check): (&ThreadId, &OutputCheck),
+    (stop, observer): (CancelReceiver, &mut RunObserver),
 ) -> Result<AdapterOutput, AgentError> {
     let settings = agent.settings(Some(Arc::clone(check)))?;
-    told.thread = Some(*thread);
-    let head = thread::head(&place.store, thread)?;
-    let flow = head.start(&place.store)?.workflow;
-    let _lock = locked(agent, place, thread, &flow)?;
-    let head = thread::head(&place.store, thread)?.hash;
+    observer.thread = Some(*thread);
+    let head = thread::head(&environment.store, thread)?;
+    let flow = head.start(&environment.store)?.workflow;
+    let _lock = locked(agent, environment, thread, &flow)?;
+    let head = thread::head(&environment.store, thread)?.hash;
     let role = Some(ROLE);
     let wanted =
-        Wanted { thread: *thread, head, role, prompt: Prompt::Any, stand_alone: true, workspace: None };
-    let earlier = find(place, &wanted)?.ok_or_else(|| AgentError::NothingToResume(thread.to_string()))?;
-    told.session = Some(earlier.journal.session().to_owned());
-    told.cost = earlier.state.sums().2;
+        WantedRun { thread: *thread, head, role, prompt: Prompt::Any, stand_alone: true, workspace: None };
+    let earlier =
+        find(environment, &wanted)?.ok_or_else(|| AgentError::NothingToResume(thread.to_string()))?;
+    observer.session = Some(earlier.journal.session().to_owned());
+    observer.cost = earlier.state.sums().2;
     let prompt = earlier.header().prompt.to_owned();
     let request = AgentRequest::new(*thread, ROLE, Some(prompt), None);
-    let reply = again_or_on(agent, place, (&request, &settings, earlier), (stop, told))?;
-    settle(place, (thread, &head), &reply)?;
+    let reply = again_or_on(agent, environment, (&request, &settings, earlier), (stop, observer))?;
+    settle(environment, (thread, &head), &reply)?;
     Ok(reply)
 }
 
 fn again_or_on(
     agent: &Agent,
-    place: &Place,
+    environment: &RunEnvironment,
     (request, settings, earlier): (&AgentRequest, &Settings, ResumedRun),
-    (stop, told): (Stop, &mut Told),
+    (stop, observer): (CancelReceiver, &mut RunObserver),
 ) -> Result<AdapterOutput, AgentError> {
-    if let Some(reply) = reply_again(&place.store, request, &earlier)? {
+    if let Some(reply) = reply_again(&environment.store, request, &earlier)? {
         return Ok(reply);
     }
-    let part = Part {
+    let visit = VisitRequest {
         request,
         earlier: Some(earlier),
         not_begun: None,
@@ -228,12 +229,15 @@ fn again_or_on(
         stand_alone: true,
         stop: Some(stop),
     };
-    play(agent, place, part, &mut |notice| told.on_notice(agent, &notice))
+    play(agent, environment, visit, &mut |notice| observer.on_notice(agent, &notice))
 }
 
 /// The run that was cut off, if there is one.
-pub(super) fn find(place: &Place, wanted: &Wanted<'_>) -> Result<Option<ResumedRun>, AgentError> {
-    let found = Journals::list(&journals_dir(&place.homes.uwf))
+pub(super) fn find(
+    environment: &RunEnvironment,
+    wanted: &WantedRun<'_>,
+) -> Result<Option<ResumedRun>, AgentError> {
+    let found = Journals::list(&journals_dir(&environment.homes.uwf))
         .and_then(|journals| resume::find(&journals, wanted, &mut |_| ()));
     found.map_err(|error| AgentError::Journal(error.to_string()))
 }
@@ -241,20 +245,20 @@ pub(super) fn find(place: &Place, wanted: &Wanted<'_>) -> Result<Option<ResumedR
 /// Nobody else runs a recorded thread meanwhile; one that is not recorded is nobody else's.
 fn locked(
     agent: &Agent,
-    place: &Place,
+    environment: &RunEnvironment,
     thread: &ThreadId,
     flow: &Hash,
 ) -> Result<Option<ThreadLock>, AgentError> {
     if agent.record.is_none() {
         return Ok(None);
     }
-    let lock = ThreadLock::acquire(&place.homes.uwf, thread, flow, place.store.now());
+    let lock = ThreadLock::acquire(&environment.homes.uwf, thread, flow, environment.store.now());
     lock.map(Some).map_err(|error| AgentError::Journal(error.to_string()))
 }
 
 /// Moves the head to the step, unless the run failed: then it is an attempt.
 fn settle(
-    place: &Place,
+    environment: &RunEnvironment,
     (thread, from): (&ThreadId, &Hash),
     reply: &AdapterOutput,
 ) -> Result<(), AgentError> {
@@ -266,12 +270,12 @@ fn settle(
             let message = reason(&reply.frontmatter).unwrap_or_default().to_owned();
             Status::Suspended { role: reply.role.clone(), message }
         }
-        _ => Status::Ended { completed_at: place.store.now() },
+        _ => Status::Ended { completed_at: environment.store.now() },
     };
-    Ok(thread::advance(&place.store, thread, from, &reply.step_hash, &status)?)
+    Ok(thread::advance(&environment.store, thread, from, &reply.step_hash, &status)?)
 }
 
-impl Told {
+impl RunObserver {
     fn on_notice(&mut self, agent: &Agent, notice: &Notice<'_>) {
         match notice {
             Notice::Opened { session, .. } => self.session = Some((*session).to_owned()),

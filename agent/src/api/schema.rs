@@ -24,12 +24,12 @@ pub(super) struct AnswerSchema {
     pub schema: Value,
     /// What `$status` may be.
     pub statuses: Vec<String>,
-    form: Form,
+    form: ValuePlace,
 }
 
 /// Where the type's value is in the answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Form {
+enum ValuePlace {
     /// It is the answer, `$status` included.
     Whole,
     /// It is the answer without `$status`.
@@ -53,10 +53,10 @@ impl AnswerSchema {
             let mut statuses: Vec<String> = own.into_iter().flatten().collect();
             statuses.sort();
             statuses.dedup();
-            return AnswerSchema { schema, statuses, form: Form::Whole };
+            return AnswerSchema { schema, statuses, form: ValuePlace::Whole };
         }
-        let form = if is_struct(&schema) { Form::Fields } else { Form::Field };
-        if form == Form::Field {
+        let form = if is_struct(&schema) { ValuePlace::Fields } else { ValuePlace::Field };
+        if form == ValuePlace::Field {
             schema = json!({"type": "object", "properties": {ANSWER: schema}, "required": [ANSWER]});
         }
         schema["properties"]["$status"] = json!({"const": DONE});
@@ -69,9 +69,9 @@ impl AnswerSchema {
     /// The type's own value in an answer.
     pub(super) fn value(&self, mut output: Value) -> Value {
         match self.form {
-            Form::Whole => output,
-            Form::Field => output.get_mut(ANSWER).map(Value::take).unwrap_or_default(),
-            Form::Fields => {
+            ValuePlace::Whole => output,
+            ValuePlace::Field => output.get_mut(ANSWER).map(Value::take).unwrap_or_default(),
+            ValuePlace::Fields => {
                 output.as_object_mut().and_then(|fields| fields.remove("$status"));
                 output
             }

@@ -60,7 +60,7 @@ fn a_struct_is_fields_beside_the_status() {
         json!({"$status": "done", "number": "7", "lines": [{"text": "Tea", "cents": 250}], "at": [1.5, 2.0]});
     let invoice = Invoice { number: "7".into(), lines: vec![line()], note: None, at: (1.5, 2.0) };
     let schema = round(answer, invoice);
-    assert_eq!((schema.form, schema.statuses.as_slice()), (Form::Fields, &["done".to_owned()][..]));
+    assert_eq!((schema.form, schema.statuses.as_slice()), (ValuePlace::Fields, &["done".to_owned()][..]));
     let wrong = json!({"$status": "done", "number": "7", "lines": [{"text": "Tea"}], "at": [1, 2]});
     assert_eq!(uwf_store::schema::validate(&schema.schema, &wrong).unwrap()[0].path, "/lines/0");
 }

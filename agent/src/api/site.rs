@@ -21,7 +21,7 @@ use uwf_tools::sandbox::{Level, Policy, Sandbox};
 use super::agent::Agent;
 use super::error::AgentError;
 use crate::confinement::Confinement;
-use crate::journal::Wanted;
+use crate::journal::WantedRun;
 use crate::react::Notice;
 use crate::resume::ResumedRun;
 use crate::role_run::{RunError, Site, role_run};
@@ -33,19 +33,19 @@ use crate::workers::Workers;
 const TEMPORARY: &str = "/tmp";
 
 /// Somebody does not wait for the run any more when the other end of this is gone.
-pub(super) type Stop = oneshot::Receiver<()>;
+pub(super) type CancelReceiver = oneshot::Receiver<()>;
 
-/// The place of a run.
-pub(super) struct Place {
+/// What a run takes place in.
+pub(super) struct RunEnvironment {
     pub(super) store: Store,
     pub(super) homes: Homes,
     pub(super) root: PathBuf,
     _scratch: Option<TempDir>,
 }
 
-impl Place {
-    /// The place that the agent was given, with what it was not given made anew.
-    pub(super) fn open(agent: &Agent) -> Result<Place, AgentError> {
+impl RunEnvironment {
+    /// What the agent was given, with what it was not given made anew.
+    pub(super) fn open(agent: &Agent) -> Result<RunEnvironment, AgentError> {
         let failed = |what| move |source| AgentError::System { what, source };
         let is_whole = agent.record.is_some() && agent.workspace.is_some();
         let made = || tempfile::Builder::new().prefix("uwf-agent-").tempdir_in(TEMPORARY);
@@ -64,56 +64,56 @@ impl Place {
         };
         // As the system calls it: a run is found again by this.
         let root = root.canonicalize().unwrap_or(root);
-        Ok(Place { store, homes, root, _scratch: scratch })
+        Ok(RunEnvironment { store, homes, root, _scratch: scratch })
     }
 
-    /// A place in somebody else's workflow.
-    pub(super) fn of(store: &Store, homes: &Homes, root: &Path) -> Place {
-        Place { store: store.clone(), homes: homes.clone(), root: root.to_owned(), _scratch: None }
+    /// What is somebody else's, for a role of his workflow.
+    pub(super) fn of(store: &Store, homes: &Homes, root: &Path) -> RunEnvironment {
+        RunEnvironment { store: store.clone(), homes: homes.clone(), root: root.to_owned(), _scratch: None }
     }
 }
 
 /// A role to be played, or to go on with.
-pub(super) struct Part<'a> {
+pub(super) struct VisitRequest<'a> {
     pub(super) request: &'a AgentRequest,
     pub(super) earlier: Option<ResumedRun>,
     /// See [`Site::not_begun`].
-    pub(super) not_begun: Option<&'a Wanted<'a>>,
+    pub(super) not_begun: Option<&'a WantedRun<'a>>,
     pub(super) settings: &'a Settings,
     pub(super) stand_alone: bool,
-    pub(super) stop: Option<Stop>,
+    pub(super) stop: Option<CancelReceiver>,
 }
 
-/// Plays a role in its place; it blocks until that is over.
+/// Plays a role; it blocks until that is over.
 pub(super) fn play(
     agent: &Agent,
-    place: &Place,
-    part: Part<'_>,
+    environment: &RunEnvironment,
+    visit: VisitRequest<'_>,
     on_notice: &mut dyn FnMut(Notice<'_>),
 ) -> Result<AdapterOutput, AgentError> {
     let failed = |what| move |source| AgentError::System { what, source };
     let workers = Workers::start().map_err(failed("start the thread that tools run on"))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(failed("start the runtime"))?;
-    let (sandbox, _confinement) = confined(agent, place, part.settings)?;
+    let (sandbox, _confinement) = confined(agent, environment, visit.settings)?;
     let env = agent.workspace.as_ref().map(|workspace| workspace.env.clone()).unwrap_or_default();
-    let stop = RefCell::new(part.stop);
+    let stop = RefCell::new(visit.stop);
     let site = Site {
-        store: &place.store,
-        home: &place.homes.uwf,
-        workspace: &place.root,
-        settings: part.settings,
+        store: &environment.store,
+        home: &environment.homes.uwf,
+        workspace: &environment.root,
+        settings: visit.settings,
         sandbox: &sandbox,
-        stand_alone: part.stand_alone,
+        stand_alone: visit.stand_alone,
         workers: &workers,
         env: env.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         trace: None,
         clock: agent.clock,
-        not_begun: part.not_begun,
+        not_begun: visit.not_begun,
         signals: &|| Ok(signals(stop.borrow_mut().take())),
         begun: &|| (),
     };
-    let played = runtime.block_on(role_run(part.request, &site, part.earlier, on_notice));
+    let played = runtime.block_on(role_run(visit.request, &site, visit.earlier, on_notice));
     // A tool that does not hear that it is over is not waited for.
     runtime.shutdown_background();
     played.map_err(|error| match error {
@@ -125,23 +125,24 @@ pub(super) fn play(
 /// What commands run in; nothing is made ready for a role that can run none.
 fn confined(
     agent: &Agent,
-    place: &Place,
+    environment: &RunEnvironment,
     settings: &Settings,
 ) -> Result<(Arc<Sandbox>, Option<Confinement>), AgentError> {
     let runs_commands = settings.tools.iter().flatten().any(|tool| tool == "run_command");
     let workspace = agent.workspace.as_ref().filter(|_| runs_commands);
     let Some(workspace) = workspace else {
-        let private = vec![place.homes.uwf.clone(), place.homes.ocas.clone()];
-        let policy = Policy { level: Level::Off, private, ..Policy::new(&place.root, &place.homes.uwf) };
+        let private = vec![environment.homes.uwf.clone(), environment.homes.ocas.clone()];
+        let policy =
+            Policy { level: Level::Off, private, ..Policy::new(&environment.root, &environment.homes.uwf) };
         return Ok((Arc::new(Sandbox::prepare(policy)), None));
     };
     let env: &Env = &workspace.env;
-    let confinement = Confinement::prepare(&settings.sandbox, &place.homes, &place.root, env)?;
+    let confinement = Confinement::prepare(&settings.sandbox, &environment.homes, &environment.root, env)?;
     Ok((Arc::clone(&confinement.sandbox), Some(confinement)))
 }
 
 /// The one signal that a run of the library can get: nobody waits for it.
-fn signals(mut stop: Option<Stop>) -> Signals {
+fn signals(mut stop: Option<CancelReceiver>) -> Signals {
     Signals::new(move |context| match stop.as_mut().map(|stop| Pin::new(stop).poll(context)) {
         Some(Poll::Ready(_)) => {
             stop = None;

@@ -74,42 +74,42 @@ enum Held {
 }
 
 /// Where a question is journalled.
-pub(super) struct Place {
+pub(super) struct ForkStore {
     dir: PathBuf,
     /// Until the end: a directory that is removed then, or the lock of one that stays.
     _held: Held,
 }
 
-impl Place {
+impl ForkStore {
     /// The directory of the session, which must be the step's `own` or a fork of it.
     pub(super) fn find(
         question: &StepQuestion,
         own: Option<&str>,
         home: &Path,
-    ) -> Result<Place, AnswerError> {
+    ) -> Result<ForkStore, AnswerError> {
         let forks = forks(home);
         match question.session.as_deref() {
             session if session.is_none() || session == own => {
                 let passing = make_private(&forks).and_then(|()| tempfile::tempdir_in(&forks));
                 let passing = passing.map_err(failed(&forks))?;
-                Ok(Place { dir: passing.path().to_owned(), _held: Held::Passing(passing) })
+                Ok(ForkStore { dir: passing.path().to_owned(), _held: Held::Passing(passing) })
             }
             Some(session)
                 if session.parse::<ThreadId>().is_ok() && fork_of(&forks.join(session)).as_deref() == own =>
             {
-                Place::lock(forks.join(session), session)
+                ForkStore::lock(forks.join(session), session)
             }
             session => Err(AnswerError::UnknownSession { session: session.unwrap_or_default().to_owned() }),
         }
     }
 
     /// The directory of a fork, which nobody else is asking.
-    fn lock(dir: PathBuf, session: &str) -> Result<Place, AnswerError> {
+    fn lock(dir: PathBuf, session: &str) -> Result<ForkStore, AnswerError> {
         let file = File::open(dir.join(FORK)).map_err(failed(&dir))?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => Err(AnswerError::Busy { session: session.to_owned() }),
             // Where the file system has no locks, two that ask at once do not know of each other.
-            Ok(()) | Err(TryLockError::Error(_)) => Ok(Place { dir, _held: Held::Locked(file) }),
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(ForkStore { dir, _held: Held::Locked(file) }),
         }
     }
 
@@ -210,7 +210,7 @@ mod tests {
     fn a_fork_is_asked_by_one_at_a_time() {
         let home = tempfile::tempdir().unwrap();
         let session = fork(home.path(), "own", || 1_000).unwrap();
-        let find = || Place::find(&question(&session), Some("own"), home.path());
+        let find = || ForkStore::find(&question(&session), Some("own"), home.path());
         let place = find().unwrap();
         assert!(matches!(find(), Err(AnswerError::Busy { session: busy }) if busy == session));
         drop(place);

@@ -37,7 +37,7 @@ pub enum Prompt<'a> {
 
 /// The run whose journal is looked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct WantedRun<'a> {
     /// The thread.
     pub thread: ThreadId,
     /// Its head.
@@ -122,7 +122,7 @@ pub struct Journals {
     files: Vec<String>,
 }
 
-impl Wanted<'_> {
+impl WantedRun<'_> {
     /// Whether the first line of a journal may be this run's; the role it names.
     fn is(&self, first: &Entry) -> Option<String> {
         let Entry::Run { thread, role, head, prompt, stand_alone, .. } = first else { return None };
@@ -180,7 +180,7 @@ impl Journals {
     /// See [`FindError`].
     pub(crate) fn find(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &WantedRun<'_>,
         tell: &mut dyn FnMut(PassedOver),
     ) -> Result<Option<Journal>, FindError> {
         for name in self.of(wanted).into_iter().rev() {
@@ -240,7 +240,7 @@ impl Journals {
     ///
     /// # Errors
     /// The disk's.
-    pub fn discard(&self, wanted: &Wanted<'_>) -> Result<(), FindError> {
+    pub fn discard(&self, wanted: &WantedRun<'_>) -> Result<(), FindError> {
         for name in self.of(wanted) {
             let path = self.dir.join(name.to_string());
             let failed = |source| FindError::Io { path: path.clone(), source };
@@ -285,7 +285,7 @@ impl Journals {
     }
 
     /// Those of the thread and head, the youngest last.
-    fn of(&self, wanted: &Wanted<'_>) -> Vec<JournalName> {
+    fn of(&self, wanted: &WantedRun<'_>) -> Vec<JournalName> {
         let start = format!("{}.{}.", wanted.thread, wanted.head);
         let own = self.files.iter().filter(|file| file.starts_with(&start));
         let mut names: Vec<JournalName> = own.filter_map(|file| JournalName::parse(file)).collect();

@@ -16,10 +16,10 @@ fn thread_id(number: u64) -> ThreadId {
     format!("{number:026}").parse().unwrap()
 }
 
-fn wanted(prompt: Option<&str>) -> Wanted<'_> {
+fn wanted(prompt: Option<&str>) -> WantedRun<'_> {
     let prompt = prompt.map_or(Prompt::Any, Prompt::This);
     let (thread, head) = (thread_id(1), head("0123456789ABC"));
-    Wanted { thread, head, role: Some("r"), prompt, stand_alone: false, workspace: None }
+    WantedRun { thread, head, role: Some("r"), prompt, stand_alone: false, workspace: None }
 }
 
 /// A journal of role `r` that has begun.
@@ -32,7 +32,7 @@ fn put(dir: &Path, name: &JournalName, prompt: &str) -> Journal {
 }
 
 /// The session that is found, and what was said of those that were not.
-fn find(dir: &Path, wanted: &Wanted<'_>) -> (Option<ThreadId>, Vec<String>) {
+fn find(dir: &Path, wanted: &WantedRun<'_>) -> (Option<ThreadId>, Vec<String>) {
     let mut told = Vec::new();
     let found =
         Journals::list(dir).unwrap().find(wanted, &mut |passed| told.push(passed.to_string())).unwrap();
@@ -50,20 +50,20 @@ fn the_youngest_of_the_same_visit_is_found() {
     assert_eq!(find(dir.path(), &wanted(Some("p"))).0, Some(names[1].session));
     assert_eq!(find(dir.path(), &wanted(None)).0, Some(names[2].session), "no prompt goes for any");
     assert_eq!(find(dir.path(), &wanted(Some("third"))).0, None);
-    let usual = |prompt| Wanted { prompt: Prompt::Usual(prompt), ..wanted(None) };
+    let usual = |prompt| WantedRun { prompt: Prompt::Usual(prompt), ..wanted(None) };
     assert_eq!(find(dir.path(), &usual("p")).0, Some(names[2].session), "it was interrupted");
     let reply = "{\"entry\":\"replied\",\"reply\":null,\"at\":12}\n";
     let path = dir.path().join(names[2].to_string());
     fs::write(&path, fs::read_to_string(&path).unwrap() + reply).unwrap();
     assert_eq!(find(dir.path(), &usual("p")).0, Some(names[1].session), "that of another prompt is over");
     assert_eq!(find(dir.path(), &usual("other")).0, Some(names[2].session));
-    let other = Wanted { role: Some("s"), ..wanted(None) };
+    let other = WantedRun { role: Some("s"), ..wanted(None) };
     assert_eq!(find(dir.path(), &other).0, None);
-    let moved = Wanted { head: head("CBA9876543210"), ..wanted(None) };
+    let moved = WantedRun { head: head("CBA9876543210"), ..wanted(None) };
     assert_eq!(find(dir.path(), &moved).0, None);
-    let alone = Wanted { stand_alone: true, ..wanted(None) };
+    let alone = WantedRun { stand_alone: true, ..wanted(None) };
     assert_eq!(find(dir.path(), &alone).0, None);
-    let here = |here| Wanted { workspace: Some(Path::new(here)), ..wanted(Some("other")) };
+    let here = |here| WantedRun { workspace: Some(Path::new(here)), ..wanted(Some("other")) };
     assert_eq!(find(dir.path(), &here("/w")), (Some(names[2].session), vec![]));
     let (found, told) = find(dir.path(), &here("/elsewhere"));
     assert!(

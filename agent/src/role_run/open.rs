@@ -14,7 +14,7 @@ use uwf_tools::sandbox::Sandbox;
 use uwf_tools::{Toolbox, ToolboxConfig, ToolboxError};
 
 use super::{RunError, Site, journals_dir};
-use crate::additions::{InCode, OwnProvider};
+use crate::additions::{OwnModelProvider, OwnProvider};
 use crate::budget::Budget;
 use crate::conversation::Conversation;
 use crate::dispatch::Dispatch;
@@ -239,7 +239,7 @@ pub(crate) fn provider(
         ProviderSettings::Own(OwnProvider::Script(script)) => {
             Ok(Box::new(Mock::new(script.clone(), run.place)?.after(run.answered)))
         }
-        ProviderSettings::Own(OwnProvider::Model(model)) => Ok(Box::new(InCode(Arc::clone(model)))),
+        ProviderSettings::Own(OwnProvider::Model(model)) => Ok(Box::new(OwnModelProvider(Arc::clone(model)))),
         ProviderSettings::Http(endpoint) => {
             // All visits of a role share their beginning.
             let role = run.place.role;

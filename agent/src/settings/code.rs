@@ -8,14 +8,14 @@ use uwf_engine::Env;
 
 use super::{
     ContextWindow, Endpoint, Flags, Limits, LoadedFrom, ProviderSettings, Sampling, SandboxSettings,
-    Settings, SettingsError, Source,
+    SettingSource, Settings, SettingsError,
 };
 use crate::additions::{Additions, OwnProvider};
 use crate::narrowing::{Narrowing, Narrowings};
 
 /// What a program says of a run; the rest is as it is without any file.
 #[derive(Clone, Debug)]
-pub(crate) struct InCode {
+pub(crate) struct ProgramSettings {
     pub provider: ProviderSettings,
     pub extract: Option<Endpoint>,
     pub sampling: Sampling,
@@ -31,8 +31,8 @@ impl Settings {
     ///
     /// # Errors
     /// [`SettingsError::NoPrice`].
-    pub(crate) fn in_code(code: InCode) -> Result<Settings, SettingsError> {
-        let InCode { provider, extract, sampling, limits, tools, sandbox, added } = code;
+    pub(crate) fn in_code(code: ProgramSettings) -> Result<Settings, SettingsError> {
+        let ProgramSettings { provider, extract, sampling, limits, tools, sandbox, added } = code;
         let known = provider.known();
         let window = ContextWindow::of(provider.window().0, known.as_ref());
         let model = match &provider {
@@ -40,7 +40,7 @@ impl Settings {
             ProviderSettings::Own(OwnProvider::Model(model)) => model.name().to_owned(),
             ProviderSettings::Mock(_) | ProviderSettings::Own(OwnProvider::Script(_)) => "mock".to_owned(),
         };
-        let (prices, _) = provider.prices(((None, Source::Default), known), (&limits, &model))?;
+        let (prices, _) = provider.prices(((None, SettingSource::Default), known), (&limits, &model))?;
         Ok(Settings {
             provider,
             model,
@@ -54,7 +54,7 @@ impl Settings {
             roles: Narrowings::default(),
             narrowing: Narrowing::default(),
             sandbox,
-            origins: Vec::new(),
+            provenance: Vec::new(),
             added,
             begun_with: LoadedFrom { flags: Flags::default(), env: Env::default(), home: PathBuf::new() },
         })

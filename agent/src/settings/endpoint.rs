@@ -10,7 +10,7 @@ use uwf_engine::Env;
 use uwf_engine::config::{Config, ModelConfig, ProviderConfig};
 
 use super::file::{BUILTIN, CONFIG, File, FileModel, FileProvider, FileWire};
-use super::origins::{Origin, Source, first, variable};
+use super::origins::{Provenance, SettingSource, first, variable};
 use super::{Flags, SettingsError, begun, without_query};
 use crate::provider::dialect::{Dialect, DialectSettings};
 use crate::provider::wire::Wire;
@@ -34,7 +34,7 @@ pub struct Endpoint {
     /// Fields that every request has beside ours.
     pub request_body: Map<String, Value>,
     /// The model's window, where it is set for this model, and who says so.
-    pub(crate) context_window: Option<(u64, Source)>,
+    pub(crate) context_window: Option<(u64, SettingSource)>,
     /// Headers to send along.
     pub headers: BTreeMap<String, String>,
     /// Whether to ask for a stream.
@@ -97,10 +97,10 @@ pub(super) fn endpoint(
     file: File,
     env: &Env,
     config: &Config,
-) -> Result<(Endpoint, Vec<Origin>), SettingsError> {
+) -> Result<(Endpoint, Vec<Provenance>), SettingsError> {
     let File { provider, model: file_model, models, .. } = file;
-    let typed_url = first([(flags.base_url.clone(), Source::Run), variable(env, "UWF_BASE_URL")]);
-    let wanted = first([(flags.model.clone(), Source::Run), variable(env, "UWF_MODEL")]);
+    let typed_url = first([(flags.base_url.clone(), SettingSource::Run), variable(env, "UWF_BASE_URL")]);
+    let wanted = first([(flags.model.clone(), SettingSource::Run), variable(env, "UWF_MODEL")]);
     let of_role = flags.role_model.clone().filter(|_| wanted.0.is_none());
     // The alias of a role's model says which provider it is of, unless it is said where to go.
     let is_alias = |model: &String| typed_url.0.is_none() && config.models.contains_key(model);
@@ -108,9 +108,9 @@ pub(super) fn endpoint(
         Some(provider) => Some(provider.base_url.clone()),
         None => from_config(config, file_model.clone()).0.map(|provider| provider.base_url),
     });
-    let builtin = Source::File(BUILTIN);
+    let builtin = SettingSource::File(BUILTIN);
     let (wanted, said) = first([wanted, (of_role, builtin.clone()), (file_model, builtin)]);
-    let model_from = if wanted.is_some() { said } else { Source::File(CONFIG) };
+    let model_from = if wanted.is_some() { said } else { SettingSource::File(CONFIG) };
     let (configured, model) = match provider.filter(|_| usual.is_none()) {
         Some(provider) => (Some(provider), wanted),
         None => from_config(config, wanted),
@@ -120,7 +120,7 @@ pub(super) fn endpoint(
     let begun = flags.begun_at.clone().filter(|url| !is_configured(url));
     let file = configured.as_ref().map_or(CONFIG, |provider| provider.file);
     let (base_url, url_from) =
-        first([typed_url, (begun, Source::Run), (configured_url.clone(), Source::File(file))]);
+        first([typed_url, (begun, SettingSource::Run), (configured_url.clone(), SettingSource::File(file))]);
     let base_url = base_url.ok_or_else(|| no_model(config))?;
     if base_url.ends_with(begun::QUERY) {
         let why = "of the interrupted run had a query, which is not kept: pass --base-url again";
@@ -142,12 +142,14 @@ pub(super) fn endpoint(
     };
     let model = model.ok_or_else(|| no_model(config))?;
     let of_config = config.models.values().find(|known| known.name == model && is_same_provider(known));
-    let mut origins =
-        vec![Origin::new("model", &model, model_from), Origin::new(URL, without_query(&base_url), url_from)];
+    let mut provenance = vec![
+        Provenance::new("model", &model, model_from),
+        Provenance::new(URL, without_query(&base_url), url_from),
+    ];
     let place = (base_url, model);
     let endpoint =
-        described(place, (configured.unwrap_or_default(), key), (models, of_config), &mut origins)?;
-    Ok((endpoint, origins))
+        described(place, (configured.unwrap_or_default(), key), (models, of_config), &mut provenance)?;
+    Ok((endpoint, provenance))
 }
 
 const URL: &str = "provider.baseUrl";
@@ -157,26 +159,28 @@ fn described(
     (base_url, model): (String, String),
     (provider, key): (FileProvider, Option<FoundKey>),
     (mut models, of_config): (BTreeMap<String, FileModel>, Option<&ModelConfig>),
-    origins: &mut Vec<Origin>,
+    provenance: &mut Vec<Provenance>,
 ) -> Result<Endpoint, SettingsError> {
     check_dialect(&provider.dialect, provider.file)?;
     let mut request_body = provider.request_body;
     let own = models.remove(&model).unwrap_or_default();
     of_config.into_iter().for_each(|known| add_fields(&mut request_body, &known.request_body));
     add_fields(&mut request_body, &own.request_body);
-    let file = Source::File(provider.file);
+    let file = SettingSource::File(provider.file);
     let (idle, idle_from) = first([(provider.idle_seconds, file.clone())]);
     let (_, tries_from) = first([(provider.retry.tries, file.clone())]);
     let (_, seconds_from) = first([(provider.retry.seconds, file.clone())]);
     let (context_window, window_from) = first([
-        (own.context_window, Source::File(BUILTIN)),
-        (of_config.and_then(|known| known.context_window), Source::File(CONFIG)),
+        (own.context_window, SettingSource::File(BUILTIN)),
+        (of_config.and_then(|known| known.context_window), SettingSource::File(CONFIG)),
     ]);
     let (set, key_from) = match &key {
         Some(key) => ("set", key.from.clone()),
         None => (
             "not set",
-            Source::Nobody("no key is configured for this host: apiKeyEnv of its provider, or $UWF_API_KEY"),
+            SettingSource::Nobody(
+                "no key is configured for this host: apiKeyEnv of its provider, or $UWF_API_KEY",
+            ),
         ),
     };
     let endpoint = Endpoint {
@@ -195,13 +199,14 @@ fn described(
         retry: provider.retry.policy(),
     };
     let dialect = endpoint.dialect();
-    let (_, wire_from) = first([(endpoint.wire, file), (Some(dialect.wire), Source::Dialect(dialect.name))]);
-    origins.extend([
-        Origin::new("provider.apiKey", set, key_from),
-        Origin::new("provider.wire", dialect.wire, wire_from),
-        Origin::new("provider.idleSeconds", endpoint.idle.as_secs(), idle_from),
-        Origin::new("provider.retry.tries", endpoint.retry.tries, tries_from),
-        Origin::new("provider.retry.seconds", endpoint.retry.budget.as_secs(), seconds_from),
+    let (_, wire_from) =
+        first([(endpoint.wire, file), (Some(dialect.wire), SettingSource::Dialect(dialect.name))]);
+    provenance.extend([
+        Provenance::new("provider.apiKey", set, key_from),
+        Provenance::new("provider.wire", dialect.wire, wire_from),
+        Provenance::new("provider.idleSeconds", endpoint.idle.as_secs(), idle_from),
+        Provenance::new("provider.retry.tries", endpoint.retry.tries, tries_from),
+        Provenance::new("provider.retry.seconds", endpoint.retry.budget.as_secs(), seconds_from),
     ]);
     Ok(endpoint)
 }
@@ -274,18 +279,18 @@ pub(super) fn provided(provider: &ProviderConfig) -> FileProvider {
 /// A key, and where it was found.
 pub(super) struct FoundKey {
     pub(super) secret: SecretString,
-    pub(super) from: Source,
+    pub(super) from: SettingSource,
 }
 
 impl FoundKey {
-    fn new(secret: &str, from: Source) -> FoundKey {
+    fn new(secret: &str, from: SettingSource) -> FoundKey {
         FoundKey { secret: SecretString::from(secret.trim().to_owned()), from }
     }
 
     /// Where it was found, in an error of the endpoint: a variable, or a file and what it says there.
     pub(super) fn place(&self) -> String {
         match &self.from {
-            Source::File(name) => format!("{name} (apiKey)"),
+            SettingSource::File(name) => format!("{name} (apiKey)"),
             other => other.to_string(),
         }
     }
@@ -309,11 +314,11 @@ pub(super) fn configured_key(
     if let Some((provider, key)) =
         configured.and_then(|provider| Some((provider, provider.api_key.as_ref()?)))
     {
-        return Ok(Some(FoundKey::new(key.expose_secret(), Source::File(provider.file))));
+        return Ok(Some(FoundKey::new(key.expose_secret(), SettingSource::File(provider.file))));
     }
     if let Some(name) = configured.and_then(|provider| provider.api_key_env.as_deref()) {
         let key = env.text(name).ok_or_else(|| SettingsError::NoKey(name.to_owned()))?;
-        return Ok(Some(FoundKey::new(key, Source::Variable(name.to_owned()))));
+        return Ok(Some(FoundKey::new(key, SettingSource::Variable(name.to_owned()))));
     }
     let openai = host.starts_with("https://api.openai.com:");
     let (key, from) = variable(env, "OPENAI_API_KEY");

@@ -12,18 +12,18 @@ use super::{ContextWindow, WindowSource};
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct Provenance {
     /// Its name, as in the file.
     pub name: &'static str,
     /// Its value, as text.
     pub value: String,
     /// Who says so.
-    pub from: Source,
+    pub from: SettingSource,
 }
 
 /// Who says what a setting is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum SettingSource {
     /// An option, or the journal of the run that goes on.
     Run,
     /// A variable of the environment.
@@ -40,64 +40,68 @@ pub enum Source {
     Default,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SettingSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::Run => f.write_str("this run"),
-            Source::Variable(name) => write!(f, "${name}"),
-            Source::File(name) => f.write_str(name),
-            Source::Dialect(name) => write!(f, "dialect {name}"),
-            Source::Catalogue => write!(f, "the catalogue of {}", catalogue::date()),
-            Source::Nobody(advice) => f.write_str(advice),
-            Source::Default => f.write_str("default"),
+            SettingSource::Run => f.write_str("this run"),
+            SettingSource::Variable(name) => write!(f, "${name}"),
+            SettingSource::File(name) => f.write_str(name),
+            SettingSource::Dialect(name) => write!(f, "dialect {name}"),
+            SettingSource::Catalogue => write!(f, "the catalogue of {}", catalogue::date()),
+            SettingSource::Nobody(advice) => f.write_str(advice),
+            SettingSource::Default => f.write_str("default"),
         }
     }
 }
 
-impl Source {
+impl SettingSource {
     /// The same with the whole path of a file.
     pub fn shown(&self, home: &Path) -> String {
         match self {
-            Source::File(name) => home.join(name).display().to_string(),
+            SettingSource::File(name) => home.join(name).display().to_string(),
             other => other.to_string(),
         }
     }
 }
 
 /// A value and who says so.
-pub(super) type Told<T> = (Option<T>, Source);
+pub(super) type Sourced<T> = (Option<T>, SettingSource);
 
 /// The first that is there, first come first served; where none is, the default counts.
-pub(super) fn first<T, const N: usize>(sources: [Told<T>; N]) -> Told<T> {
-    sources.into_iter().find(|(value, _)| value.is_some()).unwrap_or((None, Source::Default))
+pub(super) fn first<T, const N: usize>(sources: [Sourced<T>; N]) -> Sourced<T> {
+    sources.into_iter().find(|(value, _)| value.is_some()).unwrap_or((None, SettingSource::Default))
 }
 
 /// What a variable says; one that is empty says nothing.
-pub(super) fn variable(env: &Env, name: &str) -> Told<String> {
-    (env.text(name).map(str::to_owned), Source::Variable(name.to_owned()))
+pub(super) fn variable(env: &Env, name: &str) -> Sourced<String> {
+    (env.text(name).map(str::to_owned), SettingSource::Variable(name.to_owned()))
 }
 
-impl Origin {
-    pub(super) fn new(name: &'static str, value: impl fmt::Display, from: Source) -> Origin {
-        Origin { name, value: value.to_string(), from }
+impl Provenance {
+    pub(super) fn new(name: &'static str, value: impl fmt::Display, from: SettingSource) -> Provenance {
+        Provenance { name, value: value.to_string(), from }
     }
 
     /// A limit that may be none.
-    pub(super) fn limit(name: &'static str, value: Option<impl fmt::Display>, from: Source) -> Origin {
-        Origin::new(name, value.map_or("none".to_owned(), |value| value.to_string()), from)
+    pub(super) fn limit(
+        name: &'static str,
+        value: Option<impl fmt::Display>,
+        from: SettingSource,
+    ) -> Provenance {
+        Provenance::new(name, value.map_or("none".to_owned(), |value| value.to_string()), from)
     }
 }
 
 /// The model's window; `set` says who set it, if somebody did.
-pub(super) fn window(window: ContextWindow, set: Source) -> Origin {
+pub(super) fn window(window: ContextWindow, set: SettingSource) -> Provenance {
     let from = match window.from {
         WindowSource::Set => set,
-        WindowSource::Catalogue => Source::Catalogue,
+        WindowSource::Catalogue => SettingSource::Catalogue,
         WindowSource::Assumed => {
-            Source::Nobody("assumed: set contextWindow, or see what the server says with --online")
+            SettingSource::Nobody("assumed: set contextWindow, or see what the server says with --online")
         }
     };
-    Origin::new("contextWindow", window.size, from)
+    Provenance::new("contextWindow", window.size, from)
 }
 
 #[cfg(test)]
@@ -105,14 +109,14 @@ mod tests {
     use super::super::{Flags, Settings};
     use super::*;
 
-    fn origins(home: &Path, env: &[(&str, &str)]) -> Vec<(&'static str, String, String)> {
+    fn provenance(home: &Path, env: &[(&str, &str)]) -> Vec<(&'static str, String, String)> {
         let env: Env = env.iter().copied().collect();
         let settings = Settings::load(Flags::default(), &env, home).unwrap();
-        let shown = |origin: Origin| {
+        let shown = |origin: Provenance| {
             let from = origin.from.shown(home).replace(&format!("{}/", home.display()), "");
             (origin.name, origin.value, from)
         };
-        settings.origins.into_iter().map(shown).collect()
+        settings.provenance.into_iter().map(shown).collect()
     }
 
     fn home(builtin: &str, config: &str) -> tempfile::TempDir {
@@ -137,15 +141,15 @@ models: { big: { provider: b, name: big-1, contextWindow: 9000 } }
 defaultModel: big
 ";
 
-    fn of<'a>(origins: &'a [(&str, String, String)], name: &str) -> (&'a str, &'a str) {
-        let (_, value, from) = origins.iter().find(|(known, ..)| *known == name).unwrap();
+    fn of<'a>(provenance: &'a [(&str, String, String)], name: &str) -> (&'a str, &'a str) {
+        let (_, value, from) = provenance.iter().find(|(known, ..)| *known == name).unwrap();
         (value, from)
     }
 
     #[test]
     fn each_value_has_its_origin_and_no_key_is_shown() {
         let home = home(BUILTIN, "{}\n");
-        let all = origins(home.path(), &[("UWF_MODEL", "other")]);
+        let all = provenance(home.path(), &[("UWF_MODEL", "other")]);
         for (name, value, from) in [
             ("model", "other", "$UWF_MODEL"),
             ("provider.baseUrl", "https://a.example/v1", FILE),
@@ -176,7 +180,7 @@ defaultModel: big
             ("B_KEY", "hush"),
             ("UWF_BUILTIN_SANDBOX", "best-effort"),
         ];
-        let all = origins(home.path(), &env);
+        let all = provenance(home.path(), &env);
         for (name, value, from) in [
             ("provider.baseUrl", "https://b.example/v1", "$UWF_BASE_URL"),
             ("provider.apiKey", "set", "$B_KEY"),
@@ -196,11 +200,11 @@ defaultModel: big
         let home = tempfile::tempdir().unwrap();
         let key = ("OPENAI_API_KEY", "hush");
         let openai = [("UWF_BASE_URL", "https://api.openai.com"), ("UWF_MODEL", "m"), key];
-        let all = origins(home.path(), &openai);
+        let all = provenance(home.path(), &openai);
         assert_eq!(of(&all, "provider.apiKey"), ("set", "$OPENAI_API_KEY"));
         let local = [("UWF_BASE_URL", "http://localhost/v1"), ("UWF_MODEL", "m"), key];
         assert_eq!(
-            of(&origins(home.path(), &local), "provider.apiKey"),
+            of(&provenance(home.path(), &local), "provider.apiKey"),
             ("not set", "no key is configured for this host: apiKeyEnv of its provider, or $UWF_API_KEY")
         );
         assert!(!format!("{all:?}").contains(".yaml"), "{all:?}");
@@ -209,7 +213,7 @@ defaultModel: big
     #[test]
     fn config_yaml_is_told_where_it_alone_says_so_and_a_query_is_not_shown() {
         let home = home("{}\n", CONFIG);
-        let all = origins(home.path(), &[("B_KEY", "hush")]);
+        let all = provenance(home.path(), &[("B_KEY", "hush")]);
         assert_eq!(of(&all, "model"), ("big-1", "config.yaml"));
         assert_eq!(of(&all, "provider.baseUrl"), ("https://b.example/v1?…", "config.yaml"));
         assert!(!format!("{all:?}").contains("hush"));

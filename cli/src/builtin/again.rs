@@ -9,7 +9,7 @@ use uwf_engine::exec::command_for;
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 use uwf_store::Store;
 
-use uwf_agent::journal::{Journals, PassedOver, Wanted};
+use uwf_agent::journal::{Journals, PassedOver, WantedRun};
 use uwf_agent::resume::{self, ResumedRun};
 use uwf_agent::role_run;
 
@@ -24,7 +24,7 @@ pub(super) fn usual_prompt(store: &Store, request: &AgentRequest) -> Result<Opti
 /// The run, if it was begun; people are told of journals that cannot be continued.
 pub(super) fn find(
     journals: &Journals,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRun<'_>,
     session: &mut Session<'_>,
 ) -> Result<Option<ResumedRun>, CliError> {
     let mut tell = |passed: PassedOver| session.ui.warn(&format!("{passed}. The run starts over"));

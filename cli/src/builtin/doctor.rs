@@ -15,7 +15,7 @@ use uwf_engine::Homes;
 
 use self::walls::Walls;
 use super::args::DoctorArgs;
-use uwf_agent::settings::{Flags, Origin, Settings, SettingsError};
+use uwf_agent::settings::{Flags, Provenance, Settings, SettingsError};
 
 /// Looks, and tells what it found.
 pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
@@ -74,12 +74,12 @@ fn config(found: &Result<Settings, SettingsError>, known: Option<&Settings>, hom
         let path = homes.uwf.join(name);
         json!({"path": path, "found": path.is_file()})
     });
-    let origins = known.into_iter().flat_map(|settings| &settings.origins);
-    let row = |origin: &Origin| {
-        let from = origin.from.shown(&homes.uwf);
-        json!({"name": origin.name, "value": origin.value, "from": from})
+    let provenance = known.into_iter().flat_map(|settings| &settings.provenance);
+    let row = |setting: &Provenance| {
+        let from = setting.from.shown(&homes.uwf);
+        json!({"name": setting.name, "value": setting.value, "from": from})
     };
-    let values: Vec<Value> = origins.map(row).collect();
+    let values: Vec<Value> = provenance.map(row).collect();
     let error = found.as_ref().err();
     let hint = error.and_then(SettingsError::hint);
     // Who has no model yet can run scripts: that is no fault.

@@ -26,7 +26,7 @@ use self::args::{AgentArgs, BuiltinCli, Command, MockServerArgs, ReplyForm};
 use self::error::{unknown_command, usage};
 use self::events::EventLog;
 use self::run::{Bench, PreparedRun};
-use uwf_agent::journal::{Prompt, Wanted};
+use uwf_agent::journal::{Prompt, WantedRun};
 use uwf_agent::mock_server::MockServer;
 use uwf_agent::provider::Script;
 
@@ -81,7 +81,7 @@ fn play(
     let here = session.directory(None)?;
     // Whoever gives the prompt has also chosen the directory: an engine. People go on from anywhere.
     let workspace = request.prompt.is_some().then_some(here.as_path());
-    let wanted = Wanted { thread, head, role, prompt, stand_alone: false, workspace };
+    let wanted = WantedRun { thread, head, role, prompt, stand_alone: false, workspace };
     let earlier = if args.fresh { None } else { again::find(&bench.journals, &wanted, session)? };
     let begun = earlier.as_ref().map(|earlier| again::request(request.thread, earlier));
     let request = begun.as_ref().unwrap_or(request);

@@ -21,7 +21,7 @@ use super::traces::Traces;
 use super::{again, signals};
 use uwf_agent::confinement::Confinement;
 use uwf_agent::failure::Phase;
-use uwf_agent::journal::{Journals, PassedOver, Prompt, Wanted};
+use uwf_agent::journal::{Journals, PassedOver, Prompt, WantedRun};
 use uwf_agent::react::Notice;
 use uwf_agent::resume::{self, ResumedRun};
 use uwf_agent::role_run::{self, Site, role_run};
@@ -45,7 +45,7 @@ pub(super) struct PreparedRun<'a> {
     /// What an earlier process left of it.
     pub(super) earlier: Option<ResumedRun>,
     /// The visit that was looked for; none where nobody else can play it.
-    pub(super) wanted: Option<&'a Wanted<'a>>,
+    pub(super) wanted: Option<&'a WantedRun<'a>>,
     /// Whether it is played in any case, and makes worthless what there is of it.
     pub(super) fresh: bool,
     /// Whether we are the engine, too.
@@ -84,7 +84,7 @@ pub(super) struct Bounds<'a> {
     pub(super) workspace: &'a Path,
     pub(super) stand_alone: bool,
     /// See [`Site::not_begun`].
-    pub(super) not_begun: Option<&'a Wanted<'a>>,
+    pub(super) not_begun: Option<&'a WantedRun<'a>>,
     /// See [`Site::begun`].
     pub(super) begun: &'a dyn Fn(),
     /// `--events`.
@@ -189,7 +189,7 @@ impl Bench {
 
     /// Removes the journals that a run makes worthless, and those that nobody needs. What cannot be removed does no harm:
     /// the youngest journal counts.
-    fn tidy(&self, thread: &ThreadId, instead_of: Option<&Wanted<'_>>) {
+    fn tidy(&self, thread: &ThreadId, instead_of: Option<&WantedRun<'_>>) {
         instead_of.map_or(Ok(()), |wanted| self.journals.discard(wanted)).ok();
         let head = |thread: &ThreadId| thread::stands_at(&self.store, thread).ok().flatten();
         self.journals.sweep(thread, fastrand::usize(..), &head);
@@ -295,7 +295,7 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
     let lock = ThreadLock::acquire(&bench.homes.uwf, &thread, &workflow, bench.store.now())?;
     let head = thread::head(&bench.store, &thread)?;
     let (any, stand_alone) = (Prompt::Any, true);
-    let wanted = Wanted { thread, head: head.hash, role: None, prompt: any, stand_alone, workspace: None };
+    let wanted = WantedRun { thread, head: head.hash, role: None, prompt: any, stand_alone, workspace: None };
     let mut passed_over = None;
     let earlier = resume::find(&bench.journals, &wanted, &mut |passed| passed_over = Some(passed))?;
     let earlier = earlier.ok_or_else(|| nothing_to_continue(&thread, &head, passed_over))?;
