@@ -3,8 +3,8 @@
 //! The conversation that the record keeps is opened again, byte for byte, and goes on with the question; the tools are
 //! those that only read. Nothing of the thread changes: no node is written, no head moves, no failed attempt is noted.
 
-mod place;
-mod recorded;
+mod forks;
+mod from_record;
 
 use std::io;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use thiserror::Error;
 use uwf_engine::record::Detail;
 use uwf_store::{Hash, Store, StoreError};
 
-use self::place::ForkStore;
-pub use self::place::fork;
-use self::recorded::recorded;
+use self::forks::ForkStore;
+pub use self::forks::fork;
+use self::from_record::recorded;
+use crate::blobs::Recorded;
 use crate::dispatch::Dispatch;
 use crate::journal::{Entry, Journal};
-use crate::narrowing::Narrowing;
-use crate::outputs::Recorded;
+use crate::permissions::Narrowing;
 use crate::provider::message::{Kind, Message, Speaker};
 use crate::provider::{MockPlace, Provider};
 use crate::react::{Notice, React, Stopped};

@@ -14,8 +14,8 @@ use uwf_prompts::{
 };
 use uwf_workflow::{frontmatter, yaml};
 
+use crate::context_window::{self, Elided};
 use crate::provider::message::{Kind, Message, Speaker};
-use crate::window::{self, Elided};
 
 /// A conversation with the model, as the next request will send it.
 #[derive(Clone, Debug, Default)]
@@ -124,20 +124,20 @@ impl Conversation {
     /// Puts `summary` in the place of all that was said between the opening and the last `kept` messages before the
     /// model was asked for it; gives the bytes that this frees. An empty one is none: the question alone goes.
     pub(crate) fn summarise(&mut self, summary: Message, kept: usize) -> u64 {
-        let before: u64 = self.messages.iter().map(window::bytes).sum();
+        let before: u64 = self.messages.iter().map(context_window::bytes).sum();
         let mut all = std::mem::take(self).messages;
         let asked = all.iter().rev().take_while(|message| message.kind == Kind::Summary).count();
         all.truncate(all.len() - asked);
         if summary.says_nothing() {
             all.into_iter().for_each(|message| self.push(message));
-            return before.saturating_sub(self.messages.iter().map(window::bytes).sum());
+            return before.saturating_sub(self.messages.iter().map(context_window::bytes).sum());
         }
         let opening = all.iter().take_while(|message| message.kind == Kind::Opening).count();
         let mut tail = all.split_off(all.len().saturating_sub(kept).max(opening));
         prefix_changed(&mut tail);
         all.truncate(opening);
         all.into_iter().chain([summary]).chain(tail).for_each(|message| self.push(message));
-        before.saturating_sub(self.messages.iter().map(window::bytes).sum())
+        before.saturating_sub(self.messages.iter().map(context_window::bytes).sum())
     }
 
     /// The model has spoken. An empty turn is not repeated to the endpoint, which would refuse it.

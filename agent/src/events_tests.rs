@@ -7,10 +7,10 @@ use uwf_engine::catalogue::Prices;
 
 use super::*;
 use crate::budget::{Budget, Limits, Spent};
+use crate::context_window::Elided;
+use crate::context_window::Window;
 use crate::journal::{Concern, ToolFacts};
 use crate::provider::message::{Message, Speaker, ToolCall};
-use crate::window::Elided;
-use crate::window::Window;
 
 const AT: u64 = 1_700_000_000_000;
 

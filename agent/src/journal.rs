@@ -33,10 +33,10 @@ pub(crate) use self::name::JournalName;
 pub use self::read::OutOfOrder;
 pub(crate) use self::read::Unreadable;
 use crate::budget::Use;
+use crate::context_window::Elided;
 use crate::failure::Failure;
 use crate::provider::Learnt;
 use crate::provider::message::{Message, TokenUsage, ToolDeclaration};
-use crate::window::Elided;
 
 /// The version of the format that is written.
 pub(crate) const VERSION: u32 = 4;

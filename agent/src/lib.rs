@@ -58,8 +58,12 @@ mod additions;
 mod api;
 #[doc(hidden)]
 pub mod ask;
+mod blobs;
 mod budget;
+mod classify;
 pub mod confinement;
+#[doc(hidden)]
+pub mod context_window;
 mod conversation;
 mod correct;
 mod dispatch;
@@ -75,15 +79,13 @@ pub mod journal;
 mod loop_guard;
 #[doc(hidden)]
 pub mod mock_server;
-mod narrowing;
 #[cfg(feature = "otel")]
 pub mod otel;
-mod outputs;
+mod permissions;
 mod prices;
 pub mod provider;
 #[doc(hidden)]
 pub mod react;
-mod reading;
 #[doc(hidden)]
 pub mod record;
 #[doc(hidden)]
@@ -98,8 +100,6 @@ pub mod signals;
 #[doc(hidden)]
 pub mod trace;
 mod usd;
-#[doc(hidden)]
-pub mod window;
 #[doc(hidden)]
 pub mod workers;
 

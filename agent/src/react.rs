@@ -21,19 +21,19 @@ use uwf_store::{Clock, StoreError};
 
 pub use self::notice::{Notice, Progress, RunEnd};
 use self::wait::{Listener, TurnLog};
+use crate::blobs::Recorded;
 use crate::budget::{Ended, Spent, Use, Verdict};
+use crate::classify::{self, Reading};
 use crate::conversation::BrokenInvariant;
 use crate::dispatch::Dispatch;
 use crate::failure::Failure;
 use crate::frontmatter::ExtractError;
 use crate::journal::{self, Entry, Journal, OutOfOrder};
 use crate::loop_guard::{self, Repetition};
-use crate::outputs::Recorded;
 use crate::provider::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice, ToolDeclaration,
 };
 use crate::provider::{Provider, ProviderError};
-use crate::reading::{self, Reading};
 use crate::run_state::{AssistantTurn, RunState};
 use crate::secrets::Secrets;
 use crate::signals::{Signal, Signals};
@@ -140,7 +140,7 @@ impl React<'_> {
                 self.run_calls(&calls).await?;
                 continue;
             }
-            let missing = match reading::read(&text) {
+            let missing = match classify::read(&text) {
                 Reading::Text(_) => return Ok(text),
                 Reading::Nothing if thought => missing::ONLY_REASONING,
                 Reading::Nothing => missing::EMPTY,
@@ -328,7 +328,7 @@ impl React<'_> {
         took: Duration,
     ) -> Result<AssistantTurn, Stopped> {
         let Completion { content, reasoning, tool_calls, finish_reason, usage, native, raw } = completion;
-        let (thought, text) = reading::without_thought(&content);
+        let (thought, text) = classify::without_thought(&content);
         let reasoning = reasoning.or(thought.map(str::to_owned));
         let message =
             Message { tool_calls, reasoning, native, ..Message::text(Speaker::Assistant, kind, text) };

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::budget::Budget;
+use crate::context_window::Window;
 use crate::provider::any_order::Place;
 use crate::settings::Settings;
-use crate::window::Window;
 
 fn call(name: &str, arguments: Value) -> Value {
     json!({"tool_calls": [{"name": name, "arguments": arguments}]})

@@ -22,13 +22,13 @@ use uwf_engine::{AdapterOutput, RoleContext, StepNode, ThreadError, Usage, threa
 use uwf_store::{Batch, Hash, Store, StoreError, open_regular};
 use uwf_tools::ToolOutput;
 
+use crate::context_window::Elided;
 use crate::failure::Failure;
 use crate::frontmatter::Extracted;
 use crate::journal::{self, Entry, FileChange, Stretch, ToolFacts, stretches};
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolCall};
 use crate::secrets::Secrets;
 use crate::usd::Usd;
-use crate::window::Elided;
 
 /// The name under which steps say who made them.
 pub(crate) const AGENT: &str = "uwf-builtin";

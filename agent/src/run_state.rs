@@ -10,6 +10,7 @@ use uwf_engine::catalogue::Prices;
 use uwf_tools::ReadState;
 
 use crate::budget::{Budget, Limits, Spent, Use};
+use crate::context_window::Window;
 use crate::conversation::Conversation;
 use crate::failure::Failure;
 use crate::journal::{Concern, Entry, OutOfOrder, ToolFacts};
@@ -17,7 +18,6 @@ use crate::loop_guard::{Repetition, RepetitionDetector};
 use crate::prices;
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolCall, ToolChoice};
 use crate::usd::Usd;
-use crate::window::Window;
 
 /// What a run has come to.
 #[derive(Debug)]

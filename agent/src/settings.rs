@@ -4,13 +4,13 @@
 //! Apart from `cli` so that the precedence can be read (and tested) in one place. It reads the two files and nothing
 //! else; keys are held as secrets and appear in no description of the settings.
 
-mod begun;
-mod code;
 mod endpoint;
 mod error;
 mod extract;
 mod file;
-mod origins;
+mod program;
+mod provenance;
+mod recorded;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -24,17 +24,17 @@ use uwf_engine::{Env, Workflow, config, record};
 use uwf_store::sounds_secret;
 use uwf_tools::sandbox::Level;
 
-pub(crate) use self::code::ProgramSettings;
 pub use self::endpoint::Endpoint;
 use self::endpoint::endpoint;
 pub use self::error::SettingsError;
 use self::file::{BUILTIN, File, FileBudget};
-pub use self::origins::Provenance;
-use self::origins::{SettingSource, Sourced, first, variable, window};
+pub(crate) use self::program::ProgramSettings;
+pub use self::provenance::Provenance;
+use self::provenance::{SettingSource, Sourced, first, variable, window};
 use crate::additions::{Additions, OwnProvider};
 use crate::budget::Limits;
 use crate::confinement::{FileSandbox, SandboxSettings};
-use crate::narrowing::{Narrowing, Narrowings};
+use crate::permissions::{Narrowing, Narrowings};
 use crate::provider::http::place;
 use crate::provider::message::Sampling;
 use crate::secrets::{Secrets, secret_texts};
@@ -47,7 +47,7 @@ pub struct Flags {
     pub model: Option<String>,
     /// `--base-url`.
     pub base_url: Option<String>,
-    /// Where an interrupted run was begun, without the query; see `begun`.
+    /// Where an interrupted run was begun, without the query; see `recorded`.
     pub begun_at: Option<String>,
     /// `--mock`.
     pub mock: Option<PathBuf>,
@@ -440,7 +440,7 @@ fn prices_row(prices: Option<&Prices>, from: SettingSource) -> Provenance {
 /// A query may hold a key.
 fn without_query(base_url: &str) -> String {
     match base_url.split_once('?') {
-        Some((shown, _)) => format!("{shown}{}", begun::QUERY),
+        Some((shown, _)) => format!("{shown}{}", recorded::QUERY),
         None => base_url.to_owned(),
     }
 }

@@ -4,6 +4,7 @@
 //! budgets, journal and sandbox. What is here decides nothing of these.
 
 mod agent;
+mod environment;
 mod error;
 mod model;
 mod play;
@@ -11,7 +12,6 @@ mod report;
 mod role;
 mod run;
 mod schema;
-mod site;
 #[cfg(test)]
 mod tests;
 mod tool;

@@ -6,9 +6,9 @@ use uwf_engine::{AdapterOutput, AgentRequest, Homes, thread};
 use uwf_store::Store;
 
 use super::agent::Agent;
+use super::environment::{RunEnvironment, VisitRequest, on_a_thread, play};
 use super::error::AgentError;
 use super::run::find;
-use super::site::{RunEnvironment, VisitRequest, on_a_thread, play};
 use crate::journal::{Prompt, WantedRun};
 use crate::role_run::reply_again;
 

@@ -4,10 +4,10 @@ use uwf_engine::ThreadId;
 use uwf_store::Hash;
 
 use super::error::AgentError;
+use crate::classify::{self, Reading};
 use crate::frontmatter;
 use crate::journal::Entry;
 use crate::provider::message::{Kind, TokenUsage};
-use crate::reading::{self, Reading};
 use crate::usd::Usd;
 
 /// A run that is over: what came of it, and how.
@@ -74,7 +74,7 @@ impl Report {
 }
 
 fn wrong(text: &str, judge: Judge<'_>) -> Option<String> {
-    match reading::read(text) {
+    match classify::read(text) {
         Reading::Text(_) => judge(text).err().map(|error| error.to_string()),
         Reading::Nothing => Some("it is empty".to_owned()),
         Reading::LeakedCall => Some("it is the call of a tool, written as text".to_owned()),

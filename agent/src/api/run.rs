@@ -13,11 +13,11 @@ use uwf_store::Hash;
 use uwf_workflow::moderator::SUSPEND;
 
 use super::agent::Agent;
+use super::environment::{CancelReceiver, RunEnvironment, VisitRequest, on_a_thread, play};
 use super::error::{AgentError, FailedAt};
 use super::report::{Report, Run};
 use super::role::{self, ROLE};
 use super::schema::AnswerSchema;
-use super::site::{CancelReceiver, RunEnvironment, VisitRequest, on_a_thread, play};
 use crate::additions::OutputCheck;
 use crate::events::Events;
 use crate::failure::Phase;

@@ -2,17 +2,17 @@
 //! full: old results are left out first, and only when that is not enough the model sums up its work.
 //!
 //! Apart because a run seldom needs it. What is left out is in the store before it is; how full the window is, and
-//! what is old, says `window`. Between two such points each request begins with the bytes of the one before.
+//! what is old, says `context_window`. Between two such points each request begins with the bytes of the one before.
 
 use uwf_prompts::LeftOutView;
 
 use super::wait::{Waited, wait};
 use super::{Notice, Progress, React, Stopped};
+use crate::context_window::Elided;
+use crate::context_window::{self, WIDEN, WORKABLE};
 use crate::journal::{Concern, Entry};
 use crate::provider::ProviderError;
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolChoice};
-use crate::window::Elided;
-use crate::window::{self, WIDEN, WORKABLE};
 
 /// From so many tokens on it matters how large a window is of which nothing is known: some servers have no more.
 const SMALL: u64 = 3000;
@@ -67,8 +67,8 @@ impl React<'_> {
         if !window.is_full() {
             return Ok(());
         }
-        let old = window::old_results(self.state.conversation.messages(), window.kept());
-        if window.is_batch(window::freed(&old)) {
+        let old = context_window::old_results(self.state.conversation.messages(), window.kept());
+        if window.is_batch(context_window::freed(&old)) {
             self.elide(window.kept())?;
         }
         if self.state.window.is_full() && self.state.may_summarise() {
@@ -94,7 +94,7 @@ impl React<'_> {
 
     /// Leaves out the results before the last `kept` bytes. Whether there were any.
     fn elide(&mut self, kept: u64) -> Result<bool, Stopped> {
-        let old = window::old_results(self.state.conversation.messages(), kept);
+        let old = context_window::old_results(self.state.conversation.messages(), kept);
         if old.is_empty() {
             return Ok(false);
         }
@@ -119,8 +119,8 @@ impl React<'_> {
         let messages = &messages[..messages.len() - asked];
         let all = messages.len();
         let opening = messages.iter().take_while(|message| message.kind == Kind::Opening).count();
-        let kept = window::tail(messages, self.state.window.kept() / 2);
-        let middle: u64 = messages[opening..messages.len() - kept].iter().map(window::bytes).sum();
+        let kept = context_window::tail(messages, self.state.window.kept() / 2);
+        let middle: u64 = messages[opening..messages.len() - kept].iter().map(context_window::bytes).sum();
         if asked == 0 && !self.state.window.is_batch(middle) {
             return Ok(());
         }

@@ -15,13 +15,14 @@ use uwf_tools::{Toolbox, ToolboxConfig, ToolboxError};
 
 use super::{RunError, Site, journals_dir};
 use crate::additions::{OwnModelProvider, OwnProvider};
+use crate::blobs::Recorded;
 use crate::budget::Budget;
+use crate::context_window::Window;
 use crate::conversation::Conversation;
 use crate::dispatch::Dispatch;
 use crate::extract::Extractor;
 use crate::failure::{Failure, Phase};
 use crate::journal::{self, Entry, Journal, JournalName, OutOfOrder};
-use crate::outputs::Recorded;
 use crate::provider::message::ToolDeclaration;
 use crate::provider::{HttpConfig, HttpProvider, Learnt, Mock, MockPlace, Provider, ProviderError, Script};
 use crate::react::{Notice, React};
@@ -29,7 +30,6 @@ use crate::resume::{ResumedRun, claim};
 use crate::run_state::RunState;
 use crate::settings::{ProviderSettings, Settings, WindowSource};
 use crate::trace::Trace;
-use crate::window::Window;
 
 /// Endpoints take no longer key for their prompt cache, in characters.
 const CACHE_KEY: usize = 64;

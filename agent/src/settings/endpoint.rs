@@ -10,8 +10,8 @@ use uwf_engine::Env;
 use uwf_engine::config::{Config, ModelConfig, ProviderConfig};
 
 use super::file::{BUILTIN, CONFIG, File, FileModel, FileProvider, FileWire};
-use super::origins::{Provenance, SettingSource, first, variable};
-use super::{Flags, SettingsError, begun, without_query};
+use super::provenance::{Provenance, SettingSource, first, variable};
+use super::{Flags, SettingsError, recorded, without_query};
 use crate::provider::dialect::{Dialect, DialectSettings};
 use crate::provider::wire::Wire;
 use crate::provider::{EchoReasoning, HttpConfig, IDLE, RetryPolicy};
@@ -122,7 +122,7 @@ pub(super) fn endpoint(
     let (base_url, url_from) =
         first([typed_url, (begun, SettingSource::Run), (configured_url.clone(), SettingSource::File(file))]);
     let base_url = base_url.ok_or_else(|| no_model(config))?;
-    if base_url.ends_with(begun::QUERY) {
+    if base_url.ends_with(recorded::QUERY) {
         let why = "of the interrupted run had a query, which is not kept: pass --base-url again";
         return Err(SettingsError::BaseUrl(why.to_owned()));
     }

@@ -3,7 +3,7 @@
 use thiserror::Error;
 use uwf_engine::config::ConfigError;
 
-use crate::narrowing::NarrowingError;
+use crate::permissions::NarrowingError;
 use crate::usd::Usd;
 
 /// What is wrong with the settings. No variant carries a key.

@@ -13,7 +13,7 @@ use uwf_engine::config;
 
 use super::SettingsError;
 use crate::confinement::FileSandbox;
-use crate::narrowing::Narrowing;
+use crate::permissions::Narrowing;
 use crate::provider::dialect::{Dialect, DialectSettings};
 use crate::provider::wire::Wire;
 use crate::provider::{EchoReasoning, RetryPolicy};

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use uwf_engine::catalogue;
 
+use uwf_agent::context_window::{WIDEN, WORKABLE};
 use uwf_agent::provider::message::TokenUsage;
 use uwf_agent::provider::{HttpProvider, ProviderError, Served, Trial, trial};
 use uwf_agent::settings::{Endpoint, Settings, SettingsError, WindowSource};
-use uwf_agent::window::{WIDEN, WORKABLE};
 
 /// How long the two requests may take together.
 const TRIAL: Duration = Duration::from_secs(120);

@@ -6,10 +6,10 @@ use uwf_engine::record::{self, Detail, LEFT_OUT, Listed, Marks, SUMMED_UP, Summe
 use uwf_store::{Hash, Store};
 
 use super::AnswerError;
+use crate::context_window::Elided;
 use crate::journal::{Entry, ToolFacts};
 use crate::provider::message::{Kind, Message, Native, Speaker, ToolCall};
 use crate::run_state::RunState;
-use crate::window::Elided;
 
 /// The messages of a record as its last request sent them; what was said before counts as the opening.
 pub(super) fn recorded(store: &Store, hash: &Hash, detail: &Detail) -> Result<Vec<Message>, AnswerError> {

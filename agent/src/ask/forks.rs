@@ -15,7 +15,7 @@ use uwf_engine::ThreadId;
 use uwf_engine::home::make_private;
 use uwf_store::{Clock, open_regular};
 
-use super::recorded::{before, is_something};
+use super::from_record::{before, is_something};
 use super::{AnswerError, ROLE, StepQuestion};
 use crate::journal::{self, Entry, Journal, JournalName};
 use crate::provider::message::{Message, ToolDeclaration};

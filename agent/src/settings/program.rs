@@ -11,7 +11,7 @@ use super::{
     SettingSource, Settings, SettingsError,
 };
 use crate::additions::{Additions, OwnProvider};
-use crate::narrowing::{Narrowing, Narrowings};
+use crate::permissions::{Narrowing, Narrowings};
 
 /// What a program says of a run; the rest is as it is without any file.
 #[derive(Clone, Debug)]
