@@ -1,7 +1,8 @@
-//! The events of one reply → an assembly that is whole, or the fault.
+//! The events of one reply → an assembly that is whole, or the error.
 //!
 //! Apart because here the end is judged: what is cut off is never taken for an answer.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -28,58 +29,69 @@ enum End {
     Broken(String),
 }
 
-/// Reads to the end. What arrives is told to `progress`; after a fault none of it counts.
+/// Reads to the end. `progress` receives what arrives; after an error none of it counts.
 pub(super) async fn read(
     events: &mut Events,
     mut assembly: Box<dyn Assembly>,
     secrets: &Secrets,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Box<dyn Assembly>, AttemptError> {
-    let mut garbled = None;
-    let mut end = End::Done;
-    let mut waits_until = None;
-    loop {
-        if waits_until.is_none() && assembly.is_finished() {
-            waits_until = Some(Instant::now() + AFTER_END);
+    let (mut garbled, mut deadline) = (None, None);
+    let end = loop {
+        if deadline.is_none() && assembly.is_finished() {
+            deadline = Some(Instant::now() + AFTER_END);
         }
-        let next = match waits_until {
-            None => events.next().await,
-            // Some keep the connection open behind a reply that is over.
-            Some(deadline) => match timeout_at(deadline, events.next()).await {
-                Ok(next) => next,
-                Err(_) => break,
-            },
-        };
-        let event = match next {
-            Ok(Some(event)) => event,
-            Ok(None) => {
-                end = End::Body;
-                break;
-            }
-            // Another try would be as long.
-            Err(fault @ AttemptError::Oversized { .. }) => return Err(fault),
-            Err(fault) => {
-                end = End::Broken(fault.to_string());
-                break;
-            }
+        let event = match next(events, deadline).await? {
+            ControlFlow::Continue(event) => event,
+            ControlFlow::Break(end) => break end,
         };
         match (serde_json::from_str::<&RawValue>(&event), event.trim()) {
             (Ok(json), _) => {
                 assembly.push(&whole_characters(json.get()), secrets, progress)?;
                 if assembly.is_over() {
-                    break;
+                    break End::Done;
                 }
             }
             // Sent to keep the connection alive.
             (Err(_), "") => {}
-            (Err(_), DONE) => break,
+            (Err(_), DONE) => break End::Done,
             // Half an event before the end of the body, or a damaged one: the end tells.
             (Err(_), text) if !assembly.is_finished() => {
                 garbled = Some(api_error::excerpt(&secrets.clean(text)));
             }
             (Err(_), _) => {}
         }
+    };
+    checked(assembly, end, garbled)
+}
+
+/// The next event, or how they ended: at the deadline, too, since some keep the connection open behind a reply that is
+/// over.
+///
+/// # Errors
+/// The reply is too long: another try would be as long.
+async fn next(
+    events: &mut Events,
+    deadline: Option<Instant>,
+) -> Result<ControlFlow<End, String>, AttemptError> {
+    let next = match deadline {
+        None => events.next().await,
+        Some(deadline) => timeout_at(deadline, events.next()).await.unwrap_or(Ok(None)),
+    };
+    match next {
+        Ok(Some(event)) => Ok(ControlFlow::Continue(event)),
+        Ok(None) => Ok(ControlFlow::Break(End::Body)),
+        Err(error @ AttemptError::Oversized { .. }) => Err(error),
+        Err(error) => Ok(ControlFlow::Break(End::Broken(error.to_string()))),
     }
+}
+
+/// The assembly, if the reply came whole. `garbled` is the start of an event that is not JSON.
+fn checked(
+    assembly: Box<dyn Assembly>,
+    end: End,
+    garbled: Option<String>,
+) -> Result<Box<dyn Assembly>, AttemptError> {
     let cut = |reason| Err(AttemptError::Cut { reason });
     let is_over = assembly.is_finished() || (matches!(end, End::Done) && assembly.ends_with_done());
     match (end, garbled) {
