@@ -38,7 +38,7 @@ use crate::provider::http::{ROLE_HEADER, STEP_HEADER};
 use crate::provider::script::ScriptEntry;
 use crate::provider::wires::chat::serve as wire;
 
-type Body = StreamBody<BoxStream<'static, io::Result<Frame<Bytes>>>>;
+type ReplyBody = StreamBody<BoxStream<'static, io::Result<Frame<Bytes>>>>;
 
 /// How long a connection stays open after its last byte before it is cut, so that the bytes get out.
 const BEFORE_CUT: Duration = Duration::from_millis(20);
@@ -132,7 +132,7 @@ async fn serve(stream: TcpStream, play: Arc<Play>) {
 }
 
 impl Play {
-    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, Reset> {
+    async fn answer(&self, request: Request<Incoming>) -> Result<Response<ReplyBody>, Reset> {
         match (request.method(), request.uri().path()) {
             (&Method::GET, "/v1/models" | "/models") => Ok(whole(200, &wire::models())),
             (&Method::GET, "/v1/requests") => Ok(whole(200, &self.requests())),
@@ -143,7 +143,7 @@ impl Play {
         }
     }
 
-    async fn complete(&self, request: Request<Incoming>) -> Result<Response<Body>, Reset> {
+    async fn complete(&self, request: Request<Incoming>) -> Result<Response<ReplyBody>, Reset> {
         let role = request
             .headers()
             .get(ROLE_HEADER)
@@ -209,7 +209,7 @@ impl Play {
 }
 
 /// What the entry does over HTTP.
-fn reply(entry: &ScriptEntry, asked: &wire::ServedRequest, index: usize) -> Response<Body> {
+fn reply(entry: &ScriptEntry, asked: &wire::ServedRequest, index: usize) -> Response<ReplyBody> {
     let sent = Sent::of(entry, asked, index);
     let status = entry.error.as_ref().map_or(200, |error| error.status);
     let mut response = response(status, sent.media_type, sent.body(BodyEnding::of(entry)));
@@ -265,7 +265,7 @@ impl Sent {
     }
 
     /// All of it, or what comes before the ending: after so many bytes, and before the reply is over in any case.
-    fn body(self, ending: BodyEnding) -> Body {
+    fn body(self, ending: BodyEnding) -> ReplyBody {
         let frames = |pieces: Vec<Bytes>| stream::iter(pieces).map(|piece| Ok(Frame::data(piece)));
         let (BodyEnding::Cut(limit) | BodyEnding::Silence(limit)) = ending else {
             return StreamBody::new(frames(self.pieces).boxed());
@@ -312,11 +312,11 @@ fn media_type(body: &str) -> &'static str {
     }
 }
 
-fn whole(status: u16, value: &Value) -> Response<Body> {
+fn whole(status: u16, value: &Value) -> Response<ReplyBody> {
     response(status, JSON, Sent::one(JSON, value.to_string()).body(BodyEnding::Whole))
 }
 
-fn response(status: u16, kind: &'static str, body: Body) -> Response<Body> {
+fn response(status: u16, kind: &'static str, body: ReplyBody) -> Response<ReplyBody> {
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));

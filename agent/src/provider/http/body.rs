@@ -33,10 +33,10 @@ const WHOLE_LIMIT: usize = 64 << 20;
 /// So many bytes of a stream are read: a hundred thousand tokens take a tenth of it, with all that is around each.
 const STREAM_LIMIT: usize = 256 << 20;
 
-pub(super) type Body = BoxStream<'static, reqwest::Result<Bytes>>;
+pub(super) type ByteStream = BoxStream<'static, reqwest::Result<Bytes>>;
 
 /// The next piece of a body; `None` at its end. Silence for longer than `idle` is a fault.
-pub(super) async fn next(body: &mut Body, idle: Duration) -> Result<Option<Bytes>, AttemptError> {
+pub(super) async fn next(body: &mut ByteStream, idle: Duration) -> Result<Option<Bytes>, AttemptError> {
     match timeout(idle, body.next()).await {
         Err(_) => Err(silence(idle)),
         Ok(None) => Ok(None),
@@ -45,9 +45,9 @@ pub(super) async fn next(body: &mut Body, idle: Duration) -> Result<Option<Bytes
 }
 
 /// The events of one reply: the data of each, as it came.
-pub(super) struct Events {
+pub(super) struct ReplyEvents {
     /// What is still to come; none when it has ended.
-    body: Option<Body>,
+    body: Option<ByteStream>,
     decoder: SseDecoder,
     /// Events that are whole and not given out.
     ready: VecDeque<String>,
@@ -60,41 +60,41 @@ pub(super) struct Events {
     left: usize,
 }
 
-impl Events {
+impl ReplyEvents {
     /// The events of a reply of any kind. A JSON body is one event and [`DONE`].
     ///
     /// # Errors
     /// The body is neither events nor JSON, there is none, or it broke off before it told what it is.
     pub(super) async fn of(
-        mut body: Body,
+        mut body: ByteStream,
         idle: Duration,
         secrets: &Secrets,
-    ) -> Result<Events, AttemptError> {
+    ) -> Result<ReplyEvents, AttemptError> {
         let mut start = Vec::new();
         let kind = loop {
             if start.starts_with(BYTE_ORDER_MARK) {
                 start.drain(..BYTE_ORDER_MARK.len());
             }
-            if let Some(kind) = Kind::of(&start) {
+            if let Some(kind) = BodyFormat::of(&start) {
                 break kind;
             }
             let cut = || AttemptError::Cut { reason: "the reply has no body".to_owned() };
             take(&mut start, &next(&mut body, idle).await?.ok_or_else(cut)?, WHOLE_LIMIT)?;
         };
-        if let Kind::Events = kind {
+        if let BodyFormat::Events = kind {
             let body = stream::iter([Ok(start.into())]).chain(body).boxed();
-            return Ok(Events::in_pieces(body, idle, STREAM_LIMIT));
+            return Ok(ReplyEvents::in_pieces(body, idle, STREAM_LIMIT));
         }
         while let Some(bytes) = next(&mut body, idle).await? {
             take(&mut start, &bytes, WHOLE_LIMIT)?;
         }
         let ready = VecDeque::from([whole(&start, secrets)?, DONE.to_owned()]);
-        Ok(Events { body: None, ready, ..Events::in_pieces(body, idle, 0) })
+        Ok(ReplyEvents { body: None, ready, ..ReplyEvents::in_pieces(body, idle, 0) })
     }
 
-    fn in_pieces(body: Body, idle: Duration, limit: usize) -> Events {
+    fn in_pieces(body: ByteStream, idle: Duration, limit: usize) -> ReplyEvents {
         let (decoder, ready) = (SseDecoder::default(), VecDeque::new());
-        Events { body: Some(body), decoder, ready, broken: None, idle, limit, left: limit }
+        ReplyEvents { body: Some(body), decoder, ready, broken: None, idle, limit, left: limit }
     }
 
     /// The next event; none when the body has ended as it should. What is left when it ends is an event too.
@@ -135,14 +135,14 @@ pub(super) fn take(body: &mut Vec<u8>, piece: &[u8], limit: usize) -> Result<(),
 }
 
 /// What a body is.
-enum Kind {
+enum BodyFormat {
     Events,
     Whole,
 }
 
-impl Kind {
+impl BodyFormat {
     /// As soon as the start of the body tells.
-    fn of(start: &[u8]) -> Option<Kind> {
+    fn of(start: &[u8]) -> Option<BodyFormat> {
         if BYTE_ORDER_MARK.starts_with(start) {
             return None;
         }
@@ -150,9 +150,9 @@ impl Kind {
         let name = line.iter().position(|byte| b":\r\n".contains(byte)).map(|end| &line[..end]);
         match name {
             _ if line.is_empty() => None,
-            Some(name) if FIELDS.contains(&name) => Some(Kind::Events),
+            Some(name) if FIELDS.contains(&name) => Some(BodyFormat::Events),
             None if FIELDS.iter().any(|field| field.starts_with(line)) => None,
-            _ => Some(Kind::Whole),
+            _ => Some(BodyFormat::Whole),
         }
     }
 }
@@ -265,10 +265,10 @@ mod tests {
     }
 
     fn kind(start: &str) -> &'static str {
-        match Kind::of(start.as_bytes()) {
+        match BodyFormat::of(start.as_bytes()) {
             None => "more",
-            Some(Kind::Events) => "events",
-            Some(Kind::Whole) => "whole",
+            Some(BodyFormat::Events) => "events",
+            Some(BodyFormat::Whole) => "whole",
         }
     }
 
@@ -310,7 +310,7 @@ mod tests {
     #[tokio::test]
     async fn so_has_a_stream_and_its_last_events_come_before_the_fault() {
         let pieces = ["data: x\n\n", "data: x\n\nda", "data: x\n\n"].map(|piece| Ok(Bytes::from(piece)));
-        let mut events = Events::in_pieces(stream::iter(pieces).boxed(), Duration::from_secs(1), 22);
+        let mut events = ReplyEvents::in_pieces(stream::iter(pieces).boxed(), Duration::from_secs(1), 22);
         assert_eq!(events.next().await, Ok(Some("x".to_owned())));
         assert_eq!(events.next().await, Ok(Some("x".to_owned())));
         assert_eq!(events.next().await, Err(AttemptError::Oversized { limit: 22 }));

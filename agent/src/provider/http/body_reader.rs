@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 
-use super::body::Events;
+use super::body::ReplyEvents;
 use crate::provider::Progress;
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::message::{Completion, Origin, Request};
@@ -23,7 +23,7 @@ pub(crate) async fn read_body(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Completion, AttemptError> {
     let (body, secrets) = (stream::iter(pieces.into_iter().map(Ok)).boxed(), Secrets::default());
-    let events = Events::of(body, Duration::MAX, &secrets).await?;
+    let events = ReplyEvents::of(body, Duration::MAX, &secrets).await?;
     let origin = Origin { wire, host: "localhost".to_owned(), model: request.model.to_owned() };
     let ending = Ending { said: request.messages, origin: &origin, secrets: &secrets };
     super::read(events, (wire.assembly(), &ending), progress).await

@@ -26,7 +26,7 @@ pub use probe::Served;
 #[cfg(feature = "otel")]
 pub(crate) use resolver::Resolver;
 
-use self::body::Events;
+use self::body::ReplyEvents;
 use self::endpoint::HttpEndpoint;
 use self::transport::Exchange;
 use super::attempt_error::AttemptError;
@@ -250,7 +250,7 @@ impl Provider for HttpProvider {
 
 /// The events of a reply, assembled to the end.
 async fn read(
-    mut events: Events,
+    mut events: ReplyEvents,
     (assembly, ending): (Box<dyn Assembly>, &Ending<'_>),
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Completion, AttemptError> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
 
-use super::body::{DONE, Events};
+use super::body::{DONE, ReplyEvents};
 use crate::provider::Progress;
 use crate::provider::api_error;
 use crate::provider::attempt_error::AttemptError;
@@ -31,7 +31,7 @@ enum End {
 
 /// Reads to the end. `progress` receives what arrives; after an error none of it counts.
 pub(super) async fn read(
-    events: &mut Events,
+    events: &mut ReplyEvents,
     mut assembly: Box<dyn Assembly>,
     secrets: &Secrets,
     progress: &mut dyn FnMut(Progress<'_>),
@@ -71,7 +71,7 @@ pub(super) async fn read(
 /// # Errors
 /// The reply is too long: another try would be as long.
 async fn next(
-    events: &mut Events,
+    events: &mut ReplyEvents,
     deadline: Option<Instant>,
 ) -> Result<ControlFlow<End, String>, AttemptError> {
     let next = match deadline {

@@ -16,7 +16,7 @@ use reqwest::{Client, Response};
 use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
-use super::body::{Events, next};
+use super::body::{ReplyEvents, next};
 use super::endpoint::HttpEndpoint;
 use super::network_error::{attempt_error, innermost, silence};
 use super::resolver::Resolver;
@@ -101,13 +101,17 @@ impl Exchange {
     ///
     /// # Errors
     /// There is no reply, or it is a refusal, or no events.
-    pub(super) async fn ask(&self, endpoint: HttpEndpoint, body: &Fields) -> Result<Events, AttemptError> {
+    pub(super) async fn ask(
+        &self,
+        endpoint: HttpEndpoint,
+        body: &Fields,
+    ) -> Result<ReplyEvents, AttemptError> {
         let client =
             async_openai::Client::build(self.client.clone(), endpoint).with_http_service(self.clone());
         drop(client.chat().create_stream_byot::<_, IgnoredAny>(body).await.map_err(refused)?);
         let none = || AttemptError::Setup { reason: "the client library sent no request".to_owned() };
         let reply = lock(&self.reply).take().ok_or_else(none)?;
-        Events::of(reply.bytes_stream().boxed(), self.patience, &self.secrets).await
+        ReplyEvents::of(reply.bytes_stream().boxed(), self.patience, &self.secrets).await
     }
 
     /// The endpoint's id of the request, where it told one.
