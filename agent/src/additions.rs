@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::dispatch::OwnTool;
 use crate::provider::message::{Completion, Request};
-use crate::provider::{Completing, Progress, Provider, ProviderError, Script};
+use crate::provider::{Completing, CompletionEvent, Provider, ProviderError, Script};
 
 /// What is added; nothing by default.
 #[derive(Clone, Default)]
@@ -79,13 +79,13 @@ impl Provider for OwnModelProvider {
     fn complete<'a>(
         &'a mut self,
         request: Request<'a>,
-        progress: &'a mut dyn FnMut(Progress<'_>),
+        progress: &'a mut dyn FnMut(CompletionEvent<'_>),
     ) -> Completing<'a> {
         Box::pin(async move {
             let mut completion = self.0.complete(request).await?;
             crate::provider::message::make_ids_unique(&mut completion.tool_calls, request.messages);
             if !completion.content.is_empty() {
-                progress(Progress::Text(&completion.content));
+                progress(CompletionEvent::Text(&completion.content));
             }
             Ok(completion)
         })

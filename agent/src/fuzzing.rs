@@ -11,7 +11,7 @@ use uwf_store::schema;
 
 use crate::conversation::Conversation;
 use crate::frontmatter;
-use crate::provider::Progress;
+use crate::provider::CompletionEvent;
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::http::read_body;
 use crate::provider::message::{Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice};
@@ -41,8 +41,8 @@ impl Reader {
         let request =
             Request { messages: &messages, tools: &[], tool_choice, model: "m", sampling: &sampling };
         let mut heard = String::new();
-        let mut progress = |progress: Progress<'_>| {
-            if let Progress::Text(text) = progress {
+        let mut progress = |progress: CompletionEvent<'_>| {
+            if let CompletionEvent::Text(text) = progress {
                 heard.push_str(text);
             }
         };

@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::*;
 use crate::provider::message::{Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice};
 use crate::provider::retry::RetryPolicy;
-use crate::provider::{HttpConfig, HttpProvider, Mock, MockPlace, Progress, Provider, ProviderError};
+use crate::provider::{CompletionEvent, HttpConfig, HttpProvider, Mock, MockPlace, Provider, ProviderError};
 
 fn script(text: &str) -> Script {
     Script::parse("s.yaml", text).unwrap()
@@ -55,8 +55,8 @@ async fn ask_and_hear(
         model: "m",
         sampling: &sampling,
     };
-    let mut progress = |progress: Progress<'_>| {
-        if let Progress::Retry { reason, .. } = progress {
+    let mut progress = |progress: CompletionEvent<'_>| {
+        if let CompletionEvent::Retry { reason, .. } = progress {
             heard.push(reason.to_owned());
         }
     };

@@ -11,7 +11,7 @@ use super::message::{Completion, Request, make_ids_unique};
 use super::retry::{Attempts, RetryPolicy};
 use super::script::{MockPlace, Script, ScriptEntry};
 use super::wire::Wire;
-use super::{Completing, Progress, Provider, ProviderError, http};
+use super::{Completing, CompletionEvent, Provider, ProviderError, http};
 
 /// A provider that plays the part of a script that is meant for one run.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl Provider for Mock {
     fn complete<'a>(
         &'a mut self,
         request: Request<'a>,
-        progress: &'a mut dyn FnMut(Progress<'_>),
+        progress: &'a mut dyn FnMut(CompletionEvent<'_>),
     ) -> Completing<'a> {
         Box::pin(async move {
             let (retry, url) = (self.retry.clone(), self.url.clone());
@@ -95,7 +95,7 @@ async fn play(
     entry: &ScriptEntry,
     index: usize,
     request: &Request<'_>,
-    progress: &mut dyn FnMut(Progress<'_>),
+    progress: &mut dyn FnMut(CompletionEvent<'_>),
 ) -> Result<Completion, AttemptError> {
     if entry.reset {
         return Err(AttemptError::Cut { reason: "the connection was reset".to_owned() });
@@ -116,10 +116,10 @@ async fn play(
     let mut completion = entry.completion(index, request.model);
     make_ids_unique(&mut completion.tool_calls, request.messages);
     if let Some(reasoning) = &completion.reasoning {
-        progress(Progress::Reasoning(reasoning));
+        progress(CompletionEvent::Reasoning(reasoning));
     }
     if !completion.content.is_empty() {
-        progress(Progress::Text(&completion.content));
+        progress(CompletionEvent::Text(&completion.content));
     }
     Ok(completion)
 }
@@ -146,12 +146,14 @@ mod tests {
         };
         let (mut completions, mut heard) = (Vec::new(), Vec::new());
         for _ in 0..calls {
-            let progress = &mut |progress: Progress<'_>| {
+            let progress = &mut |progress: CompletionEvent<'_>| {
                 heard.push(match progress {
-                    Progress::Text(text) => text.to_owned(),
-                    Progress::Reasoning(text) => format!("({text})"),
-                    Progress::Retry { attempt, wait, reason } => format!("{attempt}: {reason}, {wait:?}"),
-                    Progress::Learnt { change, .. } => change.to_owned(),
+                    CompletionEvent::Text(text) => text.to_owned(),
+                    CompletionEvent::Reasoning(text) => format!("({text})"),
+                    CompletionEvent::Retry { attempt, wait, reason } => {
+                        format!("{attempt}: {reason}, {wait:?}")
+                    }
+                    CompletionEvent::Learnt { change, .. } => change.to_owned(),
                 });
             };
             completions.push(mock.complete(request, progress).await.map_err(|error| error.to_string()));

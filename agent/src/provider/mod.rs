@@ -39,7 +39,7 @@ pub use trial::{Trial, trial};
 
 /// What arrives while a completion is under way, for people and event streams; the completion repeats all of it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Progress<'a> {
+pub enum CompletionEvent<'a> {
     /// A piece of the text.
     Text(&'a str),
     /// A piece of the reasoning.
@@ -71,7 +71,7 @@ pub(crate) trait Provider {
     fn complete<'a>(
         &'a mut self,
         request: Request<'a>,
-        progress: &'a mut dyn FnMut(Progress<'_>),
+        progress: &'a mut dyn FnMut(CompletionEvent<'_>),
     ) -> Completing<'a>;
 
     /// The window that the server has for the model, where it tells.

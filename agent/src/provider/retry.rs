@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
 use super::attempt_error::{AttemptError, RetryDecision};
-use super::{Progress, ProviderError};
+use super::{CompletionEvent, ProviderError};
 
 /// How often, how long, how patiently.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl<'p> Attempts<'p> {
         &mut self,
         error: AttemptError,
         url: &str,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<(), ProviderError> {
         self.made += 1;
         let since = *self.failing_since.get_or_insert_with(Instant::now);
@@ -100,7 +100,7 @@ impl<'p> Attempts<'p> {
         };
         let wait = self.policy.wait(self.made, asked, since.elapsed(), jitter());
         let Some(wait) = wait else { return Err(self.give_up(error, url, asked)) };
-        progress(Progress::Retry { attempt: self.made, wait, reason: &error.to_string() });
+        progress(CompletionEvent::Retry { attempt: self.made, wait, reason: &error.to_string() });
         tokio::time::sleep(wait).await;
         Ok(())
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolChoice, ToolDeclaration,
 };
-use super::{HttpProvider, Progress, Provider, ProviderError};
+use super::{CompletionEvent, HttpProvider, Provider, ProviderError};
 
 /// What came of it.
 #[derive(Debug)]
@@ -47,8 +47,8 @@ pub async fn trial(
     let mut ask = async |messages: &[Message]| {
         let tools = std::slice::from_ref(&tool);
         let request = Request { messages, tools, tool_choice: ToolChoice::Auto, model, sampling };
-        let heard = &mut |progress: Progress<'_>| {
-            if let Progress::Learnt { change, .. } = progress {
+        let heard = &mut |progress: CompletionEvent<'_>| {
+            if let CompletionEvent::Learnt { change, .. } = progress {
                 changes.push(change.to_owned());
             }
         };

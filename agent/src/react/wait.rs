@@ -116,19 +116,19 @@ impl Listener<'_> {
         let log = RefCell::new(self.log);
         let mut written = Ok(());
         let (mut text, mut reasoning) = (self.secrets.blot(), self.secrets.blot());
-        let mut receive = |arrived: provider::Progress<'_>| match arrived {
-            provider::Progress::Text(piece) => log.borrow_mut().text(&text.pass(piece)),
-            provider::Progress::Reasoning(piece) => log.borrow_mut().reasoning(&reasoning.pass(piece)),
-            provider::Progress::Retry { attempt, wait, reason } => {
+        let mut receive = |arrived: provider::CompletionEvent<'_>| match arrived {
+            provider::CompletionEvent::Text(piece) => log.borrow_mut().text(&text.pass(piece)),
+            provider::CompletionEvent::Reasoning(piece) => log.borrow_mut().reasoning(&reasoning.pass(piece)),
+            provider::CompletionEvent::Retry { attempt, wait, reason } => {
                 // The reply begins anew.
                 text.end();
                 reasoning.end();
                 log.borrow_mut().progress(Progress::Retry { attempt, wait, reason });
             }
-            provider::Progress::Learnt { change, reason } if written.is_ok() => {
+            provider::CompletionEvent::Learnt { change, reason } if written.is_ok() => {
                 written = log.borrow_mut().changed(change, reason, (self.clock)());
             }
-            provider::Progress::Learnt { .. } => {}
+            provider::CompletionEvent::Learnt { .. } => {}
         };
         let completing = provider.complete(request, &mut receive);
         let tick = || log.borrow_mut().progress(Progress::Tick);

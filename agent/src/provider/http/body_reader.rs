@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 
 use super::body::ReplyEvents;
-use crate::provider::Progress;
+use crate::provider::CompletionEvent;
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::message::{Completion, Origin, Request};
 use crate::provider::wire::Wire;
@@ -20,7 +20,7 @@ pub(crate) async fn read_body(
     wire: Wire,
     pieces: Vec<Bytes>,
     request: &Request<'_>,
-    progress: &mut dyn FnMut(Progress<'_>),
+    progress: &mut dyn FnMut(CompletionEvent<'_>),
 ) -> Result<Completion, AttemptError> {
     let (body, secrets) = (stream::iter(pieces.into_iter().map(Ok)).boxed(), Secrets::default());
     let events = ReplyEvents::of(body, Duration::MAX, &secrets).await?;

@@ -185,7 +185,7 @@ impl Bench {
             sampling: &sampling,
         };
         let client = self.clients.get_mut(&kind).unwrap();
-        self.runtime.block_on(client.complete(request, &mut |_: Progress<'_>| {}))
+        self.runtime.block_on(client.complete(request, &mut |_: CompletionEvent<'_>| {}))
     }
 }
 

@@ -40,7 +40,7 @@ use super::wire::Wire;
 use super::wires::chat::failed_generation;
 use super::wires::written::Written;
 use super::wires::{Assembly, Ending, RequestTarget};
-use super::{Completing, Progress, Provider, ProviderError};
+use super::{Completing, CompletionEvent, Provider, ProviderError};
 
 /// A reply that does not stream is silent until it is whole: its patience is that many times longer.
 const WHOLE: u32 = 5;
@@ -107,14 +107,14 @@ impl HttpProvider {
     async fn run(
         &mut self,
         request: &Request<'_>,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<Completion, ProviderError> {
         let retry = self.config.retry.clone();
         let mut attempts = Attempts::new(&retry);
         let mut whole = false;
         if self.leaves_temperature_out(request) {
             let change = "`temperature` is left out from here on";
-            progress(Progress::Learnt { change, reason: "the model takes no temperature" });
+            progress(CompletionEvent::Learnt { change, reason: "the model takes no temperature" });
         }
         loop {
             let stream = self.config.stream && !whole && !self.lessons.contains(&Lesson::Whole);
@@ -131,7 +131,7 @@ impl HttpProvider {
                 // Some endpoints can say only in one piece what they have to say.
                 whole = true;
             } else if let Some(lesson) = self.lesson(&error, stream) {
-                progress(Progress::Learnt { change: &lesson.meaning(), reason: &error.to_string() });
+                progress(CompletionEvent::Learnt { change: &lesson.meaning(), reason: &error.to_string() });
                 self.apply(lesson);
             } else {
                 let url = self.endpoint.shown(self.dialect.wire);
@@ -152,7 +152,7 @@ impl HttpProvider {
         &mut self,
         request: &Request<'_>,
         stream: bool,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<Completion, AttemptError> {
         let wire = self.dialect.wire;
         let target = RequestTarget {
@@ -226,7 +226,7 @@ impl Provider for HttpProvider {
     fn complete<'a>(
         &'a mut self,
         request: Request<'a>,
-        progress: &'a mut dyn FnMut(Progress<'_>),
+        progress: &'a mut dyn FnMut(CompletionEvent<'_>),
     ) -> Completing<'a> {
         Box::pin(async move { self.run(&request, progress).await })
     }
@@ -252,7 +252,7 @@ impl Provider for HttpProvider {
 async fn read(
     mut events: ReplyEvents,
     (assembly, ending): (Box<dyn Assembly>, &Ending<'_>),
-    progress: &mut dyn FnMut(Progress<'_>),
+    progress: &mut dyn FnMut(CompletionEvent<'_>),
 ) -> Result<Completion, AttemptError> {
     ending.complete(stream::read(&mut events, assembly, ending.secrets, progress).await?)
 }

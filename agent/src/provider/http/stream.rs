@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
 
 use super::body::{DONE, ReplyEvents};
-use crate::provider::Progress;
+use crate::provider::CompletionEvent;
 use crate::provider::api_error;
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::wires::Assembly;
@@ -34,7 +34,7 @@ pub(super) async fn read(
     events: &mut ReplyEvents,
     mut assembly: Box<dyn Assembly>,
     secrets: &Secrets,
-    progress: &mut dyn FnMut(Progress<'_>),
+    progress: &mut dyn FnMut(CompletionEvent<'_>),
 ) -> Result<Box<dyn Assembly>, AttemptError> {
     let (mut garbled, mut deadline) = (None, None);
     let end = loop {

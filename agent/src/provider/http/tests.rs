@@ -130,8 +130,8 @@ fn ask(config: HttpConfig) -> (Result<Completion, ProviderError>, Vec<String>) {
         sampling: &sampling,
     };
     let mut retries = Vec::new();
-    let mut progress = |progress: Progress<'_>| {
-        if let Progress::Retry { reason, .. } = progress {
+    let mut progress = |progress: CompletionEvent<'_>| {
+        if let CompletionEvent::Retry { reason, .. } = progress {
             retries.push(reason.to_owned());
         }
     };
@@ -395,7 +395,7 @@ fn complete(provider: &mut HttpProvider, messages: &[Message]) -> Result<Complet
     let sampling = Sampling::default();
     let tool_choice = ToolChoice::Auto;
     let request = Request { messages, tools: &[], tool_choice, model: "m", sampling: &sampling };
-    runtime.block_on(provider.complete(request, &mut |_: Progress<'_>| {}))
+    runtime.block_on(provider.complete(request, &mut |_: CompletionEvent<'_>| {}))
 }
 
 #[test]
@@ -453,7 +453,7 @@ fn dropping_a_completion_ends_it() {
         model: "m",
         sampling: &sampling,
     };
-    let mut progress = |_: Progress<'_>| {};
+    let mut progress = |_: CompletionEvent<'_>| {};
     let ended = runtime.block_on(async {
         tokio::time::timeout(Duration::from_millis(100), provider.complete(request, &mut progress)).await
     });

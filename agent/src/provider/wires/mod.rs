@@ -18,7 +18,7 @@ use std::mem::take;
 use serde_json::{Map, Value};
 
 use self::written::Written;
-use super::Progress;
+use super::CompletionEvent;
 use super::api_error::ApiError;
 use super::attempt_error::AttemptError;
 use super::dialect::{Cache, Dialect};
@@ -203,7 +203,7 @@ pub(in crate::provider) trait Assembly {
         &mut self,
         event: &str,
         secrets: &Secrets,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<(), AttemptError>;
 
     /// Whether the endpoint has said that the reply is over.

@@ -10,7 +10,7 @@ use super::chunk::{ChatChoice, ChatDelta, Chunk};
 use super::native::{self, ReasoningDetails};
 use super::reply;
 use super::tool_call_assembler::ToolCallAssembler;
-use crate::provider::Progress;
+use crate::provider::CompletionEvent;
 use crate::provider::api_error;
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::dialect::ReasoningField;
@@ -45,7 +45,7 @@ impl ChatAssembly {
     fn take(
         &mut self,
         choice: &ChatChoice,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<(), AttemptError> {
         match choice.finish_reason.as_deref() {
             // An empty reason, which some send with every chunk, never hides a real one.
@@ -67,7 +67,7 @@ impl ChatAssembly {
         Ok(())
     }
 
-    fn hear(&mut self, said: &ChatDelta, progress: &mut dyn FnMut(Progress<'_>)) {
+    fn hear(&mut self, said: &ChatDelta, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
         let (content, thinking) = said.content();
         let fields = [
             (said.reasoning_content.as_deref(), ReasoningField::ReasoningContent),
@@ -89,12 +89,12 @@ impl ChatAssembly {
         for text in [told.map_or("", |(text, _)| text), thinking.as_str(), detailed.as_str()] {
             if !text.is_empty() {
                 self.reasoning.push_str(text);
-                progress(Progress::Reasoning(text));
+                progress(CompletionEvent::Reasoning(text));
             }
         }
         if !content.is_empty() {
             self.content.push_str(&content);
-            progress(Progress::Text(&content));
+            progress(CompletionEvent::Text(&content));
         }
         self.refusal.push_str(said.refusal.as_deref().unwrap_or_default());
     }
@@ -105,7 +105,7 @@ impl wires::Assembly for ChatAssembly {
         &mut self,
         event: &str,
         secrets: &Secrets,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<(), AttemptError> {
         let chunk = Chunk::read(event);
         // Read as a whole is only what may be an error, and what is kept: most events of a stream are neither.

@@ -10,7 +10,7 @@ use crate::provider::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
 };
 use crate::provider::wire::Wire;
-use crate::provider::{Progress, ProviderError};
+use crate::provider::{CompletionEvent, ProviderError};
 
 /// Reads a body that arrives in these pieces.
 fn read(pieces: Vec<Bytes>, said: &[Message]) -> Result<Completion, AttemptError> {
@@ -23,7 +23,7 @@ fn read(pieces: Vec<Bytes>, said: &[Message]) -> Result<Completion, AttemptError
         sampling: &sampling,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(read_body(Wire::Chat, pieces, &request, &mut |_: Progress<'_>| {}))
+    runtime.block_on(read_body(Wire::Chat, pieces, &request, &mut |_: CompletionEvent<'_>| {}))
 }
 
 fn text(body: impl Into<String>) -> Result<Completion, AttemptError> {

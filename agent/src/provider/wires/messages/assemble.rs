@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::block::Blocks;
 use super::event::{self, MessagesEvent, MessagesField, text};
-use crate::provider::Progress;
+use crate::provider::CompletionEvent;
 use crate::provider::api_error::{self, ApiError};
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::message::{Completion, make_ids_unique};
@@ -37,7 +37,7 @@ impl MessagesAssembly {
         &mut self,
         event: &MessagesEvent<'_>,
         value: Value,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<(), AttemptError> {
         for block in event.blocks().unwrap_or_default() {
             self.blocks.begin(None, &block, true, progress);
@@ -99,7 +99,7 @@ impl wires::Assembly for MessagesAssembly {
         &mut self,
         event: &str,
         secrets: &Secrets,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<(), AttemptError> {
         let unique;
         let read = match MessagesEvent::read(event) {

@@ -19,9 +19,9 @@ fn told(body: String, said: &[Message]) -> (Result<Completion, AttemptError>, Ve
         sampling: &sampling,
     };
     let mut pieces = Vec::new();
-    let mut progress = |piece: Progress<'_>| match piece {
-        Progress::Text(text) => pieces.push(format!("says {text}")),
-        Progress::Reasoning(text) => pieces.push(format!("thinks {text}")),
+    let mut progress = |piece: CompletionEvent<'_>| match piece {
+        CompletionEvent::Text(text) => pieces.push(format!("says {text}")),
+        CompletionEvent::Reasoning(text) => pieces.push(format!("thinks {text}")),
         _ => {}
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

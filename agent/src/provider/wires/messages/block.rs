@@ -9,7 +9,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::event::{BlockFields, Delta, MessagesField, text};
-use crate::provider::Progress;
+use crate::provider::CompletionEvent;
 use crate::provider::fields::raw;
 use crate::provider::message::ToolCall;
 
@@ -66,7 +66,7 @@ impl Blocks {
         index: Option<u64>,
         block: &RawValue,
         is_whole: bool,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) {
         if !is_object(block) {
             return;
@@ -90,7 +90,7 @@ impl Blocks {
         &mut self,
         index: Option<u64>,
         delta: &Delta<'_>,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) {
         let kind = match delta.kind() {
             "text_delta" => BlockKind::Text,
@@ -183,13 +183,13 @@ impl Block {
         Block { kind, start, is_whole, text, signature, input }
     }
 
-    fn extend(&mut self, delta: &Delta<'_>, progress: &mut dyn FnMut(Progress<'_>)) {
+    fn extend(&mut self, delta: &Delta<'_>, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
         match self.kind {
             BlockKind::Text => {
                 let piece = text(delta.text);
                 self.text.push_str(&piece);
                 if !piece.is_empty() {
-                    progress(Progress::Text(&piece));
+                    progress(CompletionEvent::Text(&piece));
                 }
             }
             BlockKind::Thinking => {
@@ -197,7 +197,7 @@ impl Block {
                 self.text.push_str(&piece);
                 self.signature.push_str(&text(delta.signature));
                 if !piece.is_empty() {
-                    progress(Progress::Reasoning(&piece));
+                    progress(CompletionEvent::Reasoning(&piece));
                 }
             }
             BlockKind::Call | BlockKind::Other => self.input.push_str(&text(delta.partial_json)),

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::event::{Response, ResponsesEvent};
 use super::items::{Items, Voice};
 use super::said::ResponsesTurn;
-use crate::provider::Progress;
+use crate::provider::CompletionEvent;
 use crate::provider::api_error::{self, ApiError};
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::message::{Completion, TokenUsage};
@@ -38,7 +38,7 @@ impl ResponsesAssembly {
         &mut self,
         (event, text): (&ResponsesEvent<'_>, &str),
         secrets: &Secrets,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<(), AttemptError> {
         match &*event.kind() {
             "response.output_text.delta" => self.items.hear(Voice::Text, event, progress),
@@ -73,7 +73,7 @@ impl ResponsesAssembly {
         &mut self,
         (kind, response): (&str, &str),
         secrets: &Secrets,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<(), AttemptError> {
         let read = Response::read(response);
         let value: Value = serde_json::from_str(response).unwrap_or_default();
@@ -103,7 +103,7 @@ impl wires::Assembly for ResponsesAssembly {
         &mut self,
         event: &str,
         secrets: &Secrets,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<(), AttemptError> {
         let value = || serde_json::from_str::<Value>(event).unwrap_or_default();
         let unique;

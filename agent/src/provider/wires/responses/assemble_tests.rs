@@ -4,7 +4,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::provider::Progress;
+use crate::provider::CompletionEvent;
 use crate::provider::attempt_error::{AttemptError, RetryDecision};
 use crate::provider::http::read_body;
 use crate::provider::message::{
@@ -19,9 +19,9 @@ fn heard(pieces: Vec<Bytes>, said: &[Message]) -> (Result<Completion, AttemptErr
     let request = Request { messages: said, tools: &[], tool_choice, model: "m", sampling: &sampling };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut told = [String::new(), String::new()];
-    let mut progress = |progress: Progress<'_>| match progress {
-        Progress::Text(text) => told[0].push_str(text),
-        Progress::Reasoning(text) => told[1].push_str(text),
+    let mut progress = |progress: CompletionEvent<'_>| match progress {
+        CompletionEvent::Text(text) => told[0].push_str(text),
+        CompletionEvent::Reasoning(text) => told[1].push_str(text),
         _ => {}
     };
     let result = runtime.block_on(read_body(Wire::Responses, pieces, &request, &mut progress));

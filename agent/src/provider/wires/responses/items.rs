@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde_json::value::RawValue;
 
 use super::event::{BLANK_LINE, Item, ItemKind, ResponsesEvent};
-use crate::provider::Progress;
+use crate::provider::CompletionEvent;
 
 /// All items of one output.
 #[derive(Debug, Default)]
@@ -95,7 +95,7 @@ impl Items {
         &mut self,
         voice: Voice,
         event: &ResponsesEvent<'_>,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) {
         let at = self.known(event, &event.item_id()).unwrap_or_else(|| {
             let at = self.add(event.output_index());
@@ -138,7 +138,7 @@ impl Items {
     }
 
     /// An item is whole.
-    pub(super) fn done(&mut self, event: &ResponsesEvent<'_>, progress: &mut dyn FnMut(Progress<'_>)) {
+    pub(super) fn done(&mut self, event: &ResponsesEvent<'_>, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
         let Some(whole) = event.item.and_then(|item| Whole::read(item.get())) else { return };
         let known = self.known(event, &whole.item.id);
         let is_another =
@@ -150,7 +150,7 @@ impl Items {
 
     /// The output as the end tells it: what did not come before is taken from there, and what only this knows of an
     /// item that did.
-    pub(super) fn end(&mut self, output: &[Box<RawValue>], progress: &mut dyn FnMut(Progress<'_>)) {
+    pub(super) fn end(&mut self, output: &[Box<RawValue>], progress: &mut dyn FnMut(CompletionEvent<'_>)) {
         self.sort();
         let came = self.slots.len();
         for (index, source) in output.iter().enumerate() {
@@ -206,7 +206,7 @@ impl Items {
     }
 
     /// The item is whole: tells what of it was not told in pieces.
-    fn fill(&mut self, at: usize, whole: Whole, progress: &mut dyn FnMut(Progress<'_>)) {
+    fn fill(&mut self, at: usize, whole: Whole, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
         let slot = &mut self.slots[at];
         match whole.item.kind() {
             ItemKind::Message => {
@@ -274,23 +274,23 @@ struct LastTold {
 }
 
 impl LastTold {
-    fn text(&mut self, at: usize, text: &str, progress: &mut dyn FnMut(Progress<'_>)) {
+    fn text(&mut self, at: usize, text: &str, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
         if text.is_empty() {
             return;
         }
         if self.text_of.replace(at).is_some_and(|before| before != at) {
-            progress(Progress::Text(BLANK_LINE));
+            progress(CompletionEvent::Text(BLANK_LINE));
         }
-        progress(Progress::Text(text));
+        progress(CompletionEvent::Text(text));
     }
 
-    fn thought(&mut self, of: (usize, u64), text: &str, progress: &mut dyn FnMut(Progress<'_>)) {
+    fn thought(&mut self, of: (usize, u64), text: &str, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
         if text.is_empty() {
             return;
         }
         if self.thought_of.replace(of).is_some_and(|before| before != of) {
-            progress(Progress::Reasoning(BLANK_LINE));
+            progress(CompletionEvent::Reasoning(BLANK_LINE));
         }
-        progress(Progress::Reasoning(text));
+        progress(CompletionEvent::Reasoning(text));
     }
 }
