@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::dispatch::OwnTool;
 use crate::provider::message::{Completion, Request};
-use crate::provider::{Completing, CompletionEvent, Provider, ProviderError, Script};
+use crate::provider::{ChatProvider, Completing, CompletionEvent, ProviderError, Script};
 
 /// What is added; nothing by default.
 #[derive(Clone, Default)]
@@ -75,7 +75,7 @@ impl fmt::Debug for OwnProvider {
 /// A model that is code, as the loop asks one.
 pub(crate) struct OwnModelProvider(pub(crate) Arc<dyn OwnModel>);
 
-impl Provider for OwnModelProvider {
+impl ChatProvider for OwnModelProvider {
     fn complete<'a>(
         &'a mut self,
         request: Request<'a>,

@@ -23,7 +23,7 @@ use crate::dispatch::Dispatch;
 use crate::journal::{Entry, Journal};
 use crate::permissions::Narrowing;
 use crate::provider::message::{Kind, Message, Speaker};
-use crate::provider::{MockPlace, Provider};
+use crate::provider::{ChatProvider, MockPlace};
 use crate::react::{Notice, React, Stopped};
 use crate::role_run::{self, ProviderContext, RunError, Site};
 use crate::settings::Settings;
@@ -146,7 +146,7 @@ struct Parts {
 fn react<'a>(
     parts: Parts,
     site: &'a Site<'_>,
-    provider: &'a mut dyn Provider,
+    provider: &'a mut dyn ChatProvider,
     on_notice: &'a mut dyn FnMut(Notice<'_>),
 ) -> Result<React<'a>, AnswerError> {
     let Parts { before, journal, toolbox, outputs } = parts;

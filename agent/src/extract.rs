@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 
 use crate::frontmatter::{self, Extracted};
 use crate::journal::Entry;
-use crate::provider::Provider;
+use crate::provider::ChatProvider;
 use crate::provider::message::{Kind, Message, Request, Sampling, Speaker, ToolChoice};
 use crate::react::{React, Stopped};
 
 /// Who is asked.
 pub(crate) struct Extractor {
     /// Who completes.
-    pub provider: Box<dyn Provider>,
+    pub provider: Box<dyn ChatProvider>,
     /// The model's name.
     pub model: String,
 }

@@ -5,7 +5,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::*;
 use crate::provider::message::{Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice};
 use crate::provider::retry::RetryPolicy;
-use crate::provider::{CompletionEvent, HttpConfig, HttpProvider, Mock, MockPlace, Provider, ProviderError};
+use crate::provider::{
+    ChatProvider, CompletionEvent, HttpConfig, HttpProvider, Mock, MockPlace, ProviderError,
+};
 
 fn script(text: &str) -> Script {
     Script::parse("s.yaml", text).unwrap()
@@ -34,13 +36,13 @@ fn client(address: SocketAddr, role: &str, stream: bool) -> HttpProvider {
     HttpProvider::new(config(address, role, stream)).unwrap()
 }
 
-async fn ask(provider: &mut dyn Provider) -> Result<Completion, ProviderError> {
+async fn ask(provider: &mut dyn ChatProvider) -> Result<Completion, ProviderError> {
     ask_and_hear(provider, &mut Vec::new()).await
 }
 
 /// Asks, and notes why attempts were repeated.
 async fn ask_and_hear(
-    provider: &mut dyn Provider,
+    provider: &mut dyn ChatProvider,
     heard: &mut Vec<String>,
 ) -> Result<Completion, ProviderError> {
     let messages = [

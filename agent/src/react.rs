@@ -33,7 +33,7 @@ use crate::loop_guard::{self, Repetition};
 use crate::provider::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice, ToolDeclaration,
 };
-use crate::provider::{Provider, ProviderError};
+use crate::provider::{ChatProvider, ProviderError};
 use crate::run_state::{AssistantTurn, RunState};
 use crate::secrets::Secrets;
 use crate::signals::{Signal, Signals};
@@ -95,7 +95,7 @@ pub enum Stopped {
 /// A run of the loop: what it works with, and how far it is.
 pub(crate) struct React<'a> {
     /// Who completes.
-    pub provider: &'a mut dyn Provider,
+    pub provider: &'a mut dyn ChatProvider,
     /// What the model may do.
     pub toolbox: Arc<Dispatch>,
     /// The same, as declared to it.
@@ -296,7 +296,7 @@ impl React<'_> {
     /// See [`Stopped`].
     pub(crate) async fn complete(
         &mut self,
-        provider: &mut dyn Provider,
+        provider: &mut dyn ChatProvider,
         request: Request<'_>,
     ) -> Result<Option<Completion>, Stopped> {
         let listener = Listener {

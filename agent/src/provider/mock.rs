@@ -11,7 +11,7 @@ use super::message::{Completion, Request, make_ids_unique};
 use super::retry::{Attempts, RetryPolicy};
 use super::script::{MockPlace, Script, ScriptEntry};
 use super::wire::Wire;
-use super::{Completing, CompletionEvent, Provider, ProviderError, http};
+use super::{ChatProvider, Completing, CompletionEvent, ProviderError, http};
 
 /// A provider that plays the part of a script that is meant for one run.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Mock {
     }
 }
 
-impl Provider for Mock {
+impl ChatProvider for Mock {
     fn complete<'a>(
         &'a mut self,
         request: Request<'a>,

@@ -66,7 +66,7 @@ pub enum CompletionEvent<'a> {
 pub(crate) type Completing<'a> = Pin<Box<dyn Future<Output = Result<Completion, ProviderError>> + 'a>>;
 
 /// Something that completes a conversation.
-pub(crate) trait Provider {
+pub(crate) trait ChatProvider {
     /// Asks for the next turn. `progress` hears what arrives meanwhile; after a retry the text begins anew.
     fn complete<'a>(
         &'a mut self,

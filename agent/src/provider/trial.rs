@@ -8,7 +8,7 @@ use serde_json::json;
 use super::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolChoice, ToolDeclaration,
 };
-use super::{CompletionEvent, HttpProvider, Provider, ProviderError};
+use super::{ChatProvider, CompletionEvent, HttpProvider, ProviderError};
 
 /// What came of it.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use uwf_store::Clock;
 use super::{Notice, Progress, Stopped, journal_failed};
 use crate::journal::{Entry, Journal};
 use crate::provider::message::{Completion, Request};
-use crate::provider::{self, Provider};
+use crate::provider::{self, ChatProvider};
 use crate::run_state::RunState;
 use crate::secrets::Secrets;
 use crate::signals::{Signal, Signals};
@@ -109,7 +109,7 @@ impl Listener<'_> {
     /// The completion; none when its time is up.
     pub(crate) async fn complete(
         self,
-        provider: &mut dyn Provider,
+        provider: &mut dyn ChatProvider,
         request: Request<'_>,
     ) -> Result<Option<Completion>, Stopped> {
         // Both the provider and the clock tell of the same wait, one after the other.

@@ -24,7 +24,9 @@ use crate::extract::Extractor;
 use crate::failure::{Failure, Phase};
 use crate::journal::{self, Entry, Journal, JournalName, OutOfOrder};
 use crate::provider::message::ToolDeclaration;
-use crate::provider::{HttpConfig, HttpProvider, Learnt, Mock, MockPlace, Provider, ProviderError, Script};
+use crate::provider::{
+    ChatProvider, HttpConfig, HttpProvider, Learnt, Mock, MockPlace, ProviderError, Script,
+};
 use crate::react::{Notice, React};
 use crate::resume::{ResumedRun, claim};
 use crate::run_state::RunState;
@@ -41,7 +43,7 @@ const LOOKED_AT: usize = 8;
 pub(super) fn open<'a>(
     context: &'a RoleContext,
     (site, earlier): (&'a Site<'_>, Option<ResumedRun>),
-    provider: &'a mut dyn Provider,
+    provider: &'a mut dyn ChatProvider,
     on_notice: &'a mut dyn FnMut(Notice<'_>),
 ) -> Result<React<'a>, RunError> {
     let signals = (site.signals)().map_err(RunError::Signals)?;
@@ -231,7 +233,7 @@ pub(crate) struct ProviderContext<'a> {
 pub(crate) fn provider(
     settings: &Settings,
     run: ProviderContext<'_>,
-) -> Result<Box<dyn Provider>, ProviderError> {
+) -> Result<Box<dyn ChatProvider>, ProviderError> {
     match &settings.provider {
         ProviderSettings::Mock(script) => {
             Ok(Box::new(Mock::new(Script::load(script)?, run.place)?.after(run.answered)))
@@ -253,7 +255,11 @@ pub(crate) fn provider(
 }
 
 /// A client of the endpoint; a trace is told to it, unless its own headers say otherwise.
-fn client(config: HttpConfig, role: &str, trace: Option<&Trace>) -> Result<Box<dyn Provider>, ProviderError> {
+fn client(
+    config: HttpConfig,
+    role: &str,
+    trace: Option<&Trace>,
+) -> Result<Box<dyn ChatProvider>, ProviderError> {
     let mut config = HttpConfig { role: role.to_owned(), ..config };
     for (name, value) in trace.into_iter().flat_map(Trace::headers) {
         if !config.headers.keys().any(|header| header.eq_ignore_ascii_case(&name)) {

@@ -40,7 +40,7 @@ use super::wire::Wire;
 use super::wires::chat::failed_generation;
 use super::wires::written::Written;
 use super::wires::{Assembly, Ending, RequestTarget};
-use super::{Completing, CompletionEvent, Provider, ProviderError};
+use super::{ChatProvider, Completing, CompletionEvent, ProviderError};
 
 /// A reply that does not stream is silent until it is whole: its patience is that many times longer.
 const WHOLE: u32 = 5;
@@ -222,7 +222,7 @@ impl HttpProvider {
     }
 }
 
-impl Provider for HttpProvider {
+impl ChatProvider for HttpProvider {
     fn complete<'a>(
         &'a mut self,
         request: Request<'a>,
