@@ -7,7 +7,7 @@ use crate::failure::Phase;
 use crate::journal::JournalName;
 use crate::journal::tests::{enforced, run};
 use crate::provider::Learnt;
-use crate::provider::message::{Native, Origin, ToolCall};
+use crate::provider::message::{ModelOrigin, Native, ToolCall};
 use crate::provider::wire::Wire;
 
 /// Each count another one.
@@ -28,7 +28,7 @@ fn entries(spool: &Path) -> Vec<Entry> {
     let name = JournalName { thread, head: "0123456789ABC".parse().unwrap(), session };
     let call =
         |id: &str, name: &str| ToolCall { id: id.into(), name: name.into(), arguments: "{\"a\": 1}".into() };
-    let origin = Origin { wire: Wire::Messages, host: "h.example".into(), model: "m".into() };
+    let origin = ModelOrigin { wire: Wire::Messages, host: "h.example".into(), model: "m".into() };
     let said = |kind, text: &str, at| Entry::Said {
         message: Message::text(Speaker::User, kind, text),
         at,

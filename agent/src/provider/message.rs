@@ -116,7 +116,7 @@ pub(crate) fn make_ids_unique(calls: &mut [ToolCall], said: &[Message]) {
 
 /// Who said something: what only the endpoint itself understands goes back to this very one alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct ModelOrigin {
     /// The wire it was said on.
     pub wire: Wire,
     /// Host and port of the endpoint.
@@ -131,7 +131,7 @@ pub struct Origin {
 pub struct Native {
     /// Who said it.
     #[serde(flatten)]
-    pub origin: Origin,
+    pub origin: ModelOrigin,
     /// JSON text: the items (responses), the blocks (messages), or the fields that are echoed (chat). Kept as text so that
     /// it goes back byte for byte.
     pub value: String,
@@ -165,7 +165,7 @@ pub struct Message {
 
 impl Message {
     /// What `origin` said, if this was said by it.
-    pub(crate) fn native_of(&self, origin: &Origin) -> Option<&Native> {
+    pub(crate) fn native_of(&self, origin: &ModelOrigin) -> Option<&Native> {
         self.native.as_ref().filter(|native| native.origin == *origin)
     }
 

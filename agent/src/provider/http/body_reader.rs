@@ -10,7 +10,7 @@ use futures_util::stream::{self, StreamExt};
 use super::body::ReplyEvents;
 use crate::provider::CompletionEvent;
 use crate::provider::attempt_error::AttemptError;
-use crate::provider::message::{Completion, Origin, Request};
+use crate::provider::message::{Completion, ModelOrigin, Request};
 use crate::provider::wire::Wire;
 use crate::provider::wires::Ending;
 use crate::secrets::Secrets;
@@ -24,7 +24,7 @@ pub(crate) async fn read_body(
 ) -> Result<Completion, AttemptError> {
     let (body, secrets) = (stream::iter(pieces.into_iter().map(Ok)).boxed(), Secrets::default());
     let events = ReplyEvents::of(body, Duration::MAX, &secrets).await?;
-    let origin = Origin { wire, host: "localhost".to_owned(), model: request.model.to_owned() };
+    let origin = ModelOrigin { wire, host: "localhost".to_owned(), model: request.model.to_owned() };
     let ending = Ending { said: request.messages, origin: &origin, secrets: &secrets };
     super::read(events, (wire.assembly(), &ending), progress).await
 }

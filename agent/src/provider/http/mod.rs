@@ -33,7 +33,7 @@ use super::attempt_error::AttemptError;
 use super::dialect::Dialect;
 use super::fields::Fields;
 use super::lessons::{Learnt, Lesson, RefusedRequest};
-use super::message::{Completion, Origin, Request};
+use super::message::{Completion, ModelOrigin, Request};
 use super::model_facts::ModelFacts;
 use super::retry::Attempts;
 use super::wire::Wire;
@@ -55,7 +55,7 @@ pub struct HttpProvider {
     http: reqwest::Client,
     dialect: Dialect,
     model: ModelFacts,
-    origin: Origin,
+    origin: ModelOrigin,
     lessons: Vec<Lesson>,
     /// The messages that were sent last.
     written: Written,
@@ -74,7 +74,8 @@ impl HttpProvider {
         let dialect = config.dialect();
         let endpoint = HttpEndpoint::new(&config)?;
         let http = transport::client(&endpoint)?;
-        let origin = Origin { wire: dialect.wire, host: endpoint.host.clone(), model: config.model.clone() };
+        let origin =
+            ModelOrigin { wire: dialect.wire, host: endpoint.host.clone(), model: config.model.clone() };
         let mut model = ModelFacts::of(&endpoint.host, &config.model);
         model.window = config.window.or(model.window);
         let is_known = |learnt: &&Learnt| learnt.host == origin.host && learnt.model == origin.model;

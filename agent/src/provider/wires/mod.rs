@@ -23,7 +23,9 @@ use super::api_error::ApiError;
 use super::attempt_error::AttemptError;
 use super::dialect::{Cache, Dialect};
 use super::fields::Fields;
-use super::message::{Completion, Message, Native, Origin, Request, Speaker, ToolChoice, make_ids_unique};
+use super::message::{
+    Completion, Message, ModelOrigin, Native, Request, Speaker, ToolChoice, make_ids_unique,
+};
 use super::model_facts::ModelFacts;
 use super::wire::Wire;
 use crate::secrets::Secrets;
@@ -72,7 +74,7 @@ pub(in crate::provider) fn marked(messages: &[Message]) -> [Option<usize>; 2] {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::provider) struct RequestTarget<'a> {
     /// The wire, the host and the model: what goes back verbatim goes back to these alone.
-    pub(in crate::provider) origin: &'a Origin,
+    pub(in crate::provider) origin: &'a ModelOrigin,
     /// What the endpoint wants to see or not to see.
     pub(in crate::provider) dialect: &'a Dialect,
     /// What is known of the model.
@@ -146,7 +148,7 @@ pub(in crate::provider) struct Ending<'a> {
     /// The conversation: new tool calls get ids that are not in it.
     pub(in crate::provider) said: &'a [Message],
     /// Who answered.
-    pub(in crate::provider) origin: &'a Origin,
+    pub(in crate::provider) origin: &'a ModelOrigin,
     /// What must not be in a completion.
     pub(in crate::provider) secrets: &'a Secrets,
 }

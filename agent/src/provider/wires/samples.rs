@@ -6,13 +6,13 @@ use super::RequestTarget;
 use super::written::Written;
 use crate::provider::dialect::Dialect;
 use crate::provider::message::{
-    Kind, Message, Native, Origin, Request, Sampling, Speaker, ToolCall, ToolChoice, ToolDeclaration,
+    Kind, Message, ModelOrigin, Native, Request, Sampling, Speaker, ToolCall, ToolChoice, ToolDeclaration,
 };
 use crate::provider::model_facts::ModelFacts;
 
 /// An endpoint as a test wants it.
 pub(in crate::provider) struct Sample {
-    pub(in crate::provider) origin: Origin,
+    pub(in crate::provider) origin: ModelOrigin,
     pub(in crate::provider) dialect: Dialect,
     pub(in crate::provider) model: ModelFacts,
     pub(in crate::provider) stream: bool,
@@ -25,7 +25,7 @@ impl Sample {
     pub(in crate::provider) fn new(dialect: &str) -> Sample {
         let dialect = Dialect::named(dialect).unwrap();
         Sample {
-            origin: Origin { wire: dialect.wire, host: "llm.example".into(), model: "m".into() },
+            origin: ModelOrigin { wire: dialect.wire, host: "llm.example".into(), model: "m".into() },
             dialect,
             model: ModelFacts::default(),
             stream: true,

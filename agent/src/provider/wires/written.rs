@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::RequestTarget;
 use crate::provider::dialect::Dialect;
-use crate::provider::message::{Message, Origin};
+use crate::provider::message::{Message, ModelOrigin};
 use crate::provider::model_facts::ModelFacts;
 
 /// One message as JSON texts: a chat message, some items of Responses, some blocks of Messages.
@@ -19,7 +19,7 @@ pub(in crate::provider) struct Written {
     said: Vec<Message>,
     parts: Vec<WrittenParts>,
     /// Whom they were written for.
-    target: Option<(Origin, Dialect, ModelFacts)>,
+    target: Option<(ModelOrigin, Dialect, ModelFacts)>,
 }
 
 impl Written {
@@ -30,7 +30,7 @@ impl Written {
         target: &RequestTarget<'_>,
         write: impl Fn(&Message) -> WrittenParts,
     ) -> &[WrittenParts] {
-        let same = |(origin, dialect, model): &(Origin, Dialect, ModelFacts)| {
+        let same = |(origin, dialect, model): &(ModelOrigin, Dialect, ModelFacts)| {
             (origin, dialect, model) == (target.origin, target.dialect, target.model)
         };
         if !self.target.as_ref().is_some_and(same) {

@@ -194,7 +194,7 @@ fn a_whole_reply_goes_back_byte_for_byte() {
     let mut assembly = Box::<MessagesAssembly>::default();
     assembly.push(&body, &Secrets::default(), &mut |_| {}).unwrap();
     let origin =
-        crate::provider::message::Origin { wire: Wire::Messages, host: "h".into(), model: "m".into() };
+        crate::provider::message::ModelOrigin { wire: Wire::Messages, host: "h".into(), model: "m".into() };
     let secrets = Secrets::default();
     let completion = assembly.finish(&Ending { said: &[], origin: &origin, secrets: &secrets }).unwrap();
     assert_eq!(completion.native.unwrap().value, format!(r#"[{block},{{"type":"text","text":"a"}}]"#));
@@ -415,7 +415,7 @@ fn secrets_are_in_no_part_of_a_completion() {
     let mut secrets = Secrets::default();
     secrets.add("sk-secret-key");
     let origin =
-        crate::provider::message::Origin { wire: Wire::Messages, host: "h".into(), model: "m".into() };
+        crate::provider::message::ModelOrigin { wire: Wire::Messages, host: "h".into(), model: "m".into() };
     let input = json!({"x": "sk-secret-key"});
     let blocks = json!([{"type": "thinking", "thinking": "sk-secret-key", "signature": "s"}, {"type": "text", "text": "sk-secret-key"}, tool_use("a", input)]);
     let mut assembly = Box::<MessagesAssembly>::default();
