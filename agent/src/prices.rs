@@ -10,7 +10,7 @@ use crate::usd::Usd;
 
 /// What a turn cost: what the endpoint says, else what its tokens cost by the prices; `None` where neither tells.
 pub(crate) fn cost(usage: TokenUsage, prices: Option<&Prices>) -> Option<Usd> {
-    usage.cost_usd.or_else(|| prices.map(|prices| by_prices(usage, prices)))
+    usage.cost_usd.map(Usd::dollars).or_else(|| prices.map(|prices| by_prices(usage, prices)))
 }
 
 fn by_prices(usage: TokenUsage, prices: &Prices) -> Usd {
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn what_the_endpoint_says_wins() {
-        let told = TokenUsage { cost_usd: Some(Usd::dollars(0.7)), ..MILLION };
+        let told = TokenUsage { cost_usd: Some(0.7), ..MILLION };
         assert_eq!(cost(told, Some(&prices())), Some(Usd::dollars(0.7)));
         assert_eq!((cost(told, None), cost(MILLION, None)), (Some(Usd::dollars(0.7)), None));
     }

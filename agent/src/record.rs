@@ -26,7 +26,7 @@ use crate::context_window::Elided;
 use crate::failure::Failure;
 use crate::frontmatter::Extracted;
 use crate::journal::{self, Entry, FileChange, Stretch, ToolFacts, stretches};
-use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolCall};
+use crate::provider::message::{Kind, Message, Speaker, ToolCall};
 use crate::secrets::Secrets;
 use crate::usd::Usd;
 
@@ -292,7 +292,7 @@ fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<T
     let turn = match entry {
         Entry::Said { message, at, .. } => turn_node(message, *at),
         Entry::Answered { message, at, duration_ms, usage, .. } => {
-            Turn { duration_ms: Some(*duration_ms), usage: usage.map(tokens), ..turn_node(message, *at) }
+            Turn { duration_ms: Some(*duration_ms), usage: *usage, ..turn_node(message, *at) }
         }
         Entry::Finished { message, at, duration_ms, facts } => {
             let mut outputs = BTreeMap::new();
@@ -368,19 +368,6 @@ fn turn_node(message: &Message, at: u64) -> Turn {
         call_id: message.tool_call_id.clone(),
         at: Some(at),
         ..Turn::default()
-    }
-}
-
-fn tokens(usage: TokenUsage) -> record::TokenUsage {
-    let TokenUsage { input_tokens, output_tokens, cached_tokens, written_tokens, reasoning_tokens, cost_usd } =
-        usage;
-    record::TokenUsage {
-        input_tokens,
-        output_tokens,
-        cached_tokens,
-        written_tokens,
-        reasoning_tokens,
-        cost_usd: cost_usd.map(Usd::in_dollars),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::failure::Phase;
 use crate::journal::JournalName;
 use crate::journal::tests::{enforced, run};
 use crate::provider::Learnt;
-use crate::provider::message::{ModelOrigin, Native, ToolCall};
+use crate::provider::message::{ModelOrigin, Native, TokenUsage, ToolCall};
 use crate::provider::wire::Wire;
 
 /// Each count another one.
@@ -18,7 +18,7 @@ fn usage() -> TokenUsage {
         cached_tokens: 3,
         written_tokens: 4,
         reasoning_tokens: 5,
-        cost_usd: Some(Usd::dollars(0.125)),
+        cost_usd: Some(0.125),
     }
 }
 

@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+pub use uwf_engine::record::TokenUsage;
+
 use super::wire::Wire;
-use crate::usd::Usd;
 
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -264,28 +265,6 @@ impl Request<'_> {
     pub(crate) fn turns(&self) -> usize {
         self.messages.iter().filter(|message| message.role == Speaker::Assistant).count()
     }
-}
-
-/// Tokens of one completion; absent where the endpoint does not tell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TokenUsage {
-    /// Prompt tokens, those read from and written to the endpoint's cache included.
-    pub input_tokens: u64,
-    /// Completion tokens, reasoning ones included.
-    pub output_tokens: u64,
-    /// Prompt tokens that came from the endpoint's cache.
-    #[serde(default)]
-    pub cached_tokens: u64,
-    /// Prompt tokens that were written to the endpoint's cache.
-    #[serde(default)]
-    pub written_tokens: u64,
-    /// Completion tokens spent on reasoning.
-    #[serde(default)]
-    pub reasoning_tokens: u64,
-    /// What the endpoint says that the completion cost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<Usd>,
 }
 
 /// What the model answered.

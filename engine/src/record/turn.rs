@@ -71,7 +71,7 @@ pub struct ToolCall {
 }
 
 /// Tokens of one turn of the model.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TokenUsage {
     /// Sent, those read from and written to the endpoint's cache included.

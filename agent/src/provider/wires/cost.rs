@@ -39,12 +39,13 @@ fn flat<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Re
 }
 
 impl Cost {
-    /// All that is charged: with a key of the user's own at the vendor behind a gateway, that vendor's bill, too.
-    pub(in crate::provider) fn usd(&self) -> Option<Usd> {
+    /// All that is charged, in dollars, to the billionth: with a key of the user's own at the vendor behind a gateway, that vendor's bill, too.
+    pub(in crate::provider) fn usd(&self) -> Option<f64> {
         let upstream = self.cost_details.upstream_inference_cost.filter(|_| self.is_byok).unwrap_or(0.0);
         let told = self.cost.map(|cost| cost + upstream);
         let dollars = told.or(self.cost_in_usd_ticks.map(|ticks| ticks / TICKS));
-        dollars.filter(|dollars| *dollars >= 0.0).map(Usd::dollars)
+        let dollars = dollars.filter(|dollars| *dollars >= 0.0)?;
+        Some(Usd::dollars(dollars).in_dollars())
     }
 }
 
@@ -64,18 +65,18 @@ mod tests {
         {
             let json = format!(r#"{{"tokens": 3, "cost": 0.001, "is_byok": true, "cost_details": {odd}}}"#);
             let usage: Usage = serde_json::from_str(&json).unwrap();
-            assert_eq!((usage.tokens, usage.cost.usd()), (3, Some(Usd::dollars(dollars))));
+            assert_eq!((usage.tokens, usage.cost.usd()), (3, Some(dollars)));
         }
     }
 
     #[test]
     fn a_cost_is_told_in_dollars_or_in_ticks() {
         let usd = |json: &str| serde_json::from_str::<Cost>(json).unwrap().usd();
-        assert_eq!(usd(r#"{"cost": 0.0123}"#), Some(Usd::dollars(0.0123)));
+        assert_eq!(usd(r#"{"cost": 0.0123}"#), Some(0.0123));
         let byok = r#"{"cost": 0.001, "is_byok": true, "cost_details": {"upstream_inference_cost": 0.02}}"#;
-        assert_eq!(usd(byok), Some(Usd::dollars(0.021)));
-        assert_eq!(usd(&byok.replace("true", "false")), Some(Usd::dollars(0.001)));
-        assert_eq!(usd(r#"{"cost_in_usd_ticks": 158500000}"#), Some(Usd::dollars(0.01585)));
+        assert_eq!(usd(byok), Some(0.021));
+        assert_eq!(usd(&byok.replace("true", "false")), Some(0.001));
+        assert_eq!(usd(r#"{"cost_in_usd_ticks": 158500000}"#), Some(0.01585));
         for none in ["{}", r#"{"cost": null}"#, r#"{"cost": -1}"#, r#"{"cost": "much"}"#, r#"{"cost": {}}"#] {
             assert_eq!(usd(none), None, "{none}");
         }

@@ -11,7 +11,6 @@ use crate::provider::message::{
     Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
 };
 use crate::provider::wire::Wire;
-use crate::usd::Usd;
 
 /// What came of a body, and what was told of it on the way: text and reasoning.
 fn heard(pieces: Vec<Bytes>, said: &[Message]) -> (Result<Completion, AttemptError>, [String; 2]) {
@@ -264,12 +263,12 @@ fn tokens_are_counted_and_costs_are_read() {
         usage[name] = value;
         usage
     };
-    let ticks = TokenUsage { cost_usd: Some(Usd::dollars(0.01585)), ..tokens };
+    let ticks = TokenUsage { cost_usd: Some(0.01585), ..tokens };
     assert_eq!(usage(with("cost_in_usd_ticks", json!(158_500_000))), Some(ticks));
     let mut byok = with("cost", json!(0.001));
     byok["is_byok"] = json!(true);
     byok["cost_details"] = json!({"upstream_inference_cost": 0.02});
-    assert_eq!(usage(byok), Some(TokenUsage { cost_usd: Some(Usd::dollars(0.021)), ..tokens }));
+    assert_eq!(usage(byok), Some(TokenUsage { cost_usd: Some(0.021), ..tokens }));
     assert_eq!([json!(null), json!({}), json!("many")].map(usage), [None; 3]);
 }
 
