@@ -43,6 +43,19 @@ pub(in crate::provider) fn object<'e, T: Deserialize<'e>>(text: &'e str) -> Opti
     is_object(text).then(|| serde_json::from_str(text).ok()).flatten()
 }
 
+/// The fields of an event, and the text that they are borrowed from: where a key stands twice, the last one counts, and
+/// the text with each of them once is put into `unique`. What is no object has no fields.
+pub(in crate::provider) fn event<'e, T: Deserialize<'e> + Default>(
+    event: &'e str,
+    unique: &'e mut String,
+) -> (T, &'e str) {
+    if let Some(fields) = object(event) {
+        return (fields, event);
+    }
+    *unique = serde_json::from_str::<Value>(event).unwrap_or_default().to_string();
+    (object(unique).unwrap_or_default(), unique)
+}
+
 /// Whether a JSON text is an object: a list would be read as the fields in their order.
 pub(in crate::provider) fn is_object(text: &str) -> bool {
     text.trim_start().starts_with('{')
@@ -67,6 +80,42 @@ pub(in crate::provider) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwne
     Ok(read(<&RawValue>::deserialize(from)?.get()).unwrap_or_default())
 }
 
+/// The fields of an object; the default where it is none, or a key stands twice.
+pub(in crate::provider) fn fields<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    from: D,
+) -> Result<T, D::Error> {
+    Ok(object(<&RawValue>::deserialize(from)?.get()).unwrap_or_default())
+}
+
+/// A text, without a copy where nothing in it is escaped; empty where it is of another type.
+pub(in crate::provider) fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Cow<'de, str>, D::Error> {
+    Ok(text_of(<&RawValue>::deserialize(from)?))
+}
+
+/// The same of a value in hand.
+pub(in crate::provider) fn text_of(value: &RawValue) -> Cow<'_, str> {
+    let text = value.get();
+    match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        None => Cow::Borrowed(""),
+        Some(inner) if !inner.contains('\\') => Cow::Borrowed(inner),
+        Some(_) => Cow::Owned(serde_json::from_str(text).unwrap_or_default()),
+    }
+}
+
+/// The arguments of a call as text: an object as its JSON, null as nothing.
+pub(in crate::provider) fn arguments<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    Ok(arguments_of(read(<&RawValue>::deserialize(from)?.get()).unwrap_or_default()))
+}
+
+/// The same of a value in hand.
+pub(in crate::provider) fn arguments_of(value: Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
 /// A list without the items that are of another type; one item alone is a list of it.
 pub(in crate::provider) fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     from: D,
@@ -84,17 +133,24 @@ pub(in crate::provider) fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(
 /// A count: a whole number, also one written as a fraction or a text.
 pub(in crate::provider) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     // Counts of tokens are far below 2^53; what is not is nonsense, and nonsense is zero.
-    Ok(number(from)?.map(|number| number.clamp(0.0, 9e15) as u64))
+    const MOST: u64 = 9_000_000_000_000_000;
+    let raw = <&RawValue>::deserialize(from)?;
+    // Most are of a digit or two, and many: each event of a stream has some.
+    let whole = raw.get().parse().ok();
+    Ok(whole.or_else(|| number_of(raw).map(|number| number as u64)).map(|count: u64| count.min(MOST)))
 }
 
 /// A number, also one written as a text.
 pub(in crate::provider) fn number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-    let number = match Value::deserialize(from)? {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok(),
-        _ => None,
+    Ok(number_of(<&RawValue>::deserialize(from)?))
+}
+
+fn number_of(value: &RawValue) -> Option<f64> {
+    let number: Option<f64> = match value.get().starts_with('"') {
+        true => text_of(value).trim().parse().ok(),
+        false => serde_json::from_str(value.get()).ok(),
     };
-    Ok(number.filter(|number| number.is_finite()))
+    number.filter(|number| number.is_finite())
 }
 
 #[cfg(test)]
@@ -114,5 +170,43 @@ mod tests {
         ] {
             assert_eq!(whole_characters(json), whole, "{json}");
         }
+    }
+
+    #[test]
+    fn a_field_of_another_type_counts_as_absent_and_a_number_may_be_a_text() {
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(default)]
+        struct Read<'a> {
+            #[serde(borrow, deserialize_with = "text")]
+            text: Cow<'a, str>,
+            #[serde(deserialize_with = "count")]
+            count: Option<u64>,
+            #[serde(deserialize_with = "arguments")]
+            arguments: String,
+        }
+        for (json, expected) in [
+            (r#"{}"#, ("", None, "")),
+            (r#"{"text": null, "count": null, "arguments": null}"#, ("", None, "")),
+            (r#"{"text": "x", "count": 7, "arguments": "{}"}"#, ("x", Some(7), "{}")),
+            (
+                r#"{"text": "x\n\"", "count": " 7 ", "arguments": {"a": [1]}}"#,
+                ("x\n\"", Some(7), r#"{"a":[1]}"#),
+            ),
+            (r#"{"text": 1, "count": 7.9, "arguments": 1}"#, ("", Some(7), "1")),
+            (r#"{"text": {}, "count": -7, "arguments": {"a": 1, "a": 2}}"#, ("", Some(0), r#"{"a":2}"#)),
+            (r#"{"text": [], "count": 1e300}"#, ("", Some(9_000_000_000_000_000), "")),
+            (r#"{"count": 18446744073709551615}"#, ("", Some(9_000_000_000_000_000), "")),
+            (r#"{"count": "7 tokens"}"#, ("", None, "")),
+            (r#"{"count": 1, "count": 2}"#, ("", Some(2), "")),
+            (r#"["x", 7]"#, ("", None, "")),
+            ("{", ("", None, "")),
+        ] {
+            let mut unique = String::new();
+            let (read, _): (Read<'_>, _) = event(json, &mut unique);
+            assert_eq!((&*read.text, read.count, read.arguments.as_str()), expected, "{json}");
+        }
+        let mut unique = String::new();
+        let (read, _): (Read<'_>, _) = event(r#"{"text": "no copy"}"#, &mut unique);
+        assert!(matches!(read.text, Cow::Borrowed("no copy")));
     }
 }

@@ -5,12 +5,12 @@
 
 pub(in crate::provider) mod arguments;
 pub(crate) mod chat;
-pub(in crate::provider) mod cost;
 pub(in crate::provider) mod lenient;
 pub(crate) mod messages;
 pub(crate) mod responses;
 #[cfg(test)]
 pub(in crate::provider) mod samples;
+pub(in crate::provider) mod usage;
 pub(in crate::provider) mod written;
 
 use std::mem::take;
@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 use self::written::Written;
 use super::CompletionEvent;
-use super::api_error::ApiError;
+use super::api_error::{self, ApiError};
 use super::attempt_error::AttemptError;
 use super::dialect::{Cache, Dialect};
 use super::fields::Fields;
@@ -114,6 +114,11 @@ pub(in crate::provider) fn tool_choice(request: &Request<'_>) -> Option<&'static
         ToolChoice::Auto => "auto",
         ToolChoice::None => "none",
     })
+}
+
+/// The error of an event that is one, without secrets.
+pub(in crate::provider) fn error_of(event: Value, secrets: &Secrets) -> AttemptError {
+    AttemptError::in_band(api_error::of_value(&secrets.clean_value(event)))
 }
 
 /// The error of a reply that ends for this reason, if that is one: some words for the end are errors.

@@ -114,7 +114,7 @@ impl wires::Assembly for ChatAssembly {
             let failed = chunk.choices.iter().find_map(|choice| choice.error.clone());
             let failed = Some(value()).filter(api_error::is_within).or(failed.filter(api_error::is_error));
             if let Some(failed) = failed {
-                return Err(AttemptError::in_band(api_error::of_value(&secrets.clean_value(failed))));
+                return Err(wires::error_of(failed, secrets));
             }
         }
         self.usage = chunk.usage().or(self.usage);

@@ -8,8 +8,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::provider::message::TokenUsage;
-use crate::provider::wires::cost::Cost;
-use crate::provider::wires::lenient::{count, lenient, list, read};
+use crate::provider::wires::lenient::{arguments, lenient, list, read};
+use crate::provider::wires::usage::WireUsage;
 
 /// A chunk, or a whole reply.
 #[derive(Debug, Default, Deserialize)]
@@ -18,7 +18,7 @@ pub(super) struct Chunk {
     #[serde(deserialize_with = "list")]
     pub(super) choices: Vec<ChatChoice>,
     #[serde(deserialize_with = "lenient")]
-    usage: Option<ChatUsage>,
+    usage: Option<WireUsage>,
     #[serde(deserialize_with = "lenient")]
     x_groq: Vendor,
     #[serde(deserialize_with = "lenient")]
@@ -30,7 +30,7 @@ pub(super) struct Chunk {
 #[serde(default)]
 struct Vendor {
     #[serde(deserialize_with = "lenient")]
-    usage: Option<ChatUsage>,
+    usage: Option<WireUsage>,
 }
 
 /// One choice; we ask for one.
@@ -46,7 +46,7 @@ pub(super) struct ChatChoice {
     #[serde(deserialize_with = "lenient")]
     pub(super) finish_reason: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    usage: Option<ChatUsage>,
+    usage: Option<WireUsage>,
     /// An error of this choice alone.
     #[serde(deserialize_with = "lenient")]
     pub(super) error: Option<Value>,
@@ -92,51 +92,8 @@ pub(super) struct CallPiece {
 pub(super) struct FunctionPiece {
     #[serde(deserialize_with = "lenient")]
     pub(super) name: String,
-    #[serde(deserialize_with = "lenient")]
-    arguments: Value,
-}
-
-/// Tokens, under the names of several vendors.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ChatUsage {
-    #[serde(deserialize_with = "count")]
-    prompt_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    input_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    completion_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    output_tokens: Option<u64>,
-    #[serde(deserialize_with = "lenient")]
-    prompt_tokens_details: ChatUsageDetails,
-    #[serde(deserialize_with = "lenient")]
-    completion_tokens_details: ChatUsageDetails,
-    #[serde(deserialize_with = "count")]
-    cached_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    prompt_cache_hit_tokens: Option<u64>,
-    #[serde(flatten)]
-    cost: Cost,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ChatUsageDetails {
-    #[serde(deserialize_with = "count")]
-    cached_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    cache_write_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    cache_creation_input_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    reasoning_tokens: Option<u64>,
-}
-
-impl ChatUsageDetails {
-    fn written(&self) -> Option<u64> {
-        self.cache_write_tokens.or(self.cache_creation_input_tokens)
-    }
+    #[serde(deserialize_with = "arguments")]
+    pub(super) arguments: String,
 }
 
 impl Chunk {
@@ -149,7 +106,7 @@ impl Chunk {
     pub(super) fn usage(&self) -> Option<TokenUsage> {
         let of_choices = self.choices.iter().map(|choice| &choice.usage);
         let places = [&self.usage, &self.x_groq.usage].into_iter().chain(of_choices);
-        places.flatten().find_map(ChatUsage::tokens)
+        places.flatten().find_map(WireUsage::tokens)
     }
 }
 
@@ -178,34 +135,6 @@ impl ChatDelta {
     }
 }
 
-impl FunctionPiece {
-    /// The arguments as text; an object as its JSON, null as nothing.
-    pub(super) fn arguments(&self) -> String {
-        match &self.arguments {
-            Value::Null => String::new(),
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        }
-    }
-}
-
-impl ChatUsage {
-    fn tokens(&self) -> Option<TokenUsage> {
-        let input = self.prompt_tokens.or(self.input_tokens);
-        let output = self.completion_tokens.or(self.output_tokens);
-        let cached = self.prompt_tokens_details.cached_tokens;
-        let cached = cached.or(self.cached_tokens).or(self.prompt_cache_hit_tokens);
-        (input.is_some() || output.is_some()).then(|| TokenUsage {
-            input_tokens: input.unwrap_or(0),
-            output_tokens: output.unwrap_or(0),
-            cached_tokens: cached.unwrap_or(0),
-            written_tokens: self.prompt_tokens_details.written().unwrap_or(0),
-            reasoning_tokens: self.completion_tokens_details.reasoning_tokens.unwrap_or(0),
-            cost_usd: self.cost.usd(),
-        })
-    }
-}
-
 /// A part of a content: `{"type": "text", "text": …}` or `{"type": "thinking", "thinking": [parts]}`.
 fn read_part(part: &Value, texts: &mut (String, String)) {
     match part {
@@ -230,7 +159,7 @@ fn read_part(part: &Value, texts: &mut (String, String)) {
 impl CallPiece {
     /// A call that came in one piece, without index or id.
     pub(super) fn whole(name: &str, arguments: &str) -> CallPiece {
-        let function = FunctionPiece { name: name.to_owned(), arguments: Value::from(arguments) };
+        let function = FunctionPiece { name: name.to_owned(), arguments: arguments.to_owned() };
         CallPiece { function, ..CallPiece::default() }
     }
 }

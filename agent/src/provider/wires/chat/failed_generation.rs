@@ -9,6 +9,7 @@ use super::chunk::CallPiece;
 use super::tool_call_assembler::ToolCallAssembler;
 use crate::provider::api_error::ApiError;
 use crate::provider::message::{Completion, Request, ToolCall};
+use crate::provider::wires::lenient::arguments_of;
 
 /// The completion that the failed generation was meant to be.
 pub(in crate::provider) fn completion(api_error: &ApiError, request: &Request<'_>) -> Option<Completion> {
@@ -58,12 +59,7 @@ fn json_call(call: &Value) -> Option<(String, String)> {
         function.get("name").or_else(|| call.get("function")).or_else(|| call.get("name"))?.as_str()?;
     let arguments =
         [function, call].into_iter().find_map(|at| at.get("arguments").or_else(|| at.get("parameters")));
-    let arguments = match arguments {
-        None => "{}".to_owned(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    };
-    Some((name.to_owned(), arguments))
+    Some((name.to_owned(), arguments.cloned().map(arguments_of).unwrap_or_default()))
 }
 
 /// `<function=NAME>{…}</function>`, also `<function=NAME{…}` and `<function(NAME){…}`, one or several.
@@ -74,7 +70,7 @@ fn function_calls(text: &str) -> Option<Vec<(String, String)>> {
         let arguments = text.find('{').map_or(body, |brace| &text[brace..]);
         let mut values = serde_json::Deserializer::from_str(arguments).into_iter::<Value>();
         let arguments = match values.next() {
-            None => "{}".to_owned(),
+            None => String::new(),
             Some(value) => value.ok()?.to_string(),
         };
         Some((name.trim_matches(['=', '(', '"', ' ']).to_owned(), arguments))

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::chunk::CallPiece;
 use crate::provider::message::{Message, ToolCall, make_ids_unique};
+use crate::provider::wires::arguments::tool_call;
 
 /// Assembles the calls of one reply from what has come of them.
 #[derive(Debug, Default)]
@@ -65,9 +66,7 @@ impl ToolCallAssembler {
     pub(super) fn finish(self, said: &[Message]) -> (Vec<ToolCall>, Vec<Option<Box<RawValue>>>) {
         let calls = self.0.into_iter().filter(|call| !call.name.is_empty() || !call.arguments.is_empty());
         let named = calls.map(|Call { id, name, arguments, extra_content, .. }| {
-            let name = if name.is_empty() { "unnamed".to_owned() } else { name };
-            let arguments = if arguments.trim().is_empty() { "{}".to_owned() } else { arguments };
-            (ToolCall { id, name, arguments }, extra_content)
+            (tool_call(id, name, arguments), extra_content)
         });
         let (mut calls, extra): (Vec<ToolCall>, Vec<_>) = named.unzip();
         make_ids_unique(&mut calls, said);
@@ -85,7 +84,7 @@ impl Call {
         if self.name.is_empty() || (self.arguments.is_empty() && self.name != *name) {
             self.name.push_str(name);
         }
-        self.arguments.push_str(&piece.function.arguments());
+        self.arguments.push_str(&piece.function.arguments);
         if self.extra_content.is_none() {
             self.extra_content.clone_from(&piece.extra_content);
         }
@@ -108,7 +107,7 @@ impl Call {
         let whole =
             || self.arguments.ends_with('}') && serde_json::from_str::<Value>(&self.arguments).is_ok();
         match *name == self.name {
-            true => !piece.function.arguments().is_empty() && whole(),
+            true => !piece.function.arguments.is_empty() && whole(),
             false => !self.arguments.is_empty(),
         }
     }

@@ -6,12 +6,12 @@
 use serde_json::{Map, Value, json};
 
 use super::block::Blocks;
-use super::event::{self, MessagesEvent, MessagesField, text};
+use super::event::{self, MessagesEvent, MessagesField};
 use crate::provider::CompletionEvent;
 use crate::provider::api_error::{self, ApiError};
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::message::{Completion, make_ids_unique};
-use crate::provider::wires::{self, Ending};
+use crate::provider::wires::{self, Ending, lenient};
 use crate::secrets::Secrets;
 
 /// A completion as far as it has come.
@@ -44,12 +44,11 @@ impl MessagesAssembly {
         }
         self.usage.extend(event::map(event.usage));
         (self.begun, self.ended, self.whole) = (true, true, Some(value));
-        self.stop(event.stop_reason, event.stop_details)
+        self.stop(&event.stop_reason, event.stop_details)
     }
 
     /// Why the reply ends. Some ends are errors.
-    fn stop(&mut self, reason: MessagesField<'_>, details: MessagesField<'_>) -> Result<(), AttemptError> {
-        let reason = text(reason);
+    fn stop(&mut self, reason: &str, details: MessagesField<'_>) -> Result<(), AttemptError> {
         if reason == "refusal" {
             let details = event::map(details);
             let told = |key: &str| details.get(key).and_then(Value::as_str).map(api_error::excerpt);
@@ -58,11 +57,11 @@ impl MessagesAssembly {
             let api_error = ApiError::words(format!("the model refused to answer{why}"));
             return Err(AttemptError::in_band(ApiError { code: Some("refusal".to_owned()), ..api_error }));
         }
-        if let Some(error) = wires::error_of_ending(&reason) {
+        if let Some(error) = wires::error_of_ending(reason) {
             return Err(error);
         }
         if !reason.is_empty() {
-            self.stop_reason = Some(reason.into_owned());
+            self.stop_reason = Some(reason.to_owned());
         }
         Ok(())
     }
@@ -101,20 +100,14 @@ impl wires::Assembly for MessagesAssembly {
         secrets: &Secrets,
         progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<(), AttemptError> {
-        let unique;
-        let read = match MessagesEvent::read(event) {
-            Some(read) => read,
-            None => {
-                unique = event::unique(event);
-                MessagesEvent::read(&unique).unwrap_or_default()
-            }
-        };
+        let mut unique = String::new();
+        let (read, _): (MessagesEvent<'_>, _) = lenient::event(event, &mut unique);
         // Read as a whole is only what may be an error, and what is kept: most events of a stream are neither.
         let value = || serde_json::from_str::<Value>(event).unwrap_or_default();
         if let Some(failed) = failed(&read, value) {
-            return Err(AttemptError::in_band(api_error::of_value(&secrets.clean_value(failed))));
+            return Err(wires::error_of(failed, secrets));
         }
-        match read.kind() {
+        match &*read.kind {
             "message_start" => {
                 self.begun = true;
                 self.head = event::map(read.message);
@@ -125,18 +118,17 @@ impl wires::Assembly for MessagesAssembly {
             "content_block_start" => {
                 self.begun = true;
                 if let Some(block) = read.content_block {
-                    self.blocks.begin(read.index(), block, false, progress);
+                    self.blocks.begin(read.index, block, false, progress);
                 }
             }
             "content_block_delta" => {
                 self.begun = true;
-                self.blocks.extend(read.index(), &read.delta(), progress);
+                self.blocks.extend(read.index, &read.delta, progress);
             }
             "message_delta" => {
                 self.begun = true;
                 self.usage.extend(event::map(read.usage));
-                let delta = read.delta();
-                self.stop(delta.stop_reason, delta.stop_details)?;
+                self.stop(&read.delta.stop_reason, read.delta.stop_details)?;
             }
             "message_stop" => self.ended = true,
             "message" | "" if read.blocks().is_some() => self.take_whole(&read, value(), progress)?,
@@ -180,7 +172,7 @@ impl wires::Assembly for MessagesAssembly {
 
 /// The event as it came, if it is an error.
 fn failed(event: &MessagesEvent<'_>, value: impl Fn() -> Value) -> Option<Value> {
-    match event.kind() {
+    match &*event.kind {
         "error" => Some(value()),
         // What proxies say has other shapes.
         "" if event.blocks().is_none() => Some(value()).filter(api_error::is_within),

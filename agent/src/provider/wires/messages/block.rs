@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::event::{BlockFields, Delta, MessagesField, text};
+use super::event::{BlockFields, Delta, MessagesField};
 use crate::provider::CompletionEvent;
 use crate::provider::fields::raw;
 use crate::provider::message::ToolCall;
+use crate::provider::wires::arguments::tool_call;
+use crate::provider::wires::lenient::text_of;
 
 /// The blocks of one reply as far as they have come.
 #[derive(Debug, Default)]
@@ -72,7 +74,7 @@ impl Blocks {
             return;
         }
         let fields = BlockFields::read(block);
-        let kind = BlockKind::of(fields.kind());
+        let kind = BlockKind::of(&fields.kind);
         self.add(index, Block::new(kind, block.to_owned(), is_whole));
         let delta = Delta {
             text: fields.text,
@@ -92,7 +94,7 @@ impl Blocks {
         delta: &Delta<'_>,
         progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) {
-        let kind = match delta.kind() {
+        let kind = match &*delta.kind {
             "text_delta" => BlockKind::Text,
             "thinking_delta" | "signature_delta" => BlockKind::Thinking,
             "input_json_delta" => BlockKind::Call,
@@ -107,7 +109,9 @@ impl Blocks {
         let place = match place.filter(takes_it) {
             Some(place) => place,
             // Without its call, or its thinking, there is no use for it.
-            None if kind == BlockKind::Call || delta.thinking.is_none() && kind == BlockKind::Thinking => {
+            None if kind == BlockKind::Call
+                || delta.thinking.is_empty() && delta.kind == "signature_delta" =>
+            {
                 return;
             }
             None => {
@@ -186,21 +190,21 @@ impl Block {
     fn extend(&mut self, delta: &Delta<'_>, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
         match self.kind {
             BlockKind::Text => {
-                let piece = text(delta.text);
-                self.text.push_str(&piece);
+                let piece = &*delta.text;
+                self.text.push_str(piece);
                 if !piece.is_empty() {
-                    progress(CompletionEvent::Text(&piece));
+                    progress(CompletionEvent::Text(piece));
                 }
             }
             BlockKind::Thinking => {
-                let piece = text(delta.thinking);
-                self.text.push_str(&piece);
-                self.signature.push_str(&text(delta.signature));
+                let piece = &*delta.thinking;
+                self.text.push_str(piece);
+                self.signature.push_str(&delta.signature);
                 if !piece.is_empty() {
-                    progress(CompletionEvent::Reasoning(&piece));
+                    progress(CompletionEvent::Reasoning(piece));
                 }
             }
-            BlockKind::Call | BlockKind::Other => self.input.push_str(&text(delta.partial_json)),
+            BlockKind::Call | BlockKind::Other => self.input.push_str(&delta.partial_json),
         }
     }
 
@@ -213,7 +217,7 @@ impl Block {
         let begun = || BlockFields::read(&self.start).input;
         let whole = |input: MessagesField<'_>| match input {
             None => String::new(),
-            Some(input) if input.get().starts_with('"') => text(Some(input)).into_owned(),
+            Some(input) if input.get().starts_with('"') => text_of(input).into_owned(),
             Some(input) => input.get().to_owned(),
         };
         let arguments = if self.input.trim().is_empty() { whole(begun()) } else { self.input.clone() };
@@ -222,12 +226,7 @@ impl Block {
 
     fn call(&self) -> ToolCall {
         let fields = BlockFields::read(&self.start);
-        let name = text(fields.name).into_owned();
-        ToolCall {
-            id: text(fields.id).into_owned(),
-            name: if name.is_empty() { "unnamed".to_owned() } else { name },
-            arguments: self.arguments(),
-        }
+        tool_call(fields.id.into_owned(), fields.name.into_owned(), self.arguments())
     }
 
     /// The block as it was said; `None` where its input is no object.

@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::provider::message::TokenUsage;
-use crate::provider::wires::cost::Cost;
-use crate::provider::wires::lenient::{count, lenient, object};
+use crate::provider::wires::lenient::{count, fields, object, read, text};
+use crate::provider::wires::usage::WireUsage;
 
 /// A field as it came.
 pub(super) type MessagesField<'e> = Option<&'e RawValue>;
@@ -21,12 +21,13 @@ pub(super) type MessagesField<'e> = Option<&'e RawValue>;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct MessagesEvent<'e> {
-    #[serde(borrow)]
-    r#type: MessagesField<'e>,
-    #[serde(borrow)]
-    index: MessagesField<'e>,
-    #[serde(borrow)]
-    delta: MessagesField<'e>,
+    /// The word for what it is; empty where there is none.
+    #[serde(borrow, rename = "type", deserialize_with = "text")]
+    pub(super) kind: Cow<'e, str>,
+    #[serde(deserialize_with = "count")]
+    pub(super) index: Option<u64>,
+    #[serde(borrow, deserialize_with = "fields")]
+    pub(super) delta: Delta<'e>,
     #[serde(borrow)]
     pub(super) content_block: MessagesField<'e>,
     #[serde(borrow)]
@@ -35,8 +36,8 @@ pub(super) struct MessagesEvent<'e> {
     pub(super) usage: MessagesField<'e>,
     #[serde(borrow)]
     content: MessagesField<'e>,
-    #[serde(borrow)]
-    pub(super) stop_reason: MessagesField<'e>,
+    #[serde(borrow, deserialize_with = "text")]
+    pub(super) stop_reason: Cow<'e, str>,
     #[serde(borrow)]
     pub(super) stop_details: MessagesField<'e>,
     #[serde(borrow)]
@@ -47,18 +48,18 @@ pub(super) struct MessagesEvent<'e> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Delta<'e> {
-    #[serde(borrow)]
-    pub(super) r#type: MessagesField<'e>,
-    #[serde(borrow)]
-    pub(super) text: MessagesField<'e>,
-    #[serde(borrow)]
-    pub(super) thinking: MessagesField<'e>,
-    #[serde(borrow)]
-    pub(super) signature: MessagesField<'e>,
-    #[serde(borrow)]
-    pub(super) partial_json: MessagesField<'e>,
-    #[serde(borrow)]
-    pub(super) stop_reason: MessagesField<'e>,
+    #[serde(borrow, rename = "type", deserialize_with = "text")]
+    pub(super) kind: Cow<'e, str>,
+    #[serde(borrow, deserialize_with = "text")]
+    pub(super) text: Cow<'e, str>,
+    #[serde(borrow, deserialize_with = "text")]
+    pub(super) thinking: Cow<'e, str>,
+    #[serde(borrow, deserialize_with = "text")]
+    pub(super) signature: Cow<'e, str>,
+    #[serde(borrow, deserialize_with = "text")]
+    pub(super) partial_json: Cow<'e, str>,
+    #[serde(borrow, deserialize_with = "text")]
+    pub(super) stop_reason: Cow<'e, str>,
     #[serde(borrow)]
     pub(super) stop_details: MessagesField<'e>,
 }
@@ -67,41 +68,23 @@ pub(super) struct Delta<'e> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct BlockFields<'e> {
-    #[serde(borrow)]
-    r#type: MessagesField<'e>,
-    #[serde(borrow)]
-    pub(super) text: MessagesField<'e>,
-    #[serde(borrow)]
-    pub(super) thinking: MessagesField<'e>,
-    #[serde(borrow)]
-    pub(super) signature: MessagesField<'e>,
-    #[serde(borrow)]
-    pub(super) id: MessagesField<'e>,
-    #[serde(borrow)]
-    pub(super) name: MessagesField<'e>,
+    #[serde(borrow, rename = "type", deserialize_with = "text")]
+    pub(super) kind: Cow<'e, str>,
+    #[serde(borrow, deserialize_with = "text")]
+    pub(super) text: Cow<'e, str>,
+    #[serde(borrow, deserialize_with = "text")]
+    pub(super) thinking: Cow<'e, str>,
+    #[serde(borrow, deserialize_with = "text")]
+    pub(super) signature: Cow<'e, str>,
+    #[serde(borrow, deserialize_with = "text")]
+    pub(super) id: Cow<'e, str>,
+    #[serde(borrow, deserialize_with = "text")]
+    pub(super) name: Cow<'e, str>,
     #[serde(borrow)]
     pub(super) input: MessagesField<'e>,
 }
 
 impl<'e> MessagesEvent<'e> {
-    /// The fields of an object. `None` where it is none, or a key stands twice.
-    pub(super) fn read(event: &'e str) -> Option<MessagesEvent<'e>> {
-        object(event)
-    }
-
-    /// The word for what it is; empty where there is none.
-    pub(super) fn kind(&self) -> &'e str {
-        word(self.r#type)
-    }
-
-    pub(super) fn index(&self) -> Option<u64> {
-        self.index?.get().parse().ok()
-    }
-
-    pub(super) fn delta(&self) -> Delta<'e> {
-        self.delta.and_then(|delta| object(delta.get())).unwrap_or_default()
-    }
-
     /// The blocks of a whole reply, each as it came; a text alone, or one block, is a list of it. `None` where it is none.
     pub(super) fn blocks(&self) -> Option<Vec<Cow<'e, RawValue>>> {
         let content = self.content?;
@@ -118,41 +101,9 @@ impl<'e> MessagesEvent<'e> {
     }
 }
 
-impl<'e> Delta<'e> {
-    pub(super) fn kind(&self) -> &'e str {
-        word(self.r#type)
-    }
-}
-
 impl<'e> BlockFields<'e> {
     pub(super) fn read(block: &'e RawValue) -> BlockFields<'e> {
         object(block.get()).unwrap_or_default()
-    }
-
-    pub(super) fn kind(&self) -> &'e str {
-        word(self.r#type)
-    }
-}
-
-/// The event with each key once: where one stands twice, the last counts.
-pub(super) fn unique(event: &str) -> String {
-    serde_json::from_str::<Value>(event).unwrap_or_default().to_string()
-}
-
-/// A word: a text without anything to escape.
-fn word(field: MessagesField<'_>) -> &str {
-    let word = field.and_then(|field| field.get().strip_prefix('"')?.strip_suffix('"'));
-    word.unwrap_or_default()
-}
-
-/// A text; empty where it is of another type.
-pub(super) fn text(field: MessagesField<'_>) -> Cow<'_, str> {
-    let Some(text) = field.map(RawValue::get).filter(|text| text.starts_with('"')) else {
-        return Cow::Borrowed("");
-    };
-    match serde_json::from_str::<&str>(text) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(serde_json::from_str(text).unwrap_or_default()),
     }
 }
 
@@ -164,42 +115,7 @@ pub(super) fn map(field: MessagesField<'_>) -> Map<String, Value> {
     map
 }
 
-/// Tokens as this wire counts them: what was read from the cache, or written to it, is no part of the input.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct MessagesUsage {
-    #[serde(deserialize_with = "count")]
-    input_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    output_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    cache_read_input_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    cache_creation_input_tokens: Option<u64>,
-    #[serde(deserialize_with = "lenient")]
-    output_tokens_details: MessagesUsageDetails,
-    #[serde(flatten)]
-    cost: Cost,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct MessagesUsageDetails {
-    #[serde(deserialize_with = "count")]
-    thinking_tokens: Option<u64>,
-}
-
 /// The tokens that the fields of a usage tell; `None` where they tell of none.
 pub(super) fn tokens(usage: &Map<String, Value>) -> Option<TokenUsage> {
-    let usage: MessagesUsage = serde_json::from_str(&serde_json::to_string(usage).ok()?).ok()?;
-    let cached = usage.cache_read_input_tokens.unwrap_or(0);
-    let written = usage.cache_creation_input_tokens.unwrap_or(0);
-    (usage.input_tokens.is_some() || usage.output_tokens.is_some()).then(|| TokenUsage {
-        input_tokens: usage.input_tokens.unwrap_or(0) + cached + written,
-        output_tokens: usage.output_tokens.unwrap_or(0),
-        cached_tokens: cached,
-        written_tokens: written,
-        reasoning_tokens: usage.output_tokens_details.thinking_tokens.unwrap_or(0),
-        cost_usd: usage.cost.usd(),
-    })
+    read::<WireUsage>(&serde_json::to_string(usage).ok()?)?.tokens_beside_cache()
 }

@@ -13,7 +13,7 @@ use crate::provider::CompletionEvent;
 use crate::provider::api_error::{self, ApiError};
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::message::{Completion, TokenUsage};
-use crate::provider::wires::{self, Ending, held_back};
+use crate::provider::wires::{self, Ending, held_back, lenient};
 use crate::secrets::Secrets;
 
 /// A completion as far as it has come.
@@ -40,7 +40,7 @@ impl ResponsesAssembly {
         secrets: &Secrets,
         progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<(), AttemptError> {
-        match &*event.kind() {
+        match &*event.kind {
             "response.output_text.delta" => self.items.hear(Voice::Text, event, progress),
             "response.refusal.delta" => self.items.hear(Voice::Refusal, event, progress),
             "response.reasoning_summary_text.delta" | "response.reasoning_summary.delta" => {
@@ -80,7 +80,7 @@ impl ResponsesAssembly {
         let status = read.status.as_str();
         let bad = [kind, status].into_iter().find(|word| matches!(*word, "failed" | "cancelled"));
         if api_error::is_error(&read.error) {
-            return Err(AttemptError::in_band(api_error::of_value(&secrets.clean_value(value))));
+            return Err(wires::error_of(value, secrets));
         }
         if let Some(bad) = bad {
             let words = format!("the endpoint ended the reply as {bad}");
@@ -105,25 +105,17 @@ impl wires::Assembly for ResponsesAssembly {
         secrets: &Secrets,
         progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<(), AttemptError> {
-        let value = || serde_json::from_str::<Value>(event).unwrap_or_default();
-        let unique;
-        let (read, text) = match ResponsesEvent::read(event) {
-            Some(read) => (read, event),
-            None => {
-                // Where a key stands twice, the last one counts.
-                unique = value().to_string();
-                (ResponsesEvent::read(&unique).unwrap_or_default(), unique.as_str())
-            }
-        };
-        let fails = |value: &Value| match &*read.kind() {
+        let mut unique = String::new();
+        let (read, text): (ResponsesEvent<'_>, _) = lenient::event(event, &mut unique);
+        let fails = |value: &Value| match &*read.kind {
             "error" | "response.error" => true,
             "" if !read.is_whole() => api_error::is_within(value),
             _ => value.get("error").is_some_and(api_error::is_error),
         };
-        if (read.error.is_some() || matches!(&*read.kind(), "" | "error" | "response.error"))
-            && let Some(failed) = Some(value()).filter(fails)
+        if (read.error.is_some() || matches!(&*read.kind, "" | "error" | "response.error"))
+            && let Some(failed) = serde_json::from_str::<Value>(event).ok().filter(fails)
         {
-            return Err(AttemptError::in_band(api_error::of_value(&secrets.clean_value(failed))));
+            return Err(wires::error_of(failed, secrets));
         }
         self.take((&read, text), secrets, progress)
     }

@@ -10,94 +10,53 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::provider::message::TokenUsage;
-use crate::provider::wires::cost::Cost;
-use crate::provider::wires::lenient::{count, is_object, lenient, list, object, read};
+use crate::provider::wires::lenient::{arguments_of, count, is_object, lenient, list, read, text};
+use crate::provider::wires::usage::WireUsage;
 
 /// Between the texts of two items, and the parts of what was thought.
 pub(super) const BLANK_LINE: &str = "\n\n";
 
-/// An event of a stream, or a whole response, with its fields unread.
+/// An event of a stream, or a whole response.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ResponsesEvent<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Option<&'a RawValue>,
-    #[serde(borrow)]
-    object: Option<&'a RawValue>,
-    #[serde(borrow)]
-    item_id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    output_index: Option<&'a RawValue>,
-    #[serde(borrow)]
-    summary_index: Option<&'a RawValue>,
-    #[serde(borrow)]
-    content_index: Option<&'a RawValue>,
-    #[serde(borrow)]
-    delta: Option<&'a RawValue>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
+    /// Its type; empty where it has none.
+    #[serde(borrow, rename = "type", deserialize_with = "text")]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(borrow, deserialize_with = "text")]
+    object: Cow<'a, str>,
+    #[serde(borrow, deserialize_with = "text")]
+    pub(super) item_id: Cow<'a, str>,
+    #[serde(deserialize_with = "count")]
+    pub(super) output_index: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    summary_index: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    content_index: Option<u64>,
+    #[serde(borrow, deserialize_with = "text")]
+    pub(super) delta: Cow<'a, str>,
+    #[serde(borrow, deserialize_with = "text")]
+    pub(super) arguments: Cow<'a, str>,
     #[serde(borrow)]
     pub(super) item: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) response: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) output: Option<&'a RawValue>,
+    output: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
 
-impl<'a> ResponsesEvent<'a> {
-    /// `None` for what is no object, or has a key twice.
-    pub(super) fn read(event: &'a str) -> Option<ResponsesEvent<'a>> {
-        object(event)
-    }
-
-    /// Its type; empty where it has none.
-    pub(super) fn kind(&self) -> Cow<'a, str> {
-        text(self.kind).unwrap_or_default()
-    }
-
+impl ResponsesEvent<'_> {
     /// Whether it is a response, and no event of one.
     pub(super) fn is_whole(&self) -> bool {
-        text(self.object).is_some_and(|object| object == "response") || self.output.is_some()
-    }
-
-    pub(super) fn item_id(&self) -> Cow<'a, str> {
-        text(self.item_id).unwrap_or_default()
-    }
-
-    pub(super) fn output_index(&self) -> Option<u64> {
-        number(self.output_index)
+        self.object == "response" || self.output.is_some()
     }
 
     /// Which part of the item it is about.
     pub(super) fn part(&self) -> u64 {
-        number(self.summary_index).or(number(self.content_index)).unwrap_or(0)
+        self.summary_index.or(self.content_index).unwrap_or(0)
     }
-
-    pub(super) fn delta(&self) -> Cow<'a, str> {
-        text(self.delta).unwrap_or_default()
-    }
-
-    pub(super) fn arguments(&self) -> Cow<'a, str> {
-        text(self.arguments).unwrap_or_default()
-    }
-}
-
-/// The text, without a copy where nothing in it is escaped.
-fn text(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
-    let raw = raw?.get();
-    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
-    match inner.contains('\\') {
-        false => Some(Cow::Borrowed(inner)),
-        true => serde_json::from_str(raw).ok().map(Cow::Owned),
-    }
-}
-
-/// A count, most of which are of a digit or two.
-fn number(raw: Option<&RawValue>) -> Option<u64> {
-    let raw = raw?.get();
-    raw.parse().ok().or_else(|| count(&mut serde_json::Deserializer::from_str(raw)).ok().flatten())
 }
 
 /// An item of the output.
@@ -189,13 +148,9 @@ impl Item {
         if summary.is_empty() { texts(&self.content) } else { summary }
     }
 
-    /// The arguments of a call as text; an object as its JSON, null as nothing.
+    /// The arguments of a call as text.
     pub(super) fn arguments(&self) -> String {
-        match &self.arguments {
-            Value::Null => String::new(),
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        }
+        arguments_of(self.arguments.clone())
     }
 
     /// Whether the arguments are a text, as they must be when they go back.
@@ -225,7 +180,7 @@ pub(super) struct Response {
     #[serde(deserialize_with = "lenient")]
     incomplete_details: Incomplete,
     #[serde(deserialize_with = "lenient")]
-    usage: Option<ResponsesUsage>,
+    usage: Option<WireUsage>,
     #[serde(deserialize_with = "lenient")]
     pub(super) error: Value,
 }
@@ -235,32 +190,6 @@ pub(super) struct Response {
 struct Incomplete {
     #[serde(deserialize_with = "lenient")]
     reason: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ResponsesUsage {
-    #[serde(deserialize_with = "count")]
-    input_tokens: Option<u64>,
-    #[serde(deserialize_with = "lenient")]
-    input_tokens_details: ResponsesUsageDetails,
-    #[serde(deserialize_with = "count")]
-    output_tokens: Option<u64>,
-    #[serde(deserialize_with = "lenient")]
-    output_tokens_details: ResponsesUsageDetails,
-    #[serde(flatten)]
-    cost: Cost,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ResponsesUsageDetails {
-    #[serde(deserialize_with = "count")]
-    cached_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    cache_write_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    reasoning_tokens: Option<u64>,
 }
 
 impl Response {
@@ -276,14 +205,6 @@ impl Response {
 
     /// The tokens, where it counts any.
     pub(super) fn usage(&self) -> Option<TokenUsage> {
-        let usage = self.usage.as_ref()?;
-        (usage.input_tokens.is_some() || usage.output_tokens.is_some()).then(|| TokenUsage {
-            input_tokens: usage.input_tokens.unwrap_or(0),
-            output_tokens: usage.output_tokens.unwrap_or(0),
-            cached_tokens: usage.input_tokens_details.cached_tokens.unwrap_or(0),
-            written_tokens: usage.input_tokens_details.cache_write_tokens.unwrap_or(0),
-            reasoning_tokens: usage.output_tokens_details.reasoning_tokens.unwrap_or(0),
-            cost_usd: usage.cost.usd(),
-        })
+        self.usage.as_ref()?.tokens()
     }
 }

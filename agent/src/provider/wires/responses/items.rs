@@ -85,7 +85,7 @@ impl Items {
         let known = self.known(event, &item.id);
         // An index that goes on behind a whole item is that of another one: some have the same for all.
         let at = known.filter(|at| self.slots[*at].whole.is_none());
-        let at = at.unwrap_or_else(|| self.add(event.output_index()));
+        let at = at.unwrap_or_else(|| self.add(event.output_index));
         self.slots[at].is_call = item.kind() == ItemKind::Call;
         self.name(at, item.id);
     }
@@ -97,32 +97,32 @@ impl Items {
         event: &ResponsesEvent<'_>,
         progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) {
-        let at = self.known(event, &event.item_id()).unwrap_or_else(|| {
-            let at = self.add(event.output_index());
-            self.name(at, event.item_id().into_owned());
+        let at = self.known(event, &event.item_id).unwrap_or_else(|| {
+            let at = self.add(event.output_index);
+            self.name(at, event.item_id.clone().into_owned());
             at
         });
         let slot = &mut self.slots[at];
-        let piece = event.delta();
+        let piece = &event.delta;
         if slot.whole.is_some() || piece.is_empty() {
             return;
         }
         match voice {
-            Voice::Text => slot.text.push_str(&piece),
-            Voice::Refusal => slot.refusal.push_str(&piece),
-            Voice::Summary => slot.summary.push(event.part(), &piece),
-            Voice::Open => slot.open.push(event.part(), &piece),
+            Voice::Text => slot.text.push_str(piece),
+            Voice::Refusal => slot.refusal.push_str(piece),
+            Voice::Summary => slot.summary.push(event.part(), piece),
+            Voice::Open => slot.open.push(event.part(), piece),
             Voice::Arguments => {
                 slot.is_call = true;
-                slot.arguments.push_str(&piece);
+                slot.arguments.push_str(piece);
             }
         }
         match voice {
-            Voice::Text => self.told.text(at, &piece, progress),
-            Voice::Summary => self.told.thought((at, event.part()), &piece, progress),
+            Voice::Text => self.told.text(at, piece, progress),
+            Voice::Summary => self.told.thought((at, event.part()), piece, progress),
             // Some send the summary of what they sent in full.
             Voice::Open if slot.summary.text.is_empty() => {
-                self.told.thought((at, event.part()), &piece, progress);
+                self.told.thought((at, event.part()), piece, progress);
             }
             Voice::Open | Voice::Refusal | Voice::Arguments => {}
         }
@@ -130,10 +130,9 @@ impl Items {
 
     /// The arguments of a call are whole, which is no more than its pieces said.
     pub(super) fn hear_arguments(&mut self, event: &ResponsesEvent<'_>) {
-        let arguments = event.arguments();
-        if let Some(at) = self.known(event, &event.item_id()).filter(|_| !arguments.is_empty()) {
+        if let Some(at) = self.known(event, &event.item_id).filter(|_| !event.arguments.is_empty()) {
             self.slots[at].is_call = true;
-            self.slots[at].arguments = arguments.into_owned();
+            self.slots[at].arguments = event.arguments.clone().into_owned();
         }
     }
 
@@ -143,7 +142,7 @@ impl Items {
         let known = self.known(event, &whole.item.id);
         let is_another =
             |at: &usize| self.slots[*at].whole.as_ref().is_some_and(|there| there.item.id != whole.item.id);
-        let at = known.filter(|at| !is_another(at)).unwrap_or_else(|| self.add(event.output_index()));
+        let at = known.filter(|at| !is_another(at)).unwrap_or_else(|| self.add(event.output_index));
         self.name(at, whole.item.id.clone());
         self.fill(at, whole, progress);
     }
@@ -185,7 +184,7 @@ impl Items {
 
     /// The item that the event is about: by its index, which all have that keep to the format, by its id, or the last.
     fn known(&self, event: &ResponsesEvent<'_>, id: &str) -> Option<usize> {
-        match event.output_index() {
+        match event.output_index {
             Some(index) => self.by_index.get(&index).copied(),
             None if id.is_empty() => self.slots.len().checked_sub(1),
             None => self.by_id.get(id).copied(),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::event::{BLANK_LINE, Item, ItemKind};
 use super::items::{Slot, Whole};
 use crate::provider::message::{Message, ToolCall, make_ids_unique};
-use crate::provider::wires::arguments::arguments;
+use crate::provider::wires::arguments::{arguments, tool_call};
 
 /// An id that goes back can be no longer, though some gateways give longer ones.
 const ID_LIMIT: usize = 64;
@@ -80,13 +80,8 @@ impl ResponsesTurn {
         if item.name.is_empty() && text.trim().is_empty() {
             return;
         }
-        let or =
-            |text: &str, other: &str| if text.trim().is_empty() { other.to_owned() } else { text.to_owned() };
-        self.calls.push(ToolCall {
-            id: or(&item.call_id, &item.id),
-            name: or(&item.name, "unnamed"),
-            arguments: or(&text, "{}"),
-        });
+        let id = if item.call_id.trim().is_empty() { &item.id } else { &item.call_id };
+        self.calls.push(tool_call(id.clone(), item.name.clone(), text));
     }
 
     /// Whether no item has come.
