@@ -17,7 +17,8 @@
 //! - `cancel`, `call_deadline` — whether a call may go on; `parallel` — work on many items, by threads or without; `wait`
 //!   — for descriptors and conditions, with an end
 //! - `process_table` — the processes that a /proc shows; `run_dir` — the private directory of a run
-//! - `limits` — the caps, and numbers as they are shown; `similar_paths` — for "did you mean"; `line_ends` — CR LF and LF
+//! - `limits` — the caps, and numbers as they are shown; `similar_paths` — for "did you mean"; `line_ends` — CR LF and LF;
+//!   `words` — lists of names as text
 //! - `git_guard` — hooks, configuration and unfinished work of git that a command changed, taken back
 //! - `redact` — secrets taken out of what commands print, before anything is cut or kept
 //! - [`sandbox`] — what commands, and the agent itself, may reach: policy in, enforced by the kernel, told promise by
@@ -81,6 +82,7 @@ mod tool_output;
 mod toolbox;
 mod wait;
 mod walk;
+mod words;
 mod workspace;
 mod writable;
 mod write_file;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::sequencer;
+use crate::words::Words;
 
 /// One variable of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,60 +53,24 @@ impl ConfigEntry {
 
     /// Whether git runs a program that the value names, or reads more configuration because of it.
     pub(crate) fn runs_programs(&self) -> bool {
-        const SECTIONS: &[&str] = &[
-            "alias",
-            "browser",
-            "credential",
-            "difftool",
-            "filter",
-            "guitool",
-            "hook",
-            "include",
-            "includeif",
-            "instaweb",
-            "man",
-            "mergetool",
-            "pager",
-            "protocol",
-            "sendemail",
-            "trailer",
-            "web",
-        ];
-        const NAMES: &[&str] = &[
-            "core.attributesfile",
-            "core.fsmonitor",
-            "core.gitproxy",
-            "core.hookspath",
-            // No program, but git would write tracked files there: a .bashrc into a home.
-            "core.worktree",
-            "diff.external",
-            // A tool is a script below git's own, whose name may lead elsewhere.
-            "diff.guitool",
-            "diff.tool",
-            "help.browser",
-            "imap.tunnel",
-            "init.templatedir",
-            "interactive.difffilter",
-            "lfs.args",
-            "lfs.clean",
-            "lfs.path",
-            "lfs.smudge",
-            "lfs.standalonetransferagent",
-            "merge.guitool",
-            "merge.tool",
-            // Lines of it become steps of a rebase.
-            "rebase.instructionformat",
-            "remote.receivepack",
-            "remote.uploadpack",
-            "remote.vcs",
-        ];
+        const SECTIONS: Words = Words(
+            "alias browser credential difftool filter guitool hook include includeif instaweb man mergetool pager \
+             protocol sendemail trailer web",
+        );
+        /// `core.worktree` is no program, but git would write tracked files there: a .bashrc into a home. A `tool` of diff
+        /// or merge is a script below git's own, whose name may lead elsewhere. Lines of the instruction format become
+        /// steps of a rebase.
+        const NAMES: Words = Words(
+            "core.attributesfile core.fsmonitor core.gitproxy core.hookspath core.worktree diff.external \
+             diff.guitool diff.tool help.browser imap.tunnel init.templatedir interactive.difffilter lfs.args \
+             lfs.clean lfs.path lfs.smudge lfs.standalonetransferagent merge.guitool merge.tool \
+             rebase.instructionformat remote.receivepack remote.uploadpack remote.vcs",
+        );
         /// How such names end, whatever the section: gpg.program, core.sshCommand, merge.x.driver, core.editor …
-        const ENDS: &[&str] = &[
-            "askpass", "cmd", "command", "driver", "editor", "hook", "pager", "prog", "program", "textconv",
-        ];
+        const ENDS: Words = Words("askpass cmd command driver editor hook pager prog program textconv");
         let is_command = || self.value.as_ref().is_some_and(|value| value.starts_with(b"!"));
-        SECTIONS.contains(&self.section.as_str())
-            || NAMES.contains(&format!("{}.{}", self.section, self.name).as_str())
+        SECTIONS.contains(&self.section)
+            || NAMES.contains(format!("{}.{}", self.section, self.name))
             || ENDS.iter().any(|end| self.name.ends_with(end))
             || (self.section == "submodule" && is_command())
             || self.is_strategy()

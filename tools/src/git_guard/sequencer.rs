@@ -6,36 +6,15 @@
 
 use std::collections::BTreeSet;
 
+use crate::words::Words;
+
 /// The steps that run nothing but git, long and short.
-const STEPS: &[&str] = &[
-    "break",
-    "b",
-    "drop",
-    "d",
-    "edit",
-    "e",
-    "fixup",
-    "f",
-    "label",
-    "l",
-    "merge",
-    "m",
-    "noop",
-    "pick",
-    "p",
-    "reset",
-    "t",
-    "revert",
-    "reword",
-    "r",
-    "squash",
-    "s",
-    "update-ref",
-    "u",
-];
+const STEPS: Words = Words(
+    "break b drop d edit e fixup f label l merge m noop pick p reset t revert reword r squash s update-ref u",
+);
 
 /// Git's own.
-const STRATEGIES: &[&str] = &["octopus", "ort", "ours", "recursive", "resolve", "subtree"];
+const STRATEGIES: Words = Words("octopus ort ours recursive resolve subtree");
 
 /// How many characters of a step are shown.
 const SHOWN: usize = 60;
@@ -59,12 +38,12 @@ pub(super) fn without_programs(text: &[u8], allowed: &BTreeSet<Vec<u8>>) -> Opti
 pub(super) fn is_own_strategy(text: &[u8]) -> bool {
     let name = text.strip_suffix(b"\n").unwrap_or(text);
     let name = name.strip_suffix(b"\r").unwrap_or(name);
-    name.is_empty() || STRATEGIES.iter().any(|own| own.as_bytes() == name)
+    name.is_empty() || STRATEGIES.contains(name)
 }
 
 fn is_harmless(line: &[u8]) -> bool {
     let word = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
-    word.is_empty() || word[0] == b'#' || STEPS.iter().any(|step| step.as_bytes() == word)
+    word.is_empty() || word[0] == b'#' || STEPS.contains(word)
 }
 
 fn shown(line: &[u8]) -> String {

@@ -18,6 +18,7 @@ use super::mountinfo::{self, Mounted};
 use super::policy::Policy;
 use super::worktree;
 use crate::git_guard::repositories::{self as repositories, GitPrograms};
+use crate::words::Words;
 
 /// How deep below a secret's directory links are looked for whose targets are secrets too, and how many entries are looked
 /// at.
@@ -98,7 +99,7 @@ impl AccessPaths {
     fn show(&mut self, policy: &Policy) {
         // Most are not there, and to be told so costs less than to look at each part of their paths.
         let real = |at: PathBuf| at.exists().then(|| at.canonicalize().ok().map(|real| (at, real))).flatten();
-        let of_homes = |names: &'static [&'static str]| {
+        let of_homes = |names: Words| {
             self.homes.iter().flat_map(move |home| names.iter().map(move |name| home.join(name)))
         };
         let is_open =
@@ -167,8 +168,8 @@ fn is_below(path: &Path, places: &[PathBuf]) -> bool {
     places.iter().any(|place| path.starts_with(place))
 }
 
-fn paths<'a>(names: impl IntoIterator<Item = &'a &'a str>) -> Vec<PathBuf> {
-    names.into_iter().map(PathBuf::from).collect()
+fn paths(names: Words) -> Vec<PathBuf> {
+    names.iter().map(PathBuf::from).collect()
 }
 
 /// The homes that have something to show: that of the user, and root's, where toolchains often are.
@@ -185,7 +186,7 @@ fn homes(policy: &Policy) -> Vec<PathBuf> {
 /// The directories of programs that lie below a home, and what belongs to them beside one called `bin`; nothing else of what
 /// is around it, which may be a tool's whole state.
 fn toolchains(policy: &Policy, homes: &[PathBuf]) -> Vec<PathBuf> {
-    const BESIDE: &[&str] = &["lib", "lib64", "libexec", "share", "include", "pyvenv.cfg"];
+    const BESIDE: Words = Words("lib lib64 libexec share include pyvenv.cfg");
     let is_safe = |dir: &PathBuf| {
         homes.iter().any(|home| dir.starts_with(home) && dir != home)
             && !homes.iter().any(|home| home.starts_with(dir) || is_bare(dir, home))

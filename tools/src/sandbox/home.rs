@@ -8,38 +8,13 @@ use toml::{Table, Value};
 use uwf_store::sounds_secret;
 
 use crate::git_guard::config;
+use crate::words::Words;
 
 /// Sections of git's configuration that hold no credentials and no addresses.
-const GIT_SECTIONS: &[&str] = &[
-    "advice",
-    "apply",
-    "blame",
-    "branch",
-    "clean",
-    "color",
-    "column",
-    "commit",
-    "core",
-    "diff",
-    "fetch",
-    "format",
-    "gc",
-    "grep",
-    "index",
-    "init",
-    "log",
-    "merge",
-    "pull",
-    "push",
-    "rebase",
-    "rerere",
-    "safe",
-    "stash",
-    "status",
-    "submodule",
-    "tag",
-    "user",
-];
+const GIT_SECTIONS: Words = Words(
+    "advice apply blame branch clean color column commit core diff fetch format gc grep index init log merge pull \
+     push rebase rerere safe stash status submodule tag user",
+);
 
 /// Copies the configuration of git and cargo in `home` into `own`, which commands see in its place, without credentials.
 pub(super) fn copy_configuration(home: &Path, own: &Path) -> io::Result<()> {
@@ -67,7 +42,7 @@ fn git_config(text: &[u8]) -> Option<String> {
         let key = entry.key();
         let signs =
             ["commit.gpgsign", "tag.gpgsign", "user.signingkey", "push.gpgsign"].contains(&key.as_str());
-        if GIT_SECTIONS.contains(&entry.section()) && !entry.runs_programs() && !signs && !sounds_secret(&key)
+        if GIT_SECTIONS.contains(entry.section()) && !entry.runs_programs() && !signs && !sounds_secret(&key)
         {
             kept += &entry.written();
         }
