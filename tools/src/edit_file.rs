@@ -9,11 +9,10 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::answer::{Facts, FileEdit, ToolOutput};
+use crate::answer::ToolOutput;
 use crate::limits::{bytes, count};
-use crate::lock::lock;
 use crate::read_file;
-use crate::read_state::{Digest, ReadState};
+use crate::read_state::Digest;
 use crate::replace::{CurrentFile, WriteMethod, WriteTarget};
 use crate::tool::{ToolContext, WorkspaceTool};
 use crate::workspace::PathError;
@@ -63,27 +62,19 @@ enum EditError {
 }
 
 pub(crate) fn tool() -> WorkspaceTool {
-    WorkspaceTool::new("edit_file", include_str!("edit_file.md"), false, run)
-}
-
-fn run(args: EditFileArgs, context: &ToolContext) -> ToolOutput {
-    edit(&args, context)
-        .unwrap_or_else(|error| ToolOutput::error(format!("edit {}: not done", args.path), error.to_string()))
+    let refused = |args: &EditFileArgs| format!("edit {}: not done", args.path);
+    WorkspaceTool::new("edit_file", include_str!("edit_file.md"), false, refused, edit)
 }
 
 fn edit(args: &EditFileArgs, context: &ToolContext) -> Result<ToolOutput, EditError> {
     if args.old_string == args.new_string {
         return Err(EditError::Same);
     }
-    let real = context.workspace.real_for_writing(&args.path)?;
-    let file_lock = context.read_states.lock_of(&real);
-    let _guard = lock(&file_lock);
-    let target = WriteTarget { workspace: context.workspace, path: &args.path, real: &real };
-    match target.load(context.limits.whole_file_bytes)? {
-        None if args.old_string.is_empty() => create(args, &target, context),
+    context.change_file(&args.path, |target, present| match present {
+        None if args.old_string.is_empty() => create(args, target, context),
         None => Err(context.workspace.missing(&args.path).into()),
-        Some(present) => change(args, &target, &present, context),
-    }
+        Some(present) => change(args, target, &present, context),
+    })
 }
 
 fn create(args: &EditFileArgs, target: &WriteTarget, context: &ToolContext) -> Result<ToolOutput, EditError> {
@@ -91,7 +82,7 @@ fn create(args: &EditFileArgs, target: &WriteTarget, context: &ToolContext) -> R
     target.store(None, args.new_string.as_bytes())?;
     let lines = count(args.new_string.lines().count() as u64, "line");
     let read_state = context.read_states.whole(target.real, Digest::of(args.new_string.as_bytes()));
-    let facts = facts(target, None, args.new_string.clone(), read_state);
+    let facts = target.facts(None, args.new_string.clone(), read_state);
     let title = format!("created {} ({lines})", args.path);
     Ok(ToolOutput { facts, ..ToolOutput::done(title.clone(), title) })
 }
@@ -128,7 +119,7 @@ fn change(
         context.read_states.edited(target.real, Digest::of(&present.content), Digest::of(after.as_bytes()));
     let edit = Edit { before: content, after: &after, ranges, how: plan.how, stale, written };
     let (title, text) = edit.answer(&args.path);
-    let facts = facts(target, Some(present), after, read_state);
+    let facts = target.facts(Some(present), after, read_state);
     Ok(ToolOutput { facts, ..ToolOutput::done(title, text) })
 }
 
@@ -202,15 +193,6 @@ impl Edit<'_> {
         let broken = syntax::broken(path, self.before, self.after);
         how.into_iter().chain(stale).map(str::to_owned).chain(self.written.note()).chain(broken).collect()
     }
-}
-
-fn facts(target: &WriteTarget, present: Option<&CurrentFile>, after: String, read_state: ReadState) -> Facts {
-    let change = FileEdit {
-        path: target.real.to_string_lossy().into_owned(),
-        before: present.map(|present| present.content.clone()),
-        after: after.into_bytes(),
-    };
-    Facts { changes: vec![change], read_state: Some(read_state), ..Facts::default() }
 }
 
 #[cfg(test)]

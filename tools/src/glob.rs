@@ -40,13 +40,8 @@ enum GlobError {
 }
 
 pub(crate) fn tool() -> WorkspaceTool {
-    WorkspaceTool::new("glob", include_str!("glob.md"), true, run)
-}
-
-fn run(args: GlobArgs, context: &ToolContext) -> ToolOutput {
-    find(&args, context).unwrap_or_else(|error| {
-        ToolOutput::error(format!("glob {}: not done", args.pattern), error.to_string())
-    })
+    let refused = |args: &GlobArgs| format!("glob {}: not done", args.pattern);
+    WorkspaceTool::new("glob", include_str!("glob.md"), true, refused, find)
 }
 
 fn find(args: &GlobArgs, context: &ToolContext) -> Result<ToolOutput, GlobError> {

@@ -77,13 +77,8 @@ enum GrepError {
 }
 
 pub(crate) fn tool() -> WorkspaceTool {
-    WorkspaceTool::new("grep", include_str!("grep.md"), true, run)
-}
-
-fn run(args: GrepArgs, context: &ToolContext) -> ToolOutput {
-    search(&args, context).unwrap_or_else(|error| {
-        ToolOutput::error(format!("grep {}: not done", args.pattern), error.to_string())
-    })
+    let refused = |args: &GrepArgs| format!("grep {}: not done", args.pattern);
+    WorkspaceTool::new("grep", include_str!("grep.md"), true, refused, search)
 }
 
 fn search(args: &GrepArgs, context: &ToolContext) -> Result<ToolOutput, GrepError> {

@@ -9,7 +9,8 @@
 //! - `toolbox` — the list of tools and the way of a call through them; `tool` — what a tool is; `answer` — what a call comes
 //!   to; `arguments` — JSON text to checked parameters
 //! - `read_file`, `write_file`, `edit_file`, `list_dir`, `grep`, `glob`, `run_command`, `tool_output` — one tool each,
-//!   same shape: `Args`, `run(args, &ToolContext) → ToolOutput`, and the words for the model in the `.md` beside it
+//!   same shape: `Args`, a function of `(&Args, &ToolContext)` to the answer or why there is none, and the words for the
+//!   model in the `.md` beside it
 //! - `shell` — where commands run, and what becomes of their output and processes; `outputs` — full outputs by name
 //! - `workspace` — the root as a directory handle: every path is resolved beneath it; `replace` — atomic writes
 //! - `writable` — which paths a role may write; `pattern` — globs; `walk` — walks that no ignore file can stop

@@ -106,6 +106,14 @@ pub(crate) fn cut_line(line: &str, limit: usize) -> (&str, u64) {
     }
 }
 
+/// A line to show: whole, or its first `limit` characters and how many more there are.
+pub(crate) fn shorten(line: &str, limit: usize) -> String {
+    match cut_line(line, limit) {
+        (shown, 0) => shown.to_owned(),
+        (shown, more) => format!("{shown} [… {more} more characters]"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,5 +139,6 @@ mod tests {
     fn a_line_is_cut_between_characters() {
         assert_eq!(cut_line("añ€", 3), ("añ€", 0));
         assert_eq!(cut_line("añ€😀x", 2), ("añ", 3));
+        assert_eq!((shorten("añ€", 3), shorten("añ€", 1)), ("añ€".into(), "a [… 2 more characters]".into()));
     }
 }

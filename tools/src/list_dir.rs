@@ -30,16 +30,18 @@ struct ListDirArgs {
 }
 
 pub(crate) fn tool() -> WorkspaceTool {
-    WorkspaceTool::new("list_dir", include_str!("list_dir.md"), true, run)
+    let refused = |args: &ListDirArgs| format!("list {}: not done", args.path());
+    WorkspaceTool::new("list_dir", include_str!("list_dir.md"), true, refused, list)
 }
 
-fn run(args: ListDirArgs, context: &ToolContext) -> ToolOutput {
-    let path = args.path.as_deref().unwrap_or(".");
-    list(path, &args, context)
-        .unwrap_or_else(|error| ToolOutput::error(format!("list {path}: not done"), error.to_string()))
+impl ListDirArgs {
+    fn path(&self) -> &str {
+        self.path.as_deref().unwrap_or(".")
+    }
 }
 
-fn list(path: &str, args: &ListDirArgs, context: &ToolContext) -> Result<ToolOutput, PathError> {
+fn list(args: &ListDirArgs, context: &ToolContext) -> Result<ToolOutput, PathError> {
+    let path = args.path();
     let (_, real) = context.workspace.open_dir(path)?;
     let (entries, all) = entries(&real, args, context);
     if context.deadline.interruption() == Some(Interruption::Cancelled) {

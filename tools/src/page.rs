@@ -24,6 +24,18 @@ pub(crate) struct PageRequest {
     pub(crate) to_end: bool,
 }
 
+impl PageRequest {
+    /// What a call asks for: lines from 1, and a whole page, unless it says otherwise.
+    pub(crate) fn new(
+        (offset, limit): (Option<u64>, Option<u64>),
+        limits: &ToolLimits,
+        to_end: bool,
+    ) -> Self {
+        let limit = limit.unwrap_or(limits.read_lines).min(limits.read_lines);
+        Self { offset: offset.unwrap_or(1), limit, to_end }
+    }
+}
+
 /// Lines as text, and what was learnt of the stream on the way.
 #[derive(Debug)]
 pub(crate) struct Page {
@@ -41,6 +53,24 @@ pub(crate) struct Page {
     pub(crate) cut: bool,
     /// Line ends, and bytes, that were passed on the whole way.
     pub(crate) passed: (u64, u64),
+}
+
+impl Page {
+    /// The number of its last line, where `first` is that of its first.
+    pub(crate) fn last(&self, first: u64) -> u64 {
+        first + self.lines - u64::from(self.lines > 0)
+    }
+
+    /// Whether there is more behind it, or behind the end of one of its lines.
+    pub(crate) fn is_truncated(&self, first: u64) -> bool {
+        self.cut || self.end.is_none_or(|(total, _)| self.last(first) < total)
+    }
+
+    /// How many lines there are in all, where it would begin behind them.
+    pub(crate) fn is_past(&self, first: u64) -> Option<u64> {
+        let (lines, _) = self.end?;
+        (self.lines == 0 && first > lines.max(1)).then_some(lines)
+    }
 }
 
 /// Reads `stream` up to its end, or up to the end of the page. `go_on` is asked between chunks; when it says no, the

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::process::Signal;
+use uwf_store::excerpt;
 
 /// How many characters of a command line are shown.
 const NAME_CHARS: usize = 80;
@@ -86,10 +87,7 @@ impl ProcessTable {
         let line =
             if line.trim().is_empty() { String::from_utf8_lossy(&program()).into_owned() } else { line };
         let line: String = line.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        match line.char_indices().nth(NAME_CHARS) {
-            Some((at, _)) => format!("{}…", &line[..at]),
-            None => line,
-        }
+        excerpt(&line, NAME_CHARS).into_owned()
     }
 
     /// Signals these very processes: by a handle of their directory, which is not given to another, and the start time tells

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::answer::{Facts, ToolOutput};
 use crate::call_deadline::Interruption;
-use crate::limits::{ToolLimits, bytes, count, thousands};
+use crate::limits::{bytes, count, thousands};
 use crate::page::{self, Page, PageRequest};
 use crate::read_state::ShownLines;
 use crate::tool::{ToolContext, WorkspaceTool};
@@ -60,19 +60,16 @@ enum ReadError {
 }
 
 pub(crate) fn tool() -> WorkspaceTool {
-    WorkspaceTool::new("read_file", include_str!("read_file.md"), true, run)
-}
-
-fn run(args: ReadFileArgs, context: &ToolContext) -> ToolOutput {
-    read(&args, context)
-        .unwrap_or_else(|error| ToolOutput::error(format!("read {}: not done", args.path), error.to_string()))
+    let refused = |args: &ReadFileArgs| format!("read {}: not done", args.path);
+    WorkspaceTool::new("read_file", include_str!("read_file.md"), true, refused, read)
 }
 
 fn read(args: &ReadFileArgs, context: &ToolContext) -> Result<ToolOutput, ReadError> {
     let path = &args.path;
     let mut open = context.workspace.open_file(path)?;
     let size = open.len();
-    let wanted = wanted(args, context.limits, size);
+    let to_end = size <= context.limits.whole_file_bytes;
+    let wanted = PageRequest::new((args.offset, args.limit), context.limits, to_end);
     let mut head = Vec::new();
     let failed = |source| PathError::io("read", path, source);
     open.file.by_ref().take(LOOKED_AT).read_to_end(&mut head).map_err(failed)?;
@@ -84,38 +81,29 @@ fn read(args: &ReadFileArgs, context: &ToolContext) -> Result<ToolOutput, ReadEr
     if let Some(output) = cut_off(("read", path), wanted.offset, &page, context) {
         return Ok(output);
     }
-    match page.end {
-        Some((lines, _)) if page.lines == 0 && wanted.offset > lines.max(1) => {
-            Err(ReadError::PastEnd { path: path.clone(), offset: wanted.offset, lines })
-        }
-        _ => Ok(answer(path, &open.real, wanted, &page, context)),
+    match page.is_past(wanted.offset) {
+        Some(lines) => Err(ReadError::PastEnd { path: path.clone(), offset: wanted.offset, lines }),
+        None => Ok(answer(path, &open.real, wanted.offset, &page, context)),
     }
 }
 
-/// The page that is asked for, within the caps, of a file of `size` bytes.
-fn wanted(args: &ReadFileArgs, limits: &ToolLimits, size: u64) -> PageRequest {
-    PageRequest {
-        offset: args.offset.unwrap_or(1),
-        limit: args.limit.unwrap_or(limits.read_lines).min(limits.read_lines),
-        to_end: size <= limits.whole_file_bytes,
-    }
-}
-
-fn answer(path: &str, real: &Path, wanted: PageRequest, page: &Page, context: &ToolContext) -> ToolOutput {
-    let last = wanted.offset + page.lines - u64::from(page.lines > 0);
-    let read_state = page.end.map(|(total, digest)| {
-        context.read_states.shown(real, digest, ShownLines { first: wanted.offset, last, total })
-    });
-    let more = page.end.is_none_or(|(total, _)| last < total);
-    let facts = Facts { truncated: more || page.cut, read_state, ..context.deadline.facts() };
+fn answer(path: &str, real: &Path, first: u64, page: &Page, context: &ToolContext) -> ToolOutput {
+    let last = page.last(first);
+    let shown = |(total, digest)| context.read_states.shown(real, digest, ShownLines { first, last, total });
+    let truncated = page.is_truncated(first);
+    let facts = Facts { truncated, read_state: page.end.map(shown), ..context.deadline.facts() };
     let title = format!("read {path} ({})", count(page.lines, "line"));
-    let text = format!("{}{}", page.text, footer(wanted.offset, page, context));
-    ToolOutput { facts, ..ToolOutput::done(title, text) }
+    ToolOutput { facts, ..ToolOutput::done(title, text(first, page, context)) }
+}
+
+/// A page with its end.
+pub(crate) fn text(first: u64, page: &Page, context: &ToolContext) -> String {
+    format!("{}{}", page.text, footer(first, page, context))
 }
 
 /// What a page ends with: where it stands in the file, and how to go on.
-pub(crate) fn footer(first: u64, page: &Page, context: &ToolContext) -> String {
-    let last = first + page.lines - u64::from(page.lines > 0);
+fn footer(first: u64, page: &Page, context: &ToolContext) -> String {
+    let last = page.last(first);
     let mut text = match page.end {
         Some((total, _)) if last >= total => format!("(end of file, {}", count(total, "line")),
         Some((total, _)) => {

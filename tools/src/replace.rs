@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
+use crate::answer::{Facts, FileEdit};
+use crate::read_state::ReadState;
 use crate::workspace::{PathError, WorkspaceDir, kind, kind_name};
 
 /// Part of the temporary files' names, so that those of one process differ.
@@ -115,6 +117,16 @@ impl WriteTarget<'_> {
             }
             Err(ReplaceError::Io(error)) => Err(PathError::io("write", self.path, error)),
         }
+    }
+
+    /// What the record is told once `after` took the place of `before`.
+    pub(crate) fn facts(&self, before: Option<&CurrentFile>, after: String, read_state: ReadState) -> Facts {
+        let change = FileEdit {
+            path: self.real.to_string_lossy().into_owned(),
+            before: before.map(|before| before.content.clone()),
+            after: after.into_bytes(),
+        };
+        Facts { changes: vec![change], read_state: Some(read_state), ..Facts::default() }
     }
 
     /// The directory of the target, open; made when it is missing.

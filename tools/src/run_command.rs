@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use uwf_store::excerpt;
 
 use crate::answer::{Facts, ToolOutput};
 use crate::limits::{bytes, count};
@@ -41,13 +42,8 @@ enum CommandError {
 }
 
 pub(crate) fn tool() -> WorkspaceTool {
-    WorkspaceTool::new("run_command", include_str!("run_command.md"), false, run)
-}
-
-fn run(args: RunCommandArgs, context: &ToolContext) -> ToolOutput {
-    let title = title(&args);
-    execute(&args, context)
-        .unwrap_or_else(|error| ToolOutput::error(format!("{title}: not run"), error.to_string()))
+    let refused = |args: &RunCommandArgs| format!("{}: not run", title(args));
+    WorkspaceTool::new("run_command", include_str!("run_command.md"), false, refused, execute)
 }
 
 /// What the command is for, in the model's words, which have a verb of their own; else the command after ours.
@@ -55,10 +51,7 @@ fn title(args: &RunCommandArgs) -> String {
     let purpose = args.description.as_deref().map(str::trim).filter(|words| !words.is_empty());
     let (verb, words) = purpose.map_or(("run ", args.command.trim()), |words| ("", words));
     let line = words.lines().next().unwrap_or_default();
-    match line.char_indices().nth(TITLE_CHARS) {
-        Some((at, _)) => format!("{verb}{}…", &line[..at]),
-        None => format!("{verb}{line}"),
-    }
+    format!("{verb}{}", excerpt(line, TITLE_CHARS))
 }
 
 fn execute(args: &RunCommandArgs, context: &ToolContext) -> Result<ToolOutput, CommandError> {

@@ -3,7 +3,7 @@
 //! Apart from [`crate::toolbox`] so that a tool's file needs nothing but this one and [`crate::answer`]. It never touches
 //! a file or a process.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -15,7 +15,9 @@ use crate::call_deadline::CallDeadline;
 use crate::cancel::Cancel;
 use crate::git_guard::GitGuard;
 use crate::limits::ToolLimits;
+use crate::lock::lock;
 use crate::read_state::ReadStates;
+use crate::replace::{CurrentFile, WriteTarget};
 use crate::shell::Shell;
 use crate::workspace::{PathError, WorkspaceDir};
 
@@ -50,6 +52,20 @@ impl ToolContext<'_> {
         let reason = self.deadline.reason();
         reason.map_or(Ok(()), |reason| Err(PathError::CutOff { path: path.to_owned(), reason }))
     }
+
+    /// Hands `change` the file at `path`, which no other call changes meanwhile, and what is in it now, if it is there.
+    pub(crate) fn change_file<T, Error: From<PathError>>(
+        &self,
+        path: &str,
+        change: impl FnOnce(&WriteTarget, Option<CurrentFile>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let real = self.workspace.real_for_writing(path)?;
+        let file_lock = self.read_states.lock_of(&real);
+        let _guard = lock(&file_lock);
+        let target = WriteTarget { workspace: self.workspace, path, real: &real };
+        let present = target.load(self.limits.whole_file_bytes)?;
+        change(&target, present)
+    }
 }
 
 type RunTool = Box<dyn Fn(Value, &ToolContext) -> Result<ToolOutput, serde_json::Error> + Send + Sync>;
@@ -61,12 +77,14 @@ pub(crate) struct WorkspaceTool {
 }
 
 impl WorkspaceTool {
-    /// The parameters' schema comes from `Args`, so that it and the code cannot disagree.
-    pub(crate) fn new<Args: JsonSchema + DeserializeOwned + 'static>(
+    /// The parameters' schema comes from `Args`, so that it and the code cannot disagree. `refused` is the title of a call
+    /// that fails, whose error is the answer.
+    pub(crate) fn new<Args: JsonSchema + DeserializeOwned + 'static, Error: fmt::Display + 'static>(
         name: &'static str,
         description: &'static str,
         read_only: bool,
-        run: fn(Args, &ToolContext) -> ToolOutput,
+        refused: fn(&Args) -> String,
+        run: fn(&Args, &ToolContext) -> Result<ToolOutput, Error>,
     ) -> Self {
         let spec = ToolSpec {
             name,
@@ -74,7 +92,11 @@ impl WorkspaceTool {
             parameters: arguments::schema::<Args>(),
             read_only,
         };
-        let run: RunTool = Box::new(move |value, context| Ok(run(serde_json::from_value(value)?, context)));
+        let run: RunTool = Box::new(move |value, context| {
+            let args = serde_json::from_value(value)?;
+            let answer = run(&args, context);
+            Ok(answer.unwrap_or_else(|error| ToolOutput::error(refused(&args), error.to_string())))
+        });
         Self { spec, run }
     }
 

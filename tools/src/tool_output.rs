@@ -43,13 +43,8 @@ enum OutputError {
 }
 
 pub(crate) fn tool() -> WorkspaceTool {
-    WorkspaceTool::new("tool_output", include_str!("tool_output.md"), true, run)
-}
-
-fn run(args: ToolOutputArgs, context: &ToolContext) -> ToolOutput {
-    read(&args, context).unwrap_or_else(|error| {
-        ToolOutput::error(format!("output {}: not shown", args.hash), error.to_string())
-    })
+    let refused = |args: &ToolOutputArgs| format!("output {}: not shown", args.hash);
+    WorkspaceTool::new("tool_output", include_str!("tool_output.md"), true, refused, read)
 }
 
 fn read(args: &ToolOutputArgs, context: &ToolContext) -> Result<ToolOutput, OutputError> {
@@ -57,21 +52,14 @@ fn read(args: &ToolOutputArgs, context: &ToolContext) -> Result<ToolOutput, Outp
     let failed = |source| OutputError::Io { hash: hash.to_owned(), source };
     let stream = open(hash, context).map_err(failed)?;
     let stream = stream.ok_or_else(|| OutputError::Unknown { hash: hash.to_owned() })?;
-    let limits = context.limits;
-    let wanted = PageRequest {
-        offset: args.offset.unwrap_or(1),
-        limit: args.limit.unwrap_or(limits.read_lines).min(limits.read_lines),
-        to_end: true,
-    };
-    let page = page::read(stream, wanted, limits, || context.deadline.may_go_on()).map_err(failed)?;
+    let wanted = PageRequest::new((args.offset, args.limit), context.limits, true);
+    let page = page::read(stream, wanted, context.limits, || context.deadline.may_go_on()).map_err(failed)?;
     if let Some(output) = read_file::cut_off(("output", hash), wanted.offset, &page, context) {
         return Ok(output);
     }
-    match page.end {
-        Some((lines, _)) if page.lines == 0 && wanted.offset > lines.max(1) => {
-            Err(OutputError::PastEnd { offset: wanted.offset, lines })
-        }
-        _ => Ok(answer(hash, wanted.offset, &page, context)),
+    match page.is_past(wanted.offset) {
+        Some(lines) => Err(OutputError::PastEnd { offset: wanted.offset, lines }),
+        None => Ok(answer(hash, wanted.offset, &page, context)),
     }
 }
 
@@ -88,12 +76,9 @@ fn open(hash: &str, context: &ToolContext) -> io::Result<Option<Box<dyn Read>>> 
 }
 
 fn answer(hash: &str, first: u64, page: &Page, context: &ToolContext) -> ToolOutput {
-    let last = first + page.lines - u64::from(page.lines > 0);
-    let truncated = page.cut || page.end.is_none_or(|(total, _)| last < total);
-    let title = format!("output {hash} (lines {}–{})", thousands(first), thousands(last));
-    let facts = Facts { truncated, ..context.deadline.facts() };
-    let text = format!("{}{}", page.text, read_file::footer(first, page, context));
-    ToolOutput { facts, ..ToolOutput::done(title, text) }
+    let title = format!("output {hash} (lines {}–{})", thousands(first), thousands(page.last(first)));
+    let facts = Facts { truncated: page.is_truncated(first), ..context.deadline.facts() };
+    ToolOutput { facts, ..ToolOutput::done(title, read_file::text(first, page, context)) }
 }
 
 #[cfg(test)]

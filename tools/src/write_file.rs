@@ -5,10 +5,9 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::answer::{Facts, FileEdit, ToolOutput};
+use crate::answer::{Facts, ToolOutput};
 use crate::limits::{bytes, count};
 use crate::line_ends;
-use crate::lock::lock;
 use crate::page::{self, PageRequest};
 use crate::read_file;
 use crate::read_state::Digest;
@@ -46,24 +45,15 @@ enum WriteError {
 }
 
 pub(crate) fn tool() -> WorkspaceTool {
-    WorkspaceTool::new("write_file", include_str!("write_file.md"), false, run)
-}
-
-fn run(args: WriteFileArgs, context: &ToolContext) -> ToolOutput {
-    write(&args, context).unwrap_or_else(|error| {
-        ToolOutput::error(format!("write {}: not done", args.path), error.to_string())
-    })
+    let refused = |args: &WriteFileArgs| format!("write {}: not done", args.path);
+    WorkspaceTool::new("write_file", include_str!("write_file.md"), false, refused, write)
 }
 
 fn write(args: &WriteFileArgs, context: &ToolContext) -> Result<ToolOutput, WriteError> {
-    let real = context.workspace.real_for_writing(&args.path)?;
-    let file_lock = context.read_states.lock_of(&real);
-    let _guard = lock(&file_lock);
-    let target = WriteTarget { workspace: context.workspace, path: &args.path, real: &real };
-    match target.load(context.limits.whole_file_bytes)? {
-        None => put(&target, None, args.content.clone(), context),
-        Some(present) => replace(args, &target, &present, context),
-    }
+    context.change_file(&args.path, |target, present| match present {
+        None => put(target, None, args.content.clone(), context),
+        Some(present) => replace(args, target, &present, context),
+    })
 }
 
 fn replace(
@@ -102,12 +92,7 @@ fn put(
         text.push_str(&format!("; {note}"));
     }
     let read_state = context.read_states.whole(target.real, Digest::of(content.as_bytes()));
-    let change = FileEdit {
-        path: target.real.to_string_lossy().into_owned(),
-        before: present.map(|present| present.content.clone()),
-        after: content.into_bytes(),
-    };
-    let facts = Facts { changes: vec![change], read_state: Some(read_state), ..Facts::default() };
+    let facts = target.facts(present, content, read_state);
     Ok(ToolOutput { facts, ..ToolOutput::done(format!("{done} {path} ({size})"), text) })
 }
 
@@ -161,9 +146,9 @@ fn unseen(args: &WriteFileArgs, real: &Path, present: &[u8], context: &ToolConte
 }
 
 fn show(present: &[u8], context: &ToolContext) -> String {
-    let wanted = PageRequest { offset: 1, limit: context.limits.read_lines, to_end: true };
+    let wanted = PageRequest::new((None, None), context.limits, true);
     match page::read(present, wanted, context.limits, || true) {
-        Ok(page) => format!("{}{}", page.text, read_file::footer(1, &page, context)),
+        Ok(page) => read_file::text(1, &page, context),
         Err(error) => format!("(it cannot be shown: {error})"),
     }
 }

@@ -12,7 +12,7 @@ use memchr::memchr_iter;
 use similar::{ChangeTag, TextDiff};
 
 use super::locate::COUNTED;
-use crate::limits::{count, cut_line};
+use crate::limits::{count, cut_line, shorten};
 
 /// Lines shown around a change.
 const AROUND: usize = 4;
@@ -116,10 +116,7 @@ fn numbered(shown: &mut String, lines: &[&str], from: usize, to: usize) {
 }
 
 fn one_line(line: &str) -> String {
-    match cut_line(line.trim_end_matches('\r'), LINE_CHARS) {
-        (shown, 0) => shown.to_owned(),
-        (shown, more) => format!("{shown} [… {more} more characters]"),
-    }
+    shorten(line.trim_end_matches('\r'), LINE_CHARS)
 }
 
 /// Several places match: which, and how to choose.
@@ -202,10 +199,10 @@ fn sharing(lines: &[&str], old: &[&str]) -> Option<Range<usize>> {
 
 fn similar_line(lines: &[&str], old: &[&str]) -> Option<Range<usize>> {
     let (longest_at, longest) = old.iter().enumerate().max_by_key(|(_, line)| line.trim().len())?;
-    let head = |line: &'_ str| -> String { line.trim().chars().take(COMPARED_CHARS).collect() };
-    let wanted = head(longest);
+    let wanted = cut_line(longest.trim(), COMPARED_CHARS).0;
     let scored = lines.iter().take(COMPARED).enumerate();
-    let scored = scored.map(|(at, line)| (strsim::sorensen_dice(&wanted, &head(line)), at));
+    let scored =
+        scored.map(|(at, line)| (strsim::sorensen_dice(wanted, cut_line(line.trim(), COMPARED_CHARS).0), at));
     let (score, at) = scored.max_by(|left, right| left.0.total_cmp(&right.0).then(right.1.cmp(&left.1)))?;
     let start = at.saturating_sub(longest_at);
     (score >= ALIKE).then(|| start..(start + old.len()).min(lines.len()))

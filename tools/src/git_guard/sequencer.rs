@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::limits::cut_line;
 use crate::words::Words;
 
 /// The steps that run nothing but git, long and short.
@@ -47,8 +48,7 @@ fn is_harmless(line: &[u8]) -> bool {
 }
 
 fn shown(line: &[u8]) -> String {
-    let text: String = String::from_utf8_lossy(line).chars().take(SHOWN).collect();
-    text.replace(char::is_control, "?")
+    cut_line(&String::from_utf8_lossy(line), SHOWN).0.replace(char::is_control, "?")
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 
 use super::results::{FileMatches, GrepLine};
 use crate::call_deadline::CallDeadline;
-use crate::limits::{ToolLimits, cut_line};
+use crate::limits::{ToolLimits, cut_line, shorten};
 use crate::line_ends::bare;
 
 /// Characters shown before a match that would else be cut off.
@@ -69,10 +69,8 @@ impl<'a> Matches<'a> {
         let before = line[..at].chars().count();
         let skip = if before + LEAD > limit { before - LEAD.min(before) } else { 0 };
         let from = line.char_indices().nth(skip).map_or(line.len(), |(at, _)| at);
-        let (shown, more) = cut_line(&line[from..], limit);
         let lead = if skip > 0 { format!("[{skip} characters …] ") } else { String::new() };
-        let rest = if more > 0 { format!(" [… {more} more characters]") } else { String::new() };
-        format!("{lead}{shown}{rest}")
+        format!("{lead}{}", shorten(&line[from..], limit))
     }
 }
 
