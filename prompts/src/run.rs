@@ -27,7 +27,7 @@ pub const INTERRUPTED: &str = include_str!("../templates/interrupted.md").trim_a
 /// # Errors
 /// The template cannot be rendered.
 pub fn nudge(view: &NudgeView<'_>) -> Result<String, PromptError> {
-    render(&Nudge { missing: view.missing.trim(), attempt: view.attempt, of: view.of })
+    render(&NudgeView { missing: view.missing.trim(), ..*view })
 }
 
 /// A budget runs out: how much is left, and to come to an end; from 95 % on, to answer now.
@@ -35,8 +35,7 @@ pub fn nudge(view: &NudgeView<'_>) -> Result<String, PromptError> {
 /// # Errors
 /// The template cannot be rendered.
 pub fn deadline(view: &DeadlineView<'_>) -> Result<String, PromptError> {
-    let DeadlineView { used, total, left, last } = *view;
-    render(&DeadlineText { used, total, left, last })
+    render(view)
 }
 
 /// The same call came again and again with the same result: to do something else.
@@ -44,8 +43,7 @@ pub fn deadline(view: &DeadlineView<'_>) -> Result<String, PromptError> {
 /// # Errors
 /// The template cannot be rendered.
 pub fn repeated(view: &RepeatedView<'_>) -> Result<String, PromptError> {
-    let RepeatedView { tool, times, ends_at } = *view;
-    render(&Repeated { tool, times, ends_at })
+    render(view)
 }
 
 /// What stands in the place of an old tool result.
@@ -53,8 +51,7 @@ pub fn repeated(view: &RepeatedView<'_>) -> Result<String, PromptError> {
 /// # Errors
 /// The template cannot be rendered.
 pub fn left_out(view: &LeftOutView<'_>) -> Result<String, PromptError> {
-    let LeftOutView { hash, lines, readable } = *view;
-    render(&LeftOut { hash, lines, readable })
+    render(view)
 }
 
 /// The conversation grows too long: the model is to sum up its work.
@@ -98,38 +95,10 @@ pub(crate) struct QuestionText<'a> {
 }
 context!(QuestionText<'_>, "question");
 
-#[derive(Default, Serialize)]
-pub(crate) struct Nudge<'a> {
-    missing: &'a str,
-    attempt: usize,
-    of: usize,
-}
-context!(Nudge<'_>, "nudge");
-
-#[derive(Default, Serialize)]
-pub(crate) struct DeadlineText<'a> {
-    used: &'a str,
-    total: &'a str,
-    left: &'a str,
-    last: bool,
-}
-context!(DeadlineText<'_>, "deadline");
-
-#[derive(Default, Serialize)]
-pub(crate) struct Repeated<'a> {
-    tool: &'a str,
-    times: usize,
-    ends_at: usize,
-}
-context!(Repeated<'_>, "repeated");
-
-#[derive(Default, Serialize)]
-pub(crate) struct LeftOut<'a> {
-    hash: &'a str,
-    lines: usize,
-    readable: bool,
-}
-context!(LeftOut<'_>, "left_out");
+context!(NudgeView<'_>, "nudge");
+context!(DeadlineView<'_>, "deadline");
+context!(RepeatedView<'_>, "repeated");
+context!(LeftOutView<'_>, "left_out");
 
 #[derive(Default, Serialize)]
 pub(crate) struct Summarise {}

@@ -18,8 +18,8 @@ pub fn system(view: &SystemView<'_>) -> Result<String, PromptError> {
     let parts = [
         output_format(view.schema)?,
         role(&view.role)?,
-        workspace(&view.workspace)?,
-        guidelines(&view.workspace)?,
+        render(&view.workspace)?,
+        render(&Guidelines { tools: !view.workspace.tools.is_empty() })?,
     ];
     Ok(parts.join("\n\n"))
 }
@@ -60,24 +60,8 @@ pub(crate) struct Example<'a> {
 }
 context!(Example<'_>, "example");
 
-#[derive(Default, Serialize)]
-pub(crate) struct RoleText<'a> {
-    workflow: &'a str,
-    name: &'a str,
-    description: &'a str,
-    goal: &'a str,
-    capabilities: &'a [String],
-    procedure: &'a str,
-    output: &'a str,
-}
-context!(RoleText<'_>, "role");
-
-#[derive(Default, Serialize)]
-pub(crate) struct WorkspaceText<'a> {
-    root: &'a str,
-    tools: &'a [&'a str],
-}
-context!(WorkspaceText<'_>, "workspace");
+context!(RoleView<'_>, "role");
+context!(WorkspaceView<'_>, "workspace");
 
 #[derive(Default, Serialize)]
 pub(crate) struct Guidelines {
@@ -126,23 +110,13 @@ pub(crate) fn example_answer(yaml: &str) -> Result<String, PromptError> {
 }
 
 fn role(view: &RoleView<'_>) -> Result<String, PromptError> {
-    render(&RoleText {
-        workflow: view.workflow,
-        name: view.name,
+    render(&RoleView {
         description: view.description.trim(),
         goal: view.goal.trim(),
-        capabilities: view.capabilities,
         procedure: view.procedure.trim(),
         output: view.output.trim(),
+        ..*view
     })
-}
-
-fn workspace(view: &WorkspaceView<'_>) -> Result<String, PromptError> {
-    render(&WorkspaceText { root: view.root, tools: view.tools })
-}
-
-fn guidelines(view: &WorkspaceView<'_>) -> Result<String, PromptError> {
-    render(&Guidelines { tools: !view.tools.is_empty() })
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(crate) trait Context: Serialize {
     const SOURCE: &'static str;
 }
 
-/// `context!(RoleText<'_>, "role")`: the struct `RoleText` holds what `templates/role.md` uses.
+/// `context!(RoleView<'_>, "role")`: the struct `RoleView` holds what `templates/role.md` uses.
 macro_rules! context {
     ($context:ty, $file:literal) => {
         impl $crate::templates::Context for $context {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{correction, extraction, opening, run, system};
+use crate::{correction, extraction, opening, run, system, views};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -24,19 +24,19 @@ fn each_template_uses_exactly_the_names_it_is_given() {
         check::<system::FormText>(),
         check::<system::FieldText<'_>>(),
         check::<system::Example<'_>>(),
-        check::<system::RoleText<'_>>(),
-        check::<system::WorkspaceText<'_>>(),
+        check::<views::RoleView<'_>>(),
+        check::<views::WorkspaceView<'_>>(),
         check::<system::Guidelines>(),
         check::<opening::Opening<'_>>(),
         check::<opening::Continuation<'_>>(),
         check::<opening::ProgressText>(),
         check::<opening::StepText>(),
-        check::<run::Nudge<'_>>(),
-        check::<run::DeadlineText<'_>>(),
+        check::<views::NudgeView<'_>>(),
+        check::<views::DeadlineView<'_>>(),
         check::<run::Grace<'_>>(),
         check::<run::QuestionText<'_>>(),
-        check::<run::Repeated<'_>>(),
-        check::<run::LeftOut<'_>>(),
+        check::<views::RepeatedView<'_>>(),
+        check::<views::LeftOutView<'_>>(),
         check::<run::Summarise>(),
         check::<run::Summary<'_>>(),
         check::<correction::NoFrontmatter>(),

@@ -1,8 +1,10 @@
 //! What the caller hands in: plain borrowed values, no store, no thread, no model.
 //!
 //! Apart so that a reader sees in one place everything a prompt can depend on. Nothing volatile (time, process
-//! id, host) has a field here, so the prompts of a thread are the same bytes whenever they are written.
+//! id, host) has a field here, so the prompts of a thread are the same bytes whenever they are written. A view that says all
+//! a template needs is rendered as it is.
 
+use serde::Serialize;
 use serde_json::Value;
 
 /// What the system message says; see [`system`](crate::system).
@@ -17,7 +19,7 @@ pub struct SystemView<'a> {
 }
 
 /// A role as its workflow describes it. An empty text or list is left out of the prompt.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct RoleView<'a> {
     /// The workflow's name.
     pub workflow: &'a str,
@@ -36,7 +38,7 @@ pub struct RoleView<'a> {
 }
 
 /// The directory and the tools of a run.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct WorkspaceView<'a> {
     /// The directory the tools work in, as an absolute path.
     pub root: &'a str,
@@ -84,7 +86,7 @@ pub struct ContinuationView<'a> {
 }
 
 /// A text that is no answer and calls no tool; see [`nudge`](crate::nudge).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct NudgeView<'a> {
     /// What was wrong with it, a whole sentence: one of [`missing`](crate::missing), or more precise words.
     pub missing: &'a str,
@@ -95,7 +97,7 @@ pub struct NudgeView<'a> {
 }
 
 /// A budget that runs out; see [`deadline`](crate::deadline).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct DeadlineView<'a> {
     /// How much is used: `48`, `$0.40`.
     pub used: &'a str,
@@ -108,7 +110,7 @@ pub struct DeadlineView<'a> {
 }
 
 /// The same call again and again; see [`repeated`](crate::repeated).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct RepeatedView<'a> {
     /// The tool.
     pub tool: &'a str,
@@ -119,7 +121,7 @@ pub struct RepeatedView<'a> {
 }
 
 /// A tool result that is left out of the conversation; see [`left_out`](crate::left_out).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct LeftOutView<'a> {
     /// The name under which it can be read again.
     pub hash: &'a str,
