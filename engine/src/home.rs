@@ -1,7 +1,6 @@
 //! Where things lie, told by the environment: `$UWF_HOME`, `$OCAS_HOME` and the variables themselves as a value.
 //!
-//! Both programs hand their process environment in as an [`Env`]; nothing here changes the real one, and it is read for
-//! `${NAME}` in a `.env` file alone.
+//! Both programs hand their process environment in as an [`Env`]; nothing here reads or changes the real one.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -12,6 +11,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
+
+use crate::dotenv;
 
 /// The variables that say where [`Homes::uwf`] is, the first one set wins; the later ones are older names.
 pub const UWF_HOME: [&str; 3] = ["UWF_HOME", "UWF_STORAGE_ROOT", "WORKFLOW_STORAGE_ROOT"];
@@ -50,7 +51,7 @@ impl Env {
     }
 
     /// This environment with the variables of a `.env` file beneath it: what is already set is kept. A missing file
-    /// adds nothing. A `${NAME}` in it is filled in by dotenvy, which takes it from the process itself.
+    /// adds nothing. A `${NAME}` in it is filled in from this environment, or from the lines before.
     ///
     /// # Errors
     /// The file is there and cannot be read, or a line of it is not `NAME=value`.
@@ -60,8 +61,8 @@ impl Env {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(self),
             Err(source) => return Err(HomeError::UnreadableDotenv { file: file.to_owned(), source }),
         };
-        for entry in dotenvy::Iter::new(text.as_bytes()) {
-            let (name, value) = entry.map_err(|error| bad_dotenv(file, &text, &error))?;
+        let bad = |line| HomeError::BadDotenv { file: file.to_owned(), line };
+        for (name, value) in dotenv::parse(&text, &|name| self.text(name)).map_err(bad)? {
             if self.get(&name).is_none() {
                 self.set(name, value);
             }
@@ -81,17 +82,6 @@ impl fmt::Debug for Env {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_set().entries(self.0.keys()).finish()
     }
-}
-
-/// The parser's own error quotes the line, which may hold a key: only its number is passed on.
-fn bad_dotenv(file: &Path, text: &str, error: &dotenvy::Error) -> HomeError {
-    let line = match error {
-        dotenvy::Error::LineParse(bad, _) => {
-            text.lines().position(|line| bad.starts_with(line.trim()) && !line.trim().is_empty())
-        }
-        _ => None,
-    };
-    HomeError::BadDotenv { file: file.to_owned(), line: line.map(|index| index + 1) }
 }
 
 /// Our own directory and the store's, both absolute.
@@ -123,12 +113,12 @@ pub enum HomeError {
         source: std::io::Error,
     },
     /// `.env` is not a list of `NAME=value`.
-    #[error("{}{}: not of the form NAME=value", file.display(), line.map(|n| format!(":{n}")).unwrap_or_default())]
+    #[error("{}:{line}: not of the form NAME=value", file.display())]
     BadDotenv {
         /// The file.
         file: PathBuf,
-        /// The line, when it could be told.
-        line: Option<usize>,
+        /// The number of the first line that is not; what it says may be a key.
+        line: usize,
     },
 }
 
@@ -235,6 +225,15 @@ mod tests {
             (Some("kept"), Some("two words"), Some("filled"))
         );
         assert!(Env::default().with_dotenv(&dir.path().join("none")).unwrap().0.is_empty());
+    }
+
+    #[test]
+    fn dotenv_is_filled_in_from_the_value_and_not_from_the_process() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(".env");
+        std::fs::write(&file, "A=${PATH}:${OURS}\n").unwrap();
+        let env: Env = [("OURS", "ours")].into_iter().collect();
+        assert_eq!(env.with_dotenv(&file).unwrap().text("A"), Some(":ours"));
     }
 
     #[test]

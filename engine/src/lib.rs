@@ -32,8 +32,7 @@
 //! 1. A head moves only in [`thread::advance`], by compare-and-set, and only after the step it moves to was checked.
 //! 2. A step costs the same however long its thread is: routing reads the head and its output, never the chain.
 //! 3. Failed steps never move a head; they are kept beside the thread until a visit succeeds or the thread ends.
-//! 4. Nothing here reads the environment, the clock, the terminal or the home directory: they come in as values
-//!    (but for `${NAME}` in a `.env` file, which its reader looks up in the process).
+//! 4. Nothing here reads the environment, the clock, the terminal or the home directory: they come in as values.
 //! 5. Bad input changes nothing: checks come before writes, and writes are whole or not at all.
 //! 6. No output depends on the order in which a map was filled.
 
@@ -46,6 +45,7 @@ pub mod ask;
 pub mod builtin;
 pub mod catalogue;
 pub mod config;
+mod dotenv;
 pub mod drive;
 pub mod exec;
 #[cfg(any(test, feature = "fixture"))]
