@@ -54,7 +54,6 @@ pub mod fixture;
 pub mod gc_roots;
 pub mod home;
 pub mod legacy;
-pub mod link;
 pub mod lock;
 pub mod log;
 pub mod lost;

@@ -1,17 +1,15 @@
 //! `uwf thread export` and `uwf thread import`: a thread as one file.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use serde_json::json;
-use tempfile::NamedTempFile;
 
 use super::thread_id;
 use crate::shell::{CliError, OK, Session, input::Input};
-use uwf_engine::link;
 use uwf_engine::transfer::{self, TransferError, Transferred};
+use uwf_store::atomic_file::AtomicFile;
 
 pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Path>) -> Result<u8, CliError> {
     let (thread, store) = (thread_id(thread)?, session.store()?);
@@ -40,25 +38,16 @@ pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Pa
             done
         }
         _ => {
-            let target = link::target(&path);
-            let mut out = BufWriter::new(beside(&target).map_err(failed)?);
+            let mut out = BufWriter::new(AtomicFile::create(&path, 0o666).map_err(failed)?);
             let done = transfer::export(&store, &thread, &mut out).map_err(told)?;
-            let temp = out.into_inner().map_err(|error| failed(error.into_error()))?;
-            temp.as_file().sync_all().map_err(failed)?;
-            temp.persist(&target).map_err(|error| failed(error.error))?;
+            let whole = out.into_inner().map_err(|error| failed(error.into_error()))?;
+            whole.persist_durably().map_err(failed)?;
             done
         }
     };
     let value = json!({"thread": thread, "head": done.head, "nodes": done.nodes, "file": file});
     session.ui.result(&value, || format!("{thread}: {} nodes in {}\n", done.nodes, file.display()))?;
     Ok(OK)
-}
-
-/// A file to take the place of `target`, so that a failure leaves what was there.
-fn beside(target: &Path) -> io::Result<NamedTempFile> {
-    tempfile::Builder::new()
-        .permissions(PermissionsExt::from_mode(0o666))
-        .tempfile_in(target.parent().unwrap_or(Path::new("/")))
 }
 
 pub(super) fn import(session: &mut Session<'_>, file: &Path) -> Result<u8, CliError> {

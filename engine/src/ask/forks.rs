@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use uwf_store::Hash;
+use uwf_store::{Hash, atomic_file};
 
 use crate::home::make_private;
-use crate::link;
 use crate::spawn::protocol::AgentCommand;
 
 /// How long a fork counts. `uwf-builtin` forgets one that nobody asked for thirty days.
@@ -54,6 +53,6 @@ impl Fork {
 
     pub(super) fn write(&self, file: &Path) -> io::Result<()> {
         make_private(file.parent().unwrap_or(Path::new(".")))?;
-        link::replace(file, &serde_json::to_vec(self)?)
+        atomic_file::replace(file, &serde_json::to_vec(self)?)
     }
 }

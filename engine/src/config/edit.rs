@@ -4,12 +4,11 @@
 //! in block style, his comments and layout stay. Every other change writes the file anew. Either way the result is
 //! read back before it counts.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use tempfile::NamedTempFile;
+use uwf_store::atomic_file::{self, AtomicFile};
 use uwf_store::is_deeper;
 use uwf_store::schema::pointer;
 use uwf_workflow::yaml::{self, Document, Mark};
@@ -17,7 +16,6 @@ use uwf_workflow::yaml::{self, Document, Mark};
 use super::file::{parse, problems, read, text};
 use super::{ConfigError, keys, path, shape};
 use crate::home::make_private;
-use crate::link;
 
 /// How deep a value of the file may be nested: half of what can be read, so that what is written is read again.
 pub(super) const MAX_DEPTH: usize = yaml::MAX_DEPTH / 2;
@@ -242,15 +240,10 @@ fn added(
     (sibling.line > parent).then(|| lines(old, edit))
 }
 
-/// Readable for its owner only, since it may hold keys; by rename, so that it is the old file or the new one.
+/// Readable for its owner only, since it may hold keys.
 fn write(file: &Path, text: &str) -> io::Result<()> {
-    // A link (a dotfiles repository, say) stays one: its target is replaced.
-    let target = link::target(file);
-    let dir = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    make_private(dir)?;
-    let mut new = NamedTempFile::new_in(dir)?;
+    make_private(atomic_file::target(file).parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+    let mut new = AtomicFile::create(file, 0o600)?;
     new.write_all(text.as_bytes())?;
-    new.as_file().sync_all()?;
-    new.persist(&target)?;
-    fs::File::open(dir)?.sync_all()
+    new.persist_durably()
 }

@@ -18,8 +18,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::link;
+use uwf_store::atomic_file;
 
 /// What a marker file holds; the first four fields are the format's, the others are ours.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,7 +39,7 @@ pub(super) struct Marker {
 
 impl Marker {
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
-        link::replace(path, &serde_json::to_vec(self)?)
+        atomic_file::replace(path, &serde_json::to_vec(self)?)
     }
 }
 

@@ -6,8 +6,8 @@
 //! written once for everything that keeps nodes and names: a directory (`fs`) with a database (`sqlite`), which is the
 //! format that other programs read, or `memory`, for tests; whoever writes another one has `conformance` to hold it
 //! to. Opening costs the same for ten nodes and ten million. [`schema`] is JSON Schema as far as the store allows it
-//! and needs no store; [`parallel`] and `regular` are ways to read that those above need as well, and `secret_names` and
-//! [`suggest`] are for those who import nothing else in common.
+//! and needs no store; [`parallel`], `regular` and [`atomic_file`] are ways to read and write that those above need as
+//! well, and `secret_names` and [`suggest`] are for those who import nothing else in common.
 //!
 //! Never decides what a node means: workflows, threads and steps are types like any other here, and those who need them
 //! in every store hand them in ([`Profile`]).
@@ -17,6 +17,7 @@
     allow(clippy::disallowed_methods, reason = "tests are programs: they have an environment and a clock")
 )]
 
+pub mod atomic_file;
 mod batch;
 pub mod cbor;
 mod census;
