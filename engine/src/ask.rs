@@ -19,7 +19,7 @@ use crate::config::ConfigError;
 use crate::exec::error::INSIDE;
 use crate::exec::{Engine, ExecError, ExecOptions, Observer};
 use crate::record::Detail;
-use crate::spawn::inquiry::Inquiry;
+use crate::spawn::ask_protocol::Inquiry;
 use crate::spawn::protocol::AgentCommand;
 use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
 use crate::thread::{self, StartNode, StepNode, ThreadError};

@@ -3,11 +3,11 @@
 //! Typed for those who use it, checked with positions for those who write it. Unknown keys are left alone: other
 //! programs keep theirs in the same file. Nothing here looks at the environment or starts anything.
 
+mod diagnostic;
 mod edit;
 mod file;
 mod keys;
 mod models;
-mod problem;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -200,7 +200,7 @@ pub fn value(home: &Path) -> Result<Value, ConfigError> {
 /// # Errors
 /// The file cannot be read or is not a valid configuration.
 pub fn unread(home: &Path) -> Result<Vec<String>, ConfigError> {
-    Ok(problem::unread(&value(home)?, &shape()))
+    Ok(diagnostic::unread(&value(home)?, &shape()))
 }
 
 /// The shape of the keys that are ours.

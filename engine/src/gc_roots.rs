@@ -230,7 +230,7 @@ mod tests {
         assert!(refused.contains(&name) && refused.contains(head.as_str()), "{refused}");
         store.gc(&Collect { force: true, ..found }).unwrap();
         let mut out = Vec::new();
-        crate::transfer::export(&store, &thread, &mut out).unwrap();
+        crate::export::export(&store, &thread, &mut out).unwrap();
         assert!(String::from_utf8(out).unwrap().contains("uwf-thread"));
     }
 

@@ -19,7 +19,7 @@
 //! | [`catalogue`] | models: windows, prices, what they can be asked for; a table with a date |
 //! | [`log`] | what happened, a line an event in `$UWF_HOME/logs` |
 //! | [`legacy`] | state files of the oldest design, taken over once |
-//! | [`transfer`] | a thread as one file, to be taken to another store |
+//! | [`export`] | a thread as one file, to be taken to another store |
 //! | [`gc_roots`] | what collecting the store must leave to the runs that are going on |
 //! | [`lost`] | threads whose names are gone though nobody removed them |
 //! | [`exec`] | the step: lock → head → route → agent → check → advance; read this first |
@@ -48,6 +48,7 @@ pub mod config;
 mod dotenv;
 pub mod drive;
 pub mod exec;
+pub mod export;
 #[cfg(any(test, feature = "fixture"))]
 #[doc(hidden)]
 pub mod fixture;
@@ -61,7 +62,6 @@ pub mod record;
 pub mod spawn;
 pub mod thread;
 pub mod thread_id;
-pub mod transfer;
 pub mod usage;
 pub mod variables;
 pub mod view;

@@ -8,12 +8,12 @@ use uwf_store::StoreError;
 use uwf_engine::ask::AskError;
 use uwf_engine::config::ConfigError;
 use uwf_engine::exec::ExecError;
+use uwf_engine::export::TransferError;
 use uwf_engine::gc_roots::GcRootsError;
 use uwf_engine::home::HomeError;
 use uwf_engine::lock::{LockError, StopError};
 use uwf_engine::spawn::SpawnError;
 use uwf_engine::thread::{ThreadError, ThreadIdError, store_hint};
-use uwf_engine::transfer::TransferError;
 use uwf_engine::workflow::WorkflowError;
 
 /// Done.

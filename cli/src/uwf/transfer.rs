@@ -8,14 +8,14 @@ use serde_json::json;
 
 use super::thread_id;
 use crate::shell::{CliError, OK, Session, input::Input};
-use uwf_engine::transfer::{self, TransferError, Transferred};
+use uwf_engine::export::{self, TransferError, Transferred};
 use uwf_store::atomic_file::AtomicFile;
 
 pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Path>) -> Result<u8, CliError> {
     let (thread, store) = (thread_id(thread)?, session.store()?);
     let Some(file) = output.filter(|file| file.as_os_str() != "-") else {
         let mut out = BufWriter::new(&mut *session.ui.out);
-        let written = transfer::export(&store, &thread, &mut out);
+        let written = export::export(&store, &thread, &mut out);
         let written =
             written.and_then(|_| out.flush().map_err(|source| TransferError::Io { doing: "write", source }));
         return written.map(|()| OK).map_err(|error| match error {
@@ -33,13 +33,13 @@ pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Pa
         // A pipe or a device is written into: it is somebody's.
         Ok(there) if !there.is_file() => {
             let mut out = BufWriter::new(File::options().write(true).open(&path).map_err(failed)?);
-            let done = transfer::export(&store, &thread, &mut out).map_err(told)?;
+            let done = export::export(&store, &thread, &mut out).map_err(told)?;
             out.flush().map_err(failed)?;
             done
         }
         _ => {
             let mut out = BufWriter::new(AtomicFile::create(&path, 0o666).map_err(failed)?);
-            let done = transfer::export(&store, &thread, &mut out).map_err(told)?;
+            let done = export::export(&store, &thread, &mut out).map_err(told)?;
             let whole = out.into_inner().map_err(|error| failed(error.into_error()))?;
             whole.persist_durably().map_err(failed)?;
             done
@@ -53,7 +53,7 @@ pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Pa
 pub(super) fn import(session: &mut Session<'_>, file: &Path) -> Result<u8, CliError> {
     let store = session.store()?;
     let Input { name, mut reader } = Input::open(session.stdin, &session.cwd, file)?;
-    let imported = transfer::import(&store, &mut reader);
+    let imported = export::import(&store, &mut reader);
     drop(reader);
     let Transferred { thread, head, nodes, new } = imported.map_err(|error| {
         let hint = error.hint();

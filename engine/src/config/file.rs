@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uwf_workflow::yaml::{self, Document};
 
 use super::ConfigError;
-use super::problem::{self, ConfigProblem};
+use super::diagnostic::{self, ConfigProblem};
 
 /// The value of any settings file, checked against a schema of its shape, without keys that have no value; an empty
 /// object when there is no file. The problems are told with their place and without values, which may be secrets.
@@ -58,7 +58,7 @@ pub(super) fn parse(text: &str, file: &Path, shape: &Value) -> Result<Document, 
 pub(super) fn problems(value: &Value, shape: &Value) -> Vec<ConfigProblem> {
     let mut pruned = value.clone();
     prune(&mut pruned);
-    problem::problems(&pruned, shape)
+    diagnostic::problems(&pruned, shape)
 }
 
 /// Null means absent throughout.

@@ -3,7 +3,7 @@
 //! It knows nothing of threads or replies: command in, bytes and exit status out. One thread of ours does it all: it
 //! waits on the child's pidfd and on its pipes together.
 
-pub mod inquiry;
+pub mod ask_protocol;
 pub mod lookup;
 pub mod protocol;
 mod watch;

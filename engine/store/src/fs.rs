@@ -18,9 +18,9 @@
 //! Never interprets a payload.
 
 mod index;
-mod pending;
 mod reindex;
 mod removal;
+mod staging;
 mod streamed;
 
 use std::fs::{self, File};
@@ -39,7 +39,7 @@ use super::hash::Hash;
 use super::node::{Comparison, Encoded};
 use super::nodes::{Lease, Mended, NodeBatch, NodeEntries, NodeEntry, Nodes, Scan, Stat};
 use index::Index;
-use pending::Staging;
+use staging::Staging;
 
 /// A file's time is only moved when it is off by more than this.
 const RECENT: Duration = Duration::from_secs(60);

@@ -2,7 +2,7 @@
 //!
 //! Reads down like this: `hash` and [`cbor`] say what a node is called; `node` what is kept of it; `nodes` and `names`
 //! are the two interfaces behind which everything is kept; `vars` says which names stand for which nodes; `graph`,
-//! `verify` and `gc` follow the edges; `batch`, `text` and `census` are for much at once. [`Store`] joins them, and is
+//! `verify` and `gc` follow the edges; `batch`, `text` and `stats` are for much at once. [`Store`] joins them, and is
 //! written once for everything that keeps nodes and names: a directory (`fs`) with a database (`sqlite`), which is the
 //! format that other programs read, or `memory`, for tests; whoever writes another one has `conformance` to hold it
 //! to. Opening costs the same for ten nodes and ten million. [`schema`] is JSON Schema as far as the store allows it
@@ -20,7 +20,6 @@
 pub mod atomic_file;
 mod batch;
 pub mod cbor;
-mod census;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod error;
@@ -46,6 +45,7 @@ pub mod schema;
 mod secret_names;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod stats;
 pub mod suggest;
 mod text;
 mod vars;
@@ -60,7 +60,6 @@ use serde_json::Value;
 use crate::schema::builtin::{self, META_SCHEMA};
 use crate::schema::{Schema, Violation};
 pub use batch::Batch;
-pub use census::{Census, ReindexReport, TypeCensus};
 pub use error::{DatabaseFault, StoreError};
 pub use excerpt::excerpt;
 pub use expect::Expect;
@@ -75,6 +74,7 @@ pub use nodes::{Lease, Mended, NodeBatch, NodeEntries, NodeEntry, Nodes, Scan, S
 pub use profile::Profile;
 pub use regular::{only_regular, open_regular};
 pub use secret_names::sounds_secret;
+pub use stats::{Census, ReindexReport, TypeCensus};
 pub use text::{Pieces, Text};
 pub use vars::Vars;
 pub use verify::VerifyReport;

@@ -1,6 +1,6 @@
 //! A text on its way into a store that is never in memory as a whole: it is written while it is read.
 //!
-//! Apart from [`super::pending`] because a node is elsewhere encoded first and named before it is written. Here the name
+//! Apart from [`super::staging`] because a node is elsewhere encoded first and named before it is written. Here the name
 //! is known when the file is, and what is there already is compared with that, piece by piece.
 
 use std::fs::File;

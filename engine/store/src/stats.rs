@@ -117,5 +117,5 @@ impl Store {
 }
 
 #[cfg(all(test, feature = "sqlite"))]
-#[path = "census_tests.rs"]
+#[path = "stats_tests.rs"]
 mod tests;
