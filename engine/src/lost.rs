@@ -18,7 +18,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
-use serde_json::{Value, json};
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable, parallel};
 
 use crate::builtin;
@@ -59,15 +58,6 @@ impl Lost {
             "put vars/_store.db of the store back from a copy, with its -wal file if there is one; or begin a thread at \
              the last step of each, which `uwf cas verify` lists: `uwf step fork {last}`"
         )
-    }
-
-    /// Each thread as something that is wrong.
-    pub fn findings(&self) -> impl Iterator<Item = (String, Value)> {
-        self.threads.iter().map(|(start, last)| {
-            let message = format!("thread at start {start} has lost its name; its last step is {last}");
-            let value = json!({"kind": "lost", "hash": start, "lastStep": last, "message": message});
-            (message, value)
-        })
     }
 }
 

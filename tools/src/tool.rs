@@ -22,7 +22,7 @@ use crate::shell::Shell;
 use crate::workspace::{PathError, WorkspaceDir};
 
 /// A tool as the model is told of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct ToolSpec {
     /// The name the model calls it by.
     pub name: &'static str,
@@ -30,7 +30,8 @@ pub struct ToolSpec {
     pub description: &'static str,
     /// JSON Schema of the arguments: `type: object`, `properties`, `required`, `additionalProperties: false`.
     pub parameters: Value,
-    /// Whether it changes nothing, so that calls may run side by side.
+    /// Whether it changes nothing, so that calls may run side by side; no business of the model.
+    #[serde(skip)]
     pub read_only: bool,
 }
 

@@ -10,6 +10,7 @@ mod walls;
 use std::path::Path;
 
 use crate::shell::{CliError, OK, Session, USER};
+use serde::Serialize;
 use serde_json::{Value, json};
 use uwf_engine::Homes;
 
@@ -52,6 +53,13 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
     Ok(if well { OK } else { USER })
 }
 
+/// The AppArmor profile of a program, as it is printed.
+#[derive(Serialize)]
+struct ProgramProfile<'a> {
+    program: &'a str,
+    profile: &'a str,
+}
+
 /// The AppArmor profile of the program that this is.
 fn print_profile(session: &mut Session<'_>) -> Result<u8, CliError> {
     let failed = |error: String| CliError::Said {
@@ -64,8 +72,8 @@ fn print_profile(session: &mut Session<'_>) -> Result<u8, CliError> {
         program.map_err(|error| failed(format!("cannot tell the path of this program: {error}")))?;
     let profile = apparmor::profile(&program)
         .ok_or_else(|| failed(format!("no AppArmor profile can name this program, {}", program.display())))?;
-    session.ui.document(|| json!({"program": program, "profile": profile}), &profile)?;
-    Ok(OK)
+    let printed = ProgramProfile { program: &program.display().to_string(), profile: &profile };
+    session.ui.document(&printed, &profile)
 }
 
 /// What was found, or why not; the values are those that hold in any case.

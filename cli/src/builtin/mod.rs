@@ -19,7 +19,6 @@ use std::process::ExitCode;
 
 use crate::shell::{CliError, OK, ProcessContext, Session, in_process, pages};
 use clap::CommandFactory;
-use serde_json::{Value, json};
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 
 use self::args::{AgentArgs, BuiltinCli, Command, MockServerArgs, ReplyForm};
@@ -131,13 +130,7 @@ fn mock_server(args: &MockServerArgs, session: &mut Session<'_>) -> Result<u8, C
 /// The tools as the model sees them.
 fn tools(session: &mut Session<'_>) -> Result<u8, CliError> {
     let specs = uwf_tools::specs();
-    let tools: Vec<Value> = specs
-        .iter()
-        .map(
-            |spec| json!({"name": spec.name, "description": spec.description, "parameters": spec.parameters}),
-        )
-        .collect();
-    session.ui.result(&Value::from(tools), || {
+    session.ui.result(&specs, || {
         let names = |spec: &uwf_tools::ToolSpec| {
             let properties = spec.parameters["properties"].as_object().into_iter().flatten();
             properties.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
@@ -146,8 +139,7 @@ fn tools(session: &mut Session<'_>) -> Result<u8, CliError> {
             format!("{}({})\n{}\n", spec.name, names(spec), spec.description.trim())
         };
         specs.iter().map(tool).collect::<Vec<_>>().join("\n")
-    })?;
-    Ok(OK)
+    })
 }
 
 #[cfg(test)]

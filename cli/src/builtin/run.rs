@@ -415,9 +415,10 @@ fn print(reply: &AdapterOutput, read: bool, session: &mut Session<'_>) -> Result
         session.ui.error(&failed.with_hint(format!("the attempt is on record: uwf step read {step}"))).ok();
     }
     let read = read && session.terminals.out;
-    session.ui.result(&json!(reply), || {
+    session.ui.result(reply, || {
         if reply.is_error || read { String::new() } else { answer(&reply.frontmatter, &reply.body) }
-    })
+    })?;
+    Ok(())
 }
 
 /// The answer as the role would have written it.

@@ -7,7 +7,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Command;
-use serde_json::json;
 
 use super::args::{Completions, Man};
 use super::error::{CliError, OK};
@@ -48,8 +47,8 @@ pub fn man(session: &mut Session<'_>, args: &Man, command: Command) -> Result<u8
                 CliError::said(format!("cannot write pages to {}", dir.display()), error)
                     .with_hint("name a directory with --out DIR")
             })?;
-            let lines = || files.iter().map(|file| format!("{}\n", file.display())).collect();
-            session.ui.result(&json!(files), lines)?;
+            let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+            session.ui.result(&files, || files.iter().map(|file| format!("{file}\n")).collect())?;
         }
     }
     Ok(OK)

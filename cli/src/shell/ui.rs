@@ -6,11 +6,12 @@
 
 use std::io::{self, Write};
 
+use serde::Serialize;
 use serde_json::Value;
 use uwf_workflow::yaml;
 
 use super::args::Format;
-use super::error::CliError;
+use super::error::{CliError, OK};
 use super::visible::visible;
 use uwf_engine::workflow::CheckedWorkflow;
 
@@ -32,30 +33,46 @@ pub struct Ui<'a> {
 }
 
 impl Ui<'_> {
-    /// Prints a result: the value for programs, or what `text` makes of it for people.
+    /// Prints a result: the value for programs, or what `text` makes of it for people. Gives the exit status of a
+    /// command whose work is done.
     ///
     /// # Errors
     /// stdout cannot be written to; that its reader has gone away ends the command quietly.
-    pub fn result(&mut self, value: &Value, text: impl FnOnce() -> String) -> Result<(), CliError> {
+    pub fn result(
+        &mut self,
+        value: &(impl Serialize + ?Sized),
+        text: impl FnOnce() -> String,
+    ) -> Result<u8, CliError> {
         let printed = match self.format {
             Format::Text => text(),
             Format::Json => {
-                serde_json::to_string_pretty(value).expect("a JSON value always serialises") + "\n"
+                serde_json::to_string_pretty(&tree(value)).expect("a JSON value always serialises") + "\n"
             }
-            Format::Yaml => yaml::write(value),
+            Format::Yaml => yaml::write(&tree(value)),
         };
-        self.print(&printed)
+        self.print(&printed)?;
+        Ok(OK)
     }
 
-    /// Prints a document as it is, unless another format was asked for: then the value.
+    /// Prints a result that people read as YAML.
     ///
     /// # Errors
     /// stdout cannot be written to; that its reader has gone away ends the command quietly.
-    pub fn document(&mut self, value: impl FnOnce() -> Value, text: &str) -> Result<(), CliError> {
+    pub fn yaml(&mut self, value: &impl Serialize) -> Result<u8, CliError> {
+        self.result(value, || yaml::write(&tree(value)))
+    }
+
+    /// Prints a document as it is, unless another format was asked for: then the value. Gives the exit status of a
+    /// command whose work is done.
+    ///
+    /// # Errors
+    /// stdout cannot be written to; that its reader has gone away ends the command quietly.
+    pub fn document(&mut self, value: &impl Serialize, text: &str) -> Result<u8, CliError> {
         if self.explicit_format && self.format != Format::Text {
-            return self.result(&value(), String::new);
+            return self.result(value, String::new);
         }
-        self.print(text)
+        self.print(text)?;
+        Ok(OK)
     }
 
     /// Prints a text to stdout: as it is, or as a terminal may be given it.
@@ -138,4 +155,9 @@ impl Ui<'_> {
     fn painted(&self, word: &str, color: &str) -> String {
         if self.color { format!("\x1b[1;{color}m{word}\x1b[0m") } else { word.to_owned() }
     }
+}
+
+/// The value with the fields of every object in the order of their names, which is the order in which they are printed.
+fn tree(value: &(impl Serialize + ?Sized)) -> Value {
+    serde_json::to_value(value).expect("a view has names for fields, and texts that are UTF-8")
 }

@@ -4,10 +4,8 @@ mod schema;
 mod upkeep;
 mod values;
 
-use serde_json::json;
 use uwf_engine::builtin;
 use uwf_store::{Hash, Store, StoreError};
-use uwf_workflow::yaml;
 
 use super::args::CasCommand;
 use super::hash;
@@ -43,9 +41,7 @@ pub(super) fn run(session: &mut Session<'_>, command: CasCommand) -> Result<u8, 
 
 fn get(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let node = session.store()?.get(&hash(text)?)?;
-    let value = json!({"type": node.type_, "payload": node.payload, "timestamp": node.timestamp});
-    session.ui.result(&value, || yaml::write(&value))?;
-    Ok(OK)
+    session.ui.yaml(&node)
 }
 
 fn has(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
@@ -56,13 +52,12 @@ fn has(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
 
 fn refs(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let refs = session.store()?.refs(&hash(text)?)?;
-    session.ui.result(&json!(refs), || lines(&refs))?;
-    Ok(OK)
+    session.ui.result(&refs, || lines(&refs))
 }
 
 fn walk(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let walk = session.store()?.walk(&hash(text)?)?;
-    session.ui.result(&json!(walk.nodes), || lines(&walk.nodes))?;
+    session.ui.result(&walk.nodes, || lines(&walk.nodes))?;
     for (missing, referrer) in &walk.missing {
         session.ui.warn(&format!("{missing} is missing; {referrer} refers to it"));
     }

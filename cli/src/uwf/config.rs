@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use uwf_workflow::{suggest, yaml};
 
 use super::args::ConfigCommand;
-use crate::shell::{CliError, OK, Session};
+use crate::shell::{CliError, Session};
 use uwf_engine::config::{self, ConfigError, lookup, masked, masked_at};
+use uwf_engine::view::{ConfigSet, ConfigUnset, ConfigValue};
 
 pub(super) fn run(session: &mut Session<'_>, command: ConfigCommand) -> Result<u8, CliError> {
     match command {
@@ -21,8 +22,7 @@ pub(super) fn run(session: &mut Session<'_>, command: ConfigCommand) -> Result<u
 fn list(session: &mut Session<'_>, clear: bool) -> Result<u8, CliError> {
     let value = config::value(&session.homes()?.uwf)?;
     let value = if clear { value } else { masked(&value, "") };
-    session.ui.result(&value, || yaml::write(&value))?;
-    Ok(OK)
+    session.ui.yaml(&value)
 }
 
 fn get(session: &mut Session<'_>, key: &str, clear: bool) -> Result<u8, CliError> {
@@ -31,11 +31,11 @@ fn get(session: &mut Session<'_>, key: &str, clear: bool) -> Result<u8, CliError
     let whole = config::value(&home)?;
     let found = if clear { lookup(&whole, key).cloned() } else { masked_at(&whole, key) };
     let value = found.ok_or_else(|| no_such_key(&home, &whole, key))?;
-    session.ui.result(&json!({"value": value}), || match &value {
+    let view = ConfigValue { value };
+    session.ui.result(&view, || match &view.value {
         Value::String(text) => format!("{text}\n"),
         value => yaml::write(value),
-    })?;
-    Ok(OK)
+    })
 }
 
 fn no_such_key(home: &Path, whole: &Value, key: &str) -> ConfigError {
@@ -82,8 +82,7 @@ fn set(session: &mut Session<'_>, key: &str, text: &str) -> Result<u8, CliError>
         session.ui.warn(&format!("the secret may stay in your shell's history; {way_out}"));
     }
     let line = format!("{key}: {}", yaml::write(&value));
-    session.ui.result(&json!({"key": key, "value": value}), || line)?;
-    Ok(OK)
+    session.ui.result(&ConfigSet { key: key.to_owned(), value }, || line)
 }
 
 fn unset(session: &mut Session<'_>, key: &str) -> Result<u8, CliError> {
@@ -100,8 +99,8 @@ fn unset(session: &mut Session<'_>, key: &str) -> Result<u8, CliError> {
     for unknown in config::load(&home)?.unknown_names().iter().filter(|unknown| !known.contains(unknown)) {
         session.ui.warn(unknown);
     }
-    session.ui.result(&json!({"key": key, "unset": true}), || format!("{key} is not set any more\n"))?;
-    Ok(OK)
+    let view = ConfigUnset { key: key.to_owned(), unset: true };
+    session.ui.result(&view, || format!("{key} is not set any more\n"))
 }
 
 /// Warns that the file was written anew, if it was.

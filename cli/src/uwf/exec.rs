@@ -7,7 +7,6 @@ use std::mem;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
 use uwf_store::Store;
 
 use self::complaints::{Complaints, chatter};
@@ -122,13 +121,13 @@ fn finish(
     (reports, many): (&[StepReport], bool),
     failure: Option<CliError>,
 ) -> Result<u8, CliError> {
-    let standings: Vec<Value> = reports.iter().map(|report| json!(ThreadView::after(report))).collect();
-    let value = match standings.as_slice() {
-        [one] if !many => one.clone(),
-        all => Value::from(all),
-    };
-    if session.ui.format != Format::Text && (many || !reports.is_empty()) {
-        session.ui.result(&value, String::new)?;
+    if session.ui.format != Format::Text {
+        let views: Vec<ThreadView> = reports.iter().map(ThreadView::after).collect();
+        match views.as_slice() {
+            [one] if !many => session.ui.result(one, String::new)?,
+            [] if !many => OK,
+            all => session.ui.result(all, String::new)?,
+        };
     }
     if let Some(failure) = failure {
         return Err(failure);

@@ -7,13 +7,14 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::args::{LogCommand, LogShow};
 use super::moment::moment;
 use crate::shell::{CliError, OK, Session, USAGE, render};
 use uwf_engine::log::{self, Day};
 use uwf_engine::thread::ThreadId;
+use uwf_engine::view::{LogCleaned, LogDay};
 
 pub(super) fn run(session: &mut Session<'_>, command: LogCommand) -> Result<u8, CliError> {
     match command {
@@ -28,17 +29,12 @@ fn list(session: &mut Session<'_>) -> Result<u8, CliError> {
     for day in days(session)?.into_iter().rev() {
         let size = fs::metadata(&day.file).map_err(|error| unreadable(&day.file, error))?.len();
         let lines = entries(session, &day)?.len();
-        rows.push((day, lines, size));
+        let name = day.file.file_name().map(|name| name.to_string_lossy().into_owned());
+        rows.push(LogDay { file: shown(&day.file), date: day.date, lines, name, size });
     }
-    let row = |(day, lines, size): &(Day, usize, u64)| {
-        let name = day.file.file_name().map(|name| name.to_string_lossy());
-        json!({"date": day.date, "lines": lines, "file": day.file, "name": name, "size": size})
-    };
-    session.ui.result(&rows.iter().map(row).collect(), || {
-        let cells =
-            |(day, lines, _): &(Day, usize, u64)| [day.date.clone(), lines.to_string(), shown(&day.file)];
-        let cells: Vec<_> = rows.iter().map(cells).collect();
-        render::table(["DAY (UTC)", "LINES", "FILE"], &cells)
+    session.ui.result(&rows, || {
+        let cells = rows.iter().map(|day| [day.date.clone(), day.lines.to_string(), day.file.clone()]);
+        render::table(["DAY (UTC)", "LINES", "FILE"], &cells.collect::<Vec<_>>())
     })?;
     if rows.is_empty() && session.terminals.out {
         session.ui.note("no lines yet: steps leave them");
@@ -92,7 +88,7 @@ fn show(session: &mut Session<'_>, typed: &LogShow) -> Result<u8, CliError> {
     for day in days.iter().filter(|day| filter.has_day(day)) {
         found.extend(entries(session, day)?.into_iter().filter(|entry| filter.has(entry)));
     }
-    let value = found.iter().cloned().map(under_both_names).collect();
+    let value: Value = found.iter().cloned().map(under_both_names).collect();
     session.ui.result(&value, || found.iter().map(line).collect())?;
     let asked = [&typed.which, &typed.thread, &typed.date].into_iter().flatten().cloned();
     let asked: Vec<String> = asked.chain(typed.process.map(|pid| format!("process {pid}"))).collect();
@@ -177,11 +173,11 @@ fn clean(session: &mut Session<'_>, before: &str) -> Result<u8, CliError> {
             .map_err(|error| CliError::said(format!("cannot remove {}", day.file.display()), error))?;
         removed.push(day.date);
     }
-    session.ui.result(&json!({"removed": removed, "deleted": removed.len()}), || match removed.len() {
+    let cleaned = LogCleaned::from(removed);
+    session.ui.result(&cleaned, || match cleaned.deleted {
         0 => "nothing to remove\n".to_owned(),
-        _ => format!("removed {}\n", removed.join(", ")),
-    })?;
-    Ok(OK)
+        _ => format!("removed {}\n", cleaned.removed.join(", ")),
+    })
 }
 
 fn days(session: &Session<'_>) -> Result<Vec<Day>, CliError> {

@@ -1,11 +1,11 @@
 //! `uwf models`: what is known of models, without asking any provider and without a home.
 
-use serde_json::{Value, json};
 use uwf_workflow::suggest;
 
 use super::args::Models;
-use crate::shell::{CliError, OK, Session, render};
+use crate::shell::{CliError, Session, render};
 use uwf_engine::catalogue::{self, CatalogueModel};
+use uwf_engine::view::ModelRow;
 
 /// Characters shown of a pattern that nothing is like.
 const SHOWN: usize = 100;
@@ -20,22 +20,15 @@ pub(super) fn run(session: &mut Session<'_>, typed: &Models) -> Result<u8, CliEr
     if models.is_empty() {
         return Err(unknown(pattern));
     }
-    let value: Value = models.iter().map(model_json).collect();
-    session.ui.result(&value, || {
+    let rows: Vec<ModelRow> = models.iter().cloned().map(ModelRow::from).collect();
+    session.ui.result(&rows, || {
         let cells: Vec<_> = models.iter().map(cells).collect();
         format!("{}\n{}", render::table(HEADINGS, &cells), legend(&models))
-    })?;
-    Ok(OK)
+    })
 }
 
 fn name(model: &CatalogueModel) -> String {
     format!("{}/{}", model.provider, model.id)
-}
-
-fn model_json(model: &CatalogueModel) -> Value {
-    let mut value = json!(model);
-    value["pricesAsOf"] = json!(catalogue::date());
-    value
 }
 
 fn cells(model: &CatalogueModel) -> [String; 9] {

@@ -3,17 +3,28 @@
 //!
 //! What a model is told while it plays a role is not here: that is its agent's business.
 
-use serde_json::json;
+use serde::Serialize;
 
 use super::args::PromptCommand;
-use crate::shell::{CliError, OK, Session, render};
+use crate::shell::{CliError, Session, render};
 
-/// A guide: its name, what it is about, as a skill when to use it, its text.
+/// A guide, and as a row of the list its name and what it is about.
+#[derive(Serialize)]
 struct Guide {
     name: &'static str,
     about: &'static str,
+    /// As a skill: when to use it.
+    #[serde(skip)]
     when: Option<&'static str>,
+    #[serde(skip)]
     text: &'static str,
+}
+
+/// A guide as it is printed.
+#[derive(Serialize)]
+struct GuideText<'a> {
+    name: &'a str,
+    markdown: &'a str,
 }
 
 const USAGE: Guide = Guide {
@@ -65,14 +76,13 @@ pub(super) fn run(session: &mut Session<'_>, prompt: PromptCommand) -> Result<u8
         PromptCommand::List => return list(session),
     };
     let text = guide.document();
-    session.ui.document(|| json!({"name": guide.name, "markdown": text}), &text)?;
-    Ok(OK)
+    session.ui.document(&GuideText { name: guide.name, markdown: &text }, &text)
 }
 
 fn list(session: &mut Session<'_>) -> Result<u8, CliError> {
     let guides = [USAGE, WORKFLOW_AUTHORING, ADAPTER_DEVELOPING, BOOTSTRAP];
-    let value = guides.iter().map(|guide| json!({"name": guide.name, "about": guide.about})).collect();
-    let rows = guides.map(|guide| [guide.name.to_owned(), guide.about.to_owned()]);
-    session.ui.result(&value, || render::table(["GUIDE", "ABOUT"], &rows))?;
-    Ok(OK)
+    session.ui.result(&guides, || {
+        let cells = guides.each_ref().map(|guide| [guide.name.to_owned(), guide.about.to_owned()]);
+        render::table(["GUIDE", "ABOUT"], &cells)
+    })
 }

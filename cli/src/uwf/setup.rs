@@ -19,6 +19,7 @@ use super::args::Setup;
 use super::config::tell_of_comments;
 use crate::shell::{CliError, OK, Session, USAGE, input::Input};
 use uwf_engine::config::{self, ConfigChange};
+use uwf_engine::view::{AgentSetup, ModelSetup, SetupView};
 
 pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, CliError> {
     let home = session.homes()?.uwf;
@@ -41,18 +42,17 @@ pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, CliErr
     }
     let file = config::path(&home);
     tell_of_comments(session, &home, comments_lost);
-    let mut value = json!({"config": file});
-    let mut text = String::new();
-    if let Some(connection) = &connection {
-        connection.tell(&connection.alias(&old), &mut value, &mut text);
-    }
-    if let Some(agent) = &agent {
-        value["configPath"] = json!(file);
-        value["defaultAgent"] = json!(agent.alias);
-        value["adapterWarnings"] = obstacle.iter().cloned().collect();
-        text += &format!("default agent: {}\n", agent.alias);
-    }
-    session.ui.result(&value, || format!("{text}written to {}\n", file.display()))?;
+    let config = file.display().to_string();
+    let view = SetupView {
+        model: connection.as_ref().map(|connection| connection.view(connection.alias(&old))),
+        agent: agent.map(|agent| AgentSetup {
+            config_path: config.clone(),
+            default_agent: agent.alias,
+            adapter_warnings: obstacle.iter().cloned().collect(),
+        }),
+        config,
+    };
+    session.ui.result(&view, || text(&view))?;
     if let Some(obstacle) = obstacle {
         session.ui.warn(&obstacle);
     }
@@ -62,6 +62,14 @@ pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, CliErr
         session.ui.note("check it with `uwf-builtin doctor --online`");
     }
     Ok(OK)
+}
+
+fn text(SetupView { config, model, agent }: &SetupView) -> String {
+    let model = model.as_ref().map(|ModelSetup { provider, base_url, model, api_key, .. }| {
+        format!("{model} of {provider}, {base_url}\nkey: {api_key}\n")
+    });
+    let agent = agent.as_ref().map(|agent| format!("default agent: {}\n", agent.default_agent));
+    format!("{}{}written to {config}\n", model.unwrap_or_default(), agent.unwrap_or_default())
 }
 
 /// What is to be written.
@@ -145,22 +153,17 @@ impl Connection {
         }
     }
 
-    /// What is written, for programs and for people.
-    fn tell(&self, alias: &str, value: &mut Value, text: &mut String) {
-        let Connection { provider, base_url, model, key } = self;
-        let key = key.describe();
+    /// What is written.
+    fn view(&self, default_model: String) -> ModelSetup {
         // A key may stand in its query.
-        let base_url = config::masked(&json!(base_url), "baseUrl");
-        let base_url = base_url.as_str().unwrap_or_default();
-        *text += &format!("{model} of {provider}, {base_url}\nkey: {key}\n");
-        let told = [
-            ("provider", provider.as_str()),
-            ("baseUrl", base_url),
-            ("model", model),
-            ("defaultModel", alias),
-            ("apiKey", &key),
-        ];
-        told.into_iter().for_each(|(name, told)| value[name] = json!(told));
+        let base_url = config::masked(&json!(self.base_url), "baseUrl");
+        ModelSetup {
+            provider: self.provider.clone(),
+            base_url: base_url.as_str().unwrap_or_default().to_owned(),
+            model: self.model.clone(),
+            default_model,
+            api_key: self.key.describe(),
+        }
     }
 
     fn changes(&self, old: &Value) -> Vec<ConfigChange> {

@@ -5,16 +5,18 @@ mod diff;
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use uwf_store::{Hash, Store};
 use uwf_workflow::yaml;
 
 use super::args::StepCommand;
 use super::{hash, narrate, thread_id};
-use crate::shell::{CliError, OK, Session, render};
+use crate::shell::{CliError, Session, render};
 use uwf_engine::record;
 use uwf_engine::thread;
-use uwf_engine::view::{ListedNode, StepView, ThreadSteps, Unread};
+use uwf_engine::view::{
+    ForkedFrom, ListedNode, StepDocument, StepPrompt, StepView, ThreadForked, ThreadSteps, Unread,
+};
 
 pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8, CliError> {
     match command {
@@ -34,7 +36,7 @@ pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, CliErr
     for Unread { list, error } in unread {
         session.ui.warn(&format!("the failed attempts in {list} cannot be read: {error}"));
     }
-    session.ui.result(&json!(listed), || {
+    session.ui.result(&listed, || {
         let steps = listed.steps.iter().enumerate();
         let done = steps.filter_map(|(at, node)| match node {
             ListedNode::Start(_) => None,
@@ -44,8 +46,7 @@ pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, CliErr
         let headings =
             ["#", "STEP", "ROLE", "STATUS", "DURATION", "TOKENS IN", "OUT", "FAILED CALLS", "FAILED BEFORE"];
         render::table(headings, &done.chain(failed).collect::<Vec<_>>())
-    })?;
-    Ok(OK)
+    })
 }
 
 fn cells(number: String, step: &StepView) -> [String; 9] {
@@ -79,8 +80,7 @@ pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, CliError
             step.detail,
             yaml::write(&detail)
         )
-    })?;
-    Ok(OK)
+    })
 }
 
 /// A node's payload with the nodes it refers to in their places; what those refer to stays a hash.
@@ -114,29 +114,24 @@ fn expand(store: &Store, refs: &BTreeSet<Hash>, value: &mut Value) -> Result<(),
 }
 
 fn read(session: &mut Session<'_>, text: &str, quota: Option<usize>) -> Result<u8, CliError> {
-    let (hash, store) = (hash(text)?, session.store()?);
-    let text = narrate::step(&store, &hash, quota)?;
-    session.ui.document(|| json!({"step": hash, "markdown": text}), &text)?;
-    Ok(OK)
+    let (step, store) = (hash(text)?, session.store()?);
+    let document = StepDocument { step, markdown: narrate::step(&store, &step, quota)? };
+    session.ui.document(&document, &document.markdown)
 }
 
 fn prompt(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
-    let (hash, store) = (hash(text)?, session.store()?);
-    let step = thread::step_node(&store, &hash)?;
-    let Some(prompt) = step.assembled_prompt else {
-        let none = format!("step {hash} has no record of its prompt: {} kept none", step.agent);
-        session.ui.document(|| json!({"step": hash, "prompt": null, "hint": none}), &format!("{none}\n"))?;
-        return Ok(OK);
+    let (step, store) = (hash(text)?, session.store()?);
+    let node = thread::step_node(&store, &step)?;
+    let prompt = match node.assembled_prompt {
+        Some(prompt) => StepPrompt { step, prompt: store.get(&prompt)?.payload, hint: None },
+        None => StepPrompt::missing(step, &node),
     };
-    let payload = store.get(&prompt)?.payload;
-    let text = format!("{}\n", payload.as_str().unwrap_or_default().trim_end());
-    session.ui.document(|| json!({"step": hash, "prompt": payload}), &text)?;
-    Ok(OK)
+    session.ui.document(&prompt, &prompt.text())
 }
 
 /// A new thread with that head.
 pub(super) fn fork_at(session: &mut Session<'_>, node: &Hash) -> Result<u8, CliError> {
     let thread = thread::fork(&session.store()?, node)?;
-    session.ui.result(&json!({"thread": thread, "forkedFrom": {"step": node}}), || format!("{thread}\n"))?;
-    Ok(OK)
+    let forked = ThreadForked { thread, forked_from: ForkedFrom { step: *node } };
+    session.ui.result(&forked, || format!("{thread}\n"))
 }

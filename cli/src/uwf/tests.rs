@@ -8,6 +8,7 @@ mod legacy;
 mod logged;
 mod models;
 mod reference;
+mod replies;
 mod setup;
 mod steps;
 mod store;

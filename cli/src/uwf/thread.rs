@@ -6,15 +6,13 @@ mod list;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-
 use super::args::ThreadCommand;
 use super::{exec, hash, narrate, step, thread_id, transfer};
 use crate::shell::{CliError, Format, OK, Session, render};
 use uwf_engine::lock;
 use uwf_engine::log::{Log, LogEvent};
 use uwf_engine::thread;
-use uwf_engine::view::ThreadView;
+use uwf_engine::view::{ThreadDocument, ThreadStarted, ThreadView};
 use uwf_engine::workflow;
 
 pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u8, CliError> {
@@ -62,7 +60,7 @@ fn start(
     let thread = thread::start(&store, &workflow, prompt, &directory)?;
     let log = Log::new(&session.homes()?.uwf, store.now());
     log.write(&thread, LogEvent::ThreadStarted { workflow: &workflow, name: &resolved.name });
-    session.ui.result(&json!({"workflow": workflow, "thread": thread}), || format!("{thread}\n"))?;
+    session.ui.result(&ThreadStarted { workflow, thread }, || format!("{thread}\n"))?;
     if session.ui.format == Format::Text {
         session.ui.note(&format!("started `{}`; run it with `uwf thread exec {thread}`", resolved.name));
     }
@@ -82,32 +80,31 @@ fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
     let start = head.start(&store)?;
     let workflow = workflow::get(&store, &start.workflow)?;
     let head = head.settled(&store, &workflow);
-    let standing = ThreadView::stored(&store, (thread, &head), (start.workflow, &workflow))
+    let view = ThreadView::stored(&store, (thread, &head), (start.workflow, &workflow))
         .running(&lock::running(&homes.uwf, &thread));
-    session.ui.result(&json!(standing), || standing_text(&standing, &workflow.name, &start.prompt))?;
-    Ok(OK)
+    session.ui.result(&view, || view_text(&view, &workflow.name, &start.prompt))
 }
 
-fn standing_text(standing: &ThreadView, workflow: &str, task: &str) -> String {
+fn view_text(view: &ThreadView, workflow: &str, task: &str) -> String {
     let mut lines = vec![
-        ("thread", standing.thread.to_string()),
-        ("workflow", format!("{workflow} ({})", standing.workflow)),
+        ("thread", view.thread.to_string()),
+        ("workflow", format!("{workflow} ({})", view.workflow)),
         ("task", render::first_line(task, 90)),
-        ("started", format!("{} UTC", render::time(standing.thread.time_ms()))),
-        ("head", standing.head.to_string()),
-        ("status", standing.status.to_owned()),
+        ("started", format!("{} UTC", render::time(view.thread.time_ms()))),
+        ("head", view.head.to_string()),
+        ("status", view.status.to_owned()),
     ];
-    if let Some(role) = &standing.current_role {
+    if let Some(role) = &view.current_role {
         lines.push(("next role", role.clone()));
     }
-    if let (Some(role), Some(message)) = (&standing.suspended_role, &standing.suspend_message) {
+    if let (Some(role), Some(message)) = (&view.suspended_role, &view.suspend_message) {
         lines.push(("asked by", role.clone()));
         lines.push(("question", message.clone()));
     }
-    if let Some(error) = &standing.error {
+    if let Some(error) = &view.error {
         lines.push(("failed", error.message.clone()));
     }
-    if let Some(hint) = &standing.hint {
+    if let Some(hint) = &view.hint {
         lines.push(("hint", hint.clone()));
     }
     lines.iter().map(|(name, value)| format!("{name:<10} {value}\n")).collect()
@@ -115,7 +112,6 @@ fn standing_text(standing: &ThreadView, workflow: &str, task: &str) -> String {
 
 fn read(session: &mut Session<'_>, thread: &str, range: &narrate::ReportRange) -> Result<u8, CliError> {
     let (thread, store) = (thread_id(thread)?, session.store()?);
-    let text = narrate::thread(&store, &thread, range)?;
-    session.ui.document(|| json!({"thread": thread, "markdown": text}), &text)?;
-    Ok(OK)
+    let document = ThreadDocument { thread, markdown: narrate::thread(&store, &thread, range)? };
+    session.ui.document(&document, &document.markdown)
 }

@@ -4,11 +4,10 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use serde_json::json;
-
 use super::thread_id;
 use crate::shell::{CliError, OK, Session, input::Input};
-use uwf_engine::export::{self, TransferError, Transferred};
+use uwf_engine::export::{self, TransferError};
+use uwf_engine::view::{ThreadExported, ThreadImported};
 use uwf_store::atomic_file::AtomicFile;
 
 pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Path>) -> Result<u8, CliError> {
@@ -45,9 +44,8 @@ pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Pa
             done
         }
     };
-    let value = json!({"thread": thread, "head": done.head, "nodes": done.nodes, "file": file});
-    session.ui.result(&value, || format!("{thread}: {} nodes in {}\n", done.nodes, file.display()))?;
-    Ok(OK)
+    let exported = ThreadExported::of(&done, file.display().to_string());
+    session.ui.result(&exported, || format!("{thread}: {} nodes in {}\n", exported.nodes, exported.file))
 }
 
 pub(super) fn import(session: &mut Session<'_>, file: &Path) -> Result<u8, CliError> {
@@ -55,15 +53,15 @@ pub(super) fn import(session: &mut Session<'_>, file: &Path) -> Result<u8, CliEr
     let Input { name, mut reader } = Input::open(session.stdin, &session.cwd, file)?;
     let imported = export::import(&store, &mut reader);
     drop(reader);
-    let Transferred { thread, head, nodes, new } = imported.map_err(|error| {
+    let imported = imported.map_err(|error| {
         let hint = error.hint();
         let failure = CliError::said(format!("cannot import {name}"), error);
         hint.into_iter().fold(failure, CliError::with_hint)
     })?;
-    let value = json!({"thread": thread, "head": head, "nodes": nodes, "imported": new});
-    session.ui.result(&value, || {
+    let view = ThreadImported::from(imported);
+    let ThreadImported { thread, nodes, imported: new, .. } = view;
+    session.ui.result(&view, || {
         let what = if new { format!("{nodes} nodes") } else { "it was here already".to_owned() };
         format!("{thread}: {what}\n")
-    })?;
-    Ok(OK)
+    })
 }

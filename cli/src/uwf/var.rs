@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-use uwf_store::{Expect, Hash, Store, StoreError, VarChange, Variable};
+use uwf_store::{Expect, Store, StoreError, VarChange, Variable};
 use uwf_workflow::suggest;
 
 use super::args::VarCommand;
 use super::hash;
-use crate::shell::{CliError, OK, Session, USAGE, render};
+use crate::shell::{CliError, Session, USAGE, render};
+use uwf_engine::view::VariableValue;
 use uwf_engine::workflow::REGISTRY;
 use uwf_engine::{lost, thread, workflow};
 
@@ -34,14 +34,14 @@ fn get(session: &mut Session<'_>, name: &str, schema: Option<&str>) -> Result<u8
         CliError::user(format!("variable {name} has no row of that schema"))
             .with_hint(format!("there is: {}", schemas.join(", ")))
     })?;
-    session.ui.result(&row_json(found), || format!("{}\n", found.value))?;
+    let exit = session.ui.result(found, || format!("{}\n", found.value))?;
     if rows.len() > 1 && schema.is_none() {
         session.ui.note(&format!(
             "{name} has {} rows, one a schema; this is the newest, `uwf var list {name}` shows all",
             rows.len()
         ));
     }
-    Ok(OK)
+    Ok(exit)
 }
 
 fn set(
@@ -76,8 +76,7 @@ fn set(
         session.ui.warn(&format!("the tags of {name} could not be read and are gone{idle}"));
     }
     let row = store.vars().get(&name)?.ok_or_else(|| unknown(&store, &name))?;
-    session.ui.result(&row_json(&row), || format!("{name} {value}\n"))?;
-    Ok(OK)
+    session.ui.result(&row, || format!("{name} {value}\n"))
 }
 
 fn tag(text: &str) -> Result<(String, String), CliError> {
@@ -92,12 +91,10 @@ fn tag(text: &str) -> Result<(String, String), CliError> {
 
 fn list(session: &mut Session<'_>, prefix: &str) -> Result<u8, CliError> {
     let rows = session.store()?.vars().rows(prefix)?;
-    let value: Value = rows.iter().map(row_json).collect();
-    session.ui.result(&value, || {
+    session.ui.result(&rows, || {
         let cells: Vec<_> = rows.iter().map(cells).collect();
         render::table(["NAME", "VALUE", "SCHEMA", "UPDATED (UTC)", "TAGS"], &cells)
-    })?;
-    Ok(OK)
+    })
 }
 
 fn cells(row: &Variable) -> [String; 5] {
@@ -109,16 +106,15 @@ fn cells(row: &Variable) -> [String; 5] {
 
 fn history(session: &mut Session<'_>, name: &str) -> Result<u8, CliError> {
     let store = session.store()?;
-    let past = store.vars().history(name)?;
-    if past.is_empty() {
+    let history = store.vars().history(name)?.into_iter();
+    let history: Vec<_> = history.map(|(value, set_at)| VariableValue { value, set_at }).collect();
+    if history.is_empty() {
         rows(&store, name)?;
     }
-    let value: Value = past.iter().map(|(value, at)| json!({"value": value, "setAt": at})).collect();
-    session.ui.result(&value, || {
-        let row = |(value, at): &(Hash, u64)| [value.to_string(), render::time(*at)];
-        render::table(["VALUE", "SET (UTC)"], &past.iter().map(row).collect::<Vec<_>>())
-    })?;
-    Ok(OK)
+    session.ui.result(&history, || {
+        let cells = history.iter().map(|row| [row.value.to_string(), render::time(row.set_at)]);
+        render::table(["VALUE", "SET (UTC)"], &cells.collect::<Vec<_>>())
+    })
 }
 
 /// The rows of just this name, the newest first; at least one.
@@ -136,11 +132,4 @@ fn unknown(store: &Store, name: &str) -> CliError {
         Some(near) => failure.with_hint(format!("did you mean {near}?")),
         None => failure.with_hint("`uwf var list` shows all"),
     }
-}
-
-fn row_json(row: &Variable) -> Value {
-    json!({
-        "name": row.name, "schema": row.schema, "value": row.value, "created": row.created,
-        "updated": row.updated, "tags": row.tags, "labels": row.labels,
-    })
 }

@@ -4,17 +4,18 @@ mod graph;
 
 use std::path::Path;
 
-use serde_json::json;
 use uwf_workflow::{json_schema, yaml};
 
 use super::args::WorkflowCommand;
 use super::hash;
 use crate::shell::{
-    CliError, OK, Session,
+    CliError, Session,
     input::{is_stdin, name_of},
     render,
 };
-use uwf_engine::view::{HistoryView, WorkflowRow, WorkflowView};
+use uwf_engine::view::{
+    HistoryView, WorkflowAdded, WorkflowRolledBack, WorkflowRow, WorkflowValid, WorkflowView,
+};
 use uwf_engine::workflow::{self, Back, CheckedWorkflow, WorkflowError};
 
 pub(super) fn run(session: &mut Session<'_>, command: WorkflowCommand) -> Result<u8, CliError> {
@@ -45,49 +46,44 @@ fn checked(session: &mut Session<'_>, file: &Path) -> Result<CheckedWorkflow, Wo
 fn add(session: &mut Session<'_>, file: &Path) -> Result<u8, CliError> {
     let checked = checked(session, file)?;
     let hash = workflow::add(&session.store()?, &checked)?;
-    let name = &checked.name;
-    session.ui.result(&json!({"name": name, "hash": hash}), || format!("{name} {hash}\n"))?;
-    Ok(OK)
+    let added = WorkflowAdded { name: checked.name, hash };
+    session.ui.result(&added, || format!("{} {hash}\n", added.name))
 }
 
 fn validate(session: &mut Session<'_>, file: &Path) -> Result<u8, CliError> {
     let checked = checked(session, file)?;
-    let (name, hash) = (&checked.name, checked.hash());
-    let value = json!({"valid": true, "name": name, "hash": hash});
-    session.ui.result(&value, || format!("{} is valid: {name} {hash}\n", name_of(file)))?;
-    Ok(OK)
+    let hash = checked.hash();
+    let valid = WorkflowValid { valid: true, name: checked.name, hash };
+    session.ui.result(&valid, || format!("{} is valid: {} {hash}\n", name_of(file), valid.name))
 }
 
 fn show(session: &mut Session<'_>, reference: &str) -> Result<u8, CliError> {
     let store = session.store()?;
     let resolved = workflow::resolve(&store, reference, &session.cwd)?;
     let view = WorkflowView::of(&store, &resolved)?;
-    session.ui.result(&json!(view), || format!("# {}\n{}", view.hash, yaml::write(&view.payload)))?;
-    Ok(OK)
+    session.ui.result(&view, || format!("# {}\n{}", view.hash, yaml::write(&view.payload)))
 }
 
 fn list(session: &mut Session<'_>) -> Result<u8, CliError> {
     let listed = workflow::list(&session.store()?, &session.cwd)?;
     let rows: Vec<WorkflowRow> = listed.iter().map(WorkflowRow::from).collect();
-    session.ui.result(&json!(rows), || {
+    session.ui.result(&rows, || {
         let cells = rows.iter().map(|row| [row.name.clone(), row.hash.clone(), row.origin.to_owned()]);
         render::table(["NAME", "HASH", "ORIGIN"], &cells.collect::<Vec<_>>())
-    })?;
-    Ok(OK)
+    })
 }
 
 fn history(session: &mut Session<'_>, name: &str) -> Result<u8, CliError> {
     let store = session.store()?;
     let past = workflow::history(&store, name)?;
     let views: Vec<_> = past.iter().enumerate().map(|(n, past)| HistoryView::of(&store, n, past)).collect();
-    session.ui.result(&json!(views), || {
+    session.ui.result(&views, || {
         let cells = views.iter().map(|view| {
             let about = render::first_line(&view.description, 60);
             [view.n.to_string(), view.hash.to_string(), render::time(view.set_at), about]
         });
         render::table(["N", "HASH", "SET (UTC)", "DESCRIPTION"], &cells.collect::<Vec<_>>())
-    })?;
-    Ok(OK)
+    })
 }
 
 fn rollback(session: &mut Session<'_>, name: &str, to: &str) -> Result<u8, CliError> {
@@ -97,14 +93,12 @@ fn rollback(session: &mut Session<'_>, name: &str, to: &str) -> Result<u8, CliEr
         _ => Back::To(hash(to)?),
     };
     let (hash, before) = workflow::rollback(&session.store()?, name, back)?;
-    let value = json!({"name": name, "hash": hash, "before": before});
-    session.ui.result(&value, || format!("{name} {hash} (was {before})\n"))?;
-    Ok(OK)
+    let rolled_back = WorkflowRolledBack { name: name.to_owned(), hash, before };
+    session.ui.result(&rolled_back, || format!("{name} {hash} (was {before})\n"))
 }
 
 fn schema(session: &mut Session<'_>) -> Result<u8, CliError> {
     let schema = json_schema::schema();
     let text = serde_json::to_string_pretty(&schema).expect("a JSON value always serialises") + "\n";
-    session.ui.document(|| schema, &text)?;
-    Ok(OK)
+    session.ui.document(&schema, &text)
 }

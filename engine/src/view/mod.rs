@@ -1,13 +1,32 @@
-//! Views: what a thread, a step and a workflow look like to a program.
+//! Views: what threads, steps, workflows, the store and the configuration look like to a program.
 //!
 //! The only home of these shapes: `uwf … --format json` prints them, and so can whatever else shows threads. Fields may be
 //! added, none is removed or renamed. A view is read from a store by a plain function; how it looks to people (tables,
 //! sentences, colours) is no business of it.
 
+mod changed;
+mod config;
+mod document;
+mod log;
+mod model;
 mod step;
+mod store;
 mod thread;
 mod workflow;
 
+pub use self::changed::{
+    ForkedFrom, ThreadCancelled, ThreadExported, ThreadForked, ThreadImported, ThreadRemoved, ThreadStarted,
+    ThreadStopped, WorkflowAdded, WorkflowRolledBack, WorkflowValid,
+};
+pub use self::config::{AgentSetup, ConfigSet, ConfigUnset, ConfigValue, ModelSetup, SetupView};
+pub use self::document::{
+    FileDiff, StepAnswer, StepDiff, StepDocument, StepPrompt, ThreadDocument, WorkflowGraph,
+};
+pub use self::log::{LogCleaned, LogDay};
+pub use self::model::ModelRow;
 pub use self::step::{AttemptView, ListedNode, StartView, StepView, ThreadSteps, Unread};
+pub use self::store::{
+    FindingView, SchemaRow, StoreCollected, StoreStats, StoreVerified, TypeStats, VariableValue,
+};
 pub use self::thread::{FailedStep, ThreadRow, ThreadView, Workflows, current_role};
 pub use self::workflow::{HistoryView, WorkflowRow, WorkflowView};

@@ -41,7 +41,7 @@ pub struct Collect {
 }
 
 /// What was done, or would be.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct GcReport {
     /// Nodes removed.
     pub removed: u64,

@@ -88,7 +88,7 @@ pub struct Row {
 }
 
 /// A name and the node it stands for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Variable {
     /// `@scope/segment[/segment…]`
     pub name: String,

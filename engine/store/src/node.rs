@@ -13,9 +13,10 @@ use super::hash::Hash;
 pub(super) const MAX_DEPTH: usize = 120;
 
 /// One immutable node of the store.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Node {
     /// The hash of the schema that the payload obeys.
+    #[serde(rename = "type")]
     pub type_: Hash,
     /// The content.
     pub payload: Value,

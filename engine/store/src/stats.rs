@@ -30,7 +30,7 @@ pub struct TypeCensus {
 }
 
 /// What the index lacked, and what it had too much.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ReindexReport {
     /// Nodes that are in the index now.
     pub nodes: u64,

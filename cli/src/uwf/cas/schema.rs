@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
 use uwf_engine::builtin::{META_SCHEMA, TEXT};
 use uwf_store::{Hash, Store, StoreError};
-use uwf_workflow::yaml;
 
 use super::{OWN_TYPES, type_named};
-use crate::shell::{CliError, OK, Session, render};
+use crate::shell::{CliError, Session, render};
 use crate::uwf::args::SchemaCommand;
+use uwf_engine::view::SchemaRow;
 
 pub(super) fn run(session: &mut Session<'_>, command: SchemaCommand) -> Result<u8, CliError> {
     match command {
@@ -21,28 +20,29 @@ pub(super) fn run(session: &mut Session<'_>, command: SchemaCommand) -> Result<u
 fn list(session: &mut Session<'_>) -> Result<u8, CliError> {
     let store = session.store()?;
     let names = names(&store)?;
-    let (mut values, mut rows) = (Vec::new(), Vec::new());
     let indexed = store.indexed(&META_SCHEMA)?;
     if !indexed.contains(&TEXT) {
         session
             .ui
             .warn("the index lacks even the types that every store has; `uwf cas reindex` makes it anew");
     }
-    for hash in indexed.into_iter().filter(|hash| store.has(hash)) {
-        let title = title(&store, &hash);
+    let row = |hash| {
         let names = names.get(&hash).cloned().unwrap_or_default();
-        rows.push([hash.to_string(), title.clone().unwrap_or_default(), names.join(", ")]);
-        values.push(json!({"hash": hash, "title": title, "names": names}));
-    }
-    session.ui.result(&json!(values), || render::table(["HASH", "TITLE", "NAMES"], &rows))?;
-    Ok(OK)
+        SchemaRow { hash, title: title(&store, &hash), names }
+    };
+    let rows: Vec<SchemaRow> = indexed.into_iter().filter(|hash| store.has(hash)).map(row).collect();
+    session.ui.result(&rows, || {
+        let cells = |row: &SchemaRow| {
+            [row.hash.to_string(), row.title.clone().unwrap_or_default(), row.names.join(", ")]
+        };
+        render::table(["HASH", "TITLE", "NAMES"], &rows.iter().map(cells).collect::<Vec<_>>())
+    })
 }
 
 fn get(session: &mut Session<'_>, name: &str) -> Result<u8, CliError> {
     let store = session.store()?;
     let schema = store.schema_of(&type_named(&store, name)?)?;
-    session.ui.result(&schema, || yaml::write(&schema))?;
-    Ok(OK)
+    session.ui.yaml(&schema)
 }
 
 /// What a schema calls itself.

@@ -1,12 +1,12 @@
 //! `uwf cas verify|gc|reindex|stats`: the store as a whole.
 
-use serde_json::{Value, json};
-use uwf_store::{Collect, Finding, GcReport, Referrer, Store, StoreError};
+use uwf_store::{Collect, Finding, GcReport, Store, StoreError};
 
 use super::schema;
 use crate::shell::{CliError, OK, Session, USER, render};
 use uwf_engine::gc_roots::gc_roots;
 use uwf_engine::lost::{self, Lost};
+use uwf_engine::view::{StoreCollected, StoreStats, StoreVerified, TypeStats};
 use uwf_engine::{thread, workflow};
 
 pub(super) fn verify(session: &mut Session<'_>) -> Result<u8, CliError> {
@@ -14,18 +14,10 @@ pub(super) fn verify(session: &mut Session<'_>) -> Result<u8, CliError> {
     let store = session.store()?;
     let report = store.verify(&mut |finding| findings.push(finding))?;
     let lost = lost::find(&store)?;
-    // What a killed writer left behind harms nobody.
-    let harmless = |finding: &Finding| matches!(finding, Finding::Stray { .. });
-    let sound = findings.iter().all(harmless) && lost.is_none();
-    let (lost_words, lost_values): (Vec<_>, Vec<_>) = lost.iter().flat_map(Lost::findings).unzip();
-    let value = json!({
-        "ok": sound, "nodes": report.nodes, "variables": report.variables,
-        "findings": findings.iter().map(finding_json).chain(lost_values).collect::<Vec<_>>(),
-    });
-    session.ui.result(&value, || {
-        let lines = findings.iter().map(ToString::to_string).chain(lost_words);
-        let lines: String = lines.map(|line| line + "\n").collect();
-        let verdict = if sound { "sound" } else { "damaged" };
+    let verified = StoreVerified::of(&report, &findings, lost.as_ref());
+    session.ui.result(&verified, || {
+        let lines: String = verified.findings.iter().map(|found| format!("{}\n", found.message)).collect();
+        let verdict = if verified.ok { "sound" } else { "damaged" };
         format!("{lines}{} nodes and {} variables checked: {verdict}\n", report.nodes, report.variables)
     })?;
     if findings.iter().any(|finding| matches!(finding, Finding::Variable { .. })) {
@@ -35,27 +27,7 @@ pub(super) fn verify(session: &mut Session<'_>) -> Result<u8, CliError> {
         session.ui.warn(&lost.to_string());
         session.ui.hint(&lost.hint());
     }
-    Ok(if sound { OK } else { USER })
-}
-
-fn finding_json(finding: &Finding) -> Value {
-    let names = |referrers: &[Referrer]| referrers.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let message = finding.to_string();
-    match finding {
-        Finding::Corrupt { hash, referred_by, .. } => {
-            json!({"kind": "corrupt", "hash": hash, "message": message, "referredBy": names(referred_by)})
-        }
-        Finding::Missing { hash, referred_by } => {
-            json!({"kind": "missing", "hash": hash, "message": message, "referredBy": names(referred_by)})
-        }
-        Finding::Invalid { hash, referred_by, .. } => {
-            json!({"kind": "invalid", "hash": hash, "message": message, "referredBy": names(referred_by)})
-        }
-        Finding::Variable { name, .. } => {
-            json!({"kind": "variable", "name": name, "message": message, "referredBy": []})
-        }
-        Finding::Stray { path } => json!({"kind": "stray", "path": path, "message": message}),
-    }
+    Ok(if verified.ok { OK } else { USER })
 }
 
 pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Result<u8, CliError> {
@@ -72,14 +44,11 @@ pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Resul
         ),
         error => error.into(),
     })?;
-    let GcReport { removed, kept, temporary, bytes } = report;
     if !dry_run {
         lost::forget_collected(&store)?;
     }
-    let value = json!({
-        "removed": removed, "kept": kept, "bytes": bytes, "temporary": temporary, "dryRun": dry_run,
-    });
-    session.ui.result(&value, || {
+    session.ui.result(&StoreCollected { report, dry_run }, || {
+        let GcReport { removed, kept, temporary, bytes } = report;
         let verb = if dry_run { "would remove" } else { "removed" };
         let files = match temporary {
             0 => String::new(),
@@ -87,8 +56,7 @@ pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Resul
             many => format!(" and {many} temp files"),
         };
         format!("{verb} {removed} nodes{files} ({}), kept {kept}\n", render::bytes(bytes))
-    })?;
-    Ok(OK)
+    })
 }
 
 /// Why nothing is collected, and what would have been.
@@ -101,55 +69,54 @@ fn refusal(store: &Store, how: Collect, lost: &Lost) -> CliError {
 
 pub(super) fn reindex(session: &mut Session<'_>) -> Result<u8, CliError> {
     let report = session.store()?.reindex()?;
-    let value = json!({
-        "nodes": report.nodes, "types": report.types, "added": report.added, "struck": report.struck,
-        "unreadable": report.unreadable,
-    });
-    session.ui.result(&value, || {
+    let exit = session.ui.result(&report, || {
         format!(
             "{} nodes of {} types: {} lines added, {} struck out\n",
             report.nodes, report.types, report.added, report.struck
         )
     })?;
     warn_unreadable(session, report.unreadable);
-    Ok(OK)
+    Ok(exit)
 }
 
 pub(super) fn stats(session: &mut Session<'_>) -> Result<u8, CliError> {
     let store = session.store()?;
     let census = store.census()?;
-    let variables = store.vars().rows("")?;
     let count = |prefix: &str| store.vars().list(prefix).map(|found| found.len());
-    let (threads, workflows) = (count(thread::HEADS)?, count(workflow::REGISTRY)?);
     let names = schema::names(&store)?;
     let name = |hash| schema::title(&store, hash).or_else(|| names.get(hash)?.first().cloned());
-    let mut types: Vec<_> = census.types.iter().collect();
-    types.sort_by_key(|(hash, of_type)| (std::cmp::Reverse(of_type.nodes), **hash));
-    let value = json!({
-        "nodes": census.nodes, "bytes": census.bytes, "unreadable": census.unreadable,
-        "variables": variables.len(), "threads": threads, "workflows": workflows,
-        "types": types.iter().map(|(hash, of_type)| json!({
-            "type": hash, "name": name(hash), "nodes": of_type.nodes, "bytes": of_type.bytes,
-        })).collect::<Vec<_>>(),
+    let types = census.types.iter().map(|(hash, of_type)| TypeStats {
+        type_: *hash,
+        name: name(hash),
+        nodes: of_type.nodes,
+        bytes: of_type.bytes,
     });
-    let rows: Vec<_> = types
-        .iter()
-        .map(|(hash, of_type)| {
-            let name = name(hash).unwrap_or_default();
-            [hash.to_string(), name, of_type.nodes.to_string(), render::bytes(of_type.bytes)]
-        })
-        .collect();
-    session.ui.result(&value, || {
-        format!(
-            "nodes      {} ({})\nvariables  {}\nthreads    {threads}\nworkflows  {workflows}\n\n{}",
-            census.nodes,
-            render::bytes(census.bytes),
-            variables.len(),
-            render::table(["TYPE", "NAME", "NODES", "SIZE"], &rows)
-        )
-    })?;
-    warn_unreadable(session, census.unreadable);
-    Ok(OK)
+    let mut stats = StoreStats {
+        nodes: census.nodes,
+        bytes: census.bytes,
+        unreadable: census.unreadable,
+        variables: store.vars().rows("")?.len(),
+        threads: count(thread::HEADS)?,
+        workflows: count(workflow::REGISTRY)?,
+        types: types.collect(),
+    };
+    stats.types.sort_by_key(|of_type| (std::cmp::Reverse(of_type.nodes), of_type.type_));
+    let exit = session.ui.result(&stats, || stats_text(&stats))?;
+    warn_unreadable(session, stats.unreadable);
+    Ok(exit)
+}
+
+fn stats_text(stats: &StoreStats) -> String {
+    let row = |of_type: &TypeStats| {
+        let name = of_type.name.clone().unwrap_or_default();
+        [of_type.type_.to_string(), name, of_type.nodes.to_string(), render::bytes(of_type.bytes)]
+    };
+    let StoreStats { nodes, variables, threads, workflows, .. } = stats;
+    format!(
+        "nodes      {nodes} ({})\nvariables  {variables}\nthreads    {threads}\nworkflows  {workflows}\n\n{}",
+        render::bytes(stats.bytes),
+        render::table(["TYPE", "NAME", "NODES", "SIZE"], &stats.types.iter().map(row).collect::<Vec<_>>())
+    )
 }
 
 fn warn_unreadable(session: &mut Session<'_>, unreadable: u64) {

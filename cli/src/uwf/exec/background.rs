@@ -13,11 +13,9 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use super::super::args::Exec;
 use super::{ExecContext, log_path};
-use crate::shell::{CliError, OK, Session};
+use crate::shell::{CliError, Session};
 use uwf_engine::home::make_private;
 use uwf_engine::lock::{ThreadLock, session as session_of};
 use uwf_engine::thread::{self, ThreadId};
@@ -54,11 +52,11 @@ pub(super) fn launch(
     lock.assign(pid, &start.workflow, store.now())?;
     wait_until_settled(&mut child, || last_words(&log, said))?;
     lock.release_to_assigned();
-    let standing =
+    let view =
         ThreadView::stored(store, (thread, &head), (start.workflow, &workflow)).while_running(Some(true));
-    session.ui.result(&json!(standing), || format!("running in process {pid}\n"))?;
+    let exit = session.ui.result(&view, || format!("running in process {pid}\n"))?;
     session.ui.note(&format!("its words go to {}; end it with `uwf thread stop {thread}`", log.display()));
-    Ok(OK)
+    Ok(exit)
 }
 
 fn start_detached(

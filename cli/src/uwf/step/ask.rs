@@ -1,12 +1,11 @@
 //! `uwf step ask`: a question to the agent of a step.
 
-use serde_json::json;
-
-use crate::shell::{CliError, OK, Session, Ui};
+use crate::shell::{CliError, Session, Ui};
 use crate::uwf::args::Ask;
 use crate::uwf::exec::{ExecContext, unheard};
 use crate::uwf::hash;
 use uwf_engine::ask::{self, AskError, Question};
+use uwf_engine::view::StepAnswer;
 
 #[expect(clippy::result_large_err, reason = "the engine's error is large, and there is one of it at most")]
 pub(super) fn ask(session: &mut Session<'_>, what: &Ask) -> Result<u8, CliError> {
@@ -16,9 +15,8 @@ pub(super) fn ask(session: &mut Session<'_>, what: &Ask) -> Result<u8, CliError>
     let answer =
         context.run(session, |engine, options, observer| ask::ask(engine, &question, options, observer));
     let answer = answer.map_err(|error| unsaid(error, &session.ui))?;
-    let value = || json!({"step": question.step, "session": answer.session, "answer": answer.text});
-    session.ui.document(value, &format!("{}\n", answer.text))?;
-    Ok(OK)
+    let view = StepAnswer::of(question.step, answer);
+    session.ui.document(&view, &format!("{}\n", view.answer))
 }
 
 /// The error without what was passed on already of the agent's last words.

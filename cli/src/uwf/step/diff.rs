@@ -2,13 +2,13 @@
 
 mod patch;
 
-use serde_json::{Value, json};
 use uwf_store::{Hash, Store};
 
-use crate::shell::{CliError, OK, Session};
+use crate::shell::{CliError, Session};
 use crate::uwf::hash;
 use uwf_engine::record::{Change, Detail, Turn};
 use uwf_engine::thread;
+use uwf_engine::view::{FileDiff, StepDiff};
 
 pub(super) fn diff(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let (hash, store) = (hash(text)?, session.store()?);
@@ -17,23 +17,19 @@ pub(super) fn diff(session: &mut Session<'_>, text: &str) -> Result<u8, CliError
     let changes = detail.changes.as_deref().ok_or_else(|| {
         CliError::user(format!("step {hash} has no record of what it changed: {} kept none", step.agent))
     })?;
-    let mut patch = String::new();
-    let mut files = Vec::new();
-    for change in changes {
+    let changes = changes.iter().map(|change| {
         let diff = file_diff(&store, change)?;
-        files
-            .push(json!({"path": change.path, "before": change.before, "after": change.after, "diff": diff}));
-        patch += &diff;
-    }
-    let value: Value = json!({"step": hash, "changes": files});
-    session.ui.document(|| value, &patch)?;
-    if files.is_empty() {
+        Ok(FileDiff { change: change.clone(), diff })
+    });
+    let view = StepDiff { step: hash, changes: changes.collect::<Result<_, CliError>>()? };
+    let exit = session.ui.document(&view, &view.patch())?;
+    if view.changes.is_empty() {
         session.ui.note("the step changed no file");
     }
     if ran_commands(&store, &detail)? {
         session.ui.warn("changes made by commands are not part of it");
     }
-    Ok(OK)
+    Ok(exit)
 }
 
 fn file_diff(store: &Store, change: &Change) -> Result<String, CliError> {

@@ -1,5 +1,7 @@
 //! Command lines on a [`Place`], in this process: what they print and how they exit.
 
+use std::ffi::OsString;
+
 use serde_json::Value;
 
 use crate::shell::ProcessContext;
@@ -32,6 +34,9 @@ pub(super) trait CommandLine {
     /// Runs a command line with this text on stdin.
     fn run(&self, args: &[&str], stdin: &str, terminal: bool) -> Ran;
 
+    /// Runs a command line of words that need not be text.
+    fn typed(&self, args: &[OsString]) -> Ran;
+
     /// Runs a command line until a signal comes.
     fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: StopSignal) -> Ran;
 }
@@ -49,23 +54,31 @@ impl CommandLine for Place {
         self.until(args, stdin, terminal, StopSignal::default())
     }
 
-    fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: StopSignal) -> Ran {
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let exit = main_with(ProcessContext {
-            args: std::iter::once(&"uwf").chain(args).map(Into::into).collect(),
-            env: self.env(),
-            cwd: self.project(),
-            stdin: &mut stdin.as_bytes(),
-            out: &mut out,
-            err: &mut err,
-            in_is_terminal: false,
-            out_is_terminal: terminal,
-            err_is_terminal: false,
-            program: None,
-            clock,
-            stop,
-            listen: |_| (),
-        });
-        Ran { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
+    fn typed(&self, args: &[OsString]) -> Ran {
+        ran(self, args.to_vec(), ("", false), StopSignal::default())
     }
+
+    fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: StopSignal) -> Ran {
+        ran(self, args.iter().map(Into::into).collect(), (stdin, terminal), stop)
+    }
+}
+
+fn ran(place: &Place, args: Vec<OsString>, (stdin, terminal): (&str, bool), stop: StopSignal) -> Ran {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let exit = main_with(ProcessContext {
+        args: std::iter::once("uwf".into()).chain(args).collect(),
+        env: place.env(),
+        cwd: place.project(),
+        stdin: &mut stdin.as_bytes(),
+        out: &mut out,
+        err: &mut err,
+        in_is_terminal: false,
+        out_is_terminal: terminal,
+        err_is_terminal: false,
+        program: None,
+        clock,
+        stop,
+        listen: |_| (),
+    });
+    Ran { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
 }

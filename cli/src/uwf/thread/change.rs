@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
-
-use crate::shell::{CliError, OK, Session};
+use crate::shell::{CliError, Session};
 use crate::uwf::exec::log_path;
 use crate::uwf::step::fork_at;
 use crate::uwf::{hash, thread_id};
@@ -12,6 +10,7 @@ use uwf_engine::gc_roots;
 use uwf_engine::lock::{self, LockError, ThreadLock};
 use uwf_engine::log::{Log, LogEvent};
 use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
+use uwf_engine::view::{ThreadCancelled, ThreadRemoved, ThreadStopped};
 
 pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
     let (thread, homes, store) = (thread_id(thread)?, session.homes()?, session.store()?);
@@ -22,11 +21,10 @@ pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, CliErr
         session.ui.warn(&format!("thread {thread} is not running"));
         session.ui.hint(&format!("`uwf thread show {thread}` tells how it stands"));
     }
-    session.ui.result(&json!({"thread": thread, "stopped": stopped}), || match stopped {
+    session.ui.result(&ThreadStopped { thread, stopped }, || match stopped {
         true => format!("stopped; it goes on with `uwf thread exec {thread}`\n"),
         false => "nothing to stop\n".to_owned(),
-    })?;
-    Ok(OK)
+    })
 }
 
 pub(super) fn cancel(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
@@ -40,8 +38,7 @@ pub(super) fn cancel(session: &mut Session<'_>, thread: &str) -> Result<u8, CliE
         Log::new(&homes.uwf, store.now()).write(&thread, LogEvent::ThreadCancelled);
     }
     drop(still);
-    session.ui.result(&json!({"thread": thread, "cancelled": true}), || "cancelled\n".to_owned())?;
-    Ok(OK)
+    session.ui.result(&ThreadCancelled { thread, cancelled: true }, || "cancelled\n".to_owned())
 }
 
 pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Result<u8, CliError> {
@@ -61,9 +58,9 @@ pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Re
     }
     gc_roots::forget(&homes.uwf, &thread);
     drop(still);
-    session.ui.result(&json!({"thread": thread, "removed": true}), || "removed\n".to_owned())?;
+    let exit = session.ui.result(&ThreadRemoved { thread, removed: true }, || "removed\n".to_owned())?;
     session.ui.detail("its nodes stay until `uwf cas gc`");
-    Ok(OK)
+    Ok(exit)
 }
 
 fn busy(error: LockError, thread: &ThreadId) -> CliError {

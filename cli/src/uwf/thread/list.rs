@@ -2,7 +2,6 @@
 
 use std::error::Error;
 
-use serde_json::json;
 use uwf_store::{Store, parallel};
 
 use crate::shell::{CliError, Format, OK, Session, render};
@@ -51,7 +50,7 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
     }
     page.take_from(&mut batch, |batch, which| read(&store, &known, batch, which));
     let rows = rows(session, (&store, &known), page.rows);
-    session.ui.result(&json!(rows), || {
+    session.ui.result(&rows, || {
         let cells: Vec<_> = rows.iter().map(cells).collect();
         render::table(["THREAD", "STATUS", "WORKFLOW", "ROLE", "STARTED (UTC)"], &cells)
     })?;

@@ -1,14 +1,13 @@
 //! `uwf workflow graph`: the picture, and how far a thread has come in it.
 
-use serde_json::json;
 use uwf_store::Store;
 use uwf_workflow::graph_export::{self, ThreadProgress};
 
-use crate::shell::{CliError, OK, Session};
+use crate::shell::{CliError, Session};
 use crate::uwf::args::Language;
 use crate::uwf::thread_id;
 use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
-use uwf_engine::view;
+use uwf_engine::view::{self, WorkflowGraph};
 use uwf_engine::workflow::{self, Workflow};
 
 pub(super) fn run(
@@ -36,13 +35,12 @@ pub(super) fn run(
         (None, None) => unreachable!("the command line requires one of the two"),
     };
     let progress = progress.unwrap_or_default();
-    let (name, text) = match language {
+    let (language, graph) = match language {
         Language::Mermaid => ("mermaid", graph_export::mermaid(&workflow, &progress)),
         Language::Dot => ("dot", graph_export::dot(&workflow, &progress)),
     };
-    let value = || json!({"name": workflow.name, "language": name, "graph": text});
-    session.ui.document(value, &text)?;
-    Ok(OK)
+    let view = WorkflowGraph { name: workflow.name, language, graph };
+    session.ui.document(&view, &view.graph)
 }
 
 /// The thread's own workflow, and how far it has come.

@@ -1,0 +1,131 @@
+//! What a command that changes something says of it: a thread, or what a workflow's name means.
+
+use serde::Serialize;
+use uwf_store::Hash;
+
+use crate::thread::ThreadId;
+use crate::export::Transferred;
+
+/// A thread was started: `thread start`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadStarted {
+    /// Its Workflow node.
+    pub workflow: Hash,
+    /// The thread.
+    pub thread: ThreadId,
+}
+
+/// A run was asked to end: `thread stop`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadStopped {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Whether there was a run.
+    pub stopped: bool,
+}
+
+/// A thread was given up: `thread cancel`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadCancelled {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Always true; a thread that cannot be cancelled is an error.
+    pub cancelled: bool,
+}
+
+/// A thread was forgotten: `thread rm`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadRemoved {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Always true; a thread that cannot be removed is an error.
+    pub removed: bool,
+}
+
+/// A thread was begun at a node of another: `step fork`, `thread fork`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadForked {
+    /// The new thread.
+    pub thread: ThreadId,
+    /// Where it was begun.
+    pub forked_from: ForkedFrom,
+}
+
+/// Where a thread was begun that is a fork.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ForkedFrom {
+    /// A StepNode, or a StartNode.
+    pub step: Hash,
+}
+
+/// A thread was written to a file: `thread export`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadExported {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The node it stands at.
+    pub head: Hash,
+    /// How many nodes the file has.
+    pub nodes: u64,
+    /// The file, as it was named.
+    pub file: String,
+}
+
+impl ThreadExported {
+    /// A thread that was written to `file`.
+    pub fn of(written: &Transferred, file: String) -> ThreadExported {
+        let Transferred { thread, head, nodes, .. } = *written;
+        ThreadExported { thread, head, nodes, file }
+    }
+}
+
+/// A thread was read from a file: `thread import`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadImported {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The node it stands at.
+    pub head: Hash,
+    /// How many nodes the file has.
+    pub nodes: u64,
+    /// Whether the thread was not there before.
+    pub imported: bool,
+}
+
+impl From<Transferred> for ThreadImported {
+    fn from(Transferred { thread, head, nodes, new }: Transferred) -> ThreadImported {
+        ThreadImported { thread, head, nodes, imported: new }
+    }
+}
+
+/// A workflow was registered by its name: `workflow add`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkflowAdded {
+    /// What it is called.
+    pub name: String,
+    /// Its node.
+    pub hash: Hash,
+}
+
+/// A workflow file has no mistake: `workflow validate`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkflowValid {
+    /// Always true; a mistake is an error.
+    pub valid: bool,
+    /// What it is called.
+    pub name: String,
+    /// The node that it would be.
+    pub hash: Hash,
+}
+
+/// A name means an earlier workflow again: `workflow rollback`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkflowRolledBack {
+    /// The name.
+    pub name: String,
+    /// What it means now.
+    pub hash: Hash,
+    /// What it meant.
+    pub before: Hash,
+}
