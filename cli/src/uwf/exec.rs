@@ -69,7 +69,7 @@ fn run(
             }
             (driven.steps, unprinted)
         }
-        Err(DriveError { steps, source }) => (steps, Some(unsaid(*source, &session.ui).into())),
+        Err(DriveError { steps, source }) => (steps, Some(unread(*source, &session.ui))),
     };
     finish(session, context, (&reports, many), failure)
 }
@@ -240,28 +240,26 @@ impl ExecContext {
         session: &mut Session<'_>,
         run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
     ) -> Result<StepReport, CliError> {
-        let report = self.run(session, run).map_err(|error| unsaid(error, &session.ui))?;
+        let report = self.run(session, run).map_err(|error| unread(error, &session.ui))?;
         tell(&mut session.ui, &report)?;
         Ok(report)
     }
 }
 
-/// The error without what was passed on already of the agent's last words.
-fn unsaid(error: ExecError, ui: &Ui<'_>) -> ExecError {
-    match error {
-        ExecError::NoReply { agent, exit, source, stderr } => {
-            ExecError::NoReply { agent, exit, stderr: unheard(stderr, ui), source }
-        }
-        other => other,
+/// The error without what people have read by now.
+fn unread(mut error: ExecError, ui: &Ui<'_>) -> CliError {
+    if let ExecError::NoReply { stderr, .. } = &mut error {
+        leave_unread(stderr, ui);
     }
+    error.into()
 }
 
-/// What people have not read by now of an agent's last words.
-pub(super) fn unheard(last_words: String, ui: &Ui<'_>) -> String {
+/// Leaves of an agent's last words what was not passed on already.
+pub(super) fn leave_unread(last_words: &mut String, ui: &Ui<'_>) {
     match (ui.is_quiet(), ui.remarks) {
-        (true, _) => last_words,
-        (false, true) => String::new(),
-        (false, false) => chatter(&last_words),
+        (true, _) => {}
+        (false, true) => last_words.clear(),
+        (false, false) => *last_words = chatter(last_words),
     }
 }
 
