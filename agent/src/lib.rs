@@ -98,6 +98,8 @@ pub mod settings;
 #[doc(hidden)]
 pub mod signals;
 #[doc(hidden)]
+pub mod stand_alone;
+#[doc(hidden)]
 pub mod trace;
 mod usd;
 #[doc(hidden)]

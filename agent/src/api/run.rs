@@ -6,8 +6,8 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use uwf_engine::lock::ThreadLock;
-use uwf_engine::record::{phase, reason, status};
-use uwf_engine::thread::{self, Status};
+use uwf_engine::record::{reason, status};
+use uwf_engine::thread;
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, workflow};
 use uwf_store::Hash;
 use uwf_workflow::moderator::SUSPEND;
@@ -20,13 +20,13 @@ use super::role::{self, ROLE};
 use super::schema::AnswerSchema;
 use crate::additions::OutputCheck;
 use crate::events::Events;
-use crate::failure::Phase;
 use crate::frontmatter;
 use crate::journal::{Journals, Prompt, WantedRun, entries_of};
 use crate::react::Notice;
 use crate::resume::{self, ResumedRun};
 use crate::role_run::{RunError, journals_dir, reply_again};
 use crate::settings::Settings;
+use crate::stand_alone::{self, failed_phase};
 use crate::usd::Usd;
 
 impl Agent {
@@ -113,11 +113,9 @@ fn value<T: DeserializeOwned>(schema: &AnswerSchema, output: Value) -> Result<T,
 
 /// What a reply says.
 fn answer<T: DeserializeOwned>(schema: &AnswerSchema, reply: AdapterOutput) -> Result<T, AgentError> {
+    let at = failed_phase(&reply);
     let output = reply.frontmatter;
     if reply.is_error {
-        let at: Phase = phase(&output)
-            .and_then(|phase| serde_json::from_value(phase.into()).ok())
-            .unwrap_or(Phase::Answer);
         let why = reply.error_message.unwrap_or_default();
         return Err(AgentError::Failed { at: FailedAt::from(at), why });
     }
@@ -182,7 +180,7 @@ fn begin(
         stop: Some(stop),
     };
     let reply = play(agent, environment, visit, &mut |notice| observer.on_notice(agent, &notice))?;
-    settle(environment, (&thread, &from), &reply)?;
+    stand_alone::advance(&environment.store, &thread, &from, &reply)?;
     Ok(reply)
 }
 
@@ -208,7 +206,7 @@ fn go_on(
     let prompt = earlier.header().prompt.to_owned();
     let request = AgentRequest::new(*thread, ROLE, Some(prompt), None);
     let reply = again_or_on(agent, environment, (&request, &settings, earlier), (stop, observer))?;
-    settle(environment, (thread, &head), &reply)?;
+    stand_alone::advance(&environment.store, thread, &head, &reply)?;
     Ok(reply)
 }
 
@@ -254,25 +252,6 @@ fn locked(
     }
     let lock = ThreadLock::acquire(&environment.homes.uwf, thread, flow, environment.store.now());
     lock.map(Some).map_err(|error| AgentError::Journal(error.to_string()))
-}
-
-/// Moves the head to the step, unless the run failed: then it is an attempt.
-fn settle(
-    environment: &RunEnvironment,
-    (thread, from): (&ThreadId, &Hash),
-    reply: &AdapterOutput,
-) -> Result<(), AgentError> {
-    if reply.is_error {
-        return Ok(());
-    }
-    let status = match status(&reply.frontmatter) {
-        Some(SUSPEND) => {
-            let message = reason(&reply.frontmatter).unwrap_or_default().to_owned();
-            Status::Suspended { role: reply.role.clone(), message }
-        }
-        _ => Status::Ended { completed_at: environment.store.now() },
-    };
-    Ok(thread::advance(&environment.store, thread, from, &reply.step_hash, &status)?)
 }
 
 impl RunObserver {

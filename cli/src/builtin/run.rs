@@ -5,11 +5,10 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::shell::{CliError, FAILED_STEP, OK, SUSPENDED, Session};
-use serde_json::{Value, json};
+use serde_json::Value;
 use uwf_engine::lock::ThreadLock;
-use uwf_engine::{AdapterOutput, AgentRequest, Env, Head, Homes, Status, ThreadId, record, thread, workflow};
+use uwf_engine::{AdapterOutput, AgentRequest, Env, Head, Homes, ThreadId, record, thread, workflow};
 use uwf_store::{Hash, Store};
-use uwf_workflow::moderator::SUSPEND;
 use uwf_workflow::yaml;
 
 use super::args::{RunArgs, RunOptions};
@@ -26,6 +25,7 @@ use uwf_agent::react::Notice;
 use uwf_agent::resume::{self, ResumedRun};
 use uwf_agent::role_run::{self, Site, role_run};
 use uwf_agent::settings::Settings;
+use uwf_agent::stand_alone::{self, RunEnd};
 use uwf_agent::trace::{self, Trace};
 use uwf_agent::workers::Workers;
 
@@ -359,10 +359,10 @@ fn finish(
     (reply, read): (AdapterOutput, bool),
     session: &mut Session<'_>,
 ) -> Result<u8, CliError> {
-    let exit = settle(&bench.store, thread, from, &reply)?;
+    let end = stand_alone::advance(&bench.store, thread, from, &reply)?;
     drop(lock);
     print(&reply, read, session)?;
-    Ok(exit)
+    Ok(exit(end))
 }
 
 /// Stores the workflow and starts the thread; nothing is written when the role cannot run.
@@ -383,27 +383,17 @@ fn new_thread(
     Ok((thread::start(&bench.store, &workflow, new.prompt, &cwd)?, workflow))
 }
 
-/// Moves the head as the reply demands; a failed step leaves the thread idle where it was. Gives the exit status.
-fn settle(store: &Store, thread: &ThreadId, from: &Hash, reply: &AdapterOutput) -> Result<u8, CliError> {
-    let output = &reply.frontmatter;
-    if reply.is_error {
-        let phase = serde_json::from_value(json!(record::phase(output))).unwrap_or(Phase::Answer);
-        return Ok(match phase {
-            Phase::Answer => FAILED_STEP,
-            Phase::Budget => 4,
-            Phase::Provider => 5,
-            Phase::Sandbox => UNCONFINED,
-            Phase::Git => PREPARED,
-        });
+/// The exit status that says what a run came to.
+fn exit(end: RunEnd) -> u8 {
+    match end {
+        RunEnd::Ended => OK,
+        RunEnd::Suspended => SUSPENDED,
+        RunEnd::Failed(Phase::Answer) => FAILED_STEP,
+        RunEnd::Failed(Phase::Budget) => 4,
+        RunEnd::Failed(Phase::Provider) => 5,
+        RunEnd::Failed(Phase::Sandbox) => UNCONFINED,
+        RunEnd::Failed(Phase::Git) => PREPARED,
     }
-    let (status, exit) = if record::status(output) == Some(SUSPEND) {
-        let message = record::reason(output).unwrap_or_default().to_owned();
-        (Status::Suspended { role: reply.role.clone(), message }, SUSPENDED)
-    } else {
-        (Status::Ended { completed_at: store.now() }, OK)
-    };
-    thread::advance(store, thread, from, &reply.step_hash, &status)?;
-    Ok(exit)
 }
 
 /// The reply for programs, the answer for people; what went wrong goes to stderr.
@@ -426,3 +416,7 @@ fn answer(frontmatter: &Value, body: &str) -> String {
     let head = format!("---\n{}---\n", yaml::write(frontmatter));
     if body.is_empty() { head } else { format!("{head}\n{}\n", body.trim_end()) }
 }
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::catalogue::{self, Model};
+use crate::catalogue::{self, CatalogueModel};
 
 /// A model as a row of `models`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -10,13 +10,13 @@ use crate::catalogue::{self, Model};
 pub struct ModelRow {
     /// What is known of it.
     #[serde(flatten)]
-    pub model: Model,
+    pub model: CatalogueModel,
     /// The day of its prices.
     pub prices_as_of: &'static str,
 }
 
-impl From<Model> for ModelRow {
-    fn from(model: Model) -> ModelRow {
+impl From<CatalogueModel> for ModelRow {
+    fn from(model: CatalogueModel) -> ModelRow {
         ModelRow { model, prices_as_of: catalogue::date() }
     }
 }

@@ -1,0 +1,51 @@
+//! The end of a run that has no engine: the thread's head moves as the reply demands.
+//!
+//! Apart because a role run never moves the head; whoever is engine and agent in one process does it here.
+
+use uwf_engine::record::{phase, reason, status};
+use uwf_engine::thread::{self, Status, ThreadError};
+use uwf_engine::{AdapterOutput, ThreadId};
+use uwf_store::{Hash, Store};
+use uwf_workflow::moderator::SUSPEND;
+
+use crate::failure::Phase;
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    /// The role has answered.
+    Ended,
+    /// The role asks a person.
+    Suspended,
+    /// The attempt failed there.
+    Failed(Phase),
+}
+
+/// Moves the head of a thread from `from` to the step; a failed one leaves the thread idle where it was.
+///
+/// # Errors
+/// The head is not at `from` any more, or the variables of the store cannot be written.
+pub fn advance(
+    store: &Store,
+    thread: &ThreadId,
+    from: &Hash,
+    reply: &AdapterOutput,
+) -> Result<RunEnd, ThreadError> {
+    if reply.is_error {
+        return Ok(RunEnd::Failed(failed_phase(reply)));
+    }
+    let (status, end) = if status(&reply.frontmatter) == Some(SUSPEND) {
+        let message = reason(&reply.frontmatter).unwrap_or_default().to_owned();
+        (Status::Suspended { role: reply.role.clone(), message }, RunEnd::Suspended)
+    } else {
+        (Status::Ended { completed_at: store.now() }, RunEnd::Ended)
+    };
+    thread::advance(store, thread, from, &reply.step_hash, &status)?;
+    Ok(end)
+}
+
+/// Where the run failed whose reply is an error; what the output does not say failed at its answer.
+pub(crate) fn failed_phase(reply: &AdapterOutput) -> Phase {
+    let phase = phase(&reply.frontmatter).and_then(|phase| serde_json::from_value(phase.into()).ok());
+    phase.unwrap_or(Phase::Answer)
+}
