@@ -122,3 +122,22 @@ impl From<ListenError> for CliError {
         CliError::Said { error: Box::new(error), hint: Some("choose another --port".to_owned()), exit: USER }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_command_is_offered_first_whatever_the_others_tie_at() {
+        for (typed, meant) in
+            [("dctor", "doctor"), ("doctr", "doctor"), ("rum", "run"), ("tool", "tools"), ("MAN", "man")]
+        {
+            let error = unknown_command(typed);
+            let hint = error.hint().unwrap_or_default();
+            assert!(hint.starts_with(&format!("the commands are {meant}, ")), "{typed}: {hint}");
+        }
+        let ties = unknown_command("x");
+        let hint = "the commands are man, run, tools, doctor, completions, mock-server; a thread's id has 26 characters";
+        assert_eq!(ties.hint(), Some(hint));
+    }
+}
