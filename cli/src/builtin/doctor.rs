@@ -5,7 +5,7 @@ mod environment;
 mod kernel;
 mod online;
 mod remedy;
-mod walls;
+mod sandbox_checks;
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use uwf_engine::Homes;
 
-use self::walls::Walls;
+use self::sandbox_checks::Walls;
 use super::args::DoctorArgs;
 use uwf_agent::settings::{Flags, Provenance, Settings, SettingsError};
 
@@ -33,7 +33,7 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
     let known = found.as_ref().ok().cloned().or_else(scripted);
     let sandbox = known.as_ref().map(|settings| settings.sandbox.clone()).unwrap_or_default();
     let seen = environment::report(&env, known.as_ref());
-    let walls = walls::look(sandbox, &homes, &workspace, &env)?;
+    let walls = sandbox_checks::look(sandbox, &homes, &workspace, &env)?;
     let mut report = json!({
         "sandbox": walls.to_json(),
         "environment": seen,

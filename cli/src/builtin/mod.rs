@@ -5,10 +5,10 @@
 mod again;
 mod args;
 mod ask;
-mod audience;
 mod doctor;
 mod error;
 mod events;
+mod observers;
 mod progress;
 mod run;
 mod signals;
@@ -17,7 +17,7 @@ mod traces;
 
 use std::process::ExitCode;
 
-use crate::shell::{CliError, OK, ProcessContext, Session, in_process, pages};
+use crate::shell::{CliError, OK, ProcessContext, Session, in_process, man_pages};
 use clap::CommandFactory;
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 
@@ -47,8 +47,10 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
             Some(Command::MockServer(args)) => mock_server(args, session),
             Some(Command::Tools) => tools(session),
             Some(Command::Doctor(args)) => doctor::doctor(args, session),
-            Some(Command::Completions(shell)) => pages::completions(session, shell, BuiltinCli::command()),
-            Some(Command::Man(man)) => pages::man(session, man, BuiltinCli::command()),
+            Some(Command::Completions(shell)) => {
+                man_pages::completions(session, shell, BuiltinCli::command())
+            }
+            Some(Command::Man(man)) => man_pages::man(session, man, BuiltinCli::command()),
         }),
         Err(error) => process.usage(&error),
     }

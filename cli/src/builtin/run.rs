@@ -12,9 +12,9 @@ use uwf_store::{Hash, Store};
 use uwf_workflow::yaml;
 
 use super::args::{RunArgs, RunOptions};
-use super::audience::Audience;
 use super::error::{PREPARED, UNCONFINED, usage};
 use super::events::EventLog;
+use super::observers::Audience;
 #[cfg(feature = "otel")]
 use super::traces::Traces;
 use super::{again, signals};

@@ -1,12 +1,12 @@
 //! What can be typed after every command of both programs.
 
-mod pages;
+mod man_pages;
 
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-pub use self::pages::{Completions, Man};
+pub use self::man_pages::{Completions, Man};
 
 /// Options of every command.
 #[derive(Debug, Default, Args)]

@@ -4,11 +4,11 @@
 mod args;
 mod error;
 pub(crate) mod input;
-pub mod pages;
+pub mod man_pages;
 pub(crate) mod render;
+mod sanitise;
 mod session;
 mod ui;
-mod visible;
 
 pub use self::args::{Color, Completions, Format, Global, Man, some_time};
 pub use self::error::{BUG, CliError, FAILED_STEP, OK, SUSPENDED, USAGE, USER};

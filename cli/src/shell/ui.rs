@@ -12,7 +12,7 @@ use uwf_workflow::yaml;
 
 use super::args::Format;
 use super::error::{CliError, OK};
-use super::visible::visible;
+use super::sanitise::visible;
 use uwf_engine::workflow::CheckedWorkflow;
 
 /// Where a command writes, and how.

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::args::{LogCommand, LogShow};
-use super::moment::moment;
+use super::time_argument::moment;
 use crate::shell::{CliError, OK, Session, USAGE, render};
 use uwf_engine::log::{self, Day};
 use uwf_engine::thread::ThreadId;

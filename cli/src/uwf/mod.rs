@@ -9,16 +9,16 @@ mod cas;
 mod config;
 mod doctor;
 mod exec;
+mod export;
 mod legacy;
 mod log;
 mod models;
-mod moment;
-mod narrate;
 mod prompt;
+mod report;
 mod setup;
 mod step;
 mod thread;
-mod transfer;
+mod time_argument;
 mod var;
 mod workflow;
 
@@ -28,7 +28,7 @@ use clap::CommandFactory;
 use uwf_store::Hash;
 
 use self::args::{Noun, UwfCli};
-use crate::shell::{CliError, ProcessContext, Session, in_process, pages};
+use crate::shell::{CliError, ProcessContext, Session, in_process, man_pages};
 use uwf_engine::ThreadId;
 
 /// The whole of `uwf`'s `main`.
@@ -63,8 +63,8 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Prompt(prompt) => prompt::run(session, prompt),
         Noun::Skill(skill) => prompt::run(session, skill.into()),
         Noun::Doctor(doctor) => doctor::run(session, &doctor),
-        Noun::Completions(shell) => pages::completions(session, &shell, UwfCli::command()),
-        Noun::Man(man) => pages::man(session, &man, UwfCli::command()),
+        Noun::Completions(shell) => man_pages::completions(session, &shell, UwfCli::command()),
+        Noun::Man(man) => man_pages::man(session, &man, UwfCli::command()),
     }
 }
 

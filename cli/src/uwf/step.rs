@@ -10,7 +10,7 @@ use uwf_store::{Hash, Store};
 use uwf_workflow::yaml;
 
 use super::args::StepCommand;
-use super::{hash, narrate, thread_id};
+use super::{hash, report, thread_id};
 use crate::shell::{CliError, Session, render};
 use uwf_engine::record;
 use uwf_engine::thread;
@@ -115,7 +115,7 @@ fn expand(store: &Store, refs: &BTreeSet<Hash>, value: &mut Value) -> Result<(),
 
 fn read(session: &mut Session<'_>, text: &str, quota: Option<usize>) -> Result<u8, CliError> {
     let (step, store) = (hash(text)?, session.store()?);
-    let document = StepDocument { step, markdown: narrate::step(&store, &step, quota)? };
+    let document = StepDocument { step, markdown: report::step(&store, &step, quota)? };
     session.ui.document(&document, &document.markdown)
 }
 

@@ -7,7 +7,7 @@ mod list;
 use std::path::{Path, PathBuf};
 
 use super::args::ThreadCommand;
-use super::{exec, hash, narrate, step, thread_id, transfer};
+use super::{exec, export, hash, report, step, thread_id};
 use crate::shell::{CliError, Format, OK, Session, render};
 use uwf_engine::lock;
 use uwf_engine::log::{Log, LogEvent};
@@ -31,14 +31,14 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
         ThreadCommand::Fork { from } => change::fork(session, &from),
         ThreadCommand::Steps { thread } => step::list(session, &thread),
         ThreadCommand::StepDetails { step } => step::show(session, &step),
-        ThreadCommand::Export { thread, output } => transfer::export(session, &thread, output.as_deref()),
-        ThreadCommand::Import { file } => transfer::import(session, &file),
+        ThreadCommand::Export { thread, output } => export::export(session, &thread, output.as_deref()),
+        ThreadCommand::Import { file } => export::import(session, &file),
         ThreadCommand::Read { thread, quota, before, start } => {
             let before = before.as_deref().map(hash).transpose()?;
             read(
                 session,
                 &thread,
-                &narrate::ReportRange { quota, before, with_task: before.is_none() || start },
+                &report::ReportRange { quota, before, with_task: before.is_none() || start },
             )
         }
     }
@@ -110,8 +110,8 @@ fn view_text(view: &ThreadView, workflow: &str, task: &str) -> String {
     lines.iter().map(|(name, value)| format!("{name:<10} {value}\n")).collect()
 }
 
-fn read(session: &mut Session<'_>, thread: &str, range: &narrate::ReportRange) -> Result<u8, CliError> {
+fn read(session: &mut Session<'_>, thread: &str, range: &report::ReportRange) -> Result<u8, CliError> {
     let (thread, store) = (thread_id(thread)?, session.store()?);
-    let document = ThreadDocument { thread, markdown: narrate::thread(&store, &thread, range)? };
+    let document = ThreadDocument { thread, markdown: report::thread(&store, &thread, range)? };
     session.ui.document(&document, &document.markdown)
 }

@@ -6,7 +6,7 @@ use uwf_store::{Store, parallel};
 
 use crate::shell::{CliError, Format, OK, Session, render};
 use crate::uwf::args::{StatusWord, ThreadList};
-use crate::uwf::moment::moment;
+use crate::uwf::time_argument::moment;
 use uwf_engine::lock;
 use uwf_engine::lost;
 use uwf_engine::thread::{self, Status, ThreadEntry, ThreadError};
