@@ -6,7 +6,7 @@ use uwf_store::Hash;
 use super::args::{AgentArgs, Mode};
 use super::error::usage;
 use super::events::EventLog;
-use super::run::{Bench, Bounds};
+use super::run::{Bench, RunConfig};
 use uwf_agent::ask::{self, StepQuestion};
 
 /// A new session id, or an answer; on stdout, and nothing else.
@@ -33,7 +33,7 @@ fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, CliErro
     let settings = ask::settings(&bench.settings(&args.run, None, session)?, &bench.store, &detail)?;
     let workspace = session.directory(None)?;
     let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
-    let bounds = Bounds {
+    let config = RunConfig {
         settings: &settings,
         workspace: &workspace,
         stand_alone: true,
@@ -42,6 +42,6 @@ fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, CliErro
         events,
     };
     let (answer, _) =
-        bench.confined(bounds, session, async |site, tell| ask::ask(&question, site, tell).await)?;
+        bench.confined(config, session, async |site, tell| ask::ask(&question, site, tell).await)?;
     Ok(answer?)
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use uwf_engine::Homes;
 
-use self::sandbox_checks::Walls;
+use self::sandbox_checks::SandboxChecks;
 use super::args::DoctorArgs;
 use uwf_agent::settings::{Flags, Provenance, Settings, SettingsError};
 
@@ -33,9 +33,9 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
     let known = found.as_ref().ok().cloned().or_else(scripted);
     let sandbox = known.as_ref().map(|settings| settings.sandbox.clone()).unwrap_or_default();
     let seen = environment::report(&env, known.as_ref());
-    let walls = sandbox_checks::look(sandbox, &homes, &workspace, &env)?;
+    let sandbox_checks = sandbox_checks::look(sandbox, &homes, &workspace, &env)?;
     let mut report = json!({
-        "sandbox": walls.to_json(),
+        "sandbox": sandbox_checks.to_json(),
         "environment": seen,
         "config": config(&found, known.as_ref(), &homes),
         "store": store(&homes.ocas, session),
@@ -44,7 +44,7 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
     if args.online {
         report["online"] = online::report(&found)?;
     }
-    session.ui.result(&report, || text(&walls, &report))?;
+    session.ui.result(&report, || text(&sandbox_checks, &report))?;
     let well = report["sandbox"]["strict"] == true
         && report["online"]["error"].is_null()
         && report["store"]["error"].is_null()
@@ -110,9 +110,9 @@ fn home(name: &str, path: &Path) -> Value {
     json!({"name": name, "path": path, "exists": path.exists(), "directory": there.is_dir(), "writable": writable})
 }
 
-fn text(walls: &Walls, report: &Value) -> String {
+fn text(sandbox_checks: &SandboxChecks, report: &Value) -> String {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut lines = walls.lines();
+    let mut lines = sandbox_checks.lines();
     let mut say = |good: bool, text: String| lines.push(format!("{} {text}", if good { "✓" } else { "✗" }));
     let store = &report["store"];
     let state = match (store["error"].as_str(), store["exists"] == true) {

@@ -31,8 +31,8 @@ impl EventLog {
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub(super) fn open(typed: Option<&Path>, cwd: &Path, clock: Clock) -> Result<EventLog, CliError> {
-        let to = match typed {
+    pub(super) fn open(named: Option<&Path>, cwd: &Path, clock: Clock) -> Result<EventLog, CliError> {
+        let to = match named {
             None => None,
             Some(path) if path.as_os_str() == "-" => Some(To::Stderr),
             Some(path) => {

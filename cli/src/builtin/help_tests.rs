@@ -24,7 +24,7 @@ fn printed(args: &[&str]) -> String {
         program: None,
         clock: || 0,
         stop: StopSignal::default(),
-        listen: |_| (),
+        catch_signals: |_| (),
     });
     assert_eq!((exit, String::from_utf8_lossy(&err).as_ref()), (0, ""), "{args:?}");
     String::from_utf8(out).unwrap()

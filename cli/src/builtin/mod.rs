@@ -119,7 +119,7 @@ fn mock_server(args: &MockServerArgs, session: &mut Session<'_>) -> Result<u8, C
     let (server, address) = MockServer::bind(script, args.port, args.by_turn)?;
     session.ui.print(&format!("http://{address}/v1\n"))?;
     let serving = run::runtime()?.block_on(async {
-        let mut signals = signals::listen()?;
+        let mut signals = signals::catch()?;
         let stop = async move {
             signals.next().await;
         };

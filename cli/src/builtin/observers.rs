@@ -1,4 +1,4 @@
-//! Everybody who listens to a run: the event stream, the person at the terminal, and the collector of spans.
+//! The observers of a run: the event stream, the person at the terminal, and the collector of spans.
 //!
 //! Apart so that a run tells of itself once. It hands on and decides nothing.
 
@@ -10,8 +10,8 @@ use super::progress::Show;
 use super::traces::Traces;
 use uwf_agent::react::Notice;
 
-/// Who listens.
-pub(super) struct Audience {
+/// Who is told of a run.
+pub(super) struct Observers {
     events: EventLog,
     /// Nobody where the events take stderr.
     show: Option<Show>,
@@ -19,11 +19,11 @@ pub(super) struct Audience {
     traces: Option<Traces>,
 }
 
-impl Audience {
+impl Observers {
     /// The event stream, and people, who may have a terminal.
-    pub(super) fn new(events: EventLog, terminal: bool) -> Audience {
+    pub(super) fn new(events: EventLog, terminal: bool) -> Observers {
         let show = (!events.is_stderr()).then(|| Show::new(terminal));
-        Audience {
+        Observers {
             events,
             show,
             #[cfg(feature = "otel")]

@@ -14,7 +14,7 @@ use uwf_workflow::yaml;
 use super::args::{RunArgs, RunOptions};
 use super::error::{PREPARED, UNCONFINED, usage};
 use super::events::EventLog;
-use super::observers::Audience;
+use super::observers::Observers;
 #[cfg(feature = "otel")]
 use super::traces::Traces;
 use super::{again, signals};
@@ -79,7 +79,7 @@ fn settings(
 }
 
 /// Where and under which settings something runs.
-pub(super) struct Bounds<'a> {
+pub(super) struct RunConfig<'a> {
     pub(super) settings: &'a Settings,
     pub(super) workspace: &'a Path,
     pub(super) stand_alone: bool,
@@ -129,9 +129,9 @@ impl Bench {
         }
         let begun = || self.tidy(&request.thread, wanted.filter(|_| fresh));
         let not_begun = wanted.filter(|_| !fresh);
-        let bounds = Bounds { settings: &settings, workspace, stand_alone, not_begun, begun: &begun, events };
+        let config = RunConfig { settings: &settings, workspace, stand_alone, not_begun, begun: &begun, events };
         let (reply, read) =
-            self.confined(bounds, session, async |site, tell| role_run(request, site, earlier, tell).await)?;
+            self.confined(config, session, async |site, tell| role_run(request, site, earlier, tell).await)?;
         reply.map(|reply| (reply, read)).map_err(|error| {
             let kept = error.keeps_the_run();
             let failure = CliError::from(error);
@@ -147,11 +147,11 @@ impl Bench {
     /// on the screen.
     pub(super) fn confined<T>(
         &self,
-        Bounds { settings, workspace, stand_alone, not_begun, begun, events }: Bounds<'_>,
+        RunConfig { settings, workspace, stand_alone, not_begun, begun, events }: RunConfig<'_>,
         session: &mut Session<'_>,
         run: impl AsyncFnOnce(&Site<'_>, &mut dyn FnMut(Notice<'_>)) -> T,
     ) -> Result<(T, bool), CliError> {
-        let mut audience = Audience::new(events, session.terminals.err);
+        let mut observers = Observers::new(events, session.terminals.err);
         // Before the first thread: what starts later is inside.
         let confinement = Confinement::raise(&settings.sandbox, &self.homes, workspace, &session.env)?;
         let (runtime, workers) = (runtime()?, workers()?);
@@ -160,7 +160,7 @@ impl Bench {
         #[cfg(feature = "otel")]
         let (trace, traces) = Traces::begin(&session.env, &settings.provider, session.clock);
         #[cfg(feature = "otel")]
-        audience.add(traces);
+        observers.add(traces);
         let site = Site {
             store: &self.store,
             home: &self.homes.uwf,
@@ -172,15 +172,15 @@ impl Bench {
             env: of_commands(&session.env, trace.as_ref()),
             trace: trace.as_ref(),
             clock: session.clock,
-            signals: &signals::listen,
+            signals: &signals::catch,
             not_begun,
             begun,
         };
-        let mut tell = |event: Notice<'_>| audience.tell(&event, &mut session.ui);
+        let mut tell = |event: Notice<'_>| observers.tell(&event, &mut session.ui);
         let done = runtime.block_on(run(&site, &mut tell));
-        let read = audience.has_read() && !session.ui.is_quiet();
+        let read = observers.has_read() && !session.ui.is_quiet();
         #[cfg(feature = "otel")]
-        audience.end(&runtime, &mut session.ui);
+        observers.end(&runtime, &mut session.ui);
         runtime.block_on(leave(confinement, &workers));
         // After a second signal a tool may still be running: nobody waits for it.
         runtime.shutdown_background();
@@ -221,7 +221,7 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
 async fn leave(confinement: Confinement, workers: &Workers) {
     let left = workers.run(move || drop(confinement));
     let signalled = async {
-        match signals::listen() {
+        match signals::catch() {
             Ok(mut signals) => drop(signals.next().await),
             Err(_) => std::future::pending().await,
         }

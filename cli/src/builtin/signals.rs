@@ -12,7 +12,7 @@ use uwf_agent::signals::{Signal, Signals};
 ///
 /// # Errors
 /// The system's, when the handlers cannot be installed.
-pub(super) fn listen() -> io::Result<Signals> {
+pub(super) fn catch() -> io::Result<Signals> {
     let mut interrupt = unix::signal(SignalKind::interrupt())?;
     let mut terminate = unix::signal(SignalKind::terminate())?;
     // None where it is ignored.

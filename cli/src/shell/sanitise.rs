@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The text with its control characters as `\u001b`, but for line ends and tabs.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
+pub(super) fn sanitise(text: &str) -> Cow<'_, str> {
     let steers = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
     if !text.chars().any(steers) {
         return Cow::Borrowed(text);
@@ -29,9 +29,9 @@ mod tests {
 
     #[test]
     fn what_steers_is_shown_and_all_else_stays() {
-        assert_eq!(visible("a\n\tb é 🦀"), "a\n\tb é 🦀");
+        assert_eq!(sanitise("a\n\tb é 🦀"), "a\n\tb é 🦀");
         assert_eq!(
-            visible("\x1b]52;c;eA==\x07\r\u{9b}2J\x7f"),
+            sanitise("\x1b]52;c;eA==\x07\r\u{9b}2J\x7f"),
             "\\u001b]52;c;eA==\\u0007\\u000d\\u009b2J\\u007f"
         );
     }

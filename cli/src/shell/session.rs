@@ -47,7 +47,7 @@ pub struct ProcessContext<'a> {
     pub stop: StopSignal,
     /// Makes signals set `stop` instead of ending this program; called only before agents run, so that every other
     /// command ends at once.
-    pub listen: fn(&StopSignal),
+    pub catch_signals: fn(&StopSignal),
 }
 
 /// Runs a command line in the real process. A panic ends in the exit status for our own bugs; its message is on stderr
@@ -80,7 +80,7 @@ pub fn in_process(run: impl FnOnce(ProcessContext<'_>) -> u8) -> ExitCode {
             program: std::env::current_exe().ok(),
             clock: now_ms,
             stop: StopSignal::default(),
-            listen,
+            catch_signals,
         })
     };
     ExitCode::from(catch_unwind(AssertUnwindSafe(process)).unwrap_or(BUG))
@@ -95,7 +95,7 @@ pub fn ignores_hangups() -> bool {
     ignored.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) != 0)
 }
 
-fn listen(stop: &StopSignal) {
+fn catch_signals(stop: &StopSignal) {
     let hangup = (!ignores_hangups()).then_some(SIGHUP);
     for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
         // Without a handler the signal ends us at once, and the agent's own wish to die with us ends the agent.
@@ -168,8 +168,8 @@ impl<'a> ProcessContext<'a> {
             color,
             out_is_terminal: terminals.out,
         };
-        let ProcessContext { env, cwd, stdin, program, clock, stop, listen, .. } = self;
-        Session { ui, env, cwd, stdin, terminals, program, clock, stop, listen }
+        let ProcessContext { env, cwd, stdin, program, clock, stop, catch_signals, .. } = self;
+        Session { ui, env, cwd, stdin, terminals, program, clock, stop, catch_signals }
     }
 }
 
@@ -204,7 +204,7 @@ pub struct Session<'a> {
     pub stop: StopSignal,
     /// Makes signals set `stop` instead of ending this program; called only before agents run, so that every other
     /// command ends at once.
-    pub listen: fn(&StopSignal),
+    pub catch_signals: fn(&StopSignal),
 }
 
 impl Session<'_> {
@@ -228,8 +228,8 @@ impl Session<'_> {
     ///
     /// # Errors
     /// There is no such directory, or it cannot be entered.
-    pub fn directory(&self, typed: Option<&Path>) -> Result<PathBuf, CliError> {
-        let path = typed.map_or_else(|| self.cwd.clone(), |typed| self.cwd.join(typed));
+    pub fn directory(&self, named: Option<&Path>) -> Result<PathBuf, CliError> {
+        let path = named.map_or_else(|| self.cwd.clone(), |named| self.cwd.join(named));
         match path.canonicalize() {
             Ok(path) if path.is_dir() => Ok(path),
             Ok(path) => Err(CliError::user(format!("{} is not a directory", path.display()))

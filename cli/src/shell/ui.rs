@@ -12,7 +12,7 @@ use uwf_workflow::yaml;
 
 use super::args::Format;
 use super::error::{CliError, OK};
-use super::sanitise::visible;
+use super::sanitise::sanitise;
 use uwf_engine::workflow::CheckedWorkflow;
 
 /// Where a command writes, and how.
@@ -80,21 +80,21 @@ impl Ui<'_> {
     /// # Errors
     /// stdout cannot be written to; that its reader has gone away ends the command quietly.
     pub fn print(&mut self, text: &str) -> Result<(), CliError> {
-        let text = if self.out_is_terminal { visible(text) } else { text.into() };
+        let text = if self.out_is_terminal { sanitise(text) } else { text.into() };
         self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).map_err(CliError::from_stdout)
     }
 
     /// Tells people something, on a line of its own; nobody's reading is no error.
     pub fn note(&mut self, text: &str) {
         if self.remarks {
-            writeln!(self.err, "{}", visible(text)).ok();
+            writeln!(self.err, "{}", sanitise(text)).ok();
         }
     }
 
     /// Adds to a warning what to do.
     pub fn hint(&mut self, text: &str) {
         if !self.quiet {
-            writeln!(self.err, "  hint: {}", visible(text)).ok();
+            writeln!(self.err, "  hint: {}", sanitise(text)).ok();
         }
     }
 
@@ -118,7 +118,7 @@ impl Ui<'_> {
     /// Warns; `--quiet` does not silence it, since the result is not what it seems.
     pub fn warn(&mut self, text: &str) {
         let label = self.painted("warning", "33");
-        writeln!(self.err, "{label}: {}", visible(text)).ok();
+        writeln!(self.err, "{label}: {}", sanitise(text)).ok();
     }
 
     /// Warns of what a workflow file says that is probably not meant.
@@ -142,12 +142,12 @@ impl Ui<'_> {
     /// stderr cannot be written to.
     pub fn error(&mut self, failure: &CliError) -> io::Result<()> {
         let label = self.painted("error", "31");
-        writeln!(self.err, "{label}: {}", visible(&failure.message()))?;
+        writeln!(self.err, "{label}: {}", sanitise(&failure.message()))?;
         for cause in failure.causes() {
-            writeln!(self.err, "  caused by: {}", visible(&cause))?;
+            writeln!(self.err, "  caused by: {}", sanitise(&cause))?;
         }
         if let Some(hint) = failure.hint() {
-            writeln!(self.err, "  hint: {}", visible(hint))?;
+            writeln!(self.err, "  hint: {}", sanitise(hint))?;
         }
         Ok(())
     }

@@ -31,16 +31,16 @@ pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, CliErr
     let env = with_dotenv.unwrap_or_else(|_| session.env.clone());
     let config = config::load(&homes.uwf);
     let patience = if args.online { PATIENCE_ONLINE } else { PATIENCE };
-    let patient = Patient { env: &env, homes: &homes, cwd: &session.cwd, patience, stop: &session.stop };
+    let checks = AgentChecks { env: &env, homes: &homes, cwd: &session.cwd, patience, stop: &session.stop };
     let builtin = exec::builtin(session.program.as_deref()).program;
     let mut report = json!({
         "homes": [home(&session.env, &UWF_HOME, &homes.uwf), home(&session.env, &OCAS_HOME, &homes.ocas)],
         "store": store(session, &homes.ocas),
         "dotenv": {"file": homes.uwf.join(".env"), "error": dotenv_error},
         "config": configuration(&homes, &config),
-        "agents": patient.agents(&config.unwrap_or_default(), &builtin),
+        "agents": checks.agents(&config.unwrap_or_default(), &builtin),
     });
-    let (opinion, agrees) = patient.ask(&builtin, session.ui.format, args.online);
+    let (opinion, agrees) = checks.ask(&builtin, session.ui.format, args.online);
     let well = is_well(&report) && agrees;
     if session.ui.format == Format::Text {
         session.ui.print(&(text(&report) + &second(&opinion)))?;
@@ -104,8 +104,8 @@ fn configuration(homes: &Homes, config: &Result<Config, ConfigError>) -> Value {
     })
 }
 
-/// What is looked at.
-struct Patient<'a> {
+/// What the checks of agents need.
+struct AgentChecks<'a> {
     env: &'a Env,
     homes: &'a Homes,
     cwd: &'a Path,
@@ -114,7 +114,7 @@ struct Patient<'a> {
     stop: &'a StopSignal,
 }
 
-impl Patient<'_> {
+impl AgentChecks<'_> {
     /// The programs of all agents, the builtin one first.
     fn agents(&self, config: &Config, builtin: &str) -> Value {
         let own = [(BUILTIN, builtin)];
@@ -240,10 +240,10 @@ mod tests {
         std::fs::write(place.project().join("doctor"), "sleep 60\n").unwrap();
         let (env, homes, cwd) = (place.env(), place.homes(), place.project());
         let patience = Duration::from_millis(100);
-        let patient = Patient { env: &env, homes: &homes, cwd: &cwd, patience, stop: &stop };
-        let (text, agrees) = patient.ask("sh", Format::Text, false);
+        let checks = AgentChecks { env: &env, homes: &homes, cwd: &cwd, patience, stop: &stop };
+        let (text, agrees) = checks.ask("sh", Format::Text, false);
         assert!(!agrees && text.contains("took longer than 100ms"), "{text}");
-        assert!(patient.ask("sh", Format::Json, false).0.starts_with("{\"error\""));
-        assert_eq!(patient.ask("no-such-agent", Format::Json, false), (String::new(), true));
+        assert!(checks.ask("sh", Format::Json, false).0.starts_with("{\"error\""));
+        assert_eq!(checks.ask("no-such-agent", Format::Json, false), (String::new(), true));
     }
 }

@@ -154,7 +154,7 @@ pub(super) struct ExecContext {
 impl ExecContext {
     pub(super) fn open(session: &Session<'_>, how: &How) -> Result<ExecContext, CliError> {
         let homes = session.homes()?;
-        (session.listen)(&session.stop);
+        (session.catch_signals)(&session.stop);
         let config = config::load(&homes.uwf)?;
         let agent = how.agent.as_deref().map(|text| config.named_agent(text, &session.cwd)).transpose()?;
         let cwd = how.cwd.as_deref().map(|dir| session.directory(Some(dir))).transpose()?;
@@ -241,7 +241,7 @@ impl ExecContext {
         run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
     ) -> Result<StepReport, CliError> {
         let report = self.run(session, run).map_err(|error| unread(error, &session.ui))?;
-        tell(&mut session.ui, &report)?;
+        print_step(&mut session.ui, &report)?;
         Ok(report)
     }
 }
@@ -308,18 +308,18 @@ impl Observer for Watcher<'_, '_> {
 
     fn stepped(&mut self, report: &StepReport) -> ControlFlow<()> {
         self.ends();
-        self.unprinted = tell(self.ui, report).err();
+        self.unprinted = print_step(self.ui, report).err();
         if self.unprinted.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
 /// In text, tells a step at once; other formats have all of them at the end.
-fn tell(ui: &mut Ui<'_>, report: &StepReport) -> Result<(), CliError> {
-    if ui.format == Format::Text { ui.print(&told(report)) } else { Ok(()) }
+fn print_step(ui: &mut Ui<'_>, report: &StepReport) -> Result<(), CliError> {
+    if ui.format == Format::Text { ui.print(&step_text(report)) } else { Ok(()) }
 }
 
 /// A step and where it led to, in one or two lines.
-fn told(report: &StepReport) -> String {
+fn step_text(report: &StepReport) -> String {
     let played = report.played.as_ref().map(|played| {
         let status = record::status(&played.output).unwrap_or("?");
         let took = render::duration(played.step.duration_ms());

@@ -24,7 +24,7 @@ pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Pa
     };
     let path = session.cwd.join(file);
     let failed = |error| CliError::said(format!("cannot write {}", file.display()), error);
-    let told = |error| match error {
+    let unwritten = |error| match error {
         TransferError::Io { source, .. } => failed(source),
         error => error.into(),
     };
@@ -32,13 +32,13 @@ pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Pa
         // A pipe or a device is written into: it is somebody's.
         Ok(there) if !there.is_file() => {
             let mut out = BufWriter::new(File::options().write(true).open(&path).map_err(failed)?);
-            let done = export::export(&store, &thread, &mut out).map_err(told)?;
+            let done = export::export(&store, &thread, &mut out).map_err(unwritten)?;
             out.flush().map_err(failed)?;
             done
         }
         _ => {
             let mut out = BufWriter::new(AtomicFile::create(&path, 0o666).map_err(failed)?);
-            let done = export::export(&store, &thread, &mut out).map_err(told)?;
+            let done = export::export(&store, &thread, &mut out).map_err(unwritten)?;
             let whole = out.into_inner().map_err(|error| failed(error.into_error()))?;
             whole.persist_durably().map_err(failed)?;
             done

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::args::{LogCommand, LogShow};
-use super::time_argument::moment;
+use super::time_argument::time_argument;
 use crate::shell::{CliError, OK, Session, USAGE, render};
 use uwf_engine::log::{self, Day};
 use uwf_engine::thread::ThreadId;
@@ -50,14 +50,14 @@ struct LogFilter {
 }
 
 impl LogFilter {
-    fn read(typed: &LogShow, days: &[Day]) -> Result<LogFilter, CliError> {
-        let mut filter = LogFilter { thread: None, process: typed.process, date: None };
-        match (&typed.which, &typed.thread, &typed.date) {
+    fn read(args: &LogShow, days: &[Day]) -> Result<LogFilter, CliError> {
+        let mut filter = LogFilter { thread: None, process: args.process, date: None };
+        match (&args.which, &args.thread, &args.date) {
             (Some(which), ..) => match which.parse() {
                 Ok(thread) => filter.thread = Some(thread),
                 Err(_) => filter.date = Some(day(which, days)?),
             },
-            (None, None, None) if typed.process.is_none() => {
+            (None, None, None) if args.process.is_none() => {
                 filter.date = days.last().map(|day| day.date.clone());
             }
             (None, thread, date) => {
@@ -81,17 +81,17 @@ impl LogFilter {
     }
 }
 
-fn show(session: &mut Session<'_>, typed: &LogShow) -> Result<u8, CliError> {
+fn show(session: &mut Session<'_>, args: &LogShow) -> Result<u8, CliError> {
     let days = days(session)?;
-    let filter = LogFilter::read(typed, &days)?;
+    let filter = LogFilter::read(args, &days)?;
     let mut found = Vec::new();
     for day in days.iter().filter(|day| filter.has_day(day)) {
         found.extend(entries(session, day)?.into_iter().filter(|entry| filter.has(entry)));
     }
     let value: Value = found.iter().cloned().map(under_both_names).collect();
     session.ui.result(&value, || found.iter().map(line).collect())?;
-    let asked = [&typed.which, &typed.thread, &typed.date].into_iter().flatten().cloned();
-    let asked: Vec<String> = asked.chain(typed.process.map(|pid| format!("process {pid}"))).collect();
+    let asked = [&args.which, &args.thread, &args.date].into_iter().flatten().cloned();
+    let asked: Vec<String> = asked.chain(args.process.map(|pid| format!("process {pid}"))).collect();
     if found.is_empty() && !asked.is_empty() {
         session.ui.note(&format!("nothing is logged of {}", asked.join(" and ")));
     }
@@ -166,7 +166,7 @@ fn rest(entry: &Value) -> Vec<String> {
 }
 
 fn clean(session: &mut Session<'_>, before: &str) -> Result<u8, CliError> {
-    let before = moment(before, (session.clock)())?;
+    let before = time_argument(before, (session.clock)())?;
     let mut removed = Vec::new();
     for day in days(session)?.into_iter().filter(|day| day.is_before(before)) {
         fs::remove_file(&day.file)

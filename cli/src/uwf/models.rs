@@ -13,8 +13,8 @@ const SHOWN: usize = 100;
 const HEADINGS: [&str; 9] =
     ["MODEL", "WINDOW", "OUTPUT", "$ IN", "$ CACHED", "$ WRITTEN", "$ OUT", "EFFORTS", "WIRE"];
 
-pub(super) fn run(session: &mut Session<'_>, typed: &Models) -> Result<u8, CliError> {
-    let pattern = typed.pattern.as_deref().unwrap_or_default();
+pub(super) fn run(session: &mut Session<'_>, args: &Models) -> Result<u8, CliError> {
+    let pattern = args.pattern.as_deref().unwrap_or_default();
     let models: Vec<CatalogueModel> =
         catalogue::models().filter(|model| fits(pattern, &name(model))).collect();
     if models.is_empty() {

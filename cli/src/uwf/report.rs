@@ -1,4 +1,4 @@
-//! What happened, told in markdown: a thread with its steps, a step with its turns.
+//! What happened, as a report in markdown: a thread with its steps, a step with its turns.
 //!
 //! For people first; nothing reads it back. Long tool results are shortened, outputs and answers never are.
 
@@ -20,7 +20,7 @@ use uwf_engine::workflow::{self, Workflow};
 /// How many lines of a tool's result are shown.
 const RESULT_LINES: usize = 30;
 
-/// Which part of a thread is told.
+/// Which part of a thread is reported.
 pub(super) struct ReportRange {
     /// About so many characters: the last steps that fit.
     pub(super) quota: Option<usize>,
@@ -44,9 +44,9 @@ pub(super) fn thread(store: &Store, thread: &ThreadId, range: &ReportRange) -> R
     for (at, (hash, step)) in chain.steps[..end(&chain, thread, range)?].iter().enumerate() {
         steps.push(step_section(store, at + 1, hash, step)?);
     }
-    let standing =
-        if range.before.is_none() { standing(store, thread, &head, &workflow)? } else { String::new() };
-    let used: usize = sections.iter().chain([&standing]).map(|section| section.chars().count()).sum();
+    let status_section =
+        if range.before.is_none() { status_section(store, thread, &head, &workflow)? } else { String::new() };
+    let used: usize = sections.iter().chain([&status_section]).map(|section| section.chars().count()).sum();
     let skipped = skipped(&steps, range.quota.map(|quota| quota.saturating_sub(used)));
     if skipped > 0 {
         let noun = if skipped == 1 { "step" } else { "steps" };
@@ -55,7 +55,7 @@ pub(super) fn thread(store: &Store, thread: &ThreadId, range: &ReportRange) -> R
         sections.push(format!("*({skipped} earlier {noun}, load with `{load}`)*\n"));
     }
     sections.extend(steps.into_iter().skip(skipped));
-    sections.extend(Some(standing).filter(|text| !text.is_empty()));
+    sections.extend(Some(status_section).filter(|text| !text.is_empty()));
     Ok(sections.join("\n---\n\n"))
 }
 
@@ -160,8 +160,8 @@ fn attempt_lines(store: &Store, attempts: &[Hash]) -> Result<String, CliError> {
     Ok(text)
 }
 
-/// The last words: where the thread stands now.
-fn standing(
+/// The last section: where the thread stands now.
+fn status_section(
     store: &Store,
     thread: &ThreadId,
     head: &thread::Head,
@@ -183,12 +183,12 @@ fn standing(
             Err(error) => format!("**Next:** nobody: {error}\n"),
         },
     };
-    let told = thread::retried(workflow, &head.status, next.as_deref()).map(|role| {
+    let attempts = thread::retried(workflow, &head.status, next.as_deref()).map(|role| {
         let attempts = thread::failed_attempts(store, thread, &role)?;
         attempt_lines(store, &attempts)
     });
-    let lines =
-        told.map(|told| told.unwrap_or_else(|error| format!("they cannot be read: {}\n", error.message())));
+    let lines = attempts
+        .map(|lines| lines.unwrap_or_else(|error| format!("they cannot be read: {}\n", error.message())));
     if let Some(lines) = lines.filter(|lines| !lines.is_empty()) {
         text += &format!("\n**Failed attempts so far:**\n\n{lines}");
     }

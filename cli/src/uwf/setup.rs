@@ -21,15 +21,15 @@ use crate::shell::{CliError, OK, Session, USAGE, input::Input};
 use uwf_engine::config::{self, ConfigChange};
 use uwf_engine::view::{AgentSetup, ModelSetup, SetupView};
 
-pub(super) fn run(session: &mut Session<'_>, typed: &Setup) -> Result<u8, CliError> {
+pub(super) fn run(session: &mut Session<'_>, args: &Setup) -> Result<u8, CliError> {
     let home = session.homes()?.uwf;
     // A file that is not valid is told before anything is asked.
     let old = config::value(&home)?;
-    let agent = typed.agent.as_deref().map(|name| DefaultAgent::named(name, &old)).transpose()?;
+    let agent = args.agent.as_deref().map(|name| DefaultAgent::named(name, &old)).transpose()?;
     // Whoever names an agent and nothing else has a model, or an agent that has one.
-    let connection = match typed.names_only_an_agent() {
+    let connection = match args.names_only_an_agent() {
         true => None,
-        false => Some(Connection::gather(session, typed, &old)?),
+        false => Some(Connection::gather(session, args, &old)?),
     };
     let obstacle = agent.as_ref().map(|agent| agent.obstacle(session)).transpose()?.flatten();
     let changes: Vec<ConfigChange> =
@@ -102,9 +102,9 @@ impl Key {
 
 impl Connection {
     /// From what was typed, and on a terminal from what is answered.
-    fn gather(session: &mut Session<'_>, typed: &Setup, old: &Value) -> Result<Connection, CliError> {
-        require(session, typed)?;
-        let provider = match &typed.provider {
+    fn gather(session: &mut Session<'_>, args: &Setup, old: &Value) -> Result<Connection, CliError> {
+        require(session, args)?;
+        let provider = match &args.provider {
             Some(name) => name.clone(),
             None => {
                 let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
@@ -119,8 +119,8 @@ impl Connection {
         let preset = presets::find(&provider);
         let before = &old["providers"][&provider];
         let there = before["baseUrl"].as_str();
-        let base_url = base_url(session, typed, &provider, there)?;
-        let model = match &typed.model {
+        let base_url = base_url(session, args, &provider, there)?;
+        let model = match &args.model {
             Some(model) => model.clone(),
             None => model::ask(session, catalogued(&base_url), preset)?,
         };
@@ -129,9 +129,9 @@ impl Connection {
         }
         let has_key = ["apiKey", "apiKeyEnv"].iter().any(|name| before[name].is_string());
         let goes_there = there.is_some_and(|there| bare(there) == base_url);
-        let key = match has_key && goes_there && typed.says_no_key() {
+        let key = match has_key && goes_there && args.says_no_key() {
             true => Key::Kept,
-            false => key(session, typed, preset)?,
+            false => key(session, args, preset)?,
         };
         Ok(Connection { provider, base_url, model, key })
     }
@@ -199,8 +199,8 @@ impl Setup {
 }
 
 /// Without a person to ask, everything must be typed.
-fn require(session: &Session<'_>, typed: &Setup) -> Result<(), CliError> {
-    let missing: Vec<&str> = [(&typed.provider, "--provider"), (&typed.model, "--model")]
+fn require(session: &Session<'_>, args: &Setup) -> Result<(), CliError> {
+    let missing: Vec<&str> = [(&args.provider, "--provider"), (&args.model, "--model")]
         .into_iter()
         .filter_map(|(value, flag)| value.is_none().then_some(flag))
         .collect();
@@ -212,16 +212,16 @@ fn require(session: &Session<'_>, typed: &Setup) -> Result<(), CliError> {
     Err(CliError::Said { error: error.into(), hint: Some(hint.to_owned()), exit: USAGE })
 }
 
-fn key(session: &mut Session<'_>, typed: &Setup, preset: Option<&Preset>) -> Result<Key, CliError> {
-    if let Some(file) = &typed.api_key_file {
+fn key(session: &mut Session<'_>, args: &Setup, preset: Option<&Preset>) -> Result<Key, CliError> {
+    if let Some(file) = &args.api_key_file {
         return from_file(session, file);
     }
-    if let Some(name) = &typed.api_key_env {
+    if let Some(name) = &args.api_key_env {
         return variable(session, name);
     }
     let known = preset.map(|preset| preset.key);
     // What was typed completely asks nothing more.
-    let asks = session.has_person() && (typed.provider.is_none() || typed.model.is_none());
+    let asks = session.has_person() && (args.provider.is_none() || args.model.is_none());
     match known {
         Some(None) => Ok(Key::None),
         Some(Some(name)) if !asks || session.env.text(name).is_some() => variable(session, name),
@@ -229,9 +229,9 @@ fn key(session: &mut Session<'_>, typed: &Setup, preset: Option<&Preset>) -> Res
         known => {
             let name = known.flatten();
             let without = name.map_or("none".to_owned(), |name| format!("use ${name}"));
-            let typed = session.ask_hidden(&format!("API key (not shown; Return: {without})"))?;
-            match (typed.is_empty(), name) {
-                (false, _) => one_line(typed),
+            let answer = session.ask_hidden(&format!("API key (not shown; Return: {without})"))?;
+            match (answer.is_empty(), name) {
+                (false, _) => one_line(answer),
                 (true, Some(name)) => variable(session, name),
                 (true, None) => Ok(Key::None),
             }

@@ -1,11 +1,11 @@
-//! Moments as people type them: `--after`, `--before`.
+//! Times as people type them: `--after`, `--before`.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::shell::{CliError, USAGE};
 
 /// `7d` (so long ago), a day, or a time; as milliseconds since the epoch.
-pub(super) fn moment(text: &str, now_ms: u64) -> Result<u64, CliError> {
+pub(super) fn time_argument(text: &str, now_ms: u64) -> Result<u64, CliError> {
     let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     if let Ok(ago) = humantime::parse_duration(text) {
         return Ok(now_ms.saturating_sub(ms(ago)));
@@ -50,8 +50,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_a_day_a_time_or_so_long_ago() {
-        let at = |text: &str| moment(text, 1_000_000_000_000).unwrap();
+    fn it_is_a_day_a_time_or_so_long_ago() {
+        let at = |text: &str| time_argument(text, 1_000_000_000_000).unwrap();
         assert_eq!(at("1000s"), 999_999_000_000);
         assert_eq!(at("2026-11-22"), 1_795_305_600_000);
         for same in ["2026-11-22T05:49:00Z", "2026-11-22T14:49:00+09:00", "2026-11-22T00:19:00-05:30"] {
@@ -66,7 +66,7 @@ mod tests {
             "+01:00",
             "2026-11-22T05:49:00Z+01:00",
         ] {
-            assert_eq!(moment(not_one, 0).unwrap_err().exit(), USAGE, "{not_one}");
+            assert_eq!(time_argument(not_one, 0).unwrap_err().exit(), USAGE, "{not_one}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What `doctor` finds of the sandbox: tried on a process, told promise by promise, and the way to what is missing.
+//! The checks of the sandbox: tried on a process, reported promise by promise, and the way to what is missing.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::remedy::{Remedy, remedies};
 use uwf_agent::confinement::{ALLOW_SHELL, Confinement, SandboxSettings};
 
 /// What was found.
-pub(super) struct Walls {
+pub(super) struct SandboxChecks {
     workspace: PathBuf,
     /// Why strict runs no command, and what people can do about it.
     refusal: Option<(String, &'static str)>,
@@ -35,7 +35,7 @@ pub(super) fn look(
     homes: &Homes,
     workspace: &Path,
     env: &Env,
-) -> Result<Walls, CliError> {
+) -> Result<SandboxChecks, CliError> {
     let mut env = env.clone();
     // It is to be told whether there is a sandbox, not what is done where there is none.
     env.set(ALLOW_SHELL, "");
@@ -51,7 +51,7 @@ pub(super) fn look(
         }
     };
     let is_lacking = matches!(refusal, Some(SandboxError::Missing { .. } | SandboxError::Setup { .. }));
-    Ok(Walls {
+    Ok(SandboxChecks {
         workspace: workspace.to_owned(),
         promises: promises(&there_is, matches!(refusal, Some(SandboxError::Workspace { .. }))),
         refusal: refusal.map(|refusal| (refusal.to_string(), refusal.hint())),
@@ -70,7 +70,7 @@ fn promises(there_is: &Enforced, is_exposed: bool) -> Vec<PromiseStatus> {
     there_is.promises().into_iter().map(open).collect()
 }
 
-impl Walls {
+impl SandboxChecks {
     /// For programs.
     pub(super) fn to_json(&self) -> Value {
         json!({
@@ -131,14 +131,21 @@ mod tests {
 
     use super::*;
 
-    fn walls(enforced: &Value, refusal: Option<(String, &'static str)>) -> Walls {
+    fn checks(enforced: &Value, refusal: Option<(String, &'static str)>) -> SandboxChecks {
         let there_is: Enforced = from_value(enforced.clone()).unwrap();
         let remedies = match &refusal {
             Some(_) => vec![Remedy { cause: "a cause".to_owned(), remedy: "a command".to_owned() }],
             None => Vec::new(),
         };
         let promises = promises(&there_is, false);
-        Walls { workspace: "/w".into(), is_lacking: refusal.is_some(), refusal, there_is, promises, remedies }
+        SandboxChecks {
+            workspace: "/w".into(),
+            is_lacking: refusal.is_some(),
+            refusal,
+            there_is,
+            promises,
+            remedies,
+        }
     }
 
     #[test]
@@ -158,12 +165,12 @@ mod tests {
   ✓ sockets of other programs (docker, D-Bus, ssh-agent) cannot be reached: mounts, a network namespace, Landlock 7
   ✓ system calls that lead out (ptrace, mount, bpf, io_uring) are refused: seccomp
     the agent's own process is confined as well: Landlock 7";
-        assert_eq!(walls(&all, None).lines().join("\n"), expected);
+        assert_eq!(checks(&all, None).lines().join("\n"), expected);
         let old = json!({
             "level": "best-effort", "landlock": null, "seccomp": true, "mounts": false, "processes": "found",
             "network": "seccomp", "missing": ["x"],
         });
-        let walls = walls(&old, Some(("no strict".to_owned(), "a hint")));
+        let checks = checks(&old, Some(("no strict".to_owned(), "a hint")));
         let expected = "✗ sandbox: no strict
   → a cause: a command
   or take what there is: --sandbox best-effort (of `uwf thread exec`, resume and poke, or of `uwf-builtin`); a role \
@@ -179,8 +186,8 @@ without run_command needs none of it (roles: { WORKFLOW/ROLE: { tools: […] } }
   ✓ sockets of other programs (docker, D-Bus, ssh-agent) cannot be reached: seccomp
   ✓ system calls that lead out (ptrace, mount, bpf, io_uring) are refused: seccomp
     the agent's own process is not confined: that takes Landlock (Linux 5.13), which is not there or not switched on";
-        assert_eq!(walls.lines().join("\n"), expected);
-        let json = walls.to_json();
+        assert_eq!(checks.lines().join("\n"), expected);
+        let json = checks.to_json();
         assert_eq!((&json["strict"], &json["remedies"][0]["remedy"]), (&json!(false), &json!("a command")));
         assert_eq!(json["promises"][0], json!({"promise": "files-outside", "held": false, "by": []}));
     }

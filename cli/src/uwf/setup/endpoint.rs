@@ -24,12 +24,12 @@ pub(super) fn catalogued(base_url: &str) -> Option<&'static str> {
 /// The base URL: what was typed, else what the file says of that provider (`stored`), else what we know of it.
 pub(super) fn base_url(
     session: &mut Session<'_>,
-    typed: &Setup,
+    args: &Setup,
     provider: &str,
     stored: Option<&str>,
 ) -> Result<String, CliError> {
     let known = presets::find(provider).map(|preset| preset.base_url);
-    let url = match (&typed.base_url, stored, known) {
+    let url = match (&args.base_url, stored, known) {
         (Some(url), ..) => url.clone(),
         (None, Some(stored), _) => stored.to_owned(),
         (None, None, Some(Url::Fixed(url))) => url.to_owned(),

@@ -78,7 +78,7 @@ fn ran(place: &Place, args: Vec<OsString>, (stdin, terminal): (&str, bool), stop
         program: None,
         clock,
         stop,
-        listen: |_| (),
+        catch_signals: |_| (),
     });
     Ran { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
 }

@@ -335,7 +335,7 @@ fn a_closed_stdout_ends_quietly() {
             program: None,
             clock,
             stop: StopSignal::default(),
-            listen: |_| (),
+            catch_signals: |_| (),
         });
         assert_eq!((exit, err.as_slice()), (0, &b""[..]), "{args:?}");
     }

@@ -6,7 +6,7 @@ use uwf_store::{Store, parallel};
 
 use crate::shell::{CliError, Format, OK, Session, render};
 use crate::uwf::args::{StatusWord, ThreadList};
-use crate::uwf::time_argument::moment;
+use crate::uwf::time_argument::time_argument;
 use uwf_engine::lock;
 use uwf_engine::lost;
 use uwf_engine::thread::{self, Status, ThreadEntry, ThreadError};
@@ -21,8 +21,8 @@ fn cells(row: &ThreadRow) -> [String; 5] {
 pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, CliError> {
     let (homes, store) = (session.homes()?, session.store()?);
     let wanted = wanted(which, session.terminals.out && session.ui.format == Format::Text);
-    let after = which.after.as_deref().map(|text| moment(text, store.now())).transpose()?;
-    let before = which.before.as_deref().map(|text| moment(text, store.now())).transpose()?;
+    let after = which.after.as_deref().map(|text| time_argument(text, store.now())).transpose()?;
+    let before = which.before.as_deref().map(|text| time_argument(text, store.now())).transpose()?;
     let running = lock::all_running(&homes.uwf).unwrap_or_default();
     let known = Workflows::default();
     let mut page = ListPage::new(&wanted, which);
