@@ -17,11 +17,11 @@ use uwf_store::{Hash, Store, StoreError};
 
 use self::forks::ForkStore;
 pub use self::forks::fork;
-use self::from_record::recorded;
-use crate::blobs::Recorded;
+use self::from_record::messages;
+use crate::blobs::BlobStore;
 use crate::dispatch::Dispatch;
 use crate::journal::{Entry, Journal};
-use crate::permissions::Narrowing;
+use crate::permissions::RolePermissions;
 use crate::provider::message::{Kind, Message, Speaker};
 use crate::provider::{ChatProvider, MockPlace};
 use crate::react::{Notice, React, Stopped};
@@ -90,10 +90,10 @@ pub enum AnswerError {
 /// The step's detail is not in the store, or cannot be read.
 pub fn settings(settings: &Settings, store: &Store, detail: &Hash) -> Result<Settings, AnswerError> {
     let tools = Detail::read(store, detail)?.settings().tools;
-    let narrowing = Narrowing { tools, read_only: true, ..Narrowing::default() };
+    let permissions = RolePermissions { tools, read_only: true, ..RolePermissions::default() };
     let mut settings = settings.clone();
-    settings.tools = narrowing.tools(settings.tools);
-    settings.narrowing = narrowing;
+    settings.tools = permissions.tools(settings.tools);
+    settings.permissions = permissions;
     Ok(settings)
 }
 
@@ -108,7 +108,7 @@ pub async fn ask(
 ) -> Result<String, AnswerError> {
     let record = Detail::read(site.store, &question.detail)?;
     let forks = ForkStore::find(question, record.session_id.as_deref(), site.home)?;
-    let mut before = recorded(site.store, &question.detail, &record)?;
+    let mut before = messages(site.store, &question.detail, &record)?;
     let earlier = forks.earlier()?;
     let visit = earlier.len();
     before.extend(earlier.into_iter().flatten());
@@ -118,10 +118,10 @@ pub async fn ask(
     let run = ProviderContext { place: mock, answered: 0, thread: None, learnt, trace: site.trace };
     let mut provider = role_run::provider(site.settings, run).map_err(RunError::from)?;
     let journal = forks.journal(question, site)?;
-    let outputs = role_run::recorded(site);
-    let toolbox = role_run::toolbox(site, site.settings.tools.clone(), (journal.spool_dir(), &outputs));
+    let blobs = role_run::blobs(site);
+    let toolbox = role_run::toolbox(site, site.settings.tools.clone(), (journal.spool_dir(), &blobs));
     let toolbox = toolbox.map_err(RunError::from)?;
-    let parts = Parts { before, journal, toolbox, outputs };
+    let parts = Parts { before, journal, toolbox, blobs };
     let mut react = react(parts, site, provider.as_mut(), on_notice)?;
     let text = uwf_prompts::question(&question.text).map_err(Stopped::from)?;
     react.append_message(Message::text(Speaker::User, Kind::Opening, text))?;
@@ -140,7 +140,7 @@ struct Parts {
     before: Vec<Message>,
     journal: Journal,
     toolbox: Dispatch,
-    outputs: Arc<Recorded>,
+    blobs: Arc<BlobStore>,
 }
 
 fn react<'a>(
@@ -149,7 +149,7 @@ fn react<'a>(
     provider: &'a mut dyn ChatProvider,
     on_notice: &'a mut dyn FnMut(Notice<'_>),
 ) -> Result<React<'a>, AnswerError> {
-    let Parts { before, journal, toolbox, outputs } = parts;
+    let Parts { before, journal, toolbox, blobs } = parts;
     let tools = toolbox.declarations();
     let mut entries = journal.entries().to_vec();
     entries.extend(before.into_iter().map(|message| Entry::Said { message, near: None, at: (site.clock)() }));
@@ -159,7 +159,7 @@ fn react<'a>(
         tools,
         toolbox: Arc::new(toolbox),
         journal,
-        outputs,
+        blobs,
         model: &site.settings.model,
         sampling: &site.settings.sampling,
         schema: &Value::Null,

@@ -12,12 +12,12 @@ use uwf_tools::Outputs;
 
 /// The outputs in a store.
 #[derive(Debug)]
-pub(crate) struct Recorded {
+pub(crate) struct BlobStore {
     /// The run's own: tools run on threads of their own, which share it.
     pub store: Store,
 }
 
-impl Recorded {
+impl BlobStore {
     /// Keeps texts, durably, so that they are found by these names.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ impl Recorded {
     }
 }
 
-impl Outputs for Recorded {
+impl Outputs for BlobStore {
     fn name(&self, text: &mut dyn Read, length: u64) -> io::Result<String> {
         Hash::of_text_stream(&builtin::TEXT, text, length).map(|hash| hash.to_string())
     }
@@ -52,17 +52,17 @@ mod tests {
     #[test]
     fn a_text_is_found_by_the_name_it_was_given_and_nothing_else_is() {
         let store = Store::in_memory(builtin::PROFILE, || 1).unwrap();
-        let recorded = Recorded { store: store.clone() };
+        let blobs = BlobStore { store: store.clone() };
         let text = "the output\n";
-        let name = recorded.name(&mut text.as_bytes(), text.len() as u64).unwrap();
-        assert!(recorded.find(&name).unwrap().is_none());
+        let name = blobs.name(&mut text.as_bytes(), text.len() as u64).unwrap();
+        assert!(blobs.find(&name).unwrap().is_none());
         assert_eq!(store.put_text(text).unwrap().to_string(), name);
         let mut found = String::new();
-        recorded.find(&name).unwrap().unwrap().read_to_string(&mut found).unwrap();
+        blobs.find(&name).unwrap().unwrap().read_to_string(&mut found).unwrap();
         assert_eq!(found, text);
-        assert!(recorded.find(builtin::UWF_TURN.as_str()).unwrap().is_none(), "a schema is no output");
-        assert!(recorded.find("../x").unwrap().is_none());
-        let kept = recorded.keep(["one", "two"].into_iter()).unwrap();
-        assert!(kept.iter().all(|name| recorded.find(name.as_str()).unwrap().is_some()));
+        assert!(blobs.find(builtin::UWF_TURN.as_str()).unwrap().is_none(), "a schema is no output");
+        assert!(blobs.find("../x").unwrap().is_none());
+        let kept = blobs.keep(["one", "two"].into_iter()).unwrap();
+        assert!(kept.iter().all(|name| blobs.find(name.as_str()).unwrap().is_some()));
     }
 }

@@ -196,7 +196,7 @@ impl Budget {
         Budget { limits, warned: [0; 4], graced: false, grace_ends: None, ended: None }
     }
 
-    /// Decides on the next turn. A warning, or the grace turn, is due until [`Budget::told`] says that it was given.
+    /// Decides on the next turn. A warning, or the grace turn, is due until [`Budget::notified`] says that it was given.
     pub(crate) fn next(&self, spent: Spent) -> Verdict {
         let uses = self.uses(spent);
         let reached = uses.into_iter().flatten().find(|u| u.used >= u.total).map(Ended::Limit);
@@ -222,7 +222,7 @@ impl Budget {
     }
 
     /// The model was told of the limit that is near, or of its last turn.
-    pub(crate) fn told(&mut self, spent: Spent, last_turn: bool) {
+    pub(crate) fn notified(&mut self, spent: Spent, last_turn: bool) {
         if let (true, None, Some(total)) = (last_turn, self.grace_ends, self.limits.time) {
             self.grace_ends = Some(total.max(spent.time + GRACE.min(total / GRACE_PART)));
         }
@@ -234,7 +234,7 @@ impl Budget {
 
     /// The model was told of this limit, whatever the others have come to meanwhile. What counts is how much of the present
     /// limit that was: it may have been another one then.
-    pub(crate) fn told_of(&mut self, near: &Use) {
+    pub(crate) fn warned_of(&mut self, near: &Use) {
         let limit = near.unit as usize;
         let Some(present) = self.uses(Spent::default())[limit] else { return };
         let percent = Use { total: present.total, ..*near }.percent();
@@ -283,7 +283,7 @@ mod tests {
     fn admit(budget: &mut Budget, spent: Spent) -> Verdict {
         let verdict = budget.next(spent);
         if matches!(verdict, Verdict::Warn(_) | Verdict::Grace(_)) {
-            budget.told(spent, matches!(verdict, Verdict::Grace(_)));
+            budget.notified(spent, matches!(verdict, Verdict::Grace(_)));
         }
         verdict
     }
@@ -340,12 +340,12 @@ mod tests {
         {
             let mut budget = Budget::new(limits(60, Some(Duration::from_secs(total))));
             let elapsed = Duration::from_secs(elapsed);
-            budget.told(Spent { time: elapsed, ..Spent::default() }, true);
+            budget.notified(Spent { time: elapsed, ..Spent::default() }, true);
             let left = budget.time_left(elapsed);
             assert_eq!(left, Some(Duration::from_millis(grace)), "{elapsed:?} of {total}");
             // It is granted once, whatever is asked in it.
             let later = elapsed + Duration::from_millis(100);
-            budget.told(Spent { time: later, ..Spent::default() }, true);
+            budget.notified(Spent { time: later, ..Spent::default() }, true);
             assert_eq!(budget.time_left(later), Some(Duration::from_millis(grace - 100)));
         }
         let unlimited = Budget::new(limits(60, None));
@@ -400,9 +400,9 @@ mod tests {
     #[test]
     fn what_was_told_before_is_not_told_again() {
         let mut budget = Budget::new(limits(20, None));
-        budget.told(turns(16), false);
+        budget.notified(turns(16), false);
         assert_eq!(admit(&mut budget, turns(17)), Verdict::Go);
-        budget.told(turns(20), true);
+        budget.notified(turns(20), true);
         assert!(matches!(admit(&mut budget, turns(20)), Verdict::Stop(_)));
     }
 }

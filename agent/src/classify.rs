@@ -8,7 +8,7 @@ use uwf_workflow::frontmatter;
 
 /// A completion without tool calls, understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading<'a> {
+pub(crate) enum TextClass<'a> {
     /// Text that may be an answer.
     Text(&'a str),
     /// No text at all.
@@ -18,7 +18,7 @@ pub(crate) enum Reading<'a> {
 }
 
 /// Splits a leading `<think>…</think>` (or everything up to a lone `</think>`) from the text behind it.
-pub(crate) fn without_thought(text: &str) -> (Option<&str>, &str) {
+pub(crate) fn split_thought(text: &str) -> (Option<&str>, &str) {
     let opened = text.trim_start().strip_prefix("<think>");
     let inner = opened.unwrap_or(text);
     let Some((thought, rest)) = inner.split_once("</think>") else {
@@ -32,14 +32,14 @@ pub(crate) fn without_thought(text: &str) -> (Option<&str>, &str) {
 }
 
 /// Understands the text of a completion that asked for no tool.
-pub(crate) fn read(text: &str) -> Reading<'_> {
+pub(crate) fn classify(text: &str) -> TextClass<'_> {
     let trimmed = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     if trimmed.is_empty() {
-        Reading::Nothing
+        TextClass::Nothing
     } else if is_call(trimmed) && frontmatter::split(&frontmatter::normalized(text)).is_err() {
-        Reading::LeakedCall
+        TextClass::LeakedCall
     } else {
-        Reading::Text(text)
+        TextClass::Text(text)
     }
 }
 
@@ -64,12 +64,12 @@ mod tests {
 
     #[test]
     fn thoughts_are_split_off() {
-        assert_eq!(without_thought("<think>hm</think>\n---\na"), (Some("hm"), "---\na"));
-        assert_eq!(without_thought("hm\n</think>---\na"), (Some("hm"), "---\na"));
-        assert_eq!(without_thought("<think>\n</think>x"), (None, "x"));
-        assert_eq!(without_thought("<think>never closed"), (None, "<think>never closed"));
+        assert_eq!(split_thought("<think>hm</think>\n---\na"), (Some("hm"), "---\na"));
+        assert_eq!(split_thought("hm\n</think>---\na"), (Some("hm"), "---\na"));
+        assert_eq!(split_thought("<think>\n</think>x"), (None, "x"));
+        assert_eq!(split_thought("<think>never closed"), (None, "<think>never closed"));
         let answer = "---\n$status: done\n---\nthe `</think>` tag";
-        assert_eq!(without_thought(answer), (None, answer));
+        assert_eq!(split_thought(answer), (None, answer));
     }
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
             "Let me see:\n```\n[{\"name\": \"grep\", \"parameters\": {}}]\n```",
             "{\"function\": {\"name\": \"grep\", \"arguments\": \"{}\"}}",
         ] {
-            assert_eq!(read(text), Reading::LeakedCall, "{text}");
+            assert_eq!(classify(text), TextClass::LeakedCall, "{text}");
         }
         for text in [
             "prose",
@@ -89,8 +89,8 @@ mod tests {
             "Hi\n---\n$status: done\n---\n<tool_call>",
             "```json\n{\"name\": \"x\"}\n```",
         ] {
-            assert_eq!(read(text), Reading::Text(text));
+            assert_eq!(classify(text), TextClass::Text(text));
         }
-        assert_eq!(read(" \n\u{feff}"), Reading::Nothing);
+        assert_eq!(classify(" \n\u{feff}"), TextClass::Nothing);
     }
 }

@@ -49,7 +49,7 @@ pub struct Elided {
 
 /// How full the window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct ContextWindow {
     /// The window, in tokens.
     size: u64,
     /// As the settings of the process have it.
@@ -62,15 +62,15 @@ pub(crate) struct Window {
     since: u64,
 }
 
-impl Window {
+impl ContextWindow {
     /// A window of `size` tokens with nothing in it but `declared` bytes of tool declarations.
-    pub(crate) fn new(size: u64, declared: usize) -> Window {
-        Window { size, given: size, is_set: false, counted: 0, since: declared as u64 }
+    pub(crate) fn new(size: u64, declared: usize) -> ContextWindow {
+        ContextWindow { size, given: size, is_set: false, counted: 0, since: declared as u64 }
     }
 
     /// The same, of a size that a setting says.
-    pub(crate) fn set(size: u64, declared: usize) -> Window {
-        Window { is_set: true, ..Window::new(size, declared) }
+    pub(crate) fn set(size: u64, declared: usize) -> ContextWindow {
+        ContextWindow { is_set: true, ..ContextWindow::new(size, declared) }
     }
 
     /// Another process goes on, which may ask another model: what an endpoint has shown of its window counts no more.
@@ -79,7 +79,7 @@ impl Window {
     }
 
     /// The server says how large it is.
-    pub(crate) fn served(&mut self, size: u64) {
+    pub(crate) fn reported(&mut self, size: u64) {
         if !self.is_set {
             self.size = size;
         }
@@ -98,18 +98,18 @@ impl Window {
     }
 
     /// Something was said that the endpoint has not counted yet.
-    pub(crate) fn said(&mut self, message: &Message) {
+    pub(crate) fn append(&mut self, message: &Message) {
         self.since += bytes(message);
     }
 
     /// The model has spoken; an endpoint that counts says how long the conversation now is.
-    pub(crate) fn heard(&mut self, message: &Message, usage: Option<TokenUsage>) {
+    pub(crate) fn receive(&mut self, message: &Message, usage: Option<TokenUsage>) {
         match usage.filter(|usage| usage.input_tokens > 0) {
             Some(usage) => {
                 self.counted = usage.input_tokens + usage.output_tokens;
                 self.since = 0;
             }
-            None => self.said(message),
+            None => self.append(message),
         }
     }
 
@@ -211,21 +211,21 @@ mod tests {
 
     #[test]
     fn the_endpoints_count_goes_before_our_guess() {
-        let mut window = Window::new(1000, 400);
+        let mut window = ContextWindow::new(1000, 400);
         assert_eq!(window.estimate(), 100);
-        window.said(&text(2000 - FRAME));
+        window.append(&text(2000 - FRAME));
         assert_eq!(window.estimate(), 600);
-        window.heard(&text(10), usage(650, 40));
+        window.receive(&text(10), usage(650, 40));
         assert_eq!((window.estimate(), window.is_full()), (690, false));
-        window.said(&text(80));
+        window.append(&text(80));
         assert!(window.is_full());
-        window.heard(&text(400 - FRAME), usage(0, 0));
+        window.receive(&text(400 - FRAME), usage(0, 0));
         assert_eq!(window.estimate(), 690 + 30 + 100, "an endpoint that counts nothing has not counted zero");
     }
 
     #[test]
     fn what_is_left_out_is_taken_from_the_guess_first_and_then_from_the_count() {
-        let mut window = Window { counted: 500, since: 400, ..Window::new(1000, 0) };
+        let mut window = ContextWindow { counted: 500, since: 400, ..ContextWindow::new(1000, 0) };
         window.elided(800);
         assert_eq!((window.counted, window.since), (400, 0));
         window.elided(1 << 40);
@@ -274,25 +274,25 @@ mod tests {
 
     #[test]
     fn a_count_that_does_not_grow_tells_of_a_cut() {
-        let mut window = Window { counted: 4000, since: 8000, ..Window::new(128_000, 0) };
+        let mut window = ContextWindow { counted: 4000, since: 8000, ..ContextWindow::new(128_000, 0) };
         assert!(window.was_cut(4096) && window.was_cut(4000) && !window.was_cut(4600) && !window.was_cut(0));
         window.since = 2000;
         assert!(!window.was_cut(4000), "a little may be the tokens' own");
-        let first = Window { since: 40_000, ..Window::new(128_000, 0) };
+        let first = ContextWindow { since: 40_000, ..ContextWindow::new(128_000, 0) };
         assert!(first.was_cut(3000) && !first.was_cut(4000) && !first.was_cut(100));
     }
 
     #[test]
     fn a_server_knows_better_than_a_guess_and_a_setting_better_than_a_server() {
-        let (mut guessed, mut set) = (Window::new(128_000, 0), Window::set(128_000, 0));
-        guessed.served(4096);
-        set.served(4096);
+        let (mut guessed, mut set) = (ContextWindow::new(128_000, 0), ContextWindow::set(128_000, 0));
+        guessed.reported(4096);
+        set.reported(4096);
         assert_eq!((guessed.size, set.size), (4096, 128_000));
     }
 
     #[test]
     fn a_window_that_was_overstated_is_learnt_and_small_ones_keep_less() {
-        let mut window = Window { counted: 60_000, ..Window::new(128_000, 0) };
+        let mut window = ContextWindow { counted: 60_000, ..ContextWindow::new(128_000, 0) };
         assert_eq!((window.kept() / BYTES, window.is_full()), (40_000, false));
         window.refused(window.estimate());
         assert!(window.is_full());

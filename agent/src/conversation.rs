@@ -31,7 +31,7 @@ struct Order {
     /// The calls that are not answered yet.
     open: Vec<String>,
     /// The ids of all calls.
-    seen: BTreeSet<String>,
+    call_ids: BTreeSet<String>,
     /// The first message that broke the rule.
     broken: Option<BrokenInvariant>,
 }
@@ -211,7 +211,7 @@ impl Order {
             return Some("is empty".into());
         }
         for call in &message.tool_calls {
-            if !self.seen.insert(call.id.clone()) {
+            if !self.call_ids.insert(call.id.clone()) {
                 return Some(format!("repeats the call id {:?}", call.id));
             }
             self.open.push(call.id.clone());

@@ -7,8 +7,8 @@ use uwf_engine::catalogue::Prices;
 
 use super::*;
 use crate::budget::{Budget, Limits, Spent};
+use crate::context_window::ContextWindow;
 use crate::context_window::Elided;
-use crate::context_window::Window;
 use crate::journal::{Concern, ToolFacts};
 use crate::provider::message::{Message, Speaker, ToolCall};
 
@@ -47,7 +47,7 @@ impl Run {
 fn priced() -> RunState {
     let (cached_input, cache_write) = (Some(1.0), None);
     let prices = Prices { input: 3.5, output: 5.0, cached_input, cache_write, tiers: Vec::new() };
-    RunState::new(Budget::new(Limits::default()), Window::new(1_000_000, 0), Some(prices))
+    RunState::new(Budget::new(Limits::default()), ContextWindow::new(1_000_000, 0), Some(prices))
 }
 
 fn answered(calls: &[ToolCall], usage: Option<TokenUsage>) -> Entry {

@@ -64,7 +64,7 @@ impl Extractor {
 }
 
 /// What came of it, if the other model was asked already.
-pub(crate) fn told(
+pub(crate) fn from_journal(
     entries: &[Entry],
     text: &str,
     schema: (&Value, uwf_store::Hash),

@@ -257,8 +257,8 @@ pub struct ToolFacts {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
     /// What the model knows of a file since then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<ReadState>,
+    #[serde(default, rename = "seen", skip_serializing_if = "Option::is_none")]
+    pub read_state: Option<ReadState>,
 }
 
 impl ToolFacts {

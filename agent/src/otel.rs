@@ -122,9 +122,9 @@ impl Spans {
     }
 
     /// The turn that runs, if any, is over.
-    fn chat(&mut self, at: u64, heard: (Option<TokenUsage>, Option<&str>), error: Option<&str>) {
+    fn chat(&mut self, at: u64, reported: (Option<TokenUsage>, Option<&str>), error: Option<&str>) {
         let Some(begun) = self.turn.take() else { return };
-        let (usage, finish_reason) = heard;
+        let (usage, finish_reason) = reported;
         let mut attributes = object(json!({
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": self.provider,

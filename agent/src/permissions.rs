@@ -11,7 +11,7 @@ use thiserror::Error;
 /// What is said of one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub(crate) struct Narrowing {
+pub(crate) struct RolePermissions {
     /// The model that plays it: an alias of `config.yaml`, else a name at the endpoint of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -34,11 +34,11 @@ pub(crate) struct Narrowing {
 
 /// The roles of which something is said, as `workflow/role`.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Narrowings(BTreeMap<String, Narrowing>);
+pub(crate) struct PermissionsByRole(BTreeMap<String, RolePermissions>);
 
 /// What is wrong with `roles:`.
 #[derive(Debug, Error, PartialEq, Eq)]
-pub enum NarrowingError {
+pub enum PermissionsError {
     /// A name that is no `workflow/role`.
     #[error("roles: '{0}' must be a workflow and a role, as in solve-issue/reviewer")]
     Name(String),
@@ -54,43 +54,45 @@ pub enum NarrowingError {
     },
 }
 
-impl Narrowings {
+impl PermissionsByRole {
     /// Checks their names, as far as that can be done without a workflow.
     ///
     /// # Errors
-    /// See [`NarrowingError`].
-    pub(crate) fn read(roles: BTreeMap<String, Narrowing>) -> Result<Narrowings, NarrowingError> {
+    /// See [`PermissionsError`].
+    pub(crate) fn read(
+        roles: BTreeMap<String, RolePermissions>,
+    ) -> Result<PermissionsByRole, PermissionsError> {
         let is_role = |name: &String| {
             name.split_once('/').is_some_and(|(workflow, role)| !workflow.is_empty() && !role.is_empty())
         };
         match roles.keys().find(|name| !is_role(name)) {
-            Some(name) => Err(NarrowingError::Name(name.clone())),
-            None => Ok(Narrowings(roles)),
+            Some(name) => Err(PermissionsError::Name(name.clone())),
+            None => Ok(PermissionsByRole(roles)),
         }
     }
 
     /// What is taken away from this role.
     ///
     /// # Errors
-    /// [`NarrowingError::Role`]: a misspelt role would not be narrowed at all.
+    /// [`PermissionsError::Role`]: a misspelt role would not be narrowed at all.
     pub(crate) fn of<'a>(
         &self,
         workflow: &str,
         role: &str,
         roles: impl Iterator<Item = &'a String> + Clone,
-    ) -> Result<Narrowing, NarrowingError> {
+    ) -> Result<RolePermissions, PermissionsError> {
         for name in self.0.keys().filter_map(|name| name.strip_prefix(workflow)?.strip_prefix('/')) {
             if !roles.clone().any(|role| role == name) {
                 let known: Vec<&str> = roles.map(String::as_str).collect();
                 let (workflow, role, known) = (workflow.to_owned(), name.to_owned(), known.join(", "));
-                return Err(NarrowingError::Role { workflow, role, known });
+                return Err(PermissionsError::Role { workflow, role, known });
             }
         }
         Ok(self.0.get(&format!("{workflow}/{role}")).cloned().unwrap_or_default())
     }
 }
 
-impl Narrowing {
+impl RolePermissions {
     /// The tools that are left of those a run may offer; `None` is all.
     pub(crate) fn tools(&self, offered: Option<Vec<String>>) -> Option<Vec<String>> {
         if self.tools.is_none() && !self.read_only {
@@ -110,8 +112,8 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn read(value: Value) -> Result<Narrowings, NarrowingError> {
-        Narrowings::read(serde_json::from_value(value).unwrap())
+    fn read(value: Value) -> Result<PermissionsByRole, PermissionsError> {
+        PermissionsByRole::read(serde_json::from_value(value).unwrap())
     }
 
     fn names(list: &[&str]) -> Vec<String> {
@@ -122,19 +124,19 @@ mod tests {
     fn a_role_gets_what_is_both_offered_and_left() {
         let roles =
             read(json!({"w/r": {"tools": ["grep", "run_command", "read_file"], "readOnly": true}})).unwrap();
-        let narrowing = roles.of("w", "r", names(&["r"]).iter()).unwrap();
-        assert_eq!(narrowing.tools(None), Some(names(&["read_file", "grep"])));
-        assert_eq!(narrowing.tools(Some(names(&["grep", "glob"]))), Some(names(&["grep"])));
-        assert_eq!(narrowing.tools(Some(names(&["glob"]))), Some(vec![]), "nothing is ever added");
+        let permissions = roles.of("w", "r", names(&["r"]).iter()).unwrap();
+        assert_eq!(permissions.tools(None), Some(names(&["read_file", "grep"])));
+        assert_eq!(permissions.tools(Some(names(&["grep", "glob"]))), Some(names(&["grep"])));
+        assert_eq!(permissions.tools(Some(names(&["glob"]))), Some(vec![]), "nothing is ever added");
         let other = roles.of("w", "s", names(&["r", "s"]).iter()).unwrap();
         assert_eq!((other.tools(None), other.writable), (None, None));
     }
 
     #[test]
     fn reading_alone_leaves_no_tool_that_changes_anything() {
-        let narrowing = Narrowing { read_only: true, ..Narrowing::default() };
+        let permissions = RolePermissions { read_only: true, ..RolePermissions::default() };
         let left = ["read_file", "list_dir", "grep", "glob", "tool_output"];
-        assert_eq!(narrowing.tools(None), Some(names(&left)));
+        assert_eq!(permissions.tools(None), Some(names(&left)));
     }
 
     #[test]

@@ -21,9 +21,9 @@ use uwf_store::{Clock, StoreError};
 
 pub use self::notice::{Notice, Progress, RunEnd};
 use self::wait::{Listener, TurnLog};
-use crate::blobs::Recorded;
+use crate::blobs::BlobStore;
 use crate::budget::{Ended, Spent, Use, Verdict};
-use crate::classify::{self, Reading};
+use crate::classify::{self, TextClass};
 use crate::conversation::BrokenInvariant;
 use crate::dispatch::Dispatch;
 use crate::failure::Failure;
@@ -105,7 +105,7 @@ pub(crate) struct React<'a> {
     /// What that comes to.
     pub state: RunState,
     /// Where results go that are left out of a long conversation.
-    pub outputs: Arc<Recorded>,
+    pub blobs: Arc<BlobStore>,
     /// The model's name.
     pub model: &'a str,
     /// How to sample.
@@ -140,11 +140,11 @@ impl React<'_> {
                 self.run_calls(&calls).await?;
                 continue;
             }
-            let missing = match classify::read(&text) {
-                Reading::Text(_) => return Ok(text),
-                Reading::Nothing if thought => missing::ONLY_REASONING,
-                Reading::Nothing => missing::EMPTY,
-                Reading::LeakedCall => missing::TOOL_CALL,
+            let missing = match classify::classify(&text) {
+                TextClass::Text(_) => return Ok(text),
+                TextClass::Nothing if thought => missing::ONLY_REASONING,
+                TextClass::Nothing => missing::EMPTY,
+                TextClass::LeakedCall => missing::TOOL_CALL,
             };
             let attempt = self.state.nudges + 1;
             if attempt > MAX_NUDGES {
@@ -328,7 +328,7 @@ impl React<'_> {
         took: Duration,
     ) -> Result<AssistantTurn, Stopped> {
         let Completion { content, reasoning, tool_calls, finish_reason, usage, native, raw } = completion;
-        let (thought, text) = classify::without_thought(&content);
+        let (thought, text) = classify::split_thought(&content);
         let reasoning = reasoning.or(thought.map(str::to_owned));
         let message =
             Message { tool_calls, reasoning, native, ..Message::text(Speaker::Assistant, kind, text) };

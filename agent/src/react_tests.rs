@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::budget::Budget;
-use crate::context_window::Window;
+use crate::context_window::ContextWindow;
 use crate::provider::any_order::Place;
 use crate::settings::Settings;
 
@@ -93,7 +93,7 @@ fn states(lines: Vec<Value>, settings: &Settings) -> Vec<String> {
     let declared = lines[0]["tools"].as_array().unwrap().iter();
     let bytes =
         |tool: &Value| tool["description"].as_str().unwrap().len() + tool["parameters"].to_string().len();
-    let window = Window::new(settings.window.size, declared.map(bytes).sum());
+    let window = ContextWindow::new(settings.window.size, declared.map(bytes).sum());
     let mut state = RunState::new(Budget::new(settings.limits), window, settings.prices.clone());
     let read = |line: Value| {
         state.apply(&serde_json::from_value(line).unwrap()).unwrap();

@@ -172,7 +172,7 @@ pub(crate) fn facts(output: &ToolOutput, secrets: &Secrets) -> ToolFacts {
         spool: output.facts.spool.clone(),
         undone: output.facts.undone.iter().map(|what| secrets.clean(what).into_owned()).collect(),
         changes: output.facts.changes.iter().map(change).collect(),
-        seen: output.facts.read_state.clone(),
+        read_state: output.facts.read_state.clone(),
     }
 }
 

@@ -17,7 +17,7 @@ use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Sandbox;
 
 pub use self::error::RunError;
-pub(crate) use self::open::{ProviderContext, provider, recorded, state, toolbox};
+pub(crate) use self::open::{ProviderContext, blobs, provider, state, toolbox};
 use self::open::{extractor, learnt, open, unconfined};
 use crate::additions::Additions;
 use crate::correct;
@@ -238,8 +238,8 @@ async fn last_resort(
 ) -> Result<Option<Extracted>, Stopped> {
     let schema = (&context.schema, context.role.frontmatter);
     // An interrupted run may have been told already, by a model that is not configured any more.
-    if let Some(told) = extract::told(react.journal.entries(), text, schema) {
-        return Ok(told);
+    if let Some(answer) = extract::from_journal(react.journal.entries(), text, schema) {
+        return Ok(answer);
     }
     match extractor {
         Some(extractor) => extractor.extract(react, text, schema).await,

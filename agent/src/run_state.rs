@@ -10,7 +10,7 @@ use uwf_engine::catalogue::Prices;
 use uwf_tools::ReadState;
 
 use crate::budget::{Budget, Limits, Spent, Use};
-use crate::context_window::Window;
+use crate::context_window::ContextWindow;
 use crate::conversation::Conversation;
 use crate::failure::Failure;
 use crate::journal::{Concern, Entry, OutOfOrder, ToolFacts};
@@ -29,7 +29,7 @@ pub struct RunState {
     /// What was spent.
     pub spent: Spent,
     /// How full the model's window is.
-    pub(crate) window: Window,
+    pub(crate) window: ContextWindow,
     /// Whether it goes in circles.
     pub(crate) loop_guard: RepetitionDetector,
     /// How often the model was reminded to answer since the last text.
@@ -51,7 +51,7 @@ pub struct RunState {
     /// What the model costs.
     prices: Option<Prices>,
     /// Whether the endpoint has told what a turn cost.
-    told_cost: bool,
+    cost_is_reported: bool,
     /// Whether nobody knows what some turn cost.
     unpriced: bool,
     worked: Worked,
@@ -107,13 +107,13 @@ impl Worked {
 impl Default for RunState {
     /// A run of which nothing has happened, under no settings in particular.
     fn default() -> RunState {
-        RunState::new(Budget::new(Limits::default()), Window::new(u64::from(u32::MAX), 0), None)
+        RunState::new(Budget::new(Limits::default()), ContextWindow::new(u64::from(u32::MAX), 0), None)
     }
 }
 
 impl RunState {
     /// A run of which nothing has happened.
-    pub(crate) fn new(budget: Budget, window: Window, prices: Option<Prices>) -> RunState {
+    pub(crate) fn new(budget: Budget, window: ContextWindow, prices: Option<Prices>) -> RunState {
         RunState {
             conversation: Conversation::default(),
             budget,
@@ -129,7 +129,7 @@ impl RunState {
             ended: None,
             warned_of_cut: false,
             prices,
-            told_cost: false,
+            cost_is_reported: false,
             unpriced: false,
             worked: Worked::default(),
             waiting: Vec::new(),
@@ -150,7 +150,7 @@ impl RunState {
 
     /// Completions, tokens, and what they cost where that is known.
     pub fn sums(&self) -> (u64, u64, Option<Usd>) {
-        let is_known = (self.told_cost || self.prices.is_some()) && !self.unpriced;
+        let is_known = (self.cost_is_reported || self.prices.is_some()) && !self.unpriced;
         (self.spent.turns, self.spent.tokens, is_known.then_some(self.spent.usd))
     }
 
@@ -216,7 +216,7 @@ impl RunState {
         if message.role != Speaker::Tool && self.check_settled().is_err() {
             return self.waiting.push(message.clone());
         }
-        self.window.said(message);
+        self.window.append(message);
         self.conversation.push(message.clone());
     }
 
@@ -228,13 +228,13 @@ impl RunState {
         self.check(entry)?;
         self.spent.time = self.worked.advance(entry);
         match entry {
-            Entry::Said { message, near, .. } => self.said(message, near.as_ref()),
+            Entry::Said { message, near, .. } => self.appended(message, near.as_ref()),
             Entry::Answered { message, usage, .. } => self.answered(message, *usage),
             Entry::Abandoned { .. } => self.admitted = None,
             Entry::Started { call_id, .. } => self.started.push(call_id.clone()),
             Entry::Finished { message, facts, .. } => self.finished(message, facts),
             Entry::Window { size, refused: true, .. } => self.window.refused(*size),
-            Entry::Window { size, refused: false, .. } => self.window.served(*size),
+            Entry::Window { size, refused: false, .. } => self.window.reported(*size),
             Entry::Elided { marks, .. } => {
                 self.window.elided(self.conversation.elide(marks));
                 self.unsummarised = None;
@@ -258,7 +258,7 @@ impl RunState {
         Ok(())
     }
 
-    fn said(&mut self, message: &Message, near: Option<&Use>) {
+    fn appended(&mut self, message: &Message, near: Option<&Use>) {
         match message.kind {
             Kind::Extract => return,
             Kind::Nudge => (self.nudges, self.turn) = (self.nudges + 1, None),
@@ -267,13 +267,13 @@ impl RunState {
             Kind::Repeated => self.loop_guard.clear(),
             Kind::Warning => {
                 match near {
-                    Some(near) => self.budget.told_of(near),
-                    None => self.budget.told(self.spent, false),
+                    Some(near) => self.budget.warned_of(near),
+                    None => self.budget.notified(self.spent, false),
                 }
                 self.admitted = Some(ToolChoice::Auto);
             }
             Kind::Grace => {
-                self.budget.told(self.spent, true);
+                self.budget.notified(self.spent, true);
                 self.admitted = Some(ToolChoice::None);
             }
             _ => {}
@@ -287,12 +287,12 @@ impl RunState {
         if message.kind == Kind::Extract {
             return;
         }
-        self.told_cost |= usage.is_some_and(|usage| usage.cost_usd.is_some());
+        self.cost_is_reported |= usage.is_some_and(|usage| usage.cost_usd.is_some());
         self.unpriced |= cost.is_none();
         if cost.is_none() {
             self.budget.cost_unknown();
         }
-        self.window.heard(message, usage);
+        self.window.receive(message, usage);
         self.loop_guard.clear();
         self.conversation.receive(message.clone());
         // A summary is no turn to act on.
@@ -312,7 +312,7 @@ impl RunState {
             self.budget.circle(tool, *times);
         }
         self.started.retain(|started| started != id);
-        self.read_states.extend(facts.seen.clone());
+        self.read_states.extend(facts.read_state.clone());
         self.turn = self.turn.take().and_then(|mut turn| {
             turn.calls.retain(|call| call.id != id);
             (!turn.calls.is_empty()).then_some(turn)

@@ -51,7 +51,7 @@ fn rounds(ids: &[&str]) -> Vec<Entry> {
 fn new(turns: u64, window: u64) -> RunState {
     let limits = Limits { turns, tokens: None, time: None, usd: None };
     let prices = Prices { input: 1.0, output: 1.0, cached_input: None, cache_write: None, tiers: Vec::new() };
-    RunState::new(Budget::new(limits), Window::new(window, 0), Some(prices))
+    RunState::new(Budget::new(limits), ContextWindow::new(window, 0), Some(prices))
 }
 
 fn opened(entries: Vec<Entry>) -> Vec<Entry> {

@@ -31,7 +31,7 @@ impl Secrets {
     }
 
     /// A text that will come in pieces.
-    pub(crate) fn blot(&self) -> Redactor {
+    pub(crate) fn redactor(&self) -> Redactor {
         Redactor::new(self.values().into())
     }
 

@@ -34,7 +34,7 @@ use self::provenance::{SettingSource, Sourced, first, variable, window};
 use crate::additions::{Additions, OwnProvider};
 use crate::budget::Limits;
 use crate::confinement::{FileSandbox, SandboxSettings};
-use crate::permissions::{Narrowing, Narrowings};
+use crate::permissions::{PermissionsByRole, RolePermissions};
 use crate::provider::http::place;
 use crate::provider::message::Sampling;
 use crate::secrets::{Secrets, secret_texts};
@@ -48,7 +48,7 @@ pub struct Flags {
     /// `--base-url`.
     pub base_url: Option<String>,
     /// Where an interrupted run was begun, without the query; see `recorded`.
-    pub begun_at: Option<String>,
+    pub recorded_url: Option<String>,
     /// `--mock`.
     pub mock: Option<PathBuf>,
     /// `--max-turns`.
@@ -60,7 +60,7 @@ pub struct Flags {
     /// `--max-cost`.
     pub max_cost: Option<f64>,
     /// Whether an interrupted run has its budget already: a limit that is not here is none, whatever the file says.
-    pub budget_begun: bool,
+    pub budget_recorded: bool,
     /// `--tools`.
     pub tools: Option<Vec<String>>,
     /// `--sandbox`.
@@ -91,13 +91,13 @@ pub struct Settings {
     /// Whether the prices are configured: those of the catalogue have a date.
     pub own_prices: bool,
     /// The model's window.
-    pub window: ContextWindow,
+    pub window: WindowSize,
     /// The tools to offer; `None` is all.
     pub tools: Option<Vec<String>>,
     /// What is taken away from single roles.
-    pub(crate) roles: Narrowings,
+    pub(crate) roles: PermissionsByRole,
     /// What is taken away from the role that is played; see [`Settings::for_role`].
-    pub(crate) narrowing: Narrowing,
+    pub(crate) permissions: RolePermissions,
     /// What commands may reach.
     pub sandbox: SandboxSettings,
     /// Who says what, as far as people are told of it.
@@ -105,7 +105,7 @@ pub struct Settings {
     /// What a program adds that no file says.
     pub(crate) added: Additions,
     /// What the settings were made from: a role may have a model of its own.
-    begun_with: LoadedFrom,
+    loaded_from: LoadedFrom,
 }
 
 /// What settings are made from, beside the files.
@@ -136,7 +136,7 @@ pub enum ProviderSettings {
 
 /// A model's window, and who says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ContextWindow {
+pub struct WindowSize {
     /// In tokens.
     pub size: u64,
     /// Who says so.
@@ -167,11 +167,11 @@ impl Settings {
     /// # Errors
     /// See [`SettingsError`].
     pub fn load(flags: Flags, env: &Env, home: &Path) -> Result<Settings, SettingsError> {
-        let begun_with = LoadedFrom { flags: flags.clone(), env: env.clone(), home: home.to_owned() };
+        let loaded_from = LoadedFrom { flags: flags.clone(), env: env.clone(), home: home.to_owned() };
         let path = home.join(BUILTIN);
         let mut file = File::load(&path)?;
         let extracts = file.extract;
-        let roles = Narrowings::read(std::mem::take(&mut file.roles))?;
+        let roles = PermissionsByRole::read(std::mem::take(&mut file.roles))?;
         let (limits, mut bounds) = limits(&flags, &file.budget);
         let set_window = (file.context_window, SettingSource::File(BUILTIN));
         let mut set_prices = std::mem::take(&mut file.prices);
@@ -193,7 +193,7 @@ impl Settings {
         };
         let known = provider.known();
         let (set_window, window_from) = first([provider.window(), set_window]);
-        let size = ContextWindow::of(set_window, known.as_ref());
+        let size = WindowSize::of(set_window, known.as_ref());
         let own = (set_prices.remove(&model), SettingSource::File(BUILTIN));
         let (prices, prices_from) = provider.prices((own, known), (&limits, &model))?;
         if provider.endpoint().is_some() {
@@ -211,36 +211,36 @@ impl Settings {
             window: size,
             tools: flags.tools,
             roles,
-            narrowing: Narrowing::default(),
+            permissions: RolePermissions::default(),
             sandbox,
             provenance,
             added: Additions::default(),
-            begun_with,
+            loaded_from,
         })
     }
 
     /// The settings with what is said of `role`: its model, and what is taken away from it.
     ///
     /// # Errors
-    /// `NarrowingError::Role`, and those of [`Settings::load`] where the role has a model of its own.
+    /// `PermissionsError::Role`, and those of [`Settings::load`] where the role has a model of its own.
     pub fn for_role(&self, workflow: &Workflow, role: &str) -> Result<Settings, SettingsError> {
-        let narrowing = self.roles.of(&workflow.name, role, workflow.roles.keys())?;
-        let mut settings = match &narrowing.model {
+        let permissions = self.roles.of(&workflow.name, role, workflow.roles.keys())?;
+        let mut settings = match &permissions.model {
             Some(model) => {
-                let LoadedFrom { flags, env, home } = &self.begun_with;
+                let LoadedFrom { flags, env, home } = &self.loaded_from;
                 let flags = Flags { role_model: Some(model.clone()), ..flags.clone() };
                 Settings::load(flags, env, home)?
             }
             None => self.clone(),
         };
-        settings.tools = narrowing.tools(settings.tools);
+        settings.tools = permissions.tools(settings.tools);
         let sampling = &mut settings.sampling;
-        sampling.temperature = sampling.temperature.or(narrowing.temperature);
+        sampling.temperature = sampling.temperature.or(permissions.temperature);
         sampling.reasoning_effort =
-            sampling.reasoning_effort.take().or_else(|| narrowing.reasoning_effort.clone());
-        settings.sandbox.network &= narrowing.network != Some(false);
-        settings.sandbox.within = narrowing.writable.as_deref().map(uwf_tools::writable_trees);
-        Ok(Settings { narrowing, ..settings })
+            sampling.reasoning_effort.take().or_else(|| permissions.reasoning_effort.clone());
+        settings.sandbox.network &= permissions.network != Some(false);
+        settings.sandbox.within = permissions.writable.as_deref().map(uwf_tools::writable_trees);
+        Ok(Settings { permissions, ..settings })
     }
 
     /// The settings as the journal and the record keep them: everything but keys and headers.
@@ -272,7 +272,7 @@ impl Settings {
             prices: json!(self.prices),
             budget: Some(record::RecordedBudget { turns: Some(turns), tokens, seconds, usd }),
             tools: self.tools.clone(),
-            role: json!(self.narrowing),
+            role: json!(self.permissions),
             sandbox: self.sandbox.describe(),
             ..record::RecordedSettings::default()
         })
@@ -362,16 +362,16 @@ impl ProviderSettings {
     }
 }
 
-impl ContextWindow {
+impl WindowSize {
     /// The window that is set, else that of the catalogue, else a guess.
-    fn of(set: Option<u64>, known: Option<&catalogue::CatalogueModel>) -> ContextWindow {
+    fn of(set: Option<u64>, known: Option<&catalogue::CatalogueModel>) -> WindowSize {
         match (set, known) {
-            (Some(size), _) => ContextWindow { size, from: WindowSource::Set },
+            (Some(size), _) => WindowSize { size, from: WindowSource::Set },
             (None, Some(model)) => {
                 let size = model.input.unwrap_or(model.window);
-                ContextWindow { size, from: WindowSource::Catalogue }
+                WindowSize { size, from: WindowSource::Catalogue }
             }
-            (None, None) => ContextWindow { size: ASSUMED_WINDOW, from: WindowSource::Assumed },
+            (None, None) => WindowSize { size: ASSUMED_WINDOW, from: WindowSource::Assumed },
         }
     }
 }
@@ -380,7 +380,7 @@ impl ContextWindow {
 fn limits(flags: &Flags, file: &FileBudget) -> (Limits, Vec<Provenance>) {
     let default = Limits::default();
     let none = FileBudget::default();
-    let file = if flags.budget_begun { &none } else { file };
+    let file = if flags.budget_recorded { &none } else { file };
     let builtin = || SettingSource::File(BUILTIN);
     let (turns, turns_from) = first([(flags.max_turns, SettingSource::Run), (file.turns, builtin())]);
     let (tokens, tokens_from) = first([(flags.max_tokens, SettingSource::Run), (file.tokens, builtin())]);
@@ -390,7 +390,7 @@ fn limits(flags: &Flags, file: &FileBudget) -> (Limits, Vec<Provenance>) {
     let limits = Limits {
         turns: turns.unwrap_or(default.turns),
         tokens,
-        time: time.or(default.time.filter(|_| !flags.budget_begun)),
+        time: time.or(default.time.filter(|_| !flags.budget_recorded)),
         usd: usd.map(Usd::dollars),
     };
     let provenance = vec![

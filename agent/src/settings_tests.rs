@@ -176,7 +176,7 @@ fn prices_and_the_window_are_read_and_a_limit_in_money_needs_a_price() {
         "model: m\nprovider: { baseUrl: http://h/v1 }\ncontextWindow: 32000\nprices: { m: { input: 1, output: 2.5, cachedInput: 0.1 } }\nbudget: { usd: 0.5 }\n",
     )]);
     let settings = home.load(Flags::default(), &[]).unwrap();
-    assert_eq!(settings.window, ContextWindow { size: 32_000, from: WindowSource::Set });
+    assert_eq!(settings.window, WindowSize { size: 32_000, from: WindowSource::Set });
     assert_eq!(settings.prices.unwrap().cached_input, Some(0.1));
     assert_eq!(settings.limits.usd, Some(Usd::dollars(0.5)));
     let flags = Flags { model: Some("other".into()), max_cost: Some(2.0), ..Flags::default() };
@@ -290,7 +290,7 @@ fn what_an_endpoint_needs_beside_ours_is_set_per_provider_and_model() {
     let settings = Home::new(&[("agents/builtin.yaml", builtin)]).load(Flags::default(), &[]).unwrap();
     let endpoint = settings.provider.endpoint().unwrap();
     assert_eq!(json!(endpoint.request_body), json!({"a": 1, "b": 2}));
-    assert_eq!(settings.window, ContextWindow { size: 9000, from: WindowSource::Set });
+    assert_eq!(settings.window, WindowSize { size: 9000, from: WindowSource::Set });
     let dialect = endpoint.dialect();
     assert_eq!((dialect.name, dialect.wire.as_str()), ("deepseek", "responses"));
     let config = "providers: { p: { baseUrl: https://b.example/v1, wire: messages, dialect: klingon, headers: { x-a: b }, requestBody: { c: 3 } } }\n\

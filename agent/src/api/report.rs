@@ -4,7 +4,7 @@ use uwf_engine::ThreadId;
 use uwf_store::Hash;
 
 use super::error::AgentError;
-use crate::classify::{self, Reading};
+use crate::classify::{self, TextClass};
 use crate::frontmatter;
 use crate::journal::Entry;
 use crate::provider::message::{Kind, TokenUsage};
@@ -74,10 +74,10 @@ impl Report {
 }
 
 fn wrong(text: &str, judge: Judge<'_>) -> Option<String> {
-    match classify::read(text) {
-        Reading::Text(_) => judge(text).err().map(|error| error.to_string()),
-        Reading::Nothing => Some("it is empty".to_owned()),
-        Reading::LeakedCall => Some("it is the call of a tool, written as text".to_owned()),
+    match classify::classify(text) {
+        TextClass::Text(_) => judge(text).err().map(|error| error.to_string()),
+        TextClass::Nothing => Some("it is empty".to_owned()),
+        TextClass::LeakedCall => Some("it is the call of a tool, written as text".to_owned()),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::provider::message::{Kind, Message, Native, Speaker, ToolCall};
 use crate::run_state::RunState;
 
 /// The messages of a record as its last request sent them; what was said before counts as the opening.
-pub(super) fn recorded(store: &Store, hash: &Hash, detail: &Detail) -> Result<Vec<Message>, AnswerError> {
+pub(super) fn messages(store: &Store, hash: &Hash, detail: &Detail) -> Result<Vec<Message>, AnswerError> {
     let foreign = |why: String| AnswerError::Foreign { detail: *hash, why };
     let turns = detail.messages.as_ref().ok_or_else(|| foreign("it keeps no messages".to_owned()))?;
     let mut state = RunState::default();
@@ -113,7 +113,7 @@ mod tests {
             };
             let detail = place.run_with(&turns, &change, &mut on_notice).unwrap().detail_hash;
             let record = Detail::read(&place.store, &detail).unwrap();
-            assert_eq!(recorded(&place.store, &detail, &record).unwrap(), live, "{name}");
+            assert_eq!(messages(&place.store, &detail, &record).unwrap(), live, "{name}");
         }
     }
 

@@ -98,7 +98,7 @@ impl React<'_> {
         if old.is_empty() {
             return Ok(false);
         }
-        let hashes = self.outputs.keep(old.iter().map(|message| message.content.as_str()));
+        let hashes = self.blobs.keep(old.iter().map(|message| message.content.as_str()));
         let readable = self.tools.iter().any(|tool| tool.name == "tool_output");
         let mut marks = Vec::new();
         for (message, hash) in old.iter().zip(hashes.map_err(Stopped::Keep)?) {

@@ -115,7 +115,7 @@ impl Listener<'_> {
         // Both the provider and the clock tell of the same wait, one after the other.
         let log = RefCell::new(self.log);
         let mut written = Ok(());
-        let (mut text, mut reasoning) = (self.secrets.blot(), self.secrets.blot());
+        let (mut text, mut reasoning) = (self.secrets.redactor(), self.secrets.redactor());
         let mut receive = |arrived: provider::CompletionEvent<'_>| match arrived {
             provider::CompletionEvent::Text(piece) => log.borrow_mut().text(&text.pass(piece)),
             provider::CompletionEvent::Reasoning(piece) => log.borrow_mut().reasoning(&reasoning.pass(piece)),

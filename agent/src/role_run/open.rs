@@ -15,9 +15,9 @@ use uwf_tools::{Toolbox, ToolboxConfig, ToolboxError};
 
 use super::{RunError, Site, journals_dir};
 use crate::additions::{OwnModelProvider, OwnProvider};
-use crate::blobs::Recorded;
+use crate::blobs::BlobStore;
 use crate::budget::Budget;
-use crate::context_window::Window;
+use crate::context_window::ContextWindow;
 use crate::conversation::Conversation;
 use crate::dispatch::Dispatch;
 use crate::extract::Extractor;
@@ -47,7 +47,7 @@ pub(super) fn open<'a>(
     on_notice: &'a mut dyn FnMut(Notice<'_>),
 ) -> Result<React<'a>, RunError> {
     let signals = (site.signals)().map_err(RunError::Signals)?;
-    let Opened { toolbox, tools, outputs, journal, state } = match earlier {
+    let Opened { toolbox, tools, blobs, journal, state } = match earlier {
         Some(earlier) => resume(earlier, site)?,
         None => begin(context, site)?,
     };
@@ -60,7 +60,7 @@ pub(super) fn open<'a>(
         started: now.checked_sub(state.spent.time).unwrap_or(now),
         state,
         journal,
-        outputs,
+        blobs,
         model: &site.settings.model,
         sampling: &site.settings.sampling,
         schema: &context.schema,
@@ -77,7 +77,7 @@ pub(super) fn open<'a>(
 struct Opened {
     toolbox: Dispatch,
     tools: Vec<ToolDeclaration>,
-    outputs: Arc<Recorded>,
+    blobs: Arc<BlobStore>,
     journal: Journal,
     state: RunState,
 }
@@ -87,8 +87,8 @@ fn begin(context: &RoleContext, site: &Site<'_>) -> Result<Opened, RunError> {
     let sessions = journals_dir(site.home);
     let name =
         JournalName { thread: context.thread, head: context.head, session: ThreadId::new((site.clock)()) };
-    let outputs = recorded(site);
-    let toolbox = toolbox(site, site.settings.tools.clone(), (name.spool_dir(&sessions), &outputs))?;
+    let blobs = blobs(site);
+    let toolbox = toolbox(site, site.settings.tools.clone(), (name.spool_dir(&sessions), &blobs))?;
     let tools = toolbox.declarations();
     let conversation = converse(context, site, &tools)?;
     let failed = |source| RunError::Journal { dir: sessions.display().to_string(), source };
@@ -97,7 +97,7 @@ fn begin(context: &RoleContext, site: &Site<'_>) -> Result<Opened, RunError> {
     let mut journal = Journal::create(&sessions, name).map_err(failed)?;
     first_lines(&mut journal, context, site, (&tools, &conversation)).map_err(failed)?;
     let state = state(site, &tools, journal.entries())?;
-    Ok(Opened { toolbox, tools, outputs, journal, state })
+    Ok(Opened { toolbox, tools, blobs, journal, state })
 }
 
 /// A run that was begun: its own tools, of which those can be called that are allowed now.
@@ -108,15 +108,15 @@ fn resume(earlier: ResumedRun, site: &Site<'_>) -> Result<Opened, RunError> {
     }
     let mut names: Vec<String> = site.settings.tools.clone().unwrap_or_else(all_tools);
     names.retain(|name| tools.iter().any(|tool| tool.name == *name));
-    let outputs = recorded(site);
-    let toolbox = toolbox(site, Some(names), (earlier.journal.spool_dir(), &outputs))?;
+    let blobs = blobs(site);
+    let toolbox = toolbox(site, Some(names), (earlier.journal.spool_dir(), &blobs))?;
     let dir = journals_dir(site.home).display().to_string();
     let set = (site.settings.describe(), site.sandbox.enforced());
     let failed = |source| RunError::Journal { dir, source };
     let mut state = state(site, &tools, earlier.journal.entries())?;
     let journal = earlier.resume(&mut state, set, site.clock).map_err(failed)?;
     state.read_states.iter().for_each(|read| toolbox.remember(read));
-    Ok(Opened { toolbox, tools, outputs, journal, state })
+    Ok(Opened { toolbox, tools, blobs, journal, state })
 }
 
 fn all_tools() -> Vec<String> {
@@ -127,14 +127,14 @@ fn all_tools() -> Vec<String> {
 pub(crate) fn toolbox(
     site: &Site<'_>,
     allow: Option<Vec<String>>,
-    (spool_dir, outputs): (PathBuf, &Arc<Recorded>),
+    (spool_dir, blobs): (PathBuf, &Arc<BlobStore>),
 ) -> Result<Dispatch, ToolboxError> {
     let toolbox = Toolbox::open(ToolboxConfig {
         root: site.workspace.to_owned(),
         allow,
-        writable: site.settings.narrowing.writable.clone(),
+        writable: site.settings.permissions.writable.clone(),
         spool_dir,
-        outputs: outputs.clone(),
+        outputs: blobs.clone(),
         hidden_env: site.settings.secrets().values(),
         pass_env: site.settings.sandbox.env.clone(),
         env: site.env.clone(),
@@ -145,8 +145,8 @@ pub(crate) fn toolbox(
     Ok(Dispatch::new(toolbox, site.settings.added.tools.clone()))
 }
 
-pub(crate) fn recorded(site: &Site<'_>) -> Arc<Recorded> {
-    Arc::new(Recorded { store: site.store.clone() })
+pub(crate) fn blobs(site: &Site<'_>) -> Arc<BlobStore> {
+    Arc::new(BlobStore { store: site.store.clone() })
 }
 
 /// The state of a run of which this happened.
@@ -162,8 +162,8 @@ pub(crate) fn state(
     let declared = tools.iter().map(text).sum();
     let Settings { limits, window, prices, .. } = site.settings;
     let size = match window.from {
-        WindowSource::Set => Window::set(window.size, declared),
-        WindowSource::Catalogue | WindowSource::Assumed => Window::new(window.size, declared),
+        WindowSource::Set => ContextWindow::set(window.size, declared),
+        WindowSource::Catalogue | WindowSource::Assumed => ContextWindow::new(window.size, declared),
     };
     let state = RunState::new(Budget::new(*limits), size, prices.clone());
     state.after(entries).map_err(|(_, error)| error)

@@ -117,10 +117,13 @@ pub(super) fn endpoint(
     };
     let configured_url = configured.as_ref().map(|provider| provider.base_url.clone());
     let is_configured = |url: &String| configured_url.as_deref().map(without_query).as_ref() == Some(url);
-    let begun = flags.begun_at.clone().filter(|url| !is_configured(url));
+    let recorded_url = flags.recorded_url.clone().filter(|url| !is_configured(url));
     let file = configured.as_ref().map_or(CONFIG, |provider| provider.file);
-    let (base_url, url_from) =
-        first([typed_url, (begun, SettingSource::Run), (configured_url.clone(), SettingSource::File(file))]);
+    let (base_url, url_from) = first([
+        typed_url,
+        (recorded_url, SettingSource::Run),
+        (configured_url.clone(), SettingSource::File(file)),
+    ]);
     let base_url = base_url.ok_or_else(|| no_model(config))?;
     if base_url.ends_with(recorded::QUERY) {
         let why = "of the interrupted run had a query, which is not kept: pass --base-url again";

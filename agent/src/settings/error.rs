@@ -3,7 +3,7 @@
 use thiserror::Error;
 use uwf_engine::config::ConfigError;
 
-use crate::permissions::NarrowingError;
+use crate::permissions::PermissionsError;
 use crate::usd::Usd;
 
 /// What is wrong with the settings. No variant carries a key.
@@ -24,7 +24,7 @@ pub enum SettingsError {
     Config(#[from] ConfigError),
     /// `roles:` of `agents/builtin.yaml`.
     #[error("agents/builtin.yaml: {0}")]
-    Roles(#[from] NarrowingError),
+    Roles(#[from] PermissionsError),
     /// Nothing says which model.
     #[error("no model is configured: nothing says which endpoint and model to use")]
     NoModel,

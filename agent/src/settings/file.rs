@@ -13,7 +13,7 @@ use uwf_engine::config;
 
 use super::SettingsError;
 use crate::confinement::FileSandbox;
-use crate::permissions::Narrowing;
+use crate::permissions::RolePermissions;
 use crate::provider::dialect::{Dialect, DialectSettings};
 use crate::provider::wire::Wire;
 use crate::provider::{EchoReasoning, RetryPolicy};
@@ -29,7 +29,7 @@ pub(super) struct File {
     pub(super) extract: Option<bool>,
     pub(super) prices: BTreeMap<String, Prices>,
     pub(super) budget: FileBudget,
-    pub(super) roles: BTreeMap<String, Narrowing>,
+    pub(super) roles: BTreeMap<String, RolePermissions>,
     pub(super) sandbox: FileSandbox,
 }
 

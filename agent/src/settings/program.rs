@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use uwf_engine::Env;
 
 use super::{
-    ContextWindow, Endpoint, Flags, Limits, LoadedFrom, ProviderSettings, Sampling, SandboxSettings,
-    SettingSource, Settings, SettingsError,
+    Endpoint, Flags, Limits, LoadedFrom, ProviderSettings, Sampling, SandboxSettings, SettingSource,
+    Settings, SettingsError, WindowSize,
 };
 use crate::additions::{Additions, OwnProvider};
-use crate::permissions::{Narrowing, Narrowings};
+use crate::permissions::{PermissionsByRole, RolePermissions};
 
 /// What a program says of a run; the rest is as it is without any file.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl Settings {
     pub(crate) fn in_code(code: ProgramSettings) -> Result<Settings, SettingsError> {
         let ProgramSettings { provider, extract, sampling, limits, tools, sandbox, added } = code;
         let known = provider.known();
-        let window = ContextWindow::of(provider.window().0, known.as_ref());
+        let window = WindowSize::of(provider.window().0, known.as_ref());
         let model = match &provider {
             ProviderSettings::Http(endpoint) => endpoint.model.clone(),
             ProviderSettings::Own(OwnProvider::Model(model)) => model.name().to_owned(),
@@ -51,12 +51,12 @@ impl Settings {
             own_prices: false,
             window,
             tools: Some(tools),
-            roles: Narrowings::default(),
-            narrowing: Narrowing::default(),
+            roles: PermissionsByRole::default(),
+            permissions: RolePermissions::default(),
             sandbox,
             provenance: Vec::new(),
             added,
-            begun_with: LoadedFrom { flags: Flags::default(), env: Env::default(), home: PathBuf::new() },
+            loaded_from: LoadedFrom { flags: Flags::default(), env: Env::default(), home: PathBuf::new() },
         })
     }
 }

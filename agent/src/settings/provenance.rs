@@ -8,7 +8,7 @@ use std::path::Path;
 
 use uwf_engine::{Env, catalogue};
 
-use super::{ContextWindow, WindowSource};
+use super::{WindowSize, WindowSource};
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Provenance {
 }
 
 /// The model's window; `set` says who set it, if somebody did.
-pub(super) fn window(window: ContextWindow, set: SettingSource) -> Provenance {
+pub(super) fn window(window: WindowSize, set: SettingSource) -> Provenance {
     let from = match window.from {
         WindowSource::Set => set,
         WindowSource::Catalogue => SettingSource::Catalogue,

@@ -2,7 +2,7 @@
 //!
 //! The rule. What the run is told and may spend (model, sampling, budget, endpoint or script) is the journal's unless it
 //! is typed again; environment, files and defaults come after the journal, but for `UWF_BASE_URL`, which says where to
-//! go now. What the run may do (sandbox, network, tools, narrowing) is what is asked for now, whatever the journal says:
+//! go now. What the run may do (sandbox, network, tools, permissions) is what is asked for now, whatever the journal says:
 //! never weaker than that, and never a tool that its model was not told of. Keys are in no journal: they are looked up
 //! again for the host.
 
@@ -19,10 +19,10 @@ pub(super) const QUERY: &str = "?…";
 
 impl Flags {
     /// The flags with what `super::Settings::describe` said of the run when it was begun.
-    pub fn or_begun(self, settings: &Value) -> Flags {
+    pub fn or_recorded(self, settings: &Value) -> Flags {
         let RecordedSettings { provider, model, budget, sampling, .. } =
             RecordedSettings::of(settings.clone());
-        let budget_begun = budget.is_some();
+        let budget_recorded = budget.is_some();
         let budget = budget.unwrap_or_default();
         let sampling: Sampling = serde_json::from_value(sampling).unwrap_or_default();
         let elsewhere = self.base_url.is_some();
@@ -30,13 +30,13 @@ impl Flags {
         let seconds = || Duration::try_from_secs_f64(budget.seconds?.as_f64()?).ok();
         Flags {
             model: self.model.or(model),
-            begun_at: provider.base_url().map(str::to_owned),
+            recorded_url: provider.base_url().map(str::to_owned),
             mock,
             max_turns: self.max_turns.or(budget.turns),
             max_tokens: self.max_tokens.or(budget.tokens),
             timeout: self.timeout.or_else(seconds),
             max_cost: self.max_cost.or(budget.usd),
-            budget_begun,
+            budget_recorded,
             sampling: Sampling {
                 temperature: self.sampling.temperature.or(sampling.temperature),
                 reasoning_effort: self.sampling.reasoning_effort.or(sampling.reasoning_effort),
@@ -89,31 +89,31 @@ models: { big: { provider: b, name: big-1 } }
     #[test]
     fn the_journal_comes_after_what_is_typed_and_before_the_files() {
         let home = home(FILE);
-        let begun = load(Flags { max_turns: Some(3), ..Flags::default() }, &[], home.path()).describe();
+        let recorded = load(Flags { max_turns: Some(3), ..Flags::default() }, &[], home.path()).describe();
         let changed = FILE.replace("model: m", "model: other").replace("7", "9").replace("60", "61");
         std::fs::write(home.path().join("agents/builtin.yaml"), changed).unwrap();
-        let on = load(Flags::default().or_begun(&begun), &[("UWF_MODEL", "third")], home.path());
+        let on = load(Flags::default().or_recorded(&recorded), &[("UWF_MODEL", "third")], home.path());
         assert_eq!((on.model.as_str(), on.limits.turns), ("m", 3));
         assert_eq!(on.limits.time, Some(Duration::from_secs(60)));
         assert_eq!(endpoint(&on), ("https://a.example/v1", Some("key-of-a")));
         let typed = Flags { model: Some("x".into()), max_turns: Some(5), ..Flags::default() };
-        let on = load(typed.or_begun(&begun), &[], home.path());
+        let on = load(typed.or_recorded(&recorded), &[], home.path());
         assert_eq!((on.model.as_str(), on.limits.turns), ("x", 5));
     }
 
     #[test]
     fn what_was_unlimited_stays_so() {
         let home = home(FILE);
-        let begun = load(Flags::default(), &[], home.path()).describe();
+        let recorded = load(Flags::default(), &[], home.path()).describe();
         let limited = FILE
             .replace("turns: 7", "turns: 7, tokens: 100, usd: 1")
             .replace("model: m", "prices: { m: { input: 1, output: 1 } }\nmodel: m");
         std::fs::write(home.path().join("agents/builtin.yaml"), limited).unwrap();
-        let on = load(Flags::default().or_begun(&begun), &[], home.path());
+        let on = load(Flags::default().or_recorded(&recorded), &[], home.path());
         assert_eq!((on.limits.tokens, on.limits.usd), (None, None));
         let typed = Flags { max_tokens: Some(5), ..Flags::default() };
-        assert_eq!(load(typed.or_begun(&begun), &[], home.path()).limits.tokens, Some(5));
-        let on = load(Flags::default().or_begun(&Value::Null), &[], home.path());
+        assert_eq!(load(typed.or_recorded(&recorded), &[], home.path()).limits.tokens, Some(5));
+        let on = load(Flags::default().or_recorded(&Value::Null), &[], home.path());
         assert_eq!(on.limits.tokens, Some(100), "a journal that says nothing of a budget");
     }
 
@@ -122,14 +122,14 @@ models: { big: { provider: b, name: big-1 } }
         let home = home(FILE);
         let at =
             |url: &str| Flags { base_url: Some(url.into()), model: Some("big-1".into()), ..Flags::default() };
-        let begun = load(at("https://b.example/v1"), &[], home.path()).describe();
-        let on = load(Flags::default().or_begun(&begun), &[], home.path());
+        let recorded = load(at("https://b.example/v1"), &[], home.path()).describe();
+        let on = load(Flags::default().or_recorded(&recorded), &[], home.path());
         assert_eq!(endpoint(&on), ("https://b.example/v1", Some("key-of-b")));
-        let begun = load(at("https://c.example/v1"), &[], home.path()).describe();
-        let on = load(Flags::default().or_begun(&begun), &[], home.path());
+        let recorded = load(at("https://c.example/v1"), &[], home.path()).describe();
+        let on = load(Flags::default().or_recorded(&recorded), &[], home.path());
         assert_eq!(endpoint(&on), ("https://c.example/v1", None));
         let now = [("UWF_BASE_URL", "https://a.example/v1")];
-        let on = load(Flags::default().or_begun(&begun), &now, home.path());
+        let on = load(Flags::default().or_recorded(&recorded), &now, home.path());
         assert_eq!(
             endpoint(&on),
             ("https://a.example/v1", Some("key-of-a")),
@@ -142,14 +142,14 @@ models: { big: { provider: b, name: big-1 } }
         let home = home(FILE);
         let url = "https://a.example/v2?api-version=1&sig=hush-hush";
         let typed = Flags { base_url: Some(url.into()), ..Flags::default() };
-        let begun = load(typed, &[], home.path()).describe();
-        assert!(!begun.to_string().contains("hush"), "{begun}");
-        let error =
-            Settings::load(Flags::default().or_begun(&begun), &Env::default(), home.path()).unwrap_err();
+        let recorded = load(typed, &[], home.path()).describe();
+        assert!(!recorded.to_string().contains("hush"), "{recorded}");
+        let error = Settings::load(Flags::default().or_recorded(&recorded), &Env::default(), home.path())
+            .unwrap_err();
         assert!(error.to_string().contains("pass --base-url again"), "{error}");
         std::fs::write(home.path().join("agents/builtin.yaml"), FILE.replace("https://a.example/v1", url))
             .unwrap();
-        let on = load(Flags::default().or_begun(&begun), &[], home.path());
+        let on = load(Flags::default().or_recorded(&recorded), &[], home.path());
         assert_eq!(endpoint(&on).0, url, "the file has it whole");
     }
 
@@ -157,9 +157,9 @@ models: { big: { provider: b, name: big-1 } }
     fn the_sandbox_is_the_one_asked_for_now() {
         let home = home(FILE);
         let off = Flags { sandbox: Some(Level::Off), ..Flags::default() };
-        let begun = load(off, &[], home.path()).describe();
+        let recorded = load(off, &[], home.path()).describe();
         std::fs::write(home.path().join("agents/builtin.yaml"), FILE.replace("true", "false")).unwrap();
-        let on = load(Flags::default().or_begun(&begun), &[], home.path());
+        let on = load(Flags::default().or_recorded(&recorded), &[], home.path());
         assert_eq!((on.sandbox.level, on.sandbox.network), (Level::Strict, false));
     }
 
@@ -171,11 +171,14 @@ models: { big: { provider: b, name: big-1 } }
             timeout: Some(Duration::from_millis(1500)),
             ..Flags::default()
         };
-        let begun = load(mock, &[], home.path()).describe();
-        let on = load(Flags::default().or_begun(&begun), &[], home.path());
+        let recorded = load(mock, &[], home.path()).describe();
+        let on = load(Flags::default().or_recorded(&recorded), &[], home.path());
         assert!(matches!(&on.provider, ProviderSettings::Mock(path) if path == Path::new("/s.yaml")));
         assert_eq!(on.limits.time, Some(Duration::from_millis(1500)));
         let typed = Flags { base_url: Some("http://127.0.0.1:1/v1".into()), ..Flags::default() };
-        assert_eq!(endpoint(&load(typed.or_begun(&begun), &[], home.path())).0, "http://127.0.0.1:1/v1");
+        assert_eq!(
+            endpoint(&load(typed.or_recorded(&recorded), &[], home.path())).0,
+            "http://127.0.0.1:1/v1"
+        );
     }
 }

@@ -72,7 +72,7 @@ fn settings(
     // The journal is read from anywhere.
     flags.mock = flags.mock.map(|script| session.cwd.join(script));
     let flags = match earlier {
-        Some(earlier) => flags.or_begun(earlier.settings()),
+        Some(earlier) => flags.or_recorded(earlier.settings()),
         None => flags,
     };
     Ok(Settings::load(flags, env, &homes.uwf)?)
