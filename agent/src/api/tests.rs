@@ -11,8 +11,9 @@ use uwf_engine::{AgentRequest, Homes};
 use uwf_store::Store;
 
 use super::*;
+use crate::mock_server::MockServer;
 use crate::provider::Script;
-use crate::{Entry, Limits};
+use crate::{Entry, Limits, Usd};
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Invoice {
@@ -291,6 +292,75 @@ impl Tool for Sum {
 
 fn calls(terms: &Value) -> Value {
     json!({"tool_calls": [{"name": "sum", "arguments": {"terms": terms}}]})
+}
+
+/// Calls a tool for ever, unless it may not; each turn costs so much, where that is told.
+struct Costs(Option<Usd>);
+
+impl Model for Costs {
+    async fn complete(&self, request: crate::Request<'_>) -> Result<Reply, BoxError> {
+        let reply = match request.tool_choice {
+            crate::ToolChoice::None => Reply::text(invoice(7)),
+            _ => Reply::default().call("sum", &json!({"terms": [request.messages.len()]})),
+        };
+        Ok(reply.usage(crate::TokenUsage { input_tokens: 9, cost_usd: self.0, ..Default::default() }))
+    }
+}
+
+#[test]
+fn a_limit_in_money_ends_a_run_by_what_its_turns_cost() {
+    let limits = Limits { usd: Some(Usd::dollars(0.05)), ..Limits::default() };
+    let run = |cost: Option<f64>| {
+        let model = Provider::own(Costs(cost.map(Usd::dollars)));
+        block(Agent::new(model).tool(Sum(true)).limits(limits).run::<Invoice>("Read it."))
+    };
+    let paid = run(Some(0.02));
+    assert_eq!(
+        (paid.report.turns, paid.report.cost),
+        (4, Some(Usd::dollars(0.08))),
+        "three, and one to answer"
+    );
+    assert_eq!(paid.answer.unwrap().cents, Cents(7));
+    let unknown = run(None);
+    assert_eq!((unknown.report.turns, unknown.report.cost), (2, None));
+    let no = Agent::new(script(&json!([calls(&json!([1])), says("No."), says("No."), says("No.")])));
+    let free = block(no.tool(Sum(true)).limits(limits).run::<Invoice>("Read it."));
+    assert_eq!(free.report.cost, Some(Usd::dollars(0.0)), "a script costs nothing");
+    assert!(matches!(free.answer, Err(AgentError::Failed { at: FailedAt::Answer, .. })));
+    let endpoint = crate::Endpoint::new("http://127.0.0.1:9/v1", "unpriced");
+    let refused = block(Agent::new(endpoint).limits(limits).run::<Invoice>("Read it."));
+    let error = refused.answer.unwrap_err();
+    assert!(matches!(error, AgentError::Settings(_)) && error.to_string().contains("no price"), "{error}");
+    assert!(refused.report.log.is_empty() && refused.report.thread.is_none(), "nothing was begun");
+}
+
+#[test]
+fn an_extractor_is_asked_once_when_no_correction_led_to_an_answer() {
+    let fields = |number: &str| format!("{{\"$status\": \"done\", \"number\": \"{number}\", \"cents\": 7}}");
+    let run = |turns: Value, extracted: String| {
+        let served = script(&json!([says(&extracted), says("asked twice")]));
+        block(async {
+            let (server, address) = MockServer::bind(served, 0, false).unwrap();
+            let extractor = crate::Endpoint::new(format!("http://{address}/v1"), "small");
+            let run = Agent::new(script(&turns)).extractor(extractor).run::<Invoice>("Read it.");
+            tokio::select! {
+                run = run => run,
+                ended = server.run(std::future::pending()) => panic!("the endpoint has ended: {ended:?}"),
+            }
+        })
+    };
+    let (no, kinds) = (says("It is A-7, seven cents."), |run: &Run<Invoice>| {
+        let of_extraction = |entry: &&Entry| matches!(entry, Entry::Answered { message, .. } if message.kind == crate::Kind::Extract);
+        run.report.log.iter().filter(of_extraction).count()
+    });
+    let found = run(json!([no, no, no]), fields("A-7"));
+    assert_eq!((kinds(&found), found.report.turns, found.report.attempts.len()), (1, 4, 3));
+    assert_eq!(found.answer.unwrap(), Invoice { number: "A-7".into(), cents: Cents(7) });
+    let useless = run(json!([no, no, no]), "There is nothing.".to_owned());
+    assert_eq!(kinds(&useless), 1);
+    assert!(matches!(useless.answer, Err(AgentError::Failed { at: FailedAt::Answer, .. })));
+    let corrected = run(json!([no, says(&invoice(8))]), fields("A-7"));
+    assert_eq!((kinds(&corrected), corrected.answer.unwrap().cents), (0, Cents(8)));
 }
 
 /// The results that the model was told, and whether each call failed.
