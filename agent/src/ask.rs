@@ -7,8 +7,6 @@ mod forks;
 mod from_record;
 
 use std::io;
-use std::sync::Arc;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -18,14 +16,12 @@ use uwf_store::{Hash, Store, StoreError};
 use self::forks::ForkStore;
 pub use self::forks::fork;
 use self::from_record::messages;
-use crate::blobs::BlobStore;
-use crate::dispatch::Dispatch;
-use crate::journal::{Entry, Journal};
+use crate::journal::Entry;
 use crate::permissions::RolePermissions;
+use crate::provider::MockPlace;
 use crate::provider::message::{Kind, Message, Speaker};
-use crate::provider::{ChatProvider, MockPlace};
-use crate::react::{Notice, React, Stopped};
-use crate::role_run::{self, ProviderContext, RunError, Site};
+use crate::react::{Notice, Stopped};
+use crate::role_run::{self, LoopParts, ProviderContext, RunContext, RunError};
 use crate::settings::Settings;
 
 /// What a script calls the one who answers: `roles: { ask: … }`, one entry a question.
@@ -103,26 +99,31 @@ pub fn settings(settings: &Settings, store: &Store, detail: &Hash) -> Result<Set
 /// See [`AnswerError`].
 pub async fn ask(
     question: &StepQuestion,
-    site: &Site<'_>,
+    run: &RunContext<'_>,
     on_notice: &mut dyn FnMut(Notice<'_>),
 ) -> Result<String, AnswerError> {
-    let record = Detail::read(site.store, &question.detail)?;
-    let forks = ForkStore::find(question, record.session_id.as_deref(), site.home)?;
-    let mut before = messages(site.store, &question.detail, &record)?;
+    let record = Detail::read(run.store, &question.detail)?;
+    let forks = ForkStore::find(question, record.session_id.as_deref(), run.home)?;
+    let mut before = messages(run.store, &question.detail, &record)?;
     let earlier = forks.earlier()?;
     let visit = earlier.len();
     before.extend(earlier.into_iter().flatten());
     let mock = MockPlace { role: ROLE, visit, step: visit };
     // The step's run has paid for these.
     let learnt = serde_json::from_value(record.settings().learnt).into_iter().collect();
-    let run = ProviderContext { place: mock, answered: 0, thread: None, learnt, trace: site.trace };
-    let mut provider = role_run::provider(site.settings, run).map_err(RunError::from)?;
-    let journal = forks.journal(question, site)?;
-    let blobs = role_run::blobs(site);
-    let toolbox = role_run::toolbox(site, site.settings.tools.clone(), (journal.spool_dir(), &blobs));
+    let asked = ProviderContext { place: mock, answered: 0, thread: None, learnt, trace: run.trace };
+    let mut provider = role_run::provider(run.settings, asked).map_err(RunError::from)?;
+    let journal = forks.journal(question, run)?;
+    let blobs = role_run::blobs(run);
+    let toolbox = role_run::toolbox(run, run.settings.tools.clone(), (journal.spool_dir(), &blobs));
     let toolbox = toolbox.map_err(RunError::from)?;
-    let parts = Parts { before, journal, toolbox, blobs };
-    let mut react = react(parts, site, provider.as_mut(), on_notice)?;
+    let tools = toolbox.declarations();
+    let mut entries = journal.entries().to_vec();
+    entries.extend(before.into_iter().map(|message| Entry::Said { message, near: None, at: (run.clock)() }));
+    let state = role_run::state(run, &tools, &entries).map_err(RunError::from)?;
+    let signals = (run.signals)().map_err(RunError::Signals)?;
+    let parts = LoopParts { toolbox, tools, blobs, journal, state };
+    let mut react = role_run::react(parts, (run, signals, &Value::Null), provider.as_mut(), on_notice);
     let text = uwf_prompts::question(&question.text).map_err(Stopped::from)?;
     react.append_message(Message::text(Speaker::User, Kind::Opening, text))?;
     let answer = react.until_text().await;
@@ -132,43 +133,4 @@ pub async fn ask(
     react.reply(json!({"answer": answer}))?;
     react.conclude()?;
     Ok(answer)
-}
-
-/// What a run of the loop is made of, beside its surroundings.
-struct Parts {
-    /// What was said before the question.
-    before: Vec<Message>,
-    journal: Journal,
-    toolbox: Dispatch,
-    blobs: Arc<BlobStore>,
-}
-
-fn react<'a>(
-    parts: Parts,
-    site: &'a Site<'_>,
-    provider: &'a mut dyn ChatProvider,
-    on_notice: &'a mut dyn FnMut(Notice<'_>),
-) -> Result<React<'a>, AnswerError> {
-    let Parts { before, journal, toolbox, blobs } = parts;
-    let tools = toolbox.declarations();
-    let mut entries = journal.entries().to_vec();
-    entries.extend(before.into_iter().map(|message| Entry::Said { message, near: None, at: (site.clock)() }));
-    Ok(React {
-        provider,
-        state: role_run::state(site, &tools, &entries).map_err(RunError::from)?,
-        tools,
-        toolbox: Arc::new(toolbox),
-        journal,
-        blobs,
-        model: &site.settings.model,
-        sampling: &site.settings.sampling,
-        schema: &Value::Null,
-        secrets: site.settings.secrets(),
-        on_notice,
-        workers: site.workers,
-        signals: (site.signals)().map_err(RunError::Signals)?,
-        clock: site.clock,
-        started: Instant::now(),
-        window_asks: 0,
-    })
 }

@@ -47,7 +47,7 @@
 //! # For the command lines
 //!
 //! The modules below are how the programs of this workspace play roles: [`settings::Settings`],
-//! [`confinement::Confinement`] and a [`role_run::Site`] go into [`role_run::role_run`]. They change with these programs.
+//! [`confinement::Confinement`] and a [`role_run::RunContext`] go into [`role_run::role_run`]. They change with these programs.
 
 #![cfg_attr(
     test,

@@ -17,7 +17,7 @@ use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Sandbox;
 
 pub use self::error::RunError;
-pub(crate) use self::open::{ProviderContext, blobs, provider, state, toolbox};
+pub(crate) use self::open::{LoopParts, ProviderContext, blobs, provider, react, state, toolbox};
 use self::open::{extractor, learnt, open, unconfined};
 use crate::additions::Additions;
 use crate::correct;
@@ -35,7 +35,7 @@ use crate::trace::Trace;
 use crate::workers::Workers;
 
 /// Where a run takes place.
-pub struct Site<'a> {
+pub struct RunContext<'a> {
     /// The store that holds the thread.
     pub store: &'a Store,
     /// `$UWF_HOME`: journals go to `sessions/` in it.
@@ -71,35 +71,35 @@ pub struct Site<'a> {
 /// with `is_error`.
 pub async fn role_run(
     request: &AgentRequest,
-    site: &Site<'_>,
+    run: &RunContext<'_>,
     earlier: Option<ResumedRun>,
     on_notice: &mut dyn FnMut(Notice<'_>),
 ) -> Result<AdapterOutput, RunError> {
-    let context = thread::role_context(site.store, request)?; // 2: what this role may see
+    let context = thread::role_context(run.store, request)?; // 2: what this role may see
     if context.edge_prompt_source == EdgePromptSource::Task {
         on_notice(Notice::Progress(Progress::NoEdgePrompt));
     }
     let (visit, step) = (context.visit(), context.steps.len());
     let resumed = earlier.as_ref().map(|earlier| earlier.state.spent.turns);
     let place = MockPlace { role: &context.role_name, visit, step };
-    let learnt = learnt(&context, site.store, earlier.as_ref());
+    let learnt = learnt(&context, run.store, earlier.as_ref());
     let played = ProviderContext {
         place,
         answered: resumed.unwrap_or_default(),
         thread: Some(context.thread),
         learnt,
-        trace: site.trace,
+        trace: run.trace,
     };
-    let mut provider = provider(site.settings, played)?;
-    let mut extractor = extractor(site, &context.role_name)?;
+    let mut provider = provider(run.settings, played)?;
+    let mut extractor = extractor(run, &context.role_name)?;
     // 3: the opening, or the journal of an interrupted run
-    let mut react = open(&context, (site, earlier), provider.as_mut(), on_notice)?;
-    opened(&mut react, &context, (site.trace, resumed));
+    let mut react = open(&context, (run, earlier), provider.as_mut(), on_notice)?;
+    opened(&mut react, &context, (run.trace, resumed));
     // 4 to 6: loop, answer, correction
-    let outcome = play(&mut react, (&context, site), extractor.as_mut()).await;
+    let outcome = play(&mut react, (&context, run), extractor.as_mut()).await;
     let reply = outcome
         .map_err(|source| RunError::stopped(&context, &react.journal, source))
-        .and_then(|outcome| keep(&context, site, &mut react, &outcome)); // 7: the record
+        .and_then(|outcome| keep(&context, run, &mut react, &outcome)); // 7: the record
     reply.inspect_err(|error| stopped(&mut react, error))
 }
 
@@ -129,7 +129,7 @@ type Decided = (Result<Extracted, Failure>, u64);
 /// before an interruption stays decided.
 async fn play(
     react: &mut React<'_>,
-    (context, site): (&RoleContext, &Site<'_>),
+    (context, run): (&RoleContext, &RunContext<'_>),
     extractor: Option<&mut Extractor>,
 ) -> Result<Decided, Stopped> {
     let ended = react.state.ended.clone();
@@ -137,10 +137,10 @@ async fn play(
         return Ok((Err(failure), at));
     }
     // What is decided needs no sandbox any more.
-    let refused = unconfined(&react.tools, site.sandbox).filter(|_| ended.is_none());
+    let refused = unconfined(&react.tools, run.sandbox).filter(|_| ended.is_none());
     let outcome = match refused {
         Some(failure) => Err(failure),
-        None => match failed(answer(react, (context, &site.settings.added), extractor).await) {
+        None => match failed(answer(react, (context, &run.settings.added), extractor).await) {
             Ok(outcome) => outcome,
             Err(stopped) => {
                 // What it comes to is told; why the run stopped goes before what else may be amiss now.
@@ -265,15 +265,15 @@ fn failed(answer: Result<Extracted, Stopped>) -> Result<Result<Extracted, Failur
 /// Records the run, and in its journal that it is recorded.
 fn keep(
     context: &RoleContext,
-    site: &Site<'_>,
+    run: &RunContext<'_>,
     react: &mut React<'_>,
     outcome: &Decided,
 ) -> Result<AdapterOutput, RunError> {
     let unrecorded = |journal: &Journal, source| RunError::unrecorded(context, journal, source);
-    let reply = record(context, site, react, outcome).map_err(|source| unrecorded(&react.journal, source))?;
+    let reply = record(context, run, react, outcome).map_err(|source| unrecorded(&react.journal, source))?;
     let stopped = |journal: &Journal, source| RunError::stopped(context, journal, source);
     react.reply(json!(reply)).map_err(|source| stopped(&react.journal, source))?;
-    settle(context, site, react, &reply)?;
+    settle(context, run, react, &reply)?;
     react.conclude().map_err(|source| stopped(&react.journal, source))?;
     Ok(reply)
 }
@@ -281,11 +281,11 @@ fn keep(
 /// Forgets what the recorded run makes worthless.
 fn settle(
     context: &RoleContext,
-    site: &Site<'_>,
+    run: &RunContext<'_>,
     react: &React<'_>,
     reply: &AdapterOutput,
 ) -> Result<(), RunError> {
-    let settled = record::settle(site.store, context, reply);
+    let settled = record::settle(run.store, context, reply);
     settled.map_err(|source| RunError::unrecorded(context, &react.journal, source))?;
     // The full outputs of commands are in the store by now.
     std::fs::remove_dir_all(react.journal.spool_dir()).ok();
@@ -295,19 +295,19 @@ fn settle(
 /// Records the run as nodes.
 fn record(
     context: &RoleContext,
-    site: &Site<'_>,
+    run: &RunContext<'_>,
     react: &React<'_>,
     (outcome, completed_at): &Decided,
 ) -> Result<AdapterOutput, RecordError> {
-    let workspace = site.workspace.display().to_string();
+    let workspace = run.workspace.display().to_string();
     record::write(
-        site.store,
+        run.store,
         context,
         &FinishedRun {
             session: react.journal.session(),
             assembled: react.state.conversation.assembled(),
             cost: react.state.sums().2,
-            trace: site.trace.map(Trace::id),
+            trace: run.trace.map(Trace::id),
             entries: react.journal.entries(),
             workspace: &workspace,
             outcome,

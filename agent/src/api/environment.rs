@@ -24,7 +24,7 @@ use crate::confinement::Confinement;
 use crate::journal::WantedRun;
 use crate::react::Notice;
 use crate::resume::ResumedRun;
-use crate::role_run::{RunError, Site, role_run};
+use crate::role_run::{RunContext, RunError, role_run};
 use crate::settings::Settings;
 use crate::signals::{Signal, Signals};
 use crate::workers::Workers;
@@ -77,7 +77,7 @@ impl RunEnvironment {
 pub(super) struct VisitRequest<'a> {
     pub(super) request: &'a AgentRequest,
     pub(super) earlier: Option<ResumedRun>,
-    /// See [`Site::not_begun`].
+    /// See [`RunContext::not_begun`].
     pub(super) not_begun: Option<&'a WantedRun<'a>>,
     pub(super) settings: &'a Settings,
     pub(super) stand_alone: bool,
@@ -98,7 +98,7 @@ pub(super) fn play(
     let (sandbox, _confinement) = confined(agent, environment, visit.settings)?;
     let env = agent.workspace.as_ref().map(|workspace| workspace.env.clone()).unwrap_or_default();
     let stop = RefCell::new(visit.stop);
-    let site = Site {
+    let run = RunContext {
         store: &environment.store,
         home: &environment.homes.uwf,
         workspace: &environment.root,
@@ -113,7 +113,7 @@ pub(super) fn play(
         signals: &|| Ok(signals(stop.borrow_mut().take())),
         begun: &|| (),
     };
-    let played = runtime.block_on(role_run(visit.request, &site, visit.earlier, on_notice));
+    let played = runtime.block_on(role_run(visit.request, &run, visit.earlier, on_notice));
     // A tool that does not hear that it is over is not waited for.
     runtime.shutdown_background();
     played.map_err(|error| match error {

@@ -19,7 +19,7 @@ use super::from_record::{before, is_something};
 use super::{AnswerError, ROLE, StepQuestion};
 use crate::journal::{self, Entry, Journal, JournalName};
 use crate::provider::message::{Message, ToolDeclaration};
-use crate::role_run::Site;
+use crate::role_run::RunContext;
 
 /// The file that says whose fork a directory is.
 const FORK: &str = "fork.json";
@@ -129,8 +129,12 @@ impl ForkStore {
     }
 
     /// The journal of a new question, opened with what it is.
-    pub(super) fn journal(&self, question: &StepQuestion, site: &Site<'_>) -> Result<Journal, AnswerError> {
-        let session = ThreadId::new((site.clock)());
+    pub(super) fn journal(
+        &self,
+        question: &StepQuestion,
+        run: &RunContext<'_>,
+    ) -> Result<Journal, AnswerError> {
+        let session = ThreadId::new((run.clock)());
         let fork = question.session.as_ref().and_then(|session| session.parse().ok());
         let name = JournalName { thread: fork.unwrap_or(session), head: question.detail, session };
         let mut journal = Journal::create(&self.dir, name).map_err(failed(&self.dir))?;
@@ -142,10 +146,10 @@ impl ForkStore {
             head: question.detail,
             prompt: question.text.clone(),
             stand_alone: true,
-            workspace: site.workspace.display().to_string(),
-            at: (site.clock)(),
-            settings: site.settings.describe(),
-            sandbox: site.sandbox.enforced().clone(),
+            workspace: run.workspace.display().to_string(),
+            at: (run.clock)(),
+            settings: run.settings.describe(),
+            sandbox: run.sandbox.enforced().clone(),
             tools: Vec::<ToolDeclaration>::new(),
             opening: 1,
         };

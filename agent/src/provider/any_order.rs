@@ -14,7 +14,7 @@ use uwf_store::{Hash, Store};
 use uwf_tools::sandbox::{Level, Policy, Sandbox};
 
 use crate::react::Notice;
-use crate::role_run::{Site, journals_dir, role_run};
+use crate::role_run::{RunContext, journals_dir, role_run};
 use crate::settings::{Flags, Settings};
 use crate::signals::Signals;
 use crate::workers::Workers;
@@ -86,7 +86,7 @@ impl Place {
             thread::start(&self.store, &self.workflow, "t", &workspace.display().to_string()).unwrap();
         let mut settings = settings(&script, &homes.uwf);
         change(&mut settings);
-        let site = Site {
+        let run = RunContext {
             store: &self.store,
             home: &homes.uwf,
             workspace: &workspace,
@@ -103,7 +103,7 @@ impl Place {
         };
         let request = AgentRequest::new(thread, "worker", Some("Work.".to_owned()), None);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
-        let reply = runtime.unwrap().block_on(role_run(&request, &site, None, on_notice));
+        let reply = runtime.unwrap().block_on(role_run(&request, &run, None, on_notice));
         reply.map_err(|error| format!("{error}: {:?}", std::error::Error::source(&error)))
     }
 }

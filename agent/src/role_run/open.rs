@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde_json::Value;
 use uwf_engine::record::Detail;
 use uwf_engine::{RoleContext, ThreadId, thread};
 use uwf_prompts::{PromptError, WorkspaceView};
@@ -13,7 +14,7 @@ use uwf_store::{Hash, Store};
 use uwf_tools::sandbox::Sandbox;
 use uwf_tools::{Toolbox, ToolboxConfig, ToolboxError};
 
-use super::{RunError, Site, journals_dir};
+use super::{RunContext, RunError, journals_dir};
 use crate::additions::{OwnModelProvider, OwnProvider};
 use crate::blobs::BlobStore;
 use crate::budget::Budget;
@@ -31,6 +32,7 @@ use crate::react::{Notice, React};
 use crate::resume::{ResumedRun, claim};
 use crate::run_state::RunState;
 use crate::settings::{ProviderSettings, Settings, WindowSource};
+use crate::signals::Signals;
 use crate::trace::Trace;
 
 /// Endpoints take no longer key for their prompt cache, in characters.
@@ -42,18 +44,30 @@ const LOOKED_AT: usize = 8;
 /// Opens the workspace, the journal and the conversation; the opening is in the journal before the loop starts.
 pub(super) fn open<'a>(
     context: &'a RoleContext,
-    (site, earlier): (&'a Site<'_>, Option<ResumedRun>),
+    (run, earlier): (&'a RunContext<'_>, Option<ResumedRun>),
     provider: &'a mut dyn ChatProvider,
     on_notice: &'a mut dyn FnMut(Notice<'_>),
 ) -> Result<React<'a>, RunError> {
-    let signals = (site.signals)().map_err(RunError::Signals)?;
-    let Opened { toolbox, tools, blobs, journal, state } = match earlier {
-        Some(earlier) => resume(earlier, site)?,
-        None => begin(context, site)?,
+    let signals = (run.signals)().map_err(RunError::Signals)?;
+    let parts = match earlier {
+        Some(earlier) => resume(earlier, run)?,
+        None => begin(context, run)?,
     };
-    (site.begun)();
+    (run.begun)();
+    let window_asks = if run.settings.window.from == WindowSource::Assumed { 2 } else { 0 };
+    Ok(React { window_asks, ..react(parts, (run, signals, &context.schema), provider, on_notice) })
+}
+
+/// The loop, made of its parts.
+pub(crate) fn react<'a>(
+    parts: LoopParts,
+    (run, signals, schema): (&'a RunContext<'_>, Signals, &'a Value),
+    provider: &'a mut dyn Provider,
+    on_notice: &'a mut dyn FnMut(Notice<'_>),
+) -> React<'a> {
+    let LoopParts { toolbox, tools, blobs, journal, state } = parts;
     let now = Instant::now();
-    Ok(React {
+    React {
         provider,
         toolbox: Arc::new(toolbox),
         tools,
@@ -61,62 +75,62 @@ pub(super) fn open<'a>(
         state,
         journal,
         blobs,
-        model: &site.settings.model,
-        sampling: &site.settings.sampling,
-        schema: &context.schema,
-        secrets: site.settings.secrets(),
+        model: &run.settings.model,
+        sampling: &run.settings.sampling,
+        schema,
+        secrets: run.settings.secrets(),
         on_notice,
-        workers: site.workers,
+        workers: run.workers,
         signals,
-        clock: site.clock,
-        window_asks: if site.settings.window.from == WindowSource::Assumed { 2 } else { 0 },
-    })
+        clock: run.clock,
+        window_asks: 0,
+    }
 }
 
 /// A run before its first turn, or before its next one.
-struct Opened {
-    toolbox: Dispatch,
-    tools: Vec<ToolDeclaration>,
-    blobs: Arc<BlobStore>,
-    journal: Journal,
-    state: RunState,
+pub(crate) struct LoopParts {
+    pub toolbox: Dispatch,
+    pub tools: Vec<ToolDeclaration>,
+    pub blobs: Arc<BlobStore>,
+    pub journal: Journal,
+    pub state: RunState,
 }
 
 /// A run that nobody has begun.
-fn begin(context: &RoleContext, site: &Site<'_>) -> Result<Opened, RunError> {
-    let sessions = journals_dir(site.home);
+fn begin(context: &RoleContext, run: &RunContext<'_>) -> Result<LoopParts, RunError> {
+    let sessions = journals_dir(run.home);
     let name =
-        JournalName { thread: context.thread, head: context.head, session: ThreadId::new((site.clock)()) };
-    let blobs = blobs(site);
-    let toolbox = toolbox(site, site.settings.tools.clone(), (name.spool_dir(&sessions), &blobs))?;
+        JournalName { thread: context.thread, head: context.head, session: ThreadId::new((run.clock)()) };
+    let blobs = blobs(run);
+    let toolbox = toolbox(run, run.settings.tools.clone(), (name.spool_dir(&sessions), &blobs))?;
     let tools = toolbox.declarations();
-    let conversation = converse(context, site, &tools)?;
+    let conversation = converse(context, run, &tools)?;
     let failed = |source| RunError::Journal { dir: sessions.display().to_string(), source };
     // Until the first lines tell whose journal it is.
-    let _claim = site.not_begun.map(|wanted| claim(&sessions, wanted)).transpose()?;
+    let _claim = run.not_begun.map(|wanted| claim(&sessions, wanted)).transpose()?;
     let mut journal = Journal::create(&sessions, name).map_err(failed)?;
-    first_lines(&mut journal, context, site, (&tools, &conversation)).map_err(failed)?;
-    let state = state(site, &tools, journal.entries())?;
-    Ok(Opened { toolbox, tools, blobs, journal, state })
+    first_lines(&mut journal, context, run, (&tools, &conversation)).map_err(failed)?;
+    let state = state(run, &tools, journal.entries())?;
+    Ok(LoopParts { toolbox, tools, blobs, journal, state })
 }
 
 /// A run that was begun: its own tools, of which those can be called that are allowed now.
-fn resume(earlier: ResumedRun, site: &Site<'_>) -> Result<Opened, RunError> {
+fn resume(earlier: ResumedRun, run: &RunContext<'_>) -> Result<LoopParts, RunError> {
     let tools = earlier.header().tools.to_vec();
-    if let Some(refusal) = unconfined(&tools, site.sandbox).filter(|_| earlier.state.ended.is_none()) {
+    if let Some(refusal) = unconfined(&tools, run.sandbox).filter(|_| earlier.state.ended.is_none()) {
         return Err(RunError::Unconfined(refusal.error));
     }
-    let mut names: Vec<String> = site.settings.tools.clone().unwrap_or_else(all_tools);
+    let mut names: Vec<String> = run.settings.tools.clone().unwrap_or_else(all_tools);
     names.retain(|name| tools.iter().any(|tool| tool.name == *name));
-    let blobs = blobs(site);
-    let toolbox = toolbox(site, Some(names), (earlier.journal.spool_dir(), &blobs))?;
-    let dir = journals_dir(site.home).display().to_string();
-    let set = (site.settings.describe(), site.sandbox.enforced());
+    let blobs = blobs(run);
+    let toolbox = toolbox(run, Some(names), (earlier.journal.spool_dir(), &blobs))?;
+    let dir = journals_dir(run.home).display().to_string();
+    let set = (run.settings.describe(), run.sandbox.enforced());
     let failed = |source| RunError::Journal { dir, source };
-    let mut state = state(site, &tools, earlier.journal.entries())?;
-    let journal = earlier.resume(&mut state, set, site.clock).map_err(failed)?;
+    let mut state = state(run, &tools, earlier.journal.entries())?;
+    let journal = earlier.resume(&mut state, set, run.clock).map_err(failed)?;
     state.read_states.iter().for_each(|read| toolbox.remember(read));
-    Ok(Opened { toolbox, tools, blobs, journal, state })
+    Ok(LoopParts { toolbox, tools, blobs, journal, state })
 }
 
 fn all_tools() -> Vec<String> {
@@ -125,28 +139,28 @@ fn all_tools() -> Vec<String> {
 
 /// The tools over the workspace.
 pub(crate) fn toolbox(
-    site: &Site<'_>,
+    run: &RunContext<'_>,
     allow: Option<Vec<String>>,
     (spool_dir, blobs): (PathBuf, &Arc<BlobStore>),
 ) -> Result<Dispatch, ToolboxError> {
     let toolbox = Toolbox::open(ToolboxConfig {
-        root: site.workspace.to_owned(),
+        root: run.workspace.to_owned(),
         allow,
-        writable: site.settings.permissions.writable.clone(),
+        writable: run.settings.permissions.writable.clone(),
         spool_dir,
         outputs: blobs.clone(),
-        hidden_env: site.settings.secrets().values(),
-        pass_env: site.settings.sandbox.env.clone(),
-        env: site.env.clone(),
-        allow_git_programs: site.settings.sandbox.git_programs,
+        hidden_env: run.settings.secrets().values(),
+        pass_env: run.settings.sandbox.env.clone(),
+        env: run.env.clone(),
+        allow_git_programs: run.settings.sandbox.git_programs,
         limits: uwf_tools::ToolLimits::default(),
-        sandbox: Arc::clone(site.sandbox),
+        sandbox: Arc::clone(run.sandbox),
     })?;
-    Ok(Dispatch::new(toolbox, site.settings.added.tools.clone()))
+    Ok(Dispatch::new(toolbox, run.settings.added.tools.clone()))
 }
 
-pub(crate) fn blobs(site: &Site<'_>) -> Arc<BlobStore> {
-    Arc::new(BlobStore { store: site.store.clone() })
+pub(crate) fn blobs(run: &RunContext<'_>) -> Arc<BlobStore> {
+    Arc::new(BlobStore { store: run.store.clone() })
 }
 
 /// The state of a run of which this happened.
@@ -154,13 +168,13 @@ pub(crate) fn blobs(site: &Site<'_>) -> Arc<BlobStore> {
 /// # Errors
 /// The entries make no run.
 pub(crate) fn state(
-    site: &Site<'_>,
+    run: &RunContext<'_>,
     tools: &[ToolDeclaration],
     entries: &[Entry],
 ) -> Result<RunState, OutOfOrder> {
     let text = |tool: &ToolDeclaration| tool.description.len() + tool.parameters.to_string().len();
     let declared = tools.iter().map(text).sum();
-    let Settings { limits, window, prices, .. } = site.settings;
+    let Settings { limits, window, prices, .. } = run.settings;
     let size = match window.from {
         WindowSource::Set => ContextWindow::set(window.size, declared),
         WindowSource::Catalogue | WindowSource::Assumed => ContextWindow::new(window.size, declared),
@@ -172,12 +186,11 @@ pub(crate) fn state(
 /// The rules, the earlier visits and the task, as this role is told them.
 fn converse(
     context: &RoleContext,
-    site: &Site<'_>,
+    run: &RunContext<'_>,
     tools: &[ToolDeclaration],
 ) -> Result<Conversation, PromptError> {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    let root =
-        if site.settings.added.placeless { String::new() } else { site.workspace.display().to_string() };
+    let root = if run.settings.added.placeless { String::new() } else { run.workspace.display().to_string() };
     Conversation::open(context, &WorkspaceView { root: &root, tools: &names })
 }
 
@@ -185,7 +198,7 @@ fn converse(
 fn first_lines(
     journal: &mut Journal,
     context: &RoleContext,
-    site: &Site<'_>,
+    run: &RunContext<'_>,
     (tools, conversation): (&[ToolDeclaration], &Conversation),
 ) -> io::Result<()> {
     journal.append(Entry::Run {
@@ -195,16 +208,16 @@ fn first_lines(
         role: context.role_name.clone(),
         head: context.head,
         prompt: context.edge_prompt.clone(),
-        stand_alone: site.stand_alone,
-        workspace: site.workspace.display().to_string(),
-        at: (site.clock)(),
-        settings: site.settings.describe(),
-        sandbox: site.sandbox.enforced().clone(),
+        stand_alone: run.stand_alone,
+        workspace: run.workspace.display().to_string(),
+        at: (run.clock)(),
+        settings: run.settings.describe(),
+        sandbox: run.sandbox.enforced().clone(),
         tools: tools.to_vec(),
         opening: conversation.messages().len(),
     })?;
     for message in conversation.messages() {
-        journal.append(Entry::Said { message: message.clone(), near: None, at: (site.clock)() })?;
+        journal.append(Entry::Said { message: message.clone(), near: None, at: (run.clock)() })?;
     }
     Ok(())
 }
@@ -283,10 +296,10 @@ pub(super) fn learnt(context: &RoleContext, store: &Store, earlier: Option<&Resu
 }
 
 /// Who is asked for the fields of an answer that is none.
-pub(super) fn extractor(site: &Site<'_>, role: &str) -> Result<Option<Extractor>, ProviderError> {
-    let Some(endpoint) = &site.settings.extract else { return Ok(None) };
+pub(super) fn extractor(run: &RunContext<'_>, role: &str) -> Result<Option<Extractor>, ProviderError> {
+    let Some(endpoint) = &run.settings.extract else { return Ok(None) };
     Ok(Some(Extractor {
-        provider: client(endpoint.config(), role, site.trace)?,
+        provider: client(endpoint.config(), role, run.trace)?,
         model: endpoint.model.clone(),
     }))
 }

@@ -42,6 +42,6 @@ fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, CliErro
         events,
     };
     let (answer, _) =
-        bench.confined(config, session, async |site, tell| ask::ask(&question, site, tell).await)?;
+        bench.confined(config, session, async |context, tell| ask::ask(&question, context, tell).await)?;
     Ok(answer?)
 }

@@ -23,7 +23,7 @@ use uwf_agent::failure::Phase;
 use uwf_agent::journal::{Journals, PassedOver, Prompt, WantedRun};
 use uwf_agent::react::Notice;
 use uwf_agent::resume::{self, ResumedRun};
-use uwf_agent::role_run::{self, Site, role_run};
+use uwf_agent::role_run::{self, RunContext, role_run};
 use uwf_agent::settings::Settings;
 use uwf_agent::stand_alone::{self, RunEnd};
 use uwf_agent::trace::{self, Trace};
@@ -83,9 +83,9 @@ pub(super) struct RunConfig<'a> {
     pub(super) settings: &'a Settings,
     pub(super) workspace: &'a Path,
     pub(super) stand_alone: bool,
-    /// See [`Site::not_begun`].
+    /// See [`RunContext::not_begun`].
     pub(super) not_begun: Option<&'a WantedRun<'a>>,
-    /// See [`Site::begun`].
+    /// See [`RunContext::begun`].
     pub(super) begun: &'a dyn Fn(),
     /// `--events`.
     pub(super) events: EventLog,
@@ -130,8 +130,9 @@ impl Bench {
         let begun = || self.tidy(&request.thread, wanted.filter(|_| fresh));
         let not_begun = wanted.filter(|_| !fresh);
         let config = RunConfig { settings: &settings, workspace, stand_alone, not_begun, begun: &begun, events };
-        let (reply, read) =
-            self.confined(config, session, async |site, tell| role_run(request, site, earlier, tell).await)?;
+        let (reply, read) = self.confined(config, session, async |context, tell| {
+            role_run(request, context, earlier, tell).await
+        })?;
         reply.map(|reply| (reply, read)).map_err(|error| {
             let kept = error.keeps_the_run();
             let failure = CliError::from(error);
@@ -149,7 +150,7 @@ impl Bench {
         &self,
         RunConfig { settings, workspace, stand_alone, not_begun, begun, events }: RunConfig<'_>,
         session: &mut Session<'_>,
-        run: impl AsyncFnOnce(&Site<'_>, &mut dyn FnMut(Notice<'_>)) -> T,
+        run: impl AsyncFnOnce(&RunContext<'_>, &mut dyn FnMut(Notice<'_>)) -> T,
     ) -> Result<(T, bool), CliError> {
         let mut observers = Observers::new(events, session.terminals.err);
         // Before the first thread: what starts later is inside.
@@ -161,7 +162,7 @@ impl Bench {
         let (trace, traces) = Traces::begin(&session.env, &settings.provider, session.clock);
         #[cfg(feature = "otel")]
         observers.add(traces);
-        let site = Site {
+        let context = RunContext {
             store: &self.store,
             home: &self.homes.uwf,
             workspace,
@@ -177,7 +178,7 @@ impl Bench {
             begun,
         };
         let mut tell = |event: Notice<'_>| observers.tell(&event, &mut session.ui);
-        let done = runtime.block_on(run(&site, &mut tell));
+        let done = runtime.block_on(run(&context, &mut tell));
         let read = observers.has_read() && !session.ui.is_quiet();
         #[cfg(feature = "otel")]
         observers.end(&runtime, &mut session.ui);
