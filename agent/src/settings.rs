@@ -4,10 +4,12 @@
 //! Apart from `cli` so that the precedence can be read (and tested) in one place. It reads the two files and nothing
 //! else; keys are held as secrets and appear in no description of the settings.
 
+mod describe;
 mod endpoint;
 mod error;
 mod extract;
 mod file;
+mod model;
 mod program;
 mod provenance;
 mod recorded;
@@ -16,18 +18,19 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use secrecy::ExposeSecret;
-use serde_json::{Number, Value, json};
-use uwf_engine::catalogue::{self, Prices};
+use serde_json::json;
+use uwf_engine::catalogue::Prices;
 use uwf_engine::spawn::protocol::SANDBOX;
-use uwf_engine::{Env, Workflow, config, record};
-use uwf_store::sounds_secret;
+use uwf_engine::{Env, Workflow, config};
 use uwf_tools::sandbox::Level;
 
+use self::describe::without_query;
 pub use self::endpoint::Endpoint;
 use self::endpoint::endpoint;
 pub use self::error::SettingsError;
 use self::file::{BUILTIN, File, FileBudget};
+use self::model::prices_row;
+pub use self::model::{WindowSize, WindowSource};
 pub(crate) use self::program::ProgramSettings;
 pub use self::provenance::Provenance;
 use self::provenance::{SettingSource, Sourced, first, variable, window};
@@ -35,9 +38,7 @@ use crate::additions::{Additions, OwnProvider};
 use crate::budget::Limits;
 use crate::confinement::{FileSandbox, SandboxSettings};
 use crate::permissions::{PermissionsByRole, RolePermissions};
-use crate::provider::http::place;
 use crate::provider::message::Sampling;
-use crate::secrets::{Secrets, secret_texts};
 use crate::usd::Usd;
 
 /// What was typed for a run; everything optional.
@@ -134,33 +135,6 @@ pub enum ProviderSettings {
     Own(OwnProvider),
 }
 
-/// A model's window, and who says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WindowSize {
-    /// In tokens.
-    pub size: u64,
-    /// Who says so.
-    pub from: WindowSource,
-}
-
-/// Who says how large a window is: what is set wins over the server, the server over the catalogue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WindowSource {
-    /// A setting.
-    Set,
-    /// The catalogue of models.
-    Catalogue,
-    /// Nobody.
-    Assumed,
-}
-
-/// What a script costs.
-const FREE: Prices =
-    Prices { input: 0.0, output: 0.0, cached_input: None, cache_write: None, tiers: Vec::new() };
-
-/// The window of a model of which nothing is said, in tokens.
-const ASSUMED_WINDOW: u64 = 128_000;
-
 impl Settings {
     /// Puts the settings together. `home` is `$UWF_HOME`.
     ///
@@ -242,76 +216,6 @@ impl Settings {
         settings.sandbox.within = permissions.writable.as_deref().map(uwf_tools::writable_trees);
         Ok(Settings { permissions, ..settings })
     }
-
-    /// The settings as the journal and the record keep them: everything but keys and headers.
-    pub(crate) fn describe(&self) -> Value {
-        let provider = match &self.provider {
-            ProviderSettings::Mock(script) => {
-                record::RecordedProvider::Script { mock: script.display().to_string() }
-            }
-            ProviderSettings::Http(endpoint) => {
-                record::RecordedProvider::Endpoint(self.endpoint_on_record(endpoint))
-            }
-            ProviderSettings::Own(OwnProvider::Script(script)) => {
-                record::RecordedProvider::Script { mock: script.name().to_owned() }
-            }
-            ProviderSettings::Own(own) => record::RecordedProvider::Other(json!({"code": own.name()})),
-        };
-        let seconds = self.limits.time.and_then(|time| match time.subsec_nanos() {
-            0 => Some(Number::from(time.as_secs())),
-            _ => Number::from_f64(time.as_secs_f64()),
-        });
-        let Limits { turns, tokens, usd, .. } = self.limits;
-        let usd = usd.map(Usd::in_dollars);
-        json!(record::RecordedSettings {
-            provider,
-            model: Some(self.model.clone()),
-            extract: self.extract.as_ref().map(|endpoint| endpoint.model.clone()),
-            sampling: json!(self.sampling),
-            context_window: Some(self.window.size),
-            prices: json!(self.prices),
-            budget: Some(record::RecordedBudget { turns: Some(turns), tokens, seconds, usd }),
-            tools: self.tools.clone(),
-            role: json!(self.permissions),
-            sandbox: self.sandbox.describe(),
-            ..record::RecordedSettings::default()
-        })
-    }
-
-    fn endpoint_on_record(&self, endpoint: &Endpoint) -> record::RecordedEndpoint {
-        let dialect = endpoint.dialect();
-        record::RecordedEndpoint {
-            base_url: without_query(&endpoint.base_url),
-            stream: endpoint.stream,
-            wire: dialect.wire.as_str().to_owned(),
-            dialect: dialect.name.to_owned(),
-            request_body: self.secrets().clean_value(json!(endpoint.request_body)),
-            idle_seconds: endpoint.idle.as_secs(),
-            retry: record::Retry {
-                tries: endpoint.retry.tries.into(),
-                seconds: endpoint.retry.budget.as_secs(),
-            },
-        }
-    }
-
-    /// What must never be shown, recorded or handed to a command.
-    pub fn secrets(&self) -> Secrets {
-        let mut secrets = Secrets::default();
-        let main = self.provider.endpoint();
-        for Endpoint { base_url, api_key, headers, request_body, .. } in main.into_iter().chain(&self.extract)
-        {
-            request_body.iter().for_each(|(name, value)| {
-                let field = json!({ name: value });
-                secret_texts(&field).into_iter().for_each(|text| secrets.add(text));
-            });
-            api_key.iter().for_each(|key| secrets.add(key.expose_secret()));
-            headers.iter().filter(|(name, _)| sounds_secret(name)).for_each(|(_, value)| secrets.add(value));
-            let url = reqwest::Url::parse(base_url).ok();
-            let query = url.iter().flat_map(reqwest::Url::query_pairs);
-            query.filter(|(name, _)| sounds_secret(name)).for_each(|(_, value)| secrets.add(&value));
-        }
-        secrets
-    }
 }
 
 impl ProviderSettings {
@@ -322,58 +226,6 @@ impl ProviderSettings {
             ProviderSettings::Mock(_) | ProviderSettings::Own(_) => None,
         }
     }
-
-    /// The window that is set for the model, and who says so.
-    fn window(&self) -> Sourced<u64> {
-        let set = self.endpoint().and_then(|endpoint| endpoint.context_window.clone());
-        set.map_or((None, SettingSource::Default), |(size, from)| (Some(size), from))
-    }
-
-    /// What the model costs, as it is set, else as the catalogue has it.
-    ///
-    /// # Errors
-    /// [`SettingsError::NoPrice`] where a limit in money needs one and there is none.
-    fn prices(
-        &self,
-        (own, known): (Sourced<Prices>, Option<catalogue::CatalogueModel>),
-        (limits, model): (&Limits, &str),
-    ) -> Result<Sourced<Prices>, SettingsError> {
-        let listed = (known.and_then(|model| model.prices), SettingSource::Catalogue);
-        let (prices, from) = first([own, listed]);
-        match (limits.usd, prices, self.endpoint()) {
-            // It tells what a completion costs, or nobody knows.
-            (_, prices, None) if matches!(self, ProviderSettings::Own(OwnProvider::Model(_))) => {
-                Ok((prices, from))
-            }
-            // A script costs nothing.
-            (Some(_), None, None) => Ok((Some(FREE), from)),
-            (Some(limit), None, Some(endpoint)) if !endpoint.dialect().tells_cost => {
-                Err(SettingsError::NoPrice { limit, model: model.to_owned() })
-            }
-            (_, prices, _) => Ok((prices, from)),
-        }
-    }
-
-    /// What the catalogue says of the model at this very endpoint.
-    fn known(&self) -> Option<catalogue::CatalogueModel> {
-        let endpoint = self.endpoint()?;
-        let (host, _) = place(&endpoint.base_url)?;
-        catalogue::find(catalogue::provider_of(&host)?, &endpoint.model)
-    }
-}
-
-impl WindowSize {
-    /// The window that is set, else that of the catalogue, else a guess.
-    fn of(set: Option<u64>, known: Option<&catalogue::CatalogueModel>) -> WindowSize {
-        match (set, known) {
-            (Some(size), _) => WindowSize { size, from: WindowSource::Set },
-            (None, Some(model)) => {
-                let size = model.input.unwrap_or(model.window);
-                WindowSize { size, from: WindowSource::Catalogue }
-            }
-            (None, None) => WindowSize { size: ASSUMED_WINDOW, from: WindowSource::Assumed },
-        }
-    }
 }
 
 /// What may be spent, and who says so. A run that goes on has its budget from the journal, whatever the file says.
@@ -381,12 +233,10 @@ fn limits(flags: &Flags, file: &FileBudget) -> (Limits, Vec<Provenance>) {
     let default = Limits::default();
     let none = FileBudget::default();
     let file = if flags.budget_recorded { &none } else { file };
-    let builtin = || SettingSource::File(BUILTIN);
-    let (turns, turns_from) = first([(flags.max_turns, SettingSource::Run), (file.turns, builtin())]);
-    let (tokens, tokens_from) = first([(flags.max_tokens, SettingSource::Run), (file.tokens, builtin())]);
-    let (time, time_from) =
-        first([(flags.timeout, SettingSource::Run), (file.seconds.map(Duration::from_secs), builtin())]);
-    let (usd, usd_from) = first([(flags.max_cost, SettingSource::Run), (file.usd, builtin())]);
+    let (turns, turns_from) = typed_or_file(flags.max_turns, file.turns);
+    let (tokens, tokens_from) = typed_or_file(flags.max_tokens, file.tokens);
+    let (time, time_from) = typed_or_file(flags.timeout, file.seconds.map(Duration::from_secs));
+    let (usd, usd_from) = typed_or_file(flags.max_cost, file.usd);
     let limits = Limits {
         turns: turns.unwrap_or(default.turns),
         tokens,
@@ -402,6 +252,11 @@ fn limits(flags: &Flags, file: &FileBudget) -> (Limits, Vec<Provenance>) {
     (limits, provenance)
 }
 
+/// What was typed, else what the file says.
+fn typed_or_file<T>(typed: Option<T>, file: Option<T>) -> Sourced<T> {
+    first([(typed, SettingSource::Run), (file, SettingSource::File(BUILTIN))])
+}
+
 /// How commands are confined, and who says so. The inner error is one of the file.
 fn sandbox(
     flags: &Flags,
@@ -409,11 +264,10 @@ fn sandbox(
     env: &Env,
     provenance: &mut Vec<Provenance>,
 ) -> Result<Result<SandboxSettings, String>, SettingsError> {
-    let (typed, builtin) = ((flags.sandbox, SettingSource::Run), SettingSource::File(BUILTIN));
-    let told = if flags.sandbox.is_none() { requested_level(env)? } else { (None, SettingSource::Default) };
-    let (level, level_from) = first([typed, told, (file.level, builtin.clone())]);
-    let allowed = (flags.allow_network.then_some(true), SettingSource::Run);
-    let (network, network_from) = first([allowed, (file.network, builtin)]);
+    let requested =
+        if flags.sandbox.is_none() { requested_level(env)? } else { (None, SettingSource::Default) };
+    let (level, level_from) = first([requested, typed_or_file(flags.sandbox, file.level)]);
+    let (network, network_from) = typed_or_file(flags.allow_network.then_some(true), file.network);
     let (level, network) = (level.unwrap_or_default(), network.unwrap_or(false));
     let word = json!(level);
     provenance.extend([
@@ -429,20 +283,6 @@ fn requested_level(env: &Env) -> Result<Sourced<Level>, SettingsError> {
     let level =
         |word: String| serde_json::from_value(json!(word)).map_err(|_| SettingsError::NoSuchLevel { word });
     Ok((word.map(level).transpose()?, from))
-}
-
-/// What a million tokens cost.
-fn prices_row(prices: Option<&Prices>, from: SettingSource) -> Provenance {
-    let told = prices.map(|Prices { input, output, .. }| format!("${input} in, ${output} out"));
-    Provenance::limit("prices", told, from)
-}
-
-/// A query may hold a key.
-fn without_query(base_url: &str) -> String {
-    match base_url.split_once('?') {
-        Some((shown, _)) => format!("{shown}{}", recorded::QUERY),
-        None => base_url.to_owned(),
-    }
 }
 
 #[cfg(test)]

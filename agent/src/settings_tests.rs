@@ -1,5 +1,8 @@
 //! The precedence of flags, environment and files, and where a key may go.
 
+use secrecy::ExposeSecret;
+use serde_json::Value;
+
 use super::*;
 use crate::provider::{IDLE, RetryPolicy};
 
