@@ -44,10 +44,6 @@
 //! deep, and formats and tuples are left out. Then the type itself is read by serde: what it refuses goes back to the model as
 //! well, at most two corrections in all.
 //!
-//! # For the command lines
-//!
-//! The modules below are how the programs of this workspace play roles: [`settings::Settings`],
-//! [`confinement::Confinement`] and a [`role_run::RunContext`] go into [`role_run::role_run`]. They change with these programs.
 
 #![cfg_attr(
     test,
@@ -56,44 +52,53 @@
 
 mod additions;
 mod api;
-#[doc(hidden)]
-pub mod ask;
 mod blobs;
 mod budget;
 mod classify;
-pub mod confinement;
-#[doc(hidden)]
-pub mod context_window;
 mod conversation;
 mod correct;
 mod dispatch;
-pub mod events;
 mod extract;
-pub mod failure;
 mod frontmatter;
+mod loop_guard;
+mod permissions;
+mod prices;
+mod record;
+mod secrets;
+mod usd;
+
+// Public for the programs of this workspace, which find them in `runtime`: the front page is what other programs use.
+#[doc(hidden)]
+pub mod ask;
+#[doc(hidden)]
+pub mod confinement;
+#[doc(hidden)]
+pub mod context_window;
+#[doc(hidden)]
+pub mod events;
+#[doc(hidden)]
+pub mod failure;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 #[doc(hidden)]
 pub mod journal;
-mod loop_guard;
 #[doc(hidden)]
 pub mod mock_server;
 #[cfg(feature = "otel")]
+#[doc(hidden)]
 pub mod otel;
-mod permissions;
-mod prices;
+#[doc(hidden)]
 pub mod provider;
 #[doc(hidden)]
 pub mod react;
 #[doc(hidden)]
-pub mod record;
-#[doc(hidden)]
 pub mod resume;
+#[doc(hidden)]
 pub mod role_run;
 #[doc(hidden)]
 pub mod run_state;
-mod secrets;
+#[doc(hidden)]
 pub mod settings;
 #[doc(hidden)]
 pub mod signals;
@@ -101,7 +106,6 @@ pub mod signals;
 pub mod stand_alone;
 #[doc(hidden)]
 pub mod trace;
-mod usd;
 #[doc(hidden)]
 pub mod workers;
 
@@ -113,3 +117,22 @@ pub use provider::message::{Kind, Message, Request, Sampling, Speaker, TokenUsag
 pub use settings::Endpoint;
 pub use usd::Usd;
 pub use uwf_tools::sandbox::Level;
+
+/// How the programs of this workspace play roles; it changes with them, and other programs need none of it but the shape of
+/// [`events`](mod@runtime::events).
+///
+/// From what was typed, environment and files come [`Settings`](runtime::settings::Settings), from these a
+/// [`Confinement`](runtime::confinement::Confinement). With store, directories, clock and signals they are a
+/// [`RunContext`](runtime::role_run::RunContext), in which [`role_run`](runtime::role_run::role_run) plays a role or goes on
+/// with what [`resume`](mod@runtime::resume) has found, and [`ask`](runtime::ask::ask) answers a question to a step. Who
+/// watches is given each [`Notice`](runtime::react::Notice).
+pub mod runtime {
+    #[cfg(feature = "otel")]
+    #[doc(inline)]
+    pub use crate::otel;
+    #[doc(inline)]
+    pub use crate::{
+        ask, confinement, context_window, events, failure, journal, mock_server, provider, react, resume,
+        role_run, run_state, settings, signals, trace, workers,
+    };
+}

@@ -130,7 +130,7 @@ impl Agent {
         self
     }
 
-    /// Is called with each line of [`events`](crate::events) while a run goes on, on the thread of the run: JSON, with its
+    /// Is called with each line of [`events`](crate::runtime::events) while a run goes on, on the thread of the run: JSON, with its
     /// end of line.
     pub fn on_event(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Agent {
         self.on_event = Some(Arc::new(tell));
