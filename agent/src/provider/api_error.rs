@@ -123,7 +123,7 @@ impl ApiError {
     }
 
     fn is_any_of(&self, words: &[&str]) -> bool {
-        [&self.code, &self.kind].into_iter().flatten().any(|said| words.contains(&said.as_str()))
+        [&self.code, &self.kind].into_iter().flatten().any(|word| words.contains(&word.as_str()))
     }
 
     /// Whether a right is missing, or the request itself is wrong.

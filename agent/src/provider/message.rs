@@ -97,11 +97,11 @@ pub struct ToolCall {
     pub arguments: String,
 }
 
-/// Gives each call that has no id, or one that is taken, an id that is nowhere else in the conversation `said`.
-pub(crate) fn make_ids_unique(calls: &mut [ToolCall], said: &[Message]) {
-    let mut number: usize = said.iter().map(|message| message.tool_calls.len()).sum();
+/// Gives each call that has no id, or one that is taken, an id that is nowhere else in the conversation.
+pub(crate) fn make_ids_unique(calls: &mut [ToolCall], conversation: &[Message]) {
+    let mut number: usize = conversation.iter().map(|message| message.tool_calls.len()).sum();
     let is_taken = |id: &str, before: &[ToolCall]| {
-        let earlier = said.iter().flat_map(|message| &message.tool_calls);
+        let earlier = conversation.iter().flat_map(|message| &message.tool_calls);
         earlier.chain(before).any(|other| other.id == id)
     };
     for index in 0..calls.len() {

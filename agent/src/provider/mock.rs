@@ -144,10 +144,10 @@ mod tests {
             model: "m",
             sampling: &sampling,
         };
-        let (mut completions, mut heard) = (Vec::new(), Vec::new());
+        let (mut completions, mut emitted) = (Vec::new(), Vec::new());
         for _ in 0..calls {
             let progress = &mut |progress: CompletionEvent<'_>| {
-                heard.push(match progress {
+                emitted.push(match progress {
                     CompletionEvent::Text(text) => text.to_owned(),
                     CompletionEvent::Reasoning(text) => format!("({text})"),
                     CompletionEvent::Retry { attempt, wait, reason } => {
@@ -158,19 +158,19 @@ mod tests {
             };
             completions.push(mock.complete(request, progress).await.map_err(|error| error.to_string()));
         }
-        (completions, heard)
+        (completions, emitted)
     }
 
     #[tokio::test(start_paused = true)]
     async fn entries_are_played_in_order_until_the_end() {
-        let (completions, heard) = run("turns: [{content: a, reasoning: hm}, {content: b}]", 3).await;
+        let (completions, emitted) = run("turns: [{content: a, reasoning: hm}, {content: b}]", 3).await;
         assert_eq!(completions[0].as_ref().unwrap().content, "a");
         assert_eq!(completions[1].as_ref().unwrap().content, "b");
         assert_eq!(
             completions[2].as_ref().unwrap_err(),
             "mock script s.yaml: has 2 entries, and one more call came"
         );
-        assert_eq!(heard, ["(hm)", "a", "b"]);
+        assert_eq!(emitted, ["(hm)", "a", "b"]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -185,10 +185,10 @@ mod tests {
     async fn an_error_uses_up_its_entry_and_the_next_attempt_plays_the_next() {
         let script = "turns: [{error: {status: 429, retry_after: 7, message: busy}}, {drop_after_bytes: 3}, {content: a}]";
         let begun = tokio::time::Instant::now();
-        let (completions, heard) = run(script, 1).await;
+        let (completions, emitted) = run(script, 1).await;
         assert_eq!(completions[0].as_ref().unwrap().content, "a");
-        assert_eq!(heard[0], "1: 429: busy, 7s");
-        assert!(heard[1].starts_with("2: the connection ended after 3 bytes"), "{heard:?}");
+        assert_eq!(emitted[0], "1: 429: busy, 7s");
+        assert!(emitted[1].starts_with("2: the connection ended after 3 bytes"), "{emitted:?}");
         assert!(begun.elapsed() > Duration::from_secs(7));
     }
 
@@ -196,9 +196,9 @@ mod tests {
     async fn the_answer_of_a_step_is_given_again_when_it_is_sent_back() {
         let script =
             "steps: [{role: r, output: a, expect: {last_contains: Review}}, {role: other, output: b}]";
-        let (completions, heard) = run(script, 3).await;
+        let (completions, emitted) = run(script, 3).await;
         assert!(completions.iter().all(|completion| completion.as_ref().unwrap().content == "a"));
-        assert_eq!(heard, ["a", "a", "a"]);
+        assert_eq!(emitted, ["a", "a", "a"]);
         let script = Script::parse("s.yaml", script).unwrap();
         let mock = Mock::new(script, MockPlace { role: "r", visit: 0, step: 0 }).unwrap();
         assert_eq!(mock.after(2).next, 1, "a run that goes on after a correction gives it again, too");
@@ -219,11 +219,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn connections_are_reset_and_fall_silent() {
         let script = "turns: [{reset: true}, {stall_after_bytes: 9, content: b}, {error: {status: 503, headers: {retry-after-ms: 250}}}, {content: a}]";
-        let (completions, heard) = run(script, 1).await;
+        let (completions, emitted) = run(script, 1).await;
         assert_eq!(completions[0].as_ref().unwrap().content, "a");
-        assert!(heard[0].starts_with("1: the connection was reset, "), "{heard:?}");
-        assert!(heard[1].starts_with("2: nothing arrived for 120s, "), "{heard:?}");
-        assert_eq!(heard[2], "3: 503: scripted error, 250ms");
+        assert!(emitted[0].starts_with("1: the connection was reset, "), "{emitted:?}");
+        assert!(emitted[1].starts_with("2: nothing arrived for 120s, "), "{emitted:?}");
+        assert_eq!(emitted[2], "3: 503: scripted error, 250ms");
     }
 
     #[tokio::test(start_paused = true)]
@@ -242,12 +242,12 @@ turns:
   - {body: <html><title>Login</title>}
   - {error: {status: 400}, body: {message: bad}}
 ";
-        let (completions, heard) = run(script, 4).await;
+        let (completions, emitted) = run(script, 4).await;
         assert_eq!(completions[0].as_ref().unwrap().content, "a");
         assert_eq!(completions[1].as_ref().unwrap().content, "b");
         assert!(completions[2].as_ref().unwrap_err().ends_with(r#"got an HTML page, "Login""#));
         assert!(completions[3].as_ref().unwrap_err().ends_with("answered 400: bad"));
-        assert_eq!(heard, ["a", "b"]);
+        assert_eq!(emitted, ["a", "b"]);
     }
 
     #[tokio::test(start_paused = true)]

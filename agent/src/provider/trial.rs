@@ -47,12 +47,12 @@ pub async fn trial(
     let mut ask = async |messages: &[Message]| {
         let tools = std::slice::from_ref(&tool);
         let request = Request { messages, tools, tool_choice: ToolChoice::Auto, model, sampling };
-        let heard = &mut |progress: CompletionEvent<'_>| {
+        let on_event = &mut |progress: CompletionEvent<'_>| {
             if let CompletionEvent::Learnt { change, .. } = progress {
                 changes.push(change.to_owned());
             }
         };
-        provider.complete(request, heard).await
+        provider.complete(request, on_event).await
     };
     let Completion { content, reasoning, tool_calls, native, .. } = ask(&messages).await?;
     let tool_called = !tool_calls.is_empty();

@@ -35,7 +35,7 @@ const STREAM_LIMIT: usize = 256 << 20;
 
 pub(super) type ByteStream = BoxStream<'static, reqwest::Result<Bytes>>;
 
-/// The next piece of a body; `None` at its end. Silence for longer than `idle` is a fault.
+/// The next piece of a body; `None` at its end. Silence for longer than `idle` is an error.
 pub(super) async fn next(body: &mut ByteStream, idle: Duration) -> Result<Option<Bytes>, AttemptError> {
     match timeout(idle, body.next()).await {
         Err(_) => Err(silence(idle)),
@@ -117,7 +117,7 @@ impl ReplyEvents {
                 }
                 Ok(Some(_)) => Some(AttemptError::Oversized { limit: self.limit }),
                 Ok(None) => None,
-                Err(fault) => Some(fault),
+                Err(error) => Some(error),
             };
             self.body = None;
             self.ready.extend(self.decoder.finish());
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn so_has_a_stream_and_its_last_events_come_before_the_fault() {
+    async fn so_has_a_stream_and_its_last_events_come_before_the_error() {
         let pieces = ["data: x\n\n", "data: x\n\nda", "data: x\n\n"].map(|piece| Ok(Bytes::from(piece)));
         let mut events = ReplyEvents::in_pieces(stream::iter(pieces).boxed(), Duration::from_secs(1), 22);
         assert_eq!(events.next().await, Ok(Some("x".to_owned())));

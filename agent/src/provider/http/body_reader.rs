@@ -25,6 +25,6 @@ pub(crate) async fn read_body(
     let (body, secrets) = (stream::iter(pieces.into_iter().map(Ok)).boxed(), Secrets::default());
     let events = ReplyEvents::of(body, Duration::MAX, &secrets).await?;
     let origin = ModelOrigin { wire, host: "localhost".to_owned(), model: request.model.to_owned() };
-    let ending = Ending { said: request.messages, origin: &origin, secrets: &secrets };
+    let ending = Ending { conversation: request.messages, origin: &origin, secrets: &secrets };
     super::read(events, (wire.assembly(), &ending), progress).await
 }

@@ -62,7 +62,7 @@ pub struct HttpProvider {
     /// The fields that were sent last.
     sent: Fields,
     /// Whether people were told that a temperature is left out.
-    told_temperature: bool,
+    announced_temperature: bool,
 }
 
 impl HttpProvider {
@@ -90,7 +90,7 @@ impl HttpProvider {
             lessons: Vec::new(),
             written: Written::default(),
             sent: Fields::default(),
-            told_temperature: false,
+            announced_temperature: false,
         };
         for lesson in known.into_iter().flatten() {
             if provider.may_learn(&lesson) {
@@ -146,7 +146,7 @@ impl HttpProvider {
     fn leaves_temperature_out(&mut self, request: &Request<'_>) -> bool {
         let left_out =
             request.sampling.temperature.is_some() && !self.model.takes_temperature(request.sampling);
-        left_out && !std::mem::replace(&mut self.told_temperature, true)
+        left_out && !std::mem::replace(&mut self.announced_temperature, true)
     }
 
     async fn attempt(
@@ -174,7 +174,8 @@ impl HttpProvider {
         let patience = if stream { self.config.idle } else { self.config.idle.saturating_mul(WHOLE) };
         let endpoint = self.endpoint.for_request(&self.dialect, &outgoing.headers);
         let exchange = Exchange::new(self.http.clone(), endpoint.secrets.clone(), patience);
-        let ending = Ending { said: request.messages, origin: &self.origin, secrets: &self.endpoint.secrets };
+        let ending =
+            Ending { conversation: request.messages, origin: &self.origin, secrets: &self.endpoint.secrets };
         let answer = match exchange.ask(endpoint, &self.sent).await {
             Ok(events) => read(events, (wire.assembly(), &ending), progress).await,
             Err(error) => Err(error),

@@ -142,8 +142,8 @@ fn loaded(answer: &Value, model: &str) -> Option<u64> {
 
 fn window_of(model: &Value) -> Option<u64> {
     let places = [model, &model["top_provider"], &model["limits"]];
-    let told = |key: &&str| places.iter().find_map(|place| place[*key].as_u64());
-    WINDOWS.iter().find_map(told).filter(|window| *window >= 256)
+    let window = |key: &&str| places.iter().find_map(|place| place[*key].as_u64());
+    WINDOWS.iter().find_map(window).filter(|window| *window >= 256)
 }
 
 #[cfg(test)]

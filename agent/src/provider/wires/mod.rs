@@ -151,7 +151,7 @@ pub(in crate::provider) struct Outgoing {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::provider) struct Ending<'a> {
     /// The conversation: new tool calls get ids that are not in it.
-    pub(in crate::provider) said: &'a [Message],
+    pub(in crate::provider) conversation: &'a [Message],
     /// Who answered.
     pub(in crate::provider) origin: &'a ModelOrigin,
     /// What must not be in a completion.
@@ -186,7 +186,7 @@ impl Ending<'_> {
             call.arguments = self.secrets.clean_json(take(&mut call.arguments));
         }
         if is_named {
-            make_ids_unique(&mut tool_calls, self.said);
+            make_ids_unique(&mut tool_calls, self.conversation);
         }
         let is_kept =
             |native: &Native| !is_named && self.secrets.clean_json(native.value.clone()) == native.value;

@@ -109,8 +109,8 @@ impl WireUsage {
     /// that vendor's bill, too.
     fn cost_usd(&self) -> Option<f64> {
         let upstream = self.cost_details.upstream_inference_cost.filter(|_| self.is_byok).unwrap_or(0.0);
-        let told = self.cost.map(|cost| cost + upstream);
-        let dollars = told.or(self.cost_in_usd_ticks.map(|ticks| ticks / TICKS));
+        let charged = self.cost.map(|cost| cost + upstream);
+        let dollars = charged.or(self.cost_in_usd_ticks.map(|ticks| ticks / TICKS));
         dollars.filter(|dollars| *dollars >= 0.0).map(|dollars| Usd::dollars(dollars).in_dollars())
     }
 }

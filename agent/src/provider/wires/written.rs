@@ -16,7 +16,7 @@ pub(in crate::provider) type WrittenParts = Vec<Box<RawValue>>;
 /// The messages of the last request, written.
 #[derive(Debug, Default)]
 pub(in crate::provider) struct Written {
-    said: Vec<Message>,
+    messages: Vec<Message>,
     parts: Vec<WrittenParts>,
     /// Whom they were written for.
     target: Option<(ModelOrigin, Dialect, ModelFacts)>,
@@ -39,12 +39,12 @@ impl Written {
                 ..Written::default()
             };
         }
-        let kept = self.said.iter().zip(messages).take_while(|(was, is)| was == is).count();
-        self.said.truncate(kept);
+        let kept = self.messages.iter().zip(messages).take_while(|(was, is)| was == is).count();
+        self.messages.truncate(kept);
         self.parts.truncate(kept);
         for message in &messages[kept..] {
             self.parts.push(write(message));
-            self.said.push(message.clone());
+            self.messages.push(message.clone());
         }
         &self.parts
     }

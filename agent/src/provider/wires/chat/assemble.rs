@@ -56,37 +56,38 @@ impl ChatAssembly {
             },
             None => {}
         }
-        if let Some(said) = choice.said() {
+        if let Some(delta) = choice.delta() {
             self.spoke = true;
-            self.hear(said, progress);
+            self.append(delta, progress);
             match choice.is_whole() {
-                true => self.calls.take_whole(&said.tool_calls),
-                false => self.calls.take(&said.tool_calls),
+                true => self.calls.take_whole(&delta.tool_calls),
+                false => self.calls.take(&delta.tool_calls),
             }
         }
         Ok(())
     }
 
-    fn hear(&mut self, said: &ChatDelta, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
-        let (content, thinking) = said.content();
+    fn append(&mut self, delta: &ChatDelta, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
+        let (content, thinking) = delta.content();
         let fields = [
-            (said.reasoning_content.as_deref(), ReasoningField::ReasoningContent),
-            (said.reasoning.as_deref(), ReasoningField::Reasoning),
+            (delta.reasoning_content.as_deref(), ReasoningField::ReasoningContent),
+            (delta.reasoning.as_deref(), ReasoningField::Reasoning),
         ];
         // Some send the same text in both fields: the first that holds any counts.
-        let told =
+        let reasoning =
             fields.into_iter().find_map(|(text, field)| Some((text.filter(|text| !text.is_empty())?, field)));
         let part = (!thinking.is_empty()).then_some(ReasoningField::ContentPart);
-        if let Some(field) = told.map(|(_, field)| field).or(part) {
+        if let Some(field) = reasoning.map(|(_, field)| field).or(part) {
             self.reasoning_field.get_or_insert(field);
         }
-        self.details.take(&said.reasoning_details);
+        self.details.take(&delta.reasoning_details);
         if self.extra_content.is_none() {
-            self.extra_content.clone_from(&said.extra_content);
+            self.extra_content.clone_from(&delta.extra_content);
         }
         // Most repeat in plain words what their details hold; where none do, those are the words.
-        let detailed = if told.is_none() { native::words(&said.reasoning_details) } else { String::new() };
-        for text in [told.map_or("", |(text, _)| text), thinking.as_str(), detailed.as_str()] {
+        let detailed =
+            if reasoning.is_none() { native::words(&delta.reasoning_details) } else { String::new() };
+        for text in [reasoning.map_or("", |(text, _)| text), thinking.as_str(), detailed.as_str()] {
             if !text.is_empty() {
                 self.reasoning.push_str(text);
                 progress(CompletionEvent::Reasoning(text));
@@ -96,7 +97,7 @@ impl ChatAssembly {
             self.content.push_str(&content);
             progress(CompletionEvent::Text(&content));
         }
-        self.refusal.push_str(said.refusal.as_deref().unwrap_or_default());
+        self.refusal.push_str(delta.refusal.as_deref().unwrap_or_default());
     }
 }
 
@@ -153,9 +154,9 @@ impl wires::Assembly for ChatAssembly {
         if silent && self.calls.is_empty() && filtered {
             return Err(held_back());
         }
-        let (tool_calls, extra) = self.calls.finish(ending.said);
+        let (tool_calls, extra) = self.calls.finish(ending.conversation);
         let details = self.details.finish();
-        let said = native::ChatNative {
+        let echoed = native::ChatNative {
             reasoning_field: self.reasoning_field.filter(|field| *field != ReasoningField::ReasoningContent),
             reasoning_details: details.as_deref(),
             extra_content: self.extra_content.as_deref(),
@@ -172,7 +173,7 @@ impl wires::Assembly for ChatAssembly {
             tool_calls,
             finish_reason: self.finish_reason,
             usage: self.usage,
-            native: said.text().map(|text| ending.native(text)),
+            native: echoed.text().map(|text| ending.native(text)),
             raw: Value::Null,
         };
         let (head, model) = (self.head, self.model);

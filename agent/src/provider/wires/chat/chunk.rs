@@ -112,7 +112,7 @@ impl Chunk {
 
 impl ChatChoice {
     /// What is said, in a stream or not; nothing where it is null or absent.
-    pub(super) fn said(&self) -> Option<&ChatDelta> {
+    pub(super) fn delta(&self) -> Option<&ChatDelta> {
         self.delta.as_ref().or(self.message.as_ref())
     }
 

@@ -61,15 +61,15 @@ impl ToolCallAssembler {
         })
     }
 
-    /// The calls, each with a name, arguments and an id that is nowhere in the conversation `said`; and what was said
-    /// beside each.
-    pub(super) fn finish(self, said: &[Message]) -> (Vec<ToolCall>, Vec<Option<Box<RawValue>>>) {
+    /// The calls, each with a name, arguments and an id that is nowhere in the conversation; and what came beside
+    /// each.
+    pub(super) fn finish(self, conversation: &[Message]) -> (Vec<ToolCall>, Vec<Option<Box<RawValue>>>) {
         let calls = self.0.into_iter().filter(|call| !call.name.is_empty() || !call.arguments.is_empty());
         let named = calls.map(|Call { id, name, arguments, extra_content, .. }| {
             (tool_call(id, name, arguments), extra_content)
         });
         let (mut calls, extra): (Vec<ToolCall>, Vec<_>) = named.unzip();
-        make_ids_unique(&mut calls, said);
+        make_ids_unique(&mut calls, conversation);
         (calls, extra)
     }
 }

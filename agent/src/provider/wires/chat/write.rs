@@ -19,7 +19,7 @@ use crate::provider::wires::{CACHE_MARK, Outgoing, RequestTarget, marked, tool_c
 
 /// What the model is said to have said where it must speak and did not: endpoints of one vendor refuse a user's message
 /// behind the results of calls.
-const HEARD: &str = "I have read the results.";
+const ACKNOWLEDGED: &str = "I have read the results.";
 
 /// Stands for a signature that there is none of (documented for Gemini and Vertex).
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -118,12 +118,12 @@ fn messages(request: &Request<'_>, target: &RequestTarget<'_>, written: &mut Wri
     let marked: Vec<(usize, Box<RawValue>)> =
         ends.map(|at| (at, raw(&self::message(&messages[at], target, true)))).collect();
     marked.iter().for_each(|(at, message)| list[*at] = message);
-    let heard = raw(&json!({ "role": "assistant", "content": HEARD }));
+    let acknowledged = raw(&json!({ "role": "assistant", "content": ACKNOWLEDGED }));
     if target.dialect.answers_results {
         let speaks = |at: &usize| {
             messages[*at].role == Speaker::User && *at > 0 && messages[*at - 1].role == Speaker::Tool
         };
-        (0..messages.len()).rev().filter(speaks).for_each(|at| list.insert(at, &heard));
+        (0..messages.len()).rev().filter(speaks).for_each(|at| list.insert(at, &acknowledged));
     }
     raw(&list)
 }
@@ -146,17 +146,17 @@ fn tool(tool: &ToolDeclaration) -> Value {
 fn message<'r>(message: &'r Message, target: &RequestTarget<'_>, marked: bool) -> WireMessage<'r> {
     let dialect = target.dialect;
     let has_calls = !message.tool_calls.is_empty();
-    let said = message
+    let native = message
         .native_of(target.origin)
         .map(|native| ChatNative::borrowed(&native.value))
         .unwrap_or_default();
-    let field = said.reasoning_field.unwrap_or(dialect.reasoning_field);
+    let field = native.reasoning_field.unwrap_or(dialect.reasoning_field);
     let echoed = match dialect.echo {
         Echo::Never => false,
         Echo::WithToolCalls => has_calls,
         Echo::Always => message.role == Speaker::Assistant,
     };
-    let details = said.reasoning_details.filter(|_| dialect.echoes_native);
+    let details = native.reasoning_details.filter(|_| dialect.echoes_native);
     let thought = message.reasoning.as_deref().filter(|text| !text.is_empty());
     let reasoning = (echoed && details.is_none()).then(|| thought.unwrap_or(dialect.blank));
     let in_field = |wanted: ReasoningField| reasoning.filter(|_| field == wanted);
@@ -168,8 +168,8 @@ fn message<'r>(message: &'r Message, target: &RequestTarget<'_>, marked: bool) -
         reasoning_content: in_field(ReasoningField::ReasoningContent),
         reasoning: in_field(ReasoningField::Reasoning),
         reasoning_details: details,
-        extra_content: said.extra_content.filter(|_| dialect.echoes_native),
-        tool_calls: calls(message, target, &said),
+        extra_content: native.extra_content.filter(|_| dialect.echoes_native),
+        tool_calls: calls(message, target, &native),
         tool_call_id: message.tool_call_id.as_deref().map(|id| dialect.call_ids.fit(id)),
     }
 }
@@ -193,9 +193,9 @@ fn content<'r>(message: &'r Message, thinking: Option<&str>, marked: bool) -> Ch
     }
 }
 
-fn calls<'r>(message: &'r Message, target: &RequestTarget<'_>, said: &ChatNative<'r>) -> Vec<WireCall<'r>> {
+fn calls<'r>(message: &'r Message, target: &RequestTarget<'_>, native: &ChatNative<'r>) -> Vec<WireCall<'r>> {
     let dialect = target.dialect;
-    let extra = |at: usize| said.calls.get(at).copied().flatten().filter(|_| dialect.echoes_native);
+    let extra = |at: usize| native.calls.get(at).copied().flatten().filter(|_| dialect.echoes_native);
     let unsigned = dialect.signatures && (0..message.tool_calls.len()).all(|at| extra(at).is_none());
     let call = |(at, call): (usize, &'r ToolCall)| {
         let stand_in = (unsigned && at == 0).then(|| Cow::Owned(no_signature(&target.origin.host)));

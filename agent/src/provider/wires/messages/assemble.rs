@@ -51,8 +51,8 @@ impl MessagesAssembly {
     fn stop(&mut self, reason: &str, details: MessagesField<'_>) -> Result<(), AttemptError> {
         if reason == "refusal" {
             let details = event::map(details);
-            let told = |key: &str| details.get(key).and_then(Value::as_str).map(api_error::excerpt);
-            let why = told("explanation").or_else(|| told("category"));
+            let detail = |key: &str| details.get(key).and_then(Value::as_str).map(api_error::excerpt);
+            let why = detail("explanation").or_else(|| detail("category"));
             let why = why.map(|why| format!(": {why}")).unwrap_or_default();
             let api_error = ApiError::words(format!("the model refused to answer{why}"));
             return Err(AttemptError::in_band(ApiError { code: Some("refusal".to_owned()), ..api_error }));
@@ -151,9 +151,9 @@ impl wires::Assembly for MessagesAssembly {
             return Err(problem);
         }
         let mut tool_calls = self.blocks.calls();
-        make_ids_unique(&mut tool_calls, ending.said);
-        let said = self.blocks.said().filter(|_| !self.blocks.is_plain());
-        let native = said.and_then(|blocks| Some(ending.native(serde_json::to_string(&blocks).ok()?)));
+        make_ids_unique(&mut tool_calls, ending.conversation);
+        let native = self.blocks.native().filter(|_| !self.blocks.is_plain());
+        let native = native.and_then(|blocks| Some(ending.native(serde_json::to_string(&blocks).ok()?)));
         let usage = event::tokens(&self.usage);
         let (content, reasoning) = (self.blocks.text(), self.blocks.thinking());
         let whole = self.whole.take();

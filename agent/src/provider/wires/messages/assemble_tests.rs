@@ -9,7 +9,7 @@ use crate::provider::wire::Wire;
 use crate::provider::wires::Assembly as _;
 
 /// What comes of a body, and the progress that was told.
-fn told(body: String, said: &[Message]) -> (Result<Completion, AttemptError>, Vec<String>) {
+fn read(body: String, said: &[Message]) -> (Result<Completion, AttemptError>, Vec<String>) {
     let sampling = Sampling::default();
     let request = Request {
         messages: said,
@@ -39,13 +39,13 @@ fn stream(events: &[Value]) -> String {
 }
 
 fn streamed(events: &[Value]) -> Result<Completion, AttemptError> {
-    told(stream(events), &[]).0
+    read(stream(events), &[]).0
 }
 
 fn whole(content: Value, stop_reason: &str) -> Result<Completion, AttemptError> {
     let reply = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": content,
         "stop_reason": stop_reason, "stop_sequence": null, "usage": {"input_tokens": 3, "output_tokens": 2}});
-    told(reply.to_string(), &[]).0
+    read(reply.to_string(), &[]).0
 }
 
 fn started() -> Value {
@@ -158,7 +158,7 @@ fn a_stream_tells_its_pieces_as_they_arrive() {
         start(1, json!({"type": "text", "text": "O"})),
         says(1, "k"),
     ];
-    let (result, pieces) = told(stream(&[&events[..], &ended("end_turn")].concat()), &[]);
+    let (result, pieces) = read(stream(&[&events[..], &ended("end_turn")].concat()), &[]);
     assert_eq!(pieces, ["thinks hm", "says O", "says k"]);
     assert_eq!(result.unwrap().content, "Ok");
 }
@@ -196,7 +196,8 @@ fn a_whole_reply_goes_back_byte_for_byte() {
     let origin =
         crate::provider::message::ModelOrigin { wire: Wire::Messages, host: "h".into(), model: "m".into() };
     let secrets = Secrets::default();
-    let completion = assembly.finish(&Ending { said: &[], origin: &origin, secrets: &secrets }).unwrap();
+    let completion =
+        assembly.finish(&Ending { conversation: &[], origin: &origin, secrets: &secrets }).unwrap();
     assert_eq!(completion.native.unwrap().value, format!(r#"[{block},{{"type":"text","text":"a"}}]"#));
 }
 
@@ -232,7 +233,7 @@ fn ids_that_are_missing_or_taken_are_replaced() {
     said.tool_calls = vec![ToolCall { id: "a".into(), name: "f".into(), arguments: "{}".into() }];
     let content = json!([tool_use("a", json!({})), {"type": "tool_use"}, tool_use("c", json!({}))]);
     let body = json!({"type": "message", "content": content}).to_string();
-    let completion = told(body, std::slice::from_ref(&said)).0.unwrap();
+    let completion = read(body, std::slice::from_ref(&said)).0.unwrap();
     assert_eq!(
         calls(&completion),
         [("call00001", "f", "{}"), ("call00002", "unnamed", "{}"), ("c", "f", "{}")]
@@ -298,7 +299,7 @@ fn a_refusal_is_final_and_says_why() {
     let [mut last, end] = ended("refusal");
     last["delta"]["stop_details"] = details.clone();
     let whole = json!({"type": "message", "content": [], "stop_reason": "refusal", "stop_details": details});
-    for error in [streamed(&[started(), start_of_text(), last, end]), told(whole.to_string(), &[]).0] {
+    for error in [streamed(&[started(), start_of_text(), last, end]), read(whole.to_string(), &[]).0] {
         let error = error.unwrap_err();
         assert_eq!(error.retry_decision(), crate::provider::attempt_error::RetryDecision::Final);
         assert!(error.to_string().ends_with("the model refused to answer: This looks harmful."), "{error}");
@@ -317,7 +318,7 @@ fn errors_are_looked_for_first() {
         json!({"message": "Overloaded"}),
         with_error,
     ] {
-        for error in [told(event.to_string(), &[]).0, streamed(&[started(), start_of_text(), event.clone()])]
+        for error in [read(event.to_string(), &[]).0, streamed(&[started(), start_of_text(), event.clone()])]
         {
             let error = error.unwrap_err();
             let is_told =
@@ -373,7 +374,7 @@ fn events_that_are_out_of_order_or_missing_break_nothing() {
     assert_eq!(calls(&completion), [("b", "f", "{\"x\":1}"), ("a", "f", "{}")]);
     let twice = r#"data: {"type":"content_block_delta","index":0,"delta":{},"delta":{"type":"text_delta","text":"b"}}"#;
     let body = stream(&[started(), start_of_text()]) + twice + "\n\n" + &stream(&ended("end_turn"));
-    assert_eq!(told(body, &[]).0.unwrap().content, "ab");
+    assert_eq!(read(body, &[]).0.unwrap().content, "ab");
 }
 
 #[test]
@@ -381,15 +382,15 @@ fn what_is_cut_off_is_never_an_answer_and_nothing_at_all_is_an_error() {
     let events = [&[started(), start_of_text(), stop(0)][..], &ended("end_turn")].concat();
     for end in 1..events.len() {
         for mark in ["", "data: [DONE]\n\n"] {
-            let error = told(stream(&events[..end]) + mark, &[]).0.unwrap_err();
+            let error = read(stream(&events[..end]) + mark, &[]).0.unwrap_err();
             assert!(matches!(error, AttemptError::Cut { .. }), "{end}: {error}");
         }
     }
     for nothing in [json!({}), json!({"type": "message"}), json!({"choices": []}), json!({"usage": {}})] {
-        assert_eq!(told(nothing.to_string(), &[]).0, Err(AttemptError::Empty), "{nothing}");
+        assert_eq!(read(nothing.to_string(), &[]).0, Err(AttemptError::Empty), "{nothing}");
     }
     let in_a_stream = format!("data: {}\n\n", json!({"type": "message", "content": "a"}));
-    assert_eq!(told(in_a_stream, &[]).0.unwrap().content, "a");
+    assert_eq!(read(in_a_stream, &[]).0.unwrap().content, "a");
     let silent = reply(&[], "end_turn").unwrap();
     assert_eq!((silent.content.as_str(), silent.native), ("", None));
 }
@@ -421,7 +422,7 @@ fn secrets_are_in_no_part_of_a_completion() {
     let mut assembly = Box::<MessagesAssembly>::default();
     let body = json!({"type": "message", "content": blocks}).to_string();
     assembly.push(&body, &secrets, &mut |_| {}).unwrap();
-    let ending = Ending { said: &[], origin: &origin, secrets: &secrets };
+    let ending = Ending { conversation: &[], origin: &origin, secrets: &secrets };
     let completion = ending.complete(assembly).unwrap();
     assert!(!format!("{completion:?}").contains("sk-secret-key"));
     assert_eq!(completion.native, None);

@@ -164,9 +164,9 @@ impl Blocks {
     }
 
     /// The blocks that go back, each as it was said, without empty texts. `None` where one cannot go back.
-    pub(super) fn said(&self) -> Option<Vec<Box<RawValue>>> {
+    pub(super) fn native(&self) -> Option<Vec<Box<RawValue>>> {
         let blocks = self.list.iter().filter(|block| !block.is_blank());
-        blocks.map(Block::said).collect()
+        blocks.map(Block::native).collect()
     }
 
     /// Whether there is nothing but one text: that needs no other form than the neutral one.
@@ -177,7 +177,7 @@ impl Blocks {
 
     /// The blocks for the journal, those among them that could not go back included.
     pub(super) fn all(&self) -> Vec<Box<RawValue>> {
-        self.list.iter().map(|block| block.said().unwrap_or_else(|| raw(&block.call()))).collect()
+        self.list.iter().map(|block| block.native().unwrap_or_else(|| raw(&block.call()))).collect()
     }
 }
 
@@ -230,7 +230,7 @@ impl Block {
     }
 
     /// The block as it was said; `None` where its input is no object.
-    fn said(&self) -> Option<Box<RawValue>> {
+    fn native(&self) -> Option<Box<RawValue>> {
         let has_input = self.kind == BlockKind::Call || !self.input.trim().is_empty();
         let input = match has_input {
             true => Some(RawValue::from_string(self.arguments()).ok().filter(|input| is_object(input))?),

@@ -7,8 +7,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::event::{Response, ResponsesEvent};
-use super::items::{Items, Voice};
-use super::said::ResponsesTurn;
+use super::items::{DeltaKind, Items};
+use super::turn::ResponsesTurn;
 use crate::provider::CompletionEvent;
 use crate::provider::api_error::{self, ApiError};
 use crate::provider::attempt_error::AttemptError;
@@ -41,16 +41,18 @@ impl ResponsesAssembly {
         progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) -> Result<(), AttemptError> {
         match &*event.kind {
-            "response.output_text.delta" => self.items.hear(Voice::Text, event, progress),
-            "response.refusal.delta" => self.items.hear(Voice::Refusal, event, progress),
+            "response.output_text.delta" => self.items.append(DeltaKind::Text, event, progress),
+            "response.refusal.delta" => self.items.append(DeltaKind::Refusal, event, progress),
             "response.reasoning_summary_text.delta" | "response.reasoning_summary.delta" => {
-                self.items.hear(Voice::Summary, event, progress);
+                self.items.append(DeltaKind::Summary, event, progress);
             }
             "response.reasoning_text.delta" | "response.reasoning.delta" => {
-                self.items.hear(Voice::Open, event, progress);
+                self.items.append(DeltaKind::Reasoning, event, progress);
             }
-            "response.function_call_arguments.delta" => self.items.hear(Voice::Arguments, event, progress),
-            "response.function_call_arguments.done" => self.items.hear_arguments(event),
+            "response.function_call_arguments.delta" => {
+                self.items.append(DeltaKind::Arguments, event, progress)
+            }
+            "response.function_call_arguments.done" => self.items.set_arguments(event),
             "response.output_item.added" => self.items.begin(event),
             "response.output_item.done" => self.items.done(event, progress),
             kind @ ("response.completed"
@@ -131,19 +133,19 @@ impl wires::Assembly for ResponsesAssembly {
 
     fn finish(self: Box<Self>, ending: &Ending<'_>) -> Result<Completion, AttemptError> {
         let end = self.end.ok_or(AttemptError::Empty)?;
-        let said = ResponsesTurn::of(self.items.finish());
+        let turn = ResponsesTurn::of(self.items.finish());
         match end.incomplete.as_deref() {
-            Some("content_filter") if said.is_silent() => return Err(held_back()),
-            None if said.is_nothing() => return Err(AttemptError::Empty),
-            None if said.has_lost_a_call() => {
+            Some("content_filter") if turn.is_silent() => return Err(held_back()),
+            None if turn.is_nothing() => return Err(AttemptError::Empty),
+            None if turn.has_lost_a_call() => {
                 return Err(AttemptError::Cut {
                     reason: "a tool call of the reply did not come whole".to_owned(),
                 });
             }
             _ => {}
         }
-        let native = said.native(ending.said).filter(|_| end.incomplete.is_none());
-        let tool_calls = said.calls(ending.said);
+        let native = turn.native(ending.conversation).filter(|_| end.incomplete.is_none());
+        let tool_calls = turn.calls(ending.conversation);
         let finish_reason = match end.incomplete.as_deref() {
             Some("max_output_tokens" | "max_tokens") => "length",
             Some(reason) => reason,
@@ -151,13 +153,13 @@ impl wires::Assembly for ResponsesAssembly {
             None => "tool_calls",
         };
         Ok(Completion {
-            content: said.content(),
-            reasoning: Some(said.reasoning()).filter(|text| !text.is_empty()),
+            content: turn.content(),
+            reasoning: Some(turn.reasoning()).filter(|text| !text.is_empty()),
             tool_calls,
             finish_reason: Some(finish_reason.to_owned()),
             usage: end.usage,
             native: native.map(|text| ending.native(text)),
-            raw: said.within(end.response),
+            raw: turn.within(end.response),
         })
     }
 }

@@ -13,7 +13,7 @@ use crate::provider::message::{
 use crate::provider::wire::Wire;
 
 /// What came of a body, and what was told of it on the way: text and reasoning.
-fn heard(pieces: Vec<Bytes>, said: &[Message]) -> (Result<Completion, AttemptError>, [String; 2]) {
+fn with_events(pieces: Vec<Bytes>, said: &[Message]) -> (Result<Completion, AttemptError>, [String; 2]) {
     let (sampling, tool_choice) = (Sampling::default(), ToolChoice::Auto);
     let request = Request { messages: said, tools: &[], tool_choice, model: "m", sampling: &sampling };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -28,7 +28,7 @@ fn heard(pieces: Vec<Bytes>, said: &[Message]) -> (Result<Completion, AttemptErr
 }
 
 fn read(body: impl Into<String>) -> Result<Completion, AttemptError> {
-    heard(vec![Bytes::from(body.into())], &[]).0
+    with_events(vec![Bytes::from(body.into())], &[]).0
 }
 
 fn body(events: &[Value]) -> String {
@@ -104,7 +104,7 @@ fn a_turn_is_the_same_streamed_and_whole() {
         done(2, &output[2]),
         completed(&output),
     ];
-    let (result, told) = heard(vec![Bytes::from(body(&events))], &[]);
+    let (result, told) = with_events(vec![Bytes::from(body(&events))], &[]);
     let completion = result.unwrap();
     assert_eq!((&*completion.content, completion.reasoning.as_deref()), ("Look:", Some("First\n\nThen")));
     assert_eq!(calls(&completion), [("call_1", "read_file", "{\"path\": \"x\"}")]);
@@ -112,7 +112,7 @@ fn a_turn_is_the_same_streamed_and_whole() {
     assert_eq!(native(&completion), Some(output.clone()));
     assert_eq!(completion.raw, whole(&output));
     assert_eq!(told, ["Look:", "First\n\nThen"]);
-    let (unstreamed, told_at_once) = heard(vec![Bytes::from(whole(&output).to_string())], &[]);
+    let (unstreamed, told_at_once) = with_events(vec![Bytes::from(whole(&output).to_string())], &[]);
     assert_eq!((unstreamed.unwrap(), told_at_once), (completion, told));
 }
 
@@ -133,11 +133,11 @@ fn a_whole_item_counts_for_more_than_its_pieces() {
     let item = message("abc");
     for (pieces, told) in [("ab", "abc"), ("", "abc"), ("xy", "xy")] {
         let events = [delta("output_text", 0, pieces), done(0, &item), completed(&json!([]))];
-        let (result, heard) = heard(vec![Bytes::from(body(&events))], &[]);
+        let (result, heard) = with_events(vec![Bytes::from(body(&events))], &[]);
         assert_eq!((&*result.unwrap().content, &*heard[0]), ("abc", told), "{pieces}");
     }
     let twice = [done(0, &item), done(0, &item), completed(&json!([item]))];
-    assert_eq!(heard(vec![Bytes::from(body(&twice))], &[]).1[0], "abc");
+    assert_eq!(with_events(vec![Bytes::from(body(&twice))], &[]).1[0], "abc");
     let bare = json!({"id": "msg_1", "type": "message", "content": []});
     let events = [delta("output_text", 0, "ab"), done(0, &bare), completed(&json!([bare]))];
     let completion = streamed(&events).unwrap();
@@ -208,7 +208,7 @@ fn ids_that_are_taken_are_replaced_and_then_nothing_goes_back_as_it_came() {
     let earlier = ToolCall { id: "call_1".into(), name: "f".into(), arguments: "{}".into() };
     let turn = Message { tool_calls: vec![earlier], ..Message::text(Speaker::Assistant, Kind::Turn, "") };
     let output = whole(&json!([reasoning(&[]), call("call_1", "{}")]));
-    let completion = heard(vec![Bytes::from(output.to_string())], &[turn]).0.unwrap();
+    let completion = with_events(vec![Bytes::from(output.to_string())], &[turn]).0.unwrap();
     assert_eq!((calls(&completion), native(&completion)), (vec![("call00001", "read_file", "{}")], None));
 }
 
@@ -325,7 +325,7 @@ proptest! {
         ends.extend([0, body.len()]);
         ends.sort_unstable();
         let pieces = ends.windows(2).map(|pair| body.slice(pair[0]..pair[1])).collect();
-        let (result, told) = heard(pieces, &[]);
+        let (result, told) = with_events(pieces, &[]);
         prop_assert_eq!(told, [text, thought]);
         prop_assert_eq!(result.unwrap(), read(whole(&output).to_string()).unwrap());
     }

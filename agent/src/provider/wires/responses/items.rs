@@ -16,7 +16,7 @@ pub(super) struct Items {
     slots: Vec<Slot>,
     by_index: HashMap<u64, usize>,
     by_id: HashMap<String, usize>,
-    told: LastTold,
+    emitted: LastEmitted,
 }
 
 /// One item as far as it has come.
@@ -52,12 +52,12 @@ struct PartedText {
 
 /// What a delta is a piece of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Voice {
+pub(super) enum DeltaKind {
     Text,
     Refusal,
     Summary,
     /// Reasoning in full.
-    Open,
+    Reasoning,
     Arguments,
 }
 
@@ -91,9 +91,9 @@ impl Items {
     }
 
     /// A piece of an item.
-    pub(super) fn hear(
+    pub(super) fn append(
         &mut self,
-        voice: Voice,
+        kind: DeltaKind,
         event: &ResponsesEvent<'_>,
         progress: &mut dyn FnMut(CompletionEvent<'_>),
     ) {
@@ -107,29 +107,32 @@ impl Items {
         if slot.whole.is_some() || piece.is_empty() {
             return;
         }
-        match voice {
-            Voice::Text => slot.text.push_str(piece),
-            Voice::Refusal => slot.refusal.push_str(piece),
-            Voice::Summary => slot.summary.push(event.part(), piece),
-            Voice::Open => slot.open.push(event.part(), piece),
-            Voice::Arguments => {
+        match kind {
+            DeltaKind::Text => {
+                slot.text.push_str(piece);
+                self.emitted.text(at, piece, progress);
+            }
+            DeltaKind::Refusal => slot.refusal.push_str(piece),
+            DeltaKind::Summary => {
+                slot.summary.push(event.part(), piece);
+                self.emitted.thought((at, event.part()), piece, progress);
+            }
+            DeltaKind::Reasoning => {
+                slot.open.push(event.part(), piece);
+                // Some send the summary of what they sent in full.
+                if slot.summary.text.is_empty() {
+                    self.emitted.thought((at, event.part()), piece, progress);
+                }
+            }
+            DeltaKind::Arguments => {
                 slot.is_call = true;
                 slot.arguments.push_str(piece);
             }
         }
-        match voice {
-            Voice::Text => self.told.text(at, piece, progress),
-            Voice::Summary => self.told.thought((at, event.part()), piece, progress),
-            // Some send the summary of what they sent in full.
-            Voice::Open if slot.summary.text.is_empty() => {
-                self.told.thought((at, event.part()), piece, progress);
-            }
-            Voice::Open | Voice::Refusal | Voice::Arguments => {}
-        }
     }
 
     /// The arguments of a call are whole, which is no more than its pieces said.
-    pub(super) fn hear_arguments(&mut self, event: &ResponsesEvent<'_>) {
+    pub(super) fn set_arguments(&mut self, event: &ResponsesEvent<'_>) {
         if let Some(at) = self.known(event, &event.item_id).filter(|_| !event.arguments.is_empty()) {
             self.slots[at].is_call = true;
             self.slots[at].arguments = event.arguments.clone().into_owned();
@@ -204,20 +207,20 @@ impl Items {
         }
     }
 
-    /// The item is whole: tells what of it was not told in pieces.
+    /// The item is whole: emits what of it did not come in pieces.
     fn fill(&mut self, at: usize, whole: Whole, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
         let slot = &mut self.slots[at];
         match whole.item.kind() {
             ItemKind::Message => {
                 let text = whole.item.text();
                 if let Some(rest) = text.strip_prefix(slot.text.as_str()) {
-                    self.told.text(at, rest, progress);
+                    self.emitted.text(at, rest, progress);
                     slot.text = text;
                 }
             }
             ItemKind::Reasoning if slot.thought().is_empty() => {
                 slot.summary.text = whole.item.thought();
-                self.told.thought((at, 0), &slot.summary.text, progress);
+                self.emitted.thought((at, 0), &slot.summary.text, progress);
             }
             ItemKind::Reasoning | ItemKind::Call | ItemKind::Other => {}
         }
@@ -250,7 +253,7 @@ impl Items {
         let mut place = vec![0; order.len()];
         order.iter().enumerate().for_each(|(to, from)| place[*from] = to);
         self.by_index.values_mut().chain(self.by_id.values_mut()).for_each(|at| *at = place[*at]);
-        self.told.text_of = self.told.text_of.map(|at| place[at]);
+        self.emitted.text_of = self.emitted.text_of.map(|at| place[at]);
         self.slots.sort_by_key(|slot| slot.index.unwrap_or(u64::MAX));
     }
 }
@@ -265,14 +268,14 @@ impl PartedText {
     }
 }
 
-/// What was told last, so that what comes next is told apart from it.
+/// What was emitted last, so that what comes next is told apart from it.
 #[derive(Debug, Default)]
-struct LastTold {
+struct LastEmitted {
     text_of: Option<usize>,
     thought_of: Option<(usize, u64)>,
 }
 
-impl LastTold {
+impl LastEmitted {
     fn text(&mut self, at: usize, text: &str, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
         if text.is_empty() {
             return;

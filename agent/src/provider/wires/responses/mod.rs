@@ -1,7 +1,7 @@
-//! OpenAI's Responses: `write` writes a request, `event`, `items`, `said` and `assemble` read what comes back.
+//! OpenAI's Responses: `write` writes a request, `event`, `items`, `turn` and `assemble` read what comes back.
 
 pub(in crate::provider) mod assemble;
 mod event;
 mod items;
-mod said;
+mod turn;
 pub(in crate::provider) mod write;

@@ -30,9 +30,9 @@ pub(super) struct ResponsesTurn {
 impl ResponsesTurn {
     /// What these items say.
     pub(super) fn of(slots: Vec<Slot>) -> ResponsesTurn {
-        let mut said = ResponsesTurn { came: slots.len(), ..ResponsesTurn::default() };
-        slots.into_iter().for_each(|slot| said.take(slot));
-        said
+        let mut turn = ResponsesTurn { came: slots.len(), ..ResponsesTurn::default() };
+        slots.into_iter().for_each(|slot| turn.take(slot));
+        turn
     }
 
     fn take(&mut self, mut slot: Slot) {
@@ -46,11 +46,11 @@ impl ResponsesTurn {
         };
         match whole.item.kind() {
             ItemKind::Message => {
-                let said = (whole.item.text(), whole.item.refusal());
+                let all = (whole.item.text(), whole.item.refusal());
                 let in_pieces = (slot.text, slot.refusal);
-                let is_bare = said.0.is_empty() && said.1.is_empty() && said != in_pieces;
+                let is_bare = all.0.is_empty() && all.1.is_empty() && all != in_pieces;
                 self.is_patched |= is_bare;
-                let (text, refusal) = if is_bare { in_pieces } else { said };
+                let (text, refusal) = if is_bare { in_pieces } else { all };
                 push(&mut self.texts, text);
                 push(&mut self.refusals, refusal);
             }
@@ -70,10 +70,10 @@ impl ResponsesTurn {
             self.has_lost_a_call = true;
             return;
         }
-        let told = item.arguments();
-        let is_told = !told.trim().is_empty();
-        let text = if is_told { told } else { in_pieces };
-        self.is_patched |= !(is_told && item.has_text_for_arguments())
+        let all = item.arguments();
+        let has_all = !all.trim().is_empty();
+        let text = if has_all { all } else { in_pieces };
+        self.is_patched |= !(has_all && item.has_text_for_arguments())
             || item.call_id.is_empty()
             || item.name.is_empty()
             || arguments(&text) != text;
@@ -111,16 +111,16 @@ impl ResponsesTurn {
         self.thoughts.join(BLANK_LINE)
     }
 
-    /// The calls, each by an id that is nowhere in the conversation `said`.
-    pub(super) fn calls(&self, said: &[Message]) -> Vec<ToolCall> {
+    /// The calls, each by an id that is nowhere in the conversation.
+    pub(super) fn calls(&self, conversation: &[Message]) -> Vec<ToolCall> {
         let mut calls = self.calls.clone();
-        make_ids_unique(&mut calls, said);
+        make_ids_unique(&mut calls, conversation);
         calls
     }
 
     /// The items as they came, where they say more than the words, and the endpoint takes them back: each call is
     /// answered by its id, each reasoning is followed by what came of it and carries what was thought.
-    pub(super) fn native(&self, said: &[Message]) -> Option<String> {
+    pub(super) fn native(&self, conversation: &[Message]) -> Option<String> {
         let items = || self.items.iter().map(|whole| &whole.item);
         let is_more =
             |item: &Item| !item.id.is_empty() || matches!(item.kind(), ItemKind::Reasoning | ItemKind::Other);
@@ -128,7 +128,7 @@ impl ResponsesTurn {
             item.id.len() <= ID_LIMIT && (item.kind() != ItemKind::Reasoning || item.carries_its_thought())
         };
         let is_open = items().next_back().is_none_or(|last| last.kind() == ItemKind::Reasoning);
-        let same_ids = self.calls(said) == self.calls;
+        let same_ids = self.calls(conversation) == self.calls;
         let goes_back = same_ids && !self.is_patched && !is_open && items().all(is_taken_back);
         (goes_back && items().any(is_more)).then(|| {
             let sources: Vec<&str> = self.items.iter().map(|whole| whole.source.as_str()).collect();
@@ -138,8 +138,8 @@ impl ResponsesTurn {
 
     /// The response, with the items that it does not repeat itself.
     pub(super) fn within(&self, mut response: Value) -> Value {
-        let told = response.get("output").and_then(Value::as_array).map_or(0, Vec::len);
-        if told < self.items.len() && response.is_object() {
+        let repeated = response.get("output").and_then(Value::as_array).map_or(0, Vec::len);
+        if repeated < self.items.len() && response.is_object() {
             let item = |whole: &Whole| serde_json::from_str::<Value>(&whole.source).unwrap_or_default();
             response["output"] = self.items.iter().map(item).collect();
         }
