@@ -108,7 +108,7 @@ pub async fn ask(
     let earlier = forks.earlier()?;
     let visit = earlier.len();
     before.extend(earlier.into_iter().flatten());
-    let mock = MockPlace { role: ROLE, visit, step: visit };
+    let mock = ScriptPosition { role: ROLE, visit, step: visit };
     // The step's run has paid for these.
     let learnt = serde_json::from_value(record.settings().learnt).into_iter().collect();
     let asked = ProviderContext { place: mock, answered: 0, thread: None, learnt, trace: run.trace };

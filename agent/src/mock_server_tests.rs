@@ -6,7 +6,7 @@ use super::*;
 use crate::provider::message::{Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice};
 use crate::provider::retry::RetryPolicy;
 use crate::provider::{
-    ChatProvider, CompletionEvent, HttpConfig, HttpProvider, Mock, MockPlace, ProviderError,
+    ChatProvider, CompletionEvent, HttpConfig, HttpProvider, Mock, ProviderError, ScriptPosition,
 };
 
 fn script(text: &str) -> Script {
@@ -80,8 +80,8 @@ turns:
 
 #[tokio::test]
 async fn the_same_completion_in_process_streamed_and_whole() {
-    let place = MockPlace { role: "r", visit: 0, step: 0 };
-    let mut mock = Mock::new(script(TALK), place).unwrap();
+    let position = ScriptPosition { role: "r", visit: 0, step: 0 };
+    let mut mock = Mock::new(script(TALK), position).unwrap();
     let expected = [ask(&mut mock).await.unwrap(), ask(&mut mock).await.unwrap()];
     assert_eq!(expected[0].tool_calls.len(), 3);
     for stream in [true, false] {

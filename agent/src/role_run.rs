@@ -25,7 +25,7 @@ use crate::extract::{self, Extractor};
 use crate::failure::{Failure, Phase};
 use crate::frontmatter::{self, ExtractError, Extracted};
 use crate::journal::{Journal, WantedRun};
-use crate::provider::MockPlace;
+use crate::provider::ScriptPosition;
 use crate::react::{Notice, Progress, React, Stopped};
 use crate::record::{self, FinishedRun, RecordError};
 use crate::resume::ResumedRun;
@@ -81,7 +81,7 @@ pub async fn role_run(
     }
     let (visit, step) = (context.visit(), context.steps.len());
     let resumed = earlier.as_ref().map(|earlier| earlier.state.spent.turns);
-    let place = MockPlace { role: &context.role_name, visit, step };
+    let place = ScriptPosition { role: &context.role_name, visit, step };
     let learnt = learnt(&context, run.store, earlier.as_ref());
     let played = ProviderContext {
         place,
@@ -195,7 +195,7 @@ pub fn reply_again(
 pub fn check(settings: &Settings, workflow: &Workflow, role: &str) -> Result<(), RunError> {
     let settings = settings.for_role(workflow, role)?;
     uwf_tools::check_names(settings.tools.as_deref().unwrap_or_default())?;
-    let place = MockPlace { role, visit: 0, step: 0 };
+    let place = ScriptPosition { role, visit: 0, step: 0 };
     provider(
         &settings,
         ProviderContext { place, answered: 0, thread: None, learnt: Vec::new(), trace: None },

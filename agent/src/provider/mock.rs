@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::attempt_error::AttemptError;
 use super::message::{Completion, Request, make_ids_unique};
 use super::retry::{Attempts, RetryPolicy};
-use super::script::{MockPlace, Script, ScriptEntry};
+use super::script::{Script, ScriptEntry, ScriptPosition};
 use super::wire::Wire;
 use super::{ChatProvider, Completing, CompletionEvent, ProviderError, http};
 
@@ -26,12 +26,12 @@ pub(crate) struct Mock {
 }
 
 impl Mock {
-    /// The part of `script` for the run at `place`.
+    /// The part of `script` for the run at `position`.
     ///
     /// # Errors
-    /// [`ProviderError::Script`] when the script has nothing for that place.
-    pub(crate) fn new(script: Script, place: MockPlace<'_>) -> Result<Mock, ProviderError> {
-        let entries = script.visit(&place)?.to_vec();
+    /// [`ProviderError::Script`] when the script has nothing for that position.
+    pub(crate) fn new(script: Script, position: ScriptPosition<'_>) -> Result<Mock, ProviderError> {
+        let entries = script.visit(&position)?.to_vec();
         let url = format!("mock:{}", script.name());
         Ok(Mock { script, entries, next: 0, retry: RetryPolicy::default(), url })
     }
@@ -134,7 +134,7 @@ mod tests {
     /// Plays `calls` completions; returns them and the progress in words.
     async fn run(script: &str, calls: usize) -> (Vec<Result<Completion, String>>, Vec<String>) {
         let script = Script::parse("s.yaml", script).unwrap();
-        let mut mock = Mock::new(script, MockPlace { role: "r", visit: 0, step: 0 }).unwrap();
+        let mut mock = Mock::new(script, ScriptPosition { role: "r", visit: 0, step: 0 }).unwrap();
         let messages = [Message::text(Speaker::User, Kind::Opening, "Review")];
         let sampling = Sampling::default();
         let request = Request {
@@ -200,7 +200,7 @@ mod tests {
         assert!(completions.iter().all(|completion| completion.as_ref().unwrap().content == "a"));
         assert_eq!(emitted, ["a", "a", "a"]);
         let script = Script::parse("s.yaml", script).unwrap();
-        let mock = Mock::new(script, MockPlace { role: "r", visit: 0, step: 0 }).unwrap();
+        let mock = Mock::new(script, ScriptPosition { role: "r", visit: 0, step: 0 }).unwrap();
         assert_eq!(mock.after(2).next, 1, "a run that goes on after a correction gives it again, too");
     }
 
@@ -210,7 +210,7 @@ mod tests {
             "turns: [{content: a}, {error: {status: 429}}, {reset: true}, {content: b}, {content: c}]";
         let next = |completions| {
             let script = Script::parse("s.yaml", script).unwrap();
-            let mock = Mock::new(script, MockPlace { role: "r", visit: 0, step: 0 }).unwrap();
+            let mock = Mock::new(script, ScriptPosition { role: "r", visit: 0, step: 0 }).unwrap();
             mock.after(completions).next
         };
         assert_eq!([0, 1, 2, 3, 4].map(next), [0, 1, 4, 5, 5]);

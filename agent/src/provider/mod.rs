@@ -29,12 +29,12 @@ use message::{Completion, Request};
 use thiserror::Error;
 
 pub(crate) use http::{EchoReasoning, IDLE};
-pub use http::{HttpConfig, HttpProvider, Served, place};
+pub use http::{HttpConfig, HttpProvider, Served, host_and_path};
 pub(crate) use lessons::Learnt;
 pub(crate) use mock::Mock;
 pub(crate) use retry::RetryPolicy;
-pub(crate) use script::MockPlace;
 pub use script::Script;
+pub(crate) use script::ScriptPosition;
 pub use trial::{Trial, trial};
 
 /// What arrives while a completion is under way, for people and event streams; the completion repeats all of it.

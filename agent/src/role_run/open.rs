@@ -26,7 +26,7 @@ use crate::failure::{Failure, Phase};
 use crate::journal::{self, Entry, Journal, JournalName, OutOfOrder};
 use crate::provider::message::ToolDeclaration;
 use crate::provider::{
-    ChatProvider, HttpConfig, HttpProvider, Learnt, Mock, MockPlace, ProviderError, Script,
+    ChatProvider, HttpConfig, HttpProvider, Learnt, Mock, ProviderError, Script, ScriptPosition,
 };
 use crate::react::{Notice, React};
 use crate::resume::{ResumedRun, claim};
@@ -231,7 +231,7 @@ pub(super) fn unconfined(tools: &[ToolDeclaration], sandbox: &Sandbox) -> Option
 /// What a provider must know of the run that it is for.
 pub(crate) struct ProviderContext<'a> {
     /// Where the run stands in its thread.
-    pub place: MockPlace<'a>,
+    pub place: ScriptPosition<'a>,
     /// How many completions an earlier process of the run had.
     pub answered: u64,
     /// The thread; a run that is not begun has none.

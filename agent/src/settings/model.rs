@@ -7,7 +7,7 @@ use uwf_engine::catalogue::{self, Prices};
 use super::provenance::{Provenance, SettingSource, Sourced, first};
 use super::{Limits, ProviderSettings, SettingsError};
 use crate::additions::OwnProvider;
-use crate::provider::http::place;
+use crate::provider::http::host_and_path;
 
 /// A model's window, and who says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl ProviderSettings {
     /// What the catalogue says of the model at this very endpoint.
     pub(super) fn known(&self) -> Option<catalogue::CatalogueModel> {
         let endpoint = self.endpoint()?;
-        let (host, _) = place(&endpoint.base_url)?;
+        let (host, _) = host_and_path(&endpoint.base_url)?;
         catalogue::find(catalogue::provider_of(&host)?, &endpoint.model)
     }
 }

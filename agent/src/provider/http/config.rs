@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::endpoint::place;
+use super::endpoint::host_and_path;
 use crate::provider::dialect::{Dialect, DialectSettings, Echo};
 use crate::provider::lessons::Learnt;
 use crate::provider::retry::RetryPolicy;
@@ -81,7 +81,7 @@ impl HttpConfig {
 
     /// How to talk to the endpoint, before anything was learnt.
     pub(crate) fn dialect(&self) -> Dialect {
-        let (host, path) = place(&self.base_url).unwrap_or_default();
+        let (host, path) = host_and_path(&self.base_url).unwrap_or_default();
         let mut dialect = self.dialect.over(Dialect::of(&host, &path, &self.model));
         let wire = self.wire.unwrap_or(dialect.wire);
         dialect = dialect.on(wire);

@@ -164,7 +164,7 @@ impl HttpEndpoint {
 }
 
 /// Where a base URL leads: host, with its port unless it is the scheme's own, and path.
-pub fn place(base_url: &str) -> Option<(String, String)> {
+pub fn host_and_path(base_url: &str) -> Option<(String, String)> {
     let url = self::base_url(base_url).ok()?;
     let host = url.host_str()?.to_owned();
     Some((url.port().map_or(host.clone(), |port| format!("{host}:{port}")), url.path().to_owned()))

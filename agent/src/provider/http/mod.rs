@@ -20,7 +20,7 @@ use std::pin::Pin;
 pub(crate) use body_reader::read_body;
 pub use config::HttpConfig;
 pub(crate) use config::{EchoReasoning, IDLE};
-pub use endpoint::place;
+pub use endpoint::host_and_path;
 pub(crate) use endpoint::{ROLE_HEADER, STEP_HEADER};
 pub use probe::Served;
 #[cfg(feature = "otel")]

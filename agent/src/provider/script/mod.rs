@@ -102,7 +102,7 @@ pub(crate) struct ScriptedError {
 
 /// Where a run stands in its thread: it selects the entries that are meant for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MockPlace<'a> {
+pub(crate) struct ScriptPosition<'a> {
     /// The role that runs.
     pub role: &'a str,
     /// How many earlier steps of the chain are of this role.
@@ -142,16 +142,16 @@ impl Script {
     }
 
     /// The entries of one run of a role, in order.
-    pub(crate) fn visit(&self, place: &MockPlace<'_>) -> Result<&[ScriptEntry], ProviderError> {
+    pub(crate) fn visit(&self, position: &ScriptPosition<'_>) -> Result<&[ScriptEntry], ProviderError> {
         match &self.plan {
             ScriptPlan::Turns(turns) => Ok(turns),
             ScriptPlan::Roles(roles) => {
-                let visits = roles.get(place.role).ok_or_else(|| self.no_role(place.role))?;
-                Ok(&visits[place.visit.min(visits.len() - 1)])
+                let visits = roles.get(position.role).ok_or_else(|| self.no_role(position.role))?;
+                Ok(&visits[position.visit.min(visits.len() - 1)])
             }
             ScriptPlan::Steps(steps) => {
-                let step = steps.get(place.step).ok_or_else(|| self.past_end(steps.len(), "step"))?;
-                self.same_role(step, place.role)?;
+                let step = steps.get(position.step).ok_or_else(|| self.past_end(steps.len(), "step"))?;
+                self.same_role(step, position.role)?;
                 Ok(std::slice::from_ref(&step.entry))
             }
         }

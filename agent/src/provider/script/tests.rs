@@ -11,8 +11,8 @@ fn problems(text: &str) -> String {
     Script::parse("s.yaml", text).unwrap_err().to_string()
 }
 
-fn place(role: &str, visit: usize, step: usize) -> MockPlace<'_> {
-    MockPlace { role, visit, step }
+fn at(role: &str, visit: usize, step: usize) -> ScriptPosition<'_> {
+    ScriptPosition { role, visit, step }
 }
 
 const FULL: &str = "
@@ -34,7 +34,7 @@ turns:
 #[test]
 fn every_key_of_an_entry_is_read() {
     let script = parse(FULL);
-    let entries = script.visit(&place("any", 3, 9)).unwrap();
+    let entries = script.visit(&at("any", 3, 9)).unwrap();
     let first = entries[0].completion(0, "m");
     assert_eq!(first.content, "Hello");
     assert_eq!(first.reasoning.as_deref(), Some("hm"));
@@ -58,7 +58,7 @@ fn every_key_of_an_entry_is_read() {
 #[test]
 fn tool_calls_have_ids_and_arguments_as_text() {
     let script = parse(FULL);
-    let completion = script.visit(&place("any", 0, 0)).unwrap()[1].completion(1, "m");
+    let completion = script.visit(&at("any", 0, 0)).unwrap()[1].completion(1, "m");
     let calls: Vec<(&str, &str, &str)> = completion
         .tool_calls
         .iter()
@@ -80,11 +80,11 @@ fn tool_calls_have_ids_and_arguments_as_text() {
 fn visits_of_a_role_follow_one_another_and_the_last_repeats() {
     let script =
         parse("roles: {r: [{turns: [{content: a}, {content: b}]}, {turns: [{content: c}, {content: d}]}]}");
-    let first = |visit| script.visit(&place("r", visit, 0)).unwrap()[0].content.clone().unwrap();
+    let first = |visit| script.visit(&at("r", visit, 0)).unwrap()[0].content.clone().unwrap();
     assert_eq!([first(0), first(1), first(2), first(7)], ["a", "c", "c", "c"]);
     let arrived = |n| script.arrival(Some("r"), n).unwrap().content.clone().unwrap();
     assert_eq!((0..8).map(arrived).collect::<String>(), "abcdcdcd");
-    assert!(script.visit(&place("x", 0, 0)).unwrap_err().to_string().contains("role x, only for r"));
+    assert!(script.visit(&at("x", 0, 0)).unwrap_err().to_string().contains("role x, only for r"));
     assert!(script.arrival(None, 0).unwrap_err().to_string().contains("names no role"));
 }
 
@@ -96,7 +96,7 @@ fn steps_answer_the_steps_of_a_thread() {
   - {role: worker, output: \"---\\n$status: done\\n---\\nFine.\"}",
     );
     let answer =
-        |role, step| script.visit(&place(role, 0, step)).map(|entries| entries[0].content.clone().unwrap());
+        |role, step| script.visit(&at(role, 0, step)).map(|entries| entries[0].content.clone().unwrap());
     let planned = answer("planner", 0).unwrap();
     assert_eq!(planned, "---\n$status: \"ready\"\n\"a b\": [1,\"x\"]\n\"null\": \"no\"\n---\n");
     let back = uwf_workflow::yaml::parse_value(planned.trim_end().trim_end_matches("---")).unwrap();
@@ -116,7 +116,7 @@ fn steps_answer_the_steps_of_a_thread() {
 #[test]
 fn json_is_read_too() {
     let script = parse(r#"{"turns": [{"content": "hi"}]}"#);
-    assert_eq!(script.visit(&place("r", 0, 0)).unwrap()[0].content.as_deref(), Some("hi"));
+    assert_eq!(script.visit(&at("r", 0, 0)).unwrap()[0].content.as_deref(), Some("hi"));
 }
 
 #[test]
