@@ -2,6 +2,8 @@
 //!
 //! Apart because the wire knows two speakers, and refuses results that are spread over messages or stand behind a text.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -10,46 +12,39 @@ use crate::provider::fields::raw;
 use crate::provider::message::{Message, Speaker};
 use crate::provider::wires::written::WrittenParts;
 
-#[derive(Serialize)]
-struct WireTurn<'r> {
-    role: &'static str,
-    content: Vec<&'r RawValue>,
-}
-
 /// What one speaker says until the other does.
+#[derive(Serialize)]
 struct MessagesTurn<'r> {
     role: &'static str,
-    blocks: Vec<Placed<'r>>,
+    content: Vec<TurnBlock<'r>>,
     /// Whether its end is worth a mark.
+    #[serde(skip)]
     is_end: bool,
 }
 
-/// A block, and its place within the turn.
-struct Placed<'r> {
-    block: &'r RawValue,
-    place: usize,
+/// A block, and its position within the turn.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct TurnBlock<'r> {
+    json: Cow<'r, RawValue>,
+    #[serde(skip)]
+    position: usize,
+    #[serde(skip)]
     is_empty: bool,
 }
 
 /// The messages as one JSON text. `parts` are their blocks.
 pub(super) fn turns(messages: &[Message], parts: &[WrittenParts], marks: bool) -> Box<RawValue> {
     let mut turns = grouped(messages, parts);
-    turns.iter_mut().for_each(|turn| turn.blocks.sort_by_key(|placed| placed.place));
-    // What is empty cannot be marked.
-    let last = |turn: &MessagesTurn<'_>| turn.blocks.iter().rposition(|placed| !placed.is_empty);
-    let ends = turns.iter().enumerate().filter(|(_, turn)| marks && turn.is_end);
-    let marks: Vec<(usize, usize, Box<RawValue>)> = ends
-        .filter_map(|(at, turn)| last(turn).map(|block| (at, block, marked(turn.blocks[block].block))))
-        .collect();
-    let mut wire: Vec<WireTurn<'_>> = turns
-        .iter()
-        .map(|turn| WireTurn {
-            role: turn.role,
-            content: turn.blocks.iter().map(|placed| placed.block).collect(),
-        })
-        .collect();
-    marks.iter().for_each(|(turn, block, marked)| wire[*turn].content[*block] = marked);
-    raw(&wire)
+    for turn in &mut turns {
+        turn.content.sort_by_key(|block| block.position);
+        // What is empty cannot be marked.
+        let last = turn.content.iter_mut().rfind(|block| !block.is_empty);
+        if let Some(last) = last.filter(|_| marks && turn.is_end) {
+            last.json = Cow::Owned(marked(&last.json));
+        }
+    }
+    raw(&turns)
 }
 
 /// Messages of one speaker that follow each other are one turn.
@@ -61,19 +56,20 @@ fn grouped<'r>(messages: &'r [Message], parts: &'r [WrittenParts]) -> Vec<Messag
     {
         let role = if message.role == Speaker::Assistant { "assistant" } else { "user" };
         if turns.last().is_none_or(|turn| turn.role != role) {
-            turns.push(MessagesTurn { role, blocks: Vec::new(), is_end: false });
+            turns.push(MessagesTurn { role, content: Vec::new(), is_end: false });
             if role == "assistant" {
                 calls.clear();
             }
         }
         calls.extend(message.tool_calls.iter().map(|call| call.id.as_str()));
-        let place = match message.tool_call_id.as_deref() {
+        let position = match message.tool_call_id.as_deref() {
             Some(id) => calls.iter().position(|call| *call == id).unwrap_or(calls.len()),
             None => usize::MAX,
         };
         let is_empty = message.role == Speaker::Tool && message.content.trim().is_empty();
         let Some(turn) = turns.last_mut() else { continue };
-        turn.blocks.extend(blocks.iter().map(|block| Placed { block, place, is_empty }));
+        let block = |json: &'r Box<RawValue>| TurnBlock { json: Cow::Borrowed(json), position, is_empty };
+        turn.content.extend(blocks.iter().map(block));
         turn.is_end |= ends.contains(&Some(at));
     }
     turns
