@@ -41,7 +41,7 @@ use crate::provider::message::{Message, TokenUsage, ToolDeclaration};
 /// The version of the format that is written.
 pub(crate) const VERSION: u32 = 4;
 
-/// The versions that are continued, read as they are: version 2 has no native parts and no lessons, version 3 tells
+/// The versions that are continued, read as they are: version 2 has no native parts and no quirks, version 3 tells
 /// less: neither of requests, windows and warnings, nor of turns that took too long.
 pub(crate) const READABLE: RangeInclusive<u32> = 2..=VERSION;
 

@@ -62,7 +62,7 @@ fn entries(spool: &Path) -> Vec<Entry> {
         duration_ms: 9,
         facts,
     };
-    let learnt = Learnt { host: "h.example".into(), model: "m".into(), lessons: vec!["whole".into()] };
+    let learnt = Learnt { host: "h.example".into(), model: "m".into(), quirks: vec!["whole".into()] };
     let settings = json!({"model": "m", "later": {"kept": null}});
     vec![
         run(&name, "writer", "Write it."),

@@ -1,6 +1,6 @@
 //! What an endpoint wants to see or not to see, as data: by a table of hosts and models.
 //!
-//! What the table does not know is learnt from refusals (`lessons`); what it knows wastes no request. A setting wins over
+//! What the table does not know is learnt from refusals (`quirks`); what it knows wastes no request. A setting wins over
 //! both.
 
 mod table;
@@ -92,7 +92,7 @@ pub(crate) enum ReasoningField {
 }
 
 impl ReasoningField {
-    /// The word that settings and lessons use.
+    /// The word that settings and quirks use.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             ReasoningField::ReasoningContent => "reasoning_content",

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::endpoint::host_and_path;
 use crate::provider::dialect::{Dialect, DialectSettings, Echo};
-use crate::provider::lessons::Learnt;
+use crate::provider::quirks::Learnt;
 use crate::provider::retry::RetryPolicy;
 use crate::provider::wire::Wire;
 

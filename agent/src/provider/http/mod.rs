@@ -32,9 +32,9 @@ use self::transport::Exchange;
 use super::attempt_error::AttemptError;
 use super::dialect::Dialect;
 use super::fields::Fields;
-use super::lessons::{Learnt, Lesson, RefusedRequest};
 use super::message::{Completion, ModelOrigin, Request};
 use super::model_facts::ModelFacts;
+use super::quirks::{Learnt, Quirk, RefusedRequest};
 use super::retry::Attempts;
 use super::wire::Wire;
 use super::wires::chat::failed_generation;
@@ -46,7 +46,7 @@ use super::{ChatProvider, Completing, CompletionEvent, ProviderError};
 const WHOLE: u32 = 5;
 
 /// No endpoint teaches more than this: one that goes on refusing is given up.
-const MAX_LESSONS: usize = 16;
+const MAX_QUIRKS: usize = 16;
 
 /// A provider that speaks to an endpoint over HTTP.
 pub struct HttpProvider {
@@ -56,7 +56,7 @@ pub struct HttpProvider {
     dialect: Dialect,
     model: ModelFacts,
     origin: ModelOrigin,
-    lessons: Vec<Lesson>,
+    quirks: Vec<Quirk>,
     /// The messages that were sent last.
     written: Written,
     /// The fields that were sent last.
@@ -79,7 +79,7 @@ impl HttpProvider {
         let mut model = ModelFacts::of(&endpoint.host, &config.model);
         model.window = config.window.or(model.window);
         let is_known = |learnt: &&Learnt| learnt.host == origin.host && learnt.model == origin.model;
-        let known = config.learnt.iter().find(is_known).map(Learnt::lessons);
+        let known = config.learnt.iter().find(is_known).map(Learnt::quirks);
         let mut provider = HttpProvider {
             config,
             endpoint,
@@ -87,14 +87,14 @@ impl HttpProvider {
             dialect,
             model,
             origin,
-            lessons: Vec::new(),
+            quirks: Vec::new(),
             written: Written::default(),
             sent: Fields::default(),
             announced_temperature: false,
         };
-        for lesson in known.into_iter().flatten() {
-            if provider.may_learn(&lesson) {
-                provider.apply(lesson);
+        for quirk in known.into_iter().flatten() {
+            if provider.may_learn(&quirk) {
+                provider.apply(quirk);
             }
         }
         Ok(provider)
@@ -118,7 +118,7 @@ impl HttpProvider {
             progress(CompletionEvent::Learnt { change, reason: "the model takes no temperature" });
         }
         loop {
-            let stream = self.config.stream && !whole && !self.lessons.contains(&Lesson::Whole);
+            let stream = self.config.stream && !whole && !self.quirks.contains(&Quirk::Whole);
             let error = match self.attempt(request, stream, progress).await {
                 Ok(completion) => return Ok(completion),
                 Err(error) => error,
@@ -131,9 +131,9 @@ impl HttpProvider {
             if error == AttemptError::Empty && !whole {
                 // Some endpoints can say only in one piece what they have to say.
                 whole = true;
-            } else if let Some(lesson) = self.lesson(&error, stream) {
-                progress(CompletionEvent::Learnt { change: &lesson.meaning(), reason: &error.to_string() });
-                self.apply(lesson);
+            } else if let Some(quirk) = self.quirk(&error, stream) {
+                progress(CompletionEvent::Learnt { change: &quirk.meaning(), reason: &error.to_string() });
+                self.apply(quirk);
             } else {
                 let url = self.endpoint.shown(self.dialect.wire);
                 let failed = attempts.failed(error, &url, progress).await;
@@ -164,8 +164,8 @@ impl HttpProvider {
             stream,
         };
         let mut outgoing = wire.write(request, &target, &mut self.written);
-        for lesson in &self.lessons {
-            if let Lesson::Omit(field) = lesson {
+        for quirk in &self.quirks {
+            if let Quirk::Omit(field) = quirk {
                 outgoing.fields.omit(field);
             }
         }
@@ -188,7 +188,7 @@ impl HttpProvider {
     }
 
     /// What the error teaches, unless that was learnt before.
-    fn lesson(&self, error: &AttemptError, streamed: bool) -> Option<Lesson> {
+    fn quirk(&self, error: &AttemptError, streamed: bool) -> Option<Quirk> {
         let refused = RefusedRequest {
             wire: self.dialect.wire,
             wire_is_set: self.config.wire.is_some(),
@@ -197,30 +197,30 @@ impl HttpProvider {
             streamed,
             fields: &self.sent,
         };
-        refused.lesson(error).filter(|lesson| !self.lessons.contains(lesson) && self.may_learn(lesson))
+        refused.quirk(error).filter(|quirk| !self.quirks.contains(quirk) && self.may_learn(quirk))
     }
 
     /// Whether no setting says otherwise, and there is an end to learning.
-    fn may_learn(&self, lesson: &Lesson) -> bool {
+    fn may_learn(&self, quirk: &Quirk) -> bool {
         let HttpConfig { wire, dialect, echo_reasoning, request_body, .. } = &self.config;
-        let is_free = match lesson {
-            Lesson::Wire(_) => wire.is_none(),
-            Lesson::Echo(_) | Lesson::Blank | Lesson::NoEcho => {
+        let is_free = match quirk {
+            Quirk::Wire(_) => wire.is_none(),
+            Quirk::Echo(_) | Quirk::Blank | Quirk::NoEcho => {
                 *echo_reasoning == EchoReasoning::Auto && dialect.echo.is_none()
             }
-            Lesson::NoMarks => dialect.cache.is_none(),
+            Quirk::NoMarks => dialect.cache.is_none(),
             // What the user adds is merged behind what is left out.
-            Lesson::Omit(path) => !request_body.contains_key(path.split('.').next().unwrap_or_default()),
+            Quirk::Omit(path) => !request_body.contains_key(path.split('.').next().unwrap_or_default()),
             _ => true,
         };
-        is_free && self.lessons.len() < MAX_LESSONS
+        is_free && self.quirks.len() < MAX_QUIRKS
     }
 
-    fn apply(&mut self, lesson: Lesson) {
-        lesson.apply(&mut self.dialect, &mut self.model);
+    fn apply(&mut self, quirk: Quirk) {
+        quirk.apply(&mut self.dialect, &mut self.model);
         self.origin.wire = self.dialect.wire;
         self.written = Written::default();
-        self.lessons.push(lesson);
+        self.quirks.push(quirk);
     }
 }
 
@@ -242,10 +242,10 @@ impl ChatProvider for HttpProvider {
     }
 
     fn learnt(&self) -> Option<Learnt> {
-        (!self.lessons.is_empty()).then(|| Learnt {
+        (!self.quirks.is_empty()).then(|| Learnt {
             host: self.origin.host.clone(),
             model: self.origin.model.clone(),
-            lessons: self.lessons.iter().map(ToString::to_string).collect(),
+            quirks: self.quirks.iter().map(ToString::to_string).collect(),
         })
     }
 }

@@ -462,15 +462,15 @@ fn dropping_a_completion_ends_it() {
 
 #[test]
 fn a_setting_wins_over_what_was_learnt() {
-    let learnt = |lessons: &[&str]| Learnt {
+    let learnt = |quirks: &[&str]| Learnt {
         host: "127.0.0.1:9".into(),
         model: "m".into(),
-        lessons: lessons.iter().map(|lesson| (*lesson).to_owned()).collect(),
+        quirks: quirks.iter().map(|quirk| (*quirk).to_owned()).collect(),
     };
     let with = |config: HttpConfig| {
-        let lessons = ["wire=responses", "echo=reasoning", "omit=temperature", "of=tomorrow"];
-        let provider = HttpProvider::new(HttpConfig { learnt: vec![learnt(&lessons)], ..config }).unwrap();
-        (provider.wire(), provider.learnt().map(|learnt| learnt.lessons.len()))
+        let quirks = ["wire=responses", "echo=reasoning", "omit=temperature", "of=tomorrow"];
+        let provider = HttpProvider::new(HttpConfig { learnt: vec![learnt(&quirks)], ..config }).unwrap();
+        (provider.wire(), provider.learnt().map(|learnt| learnt.quirks.len()))
     };
     let plain = || HttpConfig::new("http://127.0.0.1:9/v1", "m");
     assert_eq!(with(plain()), (Wire::Responses, Some(3)));

@@ -1,6 +1,6 @@
-//! What an endpoint's refusal teaches: what to leave out, to add, or where to ask instead.
+//! Quirks of endpoints, learnt from their refusals: what to leave out, to add, or where to ask instead.
 //!
-//! Apart because it is the safety net under the table of dialects: hundreds of endpoints are in no table. Each lesson is
+//! Apart because it is the safety net under the table of dialects: hundreds of endpoints are in no table. Each quirk is
 //! learnt once and remembered for the thread, so that its next step does not pay for it again. Never the model or the
 //! messages: what is left out changes how the endpoint is asked, not what.
 
@@ -23,20 +23,21 @@ pub struct Learnt {
     pub host: String,
     /// The model's name.
     pub model: String,
-    /// The lessons, in order, as words. One that another version of this program wrote may be unknown: it is learnt anew.
-    pub lessons: Vec<String>,
+    /// The quirks, in order, as words. One that another version of this program wrote may be unknown: it is learnt anew.
+    #[serde(rename = "lessons")]
+    pub quirks: Vec<String>,
 }
 
 impl Learnt {
-    /// The lessons that this version knows.
-    pub(crate) fn lessons(&self) -> Vec<Lesson> {
-        self.lessons.iter().filter_map(|lesson| lesson.parse().ok()).collect()
+    /// The quirks that this version knows.
+    pub(crate) fn quirks(&self) -> Vec<Quirk> {
+        self.quirks.iter().filter_map(|quirk| quirk.parse().ok()).collect()
     }
 }
 
-/// One thing that was learnt.
+/// One thing in which an endpoint, or a model there, is not as the table says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Lesson {
+pub(crate) enum Quirk {
     /// The model is served on another wire.
     Wire(Wire),
     /// It does not stream.
@@ -137,7 +138,7 @@ pub(crate) struct RefusedRequest<'a> {
 
 impl RefusedRequest<'_> {
     /// What the error teaches, if anything.
-    pub(crate) fn lesson(&self, error: &AttemptError) -> Option<Lesson> {
+    pub(crate) fn quirk(&self, error: &AttemptError) -> Option<Quirk> {
         let AttemptError::Status { status, api_error, .. } = error else { return None };
         if error.is_too_long() || api_error.is_about_money() {
             return None;
@@ -154,55 +155,55 @@ impl RefusedRequest<'_> {
         }
     }
 
-    fn other_wire(&self, lower: &str) -> Option<Lesson> {
+    fn other_wire(&self, lower: &str) -> Option<Quirk> {
         let named = |path: &str| lower.contains(&format!("v1{path}"));
         let others =
             [Wire::Responses, Wire::Messages, Wire::Chat].into_iter().filter(|wire| *wire != self.wire);
-        others.into_iter().find(|wire| !self.wire_is_set && named(wire.path())).map(Lesson::Wire)
+        others.into_iter().find(|wire| !self.wire_is_set && named(wire.path())).map(Quirk::Wire)
     }
 
     /// The wire of the table is not there: a gateway that knows chat alone. A model that is not there is another matter.
-    fn no_such_path(&self, api_error: &ApiError) -> Option<Lesson> {
+    fn no_such_path(&self, api_error: &ApiError) -> Option<Quirk> {
         let is_about_model = api_error.message.to_lowercase().contains("model")
             || api_error.code.as_deref().is_some_and(|code| code.contains("model"));
         (self.wire == Wire::Responses && !self.wire_is_set && !is_about_model)
-            .then_some(Lesson::Wire(Wire::Chat))
+            .then_some(Quirk::Wire(Wire::Chat))
     }
 
     /// What goes back of earlier turns.
-    fn about_messages(&self, lower: &str) -> Option<Lesson> {
+    fn about_messages(&self, lower: &str) -> Option<Quirk> {
         let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
         let refuses = has(UNKNOWN);
         match () {
             () if has(&["thought_signature", "thoughtsignature"]) && !self.dialect.signatures => {
-                Some(Lesson::Signatures)
+                Some(Quirk::Signatures)
             }
-            () if has(&["cache_control"]) && self.dialect.cache == Cache::Marks => Some(Lesson::NoMarks),
-            () if has(&NATIVE) && self.dialect.echoes_native => Some(Lesson::NoNative),
+            () if has(&["cache_control"]) && self.dialect.cache == Cache::Marks => Some(Quirk::NoMarks),
+            () if has(&NATIVE) && self.dialect.echoes_native => Some(Quirk::NoNative),
             () if has(&["reasoning_content", "`reasoning`", "'reasoning'", "thinking_blocks"])
                 && self.wire == Wire::Chat =>
             {
                 match (self.dialect.echo, refuses) {
                     (Echo::Never, false) => {
-                        Some(Lesson::Echo(match has(&["reasoning_content", "thinking_blocks"]) {
+                        Some(Quirk::Echo(match has(&["reasoning_content", "thinking_blocks"]) {
                             true => ReasoningField::ReasoningContent,
                             false => ReasoningField::Reasoning,
                         }))
                     }
                     (Echo::Never, true) => None,
-                    (_, true) => Some(Lesson::NoEcho),
-                    (_, false) => self.dialect.blank.is_empty().then_some(Lesson::Blank),
+                    (_, true) => Some(Quirk::NoEcho),
+                    (_, false) => self.dialect.blank.is_empty().then_some(Quirk::Blank),
                 }
             }
             () if has(&["developer"]) && self.wire == Wire::Responses && self.dialect.developer_role => {
-                Some(Lesson::SystemRole)
+                Some(Quirk::SystemRole)
             }
             () => None,
         }
     }
 
     /// What Messages says of thinking and of how much may be answered.
-    fn about_thinking(&self, api_error: &ApiError, lower: &str) -> Option<Lesson> {
+    fn about_thinking(&self, api_error: &ApiError, lower: &str) -> Option<Quirk> {
         if self.wire != Wire::Messages {
             return None;
         }
@@ -210,19 +211,19 @@ impl RefusedRequest<'_> {
         let refused = lower.split("not supported").next().unwrap_or_default();
         let binding = has("block_binding") || (has("prefix") && (has("thinking") || has("signature")));
         match () {
-            () if binding && self.dialect.drops_unbound => Some(Lesson::Bound),
-            () if binding && !self.model.binds_prefix => Some(Lesson::Bound),
-            () if refused.contains("adaptive") && self.model.adaptive_thinking => Some(Lesson::Budget),
-            () if has("adaptive") && !self.model.adaptive_thinking => Some(Lesson::Adaptive),
+            () if binding && self.dialect.drops_unbound => Some(Quirk::Bound),
+            () if binding && !self.model.binds_prefix => Some(Quirk::Bound),
+            () if refused.contains("adaptive") && self.model.adaptive_thinking => Some(Quirk::Budget),
+            () if has("adaptive") && !self.model.adaptive_thinking => Some(Quirk::Adaptive),
             () if has("max_tokens") => {
                 let sent = self.fields.number("max_tokens")?;
-                output_limit(&api_error.message, sent).map(Lesson::OutputLimit)
+                output_limit(&api_error.message, sent).map(Quirk::OutputLimit)
             }
             () => None,
         }
     }
 
-    fn about_fields(&self, api_error: &ApiError, lower: &str) -> Option<Lesson> {
+    fn about_fields(&self, api_error: &ApiError, lower: &str) -> Option<Quirk> {
         let param = api_error.param.as_deref().unwrap_or_default();
         if NATIVE.iter().any(|words| lower.contains(words)) {
             return None;
@@ -236,8 +237,8 @@ impl RefusedRequest<'_> {
         let renamed = RENAMED.iter().find(|(named, sent)| names(lower, named) && self.fields.has(sent));
         let field = field.or(renamed.map(|(_, sent)| sent));
         // `stream_options` holds the word, too: streaming comes behind the fields.
-        let streaming = || (self.streamed && api_error.is_about_streaming()).then_some(Lesson::Whole);
-        field.map(|field| Lesson::Omit((**field).to_owned())).or_else(streaming)
+        let streaming = || (self.streamed && api_error.is_about_streaming()).then_some(Quirk::Whole);
+        field.map(|field| Quirk::Omit((**field).to_owned())).or_else(streaming)
     }
 }
 
@@ -257,93 +258,93 @@ fn output_limit(text: &str, sent: u64) -> Option<u64> {
     limits.max().filter(|_| numbers.contains(&sent))
 }
 
-impl Lesson {
+impl Quirk {
     /// Applies it.
     pub(crate) fn apply(&self, dialect: &mut Dialect, model: &mut ModelFacts) {
         match self {
-            Lesson::Wire(wire) => *dialect = dialect.clone().on(*wire),
-            Lesson::Echo(field) => (dialect.echo, dialect.reasoning_field) = (Echo::Always, *field),
-            Lesson::Blank => dialect.blank = " ",
-            Lesson::NoEcho => dialect.echo = Echo::Never,
-            Lesson::NoNative => dialect.echoes_native = false,
-            Lesson::Signatures => dialect.signatures = true,
-            Lesson::NoMarks => dialect.cache = Cache::None,
-            Lesson::OutputLimit(limit) => model.output_limit = Some(*limit),
-            Lesson::Adaptive => model.adaptive_thinking = true,
-            Lesson::Budget => model.adaptive_thinking = false,
-            Lesson::Bound => (dialect.drops_unbound, model.binds_prefix) = (false, true),
-            Lesson::SystemRole => dialect.developer_role = false,
+            Quirk::Wire(wire) => *dialect = dialect.clone().on(*wire),
+            Quirk::Echo(field) => (dialect.echo, dialect.reasoning_field) = (Echo::Always, *field),
+            Quirk::Blank => dialect.blank = " ",
+            Quirk::NoEcho => dialect.echo = Echo::Never,
+            Quirk::NoNative => dialect.echoes_native = false,
+            Quirk::Signatures => dialect.signatures = true,
+            Quirk::NoMarks => dialect.cache = Cache::None,
+            Quirk::OutputLimit(limit) => model.output_limit = Some(*limit),
+            Quirk::Adaptive => model.adaptive_thinking = true,
+            Quirk::Budget => model.adaptive_thinking = false,
+            Quirk::Bound => (dialect.drops_unbound, model.binds_prefix) = (false, true),
+            Quirk::SystemRole => dialect.developer_role = false,
             // These are no part of a dialect: the provider keeps them.
-            Lesson::Whole | Lesson::Omit(_) => {}
+            Quirk::Whole | Quirk::Omit(_) => {}
         }
     }
 
     /// What it means, for people.
     pub(crate) fn meaning(&self) -> String {
         match self {
-            Lesson::Wire(wire) => format!("the model is asked on the {wire} wire from here on"),
-            Lesson::Whole => "replies are not streamed from here on".to_owned(),
-            Lesson::Omit(field) => format!("`{field}` is left out from here on"),
-            Lesson::Echo(_) | Lesson::Blank => "reasoning is sent back from here on".to_owned(),
-            Lesson::NoEcho | Lesson::NoNative => "reasoning is not sent back from here on".to_owned(),
-            Lesson::Signatures => "calls are sent back with their signatures from here on".to_owned(),
-            Lesson::NoMarks => "the prompt is sent without cache marks from here on".to_owned(),
-            Lesson::OutputLimit(limit) => format!("no more than {limit} tokens are asked for from here on"),
-            Lesson::Adaptive => "thinking is adaptive from here on".to_owned(),
-            Lesson::Budget => "thinking has a budget of tokens from here on".to_owned(),
-            Lesson::Bound => "thinking behind a changed prefix is left out from here on".to_owned(),
-            Lesson::SystemRole => "the system message has the role `system` from here on".to_owned(),
+            Quirk::Wire(wire) => format!("the model is asked on the {wire} wire from here on"),
+            Quirk::Whole => "replies are not streamed from here on".to_owned(),
+            Quirk::Omit(field) => format!("`{field}` is left out from here on"),
+            Quirk::Echo(_) | Quirk::Blank => "reasoning is sent back from here on".to_owned(),
+            Quirk::NoEcho | Quirk::NoNative => "reasoning is not sent back from here on".to_owned(),
+            Quirk::Signatures => "calls are sent back with their signatures from here on".to_owned(),
+            Quirk::NoMarks => "the prompt is sent without cache marks from here on".to_owned(),
+            Quirk::OutputLimit(limit) => format!("no more than {limit} tokens are asked for from here on"),
+            Quirk::Adaptive => "thinking is adaptive from here on".to_owned(),
+            Quirk::Budget => "thinking has a budget of tokens from here on".to_owned(),
+            Quirk::Bound => "thinking behind a changed prefix is left out from here on".to_owned(),
+            Quirk::SystemRole => "the system message has the role `system` from here on".to_owned(),
         }
     }
 }
 
-impl fmt::Display for Lesson {
+impl fmt::Display for Quirk {
     /// As the journal and the record keep it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Lesson::Wire(wire) => write!(f, "wire={wire}"),
-            Lesson::Whole => f.write_str("whole"),
-            Lesson::Omit(field) => write!(f, "omit={field}"),
-            Lesson::Echo(field) => write!(f, "echo={}", field.as_str()),
-            Lesson::Blank => f.write_str("blank"),
-            Lesson::NoEcho => f.write_str("no-echo"),
-            Lesson::NoNative => f.write_str("no-native"),
-            Lesson::Signatures => f.write_str("signatures"),
-            Lesson::NoMarks => f.write_str("no-marks"),
-            Lesson::OutputLimit(limit) => write!(f, "output-limit={limit}"),
-            Lesson::Adaptive => f.write_str("adaptive"),
-            Lesson::Budget => f.write_str("budget"),
-            Lesson::Bound => f.write_str("bound"),
-            Lesson::SystemRole => f.write_str("system-role"),
+            Quirk::Wire(wire) => write!(f, "wire={wire}"),
+            Quirk::Whole => f.write_str("whole"),
+            Quirk::Omit(field) => write!(f, "omit={field}"),
+            Quirk::Echo(field) => write!(f, "echo={}", field.as_str()),
+            Quirk::Blank => f.write_str("blank"),
+            Quirk::NoEcho => f.write_str("no-echo"),
+            Quirk::NoNative => f.write_str("no-native"),
+            Quirk::Signatures => f.write_str("signatures"),
+            Quirk::NoMarks => f.write_str("no-marks"),
+            Quirk::OutputLimit(limit) => write!(f, "output-limit={limit}"),
+            Quirk::Adaptive => f.write_str("adaptive"),
+            Quirk::Budget => f.write_str("budget"),
+            Quirk::Bound => f.write_str("bound"),
+            Quirk::SystemRole => f.write_str("system-role"),
         }
     }
 }
 
-impl FromStr for Lesson {
+impl FromStr for Quirk {
     type Err = ();
 
-    fn from_str(text: &str) -> Result<Lesson, ()> {
+    fn from_str(text: &str) -> Result<Quirk, ()> {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
         Ok(match name {
-            "wire" => Lesson::Wire(value.parse()?),
-            "whole" => Lesson::Whole,
-            "omit" if OPTIONAL.contains(&value) => Lesson::Omit(value.to_owned()),
-            "echo" => Lesson::Echo(ReasoningField::named(value).ok_or(())?),
-            "blank" => Lesson::Blank,
-            "no-echo" => Lesson::NoEcho,
-            "no-native" => Lesson::NoNative,
-            "signatures" => Lesson::Signatures,
-            "no-marks" => Lesson::NoMarks,
-            "output-limit" => Lesson::OutputLimit(value.parse().map_err(|_| ())?),
-            "adaptive" => Lesson::Adaptive,
-            "budget" => Lesson::Budget,
-            "bound" => Lesson::Bound,
-            "system-role" => Lesson::SystemRole,
+            "wire" => Quirk::Wire(value.parse()?),
+            "whole" => Quirk::Whole,
+            "omit" if OPTIONAL.contains(&value) => Quirk::Omit(value.to_owned()),
+            "echo" => Quirk::Echo(ReasoningField::named(value).ok_or(())?),
+            "blank" => Quirk::Blank,
+            "no-echo" => Quirk::NoEcho,
+            "no-native" => Quirk::NoNative,
+            "signatures" => Quirk::Signatures,
+            "no-marks" => Quirk::NoMarks,
+            "output-limit" => Quirk::OutputLimit(value.parse().map_err(|_| ())?),
+            "adaptive" => Quirk::Adaptive,
+            "budget" => Quirk::Budget,
+            "bound" => Quirk::Bound,
+            "system-role" => Quirk::SystemRole,
             _ => return Err(()),
         })
     }
 }
 
 #[cfg(test)]
-#[path = "lessons_tests.rs"]
+#[path = "quirks_tests.rs"]
 mod tests;

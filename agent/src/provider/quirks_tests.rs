@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 /// What is learnt of a refusal with this status and message, on an endpoint with that dialect, of these fields.
-fn learnt(dialect: &str, status: u16, message: &str, fields: &serde_json::Value) -> Option<Lesson> {
+fn learnt(dialect: &str, status: u16, message: &str, fields: &serde_json::Value) -> Option<Quirk> {
     let dialect = Dialect::named(dialect).unwrap();
     let mut sent = Fields::default();
     sent.merge(fields.as_object().unwrap());
@@ -17,7 +17,7 @@ fn learnt(dialect: &str, status: u16, message: &str, fields: &serde_json::Value)
         streamed: true,
         fields: &sent,
     };
-    refused.lesson(&AttemptError::Status {
+    refused.quirk(&AttemptError::Status {
         status,
         api_error: ApiError::words(message).into(),
         retry_after: None,
@@ -40,17 +40,17 @@ fn a_field_that_was_sent_and_is_named_is_left_out() {
         ("Unrecognized request argument supplied: prompt_cache_key", "prompt_cache_key"),
         ("'response_format.type' : value is not one of the allowed values", "response_format"),
     ] {
-        assert_eq!(learnt("generic", 400, message, &sent), Some(Lesson::Omit(field.into())), "{message}");
+        assert_eq!(learnt("generic", 400, message, &sent), Some(Quirk::Omit(field.into())), "{message}");
         assert_eq!(learnt("generic", 400, message, &json!({})), None, "it was not sent: {message}");
     }
     let gateway = "openai does not support parameters: ['reasoning_effort'], for model=m.";
     let responses = json!({"reasoning": {"effort": "low"}});
-    assert_eq!(learnt("openai", 400, gateway, &responses), Some(Lesson::Omit("reasoning".into())));
+    assert_eq!(learnt("openai", 400, gateway, &responses), Some(Quirk::Omit("reasoning".into())));
     let messages = json!({"output_config": {"effort": "low"}});
-    assert_eq!(learnt("anthropic", 400, gateway, &messages), Some(Lesson::Omit("output_config".into())));
+    assert_eq!(learnt("anthropic", 400, gateway, &messages), Some(Quirk::Omit("output_config".into())));
     assert_eq!(learnt("generic", 400, "the mytemperature is odd", &sent), None);
     let plain = "Item 'rs_1' of type 'reasoning' was provided without its required following item.";
-    assert_eq!(learnt("openai", 400, plain, &sent), Some(Lesson::NoNative));
+    assert_eq!(learnt("openai", 400, plain, &sent), Some(Quirk::NoNative));
     assert_eq!(learnt("generic", 400, "please include a reasoning", &sent), None, "words of plain English");
     assert_eq!(learnt("generic", 500, "temperature", &sent), None);
 }
@@ -70,7 +70,7 @@ fn the_field_may_be_named_beside_the_words() {
     let words = "Your organization must be verified to generate reasoning summaries.";
     let api_error = ApiError { param: Some("reasoning.summary".into()), ..ApiError::words(words) };
     let error = AttemptError::Status { status: 400, api_error: api_error.into(), retry_after: None };
-    assert_eq!(refused.lesson(&error), Some(Lesson::Omit("reasoning.summary".into())));
+    assert_eq!(refused.quirk(&error), Some(Quirk::Omit("reasoning.summary".into())));
 }
 
 #[test]
@@ -80,10 +80,10 @@ fn another_wire_is_taken_where_a_refusal_names_it() {
                  function tools, use /v1/responses or set reasoning_effort to 'none'.";
     let only = "This model is only supported in v1/responses and not in v1/chat/completions.";
     for (status, message) in [(400, tools), (404, only)] {
-        assert_eq!(learnt("generic", status, message, &none), Some(Lesson::Wire(Wire::Responses)));
+        assert_eq!(learnt("generic", status, message, &none), Some(Quirk::Wire(Wire::Responses)));
     }
-    assert_eq!(learnt("openai", 404, "no such route: /responses", &none), Some(Lesson::Wire(Wire::Chat)));
-    assert_eq!(learnt("openai", 405, "Method Not Allowed", &none), Some(Lesson::Wire(Wire::Chat)));
+    assert_eq!(learnt("openai", 404, "no such route: /responses", &none), Some(Quirk::Wire(Wire::Chat)));
+    assert_eq!(learnt("openai", 405, "Method Not Allowed", &none), Some(Quirk::Wire(Wire::Chat)));
     assert_eq!(learnt("openai", 404, "The model `gpt-7` does not exist", &none), None);
     assert_eq!(learnt("generic", 404, "page not found", &none), None);
 }
@@ -101,7 +101,7 @@ fn a_wire_that_is_set_is_kept() {
     };
     let api_error = ApiError::words("page not found");
     assert_eq!(
-        refused.lesson(&AttemptError::Status { status: 404, api_error: api_error.into(), retry_after: None }),
+        refused.quirk(&AttemptError::Status { status: 404, api_error: api_error.into(), retry_after: None }),
         None
     );
 }
@@ -110,27 +110,27 @@ fn a_wire_that_is_set_is_kept() {
 fn what_must_go_back_is_learnt_from_its_lack_and_what_must_not_from_its_presence() {
     let none = json!({});
     let missing = "The `reasoning_content` in the thinking mode must be passed back to the API.";
-    let echo = Lesson::Echo(ReasoningField::ReasoningContent);
+    let echo = Quirk::Echo(ReasoningField::ReasoningContent);
     assert_eq!(learnt("generic", 400, missing, &none), Some(echo));
-    assert_eq!(learnt("deepseek", 400, missing, &none), Some(Lesson::Blank));
+    assert_eq!(learnt("deepseek", 400, missing, &none), Some(Quirk::Blank));
     let other = "Missing `reasoning` field in the assistant message";
-    assert_eq!(learnt("generic", 400, other, &none), Some(Lesson::Echo(ReasoningField::Reasoning)));
+    assert_eq!(learnt("generic", 400, other, &none), Some(Quirk::Echo(ReasoningField::Reasoning)));
     let unknown = "'messages.2' : for 'role:assistant' the following must be satisfied: property 'reasoning_content' is unsupported";
-    assert_eq!(learnt("deepseek", 400, unknown, &none), Some(Lesson::NoEcho));
+    assert_eq!(learnt("deepseek", 400, unknown, &none), Some(Quirk::NoEcho));
     assert_eq!(learnt("generic", 400, unknown, &none), None, "it was not sent");
     let signature = "Function call is missing a thought_signature in functionCall parts.";
-    assert_eq!(learnt("generic", 400, signature, &none), Some(Lesson::Signatures));
+    assert_eq!(learnt("generic", 400, signature, &none), Some(Quirk::Signatures));
     assert_eq!(learnt("google", 400, signature, &none), None, "it was sent");
     let details = "Extra inputs are not permitted: messages.3.reasoning_details";
-    assert_eq!(learnt("openrouter", 422, details, &none), Some(Lesson::NoNative));
+    assert_eq!(learnt("openrouter", 422, details, &none), Some(Quirk::NoNative));
     let encrypted = "The encrypted content gAAA...x== could not be verified. Reason: Encrypted content could not be decrypted or parsed.";
-    assert_eq!(learnt("openai", 400, encrypted, &none), Some(Lesson::NoNative));
+    assert_eq!(learnt("openai", 400, encrypted, &none), Some(Quirk::NoNative));
     let signed = "messages.1.content.0: Invalid `signature` in `thinking` block";
-    assert_eq!(learnt("anthropic", 400, signed, &none), Some(Lesson::NoNative));
+    assert_eq!(learnt("anthropic", 400, signed, &none), Some(Quirk::NoNative));
     let marks = "tools.3.cache_control: Extra inputs are not permitted";
-    assert_eq!(learnt("messages", 400, marks, &none), Some(Lesson::NoMarks));
+    assert_eq!(learnt("messages", 400, marks, &none), Some(Quirk::NoMarks));
     let developer = "Unexpected role: 'developer'";
-    assert_eq!(learnt("xai", 422, developer, &none), Some(Lesson::SystemRole));
+    assert_eq!(learnt("xai", 422, developer, &none), Some(Quirk::SystemRole));
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn thinking_and_limits_are_learnt_on_the_wire_that_has_them() {
     let limit =
         "max_tokens: 64001 > 64000, which is the maximum allowed number of output tokens for claude-opus-4-5";
     let sent = json!({"max_tokens": 64_001});
-    assert_eq!(learnt("anthropic", 400, limit, &sent), Some(Lesson::OutputLimit(64_000)));
+    assert_eq!(learnt("anthropic", 400, limit, &sent), Some(Quirk::OutputLimit(64_000)));
     assert_eq!(learnt("anthropic", 400, limit, &none), None, "it was not sent");
     assert_eq!(learnt("generic", 400, limit, &sent), None);
     let other = "max_tokens must be greater than thinking.budget_tokens: 32000, and your request has 300 input tokens";
@@ -148,51 +148,51 @@ fn thinking_and_limits_are_learnt_on_the_wire_that_has_them() {
     assert_eq!(learnt("anthropic", 400, window, &none), None, "it is the prompt that is too long");
     let disabled = "\"thinking.type.disabled\" is not supported for this model.";
     let sent = json!({"thinking": {"type": "disabled"}});
-    assert_eq!(learnt("anthropic", 400, disabled, &sent), Some(Lesson::Omit("thinking".into())));
+    assert_eq!(learnt("anthropic", 400, disabled, &sent), Some(Quirk::Omit("thinking".into())));
     let adaptive = "\"thinking.type.enabled\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\"";
-    assert_eq!(learnt("anthropic", 400, adaptive, &none), Some(Lesson::Adaptive));
+    assert_eq!(learnt("anthropic", 400, adaptive, &none), Some(Quirk::Adaptive));
     let binding = "thinking.block_binding: Extra inputs are not permitted";
-    assert_eq!(learnt("anthropic", 400, binding, &none), Some(Lesson::Bound));
+    assert_eq!(learnt("anthropic", 400, binding, &none), Some(Quirk::Bound));
     let prefix = "messages.3.content.0: the signature of this thinking block does not match the prefix of the conversation";
-    assert_eq!(learnt("messages", 400, prefix, &none), Some(Lesson::Bound));
+    assert_eq!(learnt("messages", 400, prefix, &none), Some(Quirk::Bound));
 }
 
 #[test]
 fn streaming_is_given_up_where_it_is_refused() {
     let message = "Unsupported value: 'stream' does not support true with this model.";
-    assert_eq!(learnt("generic", 400, message, &json!({"stream": true})), Some(Lesson::Whole));
+    assert_eq!(learnt("generic", 400, message, &json!({"stream": true})), Some(Quirk::Whole));
 }
 
 #[test]
-fn every_lesson_can_be_kept_and_applied() {
-    let lessons = [
-        Lesson::Wire(Wire::Messages),
-        Lesson::Whole,
-        Lesson::Omit("reasoning.summary".into()),
-        Lesson::Echo(ReasoningField::Reasoning),
-        Lesson::Blank,
-        Lesson::NoEcho,
-        Lesson::NoNative,
-        Lesson::Signatures,
-        Lesson::NoMarks,
-        Lesson::OutputLimit(8192),
-        Lesson::Adaptive,
-        Lesson::Budget,
-        Lesson::Bound,
-        Lesson::SystemRole,
+fn every_quirk_can_be_kept_and_applied() {
+    let quirks = [
+        Quirk::Wire(Wire::Messages),
+        Quirk::Whole,
+        Quirk::Omit("reasoning.summary".into()),
+        Quirk::Echo(ReasoningField::Reasoning),
+        Quirk::Blank,
+        Quirk::NoEcho,
+        Quirk::NoNative,
+        Quirk::Signatures,
+        Quirk::NoMarks,
+        Quirk::OutputLimit(8192),
+        Quirk::Adaptive,
+        Quirk::Budget,
+        Quirk::Bound,
+        Quirk::SystemRole,
     ];
-    for lesson in &lessons {
-        assert_eq!(lesson.to_string().parse().as_ref(), Ok(lesson));
-        assert!(lesson.meaning().ends_with("from here on"), "{}", lesson.meaning());
+    for quirk in &quirks {
+        assert_eq!(quirk.to_string().parse().as_ref(), Ok(quirk));
+        assert!(quirk.meaning().ends_with("from here on"), "{}", quirk.meaning());
     }
     let (mut dialect, mut model) = (Dialect::named("deepseek").unwrap(), ModelFacts::default());
-    lessons.iter().for_each(|lesson| lesson.apply(&mut dialect, &mut model));
+    quirks.iter().for_each(|quirk| quirk.apply(&mut dialect, &mut model));
     assert_eq!((dialect.wire, dialect.blank, dialect.signatures), (Wire::Messages, " ", true));
     assert_eq!((dialect.echo, dialect.echoes_native, dialect.cache), (Echo::Never, false, Cache::None));
     assert_eq!((dialect.reasoning_field, dialect.developer_role), (ReasoningField::Reasoning, false));
     assert_eq!((dialect.drops_unbound, model.binds_prefix, model.adaptive_thinking), (false, true, false));
     assert_eq!(model.output_limit, Some(8192));
-    for unknown in ["", "omit=model", "omit=messages", "wire=telex", "lesson-of-tomorrow"] {
-        assert_eq!(unknown.parse::<Lesson>(), Err(()), "{unknown}");
+    for unknown in ["", "omit=model", "omit=messages", "wire=telex", "quirk-of-tomorrow"] {
+        assert_eq!(unknown.parse::<Quirk>(), Err(()), "{unknown}");
     }
 }
