@@ -5,42 +5,18 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use super::event::BlockFields;
 use crate::provider::call_ids::CallIds;
 use crate::provider::fields::raw;
 use crate::provider::message::{Message, Speaker, ToolCall};
 use crate::provider::wires::arguments::arguments;
+use crate::provider::wires::lenient::object;
 use crate::provider::wires::written::WrittenParts;
 use crate::provider::wires::{CACHE_MARK, RequestTarget};
-
-/// What a block says of itself.
-#[derive(Debug, Deserialize)]
-pub(super) struct BlockHead<'b> {
-    #[serde(borrow, default)]
-    r#type: Cow<'b, str>,
-    #[serde(borrow, default)]
-    id: Option<Cow<'b, str>>,
-    #[serde(borrow, default)]
-    text: Option<Cow<'b, str>>,
-}
-
-impl BlockHead<'_> {
-    pub(super) fn is_thinking(&self) -> bool {
-        matches!(&*self.r#type, "thinking" | "redacted_thinking")
-    }
-
-    fn is_call(&self) -> bool {
-        self.r#type == "tool_use"
-    }
-
-    /// An empty text is refused.
-    fn is_blank(&self) -> bool {
-        self.r#type == "text" && self.text.as_deref().unwrap_or_default().trim().is_empty()
-    }
-}
 
 #[derive(Serialize)]
 struct TextBlock<'r> {
@@ -90,14 +66,14 @@ pub(super) fn marked(block: &RawValue) -> Box<RawValue> {
 fn native(message: &Message, target: &RequestTarget<'_>) -> Option<WrittenParts> {
     let native = message.native_of(target.origin).filter(|_| target.dialect.echoes_native)?;
     let blocks: Vec<&RawValue> = serde_json::from_str(&native.value).ok()?;
-    let heads = blocks.iter().map(|block| serde_json::from_str::<BlockHead<'_>>(block.get()));
-    let heads: Vec<BlockHead<'_>> = heads.collect::<Result<_, _>>().ok()?;
-    let ids = heads.iter().filter(|head| head.is_call()).map(|head| head.id.as_deref().unwrap_or_default());
+    let heads: Vec<BlockFields<'_>> =
+        blocks.iter().map(|block| object(block.get())).collect::<Option<_>>()?;
+    let ids = heads.iter().filter(|head| head.kind == "tool_use").map(|head| &*head.id);
     if !ids.eq(message.tool_calls.iter().map(|call| call.id.as_str())) {
         return None;
     }
     let is_void = native.prefix_changed && target.model.binds_prefix && !target.dialect.drops_unbound;
-    let goes_back = |head: &BlockHead<'_>| !(head.is_blank() || is_void && head.is_thinking());
+    let goes_back = |head: &BlockFields<'_>| !(head.is_blank() || is_void && head.is_thinking());
     let mut kept: Vec<_> = heads.iter().zip(blocks).filter(|(head, _)| goes_back(head)).collect();
     // A turn must not end with thinking: this was cut off within it.
     while kept.last().is_some_and(|(head, _)| head.is_thinking()) {

@@ -105,6 +105,15 @@ impl<'e> BlockFields<'e> {
     pub(super) fn read(block: &'e RawValue) -> BlockFields<'e> {
         object(block.get()).unwrap_or_default()
     }
+
+    pub(super) fn is_thinking(&self) -> bool {
+        matches!(&*self.kind, "thinking" | "redacted_thinking")
+    }
+
+    /// An empty text is refused.
+    pub(super) fn is_blank(&self) -> bool {
+        self.kind == "text" && self.text.trim().is_empty()
+    }
 }
 
 /// The fields of an object that have a value.

@@ -3,10 +3,9 @@
 //! Apart because models differ here most: older ones want a budget of tokens and refuse it where the turn under way began
 //! without thinking, newer ones decide by themselves, and the newest bind what they thought to all that was said before.
 
-use serde::Deserialize;
 use serde_json::json;
 
-use super::blocks::BlockHead;
+use super::event::BlockFields;
 use crate::provider::fields::Fields;
 use crate::provider::message::{Message, Request, Speaker};
 use crate::provider::wires::RequestTarget;
@@ -125,8 +124,5 @@ fn budget(effort: &str, max_tokens: u64) -> Option<u64> {
 fn began_with_thinking(messages: &[Message], parts: &[WrittenParts]) -> bool {
     let under_way = messages.iter().zip(parts).rev().take_while(|(message, _)| message.role != Speaker::User);
     let mut with_calls = under_way.filter(|(message, _)| !message.tool_calls.is_empty());
-    with_calls.all(|(_, blocks)| {
-        let head = blocks.first().and_then(|block| BlockHead::deserialize(block.as_ref()).ok());
-        head.is_some_and(|head| head.is_thinking())
-    })
+    with_calls.all(|(_, blocks)| blocks.first().is_some_and(|block| BlockFields::read(block).is_thinking()))
 }

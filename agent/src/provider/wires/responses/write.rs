@@ -6,10 +6,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::event::{Item, ItemKind};
 use crate::provider::call_ids::CallIds;
 use crate::provider::fields::{Fields, raw};
 use crate::provider::message::{Message, Request, Speaker, ToolDeclaration};
@@ -32,15 +33,6 @@ enum InputItem<'r> {
 struct TextPart<'r> {
     r#type: &'static str,
     text: &'r str,
-}
-
-/// What is read of an item that goes back as it came.
-#[derive(Deserialize)]
-struct NativeItem<'a> {
-    #[serde(default, borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(default, borrow)]
-    call_id: Option<Cow<'a, str>>,
 }
 
 /// The request as an endpoint of Responses takes it.
@@ -158,14 +150,9 @@ fn calls(message: &Message) -> impl Iterator<Item = Box<RawValue>> {
 fn verbatim(message: &Message, target: &RequestTarget<'_>) -> Option<WrittenParts> {
     let native = message.native_of(target.origin).filter(|_| target.dialect.echoes_native)?;
     let items: WrittenParts = serde_json::from_str(&native.value).ok()?;
-    let mut ids = Vec::new();
-    for item in &items {
-        let item: NativeItem<'_> = serde_json::from_str(item.get()).ok()?;
-        if item.kind == "function_call" {
-            ids.push(item.call_id?);
-        }
-    }
-    let same = message.tool_calls.iter().map(|call| call.id.as_str()).eq(ids.iter().map(AsRef::as_ref));
+    let read: Vec<Item> = items.iter().map(|item| Item::read(item.get())).collect::<Option<_>>()?;
+    let ids = read.iter().filter(|item| item.kind() == ItemKind::Call).map(|item| &item.call_id);
+    let same = message.tool_calls.iter().map(|call| &call.id).eq(ids);
     (same && !items.is_empty()).then_some(items)
 }
 
