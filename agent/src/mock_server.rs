@@ -35,7 +35,7 @@ use tokio::task::JoinSet;
 
 use crate::provider::Script;
 use crate::provider::http::{ROLE_HEADER, STEP_HEADER};
-use crate::provider::script::ScriptEntry;
+use crate::provider::script::{BodyEnding, ScriptEntry};
 use crate::provider::wires::chat::serve as wire;
 
 type ReplyBody = StreamBody<BoxStream<'static, io::Result<Frame<Bytes>>>>;
@@ -68,9 +68,7 @@ struct Play {
     script: Script,
     /// Whether a request's own turns say which entry it gets, rather than its arrival.
     by_turn: bool,
-    /// Requests so far, of each role when the script has roles.
-    arrived: Mutex<BTreeMap<Option<String>, usize>>,
-    /// How often each entry was asked for, of each role as above.
+    /// How often each entry was asked for, of each role when the script has roles.
     asked: Mutex<BTreeMap<(Option<String>, usize), usize>>,
 }
 
@@ -84,7 +82,7 @@ impl MockServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let play = Arc::new(Play { script, by_turn, arrived: Mutex::default(), asked: Mutex::default() });
+        let play = Arc::new(Play { script, by_turn, asked: Mutex::default() });
         Ok((MockServer { listener, play }, address))
     }
 
@@ -180,10 +178,11 @@ impl Play {
         step: Option<usize>,
     ) -> (usize, usize) {
         let role = role.filter(|_| self.script.counts_by_role());
-        let arrival = self.arrival(role.clone());
-        let by_turn = || if self.by_turn { asked.request().turns() } else { arrival };
-        let index = step.unwrap_or_else(by_turn);
+        let turns = asked.request().turns();
+        // A number is never half written: a poisoned lock holds a good one.
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let arrived = || asked.iter().filter(|((of, _), _)| *of == role).map(|(_, times)| times).sum();
+        let index = step.unwrap_or_else(|| if self.by_turn { turns } else { arrived() });
         let times = asked.entry((role, index)).or_default();
         *times += 1;
         (index, *times)
@@ -197,22 +196,13 @@ impl Play {
             .map(|((role, entry), times)| json!({"role": role, "entry": entry, "times": times}))
             .collect()
     }
-
-    /// The number of this request, from 0.
-    fn arrival(&self, role: Option<String>) -> usize {
-        // A number is never half written: a poisoned lock holds a good one.
-        let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = arrived.entry(role).or_default();
-        *count += 1;
-        *count - 1
-    }
 }
 
 /// What the entry does over HTTP.
 fn reply(entry: &ScriptEntry, asked: &wire::ServedRequest, index: usize) -> Response<ReplyBody> {
     let sent = Sent::of(entry, asked, index);
     let status = entry.error.as_ref().map_or(200, |error| error.status);
-    let mut response = response(status, sent.media_type, sent.body(BodyEnding::of(entry)));
+    let mut response = response(status, sent.media_type, sent.body(entry.ending));
     let Some(error) = &entry.error else { return response };
     for (name, text) in &error.headers {
         // Both were checked when the script was read.
@@ -279,26 +269,6 @@ impl Sent {
         match ending {
             BodyEnding::Silence(_) => StreamBody::new(start.chain(stream::pending()).boxed()),
             _ => StreamBody::new(start.chain(stream::once(cut)).boxed()),
-        }
-    }
-}
-
-/// How a body ends.
-#[derive(Clone, Copy)]
-enum BodyEnding {
-    Whole,
-    /// The connection is closed after this many bytes,
-    Cut(u64),
-    /// or stays open, and nothing more comes.
-    Silence(u64),
-}
-
-impl BodyEnding {
-    fn of(entry: &ScriptEntry) -> BodyEnding {
-        match (entry.drop_after_bytes, entry.stall_after_bytes) {
-            (Some(bytes), _) => BodyEnding::Cut(bytes),
-            (None, Some(bytes)) => BodyEnding::Silence(bytes),
-            (None, None) => BodyEnding::Whole,
         }
     }
 }

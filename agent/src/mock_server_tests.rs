@@ -266,7 +266,6 @@ fn by_turn_a_request_that_is_sent_again_gets_the_same_answer_and_is_counted() {
     let play = |by_turn| Play {
         script: script("turns: [{content: a}, {content: b}]"),
         by_turn,
-        arrived: Mutex::default(),
         asked: Mutex::default(),
     };
     let (by_arrival, by_turn) = (play(false), play(true));

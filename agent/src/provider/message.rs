@@ -269,7 +269,7 @@ impl Request<'_> {
 
 /// What the model answered.
 #[doc(hidden)]
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Completion {
     /// The text; empty where there is none.
     pub content: String,

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::attempt_error::AttemptError;
 use super::message::{Completion, Request, make_ids_unique};
 use super::retry::{Attempts, RetryPolicy};
-use super::script::{Script, ScriptEntry, ScriptPosition};
+use super::script::{BodyEnding, Script, ScriptEntry, ScriptPosition};
 use super::wire::Wire;
 use super::{ChatProvider, Completing, CompletionEvent, ProviderError, http};
 
@@ -38,10 +38,8 @@ impl Mock {
 
     /// The same, after so many completions were played by an earlier process of the same run.
     pub(crate) fn after(mut self, completions: u64) -> Mock {
-        let fails = |entry: &ScriptEntry| {
-            let cut = entry.drop_after_bytes.or(entry.stall_after_bytes);
-            entry.error.is_some() || entry.reset || cut.is_some()
-        };
+        let fails =
+            |entry: &ScriptEntry| entry.error.is_some() || entry.reset || entry.ending != BodyEnding::Whole;
         for _ in 0..completions {
             let answer = self.entries[self.next..].iter().position(|entry| !fails(entry));
             self.next += answer.map_or(0, |answer| answer + 1);
@@ -100,12 +98,15 @@ async fn play(
     if entry.reset {
         return Err(AttemptError::Cut { reason: "the connection was reset".to_owned() });
     }
-    if entry.stall_after_bytes.is_some() {
-        tokio::time::sleep(http::IDLE).await;
-        return Err(AttemptError::Cut { reason: format!("nothing arrived for {:?}", http::IDLE) });
-    }
-    if let Some(bytes) = entry.drop_after_bytes {
-        return Err(AttemptError::Cut { reason: format!("the connection ended after {bytes} bytes") });
+    match entry.ending {
+        BodyEnding::Whole => {}
+        BodyEnding::Cut(bytes) => {
+            return Err(AttemptError::Cut { reason: format!("the connection ended after {bytes} bytes") });
+        }
+        BodyEnding::Silence(_) => {
+            tokio::time::sleep(http::IDLE).await;
+            return Err(AttemptError::Cut { reason: format!("nothing arrived for {:?}", http::IDLE) });
+        }
     }
     if let Some(error) = &entry.error {
         return Err(error.attempt_error(entry.body.as_deref()));

@@ -77,10 +77,9 @@ impl HttpEndpoint {
             headers.insert(STEP_HEADER, step.into());
         }
         let base = url.as_str().trim_end_matches('/').to_owned();
-        let (host, port) = (url.host_str().unwrap_or_default().to_owned(), url.port());
         Ok(HttpEndpoint {
             path: Wire::Chat.path().to_owned(),
-            host: port.map_or(host.clone(), |port| format!("{host}:{port}")),
+            host: host(&url).unwrap_or_default(),
             shown: shown(url),
             base,
             query,
@@ -166,8 +165,13 @@ impl HttpEndpoint {
 /// Where a base URL leads: host, with its port unless it is the scheme's own, and path.
 pub fn host_and_path(base_url: &str) -> Option<(String, String)> {
     let url = self::base_url(base_url).ok()?;
-    let host = url.host_str()?.to_owned();
-    Some((url.port().map_or(host.clone(), |port| format!("{host}:{port}")), url.path().to_owned()))
+    Some((host(&url)?, url.path().to_owned()))
+}
+
+/// The host, with its port unless it is the scheme's own.
+fn host(url: &Url) -> Option<String> {
+    let host = url.host_str()?;
+    Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
 }
 
 impl Config for HttpEndpoint {

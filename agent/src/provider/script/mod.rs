@@ -67,16 +67,24 @@ pub(crate) struct ScriptEntry {
     pub(crate) expect: ScriptExpectation,
     /// A failure instead of an answer.
     pub(crate) error: Option<ScriptedError>,
-    /// The connection ends after this many bytes of the reply's body.
-    pub(crate) drop_after_bytes: Option<u64>,
-    /// The connection falls silent after this many bytes of the reply's body.
-    pub(crate) stall_after_bytes: Option<u64>,
+    pub(crate) ending: BodyEnding,
     /// The connection is reset instead of a reply.
     pub(crate) reset: bool,
     /// How long the endpoint is silent before it answers.
     pub(crate) delay: Duration,
     /// The reply's body as it is, instead of a completion.
     pub(crate) body: Option<String>,
+}
+
+/// How the body of a reply ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum BodyEnding {
+    #[default]
+    Whole,
+    /// The connection is closed after this many bytes,
+    Cut(u64),
+    /// or stays open, and nothing more comes.
+    Silence(u64),
 }
 
 /// A tool call the model makes.
@@ -235,8 +243,7 @@ impl ScriptEntry {
             tool_calls: self.tool_calls.iter().enumerate().map(named).collect(),
             finish_reason: Some(self.finish_reason.clone().unwrap_or_else(|| stop.to_owned())),
             usage: Some(self.usage),
-            native: None,
-            raw: Value::Null,
+            ..Completion::default()
         };
         completion.raw = reply::body(head(index, model), &completion);
         completion

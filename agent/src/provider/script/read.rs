@@ -12,7 +12,7 @@ use uwf_workflow::suggest;
 use uwf_workflow::yaml::{self, Document};
 
 use super::expect::{self, ScriptExpectation};
-use super::{ScriptEntry, ScriptPlan, ScriptStep, ScriptedCall, ScriptedError};
+use super::{BodyEnding, ScriptEntry, ScriptPlan, ScriptStep, ScriptedCall, ScriptedError};
 use crate::provider::message::TokenUsage;
 
 const ENTRY: &[&str] = &[
@@ -123,14 +123,12 @@ impl<'d> ScriptReader<'d> {
 
     fn entry(&mut self, pointer: &str, value: &'d Value) -> Option<ScriptEntry> {
         let map = self.object(pointer, value, ENTRY)?;
-        let bytes = ("a number of bytes", Value::as_u64 as fn(&Value) -> Option<u64>);
         let mut entry = ScriptEntry {
             at: label(pointer),
             content: self.text(pointer, map, "content"),
             reasoning: self.text(pointer, map, "reasoning").filter(|text| !text.is_empty()),
             finish_reason: self.text(pointer, map, "finish_reason"),
-            drop_after_bytes: self.get(pointer, map, "drop_after_bytes", bytes),
-            stall_after_bytes: self.get(pointer, map, "stall_after_bytes", bytes),
+            ending: self.ending(pointer, map),
             reset: self.get(pointer, map, "reset", ("true or false", Value::as_bool)).unwrap_or_default(),
             body: self.get(pointer, map, "body", ("a text or a mapping", raw_body)),
             ..ScriptEntry::default()
@@ -144,6 +142,12 @@ impl<'d> ScriptReader<'d> {
         }
         self.says_something(pointer, map);
         Some(entry)
+    }
+
+    fn ending(&mut self, pointer: &str, map: &'d Map<String, Value>) -> BodyEnding {
+        let mut bytes = |key| self.get(pointer, map, key, ("a number of bytes", Value::as_u64));
+        let (cut, silence) = (bytes("drop_after_bytes"), bytes("stall_after_bytes"));
+        cut.map(BodyEnding::Cut).or(silence.map(BodyEnding::Silence)).unwrap_or_default()
     }
 
     /// An entry is an answer, an error or a raw body: one of them, and not nothing.

@@ -50,7 +50,7 @@ fn every_key_of_an_entry_is_read() {
     assert_eq!(entries[0].delay, Duration::from_millis(5));
     let error = entries[2].error.as_ref().unwrap();
     assert_eq!((error.status, error.retry_after), (429, Some(Duration::from_millis(250))));
-    assert_eq!(entries[3].drop_after_bytes, Some(40));
+    assert_eq!(entries[3].ending, BodyEnding::Cut(40));
     assert_eq!(entries[4].body.as_deref(), Some("<html>"));
     assert_eq!(entries[4].at, "turns[4]");
 }

@@ -174,7 +174,7 @@ impl wires::Assembly for ChatAssembly {
             finish_reason: self.finish_reason,
             usage: self.usage,
             native: echoed.text().map(|text| ending.native(text)),
-            raw: Value::Null,
+            ..Completion::default()
         };
         let (head, model) = (self.head, self.model);
         let raw = self.whole.unwrap_or_else(|| {

@@ -20,13 +20,10 @@ pub(in crate::provider) fn completion(api_error: &ApiError, request: &Request<'_
         return None;
     }
     Some(Completion {
-        content: String::new(),
-        reasoning: None,
         tool_calls: with_ids(&calls, request),
         finish_reason: api_error.code.clone(),
-        usage: None,
-        native: None,
         raw: serde_json::json!({ "failed_generation": generation }),
+        ..Completion::default()
     })
 }
 
