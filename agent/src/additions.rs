@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::dispatch::OwnTool;
 use crate::provider::message::{Completion, Request};
-use crate::provider::{ChatProvider, Completing, CompletionEvent, ProviderError, Script};
+use crate::provider::{ChatProvider, Completing, CompletionEvent, EventSink, ProviderError, Script};
 
 /// What is added; nothing by default.
 #[derive(Clone, Default)]
@@ -76,16 +76,12 @@ impl fmt::Debug for OwnProvider {
 pub(crate) struct OwnModelProvider(pub(crate) Arc<dyn OwnModel>);
 
 impl ChatProvider for OwnModelProvider {
-    fn complete<'a>(
-        &'a mut self,
-        request: Request<'a>,
-        progress: &'a mut dyn FnMut(CompletionEvent<'_>),
-    ) -> Completing<'a> {
+    fn complete<'a>(&'a mut self, request: Request<'a>, on_event: EventSink<'a>) -> Completing<'a> {
         Box::pin(async move {
             let mut completion = self.0.complete(request).await?;
             crate::provider::message::make_ids_unique(&mut completion.tool_calls, request.messages);
             if !completion.content.is_empty() {
-                progress(CompletionEvent::Text(&completion.content));
+                on_event(CompletionEvent::Text(&completion.content));
             }
             Ok(completion)
         })

@@ -57,12 +57,12 @@ async fn ask_and_hear(
         model: "m",
         sampling: &sampling,
     };
-    let mut progress = |progress: CompletionEvent<'_>| {
-        if let CompletionEvent::Retry { reason, .. } = progress {
+    let mut on_event = |event: CompletionEvent<'_>| {
+        if let CompletionEvent::Retry { reason, .. } = event {
             heard.push(reason.to_owned());
         }
     };
-    provider.complete(request, &mut progress).await
+    provider.complete(request, &mut on_event).await
 }
 
 const TALK: &str = "

@@ -11,7 +11,7 @@ use super::message::{Completion, Request, make_ids_unique};
 use super::retry::{Attempts, RetryPolicy};
 use super::script::{BodyEnding, Script, ScriptEntry, ScriptPosition};
 use super::wire::Wire;
-use super::{ChatProvider, Completing, CompletionEvent, ProviderError, http};
+use super::{ChatProvider, Completing, CompletionEvent, EventSink, ProviderError, http};
 
 /// A provider that plays the part of a script that is meant for one run.
 #[derive(Debug)]
@@ -66,11 +66,7 @@ impl Mock {
 }
 
 impl ChatProvider for Mock {
-    fn complete<'a>(
-        &'a mut self,
-        request: Request<'a>,
-        progress: &'a mut dyn FnMut(CompletionEvent<'_>),
-    ) -> Completing<'a> {
+    fn complete<'a>(&'a mut self, request: Request<'a>, on_event: EventSink<'a>) -> Completing<'a> {
         Box::pin(async move {
             let (retry, url) = (self.retry.clone(), self.url.clone());
             let mut attempts = Attempts::new(&retry);
@@ -79,9 +75,9 @@ impl ChatProvider for Mock {
                 if !entry.delay.is_zero() {
                     tokio::time::sleep(entry.delay).await;
                 }
-                match play(&entry, index, &request, progress).await {
+                match play(&entry, index, &request, on_event).await {
                     Ok(completion) => return Ok(completion),
-                    Err(error) => attempts.failed(error, &url, progress).await?,
+                    Err(error) => attempts.failed(error, &url, on_event).await?,
                 }
             }
         })
@@ -93,7 +89,7 @@ async fn play(
     entry: &ScriptEntry,
     index: usize,
     request: &Request<'_>,
-    progress: &mut dyn FnMut(CompletionEvent<'_>),
+    on_event: EventSink<'_>,
 ) -> Result<Completion, AttemptError> {
     if entry.reset {
         return Err(AttemptError::Cut { reason: "the connection was reset".to_owned() });
@@ -112,15 +108,15 @@ async fn play(
         return Err(error.attempt_error(entry.body.as_deref()));
     }
     if let Some(body) = &entry.body {
-        return http::read_body(Wire::Chat, vec![Bytes::from(body.clone())], request, progress).await;
+        return http::read_body(Wire::Chat, vec![Bytes::from(body.clone())], request, on_event).await;
     }
     let mut completion = entry.completion(index, request.model);
     make_ids_unique(&mut completion.tool_calls, request.messages);
     if let Some(reasoning) = &completion.reasoning {
-        progress(CompletionEvent::Reasoning(reasoning));
+        on_event(CompletionEvent::Reasoning(reasoning));
     }
     if !completion.content.is_empty() {
-        progress(CompletionEvent::Text(&completion.content));
+        on_event(CompletionEvent::Text(&completion.content));
     }
     Ok(completion)
 }
@@ -132,7 +128,7 @@ mod tests {
     use super::*;
     use crate::provider::message::{Kind, Message, Sampling, Speaker, ToolChoice};
 
-    /// Plays `calls` completions; returns them and the progress in words.
+    /// Plays `calls` completions; returns them and the events in words.
     async fn run(script: &str, calls: usize) -> (Vec<Result<Completion, String>>, Vec<String>) {
         let script = Script::parse("s.yaml", script).unwrap();
         let mut mock = Mock::new(script, ScriptPosition { role: "r", visit: 0, step: 0 }).unwrap();
@@ -147,8 +143,8 @@ mod tests {
         };
         let (mut completions, mut emitted) = (Vec::new(), Vec::new());
         for _ in 0..calls {
-            let progress = &mut |progress: CompletionEvent<'_>| {
-                emitted.push(match progress {
+            let on_event = &mut |event: CompletionEvent<'_>| {
+                emitted.push(match event {
                     CompletionEvent::Text(text) => text.to_owned(),
                     CompletionEvent::Reasoning(text) => format!("({text})"),
                     CompletionEvent::Retry { attempt, wait, reason } => {
@@ -157,7 +153,7 @@ mod tests {
                     CompletionEvent::Learnt { change, .. } => change.to_owned(),
                 });
             };
-            completions.push(mock.complete(request, progress).await.map_err(|error| error.to_string()));
+            completions.push(mock.complete(request, on_event).await.map_err(|error| error.to_string()));
         }
         (completions, emitted)
     }

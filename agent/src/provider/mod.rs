@@ -62,17 +62,16 @@ pub enum CompletionEvent<'a> {
     },
 }
 
+/// Whoever receives what arrives.
+pub(crate) type EventSink<'a> = &'a mut dyn FnMut(CompletionEvent<'_>);
+
 /// The completion to come.
 pub(crate) type Completing<'a> = Pin<Box<dyn Future<Output = Result<Completion, ProviderError>> + 'a>>;
 
 /// Something that completes a conversation.
 pub(crate) trait ChatProvider {
-    /// Asks for the next turn. `progress` hears what arrives meanwhile; after a retry the text begins anew.
-    fn complete<'a>(
-        &'a mut self,
-        request: Request<'a>,
-        progress: &'a mut dyn FnMut(CompletionEvent<'_>),
-    ) -> Completing<'a>;
+    /// Asks for the next turn. `on_event` receives what arrives meanwhile; after a retry the text begins anew.
+    fn complete<'a>(&'a mut self, request: Request<'a>, on_event: EventSink<'a>) -> Completing<'a>;
 
     /// The window that the server has for the model, where it tells.
     fn window<'a>(&'a mut self) -> Pin<Box<dyn Future<Output = Option<u64>> + 'a>> {

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
 use super::attempt_error::{AttemptError, RetryDecision};
-use super::{CompletionEvent, ProviderError};
+use super::{CompletionEvent, EventSink, ProviderError};
 
 /// How often, how long, how patiently.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl<'p> Attempts<'p> {
         &mut self,
         error: AttemptError,
         url: &str,
-        progress: &mut dyn FnMut(CompletionEvent<'_>),
+        on_event: EventSink<'_>,
     ) -> Result<(), ProviderError> {
         self.made += 1;
         let since = *self.failing_since.get_or_insert_with(Instant::now);
@@ -100,7 +100,7 @@ impl<'p> Attempts<'p> {
         };
         let wait = self.policy.wait(self.made, asked, since.elapsed(), jitter());
         let Some(wait) = wait else { return Err(self.give_up(error, url, asked)) };
-        progress(CompletionEvent::Retry { attempt: self.made, wait, reason: &error.to_string() });
+        on_event(CompletionEvent::Retry { attempt: self.made, wait, reason: &error.to_string() });
         tokio::time::sleep(wait).await;
         Ok(())
     }

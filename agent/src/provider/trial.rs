@@ -47,8 +47,8 @@ pub async fn trial(
     let mut ask = async |messages: &[Message]| {
         let tools = std::slice::from_ref(&tool);
         let request = Request { messages, tools, tool_choice: ToolChoice::Auto, model, sampling };
-        let on_event = &mut |progress: CompletionEvent<'_>| {
-            if let CompletionEvent::Learnt { change, .. } = progress {
+        let on_event = &mut |event: CompletionEvent<'_>| {
+            if let CompletionEvent::Learnt { change, .. } = event {
                 changes.push(change.to_owned());
             }
         };

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 
 use super::body::ReplyEvents;
-use crate::provider::CompletionEvent;
+use crate::provider::EventSink;
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::message::{Completion, ModelOrigin, Request};
 use crate::provider::wire::Wire;
@@ -20,11 +20,11 @@ pub(crate) async fn read_body(
     wire: Wire,
     pieces: Vec<Bytes>,
     request: &Request<'_>,
-    progress: &mut dyn FnMut(CompletionEvent<'_>),
+    on_event: EventSink<'_>,
 ) -> Result<Completion, AttemptError> {
     let (body, secrets) = (stream::iter(pieces.into_iter().map(Ok)).boxed(), Secrets::default());
     let events = ReplyEvents::of(body, Duration::MAX, &secrets).await?;
     let origin = ModelOrigin { wire, host: "localhost".to_owned(), model: request.model.to_owned() };
     let ending = Ending { conversation: request.messages, origin: &origin, secrets: &secrets };
-    super::read(events, (wire.assembly(), &ending), progress).await
+    super::read(events, (wire.assembly(), &ending), on_event).await
 }

@@ -40,7 +40,7 @@ use super::wire::Wire;
 use super::wires::chat::failed_generation;
 use super::wires::written::Written;
 use super::wires::{Assembly, Ending, RequestTarget};
-use super::{ChatProvider, Completing, CompletionEvent, ProviderError};
+use super::{ChatProvider, Completing, CompletionEvent, EventSink, ProviderError};
 
 /// A reply that does not stream is silent until it is whole: its patience is that many times longer.
 const WHOLE: u32 = 5;
@@ -108,18 +108,18 @@ impl HttpProvider {
     async fn run(
         &mut self,
         request: &Request<'_>,
-        progress: &mut dyn FnMut(CompletionEvent<'_>),
+        on_event: EventSink<'_>,
     ) -> Result<Completion, ProviderError> {
         let retry = self.config.retry.clone();
         let mut attempts = Attempts::new(&retry);
         let mut whole = false;
         if self.leaves_temperature_out(request) {
             let change = "`temperature` is left out from here on";
-            progress(CompletionEvent::Learnt { change, reason: "the model takes no temperature" });
+            on_event(CompletionEvent::Learnt { change, reason: "the model takes no temperature" });
         }
         loop {
             let stream = self.config.stream && !whole && !self.quirks.contains(&Quirk::Whole);
-            let error = match self.attempt(request, stream, progress).await {
+            let error = match self.attempt(request, stream, on_event).await {
                 Ok(completion) => return Ok(completion),
                 Err(error) => error,
             };
@@ -132,11 +132,11 @@ impl HttpProvider {
                 // Some endpoints can say only in one piece what they have to say.
                 whole = true;
             } else if let Some(quirk) = self.quirk(&error, stream) {
-                progress(CompletionEvent::Learnt { change: &quirk.meaning(), reason: &error.to_string() });
+                on_event(CompletionEvent::Learnt { change: &quirk.meaning(), reason: &error.to_string() });
                 self.apply(quirk);
             } else {
                 let url = self.endpoint.shown(self.dialect.wire);
-                let failed = attempts.failed(error, &url, progress).await;
+                let failed = attempts.failed(error, &url, on_event).await;
                 failed.map_err(|error| error.with_key(self.config.key_from.as_deref()))?;
             }
         }
@@ -153,7 +153,7 @@ impl HttpProvider {
         &mut self,
         request: &Request<'_>,
         stream: bool,
-        progress: &mut dyn FnMut(CompletionEvent<'_>),
+        on_event: EventSink<'_>,
     ) -> Result<Completion, AttemptError> {
         let wire = self.dialect.wire;
         let target = RequestTarget {
@@ -177,7 +177,7 @@ impl HttpProvider {
         let ending =
             Ending { conversation: request.messages, origin: &self.origin, secrets: &self.endpoint.secrets };
         let answer = match exchange.ask(endpoint, &self.sent).await {
-            Ok(events) => read(events, (wire.assembly(), &ending), progress).await,
+            Ok(events) => read(events, (wire.assembly(), &ending), on_event).await,
             Err(error) => Err(error),
         };
         let named = |error: AttemptError| match self.dialect.overflows_silently {
@@ -225,12 +225,8 @@ impl HttpProvider {
 }
 
 impl ChatProvider for HttpProvider {
-    fn complete<'a>(
-        &'a mut self,
-        request: Request<'a>,
-        progress: &'a mut dyn FnMut(CompletionEvent<'_>),
-    ) -> Completing<'a> {
-        Box::pin(async move { self.run(&request, progress).await })
+    fn complete<'a>(&'a mut self, request: Request<'a>, on_event: EventSink<'a>) -> Completing<'a> {
+        Box::pin(async move { self.run(&request, on_event).await })
     }
 
     fn window<'a>(&'a mut self) -> Pin<Box<dyn Future<Output = Option<u64>> + 'a>> {
@@ -254,9 +250,9 @@ impl ChatProvider for HttpProvider {
 async fn read(
     mut events: ReplyEvents,
     (assembly, ending): (Box<dyn Assembly>, &Ending<'_>),
-    progress: &mut dyn FnMut(CompletionEvent<'_>),
+    on_event: EventSink<'_>,
 ) -> Result<Completion, AttemptError> {
-    ending.complete(stream::read(&mut events, assembly, ending.secrets, progress).await?)
+    ending.complete(stream::read(&mut events, assembly, ending.secrets, on_event).await?)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
 
 use super::body::{DONE, ReplyEvents};
-use crate::provider::CompletionEvent;
+use crate::provider::EventSink;
 use crate::provider::api_error;
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::wires::Assembly;
@@ -29,12 +29,12 @@ enum End {
     Broken(String),
 }
 
-/// Reads to the end. `progress` receives what arrives; after an error none of it counts.
+/// Reads to the end. `on_event` receives what arrives; after an error none of it counts.
 pub(super) async fn read(
     events: &mut ReplyEvents,
     mut assembly: Box<dyn Assembly>,
     secrets: &Secrets,
-    progress: &mut dyn FnMut(CompletionEvent<'_>),
+    on_event: EventSink<'_>,
 ) -> Result<Box<dyn Assembly>, AttemptError> {
     let (mut garbled, mut deadline) = (None, None);
     let end = loop {
@@ -47,7 +47,7 @@ pub(super) async fn read(
         };
         match (serde_json::from_str::<&RawValue>(&event), event.trim()) {
             (Ok(json), _) => {
-                assembly.push(&whole_characters(json.get()), secrets, progress)?;
+                assembly.push(&whole_characters(json.get()), secrets, on_event)?;
                 if assembly.is_over() {
                     break End::Done;
                 }

@@ -130,12 +130,12 @@ fn ask(config: HttpConfig) -> (Result<Completion, ProviderError>, Vec<String>) {
         sampling: &sampling,
     };
     let mut retries = Vec::new();
-    let mut progress = |progress: CompletionEvent<'_>| {
-        if let CompletionEvent::Retry { reason, .. } = progress {
+    let mut on_event = |event: CompletionEvent<'_>| {
+        if let CompletionEvent::Retry { reason, .. } = event {
             retries.push(reason.to_owned());
         }
     };
-    let result = runtime.block_on(provider.complete(request, &mut progress));
+    let result = runtime.block_on(provider.complete(request, &mut on_event));
     let shown = format!(
         "{result:?} {retries:?} {}",
         result.as_ref().err().map(ToString::to_string).unwrap_or_default()
@@ -453,9 +453,9 @@ fn dropping_a_completion_ends_it() {
         model: "m",
         sampling: &sampling,
     };
-    let mut progress = |_: CompletionEvent<'_>| {};
+    let mut on_event = |_: CompletionEvent<'_>| {};
     let ended = runtime.block_on(async {
-        tokio::time::timeout(Duration::from_millis(100), provider.complete(request, &mut progress)).await
+        tokio::time::timeout(Duration::from_millis(100), provider.complete(request, &mut on_event)).await
     });
     assert!(ended.is_err());
 }

@@ -18,7 +18,7 @@ use std::mem::take;
 use serde_json::{Map, Value};
 
 use self::written::Written;
-use super::CompletionEvent;
+use super::EventSink;
 use super::api_error::{self, ApiError};
 use super::attempt_error::AttemptError;
 use super::dialect::{Cache, Dialect};
@@ -206,12 +206,7 @@ impl Ending<'_> {
 pub(in crate::provider) trait Assembly {
     /// Takes the next event in, a JSON text; the whole body of a reply that does not stream is one event. An error within
     /// it is the error, whatever else it holds.
-    fn push(
-        &mut self,
-        event: &str,
-        secrets: &Secrets,
-        progress: &mut dyn FnMut(CompletionEvent<'_>),
-    ) -> Result<(), AttemptError>;
+    fn push(&mut self, event: &str, secrets: &Secrets, on_event: EventSink<'_>) -> Result<(), AttemptError>;
 
     /// Whether the endpoint has said that the reply is over.
     fn is_finished(&self) -> bool;

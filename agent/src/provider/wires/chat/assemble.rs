@@ -1,6 +1,6 @@
 //! Events → one completion. A whole reply is a stream of one event.
 //!
-//! Apart because it is pure: events in, progress and a completion out, however the bytes were cut. Nothing of an
+//! Apart because it is pure: events in, completion events and a completion out, however the bytes were cut. Nothing of an
 //! assembly is used unless it is finished.
 
 use serde_json::value::RawValue;
@@ -10,12 +10,12 @@ use super::chunk::{ChatChoice, ChatDelta, Chunk};
 use super::native::{self, ReasoningDetails};
 use super::reply;
 use super::tool_call_assembler::ToolCallAssembler;
-use crate::provider::CompletionEvent;
 use crate::provider::api_error;
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::dialect::ReasoningField;
 use crate::provider::message::{Completion, TokenUsage};
 use crate::provider::wires::{self, Ending, held_back};
+use crate::provider::{CompletionEvent, EventSink};
 use crate::secrets::Secrets;
 
 /// A completion as far as it has come.
@@ -42,11 +42,7 @@ pub(in crate::provider) struct ChatAssembly {
 }
 
 impl ChatAssembly {
-    fn take(
-        &mut self,
-        choice: &ChatChoice,
-        progress: &mut dyn FnMut(CompletionEvent<'_>),
-    ) -> Result<(), AttemptError> {
+    fn take(&mut self, choice: &ChatChoice, on_event: EventSink<'_>) -> Result<(), AttemptError> {
         match choice.finish_reason.as_deref() {
             // An empty reason, which some send with every chunk, never hides a real one.
             Some("") if self.finish_reason.is_some() => {}
@@ -58,7 +54,7 @@ impl ChatAssembly {
         }
         if let Some(delta) = choice.delta() {
             self.spoke = true;
-            self.append(delta, progress);
+            self.append(delta, on_event);
             match choice.is_whole() {
                 true => self.calls.take_whole(&delta.tool_calls),
                 false => self.calls.take(&delta.tool_calls),
@@ -67,7 +63,7 @@ impl ChatAssembly {
         Ok(())
     }
 
-    fn append(&mut self, delta: &ChatDelta, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
+    fn append(&mut self, delta: &ChatDelta, on_event: EventSink<'_>) {
         let (content, thinking) = delta.content();
         let fields = [
             (delta.reasoning_content.as_deref(), ReasoningField::ReasoningContent),
@@ -90,24 +86,19 @@ impl ChatAssembly {
         for text in [reasoning.map_or("", |(text, _)| text), thinking.as_str(), detailed.as_str()] {
             if !text.is_empty() {
                 self.reasoning.push_str(text);
-                progress(CompletionEvent::Reasoning(text));
+                on_event(CompletionEvent::Reasoning(text));
             }
         }
         if !content.is_empty() {
             self.content.push_str(&content);
-            progress(CompletionEvent::Text(&content));
+            on_event(CompletionEvent::Text(&content));
         }
         self.refusal.push_str(delta.refusal.as_deref().unwrap_or_default());
     }
 }
 
 impl wires::Assembly for ChatAssembly {
-    fn push(
-        &mut self,
-        event: &str,
-        secrets: &Secrets,
-        progress: &mut dyn FnMut(CompletionEvent<'_>),
-    ) -> Result<(), AttemptError> {
+    fn push(&mut self, event: &str, secrets: &Secrets, on_event: EventSink<'_>) -> Result<(), AttemptError> {
         let chunk = Chunk::read(event);
         // Read as a whole is only what may be an error, and what is kept: most events of a stream are neither.
         let value = || serde_json::from_str::<Value>(event).unwrap_or_default();
@@ -127,7 +118,7 @@ impl wires::Assembly for ChatAssembly {
         if choice.is_whole() {
             self.whole = Some(value());
         }
-        self.take(choice, progress)?;
+        self.take(choice, on_event)?;
         self.model = chunk.model.or(self.model.take());
         Ok(())
     }

@@ -1,13 +1,13 @@
 //! Events → one completion. A whole reply is a stream of one event.
 //!
-//! Apart because it is pure: events in, progress and a completion out, however the bytes were cut. Nothing of an
+//! Apart because it is pure: events in, completion events and a completion out, however the bytes were cut. Nothing of an
 //! assembly is used unless it is finished.
 
 use serde_json::{Map, Value, json};
 
 use super::block::Blocks;
 use super::event::{self, MessagesEvent, MessagesField};
-use crate::provider::CompletionEvent;
+use crate::provider::EventSink;
 use crate::provider::api_error::{self, ApiError};
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::message::{Completion, make_ids_unique};
@@ -37,10 +37,10 @@ impl MessagesAssembly {
         &mut self,
         event: &MessagesEvent<'_>,
         value: Value,
-        progress: &mut dyn FnMut(CompletionEvent<'_>),
+        on_event: EventSink<'_>,
     ) -> Result<(), AttemptError> {
         for block in event.blocks().unwrap_or_default() {
-            self.blocks.begin(None, &block, true, progress);
+            self.blocks.begin(None, &block, true, on_event);
         }
         self.usage.extend(event::map(event.usage));
         (self.begun, self.ended, self.whole) = (true, true, Some(value));
@@ -94,12 +94,7 @@ impl MessagesAssembly {
 }
 
 impl wires::Assembly for MessagesAssembly {
-    fn push(
-        &mut self,
-        event: &str,
-        secrets: &Secrets,
-        progress: &mut dyn FnMut(CompletionEvent<'_>),
-    ) -> Result<(), AttemptError> {
+    fn push(&mut self, event: &str, secrets: &Secrets, on_event: EventSink<'_>) -> Result<(), AttemptError> {
         let mut unique = String::new();
         let (read, _): (MessagesEvent<'_>, _) = lenient::event(event, &mut unique);
         // Read as a whole is only what may be an error, and what is kept: most events of a stream are neither.
@@ -118,12 +113,12 @@ impl wires::Assembly for MessagesAssembly {
             "content_block_start" => {
                 self.begun = true;
                 if let Some(block) = read.content_block {
-                    self.blocks.begin(read.index, block, false, progress);
+                    self.blocks.begin(read.index, block, false, on_event);
                 }
             }
             "content_block_delta" => {
                 self.begun = true;
-                self.blocks.extend(read.index, &read.delta, progress);
+                self.blocks.extend(read.index, &read.delta, on_event);
             }
             "message_delta" => {
                 self.begun = true;
@@ -131,7 +126,7 @@ impl wires::Assembly for MessagesAssembly {
                 self.stop(&read.delta.stop_reason, read.delta.stop_details)?;
             }
             "message_stop" => self.ended = true,
-            "message" | "" if read.blocks().is_some() => self.take_whole(&read, value(), progress)?,
+            "message" | "" if read.blocks().is_some() => self.take_whole(&read, value(), on_event)?,
             _ => {}
         }
         Ok(())

@@ -2,6 +2,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::*;
+use crate::provider::CompletionEvent;
 use crate::provider::ProviderError;
 use crate::provider::http::read_body;
 use crate::provider::message::{Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice};
@@ -19,14 +20,14 @@ fn read(body: String, said: &[Message]) -> (Result<Completion, AttemptError>, Ve
         sampling: &sampling,
     };
     let mut pieces = Vec::new();
-    let mut progress = |piece: CompletionEvent<'_>| match piece {
+    let mut on_event = |piece: CompletionEvent<'_>| match piece {
         CompletionEvent::Text(text) => pieces.push(format!("says {text}")),
         CompletionEvent::Reasoning(text) => pieces.push(format!("thinks {text}")),
         _ => {}
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let completion =
-        runtime.block_on(read_body(Wire::Messages, vec![Bytes::from(body)], &request, &mut progress));
+        runtime.block_on(read_body(Wire::Messages, vec![Bytes::from(body)], &request, &mut on_event));
     (completion, pieces)
 }
 

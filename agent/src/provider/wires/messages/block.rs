@@ -9,11 +9,11 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::event::{BlockFields, Delta, MessagesField};
-use crate::provider::CompletionEvent;
 use crate::provider::fields::raw;
 use crate::provider::message::ToolCall;
 use crate::provider::wires::arguments::tool_call;
 use crate::provider::wires::lenient::text_of;
+use crate::provider::{CompletionEvent, EventSink};
 
 /// The blocks of one reply as far as they have come.
 #[derive(Debug, Default)]
@@ -68,7 +68,7 @@ impl Blocks {
         index: Option<u64>,
         block: &RawValue,
         is_whole: bool,
-        progress: &mut dyn FnMut(CompletionEvent<'_>),
+        on_event: EventSink<'_>,
     ) {
         if !is_object(block) {
             return;
@@ -83,17 +83,12 @@ impl Blocks {
             ..Delta::default()
         };
         if let Some(block) = self.list.last_mut() {
-            block.extend(&delta, progress);
+            block.extend(&delta, on_event);
         }
     }
 
     /// A piece of a block. One of a block that has not begun begins it, where it can: some leave that out.
-    pub(super) fn extend(
-        &mut self,
-        index: Option<u64>,
-        delta: &Delta<'_>,
-        progress: &mut dyn FnMut(CompletionEvent<'_>),
-    ) {
+    pub(super) fn extend(&mut self, index: Option<u64>, delta: &Delta<'_>, on_event: EventSink<'_>) {
         let kind = match &*delta.kind {
             "text_delta" => BlockKind::Text,
             "thinking_delta" | "signature_delta" => BlockKind::Thinking,
@@ -119,7 +114,7 @@ impl Blocks {
                 self.list.len() - 1
             }
         };
-        self.list[place].extend(delta, progress);
+        self.list[place].extend(delta, on_event);
     }
 
     fn add(&mut self, index: Option<u64>, block: Block) {
@@ -187,13 +182,13 @@ impl Block {
         Block { kind, start, is_whole, text, signature, input }
     }
 
-    fn extend(&mut self, delta: &Delta<'_>, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
+    fn extend(&mut self, delta: &Delta<'_>, on_event: EventSink<'_>) {
         match self.kind {
             BlockKind::Text => {
                 let piece = &*delta.text;
                 self.text.push_str(piece);
                 if !piece.is_empty() {
-                    progress(CompletionEvent::Text(piece));
+                    on_event(CompletionEvent::Text(piece));
                 }
             }
             BlockKind::Thinking => {
@@ -201,7 +196,7 @@ impl Block {
                 self.text.push_str(piece);
                 self.signature.push_str(&delta.signature);
                 if !piece.is_empty() {
-                    progress(CompletionEvent::Reasoning(piece));
+                    on_event(CompletionEvent::Reasoning(piece));
                 }
             }
             BlockKind::Call | BlockKind::Other => self.input.push_str(&delta.partial_json),

@@ -1,6 +1,6 @@
 //! Events → one completion. A whole response is a stream of one event.
 //!
-//! Apart because it is pure: events in, progress and a completion out, however the texts were cut. Nothing of an
+//! Apart because it is pure: events in, completion events and a completion out, however the texts were cut. Nothing of an
 //! assembly is used unless it is finished.
 
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::event::{Response, ResponsesEvent};
 use super::items::{DeltaKind, Items};
 use super::turn::ResponsesTurn;
-use crate::provider::CompletionEvent;
+use crate::provider::EventSink;
 use crate::provider::api_error::{self, ApiError};
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::message::{Completion, TokenUsage};
@@ -38,32 +38,32 @@ impl ResponsesAssembly {
         &mut self,
         (event, text): (&ResponsesEvent<'_>, &str),
         secrets: &Secrets,
-        progress: &mut dyn FnMut(CompletionEvent<'_>),
+        on_event: EventSink<'_>,
     ) -> Result<(), AttemptError> {
         match &*event.kind {
-            "response.output_text.delta" => self.items.append(DeltaKind::Text, event, progress),
-            "response.refusal.delta" => self.items.append(DeltaKind::Refusal, event, progress),
+            "response.output_text.delta" => self.items.append(DeltaKind::Text, event, on_event),
+            "response.refusal.delta" => self.items.append(DeltaKind::Refusal, event, on_event),
             "response.reasoning_summary_text.delta" | "response.reasoning_summary.delta" => {
-                self.items.append(DeltaKind::Summary, event, progress);
+                self.items.append(DeltaKind::Summary, event, on_event);
             }
             "response.reasoning_text.delta" | "response.reasoning.delta" => {
-                self.items.append(DeltaKind::Reasoning, event, progress);
+                self.items.append(DeltaKind::Reasoning, event, on_event);
             }
             "response.function_call_arguments.delta" => {
-                self.items.append(DeltaKind::Arguments, event, progress)
+                self.items.append(DeltaKind::Arguments, event, on_event)
             }
             "response.function_call_arguments.done" => self.items.set_arguments(event),
             "response.output_item.added" => self.items.begin(event),
-            "response.output_item.done" => self.items.done(event, progress),
+            "response.output_item.done" => self.items.done(event, on_event),
             kind @ ("response.completed"
             | "response.done"
             | "response.incomplete"
             | "response.failed"
             | "response.cancelled") => {
                 let response = event.response.map_or("{}", RawValue::get);
-                self.end((kind.trim_start_matches("response."), response), secrets, progress)?;
+                self.end((kind.trim_start_matches("response."), response), secrets, on_event)?;
             }
-            _ if event.is_whole() => self.end(("", text), secrets, progress)?,
+            _ if event.is_whole() => self.end(("", text), secrets, on_event)?,
             "" => self.is_strange = true,
             _ => {}
         }
@@ -75,7 +75,7 @@ impl ResponsesAssembly {
         &mut self,
         (kind, response): (&str, &str),
         secrets: &Secrets,
-        progress: &mut dyn FnMut(CompletionEvent<'_>),
+        on_event: EventSink<'_>,
     ) -> Result<(), AttemptError> {
         let read = Response::read(response);
         let value: Value = serde_json::from_str(response).unwrap_or_default();
@@ -94,19 +94,14 @@ impl ResponsesAssembly {
         let is_incomplete =
             kind == "incomplete" || status == "incomplete" || (status.is_empty() && read.reason().is_some());
         let incomplete = is_incomplete.then(|| read.reason().unwrap_or("incomplete").to_owned());
-        self.items.end(&read.output, progress);
+        self.items.end(&read.output, on_event);
         self.end = Some(ResponsesEnd { incomplete, usage: read.usage(), response: value });
         Ok(())
     }
 }
 
 impl wires::Assembly for ResponsesAssembly {
-    fn push(
-        &mut self,
-        event: &str,
-        secrets: &Secrets,
-        progress: &mut dyn FnMut(CompletionEvent<'_>),
-    ) -> Result<(), AttemptError> {
+    fn push(&mut self, event: &str, secrets: &Secrets, on_event: EventSink<'_>) -> Result<(), AttemptError> {
         let mut unique = String::new();
         let (read, text): (ResponsesEvent<'_>, _) = lenient::event(event, &mut unique);
         let fails = |value: &Value| match &*read.kind {
@@ -119,7 +114,7 @@ impl wires::Assembly for ResponsesAssembly {
         {
             return Err(wires::error_of(failed, secrets));
         }
-        self.take((&read, text), secrets, progress)
+        self.take((&read, text), secrets, on_event)
     }
 
     fn is_finished(&self) -> bool {

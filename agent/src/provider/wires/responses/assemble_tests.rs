@@ -18,12 +18,12 @@ fn with_events(pieces: Vec<Bytes>, said: &[Message]) -> (Result<Completion, Atte
     let request = Request { messages: said, tools: &[], tool_choice, model: "m", sampling: &sampling };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut told = [String::new(), String::new()];
-    let mut progress = |progress: CompletionEvent<'_>| match progress {
+    let mut on_event = |event: CompletionEvent<'_>| match event {
         CompletionEvent::Text(text) => told[0].push_str(text),
         CompletionEvent::Reasoning(text) => told[1].push_str(text),
         _ => {}
     };
-    let result = runtime.block_on(read_body(Wire::Responses, pieces, &request, &mut progress));
+    let result = runtime.block_on(read_body(Wire::Responses, pieces, &request, &mut on_event));
     (result, told)
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde_json::value::RawValue;
 
 use super::event::{BLANK_LINE, Item, ItemKind, ResponsesEvent};
-use crate::provider::CompletionEvent;
+use crate::provider::{CompletionEvent, EventSink};
 
 /// All items of one output.
 #[derive(Debug, Default)]
@@ -91,12 +91,7 @@ impl Items {
     }
 
     /// A piece of an item.
-    pub(super) fn append(
-        &mut self,
-        kind: DeltaKind,
-        event: &ResponsesEvent<'_>,
-        progress: &mut dyn FnMut(CompletionEvent<'_>),
-    ) {
+    pub(super) fn append(&mut self, kind: DeltaKind, event: &ResponsesEvent<'_>, on_event: EventSink<'_>) {
         let at = self.known(event, &event.item_id).unwrap_or_else(|| {
             let at = self.add(event.output_index);
             self.name(at, event.item_id.clone().into_owned());
@@ -110,18 +105,18 @@ impl Items {
         match kind {
             DeltaKind::Text => {
                 slot.text.push_str(piece);
-                self.emitted.text(at, piece, progress);
+                self.emitted.text(at, piece, on_event);
             }
             DeltaKind::Refusal => slot.refusal.push_str(piece),
             DeltaKind::Summary => {
                 slot.summary.push(event.part(), piece);
-                self.emitted.thought((at, event.part()), piece, progress);
+                self.emitted.thought((at, event.part()), piece, on_event);
             }
             DeltaKind::Reasoning => {
                 slot.open.push(event.part(), piece);
                 // Some send the summary of what they sent in full.
                 if slot.summary.text.is_empty() {
-                    self.emitted.thought((at, event.part()), piece, progress);
+                    self.emitted.thought((at, event.part()), piece, on_event);
                 }
             }
             DeltaKind::Arguments => {
@@ -140,26 +135,26 @@ impl Items {
     }
 
     /// An item is whole.
-    pub(super) fn done(&mut self, event: &ResponsesEvent<'_>, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
+    pub(super) fn done(&mut self, event: &ResponsesEvent<'_>, on_event: EventSink<'_>) {
         let Some(whole) = event.item.and_then(|item| Whole::read(item.get())) else { return };
         let known = self.known(event, &whole.item.id);
         let is_another =
             |at: &usize| self.slots[*at].whole.as_ref().is_some_and(|there| there.item.id != whole.item.id);
         let at = known.filter(|at| !is_another(at)).unwrap_or_else(|| self.add(event.output_index));
         self.name(at, whole.item.id.clone());
-        self.fill(at, whole, progress);
+        self.fill(at, whole, on_event);
     }
 
     /// The output as the end tells it: what did not come before is taken from there, and what only this knows of an
     /// item that did.
-    pub(super) fn end(&mut self, output: &[Box<RawValue>], progress: &mut dyn FnMut(CompletionEvent<'_>)) {
+    pub(super) fn end(&mut self, output: &[Box<RawValue>], on_event: EventSink<'_>) {
         self.sort();
         let came = self.slots.len();
         for (index, source) in output.iter().enumerate() {
             let Some(whole) = Whole::read(source.get()) else { continue };
             let by_id = self.by_id.get(&whole.item.id).copied();
             match by_id.or_else(|| self.in_place(index, &whole.item).filter(|at| *at < came)) {
-                Some(at) if self.slots[at].whole.is_none() => self.fill(at, whole, progress),
+                Some(at) if self.slots[at].whole.is_none() => self.fill(at, whole, on_event),
                 // Azure encrypts at the end. What came encrypted may differ there, and is as good.
                 Some(at) if whole.item.is_encrypted() && !self.is_encrypted(at) => {
                     self.slots[at].whole = Some(whole);
@@ -167,7 +162,7 @@ impl Items {
                 Some(_) => {}
                 None if output.len() > came => {
                     let at = self.add(Some(index as u64));
-                    self.fill(at, whole, progress);
+                    self.fill(at, whole, on_event);
                 }
                 None => {}
             }
@@ -208,19 +203,19 @@ impl Items {
     }
 
     /// The item is whole: emits what of it did not come in pieces.
-    fn fill(&mut self, at: usize, whole: Whole, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
+    fn fill(&mut self, at: usize, whole: Whole, on_event: EventSink<'_>) {
         let slot = &mut self.slots[at];
         match whole.item.kind() {
             ItemKind::Message => {
                 let text = whole.item.text();
                 if let Some(rest) = text.strip_prefix(slot.text.as_str()) {
-                    self.emitted.text(at, rest, progress);
+                    self.emitted.text(at, rest, on_event);
                     slot.text = text;
                 }
             }
             ItemKind::Reasoning if slot.thought().is_empty() => {
                 slot.summary.text = whole.item.thought();
-                self.emitted.thought((at, 0), &slot.summary.text, progress);
+                self.emitted.thought((at, 0), &slot.summary.text, on_event);
             }
             ItemKind::Reasoning | ItemKind::Call | ItemKind::Other => {}
         }
@@ -276,23 +271,23 @@ struct LastEmitted {
 }
 
 impl LastEmitted {
-    fn text(&mut self, at: usize, text: &str, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
+    fn text(&mut self, at: usize, text: &str, on_event: EventSink<'_>) {
         if text.is_empty() {
             return;
         }
         if self.text_of.replace(at).is_some_and(|before| before != at) {
-            progress(CompletionEvent::Text(BLANK_LINE));
+            on_event(CompletionEvent::Text(BLANK_LINE));
         }
-        progress(CompletionEvent::Text(text));
+        on_event(CompletionEvent::Text(text));
     }
 
-    fn thought(&mut self, of: (usize, u64), text: &str, progress: &mut dyn FnMut(CompletionEvent<'_>)) {
+    fn thought(&mut self, of: (usize, u64), text: &str, on_event: EventSink<'_>) {
         if text.is_empty() {
             return;
         }
         if self.thought_of.replace(of).is_some_and(|before| before != of) {
-            progress(CompletionEvent::Reasoning(BLANK_LINE));
+            on_event(CompletionEvent::Reasoning(BLANK_LINE));
         }
-        progress(CompletionEvent::Reasoning(text));
+        on_event(CompletionEvent::Reasoning(text));
     }
 }
