@@ -18,7 +18,7 @@ pub use self::forks::fork;
 use self::from_record::messages;
 use crate::journal::Entry;
 use crate::permissions::RolePermissions;
-use crate::provider::MockPlace;
+use crate::provider::ScriptPosition;
 use crate::provider::message::{Kind, Message, Speaker};
 use crate::react::{Notice, Stopped};
 use crate::role_run::{self, LoopParts, ProviderContext, RunContext, RunError};

@@ -303,7 +303,11 @@ impl Model for Costs {
             crate::ToolChoice::None => Reply::text(invoice(7)),
             _ => Reply::default().call("sum", &json!({"terms": [request.messages.len()]})),
         };
-        Ok(reply.usage(crate::TokenUsage { input_tokens: 9, cost_usd: self.0, ..Default::default() }))
+        Ok(reply.usage(crate::TokenUsage {
+            input_tokens: 9,
+            cost_usd: self.0.map(crate::usd::Usd::in_dollars),
+            ..Default::default()
+        }))
     }
 }
 

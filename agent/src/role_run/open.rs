@@ -62,7 +62,7 @@ pub(super) fn open<'a>(
 pub(crate) fn react<'a>(
     parts: LoopParts,
     (run, signals, schema): (&'a RunContext<'_>, Signals, &'a Value),
-    provider: &'a mut dyn Provider,
+    provider: &'a mut dyn ChatProvider,
     on_notice: &'a mut dyn FnMut(Notice<'_>),
 ) -> React<'a> {
     let LoopParts { toolbox, tools, blobs, journal, state } = parts;

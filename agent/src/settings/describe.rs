@@ -17,8 +17,12 @@ impl Settings {
     /// The settings as the journal and the record keep them: everything but keys and headers.
     pub(crate) fn describe(&self) -> Value {
         let provider = match &self.provider {
-            ProviderSettings::Mock(script) => record::RecordedProvider::Script { mock: script.display().to_string() },
-            ProviderSettings::Http(endpoint) => record::RecordedProvider::Endpoint(self.endpoint_on_record(endpoint)),
+            ProviderSettings::Mock(script) => {
+                record::RecordedProvider::Script { mock: script.display().to_string() }
+            }
+            ProviderSettings::Http(endpoint) => {
+                record::RecordedProvider::Endpoint(self.endpoint_on_record(endpoint))
+            }
             ProviderSettings::Own(OwnProvider::Script(script)) => {
                 record::RecordedProvider::Script { mock: script.name().to_owned() }
             }

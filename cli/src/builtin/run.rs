@@ -129,7 +129,8 @@ impl Bench {
         }
         let begun = || self.tidy(&request.thread, wanted.filter(|_| fresh));
         let not_begun = wanted.filter(|_| !fresh);
-        let config = RunConfig { settings: &settings, workspace, stand_alone, not_begun, begun: &begun, events };
+        let config =
+            RunConfig { settings: &settings, workspace, stand_alone, not_begun, begun: &begun, events };
         let (reply, read) = self.confined(config, session, async |context, tell| {
             role_run(request, context, earlier, tell).await
         })?;

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use uwf_store::Hash;
 
-use crate::thread::ThreadId;
 use crate::export::Transferred;
+use crate::thread::ThreadId;
 
 /// A thread was started: `thread start`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
