@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
 use ignore::{DirEntry, WalkBuilder};
-use rustix::fs::OFlags;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::answer::ToolOutput;
 use crate::limits::{count, cut_line, thousands};
+use crate::open_flags::LOOK;
 use crate::pattern::{self, BadGlob};
 use crate::tool::{ToolContext, WorkspaceTool};
 use crate::walk;
@@ -93,8 +93,7 @@ impl GlobSearch<'_> {
             return;
         }
         let path = self.real.join(below);
-        let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let stat = self.context.workspace.beneath(&path, look).and_then(rustix::fs::fstat);
+        let stat = self.context.workspace.beneath(&path, LOOK).and_then(rustix::fs::fstat);
         if let Ok(stat) = stat {
             self.newest.add((stat.st_mtime, stat.st_mtime_nsec), path);
         }

@@ -13,7 +13,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
-use rustix::fs::{FileType, OFlags};
+use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -21,6 +21,7 @@ use crate::answer::ToolOutput;
 use crate::call_deadline::CallDeadline;
 use crate::limits::cut_line;
 use crate::lock::lock;
+use crate::open_flags::READ;
 use crate::parallel;
 use crate::pattern::{self, BadGlob};
 use crate::tool::{ToolContext, WorkspaceTool};
@@ -207,8 +208,7 @@ impl GrepSearch<'_> {
             return None;
         }
         let real = real.join(entry.path().strip_prefix(root).ok()?);
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let fd = self.context.workspace.beneath(&real, flags).ok()?;
+        let fd = self.context.workspace.beneath(&real, READ).ok()?;
         let is_file = rustix::fs::fstat(&fd).is_ok_and(|stat| kind(&stat) == FileType::RegularFile);
         is_file.then(|| (fd.into(), real))
     }

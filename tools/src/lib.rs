@@ -12,7 +12,8 @@
 //!   same shape: `Args`, a function of `(&Args, &ToolContext)` to the answer or why there is none, and the words for the
 //!   model in the `.md` beside it
 //! - `shell` — where commands run, and what becomes of their output and processes; `outputs` — full outputs by name
-//! - `workspace` — the root as a directory handle: every path is resolved beneath it; `replace` — atomic writes
+//! - `workspace` — the root as a directory handle: every path is resolved beneath it; `replace` — atomic writes;
+//!   `open_flags` — how files are opened
 //! - `writable` — which paths a role may write; `pattern` — globs; `walk` — walks that no ignore file can stop
 //! - `read_state` — what this run knows of files, by content hash, and one lock a file; `page` — numbered lines of a stream
 //! - `cancel`, `call_deadline` — whether a call may go on; `parallel` — work on many items, by threads or without; `wait`
@@ -64,6 +65,7 @@ mod limits;
 mod line_ends;
 mod list_dir;
 mod lock;
+mod open_flags;
 mod outputs;
 mod page;
 mod parallel;

@@ -6,16 +6,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
-use rustix::fs::{FileType, OFlags};
+use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::answer::ToolOutput;
 use crate::call_deadline::Interruption;
 use crate::limits::{bytes, count};
+use crate::open_flags::LOOK;
 use crate::tool::{ToolContext, WorkspaceTool};
 use crate::walk;
-use crate::workspace::{PathError, WorkspaceDir, kind, shown};
+use crate::workspace::{PathError, WorkspaceDir, kind, kind_name, shown, size};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -109,18 +110,17 @@ fn entries(real: &Path, args: &ListDirArgs, context: &ToolContext) -> (Vec<PathB
 /// One line of the tree. Looked up beneath the workspace's handle, whatever way the walk took: an entry that is not
 /// there (any more) is not shown.
 fn line(workspace: &WorkspaceDir, real: &Path, entry: &Path) -> Option<String> {
-    let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let fd = workspace.beneath(&real.join(entry), look).ok()?;
+    let fd = workspace.beneath(&real.join(entry), LOOK).ok()?;
     let stat = rustix::fs::fstat(&fd).ok()?;
     let name = shown(entry.file_name()?);
     let about = match kind(&stat) {
         FileType::Directory => "/".to_owned(),
-        FileType::RegularFile => format!("  {}", bytes(u64::try_from(stat.st_size).unwrap_or(0))),
+        FileType::RegularFile => format!("  {}", bytes(size(&stat))),
         FileType::Symlink => {
             let target = rustix::fs::readlinkat(&fd, "", Vec::new()).ok()?;
             format!(" → {}", shown(std::ffi::OsStr::from_bytes(target.as_bytes())))
         }
-        other => format!("  ({})", crate::workspace::kind_name(other)),
+        other => format!("  ({})", kind_name(other)),
     };
     let indent = "  ".repeat(entry.components().count() - 1);
     Some(format!("{indent}{name}{about}\n"))

@@ -13,6 +13,8 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::process::Signal;
 use uwf_store::excerpt;
 
+use crate::open_flags::DIRECTORY;
+
 /// How many characters of a command line are shown.
 const NAME_CHARS: usize = 80;
 /// How many bytes of a file are read: a process decides how long its command line is.
@@ -61,8 +63,7 @@ pub(crate) struct ProcessTable(OwnedFd);
 impl ProcessTable {
     /// The one at this path.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self(rustix::fs::open(path, flags, Mode::empty())?))
+        Ok(Self(rustix::fs::open(path, DIRECTORY, Mode::empty())?))
     }
 
     /// All processes, by pid; ended ones too.
@@ -93,9 +94,8 @@ impl ProcessTable {
     /// Signals these very processes: by a handle of their directory, which is not given to another, and the start time tells
     /// that it was not before. They may be in a namespace of their own, whose table this is.
     pub(crate) fn signal(&self, processes: &[Process], signal: Signal) {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         for process in processes {
-            let handle = rustix::fs::openat(&self.0, process.pid.to_string(), flags, Mode::empty());
+            let handle = rustix::fs::openat(&self.0, process.pid.to_string(), DIRECTORY, Mode::empty());
             let Ok(handle) = handle else { continue };
             if self.process(process.pid).is_some_and(|now| now.is(process)) {
                 // It may have ended in between.
@@ -120,8 +120,7 @@ impl ProcessTable {
         if process.threads <= 1 || has_memory(process.pid) {
             return process.pid;
         }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let tasks = rustix::fs::openat(&self.0, format!("{}/task", process.pid), flags, Mode::empty());
+        let tasks = rustix::fs::openat(&self.0, format!("{}/task", process.pid), DIRECTORY, Mode::empty());
         let tasks = tasks.and_then(rustix::fs::Dir::new).into_iter().flatten().flatten();
         let mut threads = tasks.filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok());
         threads.find(|thread| has_memory(*thread)).unwrap_or(process.pid)
@@ -141,8 +140,7 @@ impl ProcessTable {
     /// Each with its device and inode. The links are asked first: a file of any other kind may be on a server that does
     /// not answer.
     fn open_memory_files(&self, pid: i32) -> Vec<((u64, u64), u64)> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let Ok(dir) = rustix::fs::openat(&self.0, format!("{pid}/fd"), flags, Mode::empty()) else {
+        let Ok(dir) = rustix::fs::openat(&self.0, format!("{pid}/fd"), DIRECTORY, Mode::empty()) else {
             return Vec::new();
         };
         let size = |name: &CStr| {

@@ -13,12 +13,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
 use crate::answer::{Facts, FileEdit};
+use crate::open_flags::{DIRECTORY, LOOK, READ};
 use crate::read_state::ReadState;
-use crate::workspace::{PathError, WorkspaceDir, kind, kind_name};
+use crate::workspace::{PathError, WorkspaceDir, must_be_a_file, size};
 
 /// Part of the temporary files' names, so that those of one process differ.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -70,24 +71,18 @@ impl WriteTarget<'_> {
     /// The regular file at this target; `None` when there is nothing. Anything else, and a file above `limit` bytes,
     /// is refused.
     pub(crate) fn load(&self, limit: u64) -> Result<Option<CurrentFile>, PathError> {
-        let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = match self.workspace.beneath(self.real, look) {
+        let fd = match self.workspace.beneath(self.real, LOOK) {
             Err(Errno::NOENT) => return Ok(None),
             Err(Errno::NOTDIR) => return Err(PathError::NotADirectory { path: parent_of(self.path) }),
             opened => opened.map_err(|error| self.failed("open", error))?,
         };
         let stat = rustix::fs::fstat(&fd).map_err(|error| self.failed("look at", error))?;
-        let size = u64::try_from(stat.st_size).unwrap_or(0);
-        match kind(&stat) {
-            FileType::RegularFile if size <= limit => {}
-            FileType::RegularFile => {
-                return Err(PathError::TooLarge { path: self.path.to_owned(), size, limit });
-            }
-            FileType::Directory => return Err(PathError::Directory { path: self.path.to_owned() }),
-            other => return Err(PathError::NotAFile { path: self.path.to_owned(), kind: kind_name(other) }),
+        must_be_a_file(self.path, &stat)?;
+        let size = size(&stat);
+        if size > limit {
+            return Err(PathError::TooLarge { path: self.path.to_owned(), size, limit });
         }
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = self.workspace.beneath(self.real, flags).map_err(|error| self.failed("open", error))?;
+        let fd = self.workspace.beneath(self.real, READ).map_err(|error| self.failed("open", error))?;
         let file = File::from(fd);
         let links = file.metadata().map_err(|error| self.failed("look at", error))?.nlink();
         let listed = rustix::fs::fgetxattr(&file, "system.posix_acl_access", &mut [0_u8; 0]).is_ok();
@@ -131,21 +126,20 @@ impl WriteTarget<'_> {
 
     /// The directory of the target, open; made when it is missing.
     fn directory(&self) -> Result<OwnedFd, Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let parent = self.real.parent().unwrap_or(Path::new(""));
-        match self.workspace.beneath(parent, flags) {
+        match self.workspace.beneath(parent, DIRECTORY) {
             Err(Errno::NOENT) => {}
             opened => return opened,
         }
         let mut made = std::path::PathBuf::new();
-        let mut dir = self.workspace.beneath(&made, flags)?;
+        let mut dir = self.workspace.beneath(&made, DIRECTORY)?;
         for part in parent.components() {
             match rustix::fs::mkdirat(&dir, part.as_os_str(), Mode::from_raw_mode(0o777)) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(error),
             }
             made.push(part);
-            dir = self.workspace.beneath(&made, flags)?;
+            dir = self.workspace.beneath(&made, DIRECTORY)?;
         }
         Ok(dir)
     }

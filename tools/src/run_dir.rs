@@ -17,6 +17,8 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use tempfile::Builder;
 
+use crate::open_flags::DIRECTORY;
+
 const PREFIX: &str = "uwf-";
 const LOCK: &str = ".uwf-run-lock";
 /// Directories of killed runs that one start removes.
@@ -162,7 +164,7 @@ fn open(at: impl std::os::fd::AsFd, name: &OsStr) -> io::Result<OwnedFd> {
     if !mode.contains(Mode::RWXU) {
         rustix::fs::chmod(format!("/proc/self/fd/{}", handle.as_raw_fd()), mode | Mode::RWXU)?;
     }
-    Ok(rustix::fs::openat(&handle, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
+    Ok(rustix::fs::openat(&handle, ".", DIRECTORY, Mode::empty())?)
 }
 
 fn entries(dir: &OwnedFd) -> io::Result<Vec<(CString, FileType)>> {

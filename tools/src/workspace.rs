@@ -19,6 +19,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use crate::limits::bytes;
+use crate::open_flags::{LOOK, READ};
 use crate::similar_paths;
 use crate::writable::Writable;
 
@@ -98,7 +99,7 @@ pub(crate) struct OpenFile {
 impl OpenFile {
     /// The length when the file was opened, in bytes.
     pub(crate) fn len(&self) -> u64 {
-        u64::try_from(self.stat.st_size).unwrap_or(0)
+        size(&self.stat)
     }
 }
 
@@ -131,19 +132,11 @@ impl WorkspaceDir {
     /// no device acts.
     pub(crate) fn open_file(&self, path: &str) -> Result<OpenFile, PathError> {
         let (real, stat) = self.stat(path)?;
-        match kind(&stat) {
-            FileType::RegularFile => {}
-            FileType::Directory => return Err(PathError::Directory { path: path.to_owned() }),
-            other => return Err(PathError::NotAFile { path: path.to_owned(), kind: kind_name(other) }),
-        }
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file =
-            File::from(self.beneath(&real, flags).map_err(|error| PathError::io("open", path, error))?);
+        must_be_a_file(path, &stat)?;
+        let file = self.beneath(&real, READ).map_err(|error| PathError::io("open", path, error))?;
         let stat = rustix::fs::fstat(&file).map_err(|error| PathError::io("look at", path, error))?;
-        match kind(&stat) {
-            FileType::RegularFile => Ok(OpenFile { file, real, stat }),
-            other => Err(PathError::NotAFile { path: path.to_owned(), kind: kind_name(other) }),
-        }
+        must_be_a_file(path, &stat)?;
+        Ok(OpenFile { file: file.into(), real, stat })
     }
 
     /// Opens a directory; its handle, and its path relative to the root (empty for the root itself).
@@ -159,7 +152,7 @@ impl WorkspaceDir {
 
     /// What a path leads to, symlinks followed: its real path and its state.
     pub(crate) fn stat(&self, path: &str) -> Result<(PathBuf, Stat), PathError> {
-        let (real, opened) = self.resolve(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC)?;
+        let (real, opened) = self.resolve(path, LOOK)?;
         let stat = opened.and_then(|fd| rustix::fs::fstat(&fd));
         match stat {
             Ok(stat) => Ok((real, stat)),
@@ -171,7 +164,7 @@ impl WorkspaceDir {
 
     /// The real path of what may not exist yet, for writing. Git's own data is refused, and what the role may not write.
     pub(crate) fn real_for_writing(&self, path: &str) -> Result<PathBuf, PathError> {
-        let real = self.resolve(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC)?.0;
+        let real = self.resolve(path, LOOK)?.0;
         if real.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
             return Err(PathError::Git { path: path.to_owned() });
         }
@@ -279,7 +272,7 @@ impl WorkspaceDir {
 
     /// The target of the symlink `real`; `None` when it is none, or nothing, or its parent was just swapped.
     fn link_target(&self, path: &str, real: &Path) -> Result<Option<PathBuf>, PathError> {
-        match self.beneath(real, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC) {
+        match self.beneath(real, LOOK) {
             Ok(fd) if is_symlink(&fd) => {
                 let target = rustix::fs::readlinkat(&fd, "", Vec::new())
                     .map_err(|error| PathError::io("follow", path, error))?;
@@ -314,6 +307,20 @@ fn is_symlink(fd: &OwnedFd) -> bool {
 
 pub(crate) fn kind(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
+}
+
+/// The length of a file, in bytes.
+pub(crate) fn size(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_size).unwrap_or(0)
+}
+
+/// Refuses what is no regular file.
+pub(crate) fn must_be_a_file(path: &str, stat: &Stat) -> Result<(), PathError> {
+    match kind(stat) {
+        FileType::RegularFile => Ok(()),
+        FileType::Directory => Err(PathError::Directory { path: path.to_owned() }),
+        other => Err(PathError::NotAFile { path: path.to_owned(), kind: kind_name(other) }),
+    }
 }
 
 pub(crate) fn kind_name(kind: FileType) -> &'static str {

@@ -95,6 +95,14 @@ impl Dir {
         }
     }
 
+    /// Opens it to its owner until this is dropped, where it can be.
+    fn open_up(&mut self) -> io::Result<()> {
+        if let Some(mode) = open_up(&self.fd).unwrap_or_default() {
+            self.closed.push((self.fd.try_clone()?, mode));
+        }
+        Ok(())
+    }
+
     pub(super) fn fd(&self) -> &OwnedFd {
         &self.fd
     }
@@ -153,9 +161,7 @@ impl Dir {
     /// Puts `content` under this name, whatever is there. Where that fails, nothing is under the name any more, or all
     /// was tried to that end: what is there may not be run.
     pub(crate) fn put(&mut self, name: &OsStr, content: &Content) -> io::Result<()> {
-        if let Some(mode) = open_up(&self.fd).unwrap_or_default() {
-            self.closed.push((rustix::io::fcntl_dupfd_cloexec(&self.fd, 0)?, mode));
-        }
+        self.open_up()?;
         let done = match content {
             Content::Missing => return self.remove(name),
             Content::Opaque(_) | Content::Dir | Content::Other => {
@@ -229,9 +235,7 @@ impl Dir {
 
     /// A directory of this name, made where there is none.
     pub(crate) fn make(&mut self, name: &OsStr) -> io::Result<()> {
-        if let Some(mode) = open_up(&self.fd).unwrap_or_default() {
-            self.closed.push((rustix::io::fcntl_dupfd_cloexec(&self.fd, 0)?, mode));
-        }
+        self.open_up()?;
         match rustix::fs::mkdirat(&self.fd, name, Mode::from_raw_mode(0o777)) {
             Ok(()) | Err(Errno::EXIST) => Ok(()),
             Err(error) => Err(error.into()),

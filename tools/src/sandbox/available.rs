@@ -84,7 +84,7 @@ impl Available {
         let emptied: Vec<PathBuf> =
             policy.run_dir.parent().into_iter().chain(around).map(Path::to_owned).collect();
         let rules = outside.and_then(|rules| rules::for_agent_inside(rules, &self.inside, &emptied));
-        rules.map(Some).map_err(rules::to_io)
+        rules.map(Some).map_err(io::Error::other)
     }
 
     /// Whether Landlock would do more harm than good: its first version lets nothing move from one directory to another, in

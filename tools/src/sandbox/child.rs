@@ -29,6 +29,7 @@ use seccompiler::BpfProgram;
 
 use super::pipe::{self, ForkMessage};
 use super::policy::ProcessLimits;
+use crate::open_flags::DIRECTORY;
 use crate::wait;
 
 /// What root keeps: to own, read and write the files of a workspace whoever made them.
@@ -265,8 +266,7 @@ pub(super) fn close_on_exec() -> io::Result<()> {
 
 /// [`close_on_exec`] for kernels that cannot do it at once: each descriptor by itself, from the list in /proc.
 fn close_on_exec_one_by_one() -> io::Result<()> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let list = rustix::fs::open(c"/proc/self/fd", flags, Mode::empty())?;
+    let list = rustix::fs::open(c"/proc/self/fd", DIRECTORY, Mode::empty())?;
     let mut buffer = [MaybeUninit::uninit(); 2048];
     let mut entries = RawDir::new(list, &mut buffer);
     while let Some(entry) = entries.next() {

@@ -3,7 +3,6 @@
 //! `/` as a whole may be listed (names, never contents), so that `ls /` and tools that walk up to find their root work.
 //! No network rights are handled: Landlock knows TCP alone, and namespaces and seccomp know it all.
 
-use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
@@ -100,9 +99,4 @@ fn rules(
         }
     }
     Ok(ruleset)
-}
-
-/// The error as the system's where it is one.
-pub(crate) fn to_io(error: RulesetError) -> io::Error {
-    io::Error::other(error)
 }

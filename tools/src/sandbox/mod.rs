@@ -137,26 +137,30 @@ impl Sandbox {
             },
             (_, _, probed) => drop(state.set(probed.map(Some))),
         }
-        let (probe_thread, agent_ruleset) = (Mutex::new(probe_thread), Mutex::new(Some(agent_ruleset)));
-        let copies = if available.has_mounts() { available.copies } else { Vec::new() };
-        let (namespaces, cgroup) = (available.namespaces.ok(), available.cgroup);
-        Sandbox { policy, access, enforced, state, probe_thread, agent_ruleset, namespaces, cgroup, copies }
-    }
-
-    fn off(policy: Policy) -> Sandbox {
-        let (enforced, access) = (Enforced::nothing(Level::Off), AccessPaths::default());
-        let state = make_temporary(&policy).map(|()| None).into();
-        let (probe_thread, agent_ruleset, copies) = (Mutex::default(), Mutex::default(), Vec::new());
         Sandbox {
             policy,
             access,
             enforced,
             state,
-            probe_thread,
-            agent_ruleset,
+            probe_thread: Mutex::new(probe_thread),
+            agent_ruleset: Mutex::new(Some(agent_ruleset)),
+            copies: if available.has_mounts() { available.copies } else { Vec::new() },
+            namespaces: available.namespaces.ok(),
+            cgroup: available.cgroup,
+        }
+    }
+
+    fn off(policy: Policy) -> Sandbox {
+        Sandbox {
+            state: make_temporary(&policy).map(|()| None).into(),
+            policy,
+            access: AccessPaths::default(),
+            enforced: Enforced::nothing(Level::Off),
+            probe_thread: Mutex::default(),
+            agent_ruleset: Mutex::default(),
             namespaces: None,
             cgroup: None,
-            copies,
+            copies: Vec::new(),
         }
     }
 
@@ -296,7 +300,7 @@ fn panicked() -> SandboxError {
 
 fn restrict(rules: Option<RulesetCreated>) -> io::Result<bool> {
     let Some(rules) = rules else { return Ok(false) };
-    let status = rules.restrict_self().map_err(landlock::to_io)?;
+    let status = rules.restrict_self().map_err(io::Error::other)?;
     Ok(status.ruleset != ::landlock::RulesetStatus::NotEnforced)
 }
 

@@ -6,8 +6,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::Mode;
 use rustix::process::{ForeignRawFd, Pid, PidfdFlags, PidfdGetfdFlags};
+
+use crate::open_flags::DIRECTORY;
 
 /// Handles to ask how much there is; clones are of the same memory.
 #[derive(Clone, Debug, Default)]
@@ -21,10 +23,9 @@ pub(crate) struct SharedMemory {
 impl SharedMemory {
     /// `files` is a path of /dev/shm; where that is the machine's, it is not the run's alone. What cannot be had counts nothing: what is mapped of it is still seen in processes.
     pub(super) fn open(files: &std::path::Path, segments: Option<File>) -> SharedMemory {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let device = |stat: rustix::fs::Stat| stat.st_dev;
         let machine = rustix::fs::stat("/dev/shm").ok().map(device);
-        let files = rustix::fs::open(files, flags, Mode::empty()).ok();
+        let files = rustix::fs::open(files, DIRECTORY, Mode::empty()).ok();
         let files = files.filter(|files| rustix::fs::fstat(files).ok().map(device) != machine);
         SharedMemory { files: files.map(Arc::new), segments: segments.map(Arc::new) }
     }

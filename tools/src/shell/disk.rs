@@ -8,9 +8,10 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::Mode;
 
 use super::overuse::Overuse;
+use crate::open_flags::DIRECTORY;
 
 /// How many bytes must stay free for others, and for the agent's own journal and store.
 const LEFT: u64 = 64 << 20;
@@ -39,9 +40,8 @@ struct Volume {
 impl DiskBudget {
     /// The space of the file systems that `paths` are on; a directory that cannot be opened is not watched.
     pub(crate) fn new(limit: u64, paths: [&Path; 2]) -> DiskBudget {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = |path: &Path| {
-            let handle = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+            let handle = rustix::fs::open(path, DIRECTORY, Mode::empty()).ok()?;
             let (device, first) = (rustix::fs::fstat(&handle).ok()?.st_dev, Space::of(&handle)?.free);
             Some((device, Volume { handle: Arc::new(handle), first, before: first }))
         };
