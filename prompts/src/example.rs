@@ -188,36 +188,33 @@ fn write_map(text: &mut String, entries: &[ExampleEntry], indent: usize) {
 
 fn write_value(text: &mut String, entry: &ExampleEntry, indent: usize) {
     let optional = (!entry.required).then(|| "optional".to_owned());
-    match &entry.node {
-        ExampleNode::List(items) if !items.is_empty() => {
-            text.push_str(&comment([optional, None]));
-            text.push('\n');
-            write_list(text, items, indent + 2);
-        }
-        ExampleNode::Map(entries) if !entries.is_empty() => {
-            text.push_str(&comment([optional, None]));
-            text.push('\n');
-            write_map(text, entries, indent + 2);
-        }
-        leaf => {
-            let (value, note) = leaf_text(leaf);
+    match inside(&entry.node, indent + 2) {
+        Some(lines) => text.push_str(&format!("{}\n{lines}", comment([optional, None]))),
+        None => {
+            let (value, note) = leaf_text(&entry.node);
             text.push_str(&format!(" {value}{}\n", comment([optional, note])));
         }
     }
 }
 
+/// The lines of what is in a list or a map, if anything is.
+fn inside(node: &ExampleNode, indent: usize) -> Option<String> {
+    let mut text = String::new();
+    match node {
+        ExampleNode::List(items) => write_list(&mut text, items, indent),
+        ExampleNode::Map(entries) => write_map(&mut text, entries, indent),
+        ExampleNode::Scalar(..) | ExampleNode::Placeholder(_) => {}
+    }
+    (!text.is_empty()).then_some(text)
+}
+
 fn write_list(text: &mut String, items: &[ExampleNode], indent: usize) {
     for item in items {
-        let mut inside = String::new();
-        match item {
-            ExampleNode::List(items) if !items.is_empty() => write_list(&mut inside, items, indent + 2),
-            ExampleNode::Map(entries) if !entries.is_empty() => write_map(&mut inside, entries, indent + 2),
-            leaf => {
-                let (value, note) = leaf_text(leaf);
-                inside = format!("{:width$}{value}{}\n", "", comment([None, note]), width = indent + 2);
-            }
-        }
-        text.push_str(&format!("{:indent$}- {}", "", inside.trim_start()));
+        let lines = inside(item, indent + 2).unwrap_or_else(|| {
+            let (value, note) = leaf_text(item);
+            format!("{value}{}\n", comment([None, note]))
+        });
+        text.push_str(&format!("{:indent$}- {}", "", lines.trim_start()));
     }
 }
 

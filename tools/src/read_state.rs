@@ -98,16 +98,16 @@ impl ReadStates {
 
     /// All of `path` was shown or written.
     pub(crate) fn whole(&self, path: &Path, digest: Digest) -> ReadState {
-        let entry = FileState { whole: true, ..FileState::new(digest) };
-        let state = entry.read_state(path);
-        lock(&self.known).insert(path.to_owned(), entry);
-        state
+        self.put(path, FileState { whole: true, ..FileState::new(digest) })
     }
 
     /// An edit turned `before` into `after`: what was known whole stays so.
     pub(crate) fn edited(&self, path: &Path, before: Digest, after: Digest) -> ReadState {
         let whole = self.is_whole(path, before);
-        let entry = FileState { whole, ..FileState::new(after) };
+        self.put(path, FileState { whole, ..FileState::new(after) })
+    }
+
+    fn put(&self, path: &Path, entry: FileState) -> ReadState {
         let state = entry.read_state(path);
         lock(&self.known).insert(path.to_owned(), entry);
         state

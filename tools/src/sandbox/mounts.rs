@@ -57,20 +57,19 @@ impl MountProgram {
 
     /// What a step is, in words.
     pub(super) fn describe(&self, step: usize) -> String {
-        match self.steps.get(step) {
-            Some(Operation::Overlay { at, .. }) => format!("to lay over {}", at.to_string_lossy()),
-            Some(Operation::Take { path, .. }) => format!("to take {}", path.to_string_lossy()),
-            Some(Operation::TakeLink { path, .. }) => format!("to take {}", path.to_string_lossy()),
-            Some(Operation::PutLink { at, .. }) => format!("to mount a link over {}", at.to_string_lossy()),
-            Some(Operation::Make { at }) => format!("to make {}", at.to_string_lossy()),
-            Some(Operation::Put { at, .. } | Operation::Cover { at, .. }) => {
-                format!("to mount {}", at.to_string_lossy())
+        let mount = |kind: &CStr| format!("mount {} on", kind.to_string_lossy());
+        let (verb, path) = match self.steps.get(step) {
+            Some(Operation::Overlay { at, .. }) => ("lay over".to_owned(), at),
+            Some(Operation::Take { path, .. } | Operation::TakeLink { path, .. }) => {
+                ("take".to_owned(), path)
             }
-            Some(Operation::Mount { kind, at, .. }) => {
-                format!("to mount {} on {}", kind.to_string_lossy(), at.to_string_lossy())
-            }
-            Some(Operation::ReadOnly) | None => "to make all mounts read-only".to_owned(),
-        }
+            Some(Operation::PutLink { at, .. }) => ("mount a link over".to_owned(), at),
+            Some(Operation::Make { at }) => ("make".to_owned(), at),
+            Some(Operation::Put { at, .. } | Operation::Cover { at, .. }) => ("mount".to_owned(), at),
+            Some(Operation::Mount { kind, at, .. }) => (mount(kind), at),
+            Some(Operation::ReadOnly) | None => return "to make all mounts read-only".to_owned(),
+        };
+        format!("to {verb} {}", path.to_string_lossy())
     }
 
     fn step(&self, step: &Operation, trees: &mut [c_int]) -> io::Result<()> {

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::limits::{bytes, count};
@@ -172,13 +173,13 @@ impl Side {
     fn push(&mut self, turn: u64, text: &str) {
         self.total += text.len() as u64;
         self.newlines += newlines(text);
-        let (first, mut rest) = text.split_at(floor(text, self.head_left));
+        let (first, mut rest) = text.split_at(text.floor_char_boundary(self.head_left));
         append(&mut self.head, turn, first);
         // After what did not fit nothing is at the beginning any more, be it ever so short.
         self.head_left = if rest.is_empty() { self.head_left - first.len() } else { 0 };
         if rest.len() > self.budget {
             // Of a long text only the end can ever be shown, and nothing that came before it.
-            rest = &rest[ceil(rest, rest.len() - self.budget)..];
+            rest = &rest[rest.ceil_char_boundary(rest.len() - self.budget)..];
             self.tail.clear();
             self.tail_bytes = 0;
         }
@@ -212,18 +213,9 @@ impl Side {
     /// The first `limit` bytes, back to a line end when there is one.
     fn first(&self, limit: usize) -> Vec<Piece> {
         let mut text: String = self.head.iter().map(|piece| piece.text.as_str()).collect();
-        text.truncate(floor(&text, limit));
+        text.truncate(text.floor_char_boundary(limit));
         let end = text.rfind('\n').map_or(text.len(), |at| at + 1);
-        let mut left = end;
-        let mut pieces = Vec::new();
-        for piece in &self.head {
-            let part = &piece.text[..left.min(piece.text.len())];
-            left -= part.len();
-            if !part.is_empty() {
-                pieces.push(Piece::new(piece.turn, part));
-            }
-        }
-        pieces
+        part_of(self.head.iter(), 0..end)
     }
 
     /// The last `limit` bytes, from a line's beginning when there is one. They may begin in what is kept as head, but
@@ -233,19 +225,10 @@ impl Side {
         let is_all = (head_bytes + self.tail_bytes) as u64 == self.total;
         let kept = || self.head.iter().filter(|_| is_all).chain(&self.tail);
         let text: String = kept().map(|piece| piece.text.as_str()).collect();
-        let from = ceil(&text, text.len().saturating_sub(limit));
+        let from = text.ceil_char_boundary(text.len().saturating_sub(limit));
         let at_line_start = from > 0 && text.as_bytes()[from - 1] == b'\n';
         let line = text[from..].find('\n').filter(|at| !at_line_start && from + at + 1 < text.len());
-        let mut skip = from + line.map_or(0, |at| at + 1);
-        let mut pieces = Vec::new();
-        for piece in kept() {
-            let part = &piece.text[skip.min(piece.text.len())..];
-            skip -= piece.text.len() - part.len();
-            if !part.is_empty() {
-                pieces.push(Piece::new(piece.turn, part));
-            }
-        }
-        pieces
+        part_of(kept(), from + line.map_or(0, |at| at + 1)..text.len())
     }
 }
 
@@ -269,33 +252,21 @@ impl Decoder {
     }
 
     fn decode_across(&mut self, chunk: &[u8]) -> (String, u64) {
-        let mut joined = std::mem::take(&mut self.begun);
-        let mut rest = if joined.is_empty() {
-            chunk
-        } else {
-            joined.extend_from_slice(chunk);
-            &joined
-        };
-        let mut text = String::with_capacity(rest.len());
-        let mut invalid = 0;
-        loop {
-            let error = match std::str::from_utf8(rest) {
-                Ok(valid) => {
-                    text.push_str(valid);
-                    return (text, invalid);
-                }
-                Err(error) => error,
-            };
-            let (valid, after) = rest.split_at(error.valid_up_to());
-            text.push_str(&String::from_utf8_lossy(valid));
-            let Some(length) = error.error_len() else {
-                self.begun = after.to_vec();
-                return (text, invalid);
-            };
-            text.push('\u{FFFD}');
-            invalid += length as u64;
-            rest = &after[length..];
+        let joined = [&std::mem::take(&mut self.begun), chunk].concat();
+        let (mut text, mut invalid) = (String::with_capacity(joined.len()), 0);
+        let mut parts = joined.utf8_chunks().peekable();
+        while let Some(part) = parts.next() {
+            text.push_str(part.valid());
+            let rest = part.invalid();
+            let is_begun = || std::str::from_utf8(rest).is_err_and(|error| error.error_len().is_none());
+            if parts.peek().is_none() && is_begun() {
+                self.begun = rest.to_vec();
+            } else if !rest.is_empty() {
+                text.push('\u{FFFD}');
+                invalid += rest.len() as u64;
+            }
         }
+        (text, invalid)
     }
 
     /// Bytes of a character that never was completed.
@@ -314,6 +285,18 @@ fn append(pieces: &mut VecDeque<Piece>, turn: u64, text: &str) {
     }
 }
 
+/// What of the text of several pieces lies in `range`.
+fn part_of<'p>(pieces: impl Iterator<Item = &'p Piece>, range: Range<usize>) -> Vec<Piece> {
+    let mut at = 0;
+    let part = |piece: &Piece| {
+        let within = |end: usize| end.saturating_sub(at).min(piece.text.len());
+        let text = &piece.text[within(range.start)..within(range.end)];
+        at += piece.text.len();
+        (!text.is_empty()).then(|| Piece::new(piece.turn, text))
+    };
+    pieces.filter_map(part).collect()
+}
+
 /// Drops from the front until about `budget` bytes are left; how many are.
 fn keep_last(pieces: &mut VecDeque<Piece>, budget: usize) -> usize {
     let mut length: usize = pieces.iter().map(|piece| piece.text.len()).sum();
@@ -324,7 +307,7 @@ fn keep_last(pieces: &mut VecDeque<Piece>, budget: usize) -> usize {
             pieces.pop_front();
         } else {
             // Down to the next character: a few bytes less than the budget at most.
-            let at = ceil(&first.text, excess);
+            let at = first.text.ceil_char_boundary(excess);
             first.text.drain(..at);
             return length - at;
         }
@@ -334,16 +317,6 @@ fn keep_last(pieces: &mut VecDeque<Piece>, budget: usize) -> usize {
 
 fn newlines(text: &str) -> u64 {
     memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64
-}
-
-/// The last place between characters at or before `at`.
-fn floor(text: &str, at: usize) -> usize {
-    text.floor_char_boundary(at)
-}
-
-/// The first place between characters at or after `at`.
-fn ceil(text: &str, at: usize) -> usize {
-    text.ceil_char_boundary(at)
 }
 
 #[cfg(test)]
