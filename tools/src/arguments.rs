@@ -126,13 +126,10 @@ fn article(kind: &str) -> String {
 
 fn kind(value: &Value) -> &'static str {
     match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
         Value::Number(number) if number.is_f64() => "a fraction",
-        Value::Number(_) => "a number",
+        // Nothing here asks for a string that is not empty.
         Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
+        other => uwf_store::kind(other),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Values are not shown, since they may be keys; but a word that resembles an allowed one is a slip and is.
 
 use serde_json::Value;
+use uwf_store::kind;
 use uwf_store::schema::{self, Violation, pointer};
 use uwf_workflow::suggest;
 
@@ -109,17 +110,5 @@ fn in_words(rule: &str) -> String {
         (None, _) => limit("minimum: ", "at least")
             .or_else(|| limit("maximum: ", "at most"))
             .unwrap_or_else(|| rule.to_owned()),
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(text) if text.is_empty() => "an empty string",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
     }
 }
