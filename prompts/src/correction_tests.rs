@@ -75,12 +75,12 @@ fn only_the_form_of_the_status_is_shown() {
         expected: Some("number"),
         got: Some(&got),
     }];
-    let told = |status| {
+    let correct = |status| {
         correction(&CorrectionView::Violations { violations: &violations, status, schema: &schema }, 1, 2)
     };
-    insta::assert_snapshot!("violations_of_one_form", told(Some("approved")).unwrap());
-    assert!(told(Some("unheard")).unwrap().contains("$status: rejected"));
-    assert!(told(None).unwrap().contains("$status: rejected"));
+    insta::assert_snapshot!("violations_of_one_form", correct(Some("approved")).unwrap());
+    assert!(correct(Some("unheard")).unwrap().contains("$status: rejected"));
+    assert!(correct(None).unwrap().contains("$status: rejected"));
 }
 
 #[test]

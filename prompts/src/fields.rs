@@ -59,8 +59,8 @@ pub(crate) fn expectation(schema: &Value) -> String {
         let phrase = phrases.collect::<Vec<_>>().join("; ");
         if field.depth == 0 { phrase } else { format!("{} ({phrase})", field.label) }
     };
-    let said = |field: &&Field| field.depth == 0 || (field.depth == 1 && field.label.starts_with(SHAPE));
-    found.iter().filter(said).map(phrase).collect::<Vec<_>>().join(", ")
+    let is_shown = |field: &&Field| field.depth == 0 || (field.depth == 1 && field.label.starts_with(SHAPE));
+    found.iter().filter(is_shown).map(phrase).collect::<Vec<_>>().join(", ")
 }
 
 fn form(schema: &Value) -> SchemaForm {

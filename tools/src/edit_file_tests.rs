@@ -74,9 +74,9 @@ fn what_read_file_calls_binary_is_not_edited() {
         scratch.put("f", content);
         let read = scratch.refused("read_file", json!({"path": "f"}));
         let edited = edit(&scratch, "one", "two");
-        let said = |text: &str| text.split(" and cannot").next().unwrap().to_owned();
+        let refusal = |text: &str| text.split(" and cannot").next().unwrap().to_owned();
         assert!(edited.is_error && read.contains("is binary ("), "{read}");
-        assert_eq!(said(&edited.text), said(&read));
+        assert_eq!(refusal(&edited.text), refusal(&read));
         assert!(edited.text.ends_with("nothing was changed. Use run_command"), "{}", edited.text);
         assert_eq!(scratch.get("f"), content);
     }

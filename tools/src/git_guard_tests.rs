@@ -87,11 +87,11 @@ fn hooks_are_as_they_were() {
 #[test]
 fn a_directory_of_hooks_cannot_become_a_symlink() {
     let scratch = repository();
-    let told = undone(
+    let lines = undone(
         &scratch,
         "mkdir evil; echo x > evil/pre-commit; mv .git/hooks away; ln -s ../evil .git/hooks",
     );
-    assert_eq!(told, ["undone: the symbolic link .git/hooks", "undone: the hook pre-push in .git/hooks"]);
+    assert_eq!(lines, ["undone: the symbolic link .git/hooks", "undone: the hook pre-push in .git/hooks"]);
     assert_eq!(scratch.get(".git/hooks/pre-push"), b"#!/bin/sh\n");
     assert!(scratch.root().join("evil/pre-commit").exists(), "the files of the workspace stay");
 }
@@ -105,8 +105,8 @@ fn a_config_cannot_become_a_symlink_and_git_is_not_led_outside() {
     let other = scratch.outside().join("other");
     fs::create_dir_all(other.join("hooks")).unwrap();
     fs::write(other.join("hooks/pre-commit"), "somebody's own").unwrap();
-    let told = undone(&scratch, "mv .git away; ln -s ../other .git");
-    assert!(told[0].starts_with("not undone: a `.git` leads to "), "{told:?}");
+    let lines = undone(&scratch, "mv .git away; ln -s ../other .git");
+    assert!(lines[0].starts_with("not undone: a `.git` leads to "), "{lines:?}");
     assert!(other.join("hooks/pre-commit").exists());
 }
 
@@ -117,8 +117,8 @@ fn worktrees_and_nested_repositories_are_watched_too() {
     git(&scratch, &["-c", "user.name=a", "-c", "user.email=a", "commit", "-qm", "m", "--allow-empty"]);
     git(&scratch, &["config", "extensions.worktreeConfig", "true"]);
     git(&scratch, &["worktree", "add", "-q", "../linked"]);
-    let told = undone(&scratch, "git -C sub config core.editor x");
-    assert_eq!(told, ["undone: core.editor in sub/.git/config"]);
+    let lines = undone(&scratch, "git -C sub config core.editor x");
+    assert_eq!(lines, ["undone: core.editor in sub/.git/config"]);
     drop(scratch.toolbox.close());
 
     let linked = scratch.outside().join("linked");
@@ -132,16 +132,16 @@ fn worktrees_and_nested_repositories_are_watched_too() {
     let call = json!({"command": "git config --worktree core.pager y; git config core.editor x"}).to_string();
     let toolbox = toolbox.unwrap();
     let run = |call: &str| toolbox.call("run_command", call, &crate::Cancel::default()).facts.undone;
-    let told = run(&call);
-    assert!(told.len() == 2 && told.iter().all(|line| line.starts_with("undone: ")), "{told:?}");
+    let lines = run(&call);
+    assert!(lines.len() == 2 && lines.iter().all(|line| line.starts_with("undone: ")), "{lines:?}");
     assert!(!git(&scratch, &["config", "--list"]).contains("core.editor"));
     // What the worktrees share is not below this one, and all of it can be written.
     let hidden =
         "n=$(git rev-parse --git-common-dir)/objects/zz.git; git init -q --bare $n; echo x > $n/hooks/update";
-    let told = run(&json!({"command": hidden}).to_string());
+    let lines = run(&json!({"command": hidden}).to_string());
     assert!(
-        !told.is_empty() && !scratch.root().join(".git/objects/zz.git/hooks/update").exists(),
-        "{told:?}"
+        !lines.is_empty() && !scratch.root().join(".git/objects/zz.git/hooks/update").exists(),
+        "{lines:?}"
     );
 }
 
@@ -150,8 +150,8 @@ fn included_files_of_the_workspace_are_watched() {
     let scratch = repository();
     scratch.put("team.gitconfig", "[alias]\n\tours = log\n");
     git(&scratch, &["config", "include.path", "../team.gitconfig"]);
-    let told = undone(&scratch, "git config -f team.gitconfig alias.ours '!evil'");
-    assert_eq!(told, ["undone: alias.ours in team.gitconfig"]);
+    let lines = undone(&scratch, "git config -f team.gitconfig alias.ours '!evil'");
+    assert_eq!(lines, ["undone: alias.ours in team.gitconfig"]);
     assert_eq!(scratch.get("team.gitconfig"), b"[alias]\n\tours = log\n");
 }
 
@@ -161,14 +161,14 @@ fn included_files_that_appear_or_are_swapped_are_watched() {
     scratch.put("team/config", "[alias]\n\tours = log\n");
     git(&scratch, &["config", "--add", "include.path", "../team/config"]);
     git(&scratch, &["config", "--add", "includeIf.onbranch:x.path", "../later"]);
-    let told = undone(&scratch, "git config -f later core.pager evil");
-    assert_eq!(told, ["undone: core.pager in later"]);
-    let told = undone(
+    let lines = undone(&scratch, "git config -f later core.pager evil");
+    assert_eq!(lines, ["undone: core.pager in later"]);
+    let lines = undone(
         &scratch,
         "cp -r team other; git config -f other/config core.pager x; mv team away; ln -s other team",
     );
     // What it held before is unknown under this name.
-    assert_eq!(told, ["undone: alias.ours in other/config", "undone: core.pager in other/config"]);
+    assert_eq!(lines, ["undone: alias.ours in other/config", "undone: core.pager in other/config"]);
 }
 
 /// In the repository of a linked worktree, what another worktree shares is led into the workspace.
@@ -199,9 +199,9 @@ fn what_is_new_is_found_at_the_end_and_what_was_moved_is_left() {
     let command =
         "mv sub moved; git init -q new; git -C new config core.sshCommand x; echo x > new/.git/hooks/update";
     assert!(undone(&scratch, command).is_empty());
-    let told = scratch.toolbox.close().undone;
+    let lines = scratch.toolbox.close().undone;
     assert_eq!(
-        told,
+        lines,
         ["undone: the hook update in new/.git/hooks", "undone: core.sshcommand in new/.git/config"]
     );
     assert_eq!(scratch.get("moved/.git/hooks/commit-msg"), b"old");
@@ -239,9 +239,9 @@ fn it_can_be_allowed() {
 #[test]
 fn a_flood_of_hooks_is_undone_in_few_words() {
     let scratch = repository();
-    let told = undone(&scratch, "cd .git/hooks && for n in $(seq 300); do truncate -s 16M h$n; done");
+    let lines = undone(&scratch, "cd .git/hooks && for n in $(seq 300); do truncate -s 16M h$n; done");
     // And pre-push, which was not looked at any more and is put back as it was.
-    assert_eq!((told.len(), told.last().unwrap().as_str()), (21, "and 281 more"));
+    assert_eq!((lines.len(), lines.last().unwrap().as_str()), (21, "and 281 more"));
     assert_eq!(fs::read_dir(scratch.root().join(".git/hooks")).unwrap().count(), 1 + samples(&scratch));
 }
 

@@ -74,9 +74,9 @@ mod tests {
             vec!["ask-1", "2346"],
         ] {
             let mut redactor = Redactor::new(Arc::new(secrets.clone()));
-            let mut heard: String = pieces.iter().map(|piece| redactor.pass(*piece)).collect();
-            heard += &redactor.end();
-            assert_eq!(heard, redact(&pieces.concat(), &secrets), "{pieces:?}");
+            let mut passed: String = pieces.iter().map(|piece| redactor.pass(*piece)).collect();
+            passed += &redactor.end();
+            assert_eq!(passed, redact(&pieces.concat(), &secrets), "{pieces:?}");
         }
     }
 

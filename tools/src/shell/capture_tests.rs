@@ -196,11 +196,11 @@ proptest! {
         let (lines, (least, most)) = omitted(&captured.text);
         let total = all.len() as u64;
         prop_assert!(shown <= budget as u64 + own, "{shown} > {budget}");
-        let told = shown.saturating_sub(own) + least..=shown + most;
-        prop_assert!(told.contains(&total), "{total} is not in {told:?}");
+        let reported = shown.saturating_sub(own) + least..=shown + most;
+        prop_assert!(reported.contains(&total), "{total} is not in {reported:?}");
         let newlines = captured.text.matches('\n').count() as u64 - own;
-        let told = newlines.saturating_sub(own) + lines..=newlines + lines;
-        prop_assert!(told.contains(&(all.matches('\n').count() as u64)), "{told:?}");
+        let reported = newlines.saturating_sub(own) + lines..=newlines + lines;
+        prop_assert!(reported.contains(&(all.matches('\n').count() as u64)), "{reported:?}");
         prop_assert_eq!(fs::read_to_string(captured.output.unwrap().path).unwrap().len(), all.len());
     }
 

@@ -206,8 +206,8 @@ mod tests {
     #[test]
     fn few_are_named_and_the_rest_is_counted() {
         let many: Vec<_> = (1..=14).map(|pid| process(pid, 0)).collect();
-        let told = names(&many, |process| format!("sleep {}", process.pid));
-        assert_eq!((told.len(), &told[0][..], &told[10][..]), (11, "1 sleep 1", "and 4 more"));
+        let named = names(&many, |process| format!("sleep {}", process.pid));
+        assert_eq!((named.len(), &named[0][..], &named[10][..]), (11, "1 sleep 1", "and 4 more"));
         assert_eq!(names(&many[..10], |_| String::new()).len(), 10);
     }
 }

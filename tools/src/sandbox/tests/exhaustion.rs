@@ -116,9 +116,10 @@ fn what_is_left_running_is_ended_for_what_it_takes() {
                 std::thread::sleep(std::time::Duration::from_millis(100));
                 fixture.run(wait).text
             });
-            let told = answers.into_iter().find(|text| text.contains("left running was")).unwrap_or_default();
-            assert!(told.contains(&format!("left running was ended for {word}")), "{told}");
-            assert!(told.contains("exit code 0") || command != HERD, "{told}");
+            let answer =
+                answers.into_iter().find(|text| text.contains("left running was")).unwrap_or_default();
+            assert!(answer.contains(&format!("left running was ended for {word}")), "{answer}");
+            assert!(answer.contains("exit code 0") || command != HERD, "{answer}");
         }
         fixture.works("true");
     }
