@@ -19,7 +19,7 @@ use crate::config::ConfigError;
 use crate::exec::error::INSIDE;
 use crate::exec::{Engine, ExecError, ExecOptions, Observer};
 use crate::record::Detail;
-use crate::spawn::ask_protocol::Inquiry;
+use crate::spawn::ask_protocol::AskCall;
 use crate::spawn::protocol::AgentCommand;
 use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
 use crate::thread::{self, StartNode, StepNode, ThreadError};
@@ -146,12 +146,12 @@ pub fn ask(
     let dirs = [Path::new(&start.cwd), Path::new(&step.cwd), &cwd];
     let file = engine.programs.file_of(&command.program, &dirs)?;
     observer.spawning(&step.role, &command, &cwd);
-    let mut desk =
+    let mut asked =
         AskedAgent { engine, command: (&command, &file), cwd: &cwd, options, observer, remembered: false };
     let own = detail.session_id.filter(|session| !session.is_empty() && !question.no_fork);
-    let session = own.as_deref().map(|own| desk.fork_of(own, question)).transpose()?.flatten();
-    let inquiry = Inquiry::Ask { session: session.as_deref(), prompt: question.text, detail: step.detail };
-    let text = desk.said(&inquiry)?;
+    let session = own.as_deref().map(|own| asked.fork_of(own, question)).transpose()?.flatten();
+    let call = AskCall::Ask { session: session.as_deref(), prompt: question.text, detail: step.detail };
+    let text = asked.said(&call)?;
     Ok(Answer { session, text })
 }
 
@@ -199,7 +199,7 @@ impl AskedAgent<'_> {
             self.remembered = true;
             return Ok(Some(fork.id));
         }
-        let finished = self.run(&Inquiry::Fork { session })?;
+        let finished = self.run(&AskCall::Fork { session })?;
         let said = said(&finished).unwrap_or_default();
         let Some(id) = said.lines().rev().map(str::trim).find(|line| !line.is_empty()) else {
             let (agent, exit) = (&self.command.0.program, finished.exit());
@@ -215,8 +215,8 @@ impl AskedAgent<'_> {
     }
 
     /// What the agent answers.
-    fn said(&mut self, inquiry: &Inquiry<'_>) -> Result<String, AskError> {
-        let finished = self.run(inquiry)?;
+    fn said(&mut self, call: &AskCall<'_>) -> Result<String, AskError> {
+        let finished = self.run(call)?;
         said(&finished).ok_or_else(|| AskError::Refused {
             agent: self.command.0.program.clone(),
             remembered: self.remembered,
@@ -225,12 +225,12 @@ impl AskedAgent<'_> {
         })
     }
 
-    fn run(&mut self, inquiry: &Inquiry<'_>) -> Result<Finished, SpawnError> {
+    fn run(&mut self, call: &AskCall<'_>) -> Result<Finished, SpawnError> {
         let env = self.engine.agent_env(self.options);
         let run = ProcessSpec {
             command: self.command.0,
             file: self.command.1,
-            args: inquiry.to_args(),
+            args: call.to_args(),
             cwd: self.cwd,
             env: &env,
             deadline: self.options.deadline,

@@ -58,7 +58,7 @@ struct VariableLine {
 
 /// What was written or read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transferred {
+pub struct ExportedThread {
     /// The thread.
     pub thread: ThreadId,
     /// Where it stands.
@@ -71,7 +71,7 @@ pub struct Transferred {
 
 /// Why a thread cannot be taken from one store to another. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
-pub enum TransferError {
+pub enum ExportError {
     /// The first line is not that of such a file.
     #[error("this is no thread that was exported: {why}")]
     NotAnExport {
@@ -134,19 +134,19 @@ pub enum TransferError {
     Store(#[from] StoreError),
 }
 
-impl TransferError {
+impl ExportError {
     /// What to do, when that can be said.
     pub fn hint(&self) -> Option<String> {
         match self {
-            TransferError::NotAnExport { .. } => {
+            ExportError::NotAnExport { .. } => {
                 Some("`uwf thread export <thread> -o FILE` writes such a file".to_owned())
             }
-            TransferError::Exists { thread, .. } => Some(format!(
+            ExportError::Exists { thread, .. } => Some(format!(
                 "see `uwf thread show {thread}`; one id names one thread, and neither replaces the other"
             )),
-            TransferError::Refused { source, .. } => source.hint(),
-            TransferError::Thread(error) => error.hint(),
-            TransferError::Store(error) => thread::store_hint(error),
+            ExportError::Refused { source, .. } => source.hint(),
+            ExportError::Thread(error) => error.hint(),
+            ExportError::Store(error) => thread::store_hint(error),
             _ => None,
         }
     }
@@ -156,7 +156,7 @@ impl TransferError {
 ///
 /// # Errors
 /// There is no such thread, a node that it needs is missing or damaged, or `out` cannot be written.
-pub fn export(store: &Store, thread: &ThreadId, out: &mut dyn Write) -> Result<Transferred, TransferError> {
+pub fn export(store: &Store, thread: &ThreadId, out: &mut dyn Write) -> Result<ExportedThread, ExportError> {
     let head = thread::variable_of(store, thread)?.ok_or(ThreadError::Unknown { thread: *thread })?;
     store.get(&head.value).map_err(|error| ThreadError::from(error).headless(thread))?;
     let failures = thread::all_failures(store, Some(thread))?;
@@ -179,16 +179,15 @@ pub fn export(store: &Store, thread: &ThreadId, out: &mut dyn Write) -> Result<T
         nodes: nodes.len() as u64,
         variables: variables.len() as u64,
     };
-    let mut line = |value: Value| {
-        writeln!(out, "{value}").map_err(|source| TransferError::Io { doing: "write", source })
-    };
+    let mut line =
+        |value: Value| writeln!(out, "{value}").map_err(|source| ExportError::Io { doing: "write", source });
     line(json(&header))?;
     for node in &nodes {
         let Node { type_, payload, timestamp } = store.get(node)?;
         line(json(&NodeLine { node: *node, type_, payload, timestamp }))?;
     }
     variables.iter().try_for_each(|variable| line(json(variable)))?;
-    Ok(Transferred { thread: *thread, head: head.value, nodes: header.nodes, new: true })
+    Ok(ExportedThread { thread: *thread, head: head.value, nodes: header.nodes, new: true })
 }
 
 /// By way of a value, whose keys are sorted.
@@ -201,14 +200,14 @@ fn json(line: &impl Serialize) -> Value {
 /// # Errors
 /// The file is not an export, is damaged or incomplete, holds a node that the store refuses, or names a thread that
 /// stands elsewhere here. Nothing was changed then.
-pub fn import(store: &Store, input: &mut dyn BufRead) -> Result<Transferred, TransferError> {
+pub fn import(store: &Store, input: &mut dyn BufRead) -> Result<ExportedThread, ExportError> {
     let mut lines = Lines { input, number: 0, text: String::new() };
     let header = lines.header()?;
-    let not_one = |error: thread::ThreadIdError| TransferError::NotAnExport { why: error.to_string() };
+    let not_one = |error: thread::ThreadIdError| ExportError::NotAnExport { why: error.to_string() };
     let thread: ThreadId = header.thread.parse().map_err(not_one)?;
     let there = thread::variable_of(store, &thread)?;
     if let Some(found) = there.as_ref().map(|there| there.value).filter(|found| *found != header.head) {
-        return Err(TransferError::Exists { thread, head: header.head, found });
+        return Err(ExportError::Exists { thread, head: header.head, found });
     }
     let mut batch = store.batch();
     for _ in 0..header.nodes {
@@ -225,11 +224,11 @@ pub fn import(store: &Store, input: &mut dyn BufRead) -> Result<Transferred, Tra
     batch.commit()?;
     let new = there.is_none();
     if new {
-        let changes: Result<Vec<VarChange>, TransferError> =
+        let changes: Result<Vec<VarChange>, ExportError> =
             variables.into_iter().map(|line| change(store, &thread, line)).collect();
         store.vars().apply(&changes?)?;
     }
-    Ok(Transferred { thread, head: header.head, nodes: header.nodes, new })
+    Ok(ExportedThread { thread, head: header.head, nodes: header.nodes, new })
 }
 
 /// Whether what a variable names is in the file and is what it must be: later nothing else asks that.
@@ -253,7 +252,7 @@ fn of_type(hash: &Hash, node: &Node, types: &[Hash]) -> Result<(), ThreadError> 
     }
 }
 
-fn change(store: &Store, thread: &ThreadId, line: VariableLine) -> Result<VarChange, TransferError> {
+fn change(store: &Store, thread: &ThreadId, line: VariableLine) -> Result<VarChange, ExportError> {
     let VariableLine { variable: name, value, tags } = line;
     if name == thread::variable(thread) {
         return Ok(thread::adoption(store, thread, &value, tags)?);
@@ -278,8 +277,8 @@ struct Lines<'r> {
 }
 
 impl Lines<'_> {
-    fn header(&mut self) -> Result<Header, TransferError> {
-        let why = |why: String| TransferError::NotAnExport { why };
+    fn header(&mut self) -> Result<Header, ExportError> {
+        let why = |why: String| ExportError::NotAnExport { why };
         if !self.read()? {
             return Err(why("it is empty".to_owned()));
         }
@@ -295,7 +294,7 @@ impl Lines<'_> {
             return Err(why(format!("its format is {:?}", header.format)));
         }
         if header.version != VERSION {
-            return Err(TransferError::Version { found: header.version });
+            return Err(ExportError::Version { found: header.version });
         }
         if header.variables == 0 {
             return Err(why("it tells no thread's head".to_owned()));
@@ -303,10 +302,10 @@ impl Lines<'_> {
         Ok(header)
     }
 
-    fn node(&mut self, expected: u64, batch: &mut Batch<'_>) -> Result<(), TransferError> {
+    fn node(&mut self, expected: u64, batch: &mut Batch<'_>) -> Result<(), ExportError> {
         let NodeLine { node, type_, payload, timestamp } = self.next(expected)?;
         let stored = batch.put_node(&Node { type_, payload, timestamp });
-        match stored.map_err(|source| TransferError::Refused { line: self.number, source })? {
+        match stored.map_err(|source| ExportError::Refused { line: self.number, source })? {
             hash if hash == node => Ok(()),
             hash => Err(self.damaged(format!("node {node} hashes to {hash}"))),
         }
@@ -318,7 +317,7 @@ impl Lines<'_> {
         thread: &ThreadId,
         head: &Hash,
         variables: &[VariableLine],
-    ) -> Result<(), TransferError> {
+    ) -> Result<(), ExportError> {
         let Some(last) = variables.last() else { return Ok(()) };
         let is_head = last.variable == thread::variable(thread) && last.value == *head;
         let is_failed = last.variable.starts_with(&format!("{}{thread}/", thread::FAILED));
@@ -329,7 +328,7 @@ impl Lines<'_> {
         }
     }
 
-    fn end(&mut self) -> Result<(), TransferError> {
+    fn end(&mut self) -> Result<(), ExportError> {
         while self.read()? {
             if !self.text.trim().is_empty() {
                 return Err(self.damaged("it is one too many".to_owned()));
@@ -338,23 +337,23 @@ impl Lines<'_> {
         Ok(())
     }
 
-    fn next<T: DeserializeOwned>(&mut self, expected: u64) -> Result<T, TransferError> {
+    fn next<T: DeserializeOwned>(&mut self, expected: u64) -> Result<T, ExportError> {
         let lines = self.number - 1;
         if !self.read()? {
-            return Err(TransferError::Cut { lines, expected });
+            return Err(ExportError::Cut { lines, expected });
         }
         serde_json::from_str(&self.text).map_err(|error| self.damaged(error.to_string()))
     }
 
-    fn read(&mut self) -> Result<bool, TransferError> {
+    fn read(&mut self) -> Result<bool, ExportError> {
         self.text.clear();
         self.number += 1;
         let read = self.input.read_line(&mut self.text);
-        Ok(read.map_err(|source| TransferError::Io { doing: "read", source })? > 0)
+        Ok(read.map_err(|source| ExportError::Io { doing: "read", source })? > 0)
     }
 
-    fn damaged(&self, why: String) -> TransferError {
-        TransferError::Damaged { line: self.number, why }
+    fn damaged(&self, why: String) -> ExportError {
+        ExportError::Damaged { line: self.number, why }
     }
 }
 

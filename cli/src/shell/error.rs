@@ -8,7 +8,7 @@ use uwf_store::StoreError;
 use uwf_engine::ask::AskError;
 use uwf_engine::config::ConfigError;
 use uwf_engine::exec::ExecError;
-use uwf_engine::export::TransferError;
+use uwf_engine::export::ExportError;
 use uwf_engine::gc_roots::GcRootsError;
 use uwf_engine::home::HomeError;
 use uwf_engine::lock::{LockError, StopError};
@@ -177,6 +177,6 @@ macro_rules! without_hint {
     )*};
 }
 
-with_own_hint!(ThreadError, ConfigError, HomeError, TransferError, WorkflowError);
+with_own_hint!(ThreadError, ConfigError, HomeError, ExportError, WorkflowError);
 with_own_hint!(LockError, StopError);
 without_hint!(GcRootsError, ThreadIdError);

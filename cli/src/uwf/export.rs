@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::thread_id;
 use crate::shell::{CliError, OK, Session, input::Input};
-use uwf_engine::export::{self, TransferError};
+use uwf_engine::export::{self, ExportError};
 use uwf_engine::view::{ThreadExported, ThreadImported};
 use uwf_store::atomic_file::AtomicFile;
 
@@ -16,16 +16,16 @@ pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Pa
         let mut out = BufWriter::new(&mut *session.ui.out);
         let written = export::export(&store, &thread, &mut out);
         let written =
-            written.and_then(|_| out.flush().map_err(|source| TransferError::Io { doing: "write", source }));
+            written.and_then(|_| out.flush().map_err(|source| ExportError::Io { doing: "write", source }));
         return written.map(|()| OK).map_err(|error| match error {
-            TransferError::Io { source, .. } => CliError::from_stdout(source),
+            ExportError::Io { source, .. } => CliError::from_stdout(source),
             error => error.into(),
         });
     };
     let path = session.cwd.join(file);
     let failed = |error| CliError::said(format!("cannot write {}", file.display()), error);
     let unwritten = |error| match error {
-        TransferError::Io { source, .. } => failed(source),
+        ExportError::Io { source, .. } => failed(source),
         error => error.into(),
     };
     let done = match fs::metadata(&path) {

@@ -11,7 +11,7 @@ use super::keys;
 
 /// One problem.
 #[derive(Debug, PartialEq)]
-pub(super) struct ConfigProblem {
+pub(super) struct ConfigDiagnostic {
     /// Where, as a JSON pointer.
     pub(super) pointer: String,
     /// Whether the key is wrong, not its value.
@@ -21,12 +21,12 @@ pub(super) struct ConfigProblem {
 }
 
 /// Every way in which a value does not have a shape.
-pub(super) fn problems(value: &Value, shape: &Value) -> Vec<ConfigProblem> {
+pub(super) fn problems(value: &Value, shape: &Value) -> Vec<ConfigDiagnostic> {
     let violations = schema::validate(shape, value).expect("a shape is a schema");
     violations.into_iter().flat_map(|violation| told(violation, shape)).collect()
 }
 
-fn told(violation: Violation, shape: &Value) -> Vec<ConfigProblem> {
+fn told(violation: Violation, shape: &Value) -> Vec<ConfigDiagnostic> {
     let names = names(&violation.path);
     let place = keys::place(shape, &names);
     if let (true, Some(Value::Object(fields))) =
@@ -39,7 +39,7 @@ fn told(violation: Violation, shape: &Value) -> Vec<ConfigProblem> {
     let key = if names.is_empty() { "the file".to_owned() } else { format!("`{}`", names.join(".")) };
     let what = wrong_value(&violation, place);
     let note = place["description"].as_str().map(|note| format!("; {note}")).unwrap_or_default();
-    vec![ConfigProblem { text: format!("{key}: {what}{note}"), pointer: violation.path, of_key: false }]
+    vec![ConfigDiagnostic { text: format!("{key}: {what}{note}"), pointer: violation.path, of_key: false }]
 }
 
 /// Every key that nothing here reads: other programs may, so it is no problem, but may be a slip.
@@ -67,11 +67,11 @@ fn names(pointer: &str) -> Vec<String> {
     pointer.split('/').skip(1).map(pointer::unescape).collect()
 }
 
-fn unknown_key(path: &str, parents: &[String], name: &str, known: &[&str]) -> ConfigProblem {
+fn unknown_key(path: &str, parents: &[String], name: &str, known: &[&str]) -> ConfigDiagnostic {
     let mut key = parents.join(".");
     key.extend((!parents.is_empty()).then_some('.'));
     let text = format!("`{key}{name}`: there is no such setting{}", meant(name, known));
-    ConfigProblem { pointer: format!("{path}/{}", pointer::escape(name)), of_key: true, text }
+    ConfigDiagnostic { pointer: format!("{path}/{}", pointer::escape(name)), of_key: true, text }
 }
 
 /// ` (did you mean X?); there are X, Y, Z`.

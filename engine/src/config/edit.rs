@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use uwf_store::atomic_file::{self, AtomicFile};
 use uwf_store::is_deeper;
 use uwf_store::schema::pointer;
-use uwf_workflow::yaml::{self, Document, Mark};
+use uwf_workflow::yaml::{self, Document, Position};
 
 use super::file::{parse, problems, read, text};
 use super::{ConfigError, keys, path, shape};
@@ -179,7 +179,7 @@ fn in_place(old: &str, document: &Document, names: &[String], value: Option<&Val
 }
 
 /// How many lines a key has with what stands below it: those that are indented more.
-fn block_length(old: &str, key: Mark) -> usize {
+fn block_length(old: &str, key: Position) -> usize {
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let deeper = |line: &&str| line.trim().is_empty() || indent(line) >= key.column;
     let below: Vec<&str> = old.lines().skip(key.line).take_while(deeper).collect();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uwf_workflow::yaml::{self, Document};
 
 use super::ConfigError;
-use super::diagnostic::{self, ConfigProblem};
+use super::diagnostic::{self, ConfigDiagnostic};
 
 /// The value of any settings file, checked against a schema of its shape, without keys that have no value; an empty
 /// object when there is no file. The problems are told with their place and without values, which may be secrets.
@@ -47,7 +47,7 @@ pub(super) fn parse(text: &str, file: &Path, shape: &Value) -> Result<Document, 
     if problems.is_empty() {
         return Ok(document);
     }
-    let problems = problems.into_iter().map(|ConfigProblem { pointer, of_key, text }| {
+    let problems = problems.into_iter().map(|ConfigDiagnostic { pointer, of_key, text }| {
         let mark = if of_key { document.at_key(&pointer) } else { document.at(&pointer) };
         format!("{}:{}:{}: {text}", file.display(), mark.line, mark.column)
     });
@@ -55,7 +55,7 @@ pub(super) fn parse(text: &str, file: &Path, shape: &Value) -> Result<Document, 
 }
 
 /// Every way in which a value is no configuration.
-pub(super) fn problems(value: &Value, shape: &Value) -> Vec<ConfigProblem> {
+pub(super) fn problems(value: &Value, shape: &Value) -> Vec<ConfigDiagnostic> {
     let mut pruned = value.clone();
     prune(&mut pruned);
     diagnostic::problems(&pruned, shape)

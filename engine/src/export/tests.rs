@@ -29,7 +29,7 @@ fn exported(place: &Place, thread: &ThreadId) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn read(place: &Place, text: &str) -> Result<Transferred, TransferError> {
+fn read(place: &Place, text: &str) -> Result<ExportedThread, ExportError> {
     import(&place.store(), &mut text.as_bytes())
 }
 
@@ -68,16 +68,16 @@ fn importing_again_changes_nothing_and_another_head_is_refused() {
     let start = head.start_hash();
     thread::advance(&store, &thread, &head.hash, &start, &Status::Idle).unwrap();
     let error = read(&there, &text).unwrap_err();
-    assert!(matches!(error, TransferError::Exists { found, .. } if found == start), "{error}");
+    assert!(matches!(error, ExportError::Exists { found, .. } if found == start), "{error}");
     assert!(error.hint().is_some());
 }
 
 /// What is said of this text; nothing may have changed.
 fn refused(text: &str) -> String {
     let there = Place::new();
-    let (nodes, rows) = (there.store().census().unwrap().nodes, there.store().vars().rows("").unwrap());
+    let (nodes, rows) = (there.store().stats().unwrap().nodes, there.store().vars().rows("").unwrap());
     let error = read(&there, text).unwrap_err();
-    assert_eq!(there.store().census().unwrap().nodes, nodes, "{error}");
+    assert_eq!(there.store().stats().unwrap().nodes, nodes, "{error}");
     assert_eq!(there.store().vars().rows("").unwrap(), rows, "{error}");
     let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
     format!("{error}{cause}")
@@ -130,7 +130,7 @@ fn a_damaged_thread_is_not_exported() {
     let error = export(&here.store(), &thread, &mut Vec::new()).unwrap_err().to_string();
     assert!(error.contains(&format!("node {output} is missing")), "{error}");
     let unknown = export(&here.store(), &ThreadId::new(5), &mut Vec::new()).unwrap_err();
-    assert!(matches!(unknown, TransferError::Thread(ThreadError::Unknown { .. })));
+    assert!(matches!(unknown, ExportError::Thread(ThreadError::Unknown { .. })));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use uwf_store::Hash;
 
 /// One call of an agent about a finished step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Inquiry<'a> {
+pub enum AskCall<'a> {
     /// Make a copy of a session, to which questions can be put; the reply is the copy's id.
     Fork {
         /// The session.
@@ -25,16 +25,16 @@ pub enum Inquiry<'a> {
     },
 }
 
-impl Inquiry<'_> {
+impl AskCall<'_> {
     /// The arguments that the engine appends to the agent's command.
     pub fn to_args(&self) -> Vec<OsString> {
         let (session, rest) = match self {
-            Inquiry::Fork { session } => (Some(*session), vec![]),
-            Inquiry::Ask { session, prompt, detail } => {
+            AskCall::Fork { session } => (Some(*session), vec![]),
+            AskCall::Ask { session, prompt, detail } => {
                 (*session, vec!["--prompt", prompt, "--detail", detail.as_str()])
             }
         };
-        let mode = if let Inquiry::Fork { .. } = self { "fork" } else { "ask" };
+        let mode = if let AskCall::Fork { .. } = self { "fork" } else { "ask" };
         let session = session.into_iter().flat_map(|session| ["--session", session]);
         ["--mode", mode].into_iter().chain(session).chain(rest).map(OsString::from).collect()
     }
@@ -46,17 +46,12 @@ mod tests {
 
     #[test]
     fn each_form_has_the_arguments_of_the_protocol() {
-        let words = |inquiry: Inquiry<'_>| {
-            inquiry
-                .to_args()
-                .iter()
-                .map(|word| word.to_str().unwrap().to_owned())
-                .collect::<Vec<_>>()
-                .join(" ")
+        let words = |call: AskCall<'_>| {
+            call.to_args().iter().map(|word| word.to_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(words(Inquiry::Fork { session: "s1" }), "--mode fork --session s1");
+        assert_eq!(words(AskCall::Fork { session: "s1" }), "--mode fork --session s1");
         let detail = "0123456789ABC".parse().unwrap();
-        let ask = |session| Inquiry::Ask { session, prompt: "- why?", detail };
+        let ask = |session| AskCall::Ask { session, prompt: "- why?", detail };
         assert_eq!(words(ask(Some("s2"))), "--mode ask --session s2 --prompt - why? --detail 0123456789ABC");
         assert_eq!(words(ask(None)), "--mode ask --prompt - why? --detail 0123456789ABC");
     }

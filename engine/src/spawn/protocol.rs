@@ -132,7 +132,7 @@ pub enum AgentReply {
 pub enum ProtocolError {
     /// Nothing but blanks.
     #[error("the agent printed nothing on stdout")]
-    Silent,
+    NoOutput,
     /// The last line begins like JSON and is no reply.
     #[error("the agent's last line of stdout is not a reply: {line}")]
     BadJson {
@@ -155,7 +155,7 @@ pub enum ProtocolError {
 /// There is no line, or the last one is neither a reply in JSON nor a step's hash.
 pub fn parse_reply(stdout: &[u8]) -> Result<AgentReply, ProtocolError> {
     let last = stdout.rsplit(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
-    let line = String::from_utf8_lossy(last.ok_or(ProtocolError::Silent)?.trim_ascii());
+    let line = String::from_utf8_lossy(last.ok_or(ProtocolError::NoOutput)?.trim_ascii());
     if line.starts_with('{') {
         return serde_json::from_str(&line)
             .map(|output| AgentReply::Output(Box::new(output)))
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn what_is_no_reply_is_quoted_shortened() {
-        assert!(matches!(parse_reply(b" \n\n"), Err(ProtocolError::Silent)));
+        assert!(matches!(parse_reply(b" \n\n"), Err(ProtocolError::NoOutput)));
         let error = parse_reply(b"{\"stepHash\": 3}").unwrap_err();
         assert!(error.to_string().ends_with("not a reply: {\"stepHash\": 3}"), "{error}");
         let error = parse_reply("é".repeat(300).as_bytes()).unwrap_err().to_string();

@@ -200,7 +200,7 @@ pub fn advance(
 /// # Errors
 /// The node is missing, damaged, or not a StepNode.
 pub fn step_node(store: &Store, hash: &Hash) -> Result<StepNode, ThreadError> {
-    typed(store, hash, builtin::STEP_NODE)
+    read_as(store, hash, builtin::STEP_NODE)
 }
 
 /// The start at `hash`, or an error that says what is there instead.
@@ -208,10 +208,10 @@ pub fn step_node(store: &Store, hash: &Hash) -> Result<StepNode, ThreadError> {
 /// # Errors
 /// The node is missing, damaged, or not a StartNode.
 pub fn start_node(store: &Store, hash: &Hash) -> Result<StartNode, ThreadError> {
-    typed(store, hash, builtin::START_NODE)
+    read_as(store, hash, builtin::START_NODE)
 }
 
-fn typed<T: DeserializeOwned>(store: &Store, hash: &Hash, type_: Hash) -> Result<T, ThreadError> {
+fn read_as<T: DeserializeOwned>(store: &Store, hash: &Hash, type_: Hash) -> Result<T, ThreadError> {
     let node = store.get(hash)?;
     if node.type_ != type_ {
         return Err(ThreadError::NotAThreadNode { hash: *hash, type_: node.type_ });

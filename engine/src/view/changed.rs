@@ -3,7 +3,7 @@
 use serde::Serialize;
 use uwf_store::Hash;
 
-use crate::export::Transferred;
+use crate::export::ExportedThread;
 use crate::thread::ThreadId;
 
 /// A thread was started: `thread start`.
@@ -74,8 +74,8 @@ pub struct ThreadExported {
 
 impl ThreadExported {
     /// A thread that was written to `file`.
-    pub fn of(written: &Transferred, file: String) -> ThreadExported {
-        let Transferred { thread, head, nodes, .. } = *written;
+    pub fn of(written: &ExportedThread, file: String) -> ThreadExported {
+        let ExportedThread { thread, head, nodes, .. } = *written;
         ThreadExported { thread, head, nodes, file }
     }
 }
@@ -93,8 +93,8 @@ pub struct ThreadImported {
     pub imported: bool,
 }
 
-impl From<Transferred> for ThreadImported {
-    fn from(Transferred { thread, head, nodes, new }: Transferred) -> ThreadImported {
+impl From<ExportedThread> for ThreadImported {
+    fn from(ExportedThread { thread, head, nodes, new }: ExportedThread) -> ThreadImported {
         ThreadImported { thread, head, nodes, imported: new }
     }
 }

@@ -33,14 +33,14 @@ pub enum Back {
 /// [`WorkflowError::Unknown`] with the names there are.
 pub fn history(store: &Store, name: &str) -> Result<Vec<HistoryEntry>, WorkflowError> {
     let present = registered(store, name)?;
-    let past = store.vars().history(&present.name)?;
-    let mut past: Vec<HistoryEntry> =
-        past.into_iter().map(|(hash, set_at)| HistoryEntry { hash, set_at }).collect();
+    let entries = store.vars().history(&present.name)?;
+    let mut entries: Vec<HistoryEntry> =
+        entries.into_iter().map(|(hash, set_at)| HistoryEntry { hash, set_at }).collect();
     // Another program may have set the variable without its history.
-    if past.first().is_none_or(|newest| newest.hash != present.value) {
-        past.insert(0, HistoryEntry { hash: present.value, set_at: present.updated });
+    if entries.first().is_none_or(|newest| newest.hash != present.value) {
+        entries.insert(0, HistoryEntry { hash: present.value, set_at: present.updated });
     }
-    Ok(past)
+    Ok(entries)
 }
 
 /// Makes a registered name mean what it meant before. Says what it means now and what it meant until now.
@@ -50,10 +50,10 @@ pub fn history(store: &Store, name: &str) -> Result<Vec<HistoryEntry>, WorkflowE
 /// gone; the name is what it was then.
 pub fn rollback(store: &Store, name: &str, back: Back) -> Result<(Hash, Hash), WorkflowError> {
     let present = registered(store, name)?;
-    let past = history(store, name)?;
+    let entries = history(store, name)?;
     let found = match back {
-        Back::Steps(steps) => past.get(steps),
-        Back::To(hash) => past.iter().find(|past| past.hash == hash),
+        Back::Steps(steps) => entries.get(steps),
+        Back::To(hash) => entries.iter().find(|entry| entry.hash == hash),
     };
     let wanted = || match back {
         Back::Steps(steps) => format!("entry {steps}"),
@@ -98,7 +98,7 @@ mod tests {
             let path = files.write("w.yaml", &text.replace("Be strict.", goal));
             add(&store, &load(&path).unwrap()).unwrap()
         });
-        let told = || history(&store, "fix-bug").unwrap().iter().map(|past| past.hash).collect::<Vec<_>>();
+        let told = || history(&store, "fix-bug").unwrap().iter().map(|entry| entry.hash).collect::<Vec<_>>();
         let [a, b, c] = versions;
         assert_eq!(told(), [c, b, a]);
         assert_eq!(rollback(&store, "fix-bug", Back::Steps(1)).unwrap(), (b, c));

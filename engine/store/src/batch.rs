@@ -18,14 +18,14 @@ use crate::schema::builtin::{self, META_SCHEMA};
 /// Nodes that are about to be stored: all by [`Batch::commit`], none if it is dropped.
 pub struct Batch<'s> {
     store: &'s Store,
-    pending: Box<dyn NodeBatch + 's>,
+    staged: Box<dyn NodeBatch + 's>,
     schemas: HashMap<Hash, Arc<Schema>>,
 }
 
 impl Store {
     /// Begins a batch. A schema in it may be the type of nodes after it.
     pub fn batch(&self) -> Batch<'_> {
-        Batch { store: self, pending: self.nodes.batch(), schemas: HashMap::new() }
+        Batch { store: self, staged: self.nodes.batch(), schemas: HashMap::new() }
     }
 }
 
@@ -46,7 +46,7 @@ impl Batch<'_> {
     /// [`StoreError::Text`] when it is shorter, longer, no UTF-8, or cannot be read.
     pub fn put_text(&mut self, reader: &mut dyn Read, length: u64) -> Result<Hash, StoreError> {
         let mut text = Text { type_: builtin::TEXT, length, reader };
-        self.pending.add_text(&mut text, self.store.now())
+        self.staged.add_text(&mut text, self.store.now())
     }
 
     /// Adds a node that comes from another store and keeps its timestamp, unless it is here already. All that it refers
@@ -59,7 +59,7 @@ impl Batch<'_> {
         if node.type_ != META_SCHEMA {
             let schema = self.schemas.get(&node.type_).cloned();
             let schema = schema.map_or_else(|| self.store.type_(&node.type_), Ok)?;
-            let there = |hash: &Hash| self.pending.contains(hash) || self.store.has(hash);
+            let there = |hash: &Hash| self.staged.contains(hash) || self.store.has(hash);
             if let Some(hash) =
                 refs_under(schema.value(), &node.payload).into_iter().find(|hash| !there(hash))
             {
@@ -74,7 +74,7 @@ impl Batch<'_> {
     /// # Errors
     /// [`StoreError::NotFound`] when it was not added, [`StoreError::Corrupt`] when its bytes are damaged.
     pub fn get(&self, hash: &Hash) -> Result<Node, StoreError> {
-        let bytes = self.pending.read(hash)?.ok_or(StoreError::NotFound { hash: *hash })?;
+        let bytes = self.staged.read(hash)?.ok_or(StoreError::NotFound { hash: *hash })?;
         node::checked(hash, &bytes)
     }
 
@@ -83,7 +83,7 @@ impl Batch<'_> {
     /// # Errors
     /// The nodes cannot be written; those that came first may be there.
     pub fn commit(self) -> Result<(), StoreError> {
-        self.pending.commit()
+        self.staged.commit()
     }
 
     fn add(&mut self, type_: &Hash, payload: &Value, timestamp: u64) -> Result<Hash, StoreError> {
@@ -91,7 +91,7 @@ impl Batch<'_> {
         if *type_ == META_SCHEMA {
             self.schemas.insert(node.hash, Arc::new(Schema::new(payload.clone())));
         }
-        self.pending.add(&node, timestamp, self.store.now())?;
+        self.staged.add(&node, timestamp, self.store.now())?;
         Ok(node.hash)
     }
 }

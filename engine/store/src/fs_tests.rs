@@ -219,15 +219,15 @@ fn only_old_temp_files_are_strays() {
 fn the_temp_files_of_one_who_takes_long_stay_young() {
     let f = Fixture::new();
     let disk = Disk::open(f.directory.path()).unwrap();
-    let mut pending = disk.batch();
-    pending.add(&Encoded::new(TEXT, &json!("a")), 1, 1000).unwrap();
+    let mut staged = disk.batch();
+    staged.add(&Encoded::new(TEXT, &json!("a")), 1, 1000).unwrap();
     let temp = f.names().into_iter().find(|name| name.starts_with(TEMP_PREFIX)).unwrap();
     let temp = f.directory.path().join("nodes").join(temp);
     let is_old = || fs::metadata(&temp).unwrap().modified().unwrap() == UNIX_EPOCH;
     File::options().write(true).open(&temp).unwrap().set_modified(UNIX_EPOCH).unwrap();
-    pending.add(&Encoded::new(TEXT, &json!("b")), 1, 2000).unwrap();
+    staged.add(&Encoded::new(TEXT, &json!("b")), 1, 2000).unwrap();
     assert!(is_old(), "not each time");
-    pending.add(&Encoded::new(TEXT, &json!("c")), 1, 1000 + 16 * 60_000).unwrap();
+    staged.add(&Encoded::new(TEXT, &json!("c")), 1, 1000 + 16 * 60_000).unwrap();
     assert!(!is_old());
-    pending.commit().unwrap();
+    staged.commit().unwrap();
 }

@@ -76,7 +76,7 @@ pub use nodes::{Lease, Mended, NodeBatch, NodeEntries, NodeEntry, Nodes, Scan, S
 pub use profile::Profile;
 pub use regular::{only_regular, open_regular};
 pub use secret_names::sounds_secret;
-pub use stats::{Census, ReindexReport, TypeCensus};
+pub use stats::{ReindexReport, StoreStats, TypeStats};
 pub use text::{Pieces, Text};
 pub use vars::Vars;
 pub use verify::VerifyReport;

@@ -61,8 +61,9 @@ impl Names for Sqlite {
     }
 
     fn history(&self, name: &str) -> Result<Vec<(String, u64)>, StoreError> {
-        let past = rows::history(&self.connection(), name).map_err(self.failed("read the history from"))?;
-        Ok(past.into_iter().map(|(value, at)| (value, at.unsigned_abs())).collect())
+        let history =
+            rows::history(&self.connection(), name).map_err(self.failed("read the history from"))?;
+        Ok(history.into_iter().map(|(value, at)| (value, at.unsigned_abs())).collect())
     }
 
     /// Marked in another way is what has a row in `tags`.

@@ -9,7 +9,7 @@ use super::{Hash, Store, StoreError, node};
 
 /// How much there is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Census {
+pub struct StoreStats {
     /// Node files.
     pub nodes: u64,
     /// Their bytes.
@@ -17,12 +17,12 @@ pub struct Census {
     /// Node files that cannot be read; they are of no type.
     pub unreadable: u64,
     /// How much there is of each type.
-    pub types: BTreeMap<Hash, TypeCensus>,
+    pub types: BTreeMap<Hash, TypeStats>,
 }
 
 /// How much there is of one type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TypeCensus {
+pub struct TypeStats {
     /// Node files.
     pub nodes: u64,
     /// Their bytes.
@@ -49,20 +49,20 @@ impl Store {
     ///
     /// # Errors
     /// The nodes cannot be listed. One that cannot be read is counted.
-    pub fn census(&self) -> Result<Census, StoreError> {
-        let mut census = Census::default();
+    pub fn stats(&self) -> Result<StoreStats, StoreError> {
+        let mut stats = StoreStats::default();
         self.each_type(&mut |_, size, head| {
-            census.nodes += 1;
-            census.bytes += size;
+            stats.nodes += 1;
+            stats.bytes += size;
             let Some((type_, _)) = head else {
-                census.unreadable += 1;
+                stats.unreadable += 1;
                 return;
             };
-            let of_type = census.types.entry(type_).or_default();
+            let of_type = stats.types.entry(type_).or_default();
             of_type.nodes += 1;
             of_type.bytes += size;
         })?;
-        Ok(census)
+        Ok(stats)
     }
 
     /// Every node of this type, whatever the index says. Reads every file.

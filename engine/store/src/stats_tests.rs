@@ -16,13 +16,13 @@ fn everything_is_counted_by_type() {
     let texts = ["a", "bc"].map(|text| f.store.put_text(text).unwrap());
     let corrupt = f.store.put_text("corrupt").unwrap();
     std::fs::write(f.file(&corrupt), "").unwrap();
-    let census = f.store.census().unwrap();
-    assert_eq!((census.nodes, census.unreadable), (33 + 3, 1));
-    assert_eq!(census.types.len(), 2);
-    assert_eq!(census.types[&META_SCHEMA].nodes, 33);
+    let stats = f.store.stats().unwrap();
+    assert_eq!((stats.nodes, stats.unreadable), (33 + 3, 1));
+    assert_eq!(stats.types.len(), 2);
+    assert_eq!(stats.types[&META_SCHEMA].nodes, 33);
     let bytes = texts.iter().map(|hash| std::fs::metadata(f.file(hash)).unwrap().len()).sum();
-    assert_eq!(census.types[&TEXT], TypeCensus { nodes: 2, bytes });
-    assert_eq!(census.bytes, census.types.values().map(|of_type| of_type.bytes).sum::<u64>());
+    assert_eq!(stats.types[&TEXT], TypeStats { nodes: 2, bytes });
+    assert_eq!(stats.bytes, stats.types.values().map(|of_type| of_type.bytes).sum::<u64>());
 }
 
 #[test]

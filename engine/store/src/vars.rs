@@ -109,8 +109,8 @@ impl Vars {
     /// # Errors
     /// [`StoreError::DamagedVariable`] when an entry is not a hash, or the history cannot be read.
     pub fn history(&self, name: &str) -> Result<Vec<(Hash, u64)>, StoreError> {
-        let past = self.names.history(name)?;
-        past.into_iter().map(|(value, at)| Ok((hash(name, &value)?, at))).collect()
+        let history = self.names.history(name)?;
+        history.into_iter().map(|(value, at)| Ok((hash(name, &value)?, at))).collect()
     }
 
     /// Every row whose name starts so: several of one name stand together, the newest first.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::source::Source;
-use crate::yaml::Mark;
+use crate::yaml::Position;
 
 /// One thing an author has to mend, or has probably not meant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,7 +131,7 @@ impl<'s> Diagnostics<'s> {
     fn problem(
         &self,
         pointer: &str,
-        (file, Mark { line, column }): (&Path, Mark),
+        (file, Position { line, column }): (&Path, Position),
         message: String,
         hint: Option<String>,
     ) -> Option<Diagnostic> {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::diagnostics::{Diagnostic, meant};
 use crate::source::Source;
-use crate::yaml::{self, Document, Mark, YamlError};
+use crate::yaml::{self, Document, Position, YamlError};
 
 const TAG: &str = "!include";
 /// Files of one workflow, counted once per inclusion.
@@ -85,7 +85,7 @@ impl Loader<'_> {
     }
 
     fn resolve(&mut self, source: &mut Source, pointer: &str, tag: &str) -> Result<(), Diagnostic> {
-        let Mark { line, column } = source.document.at(pointer);
+        let Position { line, column } = source.document.at(pointer);
         let problem = |message: String, hint: Option<String>| Diagnostic {
             file: source.file.clone(),
             line,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::yaml::{Document, Mark};
+use crate::yaml::{Document, Position};
 
 /// A parsed file, with the files that stand in the place of its `!include`s.
 pub(super) struct Source {
@@ -23,7 +23,7 @@ impl Source {
     }
 
     /// The file and the position of the value at a pointer.
-    pub(super) fn locate(&self, pointer: &str) -> (&Path, Mark) {
+    pub(super) fn locate(&self, pointer: &str) -> (&Path, Position) {
         match self.inside(pointer) {
             Some((source, rest)) => source.locate(rest),
             None => (&self.file, self.document.at(pointer)),
@@ -31,7 +31,7 @@ impl Source {
     }
 
     /// The file and the position of the key at a pointer. The key of an included value stands in the including file.
-    pub(super) fn locate_key(&self, pointer: &str) -> (&Path, Mark) {
+    pub(super) fn locate_key(&self, pointer: &str) -> (&Path, Position) {
         match self.inside(pointer) {
             Some((source, rest)) if !rest.is_empty() => source.locate_key(rest),
             _ => (&self.file, self.document.at_key(pointer)),

@@ -39,7 +39,7 @@ pub struct Document {
 
 /// A position in the text; both count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mark {
+pub struct Position {
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
@@ -61,8 +61,8 @@ pub struct YamlError {
 /// Where a value and its key stand; mirrors the shape of the value.
 #[derive(Debug, Clone)]
 struct Positions {
-    key: Mark,
-    value: Mark,
+    key: Position,
+    value: Position,
     /// An application tag as written, such as `!include`.
     tag: Option<String>,
     children: BTreeMap<String, Positions>,
@@ -105,19 +105,19 @@ pub fn parse_value(text: &str) -> Result<Value, YamlError> {
 impl Document {
     /// A document that is one string, however it reads: a text file in the place of a value.
     pub fn text(text: &str) -> Document {
-        let start = Mark { line: 1, column: 1 };
+        let start = Position { line: 1, column: 1 };
         Document { value: Value::from(text), places: Positions::new(start, None) }
     }
 
     /// Where the value at a JSON pointer starts. For a pointer that leads nowhere: where the last value on its way
     /// starts, so that a missing key is reported at the mapping that misses it.
-    pub fn at(&self, pointer: &str) -> Mark {
+    pub fn at(&self, pointer: &str) -> Position {
         self.places.nearest(pointer).value
     }
 
     /// Where the key of the value at a JSON pointer starts; for an item of a sequence and for the root, the value
     /// itself. A pointer that leads nowhere gives the key of the last value on its way.
-    pub fn at_key(&self, pointer: &str) -> Mark {
+    pub fn at_key(&self, pointer: &str) -> Position {
         self.places.nearest(pointer).key
     }
 
@@ -156,24 +156,24 @@ impl Positions {
     }
 }
 
-impl From<saphyr_parser::Marker> for Mark {
-    fn from(marker: saphyr_parser::Marker) -> Mark {
-        Mark { line: marker.line().max(1), column: marker.col() + 1 }
+impl From<saphyr_parser::Marker> for Position {
+    fn from(marker: saphyr_parser::Marker) -> Position {
+        Position { line: marker.line().max(1), column: marker.col() + 1 }
     }
 }
 
 impl YamlError {
-    fn at(mark: Mark, message: impl Into<String>) -> YamlError {
+    fn at(mark: Position, message: impl Into<String>) -> YamlError {
         YamlError { line: mark.line, column: mark.column, message: message.into() }
     }
 }
 
 /// The parser's error; if the value on that line starts with `{{`, what it stumbled over is an unquoted template.
 fn syntax_error(text: &str, error: &ScanError) -> YamlError {
-    let mark = Mark::from(*error.marker());
+    let mark = Position::from(*error.marker());
     let line = text.lines().nth(mark.line - 1).unwrap_or_default();
     match template_column(line) {
-        Some(column) => YamlError::at(Mark { column, ..mark }, QUOTE_TEMPLATE),
+        Some(column) => YamlError::at(Position { column, ..mark }, QUOTE_TEMPLATE),
         None if error.info().starts_with("mapping values are not allowed") => {
             YamlError::at(mark, "`: ` inside a plain value: quote the whole value")
         }

@@ -81,20 +81,20 @@ pub(super) fn reindex(session: &mut Session<'_>) -> Result<u8, CliError> {
 
 pub(super) fn stats(session: &mut Session<'_>) -> Result<u8, CliError> {
     let store = session.store()?;
-    let census = store.census()?;
+    let found = store.stats()?;
     let count = |prefix: &str| store.vars().list(prefix).map(|found| found.len());
     let names = schema::names(&store)?;
     let name = |hash| schema::title(&store, hash).or_else(|| names.get(hash)?.first().cloned());
-    let types = census.types.iter().map(|(hash, of_type)| TypeStats {
+    let types = found.types.iter().map(|(hash, of_type)| TypeStats {
         type_: *hash,
         name: name(hash),
         nodes: of_type.nodes,
         bytes: of_type.bytes,
     });
     let mut stats = StoreStats {
-        nodes: census.nodes,
-        bytes: census.bytes,
-        unreadable: census.unreadable,
+        nodes: found.nodes,
+        bytes: found.bytes,
+        unreadable: found.unreadable,
         variables: store.vars().rows("")?.len(),
         threads: count(thread::HEADS)?,
         workflows: count(workflow::REGISTRY)?,

@@ -72,13 +72,13 @@ pub fn nodes_are_listed_by_type_in_the_order_they_were_put(make: Make<'_>) -> Ch
 pub fn a_payload_that_does_not_obey_changes_nothing(make: Make<'_>) -> Checked {
     let store = make();
     let (integer, _) = number(&store, 1)?;
-    let before = store.census()?;
+    let before = store.stats()?;
     assert!(matches!(store.put(&integer, &json!("x")), Err(StoreError::Invalid { .. })));
     let unknown = Hash::from_static("0000000000000");
     assert!(matches!(store.put(&unknown, &json!(1)), Err(StoreError::UnknownType { exists: false, .. })));
     let nodes = [(TEXT, json!("good")), (integer, json!(7)), (integer, json!("bad"))];
     assert!(matches!(store.put_all(&nodes), Err(StoreError::Invalid { .. })));
-    assert_eq!(store.census()?, before);
+    assert_eq!(store.stats()?, before);
     Ok(())
 }
 
@@ -92,11 +92,11 @@ pub fn a_batch_is_seen_whole_or_not_at_all(make: Make<'_>) -> Checked {
         assert_eq!(batch.get(&hashes[1])?.payload, json!(true), "the batch has it");
         Ok::<_, StoreError>((batch, hashes))
     };
-    let before = store.census()?;
+    let before = store.stats()?;
     let (batch, hashes) = fill()?;
     assert!(!hashes.iter().any(|hash| store.has(hash)));
     drop(batch);
-    assert_eq!(store.census()?, before);
+    assert_eq!(store.stats()?, before);
     let ((one, _), (other, _)) = (fill()?, fill()?);
     one.commit()?;
     other.commit()?;
@@ -104,7 +104,7 @@ pub fn a_batch_is_seen_whole_or_not_at_all(make: Make<'_>) -> Checked {
     assert!(hashes.iter().all(|hash| store.has(hash)));
     assert_eq!(store.get(&hashes[1])?.payload, json!(true));
     store.batch().commit()?;
-    assert_eq!(store.census()?.nodes, before.nodes + 3);
+    assert_eq!(store.stats()?.nodes, before.nodes + 3);
     assert_sound(&store)
 }
 
@@ -135,26 +135,26 @@ pub fn a_text_may_come_in_pieces(make: Make<'_>) -> Checked {
         assert_eq!(store.get(&hash)?.payload, Value::from(text));
         assert_eq!(put(text.as_bytes(), text.len())?, hash);
     }
-    let before = store.census()?;
+    let before = store.stats()?;
     for (text, length) in [(&b"abc"[..], 2), (b"abc", 4), (b"a\xffb", 3), (b"a\xe2\x82", 3)] {
         assert!(matches!(put(text, length), Err(StoreError::Text { .. })), "{text:?}");
     }
-    assert_eq!(store.census()?, before);
+    assert_eq!(store.stats()?, before);
     Ok(())
 }
 
 /// What is made of the listing, and what there is to mend in it: nothing.
 pub fn everything_is_counted_and_sound(make: Make<'_>) -> Checked {
     let store = make();
-    let before = store.census()?;
+    let before = store.stats()?;
     let (_, leaf) = text(&store, "leaf")?;
     let (type_, root) = link(&store, &[leaf])?;
-    let census = store.census()?;
-    assert_eq!((census.nodes, census.unreadable), (before.nodes + 3, 0));
-    assert_eq!((census.types[&type_].nodes, census.types[&TEXT].nodes), (1, 1));
-    assert_eq!(census.bytes, census.types.values().map(|of| of.bytes).sum::<u64>());
+    let stats = store.stats()?;
+    assert_eq!((stats.nodes, stats.unreadable), (before.nodes + 3, 0));
+    assert_eq!((stats.types[&type_].nodes, stats.types[&TEXT].nodes), (1, 1));
+    assert_eq!(stats.bytes, stats.types.values().map(|of| of.bytes).sum::<u64>());
     let report = store.reindex()?;
-    assert_eq!((report.nodes, report.added, report.struck), (census.nodes, 0, 0));
+    assert_eq!((report.nodes, report.added, report.struck), (stats.nodes, 0, 0));
     assert_eq!(store.walk(&root)?.nodes.len(), 5, "the root, the leaf, the type of each, and theirs");
     assert_sound(&store)
 }
@@ -171,16 +171,16 @@ pub fn what_nobody_needs_is_collected(make: Make<'_>) -> Checked {
     let (_, lone) = number(&store, 1)?;
     let how = Collect { roots: vec![held.1], ..Collect::default() };
     assert_eq!(store.gc(&how)?.removed, 0, "all of it is young");
-    let before = store.census()?;
+    let before = store.stats()?;
     let would = later(|| store.gc(&Collect { dry_run: true, ..how.clone() }))?;
-    assert_eq!(store.census()?, before);
+    assert_eq!(store.stats()?, before);
     let report = later(|| store.gc(&how))?;
     assert_eq!(report, would);
     assert_eq!((report.removed, report.kept), (4, before.nodes - 4), "a link, its leaf, a number, its type");
     assert!(!store.has(&lost.1) && !store.has(&lone));
     assert_eq!(store.indexed(&TEXT)?, [leaf.1, past.1, held.1]);
     assert_eq!(store.indexed(&root.0)?, [root.1]);
-    assert_eq!(store.census()?.bytes, before.bytes - report.bytes);
+    assert_eq!(store.stats()?.bytes, before.bytes - report.bytes);
     assert_sound(&store)
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use saphyr_parser::{Event, ScalarStyle, Tag};
 use serde_json::{Map, Value};
 
-use super::{MAX_DEPTH, Mark, Positions, QUOTE_TEMPLATE, YamlError, scalar};
+use super::{MAX_DEPTH, Position, Positions, QUOTE_TEMPLATE, YamlError, scalar};
 
 /// What all aliases of a text may expand to together, in weight.
 const MAX_EXPANSION: usize = 8 << 20;
@@ -33,7 +33,7 @@ struct Open {
 
 enum Contents {
     Sequence(Vec<Value>),
-    Mapping { entries: Map<String, Value>, key: Option<(String, Mark)> },
+    Mapping { entries: Map<String, Value>, key: Option<(String, Position)> },
 }
 
 /// A finished value. The weight counts bytes, the height nested collections.
@@ -50,7 +50,7 @@ impl<'a> Builder<'a> {
         Builder { text, open: Vec::new(), anchors: HashMap::new(), root: None, expanded: 0 }
     }
 
-    pub(super) fn accept(&mut self, event: Event<'_>, mark: Mark) -> Result<(), YamlError> {
+    pub(super) fn accept(&mut self, event: Event<'_>, mark: Position) -> Result<(), YamlError> {
         match event {
             Event::DocumentStart(_) if self.root.is_some() => {
                 Err(YamlError::at(mark, "a second document starts here: there must be exactly one"))
@@ -72,7 +72,7 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn finish(self) -> (Value, Positions) {
-        let empty = || (Value::Null, Positions::new(Mark { line: 1, column: 1 }, None));
+        let empty = || (Value::Null, Positions::new(Position { line: 1, column: 1 }, None));
         self.root.map_or_else(empty, |root| (root.value, root.place))
     }
 
@@ -81,7 +81,7 @@ impl<'a> Builder<'a> {
         contents: Contents,
         anchor: usize,
         tag: Option<&Tag>,
-        mark: Mark,
+        mark: Position,
     ) -> Result<(), YamlError> {
         if let Some(parent) = self.open.last().filter(|parent| parent.wants_key()) {
             return Err(self.not_a_key(mark, parent));
@@ -94,7 +94,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn not_a_key(&self, mark: Mark, parent: &Open) -> YamlError {
+    fn not_a_key(&self, mark: Position, parent: &Open) -> YamlError {
         let line = self.text.lines().nth(mark.line - 1).unwrap_or_default();
         if line.chars().nth(mark.column - 1) == Some('{') {
             return YamlError::at(parent.place.value, QUOTE_TEMPLATE);
@@ -111,7 +111,7 @@ impl<'a> Builder<'a> {
         self.close(Built { value, place: open.place, weight: open.weight, height: open.height }, open.anchor)
     }
 
-    fn expand(&mut self, anchor: usize, mark: Mark) -> Result<(), YamlError> {
+    fn expand(&mut self, anchor: usize, mark: Position) -> Result<(), YamlError> {
         // The parser refuses unknown names, so an anchor without a value is one that is still open.
         let Some(built) = self.anchors.get(&anchor) else {
             return Err(YamlError::at(mark, "this alias refers to a value that contains it"));
@@ -170,7 +170,7 @@ impl Open {
         Ok(())
     }
 
-    fn begin_entry(&mut self, (name, mark): (String, Mark)) -> Result<(), YamlError> {
+    fn begin_entry(&mut self, (name, mark): (String, Position)) -> Result<(), YamlError> {
         if let Some(first) = self.place.children.get(&name) {
             let line = first.key.line;
             return Err(YamlError::at(mark, format!("duplicate key `{name}`, first given on line {line}")));
@@ -183,12 +183,12 @@ impl Open {
 }
 
 impl Positions {
-    pub(super) fn new(mark: Mark, tag: Option<String>) -> Positions {
+    pub(super) fn new(mark: Position, tag: Option<String>) -> Positions {
         Positions { key: mark, value: mark, tag, children: BTreeMap::new() }
     }
 }
 
-fn key_name(built: Built) -> Result<(String, Mark), YamlError> {
+fn key_name(built: Built) -> Result<(String, Position), YamlError> {
     let mark = built.place.value;
     if built.value.is_object() || built.value.is_array() {
         return Err(YamlError::at(mark, "a key must be a scalar, this alias is a mapping or a sequence"));
@@ -196,7 +196,7 @@ fn key_name(built: Built) -> Result<(String, Mark), YamlError> {
     Ok((scalar::key(built.value), mark))
 }
 
-fn scalar_node(text: &str, style: ScalarStyle, tag: Option<&Tag>, mark: Mark) -> Built {
+fn scalar_node(text: &str, style: ScalarStyle, tag: Option<&Tag>, mark: Position) -> Built {
     let value = match tag {
         Some(tag) if tag.is_yaml_core_schema() => scalar::core_tagged(&tag.suffix, text),
         None if style == ScalarStyle::Plain => scalar::plain(text),
@@ -209,6 +209,6 @@ fn application_tag(tag: Option<&Tag>) -> Option<String> {
     tag.filter(|tag| !tag.is_yaml_core_schema()).map(|tag| format!("{}{}", tag.handle, tag.suffix))
 }
 
-pub(super) fn too_deep(mark: Mark) -> YamlError {
+pub(super) fn too_deep(mark: Position) -> YamlError {
     YamlError::at(mark, format!("nested deeper than {MAX_DEPTH} levels"))
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{MAX_DEPTH, Mark, parse, parse_value};
+use super::{MAX_DEPTH, Position, parse, parse_value};
 
 fn value(text: &str) -> Value {
     parse_value(text).unwrap()
@@ -174,7 +174,7 @@ fn an_unquoted_template_is_named_so() {
 #[test]
 fn positions() {
     let document = parse("a:\n  b/c: 1\n  list:\n    - x\n    - y: 2\n").unwrap();
-    let mark = |line, column| Mark { line, column };
+    let mark = |line, column| Position { line, column };
     assert_eq!(document.at("/a/b~1c"), mark(2, 8));
     assert_eq!(document.at_key("/a/b~1c"), mark(2, 3));
     assert_eq!(document.at("/a/list/1/y"), mark(5, 10));
