@@ -12,38 +12,28 @@ use super::{RecordedSettings, Turn, lenient};
 #[serde(rename_all = "camelCase", default)]
 pub struct Detail {
     /// The session, as the agent calls it.
-    #[serde(deserialize_with = "lenient::field")]
     pub session_id: Option<String>,
     /// The model that answered.
-    #[serde(deserialize_with = "lenient::field")]
     pub model: Option<String>,
     /// How long it was worked on, in milliseconds, without the pauses after interruptions.
-    #[serde(deserialize_with = "lenient::field")]
     pub duration: Option<u64>,
     /// How many turns the model had.
-    #[serde(deserialize_with = "lenient::field")]
     pub turn_count: Option<u64>,
     /// How many calls of tools failed.
-    #[serde(deserialize_with = "lenient::field")]
     pub failed_calls: Option<u64>,
     /// What the model said and the tools answered, in order.
-    #[serde(deserialize_with = "lenient::field")]
     pub turns: Option<Vec<Listed>>,
     /// All that was said, in order.
-    #[serde(deserialize_with = "lenient::field")]
     pub messages: Option<Vec<Listed>>,
     /// What commands ran under; its shape is the agent's.
     pub sandbox: Value,
     /// What was set; see [`Detail::settings`].
     pub settings: Value,
     /// What the turns cost in USD, where prices are known.
-    #[serde(deserialize_with = "lenient::field")]
     pub cost: Option<f64>,
     /// The trace that the run is a part of, by its id.
-    #[serde(deserialize_with = "lenient::field")]
     pub trace: Option<String>,
     /// What the editing tools changed, by path; none where no record is kept of that.
-    #[serde(deserialize_with = "lenient::field")]
     pub changes: Option<Vec<Change>>,
 }
 
@@ -95,11 +85,9 @@ impl Detail {
             failed_calls: Some(0),
             turns: Some(Vec::new()),
             messages: Some(Vec::new()),
-            sandbox: Value::Null,
             settings: json!({}),
-            cost: None,
-            trace: None,
             changes: Some(Vec::new()),
+            ..Detail::default()
         }
     }
 

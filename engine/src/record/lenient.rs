@@ -2,15 +2,23 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-/// A payload as a record; one that is no object at all is an empty record.
+/// A payload as a record; one that is no object at all is an empty record, and a field that is something else than it
+/// should be is none.
 pub(super) fn object<T: DeserializeOwned + Default>(payload: Value) -> T {
-    // Without this, a list would be read as the fields in their order.
-    if payload.is_object() { serde_json::from_value(payload).unwrap_or_default() } else { T::default() }
+    // A list would be read as the fields in their order.
+    if !payload.is_object() {
+        return T::default();
+    }
+    T::deserialize(&payload).unwrap_or_else(|_| {
+        let Value::Object(mut fields) = payload else { return T::default() };
+        fields.retain(|name, value| T::deserialize(json!({name: value})).is_ok());
+        T::deserialize(Value::Object(fields)).unwrap_or_default()
+    })
 }
 
-/// A field; the default where it is something else.
+/// A field of what is not read by [`object`]; the default where it is something else.
 pub(super) fn field<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -13,18 +13,14 @@ use super::lenient;
 #[serde(rename_all = "camelCase", default)]
 pub struct RecordedSettings {
     /// Who completes.
-    #[serde(deserialize_with = "lenient::field")]
     pub provider: RecordedProvider,
     /// The model's name as its endpoint knows it.
-    #[serde(deserialize_with = "lenient::field")]
     pub model: Option<String>,
     /// The model that is asked for the fields of an answer that is none.
-    #[serde(deserialize_with = "lenient::field")]
     pub extract: Option<String>,
     /// How the model samples.
     pub sampling: Value,
     /// How many tokens the model takes at once.
-    #[serde(deserialize_with = "lenient::field")]
     pub context_window: Option<u64>,
     /// What tokens cost.
     pub prices: Value,
@@ -32,7 +28,6 @@ pub struct RecordedSettings {
     #[serde(deserialize_with = "lenient::record")]
     pub budget: Option<RecordedBudget>,
     /// The tools it has; all of them where none are named.
-    #[serde(deserialize_with = "lenient::field")]
     pub tools: Option<Vec<String>>,
     /// How the role narrows all this.
     pub role: Value,
@@ -42,7 +37,7 @@ pub struct RecordedSettings {
     #[serde(skip_serializing_if = "Value::is_null")]
     pub learnt: Value,
     /// What held before each interruption, the first one first; absent where the run was not interrupted.
-    #[serde(deserialize_with = "lenient::field", skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interrupted: Vec<Interrupted>,
 }
 
@@ -107,16 +102,12 @@ pub struct Retry {
 #[serde(default)]
 pub struct RecordedBudget {
     /// Turns of the model.
-    #[serde(deserialize_with = "lenient::field")]
     pub turns: Option<u64>,
     /// Tokens, sent and received together.
-    #[serde(deserialize_with = "lenient::field")]
     pub tokens: Option<u64>,
     /// Wall time in seconds; whole ones are an integer.
-    #[serde(deserialize_with = "lenient::field")]
     pub seconds: Option<Number>,
     /// Money.
-    #[serde(deserialize_with = "lenient::field")]
     pub usd: Option<f64>,
 }
 

@@ -14,44 +14,34 @@ use super::lenient;
 #[serde(rename_all = "camelCase", default)]
 pub struct Turn {
     /// Who speaks: `system`, `user`, `assistant` or `tool`.
-    #[serde(deserialize_with = "lenient::field")]
     pub role: Option<String>,
     /// The text; `""` where nothing was said.
-    #[serde(deserialize_with = "lenient::field")]
     pub content: Option<String>,
     /// What the model wants run; none where it wants nothing.
     #[serde(deserialize_with = "lenient::records")]
     pub tool_calls: Option<Vec<ToolCall>>,
     /// What the model thought aloud, where its endpoint tells.
-    #[serde(deserialize_with = "lenient::field")]
     pub reasoning: Option<String>,
     /// The turn as its endpoint said it, where that is more than the fields above hold; its shape is the agent's.
     pub native: Value,
     /// Why it was said: `opening`, `turn`, `result`, `nudge` …, or how the requests became shorter here ([`LEFT_OUT`],
     /// [`SUMMED_UP`]).
-    #[serde(deserialize_with = "lenient::field")]
     pub kind: Option<String>,
     /// Of a tool's turn: which call it answers.
-    #[serde(deserialize_with = "lenient::field")]
     pub call_id: Option<String>,
     /// When it was complete, in milliseconds since the epoch.
-    #[serde(deserialize_with = "lenient::field")]
     pub at: Option<u64>,
     /// How long the model or the tool took, in milliseconds.
-    #[serde(deserialize_with = "lenient::field")]
     pub duration_ms: Option<u64>,
     /// Of a command: its exit code.
-    #[serde(deserialize_with = "lenient::field")]
     pub exit_code: Option<i64>,
     /// Of a tool's turn: whether the call was not done, or its command did not end with exit code 0. Records of older
     /// versions have the exit code alone.
-    #[serde(deserialize_with = "lenient::field")]
     pub failed: Option<bool>,
     /// Of a turn of the model: what it cost, where that was told.
     #[serde(deserialize_with = "lenient::record")]
     pub usage: Option<TokenUsage>,
     /// Call id → the text node with the full result, where the content has less.
-    #[serde(deserialize_with = "lenient::field")]
     pub outputs: BTreeMap<String, Hash>,
 }
 
@@ -60,13 +50,10 @@ pub struct Turn {
 #[serde(default)]
 pub struct ToolCall {
     /// Unique within the conversation; not every agent keeps it.
-    #[serde(deserialize_with = "lenient::field")]
     pub id: Option<String>,
     /// The tool.
-    #[serde(deserialize_with = "lenient::field")]
     pub name: Option<String>,
     /// The arguments, as the JSON text that was sent.
-    #[serde(deserialize_with = "lenient::field")]
     pub args: Option<String>,
 }
 
@@ -75,22 +62,17 @@ pub struct ToolCall {
 #[serde(rename_all = "camelCase", default)]
 pub struct TokenUsage {
     /// Sent, those read from and written to the endpoint's cache included.
-    #[serde(deserialize_with = "lenient::field")]
     pub input_tokens: u64,
     /// Received, reasoning ones included.
-    #[serde(deserialize_with = "lenient::field")]
     pub output_tokens: u64,
     /// Sent tokens that came from the endpoint's cache.
-    #[serde(deserialize_with = "lenient::field")]
     pub cached_tokens: u64,
     /// Sent tokens that were written to the endpoint's cache.
-    #[serde(deserialize_with = "lenient::field")]
     pub written_tokens: u64,
     /// Received tokens spent on reasoning.
-    #[serde(deserialize_with = "lenient::field")]
     pub reasoning_tokens: u64,
     /// What the endpoint says that the turn cost, in USD.
-    #[serde(deserialize_with = "lenient::field", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
 
