@@ -63,7 +63,8 @@ impl Listed {
     }
 }
 
-/// One changed file.
+/// One changed file. The tools that change it and the journal know its bytes and its text: here these are nodes, which
+/// tools have no notion of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// Relative to the workspace.

@@ -142,7 +142,8 @@ fn assert_sound(store: &Store) -> Checked {
     Ok(())
 }
 
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 mod in_a_directory {
     use super::*;
     use crate::Profile;

@@ -180,6 +180,7 @@ impl Marked<'_> {
     }
 }
 
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 #[path = "gc_tests.rs"]
 mod tests;

@@ -194,6 +194,7 @@ fn collect_properties(keywords: &Map<String, Value>, map: &Map<String, Value>, r
     }
 }
 
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 #[path = "graph_tests.rs"]
 mod tests;

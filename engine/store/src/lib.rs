@@ -180,7 +180,8 @@ impl Store {
     }
 
     /// Stores a schema; its hash is the type of the nodes that obey it.
-    #[cfg(all(test, feature = "sqlite"))]
+    #[cfg(test)]
+    #[cfg(feature = "sqlite")]
     fn put_schema(&self, schema: &Value) -> Result<Hash, StoreError> {
         self.put(&META_SCHEMA, schema)
     }
@@ -326,6 +327,7 @@ impl fmt::Debug for Store {
     }
 }
 
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 #[path = "store_tests.rs"]
 mod tests;

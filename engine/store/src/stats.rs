@@ -116,6 +116,7 @@ impl Store {
     }
 }
 
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 #[path = "stats_tests.rs"]
 mod tests;

@@ -183,6 +183,7 @@ impl Vars {
     }
 }
 
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 #[path = "vars_tests.rs"]
 mod tests;

@@ -183,6 +183,7 @@ fn finding(hash: Hash, problem: NodeProblem, mut referred_by: Vec<Referrer>) -> 
     }
 }
 
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 #[path = "verify_tests.rs"]
 mod tests;
