@@ -36,6 +36,7 @@ pub(crate) use retry::RetryPolicy;
 pub use script::Script;
 pub(crate) use script::ScriptPosition;
 pub use trial::{Trial, trial};
+pub use wire::Wire;
 
 /// What arrives while a completion is under way, for people and event streams; the completion repeats all of it.
 #[derive(Clone, Debug, PartialEq)]

@@ -21,7 +21,7 @@ pub enum Wire {
 
 impl Wire {
     /// The word for it: `chat`, `responses` or `messages`.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Wire::Chat => "chat",
             Wire::Responses => "responses",

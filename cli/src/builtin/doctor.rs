@@ -9,11 +9,13 @@ mod sandbox_checks;
 
 use std::path::Path;
 
+use crate::shell::checks::{HomeCheck, SettingCheck, line, shown};
 use crate::shell::{CliError, OK, Session, USER};
 use serde::Serialize;
-use serde_json::{Value, json};
 use uwf_engine::Homes;
+use uwf_tools::EnvironmentSurvey;
 
+use self::online::OnlineCheck;
 use self::sandbox_checks::SandboxChecks;
 use super::args::DoctorArgs;
 use uwf_agent::settings::{Flags, Provenance, Settings, SettingsError};
@@ -32,25 +34,56 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
         || Settings::load(Flags { mock: Some("-".into()), ..Flags::default() }, &env, &homes.uwf).ok();
     let known = found.as_ref().ok().cloned().or_else(scripted);
     let sandbox = known.as_ref().map(|settings| settings.sandbox.clone()).unwrap_or_default();
-    let seen = environment::report(&env, known.as_ref());
-    let sandbox_checks = sandbox_checks::look(sandbox, &homes, &workspace, &env)?;
-    let mut report = json!({
-        "sandbox": sandbox_checks.to_json(),
-        "environment": seen,
-        "config": config(&found, known.as_ref(), &homes),
-        "store": store(&homes.ocas, session),
-        "homes": [home("UWF_HOME", &homes.uwf), home("OCAS_HOME", &homes.ocas)],
-    });
-    if args.online {
-        report["online"] = online::report(&found)?;
-    }
-    session.ui.result(&report, || text(&sandbox_checks, &report))?;
-    let well = report["sandbox"]["strict"] == true
-        && report["online"]["error"].is_null()
-        && report["store"]["error"].is_null()
-        && report["config"]["error"].is_null()
-        && report["homes"].as_array().into_iter().flatten().all(|home| home["writable"] == true);
-    Ok(if well { OK } else { USER })
+    let report = Report {
+        sandbox: sandbox_checks::look(sandbox, &homes, &workspace, &env)?,
+        environment: environment::survey(&env, known.as_ref()),
+        config: config(&found, known.as_ref(), &homes),
+        store: store(&homes.ocas, session),
+        homes: [HomeCheck::of("UWF_HOME", &homes.uwf, None), HomeCheck::of("OCAS_HOME", &homes.ocas, None)],
+        online: args.online.then(|| online::report(&found)).transpose()?,
+    };
+    session.ui.result(&report, || report.text())?;
+    Ok(if report.is_well() { OK } else { USER })
+}
+
+/// What was found.
+#[derive(Serialize)]
+struct Report {
+    sandbox: SandboxChecks,
+    environment: EnvironmentSurvey,
+    config: ConfigCheck,
+    store: StoreCheck,
+    homes: [HomeCheck; 2],
+    /// Absent where it was not asked for, null where the model is a script.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    online: Option<Option<OnlineCheck>>,
+}
+
+/// What is configured, and where.
+#[derive(Serialize)]
+struct ConfigCheck {
+    files: [FileCheck; 3],
+    /// Those that hold in any case.
+    values: Vec<SettingCheck>,
+    /// Whether there is a model.
+    connected: bool,
+    error: Option<String>,
+    hint: Option<&'static str>,
+}
+
+/// A file that may say something.
+#[derive(Serialize)]
+struct FileCheck {
+    path: String,
+    found: bool,
+}
+
+/// Whether the store opens.
+#[derive(Serialize)]
+struct StoreCheck {
+    path: String,
+    exists: bool,
+    error: Option<String>,
 }
 
 /// The AppArmor profile of a program, as it is printed.
@@ -76,79 +109,65 @@ fn print_profile(session: &mut Session<'_>) -> Result<u8, CliError> {
     session.ui.document(&printed, &profile)
 }
 
-/// What was found, or why not; the values are those that hold in any case.
-fn config(found: &Result<Settings, SettingsError>, known: Option<&Settings>, homes: &Homes) -> Value {
+fn config(found: &Result<Settings, SettingsError>, known: Option<&Settings>, homes: &Homes) -> ConfigCheck {
     let files = ["agents/builtin.yaml", "config.yaml", ".env"].map(|name| {
         let path = homes.uwf.join(name);
-        json!({"path": path, "found": path.is_file()})
+        FileCheck { path: shown(&path), found: path.is_file() }
     });
     let provenance = known.into_iter().flat_map(|settings| &settings.provenance);
     let row = |setting: &Provenance| {
         let from = setting.from.shown(&homes.uwf);
-        json!({"name": setting.name, "value": setting.value, "from": from})
+        SettingCheck { name: setting.name, value: setting.value.clone(), from }
     };
-    let values: Vec<Value> = provenance.map(row).collect();
     let error = found.as_ref().err();
     let hint = error.and_then(SettingsError::hint);
     // Who has no model yet can run scripts: that is no fault.
     let connected = !matches!(error, Some(SettingsError::NoModel));
     let error = error.filter(|_| connected).map(ToString::to_string);
-    json!({"files": files, "values": values, "connected": connected, "error": error, "hint": hint})
+    ConfigCheck { files, values: origins.map(row).collect(), connected, error, hint }
 }
 
-fn store(root: &Path, session: &Session<'_>) -> Value {
+fn store(root: &Path, session: &Session<'_>) -> StoreCheck {
     // To open a directory that is no store yet would make it one.
     let exists = root.join("nodes").is_dir();
     let error = exists.then(|| uwf_engine::open_store(root, session.clock).err()).flatten();
-    json!({"path": root, "exists": exists, "error": error.map(|error| error.to_string())})
+    StoreCheck { path: shown(root), exists, error: error.map(|error| error.to_string()) }
 }
 
-/// A directory that does not exist yet is made where it is to be.
-fn home(name: &str, path: &Path) -> Value {
-    let there = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);
-    let writable = there.is_dir() && rustix::fs::access(there, rustix::fs::Access::WRITE_OK).is_ok();
-    json!({"name": name, "path": path, "exists": path.exists(), "directory": there.is_dir(), "writable": writable})
-}
+impl Report {
+    fn is_well(&self) -> bool {
+        let online = self.online.iter().flatten().all(OnlineCheck::is_well);
+        self.sandbox.strict
+            && online
+            && self.store.error.is_none()
+            && self.config.error.is_none()
+            && self.homes.iter().all(|home| home.writable)
+    }
 
-fn text(sandbox_checks: &SandboxChecks, report: &Value) -> String {
-    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut lines = sandbox_checks.lines();
-    let mut say = |good: bool, text: String| lines.push(format!("{} {text}", if good { "✓" } else { "✗" }));
-    let store = &report["store"];
-    let state = match (store["error"].as_str(), store["exists"] == true) {
-        (Some(error), _) => error.to_owned(),
-        (None, true) => "opens".to_owned(),
-        (None, false) => "not there yet; it is made when it is needed".to_owned(),
-    };
-    say(store["error"].is_null(), format!("store: {}: {state}", word(&store["path"])));
-    for home in report["homes"].as_array().into_iter().flatten() {
-        let state = match (home["directory"] == true, home["writable"] == true) {
-            (false, _) => "no directory",
-            (true, false) => "not writable",
-            (true, true) => "writable",
+    /// For people.
+    fn text(&self) -> String {
+        let mut lines = self.sandbox.lines();
+        let StoreCheck { path, exists, error } = &self.store;
+        let state = match (error, exists) {
+            (Some(error), _) => error.as_str(),
+            (None, true) => "opens",
+            (None, false) => "not there yet; it is made when it is needed",
         };
-        say(home["writable"] == true, format!("{}: {}: {state}", word(&home["name"]), word(&home["path"])));
+        lines.push(line(error.is_none(), format!("store: {path}: {state}")));
+        lines.extend(self.homes.iter().map(HomeCheck::line));
+        lines.push(format!("  {}", environment::line(&self.environment)));
+        lines.extend(self.online.iter().flatten().flat_map(OnlineCheck::lines));
+        let ConfigCheck { files, values, connected, error, hint } = &self.config;
+        let hint = hint.unwrap_or_default();
+        match (error, connected) {
+            (Some(error), _) if hint.is_empty() => lines.push(format!("✗ config: {error}")),
+            (Some(error), _) => lines.push(format!("✗ config: {error}; {hint}")),
+            (None, false) => lines.push(format!("  no model is configured: {hint}")),
+            (None, true) => {}
+        }
+        let state = |file: &FileCheck| if file.found { "found" } else { "not there" };
+        lines.extend(files.iter().map(|file| format!("  {}: {}", file.path, state(file))));
+        lines.extend(values.iter().map(SettingCheck::line));
+        lines.join("\n") + "\n"
     }
-    lines.push(format!("  {}", environment::line(&report["environment"])));
-    lines.extend(online::lines(&report["online"]).into_iter().map(|(mark, line)| format!("{mark} {line}")));
-    let config = &report["config"];
-    if let Some(error) = config["error"].as_str() {
-        let hint = config["hint"].as_str().map(|hint| format!("; {hint}")).unwrap_or_default();
-        lines.push(format!("✗ config: {error}{hint}"));
-    } else if config["connected"] == false {
-        lines.push(format!("  no model is configured: {}", word(&config["hint"])));
-    }
-    for file in config["files"].as_array().into_iter().flatten() {
-        let state = if file["found"] == true { "found" } else { "not there" };
-        lines.push(format!("  {}: {state}", word(&file["path"])));
-    }
-    for value in config["values"].as_array().into_iter().flatten() {
-        lines.push(format!(
-            "  {} = {} ({})",
-            word(&value["name"]),
-            word(&value["value"]),
-            word(&value["from"])
-        ));
-    }
-    lines.join("\n") + "\n"
 }

@@ -2,6 +2,7 @@
 //! it fails.
 
 mod args;
+pub(crate) mod checks;
 mod error;
 pub(crate) mod input;
 pub mod man_pages;

@@ -6,17 +6,19 @@
 use std::path::Path;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::Doctor;
 use super::exec;
+use crate::shell::checks::{HomeCheck, SettingCheck, line, shown};
 use crate::shell::{CliError, Format, OK, Session, USER};
 use uwf_engine::config::{self, BUILTIN, Config, ConfigError};
 use uwf_engine::home::{Env, Homes, OCAS_HOME, UWF_HOME};
 use uwf_engine::spawn::lookup::Programs;
 use uwf_engine::spawn::protocol::AgentCommand;
 use uwf_engine::spawn::{self, ProcessSpec, SpawnError, StopSignal};
-use uwf_engine::thread::{self, ThreadError};
+use uwf_engine::thread::{self, ThreadError, ThreadId};
 
 /// How long the builtin agent may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -33,75 +35,131 @@ pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, CliErr
     let patience = if args.online { PATIENCE_ONLINE } else { PATIENCE };
     let checks = AgentChecks { env: &env, homes: &homes, cwd: &session.cwd, patience, stop: &session.stop };
     let builtin = exec::builtin(session.program.as_deref()).program;
-    let mut report = json!({
-        "homes": [home(&session.env, &UWF_HOME, &homes.uwf), home(&session.env, &OCAS_HOME, &homes.ocas)],
-        "store": store(session, &homes.ocas),
-        "dotenv": {"file": homes.uwf.join(".env"), "error": dotenv_error},
-        "config": configuration(&homes, &config),
-        "agents": checks.agents(&config.unwrap_or_default(), &builtin),
-    });
+    let from = |names| Some(session.env.first(names).map_or("default".to_owned(), |name| format!("${name}")));
+    let mut report = Report {
+        homes: [
+            HomeCheck::of(UWF_HOME[0], &homes.uwf, from(&UWF_HOME)),
+            HomeCheck::of(OCAS_HOME[0], &homes.ocas, from(&OCAS_HOME)),
+        ],
+        store: store(session, &homes.ocas),
+        dotenv: DotenvCheck { file: shown(&homes.uwf.join(".env")), error: dotenv_error },
+        config: configuration(&homes, &config),
+        agents: checks.agents(&config.unwrap_or_default(), &builtin),
+        builtin: Value::Null,
+    };
     let (opinion, agrees) = checks.ask(&builtin, session.ui.format, args.online);
-    let well = is_well(&report) && agrees;
+    let exit = if report.is_well() && agrees { OK } else { USER };
     if session.ui.format == Format::Text {
-        session.ui.print(&(text(&report) + &second(&opinion)))?;
+        session.ui.print(&(report.text() + &second(&opinion)))?;
     } else {
-        report["builtin"] = serde_json::from_str(&opinion).unwrap_or_default();
+        report.builtin = serde_json::from_str(&opinion).unwrap_or_default();
         session.ui.result(&report, String::new)?;
     }
-    Ok(if well { OK } else { USER })
+    Ok(exit)
 }
 
-/// A directory, and which variable says so. One that does not exist yet is made where it is to be.
-fn home(env: &Env, names: &[&'static str], path: &Path) -> Value {
-    let there = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);
-    let writable = there.is_dir() && rustix::fs::access(there, rustix::fs::Access::WRITE_OK).is_ok();
-    let from = env.first(names).map_or("default".to_owned(), |name| format!("${name}"));
-    json!({"name": names[0], "path": path, "from": from, "exists": path.exists(), "directory": there.is_dir(), "writable": writable})
+/// What was found.
+#[derive(Serialize)]
+struct Report {
+    homes: [HomeCheck; 2],
+    store: StoreCheck,
+    dotenv: DotenvCheck,
+    config: ConfigCheck,
+    agents: Vec<AgentCheck>,
+    /// What the builtin agent's own doctor says; null where there is no agent.
+    builtin: Value,
 }
 
 /// Whether the store opens, and whether every thread's head is there.
-fn store(session: &Session<'_>, root: &Path) -> Value {
+#[derive(Default, Serialize)]
+struct StoreCheck {
+    exists: bool,
+    error: Option<String>,
+    threads: usize,
+    damaged: Vec<DamagedThread>,
+}
+
+/// A thread that cannot be read.
+#[derive(Serialize)]
+struct DamagedThread {
+    thread: ThreadId,
+    error: String,
+}
+
+/// Whether the file of variables can be read.
+#[derive(Serialize)]
+struct DotenvCheck {
+    file: String,
+    error: Option<String>,
+}
+
+/// What `config.yaml` says.
+#[derive(Serialize)]
+struct ConfigCheck {
+    file: String,
+    found: bool,
+    /// Who plays and which model is used, by name.
+    values: Vec<SettingCheck>,
+    /// Names that it does not explain.
+    unknown: Vec<String>,
+    /// Keys that nothing reads.
+    unread: Vec<String>,
+    error: Option<String>,
+    hint: Option<String>,
+}
+
+/// Whether there is a program for an agent.
+#[derive(Serialize)]
+struct AgentCheck {
+    name: String,
+    program: String,
+    /// The file that would run.
+    found: Option<String>,
+}
+
+fn store(session: &Session<'_>, root: &Path) -> StoreCheck {
+    let mut check = StoreCheck::default();
     // To open a directory that is no store yet would make it one.
     if !root.join("nodes").is_dir() {
-        return json!({"exists": false, "error": null, "threads": 0, "damaged": []});
+        return check;
     }
-    let mut threads = 0;
-    let mut damaged = Vec::new();
     let looked = uwf_engine::open_store(root, session.clock).map_err(ThreadError::from).and_then(|store| {
         for entry in thread::entries(&store) {
             let entry = entry?;
-            threads += 1;
+            check.threads += 1;
             if let Err(error) = entry.read(&store) {
-                damaged.push(json!({"thread": entry.thread, "error": error.to_string()}));
+                check.damaged.push(DamagedThread { thread: entry.thread, error: error.to_string() });
             }
         }
         Ok(())
     });
-    let error = looked.err().map(|error| error.to_string());
-    json!({"exists": true, "error": error, "threads": threads, "damaged": damaged})
+    StoreCheck { exists: true, error: looked.err().map(|error| error.to_string()), ..check }
 }
 
-/// What `config.yaml` says about who plays and which model is used, by name.
-fn configuration(homes: &Homes, config: &Result<Config, ConfigError>) -> Value {
-    let file = config::path(&homes.uwf);
-    let said = config.as_ref().ok();
-    let value = |name: &str, said: Option<&String>, default: &str| {
-        let from = if said.is_some() { file.display().to_string() } else { "default".to_owned() };
-        json!({"name": name, "value": said.map_or(default, String::as_str), "from": from})
+fn configuration(homes: &Homes, config: &Result<Config, ConfigError>) -> ConfigCheck {
+    let path = config::path(&homes.uwf);
+    let file = shown(&path);
+    let value = |name, said: Option<&String>, default: &str| SettingCheck {
+        name,
+        value: said.map_or(default, String::as_str).to_owned(),
+        from: said.map_or("default", |_| file.as_str()).to_owned(),
     };
-    let values = said.map(|config| {
+    let values = config.as_ref().map(|config| {
         vec![
             value("defaultAgent", config.default_agent.as_ref(), BUILTIN),
             value("defaultModel", config.default_model.as_ref(), "none"),
         ]
     });
     let error = config.as_ref().err();
-    json!({
-        "file": file, "found": file.is_file(), "values": values.unwrap_or_default(),
-        "unknown": said.map(Config::unknown_names).unwrap_or_default(),
-        "unread": config::unread(&homes.uwf).unwrap_or_default(),
-        "error": error.map(ToString::to_string), "hint": error.and_then(ConfigError::hint),
-    })
+    ConfigCheck {
+        values: values.unwrap_or_default(),
+        found: path.is_file(),
+        unknown: config.as_ref().map(Config::unknown_names).unwrap_or_default(),
+        unread: config::unread(&homes.uwf).unwrap_or_default(),
+        error: error.map(ToString::to_string),
+        hint: error.and_then(ConfigError::hint),
+        file,
+    }
 }
 
 /// What the checks of agents need.
@@ -116,14 +174,15 @@ struct AgentChecks<'a> {
 
 impl AgentChecks<'_> {
     /// The programs of all agents, the builtin one first.
-    fn agents(&self, config: &Config, builtin: &str) -> Value {
+    fn agents(&self, config: &Config, builtin: &str) -> Vec<AgentCheck> {
         let own = [(BUILTIN, builtin)];
         let others = config.agents.iter().map(|(alias, agent)| (alias.as_str(), agent.program.as_str()));
         own.into_iter()
             .chain(others)
-            .map(|(alias, program)| {
-                let found = self.programs(program).any_file_of(program);
-                json!({"name": alias, "program": program, "found": found})
+            .map(|(name, program)| AgentCheck {
+                name: name.to_owned(),
+                program: program.to_owned(),
+                found: self.programs(program).any_file_of(program),
             })
             .collect()
     }
@@ -163,65 +222,46 @@ impl AgentChecks<'_> {
     }
 }
 
-fn items(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
+impl Report {
+    fn is_well(&self) -> bool {
+        self.homes.iter().all(|home| home.writable)
+            && self.store.error.is_none()
+            && self.store.damaged.is_empty()
+            && self.dotenv.error.is_none()
+            && self.config.error.is_none()
+            && self.config.unknown.is_empty()
+            && self.agents.iter().all(|agent| agent.found.is_some())
+    }
+
+    /// For people.
+    fn text(&self) -> String {
+        let mut lines: Vec<String> = self.homes.iter().map(HomeCheck::line).collect();
+        lines.push(match (&self.store.error, self.store.exists) {
+            (Some(error), _) => line(false, format!("store: {error}")),
+            (None, true) => line(true, format!("store: opens, threads: {}", self.store.threads)),
+            (None, false) => line(true, "store: not there yet; it is made when it is needed"),
+        });
+        let damaged = |damaged: &DamagedThread| format!("thread {}: {}", damaged.thread, damaged.error);
+        lines.extend(self.store.damaged.iter().map(|thread| line(false, damaged(thread))));
+        lines.extend(self.dotenv.error.iter().map(|error| line(false, format!(".env: {error}"))));
+        let ConfigCheck { file, found, values, unknown, unread, error, .. } = &self.config;
+        lines.push(match error {
+            Some(error) => line(false, format!("config: {error}")),
+            None => line(true, format!("config: {file}: {}", if *found { "found" } else { "not there" })),
+        });
+        lines.extend(unknown.iter().map(|unknown| line(false, format!("config: {unknown}"))));
+        lines.extend(self.agents.iter().map(AgentCheck::line));
+        lines.extend(unread.iter().map(|unread| format!("! config: {unread}")));
+        lines.extend(values.iter().map(SettingCheck::line));
+        lines.join("\n") + "\n"
+    }
 }
 
-fn is_well(report: &Value) -> bool {
-    let store = &report["store"];
-    items(&report["homes"]).all(|home| home["writable"] == true)
-        && store["error"].is_null()
-        && items(&store["damaged"]).next().is_none()
-        && report["dotenv"]["error"].is_null()
-        && report["config"]["error"].is_null()
-        && items(&report["config"]["unknown"]).next().is_none()
-        && items(&report["agents"]).all(|agent| !agent["found"].is_null())
-}
-
-fn text(report: &Value) -> String {
-    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut lines = Vec::new();
-    let mut say = |good: bool, text: String| lines.push(format!("{} {text}", if good { "✓" } else { "✗" }));
-    for home in items(&report["homes"]) {
-        let state = match (home["directory"] == true, home["writable"] == true) {
-            (false, _) => "no directory",
-            (true, false) => "not writable",
-            (true, true) => "writable",
-        };
-        let (name, path, from) = (word(&home["name"]), word(&home["path"]), word(&home["from"]));
-        say(home["writable"] == true, format!("{name}: {path}: {state} ({from})"));
+impl AgentCheck {
+    fn line(&self) -> String {
+        let state = self.found.clone().unwrap_or_else(|| format!("no program {}", self.program));
+        line(self.found.is_some(), format!("agent {}: {state}", self.name))
     }
-    let store = &report["store"];
-    match (store["error"].as_str(), store["exists"] == true) {
-        (Some(error), _) => say(false, format!("store: {error}")),
-        (None, true) => say(true, format!("store: opens, threads: {}", store["threads"])),
-        (None, false) => say(true, "store: not there yet; it is made when it is needed".to_owned()),
-    }
-    for thread in items(&store["damaged"]) {
-        say(false, format!("thread {}: {}", word(&thread["thread"]), word(&thread["error"])));
-    }
-    if let Some(error) = report["dotenv"]["error"].as_str() {
-        say(false, format!(".env: {error}"));
-    }
-    let config = &report["config"];
-    let state = if config["found"] == true { "found" } else { "not there" };
-    match config["error"].as_str() {
-        Some(error) => say(false, format!("config: {error}")),
-        None => say(true, format!("config: {}: {state}", word(&config["file"]))),
-    }
-    items(&config["unknown"]).for_each(|problem| say(false, format!("config: {}", word(problem))));
-    let unread: Vec<String> = items(&config["unread"]).map(word).collect();
-    for agent in items(&report["agents"]) {
-        let found = agent["found"].as_str();
-        let state = found.map_or_else(|| format!("no program {}", word(&agent["program"])), str::to_owned);
-        say(found.is_some(), format!("agent {}: {state}", word(&agent["name"])));
-    }
-    lines.extend(unread.iter().map(|unread| format!("! config: {unread}")));
-    for value in items(&config["values"]) {
-        let (name, from) = (word(&value["name"]), word(&value["from"]));
-        lines.push(format!("  {name} = {} ({from})", word(&value["value"])));
-    }
-    lines.join("\n") + "\n"
 }
 
 /// The builtin agent's words, below ours.

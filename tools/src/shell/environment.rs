@@ -28,7 +28,7 @@ const QUIET: &[(&str, &str)] = &[
 const SET_ANEW: &[&str] = &["PWD", "OLDPWD", "SHLVL", "_", "TMPDIR"];
 
 /// What commands see of an environment, for people: no value is told.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct EnvironmentSurvey {
     /// How many of its variables are passed on.
     pub seen: usize,

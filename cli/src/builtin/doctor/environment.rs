@@ -4,7 +4,6 @@
 
 use std::ffi::OsString;
 
-use serde_json::{Value, json};
 use uwf_engine::Env;
 use uwf_tools::{EnvironmentSurvey, survey_environment};
 
@@ -14,24 +13,19 @@ use uwf_agent::settings::Settings;
 const SHOWN: usize = 12;
 
 /// The counts.
-pub(super) fn report(env: &Env, settings: Option<&Settings>) -> Value {
+pub(super) fn survey(env: &Env, settings: Option<&Settings>) -> EnvironmentSurvey {
     let keys = settings.map(|settings| settings.secrets().values());
     let named = settings.map_or(&[][..], |settings| &settings.sandbox.env);
     let variables: Vec<(OsString, OsString)> =
         env.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let EnvironmentSurvey { seen, withheld, wanted } =
-        survey_environment(&variables, named, &keys.unwrap_or_default());
-    json!({"seen": seen, "withheld": withheld, "wanted": wanted})
+    survey_environment(&variables, named, &keys.unwrap_or_default())
 }
 
-/// The report as a line for people.
-pub(super) fn line(report: &Value) -> String {
-    let (seen, withheld) = (&report["seen"], &report["withheld"]);
+/// The counts as a line for people.
+pub(super) fn line(EnvironmentSurvey { seen, withheld, wanted }: &EnvironmentSurvey) -> String {
     let counts = format!("environment: commands see {seen} of these variables and not {withheld}");
-    let names: Vec<&str> =
-        report["wanted"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let Some(first) = names.first() else { return counts };
-    let (shown, more) = names.split_at(names.len().min(SHOWN));
+    let Some(first) = wanted.first() else { return counts };
+    let (shown, more) = wanted.split_at(wanted.len().min(SHOWN));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
     let shown = shown.join(", ");
     format!(
@@ -64,17 +58,17 @@ mod tests {
         let file = home.path().join("agents/builtin.yaml");
         std::fs::write(file, "sandbox: { env: [MINE, MY_*] }\n").unwrap();
         let settings = Settings::load(Flags::default(), &env, home.path()).unwrap();
-        let report = report(&env, Some(&settings));
+        let survey = survey(&env, Some(&settings));
         assert_eq!(
-            line(&report),
+            line(&survey),
             "environment: commands see 2 of these variables and not 7; a build may want FROB_HOME, FROB_SDK: to pass \
              one on, sandbox: { env: [FROB_HOME] } in agents/builtin.yaml"
         );
-        assert!(!report.to_string().contains("hush"), "{report}");
-        let few = line(&json!({"seen": 3, "withheld": 0, "wanted": []}));
+        assert!(!format!("{survey:?}").contains("hush"), "{survey:?}");
+        let few = line(&EnvironmentSurvey { seen: 3, withheld: 0, wanted: Vec::new() });
         assert_eq!(few, "environment: commands see 3 of these variables and not 0");
-        let many: Vec<String> = (1..=SHOWN + 2).map(|n| format!("FROB_{n}")).collect();
-        let many = line(&json!({"seen": 3, "withheld": 30, "wanted": many}));
+        let wanted = (1..=SHOWN + 2).map(|n| format!("FROB_{n}")).collect();
+        let many = line(&EnvironmentSurvey { seen: 3, withheld: 30, wanted });
         assert!(many.contains(", FROB_12 and 2 more: to pass"), "{many}");
     }
 }

@@ -1,9 +1,10 @@
 //! The checks of the sandbox: tried on a process, reported promise by promise, and the way to what is missing.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::shell::CliError;
-use serde_json::{Value, json};
+use crate::shell::checks::shown;
+use serde::Serialize;
 use uwf_engine::{Env, Homes};
 use uwf_tools::sandbox::{Enforced, Level, Promise, PromiseStatus, SandboxError};
 
@@ -12,16 +13,22 @@ use super::remedy::{Remedy, remedies};
 use uwf_agent::confinement::{ALLOW_SHELL, Confinement, SandboxSettings};
 
 /// What was found.
+#[derive(Serialize)]
 pub(super) struct SandboxChecks {
-    workspace: PathBuf,
-    /// Why strict runs no command, and what people can do about it.
-    refusal: Option<(String, &'static str)>,
+    /// Whether strict runs commands.
+    pub(super) strict: bool,
     /// What strict enforces; where it is refused, what there is.
-    there_is: Enforced,
+    enforceable: Enforced,
     promises: Vec<PromiseStatus>,
-    /// Whether the kernel refuses something: it is not the workspace.
-    is_lacking: bool,
     remedies: Vec<Remedy>,
+    workspace: String,
+    /// Why strict runs no command.
+    error: Option<String>,
+    /// What people can do about it.
+    hint: Option<&'static str>,
+    /// Whether the kernel refuses something: it is not the workspace.
+    #[serde(skip)]
+    is_lacking: bool,
 }
 
 /// The hint of those whose kernel refuses something, less the advice to ask the doctor.
@@ -43,7 +50,7 @@ pub(super) fn look(
     // Kept as a whole: its directory must be there until it was tried.
     let tried = Confinement::prepare(&strict, homes, workspace, &env)?;
     let refusal = tried.sandbox.refusal();
-    let there_is = match refusal {
+    let enforceable = match refusal {
         None => tried.sandbox.enforced().clone(),
         Some(_) => {
             let less = SandboxSettings { level: Level::BestEffort, ..strict };
@@ -52,10 +59,12 @@ pub(super) fn look(
     };
     let is_lacking = matches!(refusal, Some(SandboxError::Missing { .. } | SandboxError::Setup { .. }));
     Ok(SandboxChecks {
-        workspace: workspace.to_owned(),
-        promises: promises(&there_is, matches!(refusal, Some(SandboxError::Workspace { .. }))),
-        refusal: refusal.map(|refusal| (refusal.to_string(), refusal.hint())),
-        there_is,
+        strict: refusal.is_none(),
+        promises: promises(&enforceable, matches!(refusal, Some(SandboxError::Workspace { .. }))),
+        enforceable,
+        workspace: shown(workspace),
+        error: refusal.map(ToString::to_string),
+        hint: refusal.map(SandboxError::hint),
         is_lacking,
         remedies: if is_lacking { remedies(&KernelFacts::read()) } else { Vec::new() },
     })
@@ -71,35 +80,25 @@ fn promises(there_is: &Enforced, is_exposed: bool) -> Vec<PromiseStatus> {
 }
 
 impl SandboxChecks {
-    /// For programs.
-    pub(super) fn to_json(&self) -> Value {
-        json!({
-            "strict": self.refusal.is_none(),
-            "enforceable": self.there_is,
-            "promises": self.promises,
-            "remedies": self.remedies,
-            "workspace": self.workspace,
-            "error": self.refusal.as_ref().map(|(error, _)| error),
-            "hint": self.refusal.as_ref().map(|(_, hint)| hint),
-        })
-    }
-
     /// For people.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        match &self.refusal {
+        match &self.error {
             None => lines.push("✓ sandbox: strict can be enforced".to_owned()),
-            Some((error, hint)) => {
+            Some(error) => {
                 lines.push(format!("✗ sandbox: {error}"));
                 for Remedy { cause, remedy } in &self.remedies {
                     lines.push(format!("  → {cause}: {remedy}"));
                 }
-                lines.push(format!("  {}", if self.is_lacking { TAKE_LESS } else { hint }));
+                lines.push(format!(
+                    "  {}",
+                    if self.is_lacking { TAKE_LESS } else { self.hint.unwrap_or_default() }
+                ));
                 lines.push("  what there is without strict:".to_owned());
             }
         }
-        lines.extend(self.promises.iter().map(|kept| format!("  {}", line(kept, self.there_is.landlock))));
-        lines.push(format!("    {}", of_the_agent(self.there_is.landlock)));
+        lines.extend(self.promises.iter().map(|kept| format!("  {}", line(kept, self.enforceable.landlock))));
+        lines.push(format!("    {}", of_the_agent(self.enforceable.landlock)));
         lines
     }
 }
@@ -127,25 +126,20 @@ fn of_the_agent(landlock: Option<u32>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::from_value;
+    use serde_json::{Value, from_value, json};
 
     use super::*;
 
     fn checks(enforced: &Value, refusal: Option<(String, &'static str)>) -> SandboxChecks {
-        let there_is: Enforced = from_value(enforced.clone()).unwrap();
+        let enforceable: Enforced = from_value(enforced.clone()).unwrap();
         let remedies = match &refusal {
             Some(_) => vec![Remedy { cause: "a cause".to_owned(), remedy: "a command".to_owned() }],
             None => Vec::new(),
         };
-        let promises = promises(&there_is, false);
-        SandboxChecks {
-            workspace: "/w".into(),
-            is_lacking: refusal.is_some(),
-            refusal,
-            there_is,
-            promises,
-            remedies,
-        }
+        let promises = promises(&enforceable, false);
+        let (error, hint) = refusal.unzip();
+        let (strict, is_lacking, workspace) = (error.is_none(), error.is_some(), "/w".to_owned());
+        SandboxChecks { strict, enforceable, promises, remedies, workspace, error, hint, is_lacking }
     }
 
     #[test]
@@ -187,7 +181,7 @@ without run_command needs none of it (roles: { WORKFLOW/ROLE: { tools: […] } }
   ✓ system calls that lead out (ptrace, mount, bpf, io_uring) are refused: seccomp
     the agent's own process is not confined: that takes Landlock (Linux 5.13), which is not there or not switched on";
         assert_eq!(checks.lines().join("\n"), expected);
-        let json = checks.to_json();
+        let json = serde_json::to_value(&checks).unwrap();
         assert_eq!((&json["strict"], &json["remedies"][0]["remedy"]), (&json!(false), &json!("a command")));
         assert_eq!(json["promises"][0], json!({"promise": "files-outside", "held": false, "by": []}));
     }
