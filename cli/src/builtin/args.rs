@@ -108,7 +108,7 @@ pub(super) struct AgentArgs {
     #[arg(long, value_enum, value_name = "fork|ask", hide_possible_values = true)]
     #[arg(conflicts_with_all = ["thread", "thread_option", "role_option"])]
     pub(super) mode: Option<Mode>,
-    /// With --mode: the session
+    /// With --mode fork: the session to fork; with --mode ask: the fork that is asked
     #[arg(long, value_name = "SESSION", requires = "mode", required_if_eq("mode", "fork"))]
     pub(super) session: Option<String>,
     /// With --mode ask: the step's detail node

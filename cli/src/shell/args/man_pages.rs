@@ -8,7 +8,7 @@ use clap_complete::Shell;
 /// `completions`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Example, in ~/.bashrc (for uwf-builtin likewise):\n  source <(uwf completions bash)"
+    after_long_help = "Examples, in ~/.bashrc:\n  source <(uwf completions bash)\n  source <(uwf-builtin completions bash)"
 )]
 pub struct Completions {
     /// The shell: bash, elvish, fish, powershell or zsh
@@ -19,7 +19,7 @@ pub struct Completions {
 /// `man`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples (for uwf-builtin likewise):\n  uwf man | man -l -\n  uwf man --out ~/.local/share/man/man1"
+    after_long_help = "Examples:\n  uwf man | man -l -\n  uwf man --out ~/.local/share/man/man1\n  uwf-builtin man --out ~/.local/share/man/man1"
 )]
 pub struct Man {
     /// Write a page for each command into this directory, and print the names of the files

@@ -10,8 +10,8 @@ use clap::Args;
     after_long_help = "Examples:\n  uwf setup\n  uwf setup --provider openai --model gpt-6.1-terra\n  uwf setup --provider ollama --model qwen3\n  uwf setup --provider azure --base-url https://RESOURCE.openai.azure.com/openai/v1 --model mine\n  uwf setup --provider mine --base-url https://llm.example/v1 --model m --api-key-env MY_KEY\n  pass show llm | uwf setup --provider anthropic --model claude-sonnet-5-5 --api-key-file -\n  uwf setup --agent hermes"
 )]
 pub(in crate::uwf) struct Setup {
-    /// openai, anthropic, google, openrouter, deepseek, moonshot, zai, minimax, qwen, xai, mistral, groq, azure, ollama,
-    /// vllm, lmstudio, llama.cpp, or a name of your own with --base-url
+    /// Who serves the model: openai, anthropic, google, openrouter, deepseek, moonshot, zai, minimax, qwen, xai, mistral,
+    /// groq, azure, ollama, vllm, lmstudio, llama.cpp, or a name of your own with --base-url
     #[arg(long, value_name = "NAME")]
     pub(in crate::uwf) provider: Option<String>,
     /// The model as the provider calls it; `uwf models` lists what is known

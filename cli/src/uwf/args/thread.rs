@@ -37,7 +37,9 @@ pub(in crate::uwf) enum ThreadCommand {
     /// Take up a suspended thread, or an ended one again
     #[command(
         long_about = "Take up a suspended thread with the role that suspended it, or an ended one by the `resume` edge of `$START`.\n\n\
-                      Exit status: as for `exec`.",
+                      Exit status: 0 advanced or ended, 10 suspended, 3 a failed step (the head stays), 129/130/143 ended by a signal \
+                      (the head stays), 1 anything else. With UWF_EXIT=0 in the environment or in $UWF_HOME/.env, 0 in the place \
+                      of 10 and 3.",
         after_long_help = "Examples:\n  uwf thread resume 01K… -p \"Use the main branch.\""
     )]
     Resume {
@@ -53,7 +55,9 @@ pub(in crate::uwf) enum ThreadCommand {
     #[command(
         long_about = "Have the role that played last play once more: told TEXT, in the directory it worked in, by the agent that made \
                       the step. The new step takes the place of the last one, which stays in the store.\n\n\
-                      Exit status: as for `exec`.",
+                      Exit status: 0 advanced or ended, 10 suspended, 3 a failed step (the head stays), 129/130/143 ended by a signal \
+                      (the head stays), 1 anything else. With UWF_EXIT=0 in the environment or in $UWF_HOME/.env, 0 in the place \
+                      of 10 and 3.",
         after_long_help = "Examples:\n  uwf thread poke 01K… -p \"You forgot the tests.\"\n  uwf thread poke 01K… -p \"- shorter\" --agent my-agent"
     )]
     Poke {
@@ -89,7 +93,7 @@ pub(in crate::uwf) enum ThreadCommand {
         /// Only the steps before this one
         #[arg(long, value_name = "STEP")]
         before: Option<String>,
-        /// Begin with the task, which goes without saying but for --before
+        /// With --before: begin with the task all the same
         #[arg(long)]
         start: bool,
     },
@@ -127,7 +131,7 @@ pub(in crate::uwf) enum ThreadCommand {
         #[arg(short, long)]
         force: bool,
     },
-    /// Begin a new thread from a step (as `uwf step fork`), or from where another thread stands
+    /// Begin a new thread from a step, or from where another thread stands
     #[command(
         hide = true,
         after_long_help = "Examples:\n  uwf thread fork 9GDHFMG6KAC8V\n  uwf thread fork 01K…"
@@ -137,13 +141,13 @@ pub(in crate::uwf) enum ThreadCommand {
         #[arg(value_name = "STEP|THREAD")]
         from: String,
     },
-    /// As `uwf step list`
+    /// List the steps of a thread, the oldest first
     #[command(hide = true)]
     Steps {
         /// The thread's id
         thread: String,
     },
-    /// As `uwf step show`
+    /// Print the agent's record of a step, with its turns
     #[command(hide = true)]
     StepDetails {
         /// The step's hash
@@ -243,22 +247,22 @@ impl SandboxWord {
 /// Which threads are listed.
 #[derive(Debug, Args)]
 pub(in crate::uwf) struct ThreadList {
-    /// Every thread, whatever its status; with --status these only
+    /// List threads of every status; where --status is given, it decides
     #[arg(long)]
     pub(in crate::uwf) all: bool,
-    /// Only these: idle, running, suspended, end, cancelled, active (idle and running)
+    /// Only threads of these statuses: idle, running, suspended, end, cancelled, active (idle and running)
     #[arg(long, value_name = "A,B", value_delimiter = ',', hide_possible_values = true)]
     pub(in crate::uwf) status: Vec<StatusWord>,
-    /// Only those started after then: 2026-11-21, 2026-11-21T08:00:00Z, or 7d for seven days ago
+    /// Only threads started after this time: 2026-11-21, 2026-11-21T08:00:00Z, or 7d for seven days ago
     #[arg(long, value_name = "TIME")]
     pub(in crate::uwf) after: Option<String>,
-    /// Only those started before then
+    /// Only threads started before this time: 2026-11-21, 2026-11-21T08:00:00Z, or 7d for seven days ago
     #[arg(long, value_name = "TIME")]
     pub(in crate::uwf) before: Option<String>,
-    /// Leave out this many
+    /// Leave out the first N of them
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(in crate::uwf) skip: usize,
-    /// Show this many at most
+    /// List N at most
     #[arg(long, value_name = "N")]
     pub(in crate::uwf) take: Option<usize>,
 }

@@ -30,7 +30,7 @@ pub(in crate::uwf) enum VarCommand {
         /// A tag, in the place of all it had; may be given several times
         #[arg(long = "tag", value_name = "KEY=VALUE")]
         tags: Vec<String>,
-        /// Also a variable that the engine keeps
+        /// Set even a variable that the engine keeps
         #[arg(long)]
         force: bool,
     },
