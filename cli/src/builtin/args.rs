@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::shell::{Completions, Global, Man};
+use crate::shell::{Completions, Global, Man, SandboxLevel};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use uwf_agent::provider::message::Sampling;
@@ -239,24 +239,11 @@ fn temperature(text: &str) -> Result<f64, &'static str> {
     if (0.0..=2.0).contains(&number) { Ok(number) } else { Err("expected a number from 0 to 2") }
 }
 
-/// How much of the sandbox must be there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum SandboxLevel {
-    /// All of it, or no command runs
-    Strict,
-    /// Whatever the kernel can enforce
-    BestEffort,
-    /// None: commands may do whatever you may
-    Off,
-}
-
-impl SandboxLevel {
-    fn level(self) -> Level {
-        match self {
-            SandboxLevel::Strict => Level::Strict,
-            SandboxLevel::BestEffort => Level::BestEffort,
-            SandboxLevel::Off => Level::Off,
-        }
+fn level(sandbox: SandboxLevel) -> Level {
+    match sandbox {
+        SandboxLevel::Strict => Level::Strict,
+        SandboxLevel::BestEffort => Level::BestEffort,
+        SandboxLevel::Off => Level::Off,
     }
 }
 
@@ -334,7 +321,7 @@ impl RunOptions {
             budget_recorded: false,
             role_model: None,
             tools: self.tools.clone(),
-            sandbox: self.sandbox.map(SandboxLevel::level),
+            sandbox: self.sandbox.map(level),
             allow_network: self.allow_network,
             sampling: Sampling {
                 temperature: self.temperature,

@@ -58,3 +58,25 @@ pub enum Color {
     /// Never
     Never,
 }
+
+/// How much of the sandbox must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SandboxLevel {
+    /// All of it, or no command runs
+    Strict,
+    /// Whatever the kernel can enforce
+    BestEffort,
+    /// None: commands may do whatever you may
+    Off,
+}
+
+impl SandboxLevel {
+    /// The word as it is typed, and as agents are told it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SandboxLevel::Strict => "strict",
+            SandboxLevel::BestEffort => "best-effort",
+            SandboxLevel::Off => "off",
+        }
+    }
+}

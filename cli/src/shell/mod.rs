@@ -11,7 +11,7 @@ mod sanitise;
 mod session;
 mod ui;
 
-pub use self::args::{Color, Completions, Format, Global, Man, some_time};
+pub use self::args::{Color, Completions, Format, Global, Man, SandboxLevel, some_time};
 pub use self::error::{BUG, CliError, FAILED_STEP, OK, SUSPENDED, USAGE, USER};
 pub use self::session::{ProcessContext, Session, Terminals, ignores_hangups, in_process};
 pub use self::ui::Ui;

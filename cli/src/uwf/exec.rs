@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use uwf_store::Store;
 
 use self::complaints::{Complaints, chatter};
-use super::args::{Exec, How, SandboxWord};
+use super::args::{Exec, How};
 use super::thread_id;
-use crate::shell::{CliError, FAILED_STEP, Format, OK, SUSPENDED, Session, Ui, render};
+use crate::shell::{CliError, FAILED_STEP, Format, OK, SUSPENDED, SandboxLevel, Session, Ui, render};
 use uwf_engine::config::{self, BUILTIN, Config};
 use uwf_engine::drive::{DriveError, Halt, drive};
 use uwf_engine::exec::{Engine, ExecError, ExecOptions, Observer, StepReport, hold, poke_once, resume_once};
@@ -162,7 +162,7 @@ impl ExecContext {
             agent,
             cwd,
             deadline: how.timeout,
-            sandbox: how.sandbox.map(SandboxWord::as_str),
+            sandbox: how.sandbox.map(SandboxLevel::as_str),
             // A person's terminal is the agent's own: it shows its progress there.
             inherit_stderr: session.terminals.err && !session.ui.quiet,
         };

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::shell::SandboxLevel;
+
 #[derive(Debug, Subcommand)]
 pub(in crate::uwf) enum ThreadCommand {
     /// Begin a thread; nothing runs yet
@@ -219,29 +221,7 @@ pub(in crate::uwf) struct How {
     /// How much of its sandbox uwf-builtin must have: strict runs no command without all of it, best-effort takes what
     /// the kernel can enforce, off is none; other agents may know it, too [default: as configured, else strict]
     #[arg(long, value_enum, value_name = "LEVEL", hide_possible_values = true)]
-    pub(in crate::uwf) sandbox: Option<SandboxWord>,
-}
-
-/// How much of a sandbox an agent must have, as it can be typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::uwf) enum SandboxWord {
-    /// All of it
-    Strict,
-    /// Whatever the kernel can enforce
-    BestEffort,
-    /// None
-    Off,
-}
-
-impl SandboxWord {
-    /// The word as agents are told it.
-    pub(in crate::uwf) fn as_str(self) -> &'static str {
-        match self {
-            SandboxWord::Strict => "strict",
-            SandboxWord::BestEffort => "best-effort",
-            SandboxWord::Off => "off",
-        }
-    }
+    pub(in crate::uwf) sandbox: Option<SandboxLevel>,
 }
 
 /// Which threads are listed.
