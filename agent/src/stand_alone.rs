@@ -12,7 +12,7 @@ use crate::failure::Phase;
 
 /// What a run came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunEnd {
+pub enum RunOutcome {
     /// The role has answered.
     Ended,
     /// The role asks a person.
@@ -30,15 +30,15 @@ pub fn advance(
     thread: &ThreadId,
     from: &Hash,
     reply: &AdapterOutput,
-) -> Result<RunEnd, ThreadError> {
+) -> Result<RunOutcome, ThreadError> {
     if reply.is_error {
-        return Ok(RunEnd::Failed(failed_phase(reply)));
+        return Ok(RunOutcome::Failed(failed_phase(reply)));
     }
     let (status, end) = if status(&reply.frontmatter) == Some(SUSPEND) {
         let message = reason(&reply.frontmatter).unwrap_or_default().to_owned();
-        (Status::Suspended { role: reply.role.clone(), message }, RunEnd::Suspended)
+        (Status::Suspended { role: reply.role.clone(), message }, RunOutcome::Suspended)
     } else {
-        (Status::Ended { completed_at: store.now() }, RunEnd::Ended)
+        (Status::Ended { completed_at: store.now() }, RunOutcome::Ended)
     };
     thread::advance(store, thread, from, &reply.step_hash, &status)?;
     Ok(end)

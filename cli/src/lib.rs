@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`uwf`] | the command line of `uwf`, one file a noun |
 //! | [`builtin`] | the command line of `uwf-builtin` |
-//! | [`shell`] | what they share: the process as values, sessions, failures, pages |
+//! | [`shell`] | what they share: the process as values, sessions, errors, man pages |
 //!
 //! Nothing but this crate reads the environment, the arguments, the clock or a terminal, installs a handler of signals, or
 //! writes to a stream; what is below it gets values.

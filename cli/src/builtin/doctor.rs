@@ -34,7 +34,7 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
         || Settings::load(Flags { mock: Some("-".into()), ..Flags::default() }, &env, &homes.uwf).ok();
     let known = found.as_ref().ok().cloned().or_else(scripted);
     let sandbox = known.as_ref().map(|settings| settings.sandbox.clone()).unwrap_or_default();
-    let report = Report {
+    let report = BuiltinReport {
         sandbox: sandbox_checks::look(sandbox, &homes, &workspace, &env)?,
         environment: environment::survey(&env, known.as_ref()),
         config: config(&found, known.as_ref(), &homes),
@@ -48,11 +48,11 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
 
 /// What was found.
 #[derive(Serialize)]
-struct Report {
+struct BuiltinReport {
     sandbox: SandboxChecks,
     environment: EnvironmentSurvey,
-    config: ConfigCheck,
-    store: StoreCheck,
+    config: SettingsCheck,
+    store: StoreOpening,
     homes: [HomeCheck; 2],
     /// Absent where it was not asked for, null where the model is a script.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +61,7 @@ struct Report {
 
 /// What is configured, and where.
 #[derive(Serialize)]
-struct ConfigCheck {
+struct SettingsCheck {
     files: [FileCheck; 3],
     /// Those that hold in any case.
     values: Vec<SettingCheck>,
@@ -80,7 +80,7 @@ struct FileCheck {
 
 /// Whether the store opens.
 #[derive(Serialize)]
-struct StoreCheck {
+struct StoreOpening {
     path: String,
     exists: bool,
     error: Option<String>,
@@ -109,7 +109,7 @@ fn print_profile(session: &mut Session<'_>) -> Result<u8, CliError> {
     session.ui.document(&printed, &profile)
 }
 
-fn config(found: &Result<Settings, SettingsError>, known: Option<&Settings>, homes: &Homes) -> ConfigCheck {
+fn config(found: &Result<Settings, SettingsError>, known: Option<&Settings>, homes: &Homes) -> SettingsCheck {
     let files = ["agents/builtin.yaml", "config.yaml", ".env"].map(|name| {
         let path = homes.uwf.join(name);
         FileCheck { path: shown(&path), found: path.is_file() }
@@ -124,17 +124,17 @@ fn config(found: &Result<Settings, SettingsError>, known: Option<&Settings>, hom
     // Who has no model yet can run scripts: that is no fault.
     let connected = !matches!(error, Some(SettingsError::NoModel));
     let error = error.filter(|_| connected).map(ToString::to_string);
-    ConfigCheck { files, values: origins.map(row).collect(), connected, error, hint }
+    SettingsCheck { files, values: origins.map(row).collect(), connected, error, hint }
 }
 
-fn store(root: &Path, session: &Session<'_>) -> StoreCheck {
+fn store(root: &Path, session: &Session<'_>) -> StoreOpening {
     // To open a directory that is no store yet would make it one.
     let exists = root.join("nodes").is_dir();
     let error = exists.then(|| uwf_engine::open_store(root, session.clock).err()).flatten();
-    StoreCheck { path: shown(root), exists, error: error.map(|error| error.to_string()) }
+    StoreOpening { path: shown(root), exists, error: error.map(|error| error.to_string()) }
 }
 
-impl Report {
+impl BuiltinReport {
     fn is_well(&self) -> bool {
         let online = self.online.iter().flatten().all(OnlineCheck::is_well);
         self.sandbox.strict
@@ -147,7 +147,7 @@ impl Report {
     /// For people.
     fn text(&self) -> String {
         let mut lines = self.sandbox.lines();
-        let StoreCheck { path, exists, error } = &self.store;
+        let StoreOpening { path, exists, error } = &self.store;
         let state = match (error, exists) {
             (Some(error), _) => error.as_str(),
             (None, true) => "opens",
@@ -157,7 +157,7 @@ impl Report {
         lines.extend(self.homes.iter().map(HomeCheck::line));
         lines.push(format!("  {}", environment::line(&self.environment)));
         lines.extend(self.online.iter().flatten().flat_map(OnlineCheck::lines));
-        let ConfigCheck { files, values, connected, error, hint } = &self.config;
+        let SettingsCheck { files, values, connected, error, hint } = &self.config;
         let hint = hint.unwrap_or_default();
         match (error, connected) {
             (Some(error), _) if hint.is_empty() => lines.push(format!("✗ config: {error}")),

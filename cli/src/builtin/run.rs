@@ -25,7 +25,7 @@ use uwf_agent::react::Notice;
 use uwf_agent::resume::{self, ResumedRun};
 use uwf_agent::role_run::{self, RunContext, role_run};
 use uwf_agent::settings::Settings;
-use uwf_agent::stand_alone::{self, RunEnd};
+use uwf_agent::stand_alone::{self, RunOutcome};
 use uwf_agent::trace::{self, Trace};
 use uwf_agent::workers::Workers;
 
@@ -386,15 +386,15 @@ fn new_thread(
 }
 
 /// The exit status that says what a run came to.
-fn exit(end: RunEnd) -> u8 {
+fn exit(end: RunOutcome) -> u8 {
     match end {
-        RunEnd::Ended => OK,
-        RunEnd::Suspended => SUSPENDED,
-        RunEnd::Failed(Phase::Answer) => FAILED_STEP,
-        RunEnd::Failed(Phase::Budget) => 4,
-        RunEnd::Failed(Phase::Provider) => 5,
-        RunEnd::Failed(Phase::Sandbox) => UNCONFINED,
-        RunEnd::Failed(Phase::Git) => PREPARED,
+        RunOutcome::Ended => OK,
+        RunOutcome::Suspended => SUSPENDED,
+        RunOutcome::Failed(Phase::Answer) => FAILED_STEP,
+        RunOutcome::Failed(Phase::Budget) => 4,
+        RunOutcome::Failed(Phase::Provider) => 5,
+        RunOutcome::Failed(Phase::Sandbox) => UNCONFINED,
+        RunOutcome::Failed(Phase::Git) => PREPARED,
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, CliErr
     let checks = AgentChecks { env: &env, homes: &homes, cwd: &session.cwd, patience, stop: &session.stop };
     let builtin = exec::builtin(session.program.as_deref()).program;
     let from = |names| Some(session.env.first(names).map_or("default".to_owned(), |name| format!("${name}")));
-    let mut report = Report {
+    let mut report = DoctorReport {
         homes: [
             HomeCheck::of(UWF_HOME[0], &homes.uwf, from(&UWF_HOME)),
             HomeCheck::of(OCAS_HOME[0], &homes.ocas, from(&OCAS_HOME)),
@@ -60,7 +60,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, CliErr
 
 /// What was found.
 #[derive(Serialize)]
-struct Report {
+struct DoctorReport {
     homes: [HomeCheck; 2],
     store: StoreCheck,
     dotenv: DotenvCheck,
@@ -222,7 +222,7 @@ impl AgentChecks<'_> {
     }
 }
 
-impl Report {
+impl DoctorReport {
     fn is_well(&self) -> bool {
         self.homes.iter().all(|home| home.writable)
             && self.store.error.is_none()
