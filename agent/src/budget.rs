@@ -170,7 +170,7 @@ pub(crate) enum Verdict {
 }
 
 /// The state of a run's budget.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Budget {
     limits: Limits,
     /// Per limit, the highest mark (in percent) that was warned of.
@@ -193,7 +193,7 @@ const MARKS: [u64; 2] = [80, 95];
 impl Budget {
     /// A budget of which nothing is spent.
     pub(crate) fn new(limits: Limits) -> Budget {
-        Budget { limits, warned: [0; 4], graced: false, grace_ends: None, ended: None }
+        Budget { limits, ..Budget::default() }
     }
 
     /// Decides on the next turn. A warning, or the grace turn, is due until [`Budget::notified`] says that it was given.

@@ -62,6 +62,13 @@ pub(crate) struct ContextWindow {
     since: u64,
 }
 
+impl Default for ContextWindow {
+    /// One that is never full.
+    fn default() -> ContextWindow {
+        ContextWindow::new(u64::from(u32::MAX), 0)
+    }
+}
+
 impl ContextWindow {
     /// A window of `size` tokens with nothing in it but `declared` bytes of tool declarations.
     pub(crate) fn new(size: u64, declared: usize) -> ContextWindow {

@@ -3,32 +3,40 @@
 //! Apart because the run decides it, the journal keeps it and the record is made of it.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uwf_engine::record;
 
 /// Where a run failed; the word is in the failed step's output and decides the exit code of a stand-alone run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Phase {
-    /// No valid answer.
+pub enum FailedAt {
+    /// No answer was valid, after all corrections.
     Answer,
-    /// A limit ended the run.
+    /// A limit, or the model went in circles.
     Budget,
-    /// The provider gave no completion.
+    /// There was no completion.
     Provider,
     /// Commands cannot be confined as asked.
     Sandbox,
-    /// Git may run programs that commands have left, and that could not be undone.
+    /// Git may run what commands have left in the workspace.
     Git,
 }
 
-impl Phase {
+impl FailedAt {
+    /// What the output of a failed step says.
+    pub fn of(output: &Value) -> FailedAt {
+        let word = record::phase(output).and_then(|word| serde_json::from_value(word.into()).ok());
+        word.unwrap_or(FailedAt::Answer)
+    }
+
     /// The word for it, as it is serialised.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Phase::Answer => "answer",
-            Phase::Budget => "budget",
-            Phase::Provider => "provider",
-            Phase::Sandbox => "sandbox",
-            Phase::Git => "git",
+            FailedAt::Answer => "answer",
+            FailedAt::Budget => "budget",
+            FailedAt::Provider => "provider",
+            FailedAt::Sandbox => "sandbox",
+            FailedAt::Git => "git",
         }
     }
 }
@@ -37,7 +45,7 @@ impl Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// Where.
-    pub phase: Phase,
+    pub phase: FailedAt,
     /// Why, in words.
     pub error: String,
 }

@@ -3,7 +3,7 @@ use uwf_engine::ThreadId;
 use uwf_store::Clock;
 
 use super::*;
-use crate::failure::Phase;
+use crate::failure::FailedAt;
 use crate::journal::JournalName;
 use crate::journal::tests::{enforced, run};
 use crate::provider::Learnt;
@@ -90,7 +90,7 @@ fn the_nodes_of_a_run_are_what_they_always_were() {
     std::fs::write(&spool, "the full output\n").unwrap();
     let clock: Clock = || 1;
     let store = uwf_engine::open_store(&dir.path().join("store"), clock).unwrap();
-    let failure = Failure { phase: Phase::Budget, error: "60 turns are used up".into() };
+    let failure = Failure { phase: FailedAt::Budget, error: "60 turns are used up".into() };
     let run = FinishedRun {
         session: "01K00000000000000000000001",
         assembled: "## system\n\nrules".into(),

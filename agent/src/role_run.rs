@@ -12,9 +12,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
-use uwf_engine::{AdapterOutput, AgentRequest, EdgePromptSource, RoleContext, ThreadError, Workflow, thread};
-use uwf_store::{Clock, Store};
+use uwf_engine::record::{reason, status};
+use uwf_engine::{
+    AdapterOutput, AgentRequest, EdgePromptSource, RoleContext, Status, ThreadError, ThreadId, Workflow,
+    thread,
+};
+use uwf_store::{Clock, Hash, Store};
 use uwf_tools::sandbox::Sandbox;
+use uwf_workflow::moderator::SUSPEND;
 
 pub use self::error::RunError;
 pub(crate) use self::open::{LoopParts, ProviderContext, blobs, provider, react, state, toolbox};
@@ -22,12 +27,12 @@ use self::open::{extractor, learnt, open, unconfined};
 use crate::additions::Additions;
 use crate::correct;
 use crate::extract::{self, Extractor};
-use crate::failure::{Failure, Phase};
+use crate::failure::{FailedAt, Failure};
 use crate::frontmatter::{self, ExtractError, Extracted};
 use crate::journal::{Journal, WantedRun};
 use crate::provider::ScriptPosition;
 use crate::react::{Notice, Progress, React, Stopped};
-use crate::record::{self, FinishedRun, RecordError};
+use crate::record::{self, FinishedRun};
 use crate::resume::ResumedRun;
 use crate::settings::Settings;
 use crate::signals::Signals;
@@ -169,7 +174,7 @@ fn safe_for_git(outcome: Result<Extracted, Failure>, standing: &[String]) -> Res
         standing.join("; "),
         before.unwrap_or_default()
     );
-    Err(Failure { phase: Phase::Git, error })
+    Err(Failure { phase: FailedAt::Git, error })
 }
 
 /// The reply of a run that is over, once more; none when it is not over, or its record is gone from the store.
@@ -254,66 +259,42 @@ fn failed(answer: Result<Extracted, Stopped>) -> Result<Result<Extracted, Failur
         Err(stopped) => stopped,
     };
     let phase = match &stopped {
-        Stopped::Budget(_) => Phase::Budget,
-        Stopped::Provider(_) => Phase::Provider,
-        Stopped::Refused { .. } | Stopped::NoAnswer(_) => Phase::Answer,
+        Stopped::Budget(_) => FailedAt::Budget,
+        Stopped::Provider(_) => FailedAt::Provider,
+        Stopped::Refused { .. } | Stopped::NoAnswer(_) => FailedAt::Answer,
         _ => return Err(stopped),
     };
     Ok(Err(Failure { phase, error: stopped.to_string() }))
 }
 
-/// Records the run, and in its journal that it is recorded.
+/// Records the run, and in its journal that it is recorded; then forgets what that makes worthless.
 fn keep(
     context: &RoleContext,
     run: &RunContext<'_>,
     react: &mut React<'_>,
-    outcome: &Decided,
+    (outcome, completed_at): &Decided,
 ) -> Result<AdapterOutput, RunError> {
     let unrecorded = |journal: &Journal, source| RunError::unrecorded(context, journal, source);
-    let reply = record(context, run, react, outcome).map_err(|source| unrecorded(&react.journal, source))?;
     let stopped = |journal: &Journal, source| RunError::stopped(context, journal, source);
+    let workspace = run.workspace.display().to_string();
+    let finished = FinishedRun {
+        session: react.journal.session(),
+        assembled: react.state.conversation.assembled(),
+        cost: react.state.sums().2,
+        trace: run.trace.map(Trace::id),
+        entries: react.journal.entries(),
+        workspace: &workspace,
+        outcome,
+        completed_at: *completed_at,
+    };
+    let reply = record::write(run.store, context, &finished);
+    let reply = reply.map_err(|source| unrecorded(&react.journal, source))?;
     react.reply(json!(reply)).map_err(|source| stopped(&react.journal, source))?;
-    settle(context, run, react, &reply)?;
-    react.conclude().map_err(|source| stopped(&react.journal, source))?;
-    Ok(reply)
-}
-
-/// Forgets what the recorded run makes worthless.
-fn settle(
-    context: &RoleContext,
-    run: &RunContext<'_>,
-    react: &React<'_>,
-    reply: &AdapterOutput,
-) -> Result<(), RunError> {
-    let settled = record::settle(run.store, context, reply);
-    settled.map_err(|source| RunError::unrecorded(context, &react.journal, source))?;
+    record::settle(run.store, context, &reply).map_err(|source| unrecorded(&react.journal, source))?;
     // The full outputs of commands are in the store by now.
     std::fs::remove_dir_all(react.journal.spool_dir()).ok();
-    Ok(())
-}
-
-/// Records the run as nodes.
-fn record(
-    context: &RoleContext,
-    run: &RunContext<'_>,
-    react: &React<'_>,
-    (outcome, completed_at): &Decided,
-) -> Result<AdapterOutput, RecordError> {
-    let workspace = run.workspace.display().to_string();
-    record::write(
-        run.store,
-        context,
-        &FinishedRun {
-            session: react.journal.session(),
-            assembled: react.state.conversation.assembled(),
-            cost: react.state.sums().2,
-            trace: run.trace.map(Trace::id),
-            entries: react.journal.entries(),
-            workspace: &workspace,
-            outcome,
-            completed_at: *completed_at,
-        },
-    )
+    react.conclude().map_err(|source| stopped(&react.journal, source))?;
+    Ok(reply)
 }
 
 #[cfg(test)]
@@ -322,10 +303,10 @@ mod tests {
 
     #[test]
     fn what_stands_for_git_fails_a_run_and_hides_no_other_failure() {
-        let failure = || Err(Failure { phase: Phase::Budget, error: "over".to_owned() });
-        assert_eq!(safe_for_git(failure(), &[]).unwrap_err().phase, Phase::Budget);
+        let failure = || Err(Failure { phase: FailedAt::Budget, error: "over".to_owned() });
+        assert_eq!(safe_for_git(failure(), &[]).unwrap_err().phase, FailedAt::Budget);
         let failed = safe_for_git(failure(), &["a".to_owned(), "b".to_owned()]).unwrap_err();
-        assert_eq!(failed.phase, Phase::Git);
+        assert_eq!(failed.phase, FailedAt::Git);
         assert!(
             failed.error.contains("this workspace: a; b. Look") && failed.error.ends_with("before: over")
         );

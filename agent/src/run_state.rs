@@ -9,7 +9,7 @@ use std::time::Duration;
 use uwf_engine::catalogue::Prices;
 use uwf_tools::ReadState;
 
-use crate::budget::{Budget, Limits, Spent, Use};
+use crate::budget::{Budget, Spent, Use};
 use crate::context_window::ContextWindow;
 use crate::conversation::Conversation;
 use crate::failure::Failure;
@@ -19,8 +19,8 @@ use crate::prices;
 use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolCall, ToolChoice};
 use crate::usd::Usd;
 
-/// What a run has come to.
-#[derive(Debug)]
+/// What a run has come to; by default one of which nothing has happened, under no settings in particular.
+#[derive(Debug, Default)]
 pub struct RunState {
     /// What the next request will say.
     pub(crate) conversation: Conversation,
@@ -104,37 +104,10 @@ impl Worked {
     }
 }
 
-impl Default for RunState {
-    /// A run of which nothing has happened, under no settings in particular.
-    fn default() -> RunState {
-        RunState::new(Budget::new(Limits::default()), ContextWindow::new(u64::from(u32::MAX), 0), None)
-    }
-}
-
 impl RunState {
     /// A run of which nothing has happened.
     pub(crate) fn new(budget: Budget, window: ContextWindow, prices: Option<Prices>) -> RunState {
-        RunState {
-            conversation: Conversation::default(),
-            budget,
-            spent: Spent::default(),
-            window,
-            loop_guard: RepetitionDetector::default(),
-            nudges: 0,
-            corrections: 0,
-            admitted: None,
-            turn: None,
-            started: Vec::new(),
-            read_states: Vec::new(),
-            ended: None,
-            warned_of_cut: false,
-            prices,
-            cost_is_reported: false,
-            unpriced: false,
-            worked: Worked::default(),
-            waiting: Vec::new(),
-            unsummarised: None,
-        }
+        RunState { budget, window, prices, ..RunState::default() }
     }
 
     /// The same after all these entries.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::budget::{Ended, Unit, Use, Verdict};
+use crate::budget::{Ended, Limits, Unit, Use, Verdict};
 
 fn said(kind: Kind, at: u64) -> Entry {
     let role = if at == 0 { Speaker::System } else { Speaker::User };

@@ -31,7 +31,6 @@ pub use self::error::SettingsError;
 use self::file::{BUILTIN, File, FileBudget};
 use self::model::prices_row;
 pub use self::model::{WindowSize, WindowSource};
-pub(crate) use self::program::ProgramSettings;
 pub use self::provenance::Provenance;
 use self::provenance::{SettingSource, Sourced, first, variable, window};
 use crate::additions::{Additions, OwnProvider};

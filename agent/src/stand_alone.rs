@@ -2,13 +2,13 @@
 //!
 //! Apart because a role run never moves the head; whoever is engine and agent in one process does it here.
 
-use uwf_engine::record::{phase, reason, status};
+use uwf_engine::record::{reason, status};
 use uwf_engine::thread::{self, Status, ThreadError};
 use uwf_engine::{AdapterOutput, ThreadId};
 use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::SUSPEND;
 
-use crate::failure::Phase;
+use crate::failure::FailedAt;
 
 /// What a run came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum RunOutcome {
     /// The role asks a person.
     Suspended,
     /// The attempt failed there.
-    Failed(Phase),
+    Failed(FailedAt),
 }
 
 /// Moves the head of a thread from `from` to the step; a failed one leaves the thread idle where it was.
@@ -32,7 +32,7 @@ pub fn advance(
     reply: &AdapterOutput,
 ) -> Result<RunOutcome, ThreadError> {
     if reply.is_error {
-        return Ok(RunOutcome::Failed(failed_phase(reply)));
+        return Ok(RunOutcome::Failed(FailedAt::of(&reply.frontmatter)));
     }
     let (status, end) = if status(&reply.frontmatter) == Some(SUSPEND) {
         let message = reason(&reply.frontmatter).unwrap_or_default().to_owned();
@@ -42,10 +42,4 @@ pub fn advance(
     };
     thread::advance(store, thread, from, &reply.step_hash, &status)?;
     Ok(end)
-}
-
-/// Where the run failed whose reply is an error; what the output does not say failed at its answer.
-pub(crate) fn failed_phase(reply: &AdapterOutput) -> Phase {
-    let phase = phase(&reply.frontmatter).and_then(|phase| serde_json::from_value(phase.into()).ok());
-    phase.unwrap_or(Phase::Answer)
 }

@@ -13,10 +13,9 @@ use super::tool::{self, Declared, Tool};
 use super::workspace::Workspace;
 use crate::additions::{Additions, OutputCheck};
 use crate::budget::Limits;
-use crate::confinement::SandboxSettings;
 use crate::dispatch::OwnTool;
 use crate::provider::message::Sampling;
-use crate::settings::{Endpoint, ProgramSettings, Settings};
+use crate::settings::{Endpoint, Settings};
 
 /// An agent: a model with instructions, tools and limits. It is a value; [`Agent::run`] may be called as often as wanted,
 /// also side by side.
@@ -142,15 +141,14 @@ impl Agent {
         let workspace = self.workspace.as_ref();
         let declared: Vec<_> = self.tools.iter().map(|tool| tool.declaration()).collect();
         tool::check(&declared)?;
-        Ok(Settings::in_code(ProgramSettings {
-            provider: self.provider.0.clone(),
-            extract: self.extractor.clone(),
-            sampling: self.sampling.clone(),
-            limits: self.limits,
-            tools: workspace.map(|workspace| workspace.tools.clone()).unwrap_or_default(),
-            sandbox: workspace.map_or_else(SandboxSettings::default, |workspace| workspace.sandbox.clone()),
-            added: Additions { check, tools: self.tools.clone(), placeless: workspace.is_none() },
-        })?)
+        let added = Additions { check, tools: self.tools.clone(), placeless: workspace.is_none() };
+        let mut settings = Settings::in_code(self.provider.0.clone(), self.limits, added)?;
+        (settings.extract, settings.sampling) = (self.extractor.clone(), self.sampling.clone());
+        if let Some(workspace) = workspace {
+            settings.tools = Some(workspace.tools.clone());
+            settings.sandbox = workspace.sandbox.clone();
+        }
+        Ok(settings)
     }
 
     pub(super) fn words(&self) -> &str {

@@ -5,25 +5,9 @@ use uwf_engine::ThreadError;
 use uwf_store::StoreError;
 
 use crate::confinement::ConfinementError;
-use crate::failure::Phase;
+use crate::failure::FailedAt;
 use crate::role_run::RunError;
 use crate::settings::SettingsError;
-
-/// Where a run failed that went its whole way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FailedAt {
-    /// No answer was valid, after all corrections.
-    Answer,
-    /// A limit, or the model went in circles.
-    Budget,
-    /// There was no completion.
-    Provider,
-    /// Commands cannot be confined as asked.
-    Sandbox,
-    /// Git may run what commands have left in the workspace.
-    Git,
-}
 
 /// Why there is no answer. What happened up to then is in the report.
 #[derive(Debug, Error)]
@@ -94,16 +78,4 @@ pub enum AgentError {
 
 fn because(error: &RunError) -> String {
     std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default()
-}
-
-impl From<Phase> for FailedAt {
-    fn from(phase: Phase) -> FailedAt {
-        match phase {
-            Phase::Answer => FailedAt::Answer,
-            Phase::Budget => FailedAt::Budget,
-            Phase::Provider => FailedAt::Provider,
-            Phase::Sandbox => FailedAt::Sandbox,
-            Phase::Git => FailedAt::Git,
-        }
-    }
 }

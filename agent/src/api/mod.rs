@@ -18,8 +18,9 @@ mod tool;
 mod workspace;
 
 pub use self::agent::Agent;
-pub use self::error::{AgentError, FailedAt};
+pub use self::error::AgentError;
 pub use self::model::{BoxError, Model, Provider, Reply};
 pub use self::report::{AnswerAttempt, Report, Run};
 pub use self::tool::Tool;
 pub use self::workspace::Workspace;
+pub use crate::failure::FailedAt;

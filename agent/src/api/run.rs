@@ -14,19 +14,19 @@ use uwf_workflow::moderator::SUSPEND;
 
 use super::agent::Agent;
 use super::environment::{CancelReceiver, RunEnvironment, VisitRequest, on_a_thread, play};
-use super::error::{AgentError, FailedAt};
+use super::error::AgentError;
 use super::report::{Report, Run};
 use super::role::{self, ROLE};
 use super::schema::AnswerSchema;
 use crate::additions::OutputCheck;
 use crate::events::Events;
+use crate::failure::FailedAt;
 use crate::frontmatter;
 use crate::journal::{Journals, Prompt, WantedRun, entries_of};
 use crate::react::Notice;
 use crate::resume::{self, ResumedRun};
 use crate::role_run::{RunError, journals_dir, reply_again};
-use crate::settings::Settings;
-use crate::stand_alone::{self, failed_phase};
+use crate::stand_alone;
 use crate::usd::Usd;
 
 impl Agent {
@@ -113,11 +113,10 @@ fn value<T: DeserializeOwned>(schema: &AnswerSchema, output: Value) -> Result<T,
 
 /// What a reply says.
 fn answer<T: DeserializeOwned>(schema: &AnswerSchema, reply: AdapterOutput) -> Result<T, AgentError> {
-    let at = failed_phase(&reply);
     let output = reply.frontmatter;
     if reply.is_error {
         let why = reply.error_message.unwrap_or_default();
-        return Err(AgentError::Failed { at: FailedAt::from(at), why });
+        return Err(AgentError::Failed { at: FailedAt::of(&output), why });
     }
     if status(&output) == Some(SUSPEND) {
         return Err(AgentError::Asks { question: reason(&output).unwrap_or_default().to_owned() });
@@ -205,29 +204,22 @@ fn go_on(
     observer.cost = earlier.state.sums().2;
     let prompt = earlier.header().prompt.to_owned();
     let request = AgentRequest::new(*thread, ROLE, Some(prompt), None);
-    let reply = again_or_on(agent, environment, (&request, &settings, earlier), (stop, observer))?;
+    let reply = match reply_again(&environment.store, &request, &earlier)? {
+        Some(reply) => reply,
+        None => {
+            let visit = VisitRequest {
+                request: &request,
+                earlier: Some(earlier),
+                not_begun: None,
+                settings: &settings,
+                stand_alone: true,
+                stop: Some(stop),
+            };
+            play(agent, environment, visit, &mut |notice| observer.on_notice(agent, &notice))?
+        }
+    };
     stand_alone::advance(&environment.store, thread, &head, &reply)?;
     Ok(reply)
-}
-
-fn again_or_on(
-    agent: &Agent,
-    environment: &RunEnvironment,
-    (request, settings, earlier): (&AgentRequest, &Settings, ResumedRun),
-    (stop, observer): (CancelReceiver, &mut RunObserver),
-) -> Result<AdapterOutput, AgentError> {
-    if let Some(reply) = reply_again(&environment.store, request, &earlier)? {
-        return Ok(reply);
-    }
-    let visit = VisitRequest {
-        request,
-        earlier: Some(earlier),
-        not_begun: None,
-        settings,
-        stand_alone: true,
-        stop: Some(stop),
-    };
-    play(agent, environment, visit, &mut |notice| observer.on_notice(agent, &notice))
 }
 
 /// The run that was cut off, if there is one.

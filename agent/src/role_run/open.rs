@@ -22,7 +22,7 @@ use crate::context_window::ContextWindow;
 use crate::conversation::Conversation;
 use crate::dispatch::Dispatch;
 use crate::extract::Extractor;
-use crate::failure::{Failure, Phase};
+use crate::failure::{FailedAt, Failure};
 use crate::journal::{self, Entry, Journal, JournalName, OutOfOrder};
 use crate::provider::message::ToolDeclaration;
 use crate::provider::{
@@ -225,7 +225,7 @@ fn first_lines(
 /// A role that may run commands does not start where they cannot be confined as asked.
 pub(super) fn unconfined(tools: &[ToolDeclaration], sandbox: &Sandbox) -> Option<Failure> {
     let refusal = sandbox.refusal().filter(|_| tools.iter().any(|tool| tool.name == "run_command"))?;
-    Some(Failure { phase: Phase::Sandbox, error: format!("{refusal}. {}", refusal.hint()) })
+    Some(Failure { phase: FailedAt::Sandbox, error: format!("{refusal}. {}", refusal.hint()) })
 }
 
 /// What a provider must know of the run that it is for.

@@ -7,32 +7,23 @@ use std::path::PathBuf;
 use uwf_engine::Env;
 
 use super::{
-    Endpoint, Flags, Limits, LoadedFrom, ProviderSettings, Sampling, SandboxSettings, SettingSource,
-    Settings, SettingsError, WindowSize,
+    Flags, Limits, LoadedFrom, ProviderSettings, Sampling, SandboxSettings, SettingSource, Settings,
+    SettingsError, WindowSize,
 };
 use crate::additions::{Additions, OwnProvider};
 use crate::permissions::{PermissionsByRole, RolePermissions};
 
-/// What a program says of a run; the rest is as it is without any file.
-#[derive(Clone, Debug)]
-pub(crate) struct ProgramSettings {
-    pub provider: ProviderSettings,
-    pub extract: Option<Endpoint>,
-    pub sampling: Sampling,
-    pub limits: Limits,
-    /// The built-in tools it has.
-    pub tools: Vec<String>,
-    pub sandbox: SandboxSettings,
-    pub added: Additions,
-}
-
 impl Settings {
-    /// The settings that a program makes.
+    /// What a program says of whom it asks, what may be spent and what it adds; the rest is as it is without any file,
+    /// and there are no built-in tools.
     ///
     /// # Errors
     /// [`SettingsError::NoPrice`].
-    pub(crate) fn in_code(code: ProgramSettings) -> Result<Settings, SettingsError> {
-        let ProgramSettings { provider, extract, sampling, limits, tools, sandbox, added } = code;
+    pub(crate) fn in_code(
+        provider: ProviderSettings,
+        limits: Limits,
+        added: Additions,
+    ) -> Result<Settings, SettingsError> {
         let known = provider.known();
         let window = WindowSize::of(provider.window().0, known.as_ref());
         let model = match &provider {
@@ -44,16 +35,16 @@ impl Settings {
         Ok(Settings {
             provider,
             model,
-            extract,
-            sampling,
+            extract: None,
+            sampling: Sampling::default(),
             limits,
             prices,
             own_prices: false,
             window,
-            tools: Some(tools),
+            tools: Some(Vec::new()),
             roles: PermissionsByRole::default(),
             permissions: RolePermissions::default(),
-            sandbox,
+            sandbox: SandboxSettings::default(),
             provenance: Vec::new(),
             added,
             loaded_from: LoadedFrom { flags: Flags::default(), env: Env::default(), home: PathBuf::new() },

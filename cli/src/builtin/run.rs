@@ -19,7 +19,7 @@ use super::observers::Observers;
 use super::traces::Traces;
 use super::{again, signals};
 use uwf_agent::confinement::Confinement;
-use uwf_agent::failure::Phase;
+use uwf_agent::failure::FailedAt;
 use uwf_agent::journal::{Journals, PassedOver, Prompt, WantedRun};
 use uwf_agent::react::Notice;
 use uwf_agent::resume::{self, ResumedRun};
@@ -390,11 +390,11 @@ fn exit(end: RunOutcome) -> u8 {
     match end {
         RunOutcome::Ended => OK,
         RunOutcome::Suspended => SUSPENDED,
-        RunOutcome::Failed(Phase::Answer) => FAILED_STEP,
-        RunOutcome::Failed(Phase::Budget) => 4,
-        RunOutcome::Failed(Phase::Provider) => 5,
-        RunOutcome::Failed(Phase::Sandbox) => UNCONFINED,
-        RunOutcome::Failed(Phase::Git) => PREPARED,
+        RunOutcome::Failed(FailedAt::Answer) => FAILED_STEP,
+        RunOutcome::Failed(FailedAt::Budget) => 4,
+        RunOutcome::Failed(FailedAt::Provider) => 5,
+        RunOutcome::Failed(FailedAt::Sandbox) => UNCONFINED,
+        RunOutcome::Failed(FailedAt::Git) => PREPARED,
     }
 }
 
