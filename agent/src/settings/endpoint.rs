@@ -10,7 +10,7 @@ use uwf_engine::Env;
 use uwf_engine::config::{Config, ModelConfig, ProviderConfig};
 
 use super::file::{BUILTIN, CONFIG, File, FileModel, FileProvider, FileWire};
-use super::provenance::{Provenance, SettingSource, first, variable};
+use super::provenance::{Provenance, SettingSource, Sourced, first, variable};
 use super::{Flags, SettingsError, recorded, without_query};
 use crate::provider::dialect::{Dialect, DialectSettings};
 use crate::provider::wire::Wire;
@@ -109,8 +109,8 @@ pub(super) fn endpoint(
         None => from_config(config, file_model.clone()).0.map(|provider| provider.base_url),
     });
     let builtin = SettingSource::File(BUILTIN);
-    let (wanted, said) = first([wanted, (of_role, builtin.clone()), (file_model, builtin)]);
-    let model_from = if wanted.is_some() { said } else { SettingSource::File(CONFIG) };
+    let (wanted, source) = first([wanted, (of_role, builtin.clone()), (file_model, builtin)]);
+    let model_from = if wanted.is_some() { source } else { SettingSource::File(CONFIG) };
     let (configured, model) = match provider.filter(|_| usual.is_none()) {
         Some(provider) => (Some(provider), wanted),
         None => from_config(config, wanted),
@@ -119,16 +119,12 @@ pub(super) fn endpoint(
     let is_configured = |url: &String| configured_url.as_deref().map(without_query).as_ref() == Some(url);
     let recorded_url = flags.recorded_url.clone().filter(|url| !is_configured(url));
     let file = configured.as_ref().map_or(CONFIG, |provider| provider.file);
-    let (base_url, url_from) = first([
+    let (base_url, url_from) = base_url([
         typed_url,
         (recorded_url, SettingSource::Run),
         (configured_url.clone(), SettingSource::File(file)),
-    ]);
-    let base_url = base_url.ok_or_else(|| no_model(config))?;
-    if base_url.ends_with(recorded::QUERY) {
-        let why = "of the interrupted run had a query, which is not kept: pass --base-url again";
-        return Err(SettingsError::BaseUrl(why.to_owned()));
-    }
+    ])?
+    .ok_or_else(|| no_model(config))?;
     let host = host(&base_url)?;
     let is_host = |url: &str| self::host(url).is_ok_and(|other| other == host);
     let same_host = configured_url.is_some_and(|url| is_host(&url));
@@ -156,6 +152,16 @@ pub(super) fn endpoint(
 }
 
 const URL: &str = "provider.baseUrl";
+
+/// Where to go, and who says so.
+fn base_url(sources: [Sourced<String>; 3]) -> Result<Option<(String, SettingSource)>, SettingsError> {
+    let (url, from) = first(sources);
+    if url.as_ref().is_some_and(|url| url.ends_with(recorded::QUERY)) {
+        let why = "of the interrupted run had a query, which is not kept: pass --base-url again";
+        return Err(SettingsError::BaseUrl(why.to_owned()));
+    }
+    Ok(url.map(|url| (url, from)))
+}
 
 /// The endpoint as it is described, by its provider and by what is said of the model in either file.
 fn described(
