@@ -352,7 +352,7 @@ fn shorter(kind: &str, how: &Value, at: u64) -> Turn {
 }
 
 fn turn_node(message: &Message, at: u64) -> Turn {
-    let call = |call: &ToolCall| record::ToolCall {
+    let call = |call: &ToolCall| record::RecordedCall {
         id: Some(call.id.clone()),
         name: Some(call.name.clone()),
         args: Some(call.arguments.clone()),

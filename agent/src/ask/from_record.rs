@@ -63,8 +63,8 @@ fn message(turn: Turn, kind: Option<Kind>) -> Result<Option<Message>, String> {
     Ok(kind.map(|kind| Message { role, kind, content, tool_calls, tool_call_id, reasoning, native }))
 }
 
-fn call(call: &record::ToolCall) -> Option<ToolCall> {
-    let record::ToolCall { id, name, args } = call.clone();
+fn call(call: &record::RecordedCall) -> Option<ToolCall> {
+    let record::RecordedCall { id, name, args } = call.clone();
     Some(ToolCall { id: id?, name: name?, arguments: args? })
 }
 

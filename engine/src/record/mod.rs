@@ -9,13 +9,13 @@
 //! the types `uwf-detail` and `uwf-turn` ([`crate::builtin`]).
 //!
 //! ```
-//! use uwf_engine::record::{Detail, ToolCall, Turn};
+//! use uwf_engine::record::{Detail, RecordedCall, Turn};
 //! use uwf_store::Store;
 //!
 //! let dir = tempfile::tempdir()?;
 //! let store = uwf_engine::open_store(dir.path(), || 1_800_000_000_000)?;
 //! let mut batch = store.batch();
-//! let call = ToolCall { id: Some("a".into()), name: Some("grep".into()), args: Some("{}".into()) };
+//! let call = RecordedCall { id: Some("a".into()), name: Some("grep".into()), args: Some("{}".into()) };
 //! let turn = Turn {
 //!     role: Some("assistant".into()),
 //!     content: Some("I look.".into()),
@@ -47,7 +47,7 @@ pub use self::output::{ErrorOutput, error, phase, reason, status};
 pub use self::settings::{
     Interrupted, RecordedBudget, RecordedEndpoint, RecordedProvider, RecordedSettings, Retry,
 };
-pub use self::turn::{LEFT_OUT, Marks, SUMMED_UP, SummedUp, TokenUsage, ToolCall, Turn};
+pub use self::turn::{LEFT_OUT, Marks, RecordedCall, SUMMED_UP, SummedUp, TokenUsage, Turn};
 
 #[cfg(test)]
 mod tests;

@@ -111,7 +111,7 @@ fn of_another_agents_record_there_is_what_it_has() {
         "role": "developer", "content": ["parts"], "kind": 3, "exitCode": "1", "failed": "no", "usage": [1], "outputs": 3,
         "toolCalls": [{"name": "x", "args": {"a": 1}}, "y", ["z"]],
     }));
-    let call = |name: Option<&str>| ToolCall { name: name.map(Into::into), ..ToolCall::default() };
+    let call = |name: Option<&str>| RecordedCall { name: name.map(Into::into), ..RecordedCall::default() };
     assert_eq!(turn.calls(), [call(Some("x")), call(None), call(None)]);
     assert_eq!(
         Turn { role: Some("developer".into()), tool_calls: turn.tool_calls.clone(), ..Turn::default() },

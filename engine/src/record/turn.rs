@@ -19,7 +19,7 @@ pub struct Turn {
     pub content: Option<String>,
     /// What the model wants run; none where it wants nothing.
     #[serde(deserialize_with = "lenient::records")]
-    pub tool_calls: Option<Vec<ToolCall>>,
+    pub tool_calls: Option<Vec<RecordedCall>>,
     /// What the model thought aloud, where its endpoint tells.
     pub reasoning: Option<String>,
     /// The turn as its endpoint said it, where that is more than the fields above hold; its shape is the agent's.
@@ -48,7 +48,7 @@ pub struct Turn {
 /// A call of a tool, as the model asked for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct ToolCall {
+pub struct RecordedCall {
     /// Unique within the conversation; not every agent keeps it.
     pub id: Option<String>,
     /// The tool.
@@ -117,7 +117,7 @@ impl Turn {
     }
 
     /// What the model wants run, if anything.
-    pub fn calls(&self) -> &[ToolCall] {
+    pub fn calls(&self) -> &[RecordedCall] {
         self.tool_calls.as_deref().unwrap_or_default()
     }
 }
