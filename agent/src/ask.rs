@@ -19,7 +19,7 @@ use self::from_record::messages;
 use crate::journal::Entry;
 use crate::permissions::RolePermissions;
 use crate::provider::ScriptPosition;
-use crate::provider::message::{Kind, Message, Speaker};
+use crate::provider::message::{MessageKind, Message, Speaker};
 use crate::react::{Notice, Stopped};
 use crate::role_run::{self, LoopParts, ProviderContext, RunContext, RunError};
 use crate::settings::Settings;
@@ -125,7 +125,7 @@ pub async fn ask(
     let parts = LoopParts { toolbox, tools, blobs, journal, state };
     let mut react = role_run::react(parts, (run, signals, &Value::Null), provider.as_mut(), on_notice);
     let text = uwf_prompts::question(&question.text).map_err(Stopped::from)?;
-    react.append_message(Message::text(Speaker::User, Kind::Opening, text))?;
+    react.append_message(Message::text(Speaker::User, MessageKind::Opening, text))?;
     let answer = react.until_text().await;
     // Tools that only read leave nothing for git.
     react.close().await?;

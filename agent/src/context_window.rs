@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::provider::message::{Kind, Message, Speaker, TokenUsage};
+use crate::provider::message::{Message, MessageKind, Speaker, TokenUsage};
 
 /// Bytes that make up a token, roughly: English and code have about four.
 const BYTES: u64 = 4;
@@ -183,7 +183,7 @@ pub(crate) fn freed(results: &[&Message]) -> u64 {
 /// How many messages at the end make up a tail that can follow a summary: within the last `kept` bytes, from where
 /// the model or our side speaks, so that no result stands without its call.
 pub(crate) fn tail(messages: &[Message], kept: u64) -> usize {
-    let opening = messages.iter().take_while(|message| message.kind == Kind::Opening).count();
+    let opening = messages.iter().take_while(|message| message.kind == MessageKind::Opening).count();
     let from = boundary(messages, kept).max(opening);
     messages[from..].iter().skip_while(|message| message.role == Speaker::Tool).count()
 }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     fn text(length: usize) -> Message {
-        Message::text(Speaker::Assistant, Kind::Turn, "x".repeat(length))
+        Message::text(Speaker::Assistant, MessageKind::Turn, "x".repeat(length))
     }
 
     fn call(id: &str) -> Message {
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_tail_never_begins_with_a_result() {
         let messages = vec![
-            Message::text(Speaker::User, Kind::Opening, "task"),
+            Message::text(Speaker::User, MessageKind::Opening, "task"),
             call("a"),
             Message::result("a", "y".repeat(100)),
             call("b"),

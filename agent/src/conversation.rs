@@ -15,7 +15,7 @@ use uwf_prompts::{
 use uwf_workflow::{frontmatter, yaml};
 
 use crate::context_window::{self, Elided};
-use crate::provider::message::{Kind, Message, Speaker};
+use crate::provider::message::{MessageKind, Message, Speaker};
 
 /// A conversation with the model, as the next request will send it.
 #[derive(Clone, Debug, Default)]
@@ -72,21 +72,21 @@ impl Conversation {
             },
             workspace: *workspace,
         })?;
-        conversation.push(Message::text(Speaker::System, Kind::Opening, rules));
+        conversation.push(Message::text(Speaker::System, MessageKind::Opening, rules));
         let mut since = 0;
         let mut visit = 0;
         for (at, step) in context.steps.iter().enumerate().filter(|(_, step)| step.role == context.role_name)
         {
             let asked = VisitPrompt { edge_prompt: &step.edge_prompt, failures: step.failures, visit };
             let said = asked.prompt(context, &context.steps[since..at])?;
-            conversation.push(Message::text(Speaker::User, Kind::Opening, said));
-            conversation.push(Message::text(Speaker::Assistant, Kind::Opening, answer(step)));
+            conversation.push(Message::text(Speaker::User, MessageKind::Opening, said));
+            conversation.push(Message::text(Speaker::Assistant, MessageKind::Opening, answer(step)));
             since = at + 1;
             visit += 1;
         }
         let (edge_prompt, failures) = (context.edge_prompt.as_str(), context.previous_attempts.len());
         let said = VisitPrompt { edge_prompt, failures, visit }.prompt(context, &context.steps[since..])?;
-        conversation.push(Message::text(Speaker::User, Kind::Opening, said));
+        conversation.push(Message::text(Speaker::User, MessageKind::Opening, said));
         Ok(conversation)
     }
 
@@ -97,7 +97,7 @@ impl Conversation {
 
     /// Adds a message at the end. What belongs to another conversation (an extraction) is not added.
     pub(crate) fn push(&mut self, message: Message) {
-        if message.kind != Kind::Extract {
+        if message.kind != MessageKind::Extract {
             self.order.next(self.messages.len(), &message);
             self.messages.push(message);
         }
@@ -126,13 +126,13 @@ impl Conversation {
     pub(crate) fn summarise(&mut self, summary: Message, kept: usize) -> u64 {
         let before: u64 = self.messages.iter().map(context_window::bytes).sum();
         let mut all = std::mem::take(self).messages;
-        let asked = all.iter().rev().take_while(|message| message.kind == Kind::Summary).count();
+        let asked = all.iter().rev().take_while(|message| message.kind == MessageKind::Summary).count();
         all.truncate(all.len() - asked);
         if summary.says_nothing() {
             all.into_iter().for_each(|message| self.push(message));
             return before.saturating_sub(self.messages.iter().map(context_window::bytes).sum());
         }
-        let opening = all.iter().take_while(|message| message.kind == Kind::Opening).count();
+        let opening = all.iter().take_while(|message| message.kind == MessageKind::Opening).count();
         let mut tail = all.split_off(all.len().saturating_sub(kept).max(opening));
         prefix_changed(&mut tail);
         all.truncate(opening);
@@ -149,7 +149,7 @@ impl Conversation {
 
     /// The opening as text, each message under `## <role>`: what the record keeps as the assembled prompt.
     pub(crate) fn assembled(&self) -> String {
-        let opening = self.messages.iter().take_while(|message| message.kind == Kind::Opening);
+        let opening = self.messages.iter().take_while(|message| message.kind == MessageKind::Opening);
         let blocks: Vec<String> =
             opening.map(|message| format!("## {}\n\n{}", message.role.as_str(), message.content)).collect();
         blocks.join("\n\n")
@@ -275,8 +275,8 @@ mod tests {
 
     fn conversation(messages: Vec<Message>) -> Conversation {
         let mut all = vec![
-            Message::text(Speaker::System, Kind::Opening, "rules"),
-            Message::text(Speaker::User, Kind::Opening, "task"),
+            Message::text(Speaker::System, MessageKind::Opening, "rules"),
+            Message::text(Speaker::User, MessageKind::Opening, "task"),
         ];
         all.extend(messages);
         let mut conversation = Conversation::default();
@@ -286,7 +286,7 @@ mod tests {
 
     fn turn(calls: &[&str]) -> Message {
         let tool_calls = calls.iter().map(|id| call(id)).collect();
-        Message { tool_calls, ..Message::text(Speaker::Assistant, Kind::Turn, "") }
+        Message { tool_calls, ..Message::text(Speaker::Assistant, MessageKind::Turn, "") }
     }
 
     #[test]
@@ -308,10 +308,13 @@ mod tests {
             (vec![turn(&["a", "a"])], "repeats the call id \"a\""),
             (vec![turn(&[])], "is empty"),
             (
-                vec![turn(&["a"]), Message::text(Speaker::User, Kind::Nudge, "go on")],
+                vec![turn(&["a"]), Message::text(Speaker::User, MessageKind::Nudge, "go on")],
                 "comes before the tool call \"a\" was answered",
             ),
-            (vec![Message::text(Speaker::Assistant, Kind::Turn, "hi")], "nothing for the model to answer"),
+            (
+                vec![Message::text(Speaker::Assistant, MessageKind::Turn, "hi")],
+                "nothing for the model to answer",
+            ),
         ];
         for (messages, expected) in cases {
             let error = conversation(messages).check().unwrap_err().to_string();
@@ -345,9 +348,9 @@ mod tests {
         let result = |id: &str| Message::result(id, "y".repeat(500));
         let mut said = conversation(vec![turn(&["a"]), result("a"), turn(&["b"]), result("b")]);
         for (role, text) in [(Speaker::User, "sum up"), (Speaker::Assistant, "I read a.")] {
-            said.push(Message::text(role, Kind::Summary, text));
+            said.push(Message::text(role, MessageKind::Summary, text));
         }
-        let freed = said.summarise(Message::text(Speaker::User, Kind::Recap, "summary: I read a."), 2);
+        let freed = said.summarise(Message::text(Speaker::User, MessageKind::Recap, "summary: I read a."), 2);
         let texts: Vec<&str> =
             said.messages().iter().map(|message| &message.content[..1.min(message.content.len())]).collect();
         assert_eq!(texts, ["r", "t", "s", "", "y"]);
@@ -361,8 +364,8 @@ mod tests {
     fn where_no_summary_was_written_the_question_goes_and_all_else_stays() {
         let mut said = conversation(vec![turn(&["a"]), Message::result("a", "y")]);
         let before = said.messages().to_vec();
-        said.push(Message::text(Speaker::User, Kind::Summary, "sum up"));
-        assert!(said.summarise(Message::text(Speaker::User, Kind::Recap, ""), 0) > 6);
+        said.push(Message::text(Speaker::User, MessageKind::Summary, "sum up"));
+        assert!(said.summarise(Message::text(Speaker::User, MessageKind::Recap, ""), 0) > 6);
         assert_eq!(said.messages(), before);
         assert_eq!(said.check(), Ok(()));
     }
@@ -370,7 +373,7 @@ mod tests {
     #[test]
     fn an_extraction_is_no_part_of_it() {
         let mut said = conversation(vec![]);
-        said.push(Message::text(Speaker::User, Kind::Extract, "x"));
+        said.push(Message::text(Speaker::User, MessageKind::Extract, "x"));
         assert_eq!(said.messages().len(), 2);
     }
 }

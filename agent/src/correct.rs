@@ -7,7 +7,7 @@ use uwf_prompts::{CorrectionView, PromptError, ViolationView};
 use uwf_store::schema::Violation;
 
 use crate::frontmatter::ExtractError;
-use crate::provider::message::{Kind, Message, Speaker};
+use crate::provider::message::{Message, MessageKind, Speaker};
 
 /// How many corrections a run gives.
 pub(crate) const MAX: usize = 2;
@@ -33,7 +33,7 @@ pub(crate) fn turn(error: &ExtractError, schema: &Value, attempt: usize) -> Resu
         }
     };
     let text = uwf_prompts::correction(&view, attempt, MAX)?;
-    Ok(Message::text(Speaker::User, Kind::Correction, text))
+    Ok(Message::text(Speaker::User, MessageKind::Correction, text))
 }
 
 fn violation_view(violation: &Violation) -> ViolationView<'_> {

@@ -25,7 +25,7 @@ use serde::Serialize;
 
 use crate::budget::{Unit, Use};
 use crate::journal::Entry;
-use crate::provider::message::{Kind, TokenUsage};
+use crate::provider::message::{MessageKind, TokenUsage};
 use crate::react::{Notice, Progress, RunEnd, millis};
 use crate::run_state::RunState;
 use crate::usd::Usd;
@@ -203,8 +203,8 @@ fn passing<'a>(progress: &Progress<'a>, turn: u64) -> Option<What<'a>> {
 }
 
 /// The opening is told with the run, and an extraction is no part of the conversation.
-fn sent(turn: u64, kind: Kind) -> Option<What<'static>> {
-    let is_told = !matches!(kind, Kind::Opening | Kind::Extract);
+fn sent(turn: u64, kind: MessageKind) -> Option<What<'static>> {
+    let is_told = !matches!(kind, MessageKind::Opening | MessageKind::Extract);
     is_told.then(|| What::Sent { turn, kind: kind.as_str() })
 }
 

@@ -36,7 +36,7 @@ impl Run {
         self.lines.extend(self.events.lines(&Notice::Entry(entry, &self.state), 0));
     }
 
-    fn said(&mut self, kind: Kind, near: Option<Use>) {
+    fn said(&mut self, kind: MessageKind, near: Option<Use>) {
         let role =
             if self.state.conversation.messages().is_empty() { Speaker::System } else { Speaker::User };
         self.entry(&Entry::Said { message: Message::text(role, kind, "x"), near, at: AT });
@@ -52,7 +52,7 @@ fn priced() -> RunState {
 
 fn answered(calls: &[ToolCall], usage: Option<TokenUsage>) -> Entry {
     let (tool_calls, text) = (calls.to_vec(), if calls.is_empty() { "Fine." } else { "" });
-    let message = Message { tool_calls, ..Message::text(Speaker::Assistant, Kind::Turn, text) };
+    let message = Message { tool_calls, ..Message::text(Speaker::Assistant, MessageKind::Turn, text) };
     let finish_reason = usage.map(|_| "tool_calls".to_owned());
     Entry::Answered { message, at: AT, duration_ms: 1500, usage, finish_reason, raw: Value::Null }
 }
@@ -78,7 +78,7 @@ fn every_event_has_its_line() {
     let mut run = Run { state: priced(), ..Run::default() };
     let near = |unit, used, total| Some(Use { unit, used, total });
     run.progress(Progress::NoEdgePrompt);
-    run.said(Kind::Opening, None);
+    run.said(MessageKind::Opening, None);
     let trace = Some("4bf92f3577b34da6a3ce929d0e0e4736");
     let (session, thread, role, model) = ("01S", "01T", "reviewer", "m");
     run.notice(&Notice::Opened { session, thread, role, model, trace, resumed: None });
@@ -92,15 +92,15 @@ fn every_event_has_its_line() {
     run.progress(Progress::Tick);
     run.entry(&answered(std::slice::from_ref(&call), Some(usage)));
     finished(&mut run);
-    run.said(Kind::Warning, near(Unit::Turns, 48, 60));
+    run.said(MessageKind::Warning, near(Unit::Turns, 48, 60));
     // That the model is told has its line below.
     run.lines.truncate(run.lines.trim_end().rfind('\n').unwrap() + 1);
-    run.said(Kind::Warning, near(Unit::Usd, 400_000_000, 500_000_000));
+    run.said(MessageKind::Warning, near(Unit::Usd, 400_000_000, 500_000_000));
     let marks = vec![Elided { call_id: "x".into(), text: "x".into() }; 12];
     run.entry(&Entry::Elided { marks, at: AT });
     let message = "the window is small".to_owned();
     run.entry(&Entry::Warned { about: Concern::SmallWindow, message, at: AT });
-    run.said(Kind::Extract, None);
+    run.said(MessageKind::Extract, None);
     run.entry(&Entry::Asked { at: AT });
     run.entry(&answered(&[], None));
     let output = json!({"$status": "approved"});

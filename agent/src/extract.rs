@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::frontmatter::{self, Extracted};
 use crate::journal::Entry;
 use crate::provider::ChatProvider;
-use crate::provider::message::{Kind, Message, Request, Sampling, Speaker, ToolChoice};
+use crate::provider::message::{Message, MessageKind, Request, Sampling, Speaker, ToolChoice};
 use crate::react::{React, Stopped};
 
 /// Who is asked.
@@ -37,7 +37,7 @@ impl Extractor {
         let rules = uwf_prompts::extraction(schema)?;
         let asked = uwf_prompts::extraction_of(text)?;
         let messages = [(Speaker::System, rules), (Speaker::User, asked)]
-            .map(|(speaker, text)| Message::text(speaker, Kind::Extract, text));
+            .map(|(speaker, text)| Message::text(speaker, MessageKind::Extract, text));
         for message in &messages {
             react.append_message(message.clone())?;
         }
@@ -58,7 +58,7 @@ impl Extractor {
             Err(Stopped::Interrupted(signal)) => return Err(react.interrupted(signal).await),
             Err(stopped) => return Err(stopped),
         };
-        let answer = react.receive(Kind::Extract, completion, begun.elapsed())?;
+        let answer = react.receive(MessageKind::Extract, completion, begun.elapsed())?;
         Ok(judged(&answer.text, text, (schema, hash)))
     }
 }
@@ -70,7 +70,7 @@ pub(crate) fn from_journal(
     schema: (&Value, uwf_store::Hash),
 ) -> Option<Option<Extracted>> {
     entries.iter().rev().find_map(|entry| match entry {
-        Entry::Answered { message, .. } if message.kind == Kind::Extract => {
+        Entry::Answered { message, .. } if message.kind == MessageKind::Extract => {
             Some(judged(&message.content, text, schema))
         }
         _ => None,

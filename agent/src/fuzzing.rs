@@ -14,7 +14,7 @@ use crate::frontmatter;
 use crate::provider::CompletionEvent;
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::http::read_body;
-use crate::provider::message::{Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice};
+use crate::provider::message::{Completion, Message, MessageKind, Request, Sampling, Speaker, ToolChoice};
 use crate::provider::wire::Wire;
 
 /// The client without its network, made once.
@@ -35,7 +35,7 @@ impl Reader {
     }
 
     fn read(&self, pieces: Vec<Bytes>) -> (Result<Completion, AttemptError>, String) {
-        let messages = [Message::text(Speaker::User, Kind::Opening, "Look.")];
+        let messages = [Message::text(Speaker::User, MessageKind::Opening, "Look.")];
         let sampling = Sampling::default();
         let tool_choice = ToolChoice::Auto;
         let request =
@@ -101,15 +101,15 @@ fn stands_in_a_conversation(completion: Completion) {
         return;
     }
     let mut conversation = Conversation::default();
-    conversation.push(Message::text(Speaker::System, Kind::Opening, "Rules."));
-    conversation.push(Message::text(Speaker::User, Kind::Opening, "Look."));
+    conversation.push(Message::text(Speaker::System, MessageKind::Opening, "Rules."));
+    conversation.push(Message::text(Speaker::User, MessageKind::Opening, "Look."));
     conversation.push(Message {
         reasoning,
         tool_calls,
-        ..Message::text(Speaker::Assistant, Kind::Turn, content)
+        ..Message::text(Speaker::Assistant, MessageKind::Turn, content)
     });
     results.into_iter().for_each(|result| conversation.push(result));
-    conversation.push(Message::text(Speaker::User, Kind::Nudge, "Go on."));
+    conversation.push(Message::text(Speaker::User, MessageKind::Nudge, "Go on."));
     conversation.check().expect("it can be sent");
 }
 

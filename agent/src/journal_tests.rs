@@ -1,5 +1,5 @@
 use super::*;
-use crate::provider::message::{Kind, Speaker};
+use crate::provider::message::{MessageKind, Speaker};
 use serde_json::json;
 use uwf_engine::ThreadId;
 use uwf_tools::sandbox::{Level, Network};
@@ -47,7 +47,7 @@ pub(crate) fn enforced() -> Enforced {
 fn lines_read_back_as_they_were_said() {
     let dir = tempfile::tempdir().unwrap();
     let mut journal = Journal::create(dir.path(), name()).unwrap();
-    let message = Message::text(Speaker::User, Kind::Opening, "line\nbreak ☂");
+    let message = Message::text(Speaker::User, MessageKind::Opening, "line\nbreak ☂");
     journal.append(Entry::Said { message: message.clone(), near: None, at: 7 }).unwrap();
     journal.append(Entry::Started { call_id: "a".into(), shown: None, at: 8 }).unwrap();
     journal.sync().unwrap();
@@ -61,7 +61,7 @@ fn lines_read_back_as_they_were_said() {
 fn the_raw_reply_is_on_disk_and_not_in_memory() {
     let dir = tempfile::tempdir().unwrap();
     let mut journal = Journal::create(dir.path(), name()).unwrap();
-    let message = Message::text(Speaker::Assistant, Kind::Turn, "x");
+    let message = Message::text(Speaker::Assistant, MessageKind::Turn, "x");
     let raw = Value::from("as it came");
     let (usage, finish_reason) = (None, None);
     journal.append(Entry::Answered { message, at: 1, duration_ms: 2, usage, finish_reason, raw }).unwrap();

@@ -113,7 +113,9 @@ pub use api::*;
 pub use budget::Limits;
 pub use journal::Entry;
 pub use provider::Script;
-pub use provider::message::{Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice};
+pub use provider::message::{
+    Message, MessageKind, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
+};
 pub use settings::Endpoint;
 pub use usd::Usd;
 pub use uwf_tools::sandbox::Level;

@@ -3,7 +3,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::provider::message::{Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice};
+use crate::provider::message::{Completion, Message, MessageKind, Request, Sampling, Speaker, ToolChoice};
 use crate::provider::retry::RetryPolicy;
 use crate::provider::{
     ChatProvider, CompletionEvent, HttpConfig, HttpProvider, Mock, ProviderError, ScriptPosition,
@@ -46,8 +46,8 @@ async fn ask_and_hear(
     heard: &mut Vec<String>,
 ) -> Result<Completion, ProviderError> {
     let messages = [
-        Message::text(Speaker::System, Kind::Opening, "You review."),
-        Message::text(Speaker::User, Kind::Opening, "Review the patch"),
+        Message::text(Speaker::System, MessageKind::Opening, "You review."),
+        Message::text(Speaker::User, MessageKind::Opening, "Review the patch"),
     ];
     let sampling = Sampling::default();
     let request = Request {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::journal::ToolFacts;
-use crate::provider::message::{Kind, Message, Speaker};
+use crate::provider::message::{Message, MessageKind, Speaker};
 
 fn run() -> Spans {
     let env = [("TRACEPARENT", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")];
@@ -31,7 +31,8 @@ fn a_run_is_an_agent_its_turns_and_its_tools() {
         ..TokenUsage::default()
     });
     let (finish_reason, raw) = (Some("tool_calls".to_owned()), Value::Null);
-    let message = Message { tool_calls: vec![call], ..Message::text(Speaker::Assistant, Kind::Turn, "") };
+    let message =
+        Message { tool_calls: vec![call], ..Message::text(Speaker::Assistant, MessageKind::Turn, "") };
     let (facts, result) = (ToolFacts::default(), Message::result("c1", "x"));
     let reply = json!({"stepHash": "7VQ43ZSJTEWA7", "frontmatter": {"$status": "x"}, "isError": false});
     spans.on_notice(&OPENED, 1_000);

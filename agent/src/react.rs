@@ -31,7 +31,7 @@ use crate::frontmatter::ExtractError;
 use crate::journal::{self, Entry, Journal, OutOfOrder};
 use crate::loop_guard::{self, Repetition};
 use crate::provider::message::{
-    Completion, Kind, Message, Request, Sampling, Speaker, ToolChoice, ToolDeclaration,
+    Completion, Message, MessageKind, Request, Sampling, Speaker, ToolChoice, ToolDeclaration,
 };
 use crate::provider::{ChatProvider, ProviderError};
 use crate::run_state::{AssistantTurn, RunState};
@@ -151,7 +151,7 @@ impl React<'_> {
                 return Err(Stopped::NoAnswer(missing));
             }
             let text = uwf_prompts::nudge(&NudgeView { missing, attempt, of: MAX_NUDGES })?;
-            self.append_message(Message::text(Speaker::User, Kind::Nudge, text))?;
+            self.append_message(Message::text(Speaker::User, MessageKind::Nudge, text))?;
         }
     }
 
@@ -164,7 +164,7 @@ impl React<'_> {
         let tool_choice = self.admit()?;
         self.ask_window().await?;
         self.make_room().await?;
-        let turn = self.turn(Kind::Turn, tool_choice).await?;
+        let turn = self.turn(MessageKind::Turn, tool_choice).await?;
         if turn.is_none() {
             self.write(Entry::Abandoned { at: (self.clock)() })?;
         }
@@ -217,20 +217,24 @@ impl React<'_> {
         }
         if let Some(Repetition::Repeated { tool, times }) = self.state.loop_guard.repetition().cloned() {
             let view = RepeatedView { tool: &tool, times, ends_at: loop_guard::ENDED };
-            self.append_message(Message::text(Speaker::User, Kind::Repeated, uwf_prompts::repeated(&view)?))?;
+            self.append_message(Message::text(
+                Speaker::User,
+                MessageKind::Repeated,
+                uwf_prompts::repeated(&view)?,
+            ))?;
         }
         let spent = Spent { time: self.started.elapsed(), ..self.state.spent };
         match self.state.budget.next(spent) {
             Verdict::Go => Ok(ToolChoice::Auto),
             Verdict::Warn(near) => {
-                let message = Message::text(Speaker::User, Kind::Warning, deadline(near)?);
+                let message = Message::text(Speaker::User, MessageKind::Warning, deadline(near)?);
                 self.write(Entry::Said { message, near: Some(near), at: (self.clock)() })?;
                 Ok(ToolChoice::Auto)
             }
             Verdict::Grace(ended) => {
                 let budget = ended.to_string();
                 let text = uwf_prompts::grace(&GraceView { budget: &budget, schema: self.schema })?;
-                self.append_message(Message::text(Speaker::User, Kind::Grace, text))?;
+                self.append_message(Message::text(Speaker::User, MessageKind::Grace, text))?;
                 Ok(ToolChoice::None)
             }
             Verdict::Stop(ended) => Err(Stopped::Budget(ended)),
@@ -239,7 +243,11 @@ impl React<'_> {
 
     /// One turn of the model; none when its time is up. A conversation that the endpoint finds too long is made shorter
     /// once.
-    async fn turn(&mut self, kind: Kind, tool_choice: ToolChoice) -> Result<Option<AssistantTurn>, Stopped> {
+    async fn turn(
+        &mut self,
+        kind: MessageKind,
+        tool_choice: ToolChoice,
+    ) -> Result<Option<AssistantTurn>, Stopped> {
         let too_long = match self.ask(kind, tool_choice).await {
             Err(Stopped::Provider(error @ ProviderError::ContextLength { .. })) => error,
             answer => return answer,
@@ -248,7 +256,11 @@ impl React<'_> {
     }
 
     /// Asks the model. The request is checked, and everything in it is on disk, before it is sent.
-    async fn ask(&mut self, kind: Kind, tool_choice: ToolChoice) -> Result<Option<AssistantTurn>, Stopped> {
+    async fn ask(
+        &mut self,
+        kind: MessageKind,
+        tool_choice: ToolChoice,
+    ) -> Result<Option<AssistantTurn>, Stopped> {
         self.state.conversation.check()?;
         self.write(Entry::Asked { at: (self.clock)() })?;
         self.sync()?;
@@ -323,7 +335,7 @@ impl React<'_> {
     /// The model has spoken: into the journal, then into the conversation.
     pub(crate) fn receive(
         &mut self,
-        kind: Kind,
+        kind: MessageKind,
         completion: Completion,
         took: Duration,
     ) -> Result<AssistantTurn, Stopped> {

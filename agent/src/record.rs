@@ -26,7 +26,7 @@ use crate::context_window::Elided;
 use crate::failure::Failure;
 use crate::frontmatter::Extracted;
 use crate::journal::{self, Entry, FileChange, Stretch, ToolFacts, stretches};
-use crate::provider::message::{Kind, Message, Speaker, ToolCall};
+use crate::provider::message::{Message, MessageKind, Speaker, ToolCall};
 use crate::secrets::Secrets;
 use crate::usd::Usd;
 
@@ -347,7 +347,7 @@ fn left_out(
 
 /// How the requests became shorter at this point; the content is JSON.
 fn shorter(kind: &str, how: &Value, at: u64) -> Turn {
-    let message = Message::text(Speaker::User, Kind::Summary, how.to_string());
+    let message = Message::text(Speaker::User, MessageKind::Summary, how.to_string());
     Turn { kind: Some(kind.to_owned()), ..turn_node(&message, at) }
 }
 

@@ -46,7 +46,7 @@ fn entries(spool: &Path) -> Vec<Entry> {
         tool_calls: vec![call("a", "run_command"), call("b", "edit_file")],
         reasoning: Some("I must look.".into()),
         native: Some(Native { origin, value: "[]".into(), prefix_changed: false }),
-        ..Message::text(Speaker::Assistant, Kind::Turn, "")
+        ..Message::text(Speaker::Assistant, MessageKind::Turn, "")
     };
     let change = |before: Option<&str>, after: &str| FileChange {
         path: "src/a.rs".into(),
@@ -64,10 +64,12 @@ fn entries(spool: &Path) -> Vec<Entry> {
     };
     let learnt = Learnt { host: "h.example".into(), model: "m".into(), quirks: vec!["whole".into()] };
     let settings = json!({"model": "m", "later": {"kept": null}});
+    let rules = Message::text(Speaker::System, MessageKind::Opening, "rules");
+    let recap = Message::text(Speaker::User, MessageKind::Recap, "so far");
     vec![
         run(&name, "writer", "Write it."),
-        Entry::Said { message: Message::text(Speaker::System, Kind::Opening, "rules"), at: 1, near: None },
-        said(Kind::Opening, "task", 2),
+        Entry::Said { message: rules, at: 1, near: None },
+        said(MessageKind::Opening, "task", 2),
         answered(calls, 3, Some(usage())),
         Entry::Learnt { learnt, at: 4 },
         Entry::Started { call_id: "a".into(), at: 5, shown: None },
@@ -75,9 +77,9 @@ fn entries(spool: &Path) -> Vec<Entry> {
         finished("b", "edited", 7, edited),
         Entry::Elided { marks: vec![Elided { call_id: "a".into(), text: "[left out]".into() }], at: 8 },
         Entry::Continued { at: 100, settings, sandbox: enforced() },
-        Entry::Summarised { message: Message::text(Speaker::User, Kind::Recap, "so far"), kept: 2, at: 101 },
-        said(Kind::Closing, "undone", 102),
-        answered(Message::text(Speaker::Assistant, Kind::Turn, "Done."), 103, None),
+        Entry::Summarised { message: recap, kept: 2, at: 101 },
+        said(MessageKind::Closing, "undone", 102),
+        answered(Message::text(Speaker::Assistant, MessageKind::Turn, "Done."), 103, None),
         Entry::Ended { failure: None, at: 104 },
     ]
 }

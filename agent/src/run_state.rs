@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::journal::{Concern, Entry, OutOfOrder, ToolFacts};
 use crate::loop_guard::{Repetition, RepetitionDetector};
 use crate::prices;
-use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolCall, ToolChoice};
+use crate::provider::message::{Message, MessageKind, Speaker, TokenUsage, ToolCall, ToolChoice};
 use crate::usd::Usd;
 
 /// What a run has come to; by default one of which nothing has happened, under no settings in particular.
@@ -128,8 +128,8 @@ impl RunState {
     }
 
     /// What a turn costs, where that is known. Another model's tokens have no price here.
-    pub fn cost(&self, kind: Kind, usage: Option<TokenUsage>) -> Option<Usd> {
-        prices::cost(usage?, self.prices.as_ref().filter(|_| kind != Kind::Extract))
+    pub fn cost(&self, kind: MessageKind, usage: Option<TokenUsage>) -> Option<Usd> {
+        prices::cost(usage?, self.prices.as_ref().filter(|_| kind != MessageKind::Extract))
     }
 
     /// Whether there is hope for a summary: a model that wrote none is not asked at every turn.
@@ -150,12 +150,12 @@ impl RunState {
     pub fn check(&self, entry: &Entry) -> Result<(), OutOfOrder> {
         match entry {
             // What a signal cuts off may leave calls that go on in another process.
-            Entry::Said { message, .. } if message.kind == Kind::Closing => Ok(()),
+            Entry::Said { message, .. } if message.kind == MessageKind::Closing => Ok(()),
             Entry::Said { message, .. } => {
                 self.check_settled()?;
                 // An extraction has a system message of its own.
                 let is_first = self.conversation.messages().is_empty();
-                if message.kind != Kind::Extract && (message.role == Speaker::System) != is_first {
+                if message.kind != MessageKind::Extract && (message.role == Speaker::System) != is_first {
                     return Err(OutOfOrder("the system message is not the first"));
                 }
                 Ok(())
@@ -233,19 +233,21 @@ impl RunState {
 
     fn appended(&mut self, message: &Message, near: Option<&Use>) {
         match message.kind {
-            Kind::Extract => return,
-            Kind::Nudge => (self.nudges, self.turn) = (self.nudges + 1, None),
+            MessageKind::Extract => return,
+            MessageKind::Nudge => (self.nudges, self.turn) = (self.nudges + 1, None),
             // A text was said: the reminders begin anew.
-            Kind::Correction => (self.corrections, self.nudges, self.turn) = (self.corrections + 1, 0, None),
-            Kind::Repeated => self.loop_guard.clear(),
-            Kind::Warning => {
+            MessageKind::Correction => {
+                (self.corrections, self.nudges, self.turn) = (self.corrections + 1, 0, None)
+            }
+            MessageKind::Repeated => self.loop_guard.clear(),
+            MessageKind::Warning => {
                 match near {
                     Some(near) => self.budget.warned_of(near),
                     None => self.budget.notified(self.spent, false),
                 }
                 self.admitted = Some(ToolChoice::Auto);
             }
-            Kind::Grace => {
+            MessageKind::Grace => {
                 self.budget.notified(self.spent, true);
                 self.admitted = Some(ToolChoice::None);
             }
@@ -257,7 +259,7 @@ impl RunState {
     fn answered(&mut self, message: &Message, usage: Option<TokenUsage>) {
         let cost = self.cost(message.kind, usage);
         self.spent.turn(usage, cost);
-        if message.kind == Kind::Extract {
+        if message.kind == MessageKind::Extract {
             return;
         }
         self.cost_is_reported |= usage.is_some_and(|usage| usage.cost_usd.is_some());
@@ -269,7 +271,7 @@ impl RunState {
         self.loop_guard.clear();
         self.conversation.receive(message.clone());
         // A summary is no turn to act on.
-        if message.kind == Kind::Turn {
+        if message.kind == MessageKind::Turn {
             self.admitted = None;
             self.turn = Some(AssistantTurn::of(message));
         }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::budget::{Ended, Limits, Unit, Use, Verdict};
 
-fn said(kind: Kind, at: u64) -> Entry {
+fn said(kind: MessageKind, at: u64) -> Entry {
     let role = if at == 0 { Speaker::System } else { Speaker::User };
     Entry::Said { message: Message::text(role, kind, "said"), near: None, at }
 }
@@ -14,7 +14,7 @@ fn usage(input_tokens: u64, output_tokens: u64) -> Option<TokenUsage> {
     Some(TokenUsage { input_tokens, output_tokens, ..TokenUsage::default() })
 }
 
-fn answered_as(kind: Kind, text: &str, calls: &[&str], at: u64) -> Entry {
+fn answered_as(kind: MessageKind, text: &str, calls: &[&str], at: u64) -> Entry {
     let call = |id: &&str| ToolCall { id: (*id).into(), name: "grep".into(), arguments: "{}".into() };
     let tool_calls = calls.iter().map(call).collect();
     let message = Message { tool_calls, ..Message::text(Speaker::Assistant, kind, text) };
@@ -23,7 +23,7 @@ fn answered_as(kind: Kind, text: &str, calls: &[&str], at: u64) -> Entry {
 }
 
 fn answered(text: &str, calls: &[&str], at: u64) -> Entry {
-    answered_as(Kind::Turn, text, calls, at)
+    answered_as(MessageKind::Turn, text, calls, at)
 }
 
 fn started(id: &str, at: u64) -> Entry {
@@ -55,7 +55,7 @@ fn new(turns: u64, window: u64) -> RunState {
 }
 
 fn opened(entries: Vec<Entry>) -> Vec<Entry> {
-    [said(Kind::Opening, 0), said(Kind::Opening, 1)].into_iter().chain(entries).collect()
+    [said(MessageKind::Opening, 0), said(MessageKind::Opening, 1)].into_iter().chain(entries).collect()
 }
 
 /// What a run of at most five turns has come to after its opening and these.
@@ -87,10 +87,10 @@ fn finished_calls_are_done_started_ones_are_cut_off_and_the_rest_is_to_be_run() 
 #[test]
 fn a_text_that_nobody_has_looked_at_is_looked_at() {
     assert_eq!(after(vec![answered("Fine.", &[], 10)]).turn.unwrap().text, "Fine.");
-    for kind in [Kind::Nudge, Kind::Correction] {
+    for kind in [MessageKind::Nudge, MessageKind::Correction] {
         assert!(after(vec![answered("Fine.", &[], 10), said(kind, 11)]).turn.is_none());
     }
-    let closed = vec![answered("Fine.", &[], 10), said(Kind::Closing, 11)];
+    let closed = vec![answered("Fine.", &[], 10), said(MessageKind::Closing, 11)];
     let state = after(closed.clone());
     assert!(state.turn.is_some(), "what was taken back at the end is no answer to it");
     assert!(state.admitted.is_none(), "nor does it grant another turn");
@@ -102,29 +102,33 @@ fn a_text_that_nobody_has_looked_at_is_looked_at() {
 
 #[test]
 fn what_was_taken_back_while_calls_were_open_is_said_behind_their_results() {
-    let mut state = after(vec![answered("", &["a", "b"], 10), finished("a", 11), said(Kind::Closing, 12)]);
+    let mut state =
+        after(vec![answered("", &["a", "b"], 10), finished("a", 11), said(MessageKind::Closing, 12)]);
     let kinds = |state: &RunState| {
         state.conversation.messages().iter().map(|message| message.kind).skip(2).collect::<Vec<_>>()
     };
-    assert_eq!((left(&state), kinds(&state)), (vec!["b"], vec![Kind::Turn, Kind::Result]));
+    assert_eq!((left(&state), kinds(&state)), (vec!["b"], vec![MessageKind::Turn, MessageKind::Result]));
     state.apply(&finished("b", 13)).unwrap();
-    assert_eq!(kinds(&state), [Kind::Turn, Kind::Result, Kind::Result, Kind::Closing]);
+    assert_eq!(
+        kinds(&state),
+        [MessageKind::Turn, MessageKind::Result, MessageKind::Result, MessageKind::Closing]
+    );
     assert_eq!(state.conversation.check(), Ok(()));
 }
 
 #[test]
 fn a_summary_and_an_extraction_are_no_turns_to_act_on() {
-    let summary = answered_as(Kind::Summary, "x", &[], 11);
-    let state = after(vec![said(Kind::Warning, 9), said(Kind::Summary, 10), summary]);
+    let summary = answered_as(MessageKind::Summary, "x", &[], 11);
+    let state = after(vec![said(MessageKind::Warning, 9), said(MessageKind::Summary, 10), summary]);
     assert!(state.turn.is_none() && state.admitted == Some(ToolChoice::Auto));
-    let extraction = answered_as(Kind::Extract, "x", &[], 12);
-    let state = after(vec![answered("No.", &[], 10), said(Kind::Extract, 11), extraction]);
+    let extraction = answered_as(MessageKind::Extract, "x", &[], 12);
+    let state = after(vec![answered("No.", &[], 10), said(MessageKind::Extract, 11), extraction]);
     assert_eq!((state.turn.unwrap().text.as_str(), state.spent.turns), ("No.", 2));
 }
 
 #[test]
 fn an_extraction_is_paid_for_and_not_said() {
-    let state = after(vec![said(Kind::Extract, 2), answered_as(Kind::Extract, "{}", &[], 3)]);
+    let state = after(vec![said(MessageKind::Extract, 2), answered_as(MessageKind::Extract, "{}", &[], 3)]);
     assert_eq!((state.conversation.messages().len(), state.spent.turns), (2, 1));
 }
 
@@ -132,17 +136,17 @@ fn an_extraction_is_paid_for_and_not_said() {
 fn reminders_and_corrections_go_on_counting() {
     let mut state = after(vec![
         answered("", &[], 10),
-        said(Kind::Nudge, 11),
+        said(MessageKind::Nudge, 11),
         answered("No.", &[], 12),
-        said(Kind::Correction, 13),
+        said(MessageKind::Correction, 13),
         answered("", &[], 14),
-        said(Kind::Nudge, 15),
+        said(MessageKind::Nudge, 15),
         answered("", &[], 16),
-        said(Kind::Nudge, 17),
+        said(MessageKind::Nudge, 17),
     ]);
     assert_eq!((state.nudges, state.corrections, state.spent.turns), (2, 1, 4));
     assert!(state.conversation.check().is_ok(), "empty turns are not repeated");
-    state.apply(&said(Kind::Correction, 18)).unwrap();
+    state.apply(&said(MessageKind::Correction, 18)).unwrap();
     assert_eq!((state.nudges, state.corrections), (0, 2));
 }
 
@@ -156,11 +160,11 @@ fn warnings_are_not_given_twice_and_a_grace_turn_that_was_promised_is_had() {
     let admitted = |entries: &[Entry]| after(entries.to_vec()).admitted;
     let mut entries = turns(4);
     assert!(matches!(next(&entries), Verdict::Warn(_)));
-    entries.push(said(Kind::Warning, 45));
+    entries.push(said(MessageKind::Warning, 45));
     assert_eq!((admitted(&entries), next(&entries)), (Some(ToolChoice::Auto), Verdict::Go));
     entries.push(answered("", &[], 50));
     assert!(admitted(&entries).is_none());
-    entries.push(said(Kind::Grace, 51));
+    entries.push(said(MessageKind::Grace, 51));
     assert_eq!(admitted(&entries), Some(ToolChoice::None), "it is granted, and nothing is told again");
     assert!(matches!(next(&entries), Verdict::Stop(_)));
     entries.push(Entry::Abandoned { at: 60 });
@@ -170,8 +174,11 @@ fn warnings_are_not_given_twice_and_a_grace_turn_that_was_promised_is_had() {
 #[test]
 fn a_warning_counts_by_the_limit_that_holds_now() {
     let near = Use { unit: Unit::Turns, used: 4, total: 5 };
-    let warning =
-        Entry::Said { message: Message::text(Speaker::User, Kind::Warning, "x"), near: Some(near), at: 45 };
+    let warning = Entry::Said {
+        message: Message::text(Speaker::User, MessageKind::Warning, "x"),
+        near: Some(near),
+        at: 45,
+    };
     let entries = |more: u64| {
         let turns = |from: u64, to: u64| (from..=to).map(|n| answered("", &[], n * 10)).collect::<Vec<_>>();
         opened([turns(1, 4), vec![warning.clone(), continued(60)], turns(7, 6 + more)].concat())
@@ -201,8 +208,8 @@ fn what_makes_no_run_is_found_and_changes_nothing() {
     let cases = [
         (vec![finished("a", 10)], (2, "a result without a call")),
         (vec![answered("", &["a"], 10), finished("b", 11)], (3, "a result without a call")),
-        (vec![answered("", &["a"], 10), said(Kind::Nudge, 11)], (3, "a call is left unanswered")),
-        (vec![said(Kind::Opening, 0)], (2, "the system message is not the first")),
+        (vec![answered("", &["a"], 10), said(MessageKind::Nudge, 11)], (3, "a call is left unanswered")),
+        (vec![said(MessageKind::Opening, 0)], (2, "the system message is not the first")),
         (vec![started("a", 10)], (2, "a call starts that is not open")),
         (
             vec![answered("", &["a"], 10), started("a", 11), started("a", 12)],
@@ -228,7 +235,7 @@ fn what_makes_no_run_is_found_and_changes_nothing() {
 fn what_happened_decides_what_is_next() {
     let mut state = after(rounds(&["a", "b", "c"]));
     assert_eq!(state.loop_guard.repetition(), Some(&Repetition::Repeated { tool: "grep".into(), times: 3 }));
-    state.apply(&said(Kind::Repeated, 6)).unwrap();
+    state.apply(&said(MessageKind::Repeated, 6)).unwrap();
     assert_eq!(state.loop_guard.repetition(), None, "it was told");
     assert_eq!(
         (state.spent.turns, state.spent.tokens, state.spent.usd.to_string()),
@@ -240,7 +247,7 @@ fn what_happened_decides_what_is_next() {
 fn a_circle_is_still_one_after_its_grace_turn_was_interrupted() {
     let mut state = new(10, 1000).after(&opened(rounds(&["a", "b", "c", "d", "e"]))).unwrap();
     assert!(matches!(state.budget.next(state.spent), Verdict::Grace(Ended::Circle { .. })));
-    state.apply(&said(Kind::Grace, 6)).unwrap();
+    state.apply(&said(MessageKind::Grace, 6)).unwrap();
     state.apply(&answered("I do not know.", &[], 7)).unwrap();
     assert!(matches!(state.budget.next(state.spent), Verdict::Stop(Ended::Circle { .. })));
 }
@@ -249,11 +256,11 @@ fn a_circle_is_still_one_after_its_grace_turn_was_interrupted() {
 fn a_model_that_wrote_no_summary_is_asked_again_when_more_was_said() {
     let mut state = new(10, 1000).after(&opened(rounds(&["a"]))).unwrap();
     let summed_up =
-        Entry::Summarised { message: Message::text(Speaker::User, Kind::Recap, ""), kept: 2, at: 0 };
-    state.apply(&said(Kind::Summary, 6)).unwrap();
+        Entry::Summarised { message: Message::text(Speaker::User, MessageKind::Recap, ""), kept: 2, at: 0 };
+    state.apply(&said(MessageKind::Summary, 6)).unwrap();
     state.apply(&summed_up).unwrap();
     assert_eq!((state.conversation.messages().len(), state.may_summarise()), (4, false));
-    let long = Message::text(Speaker::User, Kind::Warning, "x".repeat(500));
+    let long = Message::text(Speaker::User, MessageKind::Warning, "x".repeat(500));
     state.apply(&Entry::Said { message: long, near: None, at: 7 }).unwrap();
     assert!(state.may_summarise());
     state.apply(&summed_up).unwrap();
@@ -266,11 +273,12 @@ fn what_was_found_out_of_the_window_counts_until_another_process_goes_on() {
     let found = |size, refused| Entry::Window { size, refused, at: 9 };
     let full = |entries| {
         let opening = Entry::Said {
-            message: Message::text(Speaker::User, Kind::Opening, "x".repeat(4000)),
+            message: Message::text(Speaker::User, MessageKind::Opening, "x".repeat(4000)),
             near: None,
             at: 1,
         };
-        let entries: Vec<Entry> = [said(Kind::Opening, 0), opening].into_iter().chain(entries).collect();
+        let entries: Vec<Entry> =
+            [said(MessageKind::Opening, 0), opening].into_iter().chain(entries).collect();
         new(5, 128_000).after(&entries).unwrap().window.is_full()
     };
     assert!(!full(vec![]) && full(vec![found(1000, true)]) && full(vec![found(1000, false)]));

@@ -7,7 +7,7 @@ use super::error::AgentError;
 use crate::classify::{self, TextClass};
 use crate::frontmatter;
 use crate::journal::Entry;
-use crate::provider::message::{Kind, TokenUsage};
+use crate::provider::message::{MessageKind, TokenUsage};
 use crate::usd::Usd;
 
 /// A run that is over: what came of it, and how.
@@ -63,7 +63,7 @@ impl Report {
             let Entry::Answered { message, usage, .. } = entry else { continue };
             report.turns += 1;
             add(&mut report.usage, usage.unwrap_or_default());
-            if message.kind == Kind::Turn && message.tool_calls.is_empty() {
+            if message.kind == MessageKind::Turn && message.tool_calls.is_empty() {
                 let text = message.content.clone();
                 let wrong = wrong(&text, judge);
                 report.attempts.push(AnswerAttempt { text, wrong });

@@ -199,7 +199,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::provider::message::{Kind, Speaker};
+    use crate::provider::message::{MessageKind, Speaker};
 
     fn now() -> u64 {
         SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn earlier_questions_count_for_nothing() {
-        let message = Message::text(Speaker::User, Kind::Grace, "Answer now.");
+        let message = Message::text(Speaker::User, MessageKind::Grace, "Answer now.");
         let mut journal = tempfile::tempfile().unwrap();
         for entry in
             [Entry::Said { message, near: None, at: 0 }, Entry::Replied { reply: Value::Null, at: 0 }]
@@ -244,6 +244,6 @@ mod tests {
         }
         journal.rewind().unwrap();
         let said = complete(journal).unwrap().unwrap();
-        assert_eq!(said, [Message::text(Speaker::User, Kind::Opening, "Answer now.")]);
+        assert_eq!(said, [Message::text(Speaker::User, MessageKind::Opening, "Answer now.")]);
     }
 }

@@ -8,7 +8,7 @@ use uwf_store::{Hash, Store};
 use super::AnswerError;
 use crate::context_window::Elided;
 use crate::journal::{Entry, ToolFacts};
-use crate::provider::message::{Kind, Message, Native, Speaker, ToolCall};
+use crate::provider::message::{Message, MessageKind, Native, Speaker, ToolCall};
 use crate::run_state::RunState;
 
 /// The messages of a record as its last request sent them; what was said before counts as the opening.
@@ -35,7 +35,7 @@ pub(super) fn messages(store: &Store, hash: &Hash, detail: &Detail) -> Result<Ve
 /// # Errors
 /// What is no message, in words.
 fn entry(turn: Turn) -> Result<Option<Entry>, String> {
-    let kind = turn.kind.clone().unwrap_or_else(|| Kind::Opening.as_str().to_owned());
+    let kind = turn.kind.clone().unwrap_or_else(|| MessageKind::Opening.as_str().to_owned());
     let (content, at) = (turn.content.clone().unwrap_or_default(), 0);
     let message = message(turn, serde_json::from_value(json!(kind)).ok())?;
     Ok(match message {
@@ -46,14 +46,14 @@ fn entry(turn: Turn) -> Result<Option<Entry>, String> {
             Some(Entry::Elided { marks: marks.into_iter().map(mark).collect(), at })
         }
         None if kind == SUMMED_UP => serde_json::from_str(&content).ok().map(|SummedUp { summary, kept }| {
-            Entry::Summarised { message: Message::text(Speaker::User, Kind::Recap, summary), kept, at }
+            Entry::Summarised { message: Message::text(Speaker::User, MessageKind::Recap, summary), kept, at }
         }),
         None => None,
     })
 }
 
 /// The turn as a message of that kind, if it is one of a message.
-fn message(turn: Turn, kind: Option<Kind>) -> Result<Option<Message>, String> {
+fn message(turn: Turn, kind: Option<MessageKind>) -> Result<Option<Message>, String> {
     let tool_calls =
         turn.calls().iter().map(call).collect::<Option<_>>().ok_or("a call has no id, name or args")?;
     let role = serde_json::from_value(json!(turn.role)).map_err(|error| format!("its role: {error}"))?;
@@ -71,7 +71,9 @@ fn call(call: &record::RecordedCall) -> Option<ToolCall> {
 /// The entry of a message; none where there is nothing in it.
 fn said(message: Message, at: u64) -> Option<Entry> {
     match message.kind {
-        Kind::Turn | Kind::Summary | Kind::Extract if message.role == Speaker::Assistant => {
+        MessageKind::Turn | MessageKind::Summary | MessageKind::Extract
+            if message.role == Speaker::Assistant =>
+        {
             let (duration_ms, usage, finish_reason, raw) = (0, None, None, Value::Null);
             Some(Entry::Answered { message, at, duration_ms, usage, finish_reason, raw })
         }
@@ -87,7 +89,7 @@ fn said(message: Message, at: u64) -> Option<Entry> {
 pub(super) fn before(message: Message) -> Message {
     // The tools are others than when it was said, and they stand before everything.
     let native = message.native.map(|native| Native { prefix_changed: true, ..native });
-    Message { kind: Kind::Opening, native, ..message }
+    Message { kind: MessageKind::Opening, native, ..message }
 }
 
 /// Empty turns are on record, but no endpoint takes them back.

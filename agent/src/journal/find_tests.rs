@@ -1,7 +1,7 @@
 use super::*;
 use crate::journal::tests::run;
 use crate::journal::{READABLE, VERSION};
-use crate::provider::message::{Kind, Message, Speaker};
+use crate::provider::message::{Message, MessageKind, Speaker};
 
 fn head(text: &str) -> Hash {
     text.parse().unwrap()
@@ -26,7 +26,7 @@ fn wanted(prompt: Option<&str>) -> WantedRun<'_> {
 fn put(dir: &Path, name: &JournalName, prompt: &str) -> Journal {
     let mut journal = Journal::create(dir, name.clone()).unwrap();
     journal.append(run(name, "r", prompt)).unwrap();
-    let message = Message::text(Speaker::System, Kind::Opening, "rules");
+    let message = Message::text(Speaker::System, MessageKind::Opening, "rules");
     journal.append(Entry::Said { message, near: None, at: 11 }).unwrap();
     journal
 }

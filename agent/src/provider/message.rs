@@ -39,7 +39,7 @@ impl Speaker {
 /// Why a message is in the conversation; kept in the record, never sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum MessageKind {
     /// Said before the model's first turn.
     Opening,
     /// A turn of the model.
@@ -66,22 +66,22 @@ pub enum Kind {
     Extract,
 }
 
-impl Kind {
+impl MessageKind {
     /// The word the record keeps.
     pub fn as_str(self) -> &'static str {
         match self {
-            Kind::Opening => "opening",
-            Kind::Turn => "turn",
-            Kind::Result => "result",
-            Kind::Nudge => "nudge",
-            Kind::Warning => "warning",
-            Kind::Grace => "grace",
-            Kind::Correction => "correction",
-            Kind::Repeated => "repeated",
-            Kind::Summary => "summary",
-            Kind::Recap => "recap",
-            Kind::Closing => "closing",
-            Kind::Extract => "extract",
+            MessageKind::Opening => "opening",
+            MessageKind::Turn => "turn",
+            MessageKind::Result => "result",
+            MessageKind::Nudge => "nudge",
+            MessageKind::Warning => "warning",
+            MessageKind::Grace => "grace",
+            MessageKind::Correction => "correction",
+            MessageKind::Repeated => "repeated",
+            MessageKind::Summary => "summary",
+            MessageKind::Recap => "recap",
+            MessageKind::Closing => "closing",
+            MessageKind::Extract => "extract",
         }
     }
 }
@@ -147,7 +147,7 @@ pub struct Message {
     /// Who speaks.
     pub role: Speaker,
     /// Why it is here.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// The text; empty where there is none.
     pub content: String,
     /// What the model wants run; empty unless an assistant's.
@@ -171,7 +171,7 @@ impl Message {
     }
 
     /// A message of plain text.
-    pub fn text(role: Speaker, kind: Kind, content: impl Into<String>) -> Message {
+    pub fn text(role: Speaker, kind: MessageKind, content: impl Into<String>) -> Message {
         Message {
             role,
             kind,
@@ -190,7 +190,10 @@ impl Message {
 
     /// The answer to the tool call `id`.
     pub fn result(id: &str, content: impl Into<String>) -> Message {
-        Message { tool_call_id: Some(id.to_owned()), ..Message::text(Speaker::Tool, Kind::Result, content) }
+        Message {
+            tool_call_id: Some(id.to_owned()),
+            ..Message::text(Speaker::Tool, MessageKind::Result, content)
+        }
     }
 }
 

@@ -126,13 +126,13 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::provider::message::{Kind, Message, Sampling, Speaker, ToolChoice};
+    use crate::provider::message::{Message, MessageKind, Sampling, Speaker, ToolChoice};
 
     /// Plays `calls` completions; returns them and the events in words.
     async fn run(script: &str, calls: usize) -> (Vec<Result<Completion, String>>, Vec<String>) {
         let script = Script::parse("s.yaml", script).unwrap();
         let mut mock = Mock::new(script, ScriptPosition { role: "r", visit: 0, step: 0 }).unwrap();
-        let messages = [Message::text(Speaker::User, Kind::Opening, "Review")];
+        let messages = [Message::text(Speaker::User, MessageKind::Opening, "Review")];
         let sampling = Sampling::default();
         let request = Request {
             messages: &messages,

@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::message::{
-    Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolChoice, ToolDeclaration,
+    Completion, Message, MessageKind, Request, Sampling, Speaker, TokenUsage, ToolChoice, ToolDeclaration,
 };
 use super::{ChatProvider, CompletionEvent, HttpProvider, ProviderError};
 
@@ -40,8 +40,8 @@ pub async fn trial(
         parameters: json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}),
     };
     let mut messages = vec![
-        Message::text(Speaker::System, Kind::Opening, rule.repeat(RULES)),
-        Message::text(Speaker::User, Kind::Opening, "Call the tool echo with the text `ready`."),
+        Message::text(Speaker::System, MessageKind::Opening, rule.repeat(RULES)),
+        Message::text(Speaker::User, MessageKind::Opening, "Call the tool echo with the text `ready`."),
     ];
     let mut changes = Vec::new();
     let mut ask = async |messages: &[Message]| {
@@ -57,13 +57,17 @@ pub async fn trial(
     let Completion { content, reasoning, tool_calls, native, .. } = ask(&messages).await?;
     let tool_called = !tool_calls.is_empty();
     let results: Vec<Message> = tool_calls.iter().map(|call| Message::result(&call.id, "ready")).collect();
-    let turn =
-        Message { reasoning, tool_calls, native, ..Message::text(Speaker::Assistant, Kind::Turn, content) };
+    let turn = Message {
+        reasoning,
+        tool_calls,
+        native,
+        ..Message::text(Speaker::Assistant, MessageKind::Turn, content)
+    };
     // An endpoint takes no empty turn.
     messages.extend((!turn.says_nothing()).then_some(turn));
     messages.extend(results);
     if !tool_called {
-        messages.push(Message::text(Speaker::User, Kind::Nudge, "Go on."));
+        messages.push(Message::text(Speaker::User, MessageKind::Nudge, "Go on."));
     }
     let usage = ask(&messages).await?.usage;
     Ok(Trial { tool_called, changes, usage })

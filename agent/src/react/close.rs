@@ -8,7 +8,7 @@ use uwf_tools::{Cancel, Closed};
 
 use super::{React, Stopped};
 use crate::journal::{Concern, Entry};
-use crate::provider::message::{Kind, Message, Speaker};
+use crate::provider::message::{Message, MessageKind, Speaker};
 use crate::signals::Signal;
 
 impl React<'_> {
@@ -64,6 +64,6 @@ impl React<'_> {
         }
         let text = format!("at the end of the run, git: {}", closed.undone.join("; "));
         let text = self.secrets.clean(&text).into_owned();
-        self.append_message(Message::text(Speaker::User, Kind::Closing, text))
+        self.append_message(Message::text(Speaker::User, MessageKind::Closing, text))
     }
 }

@@ -12,7 +12,7 @@ use crate::context_window::Elided;
 use crate::context_window::{self, WIDEN, WORKABLE};
 use crate::journal::{Concern, Entry};
 use crate::provider::ProviderError;
-use crate::provider::message::{Kind, Message, Speaker, TokenUsage, ToolChoice};
+use crate::provider::message::{MessageKind, Message, Speaker, TokenUsage, ToolChoice};
 
 /// From so many tokens on it matters how large a window is of which nothing is known: some servers have no more.
 const SMALL: u64 = 3000;
@@ -82,7 +82,11 @@ impl React<'_> {
     /// known by its place at the end.
     pub(super) async fn summarise_at_last(&mut self) -> Result<(), Stopped> {
         let last = self.state.conversation.messages().last();
-        if last.is_some_and(|last| last.kind == Kind::Summary) { self.summarise().await } else { Ok(()) }
+        if last.is_some_and(|last| last.kind == MessageKind::Summary) {
+            self.summarise().await
+        } else {
+            Ok(())
+        }
     }
 
     /// The endpoint says that the conversation is too long: leaves out more than usual. Whether there was anything.
@@ -115,17 +119,17 @@ impl React<'_> {
     /// writes none loses nothing: the question is taken back, and all stays.
     async fn summarise(&mut self) -> Result<(), Stopped> {
         let messages = self.state.conversation.messages();
-        let asked = messages.iter().rev().take_while(|message| message.kind == Kind::Summary).count();
+        let asked = messages.iter().rev().take_while(|message| message.kind == MessageKind::Summary).count();
         let messages = &messages[..messages.len() - asked];
         let all = messages.len();
-        let opening = messages.iter().take_while(|message| message.kind == Kind::Opening).count();
+        let opening = messages.iter().take_while(|message| message.kind == MessageKind::Opening).count();
         let kept = context_window::tail(messages, self.state.window.kept() / 2);
         let middle: u64 = messages[opening..messages.len() - kept].iter().map(context_window::bytes).sum();
         if asked == 0 && !self.state.window.is_batch(middle) {
             return Ok(());
         }
-        self.append_message(Message::text(Speaker::User, Kind::Summary, uwf_prompts::summarise()?))?;
-        let text = match self.turn(Kind::Summary, ToolChoice::None).await {
+        self.append_message(Message::text(Speaker::User, MessageKind::Summary, uwf_prompts::summarise()?))?;
+        let text = match self.turn(MessageKind::Summary, ToolChoice::None).await {
             Ok(answer) => answer.map(|answer| answer.text).unwrap_or_default(),
             Err(Stopped::Provider(ProviderError::ContextLength { .. })) => String::new(),
             Err(stopped) => return Err(stopped),
@@ -134,7 +138,7 @@ impl React<'_> {
             "" => (String::new(), all),
             _ => (uwf_prompts::summary(&text)?, kept),
         };
-        let message = Message::text(Speaker::User, Kind::Recap, summary);
+        let message = Message::text(Speaker::User, MessageKind::Recap, summary);
         self.write(Entry::Summarised { message, kept, at: (self.clock)() })
     }
 }

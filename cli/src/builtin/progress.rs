@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::shell::Ui;
 
 use uwf_agent::journal::Entry;
-use uwf_agent::provider::message::{Kind, ToolCall};
+use uwf_agent::provider::message::{MessageKind, ToolCall};
 use uwf_agent::react::{Notice, Progress};
 use uwf_agent::run_state::RunState;
 
@@ -171,7 +171,7 @@ fn notable(event: &Notice<'_>) -> Option<String> {
             format!("refused: {}; {}", shown(reason), shown(change))
         }
         Notice::Entry(Entry::Said { message, .. }, _)
-            if !matches!(message.kind, Kind::Opening | Kind::Extract) =>
+            if !matches!(message.kind, MessageKind::Opening | MessageKind::Extract) =>
         {
             format!("told the model: {}", message.kind.as_str())
         }
@@ -206,7 +206,7 @@ mod tests {
 
     fn turn(calls: &[ToolCall]) -> Entry {
         let tool_calls = calls.to_vec();
-        let message = Message { tool_calls, ..Message::text(Speaker::Assistant, Kind::Turn, "x") };
+        let message = Message { tool_calls, ..Message::text(Speaker::Assistant, MessageKind::Turn, "x") };
         let (usage, finish_reason, raw) = (None, None, Value::Null);
         Entry::Answered { message, at: 0, duration_ms: 1260, usage, finish_reason, raw }
     }
@@ -228,8 +228,8 @@ mod tests {
             let message = Message::text(Speaker::User, kind, "x");
             of(&Entry::Said { message, near: None, at: 0 })
         };
-        assert_eq!(said(Kind::Correction).unwrap(), "told the model: correction");
-        assert_eq!((said(Kind::Opening), said(Kind::Extract)), (None, None));
+        assert_eq!(said(MessageKind::Correction).unwrap(), "told the model: correction");
+        assert_eq!((said(MessageKind::Opening), said(MessageKind::Extract)), (None, None));
         assert_eq!(plain(&Notice::Progress(Progress::Text("x"))), None);
         assert_eq!(plain(&Notice::Progress(Progress::Tick)), None);
         let ended = |failed| of(&finished("grep (", failed));

@@ -26,7 +26,7 @@ pub use self::log::{LogCleaned, LogDay};
 pub use self::model::ModelRow;
 pub use self::step::{AttemptView, ListedNode, StartView, StepView, ThreadSteps, Unread};
 pub use self::store::{
-    FindingView, SchemaRow, StoreCollected, StoreStats, StoreVerified, TypeStats, VariableValue,
+    FindingView, SchemaRow, StoreCollected, StoreStatsView, StoreVerified, TypeStatsView, VariableValue,
 };
 pub use self::thread::{FailedStep, ThreadRow, ThreadView, Workflows, current_role};
 pub use self::workflow::{HistoryView, WorkflowRow, WorkflowView};

@@ -106,7 +106,7 @@ pub struct StoreCollected {
 
 /// What a store holds: `cas stats`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct StoreStats {
+pub struct StoreStatsView {
     /// How many nodes.
     pub nodes: u64,
     /// Their bytes.
@@ -120,12 +120,12 @@ pub struct StoreStats {
     /// How many workflows have a name.
     pub workflows: usize,
     /// Type by type, the one with the most nodes first.
-    pub types: Vec<TypeStats>,
+    pub types: Vec<TypeStatsView>,
 }
 
 /// What a store holds of one type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct TypeStats {
+pub struct TypeStatsView {
     /// The type.
     #[serde(rename = "type")]
     pub type_: Hash,

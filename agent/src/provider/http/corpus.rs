@@ -16,7 +16,9 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::provider::RetryPolicy;
-use crate::provider::message::{Kind, Message, Sampling, Speaker, ToolCall, ToolChoice, ToolDeclaration};
+use crate::provider::message::{
+    Message, MessageKind, Sampling, Speaker, ToolCall, ToolChoice, ToolDeclaration,
+};
 
 /// One file.
 struct Fixture {
@@ -192,8 +194,8 @@ impl Bench {
 /// One call has been made, by an id that some endpoints give in every turn.
 fn conversation() -> Vec<Message> {
     let call = ToolCall { id: "call_0".into(), name: "list_dir".into(), arguments: "{}".into() };
-    let turn = Message { tool_calls: vec![call], ..Message::text(Speaker::Assistant, Kind::Turn, "") };
-    let task = Message::text(Speaker::User, Kind::Opening, "Look.");
+    let turn = Message { tool_calls: vec![call], ..Message::text(Speaker::Assistant, MessageKind::Turn, "") };
+    let task = Message::text(Speaker::User, MessageKind::Opening, "Look.");
     vec![task, turn, Message::result("call_0", "a")]
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::provider::RetryPolicy;
-use crate::provider::message::{Kind, Message, Sampling, Speaker, ToolChoice, ToolDeclaration};
+use crate::provider::message::{Message, MessageKind, Sampling, Speaker, ToolChoice, ToolDeclaration};
 
 const KEY: &str = "sk-very-secret-key";
 
@@ -118,7 +118,7 @@ fn config(address: SocketAddr) -> HttpConfig {
 fn ask(config: HttpConfig) -> (Result<Completion, ProviderError>, Vec<String>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut provider = HttpProvider::new(config).unwrap();
-    let messages = [Message::text(Speaker::User, Kind::Opening, "hi")];
+    let messages = [Message::text(Speaker::User, MessageKind::Opening, "hi")];
     let parameters = serde_json::json!({});
     let tools = [ToolDeclaration { name: "list_dir".into(), description: String::new(), parameters }];
     let sampling = Sampling::default();
@@ -375,7 +375,7 @@ fn an_endpoint_that_refuses_to_stream_is_asked_without_from_then_on() {
     let whole = "{\"choices\":[{\"message\":{\"content\":\"Hello\"}}]}";
     let server = Server::new(vec![status("400 Bad Request", "", refusal), ok(whole), ok(whole)]);
     let mut provider = HttpProvider::new(config(server.address)).unwrap();
-    let messages = [Message::text(Speaker::User, Kind::Opening, "hi")];
+    let messages = [Message::text(Speaker::User, MessageKind::Opening, "hi")];
     for _ in 0..2 {
         assert_eq!(complete(&mut provider, &messages).unwrap().content, "Hello");
     }
@@ -405,7 +405,7 @@ fn reasoning_goes_back_once_its_lack_was_refused_and_in_the_field_it_came_in() {
     let server =
         Server::new(vec![ok(thinks), status("400 Bad Request", "", refusal), ok(thinks), ok(thinks)]);
     let mut provider = HttpProvider::new(config(server.address)).unwrap();
-    let mut turn = Message::text(Speaker::Assistant, Kind::Turn, "");
+    let mut turn = Message::text(Speaker::Assistant, MessageKind::Turn, "");
     turn.reasoning = Some("hm".into());
     turn.tool_calls = vec![crate::provider::message::ToolCall {
         id: "a".into(),
@@ -414,7 +414,7 @@ fn reasoning_goes_back_once_its_lack_was_refused_and_in_the_field_it_came_in() {
     }];
     let mut silent = Message { reasoning: Some(String::new()), ..turn.clone() };
     silent.tool_calls[0].id = "b".into();
-    let task = Message::text(Speaker::User, Kind::Opening, "hi");
+    let task = Message::text(Speaker::User, MessageKind::Opening, "hi");
     let messages = [task, turn, Message::result("a", "x"), silent, Message::result("b", "y")];
     complete(&mut provider, &messages[..1]).unwrap();
     complete(&mut provider, &messages).unwrap();
@@ -445,7 +445,7 @@ fn dropping_a_completion_ends_it() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut provider = HttpProvider::new(config(server.address)).unwrap();
     let sampling = Sampling::default();
-    let messages = [Message::text(Speaker::User, Kind::Opening, "hi")];
+    let messages = [Message::text(Speaker::User, MessageKind::Opening, "hi")];
     let request = Request {
         messages: &messages,
         tools: &[],

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::provider::message::{Kind, Message, Sampling, Speaker, ToolChoice};
+use crate::provider::message::{Message, MessageKind, Sampling, Speaker, ToolChoice};
 
 fn parse(text: &str) -> Script {
     Script::parse("s.yaml", text).unwrap()
@@ -199,8 +199,8 @@ fn check(expect: &str, messages: &[Message]) -> Result<(), String> {
 #[test]
 fn what_is_expected_of_a_request_is_checked() {
     let messages = [
-        Message::text(Speaker::System, Kind::Opening, "You review."),
-        Message::text(Speaker::User, Kind::Opening, "Review the patch"),
+        Message::text(Speaker::System, MessageKind::Opening, "You review."),
+        Message::text(Speaker::User, MessageKind::Opening, "Review the patch"),
     ];
     let check = |expect| check(expect, &messages);
     assert_eq!(check("{last_contains: [Review, patch], last_role: user, system_contains: You}"), Ok(()));

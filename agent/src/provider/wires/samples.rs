@@ -6,7 +6,8 @@ use super::RequestTarget;
 use super::written::Written;
 use crate::provider::dialect::Dialect;
 use crate::provider::message::{
-    Kind, Message, ModelOrigin, Native, Request, Sampling, Speaker, ToolCall, ToolChoice, ToolDeclaration,
+    Message, MessageKind, ModelOrigin, Native, Request, Sampling, Speaker, ToolCall, ToolChoice,
+    ToolDeclaration,
 };
 use crate::provider::model_facts::ModelFacts;
 
@@ -64,19 +65,19 @@ pub(in crate::provider) fn call(id: &str, arguments: &str) -> ToolCall {
 
 /// The rules, the task, a turn of two calls of which one is no JSON, their results, an answer and a nudge.
 pub(in crate::provider) fn conversation() -> Vec<Message> {
-    let mut turn = Message::text(Speaker::Assistant, Kind::Turn, "");
+    let mut turn = Message::text(Speaker::Assistant, MessageKind::Turn, "");
     turn.tool_calls = vec![call("a1", r#"{"path": "x"}"#), call("a2", r#"{"path": "#)];
     turn.reasoning = Some("hm".into());
-    let mut answer = Message::text(Speaker::Assistant, Kind::Turn, "Done.");
+    let mut answer = Message::text(Speaker::Assistant, MessageKind::Turn, "Done.");
     answer.reasoning = Some("so".into());
     vec![
-        Message::text(Speaker::System, Kind::Opening, "You review."),
-        Message::text(Speaker::User, Kind::Opening, "Review."),
+        Message::text(Speaker::System, MessageKind::Opening, "You review."),
+        Message::text(Speaker::User, MessageKind::Opening, "Review."),
         turn,
         Message::result("a1", "text"),
         Message::result("a2", "no JSON"),
         answer,
-        Message::text(Speaker::User, Kind::Nudge, "Go on."),
+        Message::text(Speaker::User, MessageKind::Nudge, "Go on."),
     ]
 }
 

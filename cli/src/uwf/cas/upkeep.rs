@@ -6,7 +6,7 @@ use super::schema;
 use crate::shell::{CliError, OK, Session, USER, render};
 use uwf_engine::gc_roots::gc_roots;
 use uwf_engine::lost::{self, Lost};
-use uwf_engine::view::{StoreCollected, StoreStats, StoreVerified, TypeStats};
+use uwf_engine::view::{StoreCollected, StoreStatsView, StoreVerified, TypeStatsView};
 use uwf_engine::{thread, workflow};
 
 pub(super) fn verify(session: &mut Session<'_>) -> Result<u8, CliError> {
@@ -85,13 +85,13 @@ pub(super) fn stats(session: &mut Session<'_>) -> Result<u8, CliError> {
     let count = |prefix: &str| store.vars().list(prefix).map(|found| found.len());
     let names = schema::names(&store)?;
     let name = |hash| schema::title(&store, hash).or_else(|| names.get(hash)?.first().cloned());
-    let types = found.types.iter().map(|(hash, of_type)| TypeStats {
+    let types = found.types.iter().map(|(hash, of_type)| TypeStatsView {
         type_: *hash,
         name: name(hash),
         nodes: of_type.nodes,
         bytes: of_type.bytes,
     });
-    let mut stats = StoreStats {
+    let mut stats = StoreStatsView {
         nodes: found.nodes,
         bytes: found.bytes,
         unreadable: found.unreadable,
@@ -106,12 +106,12 @@ pub(super) fn stats(session: &mut Session<'_>) -> Result<u8, CliError> {
     Ok(exit)
 }
 
-fn stats_text(stats: &StoreStats) -> String {
-    let row = |of_type: &TypeStats| {
+fn stats_text(stats: &StoreStatsView) -> String {
+    let row = |of_type: &TypeStatsView| {
         let name = of_type.name.clone().unwrap_or_default();
         [of_type.type_.to_string(), name, of_type.nodes.to_string(), render::bytes(of_type.bytes)]
     };
-    let StoreStats { nodes, variables, threads, workflows, .. } = stats;
+    let StoreStatsView { nodes, variables, threads, workflows, .. } = stats;
     format!(
         "nodes      {nodes} ({})\nvariables  {variables}\nthreads    {threads}\nworkflows  {workflows}\n\n{}",
         render::bytes(stats.bytes),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::http::read_body;
 use crate::provider::message::{
-    Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
+    Completion, Message, MessageKind, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
 };
 use crate::provider::wire::Wire;
 use crate::provider::{CompletionEvent, ProviderError};
@@ -143,7 +143,7 @@ fn calls_without_id_or_index_get_ids_of_nine_characters() {
 
 #[test]
 fn ids_that_are_taken_are_replaced() {
-    let mut said = Message::text(Speaker::Assistant, Kind::Turn, "");
+    let mut said = Message::text(Speaker::Assistant, MessageKind::Turn, "");
     said.tool_calls = vec![ToolCall { id: "call_0".into(), name: "f".into(), arguments: "{}".into() }];
     let call = |name: &str| json!({"id": "call_0", "function": {"name": name, "arguments": "{}"}});
     let whole =

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::reply;
 use crate::provider::message::{
-    Completion, Kind, Message, Request, Sampling, Speaker, ToolCall, ToolChoice, ToolDeclaration,
+    Completion, Message, MessageKind, Request, Sampling, Speaker, ToolCall, ToolChoice, ToolDeclaration,
 };
 
 /// Characters of text, and of arguments, in one chunk: few, so that clients must put them together.
@@ -72,7 +72,7 @@ fn message(value: &Value) -> Result<Message, String> {
     Ok(Message {
         tool_calls: calls.iter().map(call).collect(),
         tool_call_id: value["tool_call_id"].as_str().map(str::to_owned),
-        ..Message::text(role, Kind::Opening, content)
+        ..Message::text(role, MessageKind::Opening, content)
     })
 }
 

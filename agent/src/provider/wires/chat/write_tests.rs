@@ -1,5 +1,5 @@
 use super::*;
-use crate::provider::message::{Kind, ToolChoice};
+use crate::provider::message::{MessageKind, ToolChoice};
 use crate::provider::wires::samples::{Sample, call, conversation, tools};
 
 #[test]
@@ -15,7 +15,7 @@ fn the_whole_body() {
 #[test]
 fn only_what_is_set_is_sent() {
     let sample = Sample { stream: false, ..Sample::new("generic") };
-    let messages = [Message::text(Speaker::User, Kind::Opening, "hi")];
+    let messages = [Message::text(Speaker::User, MessageKind::Opening, "hi")];
     let text = sample.text(&messages, &[]);
     assert_eq!(text, r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":false}"#);
 }
@@ -68,7 +68,7 @@ fn field(sample: &Sample, name: &str, messages: &[Message]) -> Vec<Value> {
 #[test]
 fn reasoning_goes_back_as_the_endpoint_wants_it_empty_where_there_is_none() {
     let mut messages = conversation();
-    messages.insert(1, Message::text(Speaker::Assistant, Kind::Opening, "earlier"));
+    messages.insert(1, Message::text(Speaker::Assistant, MessageKind::Opening, "earlier"));
     let echoed = |echo, reasoning_field, blank| {
         let mut sample = Sample::new("generic");
         (sample.dialect.echo, sample.dialect.reasoning_field, sample.dialect.blank) =
@@ -182,8 +182,10 @@ fn the_effort_is_said_as_the_endpoint_hears_it() {
 
 #[test]
 fn a_call_without_arguments_in_json_is_sent_as_json() {
-    let turn =
-        Message { tool_calls: vec![call("a", "x")], ..Message::text(Speaker::Assistant, Kind::Turn, "") };
+    let turn = Message {
+        tool_calls: vec![call("a", "x")],
+        ..Message::text(Speaker::Assistant, MessageKind::Turn, "")
+    };
     let body = Sample::new("generic").body(&[turn], &[]);
     let arguments = &body["messages"][0]["tool_calls"][0]["function"]["arguments"];
     assert_eq!(arguments, r#"{"invalid_json":"x"}"#);

@@ -5,7 +5,9 @@ use super::*;
 use crate::provider::CompletionEvent;
 use crate::provider::ProviderError;
 use crate::provider::http::read_body;
-use crate::provider::message::{Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice};
+use crate::provider::message::{
+    Message, MessageKind, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
+};
 use crate::provider::wire::Wire;
 use crate::provider::wires::Assembly as _;
 
@@ -230,7 +232,7 @@ fn arguments_are_kept_as_they_came() {
 
 #[test]
 fn ids_that_are_missing_or_taken_are_replaced() {
-    let mut said = Message::text(Speaker::Assistant, Kind::Turn, "");
+    let mut said = Message::text(Speaker::Assistant, MessageKind::Turn, "");
     said.tool_calls = vec![ToolCall { id: "a".into(), name: "f".into(), arguments: "{}".into() }];
     let content = json!([tool_use("a", json!({})), {"type": "tool_use"}, tool_use("c", json!({}))]);
     let body = json!({"type": "message", "content": content}).to_string();

@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::provider::dialect::Dialect;
-use crate::provider::message::{Kind, Native, ToolChoice};
+use crate::provider::message::{MessageKind, Native, ToolChoice};
 use crate::provider::wire::Wire;
 use crate::provider::wires::samples::{Sample, call, conversation, tools};
 
@@ -73,7 +73,7 @@ fn the_whole_body_of_a_model_that_binds_its_thinking() {
 fn only_what_is_set_is_sent() {
     let mut sample = Sample { stream: false, ..Sample::new("messages") };
     sample.dialect.cache = Cache::None;
-    let messages = [Message::text(Speaker::User, Kind::Opening, "hi")];
+    let messages = [Message::text(Speaker::User, MessageKind::Opening, "hi")];
     let whole = r#"{"model":"m","max_tokens":32000,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],"stream":false}"#;
     assert_eq!(sample.text(&messages, &[]), whole);
     sample.model.output_limit = Some(8192);
@@ -142,8 +142,8 @@ fn results_stand_first_in_one_message_in_the_order_of_their_calls() {
     let mut messages = conversation();
     messages.swap(3, 4);
     messages[4].content = String::new();
-    messages.insert(5, Message::text(Speaker::User, Kind::Warning, "Hurry."));
-    messages.insert(6, Message::text(Speaker::User, Kind::Nudge, "Please."));
+    messages.insert(5, Message::text(Speaker::User, MessageKind::Warning, "Hurry."));
+    messages.insert(6, Message::text(Speaker::User, MessageKind::Nudge, "Please."));
     let content = &contents(&sample, &messages)[2];
     let expected = json!([
         {"type": "tool_result", "tool_use_id": "a1"},
@@ -157,7 +157,7 @@ fn results_stand_first_in_one_message_in_the_order_of_their_calls() {
 #[test]
 fn turns_of_one_speaker_are_merged_and_empty_ones_left_out() {
     let sample = Sample::new("messages");
-    let say = |role, text: &str| Message::text(role, Kind::Turn, text);
+    let say = |role, text: &str| Message::text(role, MessageKind::Turn, text);
     let messages = [
         say(Speaker::User, "a"),
         say(Speaker::Assistant, "b"),
@@ -400,9 +400,9 @@ proptest! {
         seen in 0usize..20,
     ) {
         let sample = Sample::new("messages");
-        let mut messages = vec![Message::text(Speaker::User, Kind::Opening, "task")];
+        let mut messages = vec![Message::text(Speaker::User, MessageKind::Opening, "task")];
         for (at, (text, calls, is_native, ours)) in turns.into_iter().enumerate() {
-            let mut turn = Message::text(Speaker::Assistant, Kind::Turn, text.clone());
+            let mut turn = Message::text(Speaker::Assistant, MessageKind::Turn, text.clone());
             turn.tool_calls = (0..calls).map(|number| call(&format!("c{at}.{number}"), "{}")).collect();
             let uses = turn.tool_calls.iter().map(|call| json!({"type": "tool_use", "id": call.id, "name": "f", "input": {}}));
             let blocks = [json!({"type": "thinking", "thinking": "", "signature": "x"}), json!({"type": "text", "text": text})];
@@ -412,7 +412,7 @@ proptest! {
             let results: Vec<Message> = turn.tool_calls.iter().rev().map(|call| Message::result(&call.id, ours.clone())).collect();
             messages.push(turn);
             messages.extend(results);
-            messages.push(Message::text(Speaker::User, Kind::Nudge, ours));
+            messages.push(Message::text(Speaker::User, MessageKind::Nudge, ours));
         }
         let mut written = Written::default();
         let sampling = &sample.sampling;
@@ -440,7 +440,7 @@ fn no_more_is_asked_for_than_the_window_has_left() {
     let mut sample = claude("claude-sonnet-4-5");
     (sample.model.output_limit, sample.model.window) = (Some(64_000), Some(200_000));
     let asked = |sample: &Sample, bytes: usize| {
-        let long = Message::text(Speaker::User, Kind::Opening, "x".repeat(bytes));
+        let long = Message::text(Speaker::User, MessageKind::Opening, "x".repeat(bytes));
         sample.body(&[long], &[])["max_tokens"].as_u64().unwrap()
     };
     assert_eq!(asked(&sample, 300_000), 64_000);

@@ -8,7 +8,7 @@ use crate::provider::CompletionEvent;
 use crate::provider::attempt_error::{AttemptError, RetryDecision};
 use crate::provider::http::read_body;
 use crate::provider::message::{
-    Completion, Kind, Message, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
+    Completion, Message, MessageKind, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
 };
 use crate::provider::wire::Wire;
 
@@ -206,7 +206,8 @@ fn only_what_is_taken_back_goes_back() {
 #[test]
 fn ids_that_are_taken_are_replaced_and_then_nothing_goes_back_as_it_came() {
     let earlier = ToolCall { id: "call_1".into(), name: "f".into(), arguments: "{}".into() };
-    let turn = Message { tool_calls: vec![earlier], ..Message::text(Speaker::Assistant, Kind::Turn, "") };
+    let turn =
+        Message { tool_calls: vec![earlier], ..Message::text(Speaker::Assistant, MessageKind::Turn, "") };
     let output = whole(&json!([reasoning(&[]), call("call_1", "{}")]));
     let completion = with_events(vec![Bytes::from(output.to_string())], &[turn]).0.unwrap();
     assert_eq!((calls(&completion), native(&completion)), (vec![("call00001", "read_file", "{}")], None));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::provider::message::{Kind, ToolChoice};
+use crate::provider::message::{MessageKind, ToolChoice};
 use crate::provider::wires::samples::{Sample, call, conversation, tools};
 
 #[test]
@@ -15,7 +15,7 @@ fn the_whole_body() {
 #[test]
 fn only_what_is_set_is_sent() {
     let mut sample = Sample { stream: false, ..Sample::new("xai") };
-    let messages = [Message::text(Speaker::User, Kind::Opening, "hi")];
+    let messages = [Message::text(Speaker::User, MessageKind::Opening, "hi")];
     let text = sample.text(&messages, &[]);
     let part = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}"#;
     let rest = r#""include":["reasoning.encrypted_content"],"store":false"#;
@@ -133,13 +133,13 @@ fn a_call_and_its_output_have_one_id() {
 fn nothing_empty_is_sent() {
     let sample = Sample::new("openai");
     let messages = [
-        Message::text(Speaker::System, Kind::Opening, ""),
-        Message::text(Speaker::User, Kind::Opening, ""),
-        Message::text(Speaker::Assistant, Kind::Turn, ""),
+        Message::text(Speaker::System, MessageKind::Opening, ""),
+        Message::text(Speaker::User, MessageKind::Opening, ""),
+        Message::text(Speaker::Assistant, MessageKind::Turn, ""),
         Message {
             tool_calls: vec![call("a", "x")],
             native: sample.native(&json!([])),
-            ..Message::text(Speaker::Assistant, Kind::Turn, "")
+            ..Message::text(Speaker::Assistant, MessageKind::Turn, "")
         },
         Message::result("a", ""),
     ];
