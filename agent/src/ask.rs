@@ -19,7 +19,7 @@ use self::from_record::messages;
 use crate::journal::Entry;
 use crate::permissions::RolePermissions;
 use crate::provider::ScriptPosition;
-use crate::provider::message::{MessageKind, Message, Speaker};
+use crate::provider::message::{Message, MessageKind, Speaker};
 use crate::react::{Notice, Stopped};
 use crate::role_run::{self, LoopParts, ProviderContext, RunContext, RunError};
 use crate::settings::Settings;

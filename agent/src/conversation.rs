@@ -15,7 +15,7 @@ use uwf_prompts::{
 use uwf_workflow::{frontmatter, yaml};
 
 use crate::context_window::{self, Elided};
-use crate::provider::message::{MessageKind, Message, Speaker};
+use crate::provider::message::{Message, MessageKind, Speaker};
 
 /// A conversation with the model, as the next request will send it.
 #[derive(Clone, Debug, Default)]

@@ -12,14 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
-use uwf_engine::record::{reason, status};
-use uwf_engine::{
-    AdapterOutput, AgentRequest, EdgePromptSource, RoleContext, Status, ThreadError, ThreadId, Workflow,
-    thread,
-};
-use uwf_store::{Clock, Hash, Store};
+use uwf_engine::{AdapterOutput, AgentRequest, EdgePromptSource, RoleContext, ThreadError, Workflow, thread};
+use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Sandbox;
-use uwf_workflow::moderator::SUSPEND;
 
 pub use self::error::RunError;
 pub(crate) use self::open::{LoopParts, ProviderContext, blobs, provider, react, state, toolbox};

@@ -354,7 +354,7 @@ fn an_extractor_is_asked_once_when_no_correction_led_to_an_answer() {
         })
     };
     let (no, kinds) = (says("It is A-7, seven cents."), |run: &Run<Invoice>| {
-        let of_extraction = |entry: &&Entry| matches!(entry, Entry::Answered { message, .. } if message.kind == crate::Kind::Extract);
+        let of_extraction = |entry: &&Entry| matches!(entry, Entry::Answered { message, .. } if message.kind == crate::MessageKind::Extract);
         run.report.log.iter().filter(of_extraction).count()
     });
     let found = run(json!([no, no, no]), fields("A-7"));

@@ -12,7 +12,7 @@ use crate::context_window::Elided;
 use crate::context_window::{self, WIDEN, WORKABLE};
 use crate::journal::{Concern, Entry};
 use crate::provider::ProviderError;
-use crate::provider::message::{MessageKind, Message, Speaker, TokenUsage, ToolChoice};
+use crate::provider::message::{Message, MessageKind, Speaker, TokenUsage, ToolChoice};
 
 /// From so many tokens on it matters how large a window is of which nothing is known: some servers have no more.
 const SMALL: u64 = 3000;

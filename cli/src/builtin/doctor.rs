@@ -124,7 +124,7 @@ fn config(found: &Result<Settings, SettingsError>, known: Option<&Settings>, hom
     // Who has no model yet can run scripts: that is no fault.
     let connected = !matches!(error, Some(SettingsError::NoModel));
     let error = error.filter(|_| connected).map(ToString::to_string);
-    SettingsCheck { files, values: origins.map(row).collect(), connected, error, hint }
+    SettingsCheck { files, values: provenance.map(row).collect(), connected, error, hint }
 }
 
 fn store(root: &Path, session: &Session<'_>) -> StoreOpening {
