@@ -1,7 +1,7 @@
 //! `tool_output`: the full output of an earlier call, by its hash.
 //!
 //! What a command printed beyond what was shown is a file of this run, named after its hash; what an earlier run kept
-//! is found by whoever opened the toolbox ([`Outputs`]). It never reads a file by a path that a model gave.
+//! is found by whoever opened the toolbox ([`crate::Outputs`]). It never reads a file by a path that a model gave.
 
 use std::fs::File;
 use std::io::{self, Read};
