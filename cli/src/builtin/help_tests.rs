@@ -8,6 +8,7 @@ use uwf_engine::Env;
 use uwf_engine::spawn::StopSignal;
 
 use super::*;
+use crate::shell::Terminals;
 
 fn printed(args: &[&str]) -> String {
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -18,9 +19,7 @@ fn printed(args: &[&str]) -> String {
         stdin: &mut io::empty(),
         out: &mut out,
         err: &mut err,
-        in_is_terminal: false,
-        out_is_terminal: false,
-        err_is_terminal: false,
+        terminals: Terminals::default(),
         program: None,
         clock: || 0,
         stop: StopSignal::default(),

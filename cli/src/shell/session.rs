@@ -33,12 +33,8 @@ pub struct ProcessContext<'a> {
     pub out: &'a mut dyn Write,
     /// Everything else.
     pub err: &'a mut dyn Write,
-    /// Whether `stdin` is a terminal.
-    pub in_is_terminal: bool,
-    /// Whether `out` is a terminal.
-    pub out_is_terminal: bool,
-    /// Whether `err` is a terminal.
-    pub err_is_terminal: bool,
+    /// Which streams have a person at the other end.
+    pub terminals: Terminals,
     /// This program's file: the builtin agent lies beside it.
     pub program: Option<PathBuf>,
     /// The time.
@@ -74,9 +70,11 @@ pub fn in_process(run: impl FnOnce(ProcessContext<'_>) -> u8) -> ExitCode {
             stdin: &mut io::stdin(),
             out: &mut io::stdout().lock(),
             err: &mut io::stderr(),
-            in_is_terminal: io::stdin().is_terminal(),
-            out_is_terminal: io::stdout().is_terminal(),
-            err_is_terminal: io::stderr().is_terminal(),
+            terminals: Terminals {
+                input: io::stdin().is_terminal(),
+                out: io::stdout().is_terminal(),
+                err: io::stderr().is_terminal(),
+            },
             program: std::env::current_exe().ok(),
             clock: now_ms,
             stop: StopSignal::default(),
@@ -114,7 +112,7 @@ impl<'a> ProcessContext<'a> {
     /// # Errors
     /// The command line is wrong, or asks for help or the version, which clap gives as an error, too.
     pub fn parse<C: clap::Parser>(&self) -> Result<C, clap::Error> {
-        let command = if self.out_is_terminal { C::command() } else { C::command().term_width(100) };
+        let command = if self.terminals.out { C::command() } else { C::command().term_width(100) };
         command.try_get_matches_from(&self.args).and_then(|matches| C::from_arg_matches(&matches))
     }
 
@@ -122,7 +120,7 @@ impl<'a> ProcessContext<'a> {
     /// Gives the exit status.
     pub fn usage(self, error: &clap::Error) -> u8 {
         let to_people = error.use_stderr();
-        let is_terminal = if to_people { self.err_is_terminal } else { self.out_is_terminal };
+        let is_terminal = if to_people { self.terminals.err } else { self.terminals.out };
         let colored = is_terminal && self.env.get("NO_COLOR").is_none();
         let text = error.render();
         let text = if colored { text.ansi().to_string() } else { text.to_string() };
@@ -149,8 +147,7 @@ impl<'a> ProcessContext<'a> {
     }
 
     fn session(self, global: &Global) -> Session<'a> {
-        let terminals =
-            Terminals { input: self.in_is_terminal, out: self.out_is_terminal, err: self.err_is_terminal };
+        let terminals = self.terminals;
         let default = if terminals.out { Format::Text } else { Format::Json };
         let color = match global.color {
             Color::Always => true,
@@ -174,7 +171,7 @@ impl<'a> ProcessContext<'a> {
 }
 
 /// Which streams have a person at the other end.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Terminals {
     /// stdin.
     pub input: bool,

@@ -331,7 +331,8 @@ fn step_text(report: &StepReport) -> String {
             format!("failed: {error}\n{hint}\n")
         }
         (None, Status::Suspended { role, message }) => {
-            format!("suspended: {role} asks: {message}\n{}", resume_line(&report.thread))
+            let thread = report.thread;
+            format!("suspended: {role} asks: {message}\nanswer with: uwf thread resume {thread} -p TEXT\n")
         }
         (None, Status::Ended { .. } | Status::Cancelled { .. }) => "ended\n".to_owned(),
         (None, Status::Idle) => match (&report.current_role, &report.obstacle) {
@@ -341,8 +342,4 @@ fn step_text(report: &StepReport) -> String {
         },
     };
     format!("{}{next}", played.unwrap_or_default())
-}
-
-fn resume_line(thread: &ThreadId) -> String {
-    format!("answer with: uwf thread resume {thread} -p TEXT\n")
 }

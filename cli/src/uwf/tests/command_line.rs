@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use serde_json::Value;
 
-use crate::shell::ProcessContext;
+use crate::shell::{ProcessContext, Terminals};
 use crate::uwf::main_with;
 use uwf_engine::fixture::{Place, clock};
 use uwf_engine::spawn::StopSignal;
@@ -72,9 +72,7 @@ fn ran(place: &Place, args: Vec<OsString>, (stdin, terminal): (&str, bool), stop
         stdin: &mut stdin.as_bytes(),
         out: &mut out,
         err: &mut err,
-        in_is_terminal: false,
-        out_is_terminal: terminal,
-        err_is_terminal: false,
+        terminals: Terminals { out: terminal, ..Terminals::default() },
         program: None,
         clock,
         stop,

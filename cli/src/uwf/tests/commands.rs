@@ -7,7 +7,7 @@ use serde_json::json;
 use uwf_engine::builtin;
 
 use super::command_line::CommandLine;
-use crate::shell::ProcessContext;
+use crate::shell::{ProcessContext, Terminals};
 use crate::uwf::main_with;
 use uwf_engine::fixture::{FLOW, Place, clock};
 use uwf_engine::lock::ThreadLock;
@@ -329,9 +329,7 @@ fn a_closed_stdout_ends_quietly() {
             stdin: &mut io::empty(),
             out: &mut Closed,
             err: &mut err,
-            in_is_terminal: false,
-            out_is_terminal: false,
-            err_is_terminal: false,
+            terminals: Terminals::default(),
             program: None,
             clock,
             stop: StopSignal::default(),
