@@ -68,8 +68,8 @@ fn grouped<'r>(messages: &'r [Message], parts: &'r [WrittenParts]) -> Vec<Messag
         };
         let is_empty = message.role == Speaker::Tool && message.content.trim().is_empty();
         let Some(turn) = turns.last_mut() else { continue };
-        let block = |json: &'r Box<RawValue>| TurnBlock { json: Cow::Borrowed(json), position, is_empty };
-        turn.content.extend(blocks.iter().map(block));
+        let json = blocks.iter().map(|block| Cow::Borrowed(block.as_ref()));
+        turn.content.extend(json.map(|json| TurnBlock { json, position, is_empty }));
         turn.is_end |= ends.contains(&Some(at));
     }
     turns
