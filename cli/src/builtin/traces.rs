@@ -7,7 +7,7 @@ use uwf_engine::{Env, catalogue};
 use uwf_store::Clock;
 
 use uwf_agent::otel::{self, Spans};
-use uwf_agent::provider::place;
+use uwf_agent::provider::host_and_path;
 use uwf_agent::react::Notice;
 use uwf_agent::settings::ProviderSettings;
 use uwf_agent::trace::Trace;
@@ -38,7 +38,7 @@ impl Traces {
         let trace = given.unwrap_or_else(|| Trace::new(fastrand::u128(1..), next_id()));
         let provider = match provider {
             ProviderSettings::Mock(_) | ProviderSettings::Own(_) => "mock",
-            ProviderSettings::Http(endpoint) => place(&endpoint.base_url)
+            ProviderSettings::Http(endpoint) => host_and_path(&endpoint.base_url)
                 .and_then(|(host, _)| catalogue::provider_of(&host))
                 .unwrap_or("openai"),
         };
