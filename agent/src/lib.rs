@@ -44,6 +44,14 @@
 //! deep, and formats and tuples are left out. Then the type itself is read by serde: what it refuses goes back to the model as
 //! well, at most two corrections in all.
 //!
+//! # Map
+//!
+//! `api` is this page; it and the command line play a role through `role_run`: `conversation` opens it, `react` is the loop
+//! over `provider` and `dispatch` (the tools), `classify`, `frontmatter`, `correct` and `extract` make an answer of a text,
+//! `record` writes the nodes, and `stand_alone` moves the head where no engine does. What happens is an entry of `journal`;
+//! `run_state` is what entries come to, live and in `resume`; `budget`, `loop_guard` and `context_window` decide from it.
+//! `settings`, `permissions`, `prices` and `confinement` say under what, `events`, `trace` and `otel` tell others of it,
+//! `ask` answers questions about a step from its record. `workers`, `signals`, `secrets` and `blobs` serve the rest.
 
 #![cfg_attr(
     test,
@@ -135,6 +143,6 @@ pub mod runtime {
     #[doc(inline)]
     pub use crate::{
         ask, confinement, context_window, events, failure, journal, mock_server, provider, react, resume,
-        role_run, run_state, settings, signals, trace, workers,
+        role_run, run_state, settings, signals, stand_alone, trace, workers,
     };
 }
