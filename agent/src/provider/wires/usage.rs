@@ -74,11 +74,20 @@ struct CostDetails {
 }
 
 impl WireUsage {
-    /// The tokens as OpenAI counts them: what was read from the cache, or written to it, is part of the input. `None`
-    /// where none are counted.
-    pub(in crate::provider) fn tokens(&self) -> Option<TokenUsage> {
-        let input = self.prompt_tokens.or(self.input_tokens);
-        let output = self.completion_tokens.or(self.output_tokens);
+    /// The tokens as Chat Completions counts them: what was read from the cache, or written to it, is part of the input.
+    /// `None` where none are counted.
+    pub(in crate::provider) fn prompt_and_completion(&self) -> Option<TokenUsage> {
+        let (prompt, completion) = (self.prompt_tokens, self.completion_tokens);
+        self.tokens(prompt.or(self.input_tokens), completion.or(self.output_tokens))
+    }
+
+    /// The tokens as Responses counts them: the same, in words of its own. Gateways send the others beside them, as zeros.
+    pub(in crate::provider) fn input_and_output(&self) -> Option<TokenUsage> {
+        let (input, output) = (self.input_tokens, self.output_tokens);
+        self.tokens(input.or(self.prompt_tokens), output.or(self.completion_tokens))
+    }
+
+    fn tokens(&self, input: Option<u64>, output: Option<u64>) -> Option<TokenUsage> {
         let of_input = [&self.prompt_tokens_details, &self.input_tokens_details];
         let of_output = [&self.completion_tokens_details, &self.output_tokens_details];
         let cached = of_input.iter().find_map(|details| details.cached_tokens);
@@ -99,9 +108,8 @@ impl WireUsage {
     pub(in crate::provider) fn tokens_beside_cache(&self) -> Option<TokenUsage> {
         let cached_tokens = self.cache_read_input_tokens.unwrap_or(0);
         let written_tokens = self.cache_creation_input_tokens.unwrap_or(0);
-        let usage = self.tokens()?;
-        let fresh = self.input_tokens.unwrap_or(usage.input_tokens);
-        let input_tokens = fresh + cached_tokens + written_tokens;
+        let usage = self.tokens(self.input_tokens, self.output_tokens)?;
+        let input_tokens = usage.input_tokens + cached_tokens + written_tokens;
         Some(TokenUsage { input_tokens, cached_tokens, written_tokens, ..usage })
     }
 
@@ -128,8 +136,25 @@ mod tests {
             );
             let usage: WireUsage = serde_json::from_str(&json).unwrap();
             let expected = TokenUsage { input_tokens: 3, cost_usd: Some(dollars), ..TokenUsage::default() };
-            assert_eq!(usage.tokens(), Some(expected));
+            assert_eq!(usage.prompt_and_completion(), Some(expected));
         }
+    }
+
+    #[test]
+    fn each_wire_reads_its_own_words_before_those_of_others() {
+        let usage: WireUsage = serde_json::from_str(
+            r#"{"prompt_tokens": 0, "completion_tokens": 0, "input_tokens": 7, "output_tokens": 2}"#,
+        )
+        .unwrap();
+        let counted =
+            |usage: Option<TokenUsage>| usage.map(|usage| (usage.input_tokens, usage.output_tokens));
+        assert_eq!(counted(usage.prompt_and_completion()), Some((0, 0)));
+        assert_eq!(counted(usage.input_and_output()), Some((7, 2)));
+        assert_eq!(counted(usage.tokens_beside_cache()), Some((7, 2)));
+        let other: WireUsage =
+            serde_json::from_str(r#"{"prompt_tokens": 3, "cache_read_input_tokens": 2}"#).unwrap();
+        assert_eq!(counted(other.input_and_output()), Some((3, 0)));
+        assert_eq!(other.tokens_beside_cache(), None);
     }
 
     #[test]
@@ -156,7 +181,7 @@ mod tests {
         .unwrap();
         let expected =
             TokenUsage { input_tokens: 7, output_tokens: 2, reasoning_tokens: 1, ..TokenUsage::default() };
-        assert_eq!(usage.tokens(), Some(expected));
+        assert_eq!(usage.input_and_output(), Some(expected));
         let beside = TokenUsage { input_tokens: 15, cached_tokens: 5, written_tokens: 3, ..expected };
         assert_eq!(usage.tokens_beside_cache(), Some(beside));
     }

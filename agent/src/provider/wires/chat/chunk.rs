@@ -106,7 +106,7 @@ impl Chunk {
     pub(super) fn usage(&self) -> Option<TokenUsage> {
         let of_choices = self.choices.iter().map(|choice| &choice.usage);
         let places = [&self.usage, &self.x_groq.usage].into_iter().chain(of_choices);
-        places.flatten().find_map(WireUsage::tokens)
+        places.flatten().find_map(WireUsage::prompt_and_completion)
     }
 }
 

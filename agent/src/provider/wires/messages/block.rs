@@ -104,9 +104,7 @@ impl Blocks {
         let place = match place.filter(takes_it) {
             Some(place) => place,
             // Without its call, or its thinking, there is no use for it.
-            None if kind == BlockKind::Call
-                || delta.thinking.is_empty() && delta.kind == "signature_delta" =>
-            {
+            None if kind == BlockKind::Call || delta.thinking.is_empty() && kind == BlockKind::Thinking => {
                 return;
             }
             None => {

@@ -205,6 +205,6 @@ impl Response {
 
     /// The tokens, where it counts any.
     pub(super) fn usage(&self) -> Option<TokenUsage> {
-        self.usage.as_ref()?.tokens()
+        self.usage.as_ref()?.input_and_output()
     }
 }
