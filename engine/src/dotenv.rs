@@ -1,9 +1,9 @@
 //! `.env` files: text in, variables out. Pure; apart from [`crate::home`] because it is a grammar.
 //!
-//! A line is `NAME=value`, `export NAME=value`, a comment or blank. In `'…'` everything stands for itself; elsewhere `\n`
-//! is a line end, `\` before one of `\ ' " $` and a blank is that, and `$NAME` and `${NAME}` are filled in. Quoted values may go
-//! over several lines, and ` #` outside quotes begins a comment. As the crate dotenvy has it, which looks names up in the
-//! process: here the environment comes in as a value.
+//! A line is `NAME=value`, `export NAME=value`, a comment or blank. In `'…'` everything stands for itself, backslashes
+//! too; elsewhere `\n` is a line end, `\` before one of `\ ' " $` and a blank is that, and `${NAME}` is filled in, outside
+//! quotes also `$NAME`, letters and digits. Quoted values may go over several lines; ` #` outside quotes begins a comment, and
+//! a `\` at a line's end is dropped. Known crates look names up in the process: here the environment comes in as a value.
 
 /// The variables of a file in their order; a name is filled in with what is `set`, else with what a line before says.
 ///
@@ -56,9 +56,8 @@ fn value<'t>(text: &'t str, filled_in: &dyn Fn(&str) -> String) -> Option<(Strin
     while let Some(c) = rest.chars().next() {
         let behind = &rest[c.len_utf8()..];
         rest = match (quote, c) {
-            (None, ' ' | '\t' | '\r' | '\n') => {
-                return ends_value(rest).then(|| (value, after_line(rest)));
-            }
+            (None, c) if c.is_whitespace() && ends_value(rest) => return Some((value, after_line(rest))),
+            (None, ' ' | '\t' | '\n') => return None,
             (Some(open), c) if c == open => {
                 quote = None;
                 behind
@@ -67,6 +66,8 @@ fn value<'t>(text: &'t str, filled_in: &dyn Fn(&str) -> String) -> Option<(Strin
                 quote = Some(c);
                 behind
             }
+            // A password in quotes may well hold one: whoever means a name there puts it in braces.
+            (Some('"'), '$') if !behind.starts_with('{') => return None,
             (None | Some('"'), '$') => fill_in(&mut value, behind, filled_in)?,
             (None, '\\') if ends_line(behind) => behind,
             (None | Some('"'), '\\') => {
@@ -134,9 +135,11 @@ mod tests {
             ("A=\"b\\n\\\"\\$c\\\\\"", "b\n\"$c\\"),
             ("A=b\\ c", "b c"),
             ("A=b\\", "b"),
+            ("A=b\u{a0}", "b"),
+            ("A=b\rc", "b\rc"),
             ("A='b\nc'", "b\nc"),
             ("A=b\r\n", "b"),
-            ("A=€\"$OUT\"", "€outer"),
+            ("A=€\"${OUT}\"", "€outer"),
             ("A=$OUT/${OUT}_$NONE${NONE}", "outer/outer_"),
             ("A=$OUT and", "outer and"),
             ("A=$OUT # said", "outer"),
@@ -165,6 +168,7 @@ mod tests {
             "A='b",
             "A=\"b",
             "A=${B",
+            "A=\"a$b\"",
             "A=b\\x",
             "export A",
         ] {

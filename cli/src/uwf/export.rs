@@ -40,7 +40,7 @@ pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Pa
             let mut out = BufWriter::new(AtomicFile::create(&path, 0o666).map_err(failed)?);
             let done = export::export(&store, &thread, &mut out).map_err(unwritten)?;
             let whole = out.into_inner().map_err(|error| failed(error.into_error()))?;
-            whole.persist_durably().map_err(failed)?;
+            whole.persist_whole().map_err(failed)?;
             done
         }
     };

@@ -34,7 +34,7 @@ impl AtomicFile {
         Ok(AtomicFile { temp, target })
     }
 
-    /// Puts it in its place; after a power cut there may be the old one.
+    /// Puts it in its place. What was not synced is there for every reader now, and perhaps not after a power cut.
     ///
     /// # Errors
     /// It cannot be renamed; the old one stays.
@@ -43,14 +43,22 @@ impl AtomicFile {
         Ok(())
     }
 
-    /// Puts it in its place, where it is still after a power cut.
+    /// Syncs what is written and puts it in its place: after a power cut there is the one or the other, whole.
     ///
     /// # Errors
-    /// It cannot be synced or renamed.
-    pub fn persist_durably(self) -> io::Result<()> {
+    /// It cannot be synced or renamed; the old one stays.
+    pub fn persist_whole(self) -> io::Result<()> {
         self.temp.as_file().sync_all()?;
+        self.persist()
+    }
+
+    /// [`AtomicFile::persist_whole`], and it is there still after a power cut.
+    ///
+    /// # Errors
+    /// It cannot be synced or renamed; or the directory cannot be synced, and the new one is there.
+    pub fn persist_durably(self) -> io::Result<()> {
         let target = self.target.clone();
-        self.persist()?;
+        self.persist_whole()?;
         File::open(directory(&target))?.sync_all()
     }
 }
@@ -65,7 +73,7 @@ impl Write for AtomicFile {
     }
 }
 
-/// Replaces a small file, for its owner to read; it need not survive a power cut.
+/// Replaces a small file, or what a link there leads to, for its owner to read; it need not survive a power cut.
 ///
 /// # Errors
 /// It cannot be written; the old one stays.
