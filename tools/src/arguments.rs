@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use uwf_store::suggest;
 
 use crate::limits::cut_line;
+use crate::similar_paths::ALIKE;
 
 /// Problems that are listed, and characters of a name that nobody has given.
 const LISTED: usize = 20;
@@ -95,7 +96,7 @@ fn problems<'a>(object: &'a Map<String, Value>, schema: &'a Value) -> impl Itera
 
 fn unknown(name: &str, properties: Option<&Map<String, Value>>) -> String {
     let name = cut_line(name, SHOWN).0;
-    match suggest::one(name, properties.into_iter().flat_map(Map::keys)) {
+    match suggest::alike(name, properties.into_iter().flat_map(Map::keys), ALIKE) {
         Some(near) => format!("there is no parameter `{name}` (did you mean `{near}`?)"),
         None => format!("there is no parameter `{name}`"),
     }

@@ -10,7 +10,7 @@ use uwf_store::suggest::likeness;
 use crate::walk;
 
 /// Below this, a name is no help (1 is equal).
-const ALIKE: f64 = 0.6;
+pub(crate) const ALIKE: f64 = 0.6;
 /// Entries looked at for a missing file; an error must not cost seconds in a huge tree.
 const LOOKED_AT: usize = 10_000;
 /// What all comparisons of names may cost: the product of the lengths, summed up.

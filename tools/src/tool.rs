@@ -1,7 +1,6 @@
 //! The shape all tools share: what a tool is and what it is given.
 //!
-//! Apart from [`crate::toolbox`] so that a tool's file needs nothing but this one and [`crate::answer`]. It never touches
-//! a file or a process.
+//! Apart from [`crate::toolbox`] so that a tool's file needs nothing but this one and [`crate::answer`].
 
 use std::fmt::{self, Write as _};
 

@@ -18,6 +18,7 @@ use crate::pattern::BadGlob;
 use crate::read_state::{ReadState, ReadStates};
 use crate::sandbox::Sandbox;
 use crate::shell::{Shell, environment};
+use crate::similar_paths::ALIKE;
 use crate::tool::{ToolContext, ToolSpec, WorkspaceTool};
 use crate::workspace::WorkspaceDir;
 use crate::writable::Writable;
@@ -166,7 +167,7 @@ impl Toolbox {
 
     fn unknown(&self, name: &str) -> ToolOutput {
         let names = || self.specs.iter().map(|spec| spec.name);
-        let near = suggest::one(name, names());
+        let near = suggest::alike(name, names(), ALIKE);
         let (near, others): (Vec<&str>, Vec<&str>) =
             names().partition(|known| near.as_deref() == Some(*known));
         let text = format!(

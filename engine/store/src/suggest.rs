@@ -17,6 +17,11 @@ pub fn one<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Opt
     (distance(name, &best) <= bound).then_some(best)
 }
 
+/// The first of all known names as [`sorted`] has them, if it is `least` alike or more ([`likeness`]).
+pub fn alike<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>, least: f64) -> Option<String> {
+    sorted(name, known).into_iter().next().filter(|best| likeness(name, best) >= least)
+}
+
 /// How alike two names are, from 0 to 1, which is equal: for who ranks very many, of which it must not hold all.
 pub fn likeness(left: &str, right: &str) -> f64 {
     let length = left.chars().count().max(right.chars().count());
@@ -46,6 +51,10 @@ mod tests {
         assert_eq!(super::one("readfile", tools).as_deref(), Some("read_file"));
         assert_eq!(super::one("xyz", tools), None);
         assert_eq!(super::one("x", Vec::<String>::new()), None);
+        let parameters = ["path", "old_string"];
+        assert_eq!(super::one("oldStr", parameters), None);
+        assert_eq!(super::alike("oldStr", parameters, 0.6).as_deref(), Some("old_string"));
+        assert_eq!(super::alike("oldStr", parameters, 0.7), None);
         assert_eq!(super::one(&"fixer".repeat(1 << 20), known), None);
         assert_eq!((super::likeness("", ""), super::likeness("Fixer", "fixer")), (1.0, 1.0));
         assert_eq!((super::likeness("abcd", "abdc"), super::likeness("ab", "")), (0.75, 0.0));
