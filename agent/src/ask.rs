@@ -108,10 +108,10 @@ pub async fn ask(
     let earlier = forks.earlier()?;
     let visit = earlier.len();
     before.extend(earlier.into_iter().flatten());
-    let mock = ScriptPosition { role: ROLE, visit, step: visit };
+    let position = ScriptPosition { role: ROLE, visit, step: visit };
     // The step's run has paid for these.
     let learnt = serde_json::from_value(record.settings().learnt).into_iter().collect();
-    let asked = ProviderContext { place: mock, answered: 0, thread: None, learnt, trace: run.trace };
+    let asked = ProviderContext { position, answered: 0, thread: None, learnt, trace: run.trace };
     let mut provider = role_run::provider(run.settings, asked).map_err(RunError::from)?;
     let journal = forks.journal(question, run)?;
     let blobs = role_run::blobs(run);

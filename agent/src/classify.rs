@@ -31,15 +31,17 @@ pub(crate) fn split_thought(text: &str) -> (Option<&str>, &str) {
     (Some(thought.trim()).filter(|thought| !thought.is_empty()), rest.trim_start())
 }
 
-/// Understands the text of a completion that asked for no tool.
-pub(crate) fn classify(text: &str) -> TextClass<'_> {
-    let trimmed = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
-    if trimmed.is_empty() {
-        TextClass::Nothing
-    } else if is_call(trimmed) && frontmatter::split(&frontmatter::normalized(text)).is_err() {
-        TextClass::LeakedCall
-    } else {
-        TextClass::Text(text)
+impl<'a> TextClass<'a> {
+    /// Understands the text of a completion that asked for no tool.
+    pub(crate) fn of(text: &'a str) -> TextClass<'a> {
+        let trimmed = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+        if trimmed.is_empty() {
+            TextClass::Nothing
+        } else if is_call(trimmed) && frontmatter::split(&frontmatter::normalized(text)).is_err() {
+            TextClass::LeakedCall
+        } else {
+            TextClass::Text(text)
+        }
     }
 }
 
@@ -81,7 +83,7 @@ mod tests {
             "Let me see:\n```\n[{\"name\": \"grep\", \"parameters\": {}}]\n```",
             "{\"function\": {\"name\": \"grep\", \"arguments\": \"{}\"}}",
         ] {
-            assert_eq!(classify(text), TextClass::LeakedCall, "{text}");
+            assert_eq!(TextClass::of(text), TextClass::LeakedCall, "{text}");
         }
         for text in [
             "prose",
@@ -89,8 +91,8 @@ mod tests {
             "Hi\n---\n$status: done\n---\n<tool_call>",
             "```json\n{\"name\": \"x\"}\n```",
         ] {
-            assert_eq!(classify(text), TextClass::Text(text));
+            assert_eq!(TextClass::of(text), TextClass::Text(text));
         }
-        assert_eq!(classify(" \n\u{feff}"), TextClass::Nothing);
+        assert_eq!(TextClass::of(" \n\u{feff}"), TextClass::Nothing);
     }
 }

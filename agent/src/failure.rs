@@ -9,6 +9,7 @@ use uwf_engine::record;
 /// Where a run failed; the word is in the failed step's output and decides the exit code of a stand-alone run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum FailedAt {
     /// No answer was valid, after all corrections.
     Answer,
@@ -24,6 +25,7 @@ pub enum FailedAt {
 
 impl FailedAt {
     /// What the output of a failed step says.
+    #[doc(hidden)]
     pub fn of(output: &Value) -> FailedAt {
         let word = record::phase(output).and_then(|word| serde_json::from_value(word.into()).ok());
         word.unwrap_or(FailedAt::Answer)

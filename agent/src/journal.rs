@@ -27,11 +27,11 @@ use uwf_tools::ReadState;
 use uwf_tools::sandbox::Enforced;
 
 pub(crate) use self::find::has_failed;
-pub use self::find::{FindError, Journals, PassedOver, Prompt, WantedRun};
+pub use self::find::{FindError, Journals, PassedOver, Prompt, Unfit, WantedRun};
 pub(crate) use self::log::entries_of;
 pub(crate) use self::name::JournalName;
 pub use self::read::OutOfOrder;
-pub(crate) use self::read::Unreadable;
+pub use self::read::Unreadable;
 use crate::budget::Use;
 use crate::context_window::Elided;
 use crate::failure::Failure;

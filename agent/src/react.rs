@@ -140,7 +140,7 @@ impl React<'_> {
                 self.run_calls(&calls).await?;
                 continue;
             }
-            let missing = match classify::classify(&text) {
+            let missing = match TextClass::of(&text) {
                 TextClass::Text(_) => return Ok(text),
                 TextClass::Nothing if thought => missing::ONLY_REASONING,
                 TextClass::Nothing => missing::EMPTY,

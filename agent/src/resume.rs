@@ -2,8 +2,8 @@
 //!
 //! Apart from the loop, which knows nothing of interruptions but that a turn may be there already. The rule: what was
 //! answered is not asked again; a call that finished is not run again; one that had started and not finished is
-//! answered with [`INTERRUPTED`], since nobody knows what it did; one that had not started runs now. Finding changes
-//! nothing; `ResumedRun::resume` writes the first new lines.
+//! answered with [`INTERRUPTED`], since nobody knows what it did; one that had not started runs now. Finding takes a torn
+//! last line off and changes nothing else; `ResumedRun::resume` writes the first new lines.
 
 use std::fs::File;
 use std::io;
@@ -54,10 +54,13 @@ pub fn find(
 /// until then a new journal must tell whose it is.
 ///
 /// # Errors
-/// [`FindError::Busy`] or [`FindError::JustBegun`] where another process was faster, else the disk's.
+/// [`FindError::Busy`] or [`FindError::JustBegun`] where another process was faster, [`FindError::Io`] where the journals
+/// cannot be read or locked.
 pub(crate) fn claim(dir: &Path, wanted: &WantedRun<'_>) -> Result<File, FindError> {
-    let lock = Journals::lock(dir)?;
-    let Some(begun) = find(&Journals::list(dir)?, wanted, &mut |_| ())? else { return Ok(lock) };
+    let failed = |source| FindError::Io { path: dir.to_owned(), source };
+    let lock = Journals::lock(dir).map_err(failed)?;
+    let journals = Journals::list(dir)?.without_waiting();
+    let Some(begun) = find(&journals, wanted, &mut |_| ())? else { return Ok(lock) };
     let (role, path) = (begun.header().role.to_owned(), begun.journal.path().to_owned());
     Err(FindError::JustBegun { role, thread: wanted.thread, path })
 }

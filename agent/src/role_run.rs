@@ -58,8 +58,9 @@ pub struct RunContext<'a> {
     pub clock: Clock,
     /// Takes the signals over when the loop begins: before that one ends the program at once.
     pub signals: &'a dyn Fn() -> io::Result<Signals>,
-    /// What a run was looked for by that nobody had begun: one that was begun since is another process's.
-    pub not_begun: Option<&'a WantedRun<'a>>,
+    /// The visit to claim before its journal is created, since it was looked for and nobody had begun it; none where nobody
+    /// else can play it, or may play it as well.
+    pub claim: Option<&'a WantedRun<'a>>,
     /// Called once the run is in its journal: what that makes worthless can go.
     pub begun: &'a dyn Fn(),
 }
@@ -81,10 +82,10 @@ pub async fn role_run(
     }
     let (visit, step) = (context.visit(), context.steps.len());
     let resumed = earlier.as_ref().map(|earlier| earlier.state.spent.turns);
-    let place = ScriptPosition { role: &context.role_name, visit, step };
+    let position = ScriptPosition { role: &context.role_name, visit, step };
     let learnt = learnt(&context, run.store, earlier.as_ref());
     let played = ProviderContext {
-        place,
+        position,
         answered: resumed.unwrap_or_default(),
         thread: Some(context.thread),
         learnt,
@@ -195,10 +196,10 @@ pub fn reply_again(
 pub fn check(settings: &Settings, workflow: &Workflow, role: &str) -> Result<(), RunError> {
     let settings = settings.for_role(workflow, role)?;
     uwf_tools::check_names(settings.tools.as_deref().unwrap_or_default())?;
-    let place = ScriptPosition { role, visit: 0, step: 0 };
+    let position = ScriptPosition { role, visit: 0, step: 0 };
     provider(
         &settings,
-        ProviderContext { place, answered: 0, thread: None, learnt: Vec::new(), trace: None },
+        ProviderContext { position, answered: 0, thread: None, learnt: Vec::new(), trace: None },
     )?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a model is told when its answer is refused: each error with what was there and what is allowed, and a
+//! What a model is told when its answer is refused: each error with what was there and what is allowed, and an
 //! example to fill in.
 //!
 //! Apart because the first correction decides whether the answer is ever repaired, so it must carry everything. It

@@ -77,8 +77,8 @@ impl RunEnvironment {
 pub(super) struct VisitRequest<'a> {
     pub(super) request: &'a AgentRequest,
     pub(super) earlier: Option<ResumedRun>,
-    /// See [`RunContext::not_begun`].
-    pub(super) not_begun: Option<&'a WantedRun<'a>>,
+    /// See [`RunContext::claim`].
+    pub(super) claim: Option<&'a WantedRun<'a>>,
     pub(super) settings: &'a Settings,
     pub(super) stand_alone: bool,
     pub(super) stop: Option<CancelReceiver>,
@@ -109,7 +109,7 @@ pub(super) fn play(
         env: env.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         trace: None,
         clock: agent.clock,
-        not_begun: visit.not_begun,
+        claim: visit.claim,
         signals: &|| Ok(signals(stop.borrow_mut().take())),
         begun: &|| (),
     };

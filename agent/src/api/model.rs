@@ -12,6 +12,7 @@ use crate::provider::dialect::DialectSettings;
 use crate::provider::message::{Completion, Request, TokenUsage, ToolCall};
 use crate::provider::{EchoReasoning, IDLE, ProviderError, RetryPolicy, Script};
 use crate::settings::{Endpoint, ProviderSettings};
+use crate::usd::Usd;
 
 /// Whoever completes for an [`Agent`](crate::Agent): made from an [`Endpoint`], a [`Script`], or by [`Provider::own`]
 /// from a [`Model`].
@@ -143,7 +144,10 @@ impl Reply {
 
     /// The tokens it took, and what it cost where that is known: without a cost a limit in money cannot be kept.
     pub fn usage(mut self, usage: TokenUsage) -> Reply {
-        self.usage = Some(usage);
+        // To the billionth, as what endpoints tell; what is no amount is none.
+        let cost_usd = usage.cost_usd.filter(|dollars| dollars.is_finite() && *dollars >= 0.0);
+        let cost_usd = cost_usd.map(|dollars| Usd::dollars(dollars).in_dollars());
+        self.usage = Some(TokenUsage { cost_usd, ..usage });
         self
     }
 }

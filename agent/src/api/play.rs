@@ -70,8 +70,7 @@ fn visit(
     {
         return Ok(reply);
     }
-    let not_begun = Some(&wanted);
-    let visit =
-        VisitRequest { request, earlier, not_begun, settings: &settings, stand_alone: false, stop: None };
+    let claim = Some(&wanted);
+    let visit = VisitRequest { request, earlier, claim, settings: &settings, stand_alone: false, stop: None };
     play(agent, environment, visit, &mut |_| ())
 }

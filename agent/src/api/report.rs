@@ -4,7 +4,7 @@ use uwf_engine::ThreadId;
 use uwf_store::Hash;
 
 use super::error::AgentError;
-use crate::classify::{self, TextClass};
+use crate::classify::TextClass;
 use crate::frontmatter;
 use crate::journal::Entry;
 use crate::provider::message::{MessageKind, TokenUsage};
@@ -74,7 +74,7 @@ impl Report {
 }
 
 fn wrong(text: &str, judge: Judge<'_>) -> Option<String> {
-    match classify::classify(text) {
+    match TextClass::of(text) {
         TextClass::Text(_) => judge(text).err().map(|error| error.to_string()),
         TextClass::Nothing => Some("it is empty".to_owned()),
         TextClass::LeakedCall => Some("it is the call of a tool, written as text".to_owned()),

@@ -173,7 +173,7 @@ fn begin(
     let visit = VisitRequest {
         request: &request,
         earlier: None,
-        not_begun: None,
+        claim: None,
         settings: &settings,
         stand_alone: true,
         stop: Some(stop),
@@ -210,7 +210,7 @@ fn go_on(
             let visit = VisitRequest {
                 request: &request,
                 earlier: Some(earlier),
-                not_begun: None,
+                claim: None,
                 settings: &settings,
                 stand_alone: true,
                 stop: Some(stop),

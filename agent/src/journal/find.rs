@@ -1,11 +1,13 @@
 //! Which journal belongs to a run, and which belong to no run any more.
 //!
-//! One listing of the directory is all that an ordinary start costs: the names say thread and head, so only a journal
-//! of the very thread and head is opened, and only its first line is read unless it is the one. A journal that another
+//! Listing the directory is all that an ordinary start costs, twice where it begins a run, since another process may have
+//! begun it meanwhile: the names say thread and head, so only a journal of the very thread and head is opened, and only
+//! its first line is read unless it is the one. A journal that another
 //! process holds is never taken, changed or removed. It never starts or decides anything: `resume` does.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -20,6 +22,10 @@ use super::{Entry, Journal, JournalName, name};
 
 /// How long a held journal is tried again: a process that was just killed holds it for an instant more.
 const HELD: Duration = Duration::from_millis(200);
+
+/// How long a process waits for others that begin runs in the same directory. Each takes some milliseconds: one that takes
+/// longer has been stopped, and nobody waits for that.
+const BEGINNING: Duration = Duration::from_secs(2);
 
 /// How many journals of other threads a start looks at: what one run leaves behind, and then some.
 const SWEPT: usize = 8;
@@ -120,6 +126,8 @@ pub struct Journals {
     dir: PathBuf,
     /// Every file's name; those that matter are read when they do.
     files: Vec<String>,
+    /// How long one that another process holds is tried.
+    held: Duration,
 }
 
 impl WantedRun<'_> {
@@ -162,7 +170,7 @@ impl Journals {
         let entries = match fs::read_dir(dir) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Journals { dir: dir.to_owned(), files: Vec::new() });
+                return Ok(Journals { dir: dir.to_owned(), files: Vec::new(), held: HELD });
             }
             Err(error) => return Err(failed(error)),
         };
@@ -170,7 +178,12 @@ impl Journals {
         for entry in entries {
             files.extend(entry.map_err(failed)?.file_name().into_string().ok());
         }
-        Ok(Journals { dir: dir.to_owned(), files })
+        Ok(Journals { dir: dir.to_owned(), files, held: HELD })
+    }
+
+    /// The same, of which one that is held counts as held at once.
+    pub(crate) fn without_waiting(self) -> Journals {
+        Journals { held: Duration::ZERO, ..self }
     }
 
     /// The youngest journal of the run, locked and without a torn last line. One in which nothing has happened is not
@@ -203,8 +216,12 @@ impl Journals {
                 }
             };
             let Some(role) = first.and_then(|first| wanted.is(&first)) else { continue };
-            if !taken(&found.file).map_err(failed)? {
+            if !taken(&found.file, self.held).map_err(failed)? {
                 return Err(FindError::Busy { role, thread: wanted.thread, path });
+            }
+            if found.file.metadata().map_err(failed)?.nlink() == 0 {
+                // Somebody has removed it since it was opened.
+                continue;
             }
             match found.rest().map_err(failed)? {
                 Ok((entries, _)) if !has_begun(&entries) || !wanted.are(&entries) => {}
@@ -224,16 +241,19 @@ impl Journals {
         Ok(None)
     }
 
-    /// Waits until no other process begins a run here; others wait as long as the file lives that is returned.
+    /// Waits until no other process begins a run in `dir`; others wait as long as the file lives that is returned. It
+    /// stands beside the directory.
     ///
     /// # Errors
     /// The disk's.
-    pub(crate) fn lock(dir: &Path) -> Result<File, FindError> {
-        let failed = |source| FindError::Io { path: dir.to_owned(), source };
-        let lock = make_private(dir).and_then(|()| File::open(dir)).map_err(failed)?;
-        // Where the file system has no locks for directories, two that begin at once do not know of each other.
-        lock.lock().ok();
-        Ok(lock)
+    pub(crate) fn lock(dir: &Path) -> io::Result<File> {
+        make_private(dir)?;
+        let lock = File::options().append(true).create(true).mode(0o600).open(dir.with_extension("lock"))?;
+        match taken(&lock, BEGINNING) {
+            // Where the file system knows no locks, two that begin at once do not know of each other.
+            Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(error),
+            _ => Ok(lock),
+        }
     }
 
     /// Removes the journals of the run, finished or not, but none that a process holds.
@@ -332,9 +352,9 @@ pub(crate) fn has_failed(entries: &[Entry]) -> bool {
     matches!(entries.last(), Some(Entry::Replied { reply, .. }) if reply["isError"] == true)
 }
 
-/// Takes the lock unless a living process holds it.
-fn taken(file: &File) -> io::Result<bool> {
-    let give_up = Instant::now() + HELD;
+/// Takes the lock unless a living process holds it for all of `held`.
+fn taken(file: &File, held: Duration) -> io::Result<bool> {
+    let give_up = Instant::now() + held;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(true),

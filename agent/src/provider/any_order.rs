@@ -98,7 +98,7 @@ impl Place {
             trace: None,
             stand_alone: false,
             signals: &|| Ok(Signals::new(|_| Poll::Pending)),
-            not_begun: None,
+            claim: None,
             begun: &|| (),
         };
         let request = AgentRequest::new(thread, "worker", Some("Work.".to_owned()), None);

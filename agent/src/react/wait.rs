@@ -12,7 +12,7 @@ use uwf_store::Clock;
 use super::{Notice, Progress, Stopped, journal_failed};
 use crate::journal::{Entry, Journal};
 use crate::provider::message::{Completion, Request};
-use crate::provider::{self, ChatProvider};
+use crate::provider::{ChatProvider, CompletionEvent};
 use crate::run_state::RunState;
 use crate::secrets::Secrets;
 use crate::signals::{Signal, Signals};
@@ -116,19 +116,19 @@ impl Listener<'_> {
         let log = RefCell::new(self.log);
         let mut written = Ok(());
         let (mut text, mut reasoning) = (self.secrets.redactor(), self.secrets.redactor());
-        let mut receive = |arrived: provider::CompletionEvent<'_>| match arrived {
-            provider::CompletionEvent::Text(piece) => log.borrow_mut().text(&text.pass(piece)),
-            provider::CompletionEvent::Reasoning(piece) => log.borrow_mut().reasoning(&reasoning.pass(piece)),
-            provider::CompletionEvent::Retry { attempt, wait, reason } => {
+        let mut receive = |arrived: CompletionEvent<'_>| match arrived {
+            CompletionEvent::Text(piece) => log.borrow_mut().text(&text.pass(piece)),
+            CompletionEvent::Reasoning(piece) => log.borrow_mut().reasoning(&reasoning.pass(piece)),
+            CompletionEvent::Retry { attempt, wait, reason } => {
                 // The reply begins anew.
                 text.end();
                 reasoning.end();
                 log.borrow_mut().progress(Progress::Retry { attempt, wait, reason });
             }
-            provider::CompletionEvent::Learnt { change, reason } if written.is_ok() => {
+            CompletionEvent::Learnt { change, reason } if written.is_ok() => {
                 written = log.borrow_mut().changed(change, reason, (self.clock)());
             }
-            provider::CompletionEvent::Learnt { .. } => {}
+            CompletionEvent::Learnt { .. } => {}
         };
         let completing = provider.complete(request, &mut receive);
         let tick = || log.borrow_mut().progress(Progress::Tick);

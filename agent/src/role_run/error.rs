@@ -28,7 +28,7 @@ pub enum RunError {
     /// The workspace cannot be opened.
     #[error(transparent)]
     Tools(#[from] ToolboxError),
-    /// Another process was faster.
+    /// Another process has begun this visit.
     #[error(transparent)]
     Taken(#[from] FindError),
     /// The journal cannot be created, or not be continued.

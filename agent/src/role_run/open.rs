@@ -23,7 +23,7 @@ use crate::conversation::Conversation;
 use crate::dispatch::Dispatch;
 use crate::extract::Extractor;
 use crate::failure::{FailedAt, Failure};
-use crate::journal::{self, Entry, Journal, JournalName, OutOfOrder};
+use crate::journal::{self, Entry, FindError, Journal, JournalName, OutOfOrder};
 use crate::provider::message::ToolDeclaration;
 use crate::provider::{
     ChatProvider, HttpConfig, HttpProvider, Learnt, Mock, ProviderError, Script, ScriptPosition,
@@ -107,7 +107,11 @@ fn begin(context: &RoleContext, run: &RunContext<'_>) -> Result<LoopParts, RunEr
     let conversation = converse(context, run, &tools)?;
     let failed = |source| RunError::Journal { dir: sessions.display().to_string(), source };
     // Until the first lines tell whose journal it is.
-    let _claim = run.not_begun.map(|wanted| claim(&sessions, wanted)).transpose()?;
+    let claimed = run.claim.map(|wanted| claim(&sessions, wanted)).transpose();
+    let _claim = claimed.map_err(|error| match error {
+        FindError::Io { source, .. } => failed(source),
+        taken => RunError::Taken(taken),
+    })?;
     let mut journal = Journal::create(&sessions, name).map_err(failed)?;
     first_lines(&mut journal, context, run, (&tools, &conversation)).map_err(failed)?;
     let state = state(run, &tools, journal.entries())?;
@@ -231,7 +235,7 @@ pub(super) fn unconfined(tools: &[ToolDeclaration], sandbox: &Sandbox) -> Option
 /// What a provider must know of the run that it is for.
 pub(crate) struct ProviderContext<'a> {
     /// Where the run stands in its thread.
-    pub place: ScriptPosition<'a>,
+    pub position: ScriptPosition<'a>,
     /// How many completions an earlier process of the run had.
     pub answered: u64,
     /// The thread; a run that is not begun has none.
@@ -249,19 +253,23 @@ pub(crate) fn provider(
 ) -> Result<Box<dyn ChatProvider>, ProviderError> {
     match &settings.provider {
         ProviderSettings::Mock(script) => {
-            Ok(Box::new(Mock::new(Script::load(script)?, run.place)?.after(run.answered)))
+            Ok(Box::new(Mock::new(Script::load(script)?, run.position)?.after(run.answered)))
         }
         ProviderSettings::Own(OwnProvider::Script(script)) => {
-            Ok(Box::new(Mock::new(script.clone(), run.place)?.after(run.answered)))
+            Ok(Box::new(Mock::new(script.clone(), run.position)?.after(run.answered)))
         }
         ProviderSettings::Own(OwnProvider::Model(model)) => Ok(Box::new(OwnModelProvider(Arc::clone(model)))),
         ProviderSettings::Http(endpoint) => {
             // All visits of a role share their beginning.
-            let role = run.place.role;
+            let role = run.position.role;
             let key = run.thread.map(|thread| format!("{thread}-{role}")).unwrap_or_default();
             let cache_key = key.chars().take(CACHE_KEY).collect();
-            let config =
-                HttpConfig { cache_key, learnt: run.learnt, step: Some(run.place.step), ..endpoint.config() };
+            let config = HttpConfig {
+                cache_key,
+                learnt: run.learnt,
+                step: Some(run.position.step),
+                ..endpoint.config()
+            };
             client(config, role, run.trace)
         }
     }

@@ -37,7 +37,7 @@ fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, CliErro
         settings: &settings,
         workspace: &workspace,
         stand_alone: true,
-        not_begun: None,
+        claim: None,
         begun: &|| (),
         events,
     };

@@ -20,7 +20,7 @@ use super::traces::Traces;
 use super::{again, signals};
 use uwf_agent::confinement::Confinement;
 use uwf_agent::failure::FailedAt;
-use uwf_agent::journal::{Journals, PassedOver, Prompt, WantedRun};
+use uwf_agent::journal::{Journals, PassedOver, Prompt, Unfit, Unreadable, WantedRun};
 use uwf_agent::react::Notice;
 use uwf_agent::resume::{self, ResumedRun};
 use uwf_agent::role_run::{self, RunContext, role_run};
@@ -83,8 +83,8 @@ pub(super) struct RunConfig<'a> {
     pub(super) settings: &'a Settings,
     pub(super) workspace: &'a Path,
     pub(super) stand_alone: bool,
-    /// See [`RunContext::not_begun`].
-    pub(super) not_begun: Option<&'a WantedRun<'a>>,
+    /// See [`RunContext::claim`].
+    pub(super) claim: Option<&'a WantedRun<'a>>,
     /// See [`RunContext::begun`].
     pub(super) begun: &'a dyn Fn(),
     /// `--events`.
@@ -128,9 +128,8 @@ impl Bench {
             session.ui.warn(text);
         }
         let begun = || self.tidy(&request.thread, wanted.filter(|_| fresh));
-        let not_begun = wanted.filter(|_| !fresh);
-        let config =
-            RunConfig { settings: &settings, workspace, stand_alone, not_begun, begun: &begun, events };
+        let claim = wanted.filter(|_| !fresh);
+        let config = RunConfig { settings: &settings, workspace, stand_alone, claim, begun: &begun, events };
         let (reply, read) = self.confined(config, session, async |context, tell| {
             role_run(request, context, earlier, tell).await
         })?;
@@ -149,7 +148,7 @@ impl Bench {
     /// on the screen.
     pub(super) fn confined<T>(
         &self,
-        RunConfig { settings, workspace, stand_alone, not_begun, begun, events }: RunConfig<'_>,
+        RunConfig { settings, workspace, stand_alone, claim, begun, events }: RunConfig<'_>,
         session: &mut Session<'_>,
         run: impl AsyncFnOnce(&RunContext<'_>, &mut dyn FnMut(Notice<'_>)) -> T,
     ) -> Result<(T, bool), CliError> {
@@ -175,7 +174,7 @@ impl Bench {
             trace: trace.as_ref(),
             clock: session.clock,
             signals: &signals::catch,
-            not_begun,
+            claim,
             begun,
         };
         let mut tell = |event: Notice<'_>| observers.tell(&event, &mut session.ui);
@@ -300,7 +299,13 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
     let wanted = WantedRun { thread, head: head.hash, role: None, prompt: any, stand_alone, workspace: None };
     let mut passed_over = None;
     let earlier = resume::find(&bench.journals, &wanted, &mut |passed| passed_over = Some(passed))?;
-    let earlier = earlier.ok_or_else(|| nothing_to_continue(&thread, &head, passed_over))?;
+    let earlier = match earlier {
+        Some(earlier) => earlier,
+        None => return Err(nothing_to_continue(&thread, &head, passed_over)),
+    };
+    if let Some(passed_over) = passed_over {
+        session.ui.warn(&passed_over.to_string());
+    }
     let request = again::request(thread, &earlier);
     let finished = if args.fresh { None } else { again::reply(&bench.store, &request, &earlier, session)? };
     let reply = match finished {
@@ -334,24 +339,28 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
 /// Why no run of the thread goes on: its journal is left alone, it is over, or there was none.
 fn nothing_to_continue(thread: &ThreadId, head: &Head, passed_over: Option<PassedOver>) -> CliError {
     if let Some(passed_over) = passed_over {
-        return CliError::user(passed_over.to_string()).with_hint(
-            "a journal of another version goes on with the uwf-builtin that wrote it; else begin the task anew: \
-             `uwf-builtin run WORKFLOW --role ROLE --prompt TEXT`",
-        );
+        let version = match passed_over.why {
+            Unfit::Unreadable(Unreadable::OtherVersion { .. }) => {
+                "a journal of another version goes on with the uwf-builtin that wrote it; else "
+            }
+            _ => "",
+        };
+        return CliError::user(passed_over.to_string()).with_hint(format!(
+            "{version}begin the task anew: `uwf-builtin run WORKFLOW --role ROLE --prompt TEXT`"
+        ));
     }
     let (why, hint) = match head.step() {
         Some(step) => (
-            format!(": the step of the role {} is recorded, {}", step.role, head.hash),
+            format!(": its last step, of the role {}, is recorded, {}", step.role, head.hash),
             format!(
                 "`uwf step read {}` shows it, `uwf thread show {thread}` where the thread stands",
                 head.hash
             ),
         ),
-        None => {
-            (" of `uwf-builtin run`".to_owned(), format!("`uwf thread show {thread}` tells where it stands"))
-        }
+        None => (String::new(), format!("`uwf thread show {thread}` tells where it stands")),
     };
-    CliError::user(format!("the thread {thread} has no interrupted run{why}")).with_hint(hint)
+    CliError::user(format!("the thread {thread} has no interrupted run of `uwf-builtin run`{why}"))
+        .with_hint(hint)
 }
 
 /// Moves the head, gives the thread back and prints the reply.
@@ -390,11 +399,11 @@ fn exit(end: RunOutcome) -> u8 {
     match end {
         RunOutcome::Ended => OK,
         RunOutcome::Suspended => SUSPENDED,
-        RunOutcome::Failed(FailedAt::Answer) => FAILED_STEP,
         RunOutcome::Failed(FailedAt::Budget) => 4,
         RunOutcome::Failed(FailedAt::Provider) => 5,
         RunOutcome::Failed(FailedAt::Sandbox) => UNCONFINED,
         RunOutcome::Failed(FailedAt::Git) => PREPARED,
+        RunOutcome::Failed(_) => FAILED_STEP,
     }
 }
 

@@ -214,7 +214,7 @@ fn a_stand_alone_run_is_continued_by_the_command_that_it_names() {
     assert_eq!(settings["sampling"]["temperature"], 0.5);
     assert_eq!(get(reply["stepHash"].as_str().unwrap())["cwd"], site.workspace().display().to_string());
     let step = reply["stepHash"].as_str().unwrap();
-    let recorded = format!("no interrupted run: the step of the role worker is recorded, {step}");
+    let recorded = format!("its last step, of the role worker, is recorded, {step}");
     site.agent(&["run", "--continue", &thread]).fails(1, &[&recorded, "uwf step read", "thread show"]);
     site.verify();
 }
