@@ -203,17 +203,14 @@ fn replaced(old: &str, document: &Document, pointer: &str, value: &Value) -> Opt
     if scalar.contains('\n') || present.is_object() || present.is_array() {
         return None;
     }
-    let mark = document.at(pointer);
-    let line = old.lines().nth(mark.line.checked_sub(1)?)?;
-    let start = line.char_indices().nth(mark.column.checked_sub(1)?)?.0;
+    let position = document.at(pointer);
+    let line = old.lines().nth(position.line.checked_sub(1)?)?;
+    let start = line.char_indices().nth(position.column.checked_sub(1)?)?.0;
     let code = line[start..].find(" #").map_or(line, |at| &line[..start + at]).trim_end();
     let (kept, comment) = (&line[..start], &line[code.len()..]);
-    Some(lines(
-        old,
-        |at, text| {
-            if at == mark.line { format!("{kept}{scalar}{comment}\n") } else { format!("{text}\n") }
-        },
-    ))
+    Some(lines(old, |at, text| {
+        if at == position.line { format!("{kept}{scalar}{comment}\n") } else { format!("{text}\n") }
+    }))
 }
 
 /// A new key, with all that is to be below it: at the end of the file, or first in the mapping it belongs to, as deep

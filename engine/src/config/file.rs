@@ -48,8 +48,8 @@ pub(super) fn parse(text: &str, file: &Path, shape: &Value) -> Result<Document, 
         return Ok(document);
     }
     let problems = problems.into_iter().map(|ConfigDiagnostic { pointer, of_key, text }| {
-        let mark = if of_key { document.at_key(&pointer) } else { document.at(&pointer) };
-        format!("{}:{}:{}: {text}", file.display(), mark.line, mark.column)
+        let position = if of_key { document.at_key(&pointer) } else { document.at(&pointer) };
+        format!("{}:{}:{}: {text}", file.display(), position.line, position.column)
     });
     Err(ConfigError::Invalid { problems: problems.collect() })
 }

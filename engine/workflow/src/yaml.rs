@@ -163,23 +163,23 @@ impl From<saphyr_parser::Marker> for Position {
 }
 
 impl YamlError {
-    fn at(mark: Position, message: impl Into<String>) -> YamlError {
-        YamlError { line: mark.line, column: mark.column, message: message.into() }
+    fn at(position: Position, message: impl Into<String>) -> YamlError {
+        YamlError { line: position.line, column: position.column, message: message.into() }
     }
 }
 
 /// The parser's error; if the value on that line starts with `{{`, what it stumbled over is an unquoted template.
 fn syntax_error(text: &str, error: &ScanError) -> YamlError {
-    let mark = Position::from(*error.marker());
-    let line = text.lines().nth(mark.line - 1).unwrap_or_default();
+    let position = Position::from(*error.marker());
+    let line = text.lines().nth(position.line - 1).unwrap_or_default();
     match template_column(line) {
-        Some(column) => YamlError::at(Position { column, ..mark }, QUOTE_TEMPLATE),
+        Some(column) => YamlError::at(Position { column, ..position }, QUOTE_TEMPLATE),
         None if error.info().starts_with("mapping values are not allowed") => {
-            YamlError::at(mark, "`: ` inside a plain value: quote the whole value")
+            YamlError::at(position, "`: ` inside a plain value: quote the whole value")
         }
         // It looks ahead, and so may come to its own limit before we come to ours.
-        None if error.info() == "recursion limit exceeded" => build::too_deep(mark),
-        None => YamlError::at(mark, error.info()),
+        None if error.info() == "recursion limit exceeded" => build::too_deep(position),
+        None => YamlError::at(position, error.info()),
     }
 }
 

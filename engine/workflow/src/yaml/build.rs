@@ -50,23 +50,26 @@ impl<'a> Builder<'a> {
         Builder { text, open: Vec::new(), anchors: HashMap::new(), root: None, expanded: 0 }
     }
 
-    pub(super) fn accept(&mut self, event: Event<'_>, mark: Position) -> Result<(), YamlError> {
+    pub(super) fn accept(&mut self, event: Event<'_>, position: Position) -> Result<(), YamlError> {
         match event {
             Event::DocumentStart(_) if self.root.is_some() => {
-                Err(YamlError::at(mark, "a second document starts here: there must be exactly one"))
+                Err(YamlError::at(position, "a second document starts here: there must be exactly one"))
             }
             Event::Scalar(text, style, anchor, tag) => {
-                let built = scalar_node(&text, style, tag.as_deref(), mark);
+                let built = scalar_node(&text, style, tag.as_deref(), position);
                 self.close(built, anchor)
             }
             Event::SequenceStart(anchor, tag) => {
-                self.begin(Contents::Sequence(Vec::new()), anchor, tag.as_deref(), mark)
+                self.begin(Contents::Sequence(Vec::new()), anchor, tag.as_deref(), position)
             }
-            Event::MappingStart(anchor, tag) => {
-                self.begin(Contents::Mapping { entries: Map::new(), key: None }, anchor, tag.as_deref(), mark)
-            }
+            Event::MappingStart(anchor, tag) => self.begin(
+                Contents::Mapping { entries: Map::new(), key: None },
+                anchor,
+                tag.as_deref(),
+                position,
+            ),
             Event::SequenceEnd | Event::MappingEnd => self.end(),
-            Event::Alias(anchor) => self.expand(anchor, mark),
+            Event::Alias(anchor) => self.expand(anchor, position),
             _ => Ok(()),
         }
     }
@@ -81,25 +84,25 @@ impl<'a> Builder<'a> {
         contents: Contents,
         anchor: usize,
         tag: Option<&Tag>,
-        mark: Position,
+        position: Position,
     ) -> Result<(), YamlError> {
         if let Some(parent) = self.open.last().filter(|parent| parent.wants_key()) {
-            return Err(self.not_a_key(mark, parent));
+            return Err(self.not_a_key(position, parent));
         }
         if self.open.len() >= MAX_DEPTH {
-            return Err(too_deep(mark));
+            return Err(too_deep(position));
         }
-        let place = Positions::new(mark, application_tag(tag));
+        let place = Positions::new(position, application_tag(tag));
         self.open.push(Open { contents, anchor, place, weight: NODE, height: 1 });
         Ok(())
     }
 
-    fn not_a_key(&self, mark: Position, parent: &Open) -> YamlError {
-        let line = self.text.lines().nth(mark.line - 1).unwrap_or_default();
-        if line.chars().nth(mark.column - 1) == Some('{') {
+    fn not_a_key(&self, position: Position, parent: &Open) -> YamlError {
+        let line = self.text.lines().nth(position.line - 1).unwrap_or_default();
+        if line.chars().nth(position.column - 1) == Some('{') {
             return YamlError::at(parent.place.value, QUOTE_TEMPLATE);
         }
-        YamlError::at(mark, "a key must be a scalar, this is a mapping or a sequence")
+        YamlError::at(position, "a key must be a scalar, this is a mapping or a sequence")
     }
 
     fn end(&mut self) -> Result<(), YamlError> {
@@ -111,17 +114,17 @@ impl<'a> Builder<'a> {
         self.close(Built { value, place: open.place, weight: open.weight, height: open.height }, open.anchor)
     }
 
-    fn expand(&mut self, anchor: usize, mark: Position) -> Result<(), YamlError> {
+    fn expand(&mut self, anchor: usize, position: Position) -> Result<(), YamlError> {
         // The parser refuses unknown names, so an anchor without a value is one that is still open.
         let Some(built) = self.anchors.get(&anchor) else {
-            return Err(YamlError::at(mark, "this alias refers to a value that contains it"));
+            return Err(YamlError::at(position, "this alias refers to a value that contains it"));
         };
         self.expanded += built.weight;
         if self.expanded > MAX_EXPANSION {
-            return Err(YamlError::at(mark, "the aliases expand to too much"));
+            return Err(YamlError::at(position, "the aliases expand to too much"));
         }
         if self.open.len() + built.height > MAX_DEPTH {
-            return Err(too_deep(mark));
+            return Err(too_deep(position));
         }
         self.close(built.clone(), 0)
     }
@@ -159,8 +162,8 @@ impl Open {
                     let name = key_name(built)?;
                     return self.begin_entry(name);
                 }
-                Some((name, mark)) => {
-                    built.place.key = mark;
+                Some((name, position)) => {
+                    built.place.key = position;
                     entries.insert(name.clone(), built.value);
                     name
                 }
@@ -170,45 +173,53 @@ impl Open {
         Ok(())
     }
 
-    fn begin_entry(&mut self, (name, mark): (String, Position)) -> Result<(), YamlError> {
+    fn begin_entry(&mut self, (name, position): (String, Position)) -> Result<(), YamlError> {
         if let Some(first) = self.place.children.get(&name) {
             let line = first.key.line;
-            return Err(YamlError::at(mark, format!("duplicate key `{name}`, first given on line {line}")));
+            return Err(YamlError::at(
+                position,
+                format!("duplicate key `{name}`, first given on line {line}"),
+            ));
         }
         if let Contents::Mapping { key, .. } = &mut self.contents {
-            *key = Some((name, mark));
+            *key = Some((name, position));
         }
         Ok(())
     }
 }
 
 impl Positions {
-    pub(super) fn new(mark: Position, tag: Option<String>) -> Positions {
-        Positions { key: mark, value: mark, tag, children: BTreeMap::new() }
+    pub(super) fn new(position: Position, tag: Option<String>) -> Positions {
+        Positions { key: position, value: position, tag, children: BTreeMap::new() }
     }
 }
 
 fn key_name(built: Built) -> Result<(String, Position), YamlError> {
-    let mark = built.place.value;
+    let position = built.place.value;
     if built.value.is_object() || built.value.is_array() {
-        return Err(YamlError::at(mark, "a key must be a scalar, this alias is a mapping or a sequence"));
+        return Err(YamlError::at(position, "a key must be a scalar, this alias is a mapping or a sequence"));
     }
-    Ok((scalar::key(built.value), mark))
+    Ok((scalar::key(built.value), position))
 }
 
-fn scalar_node(text: &str, style: ScalarStyle, tag: Option<&Tag>, mark: Position) -> Built {
+fn scalar_node(text: &str, style: ScalarStyle, tag: Option<&Tag>, position: Position) -> Built {
     let value = match tag {
         Some(tag) if tag.is_yaml_core_schema() => scalar::core_tagged(&tag.suffix, text),
         None if style == ScalarStyle::Plain => scalar::plain(text),
         _ => Value::String(text.to_owned()),
     };
-    Built { value, place: Positions::new(mark, application_tag(tag)), weight: NODE + text.len(), height: 0 }
+    Built {
+        value,
+        place: Positions::new(position, application_tag(tag)),
+        weight: NODE + text.len(),
+        height: 0,
+    }
 }
 
 fn application_tag(tag: Option<&Tag>) -> Option<String> {
     tag.filter(|tag| !tag.is_yaml_core_schema()).map(|tag| format!("{}{}", tag.handle, tag.suffix))
 }
 
-pub(super) fn too_deep(mark: Position) -> YamlError {
-    YamlError::at(mark, format!("nested deeper than {MAX_DEPTH} levels"))
+pub(super) fn too_deep(position: Position) -> YamlError {
+    YamlError::at(position, format!("nested deeper than {MAX_DEPTH} levels"))
 }

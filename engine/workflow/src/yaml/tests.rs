@@ -174,15 +174,15 @@ fn an_unquoted_template_is_named_so() {
 #[test]
 fn positions() {
     let document = parse("a:\n  b/c: 1\n  list:\n    - x\n    - y: 2\n").unwrap();
-    let mark = |line, column| Position { line, column };
-    assert_eq!(document.at("/a/b~1c"), mark(2, 8));
-    assert_eq!(document.at_key("/a/b~1c"), mark(2, 3));
-    assert_eq!(document.at("/a/list/1/y"), mark(5, 10));
-    assert_eq!(document.at("/a/list/0"), mark(4, 7));
-    assert_eq!(document.at_key("/a/list/0"), mark(4, 7));
-    assert_eq!(document.at_key("/a/missing"), mark(1, 1), "the key of the mapping that misses it");
-    assert_eq!(document.at("/a/missing"), mark(2, 3));
-    assert_eq!(document.at(""), mark(1, 1));
+    let position = |line, column| Position { line, column };
+    assert_eq!(document.at("/a/b~1c"), position(2, 8));
+    assert_eq!(document.at_key("/a/b~1c"), position(2, 3));
+    assert_eq!(document.at("/a/list/1/y"), position(5, 10));
+    assert_eq!(document.at("/a/list/0"), position(4, 7));
+    assert_eq!(document.at_key("/a/list/0"), position(4, 7));
+    assert_eq!(document.at_key("/a/missing"), position(1, 1), "the key of the mapping that misses it");
+    assert_eq!(document.at("/a/missing"), position(2, 3));
+    assert_eq!(document.at(""), position(1, 1));
 }
 
 #[test]
