@@ -9,7 +9,7 @@ use uwf_workflow::suggest;
 
 use super::keys;
 
-/// One problem.
+/// One way in which settings are wrong.
 #[derive(Debug, PartialEq)]
 pub(super) struct ConfigDiagnostic {
     /// Where, as a JSON pointer.
@@ -21,7 +21,7 @@ pub(super) struct ConfigDiagnostic {
 }
 
 /// Every way in which a value does not have a shape.
-pub(super) fn problems(value: &Value, shape: &Value) -> Vec<ConfigDiagnostic> {
+pub(super) fn diagnostics(value: &Value, shape: &Value) -> Vec<ConfigDiagnostic> {
     let violations = schema::validate(shape, value).expect("a shape is a schema");
     violations.into_iter().flat_map(|violation| told(violation, shape)).collect()
 }

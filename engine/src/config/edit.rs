@@ -13,7 +13,7 @@ use uwf_store::is_deeper;
 use uwf_store::schema::pointer;
 use uwf_workflow::yaml::{self, Document, Position};
 
-use super::file::{parse, problems, read, text};
+use super::file::{diagnostics, parse, read, text};
 use super::{ConfigError, keys, path, shape};
 use crate::home::make_private;
 
@@ -96,11 +96,11 @@ pub fn apply(home: &Path, changes: &[ConfigChange]) -> Result<bool, ConfigError>
 
 /// Whether that would be a valid configuration.
 fn fits(whole: &Value) -> Result<(), ConfigError> {
-    let problems = problems(whole, &shape());
-    if problems.is_empty() {
+    let diagnostics = diagnostics(whole, &shape());
+    if diagnostics.is_empty() {
         return Ok(());
     }
-    Err(ConfigError::Unfit { problems: problems.into_iter().map(|problem| problem.text).collect() })
+    Err(ConfigError::Unfit { problems: diagnostics.into_iter().map(|it| it.text).collect() })
 }
 
 /// The file as it is to become.

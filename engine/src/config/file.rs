@@ -40,25 +40,25 @@ pub(super) fn text(file: &Path) -> Result<Option<String>, ConfigError> {
 pub(super) fn parse(text: &str, file: &Path, shape: &Value) -> Result<Document, ConfigError> {
     let blank = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
     let document = yaml::parse(if blank { "{}" } else { text }).map_err(|error| {
-        let problem = format!("{}:{}:{}: {}", file.display(), error.line, error.column, error.message);
-        ConfigError::Invalid { problems: vec![problem] }
+        let line = format!("{}:{}:{}: {}", file.display(), error.line, error.column, error.message);
+        ConfigError::Invalid { problems: vec![line] }
     })?;
-    let problems = problems(&document.value, shape);
-    if problems.is_empty() {
+    let diagnostics = diagnostics(&document.value, shape);
+    if diagnostics.is_empty() {
         return Ok(document);
     }
-    let problems = problems.into_iter().map(|ConfigDiagnostic { pointer, of_key, text }| {
+    let lines = diagnostics.into_iter().map(|ConfigDiagnostic { pointer, of_key, text }| {
         let position = if of_key { document.at_key(&pointer) } else { document.at(&pointer) };
         format!("{}:{}:{}: {text}", file.display(), position.line, position.column)
     });
-    Err(ConfigError::Invalid { problems: problems.collect() })
+    Err(ConfigError::Invalid { problems: lines.collect() })
 }
 
 /// Every way in which a value is no configuration.
-pub(super) fn problems(value: &Value, shape: &Value) -> Vec<ConfigDiagnostic> {
+pub(super) fn diagnostics(value: &Value, shape: &Value) -> Vec<ConfigDiagnostic> {
     let mut pruned = value.clone();
     prune(&mut pruned);
-    diagnostic::problems(&pruned, shape)
+    diagnostic::diagnostics(&pruned, shape)
 }
 
 /// Null means absent throughout.
