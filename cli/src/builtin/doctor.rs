@@ -51,8 +51,8 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
 struct BuiltinReport {
     sandbox: SandboxChecks,
     environment: EnvironmentSurvey,
-    config: SettingsCheck,
-    store: StoreOpening,
+    config: BuiltinConfigCheck,
+    store: BuiltinStoreCheck,
     homes: [HomeCheck; 2],
     /// Absent where it was not asked for, null where the model is a script.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +61,7 @@ struct BuiltinReport {
 
 /// What is configured, and where.
 #[derive(Serialize)]
-struct SettingsCheck {
+struct BuiltinConfigCheck {
     files: [FileCheck; 3],
     /// Those that hold in any case.
     values: Vec<SettingCheck>,
@@ -80,7 +80,7 @@ struct FileCheck {
 
 /// Whether the store opens.
 #[derive(Serialize)]
-struct StoreOpening {
+struct BuiltinStoreCheck {
     path: String,
     exists: bool,
     error: Option<String>,
@@ -109,7 +109,11 @@ fn print_profile(session: &mut Session<'_>) -> Result<u8, CliError> {
     session.ui.document(&printed, &profile)
 }
 
-fn config(found: &Result<Settings, SettingsError>, known: Option<&Settings>, homes: &Homes) -> SettingsCheck {
+fn config(
+    found: &Result<Settings, SettingsError>,
+    known: Option<&Settings>,
+    homes: &Homes,
+) -> BuiltinConfigCheck {
     let files = ["agents/builtin.yaml", "config.yaml", ".env"].map(|name| {
         let path = homes.uwf.join(name);
         FileCheck { path: shown(&path), found: path.is_file() }
@@ -124,14 +128,14 @@ fn config(found: &Result<Settings, SettingsError>, known: Option<&Settings>, hom
     // Who has no model yet can run scripts: that is no fault.
     let connected = !matches!(error, Some(SettingsError::NoModel));
     let error = error.filter(|_| connected).map(ToString::to_string);
-    SettingsCheck { files, values: provenance.map(row).collect(), connected, error, hint }
+    BuiltinConfigCheck { files, values: provenance.map(row).collect(), connected, error, hint }
 }
 
-fn store(root: &Path, session: &Session<'_>) -> StoreOpening {
+fn store(root: &Path, session: &Session<'_>) -> BuiltinStoreCheck {
     // To open a directory that is no store yet would make it one.
     let exists = root.join("nodes").is_dir();
     let error = exists.then(|| uwf_engine::open_store(root, session.clock).err()).flatten();
-    StoreOpening { path: shown(root), exists, error: error.map(|error| error.to_string()) }
+    BuiltinStoreCheck { path: shown(root), exists, error: error.map(|error| error.to_string()) }
 }
 
 impl BuiltinReport {
@@ -147,7 +151,7 @@ impl BuiltinReport {
     /// For people.
     fn text(&self) -> String {
         let mut lines = self.sandbox.lines();
-        let StoreOpening { path, exists, error } = &self.store;
+        let BuiltinStoreCheck { path, exists, error } = &self.store;
         let state = match (error, exists) {
             (Some(error), _) => error.as_str(),
             (None, true) => "opens",
@@ -157,7 +161,7 @@ impl BuiltinReport {
         lines.extend(self.homes.iter().map(HomeCheck::line));
         lines.push(format!("  {}", environment::line(&self.environment)));
         lines.extend(self.online.iter().flatten().flat_map(OnlineCheck::lines));
-        let SettingsCheck { files, values, connected, error, hint } = &self.config;
+        let BuiltinConfigCheck { files, values, connected, error, hint } = &self.config;
         let hint = hint.unwrap_or_default();
         match (error, connected) {
             (Some(error), _) if hint.is_empty() => lines.push(format!("✗ config: {error}")),
