@@ -56,7 +56,7 @@ struct VariableLine {
     tags: BTreeMap<String, String>,
 }
 
-/// What was written or read.
+/// A thread in a file: as it was exported, or imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportedThread {
     /// The thread.
@@ -65,11 +65,11 @@ pub struct ExportedThread {
     pub head: Hash,
     /// Nodes in the file.
     pub nodes: u64,
-    /// Whether the thread was not there before; always so when it is written.
+    /// Whether the store that it was imported into did not have it; always so when it is exported.
     pub new: bool,
 }
 
-/// Why a thread cannot be taken from one store to another. Nothing was changed.
+/// Why a thread cannot be exported or imported. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The first line is not that of such a file.

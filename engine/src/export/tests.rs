@@ -38,9 +38,9 @@ fn a_thread_is_the_same_in_another_store() {
     let (here, thread) = place();
     let text = exported(&here, &thread);
     let there = Place::new();
-    let transferred = read(&there, &text).unwrap();
-    assert!(transferred.new);
-    assert_eq!(transferred.nodes as usize, text.lines().count() - 3);
+    let imported = read(&there, &text).unwrap();
+    assert!(imported.new);
+    assert_eq!(imported.nodes as usize, text.lines().count() - 3);
     let (a, b) = (here.store(), there.store());
     let head = thread::head(&b, &thread).unwrap();
     assert_eq!(thread::head(&a, &thread).unwrap().status, head.status);
