@@ -12,10 +12,10 @@
     reason = "a measurement that cannot be made says so by panicking"
 )]
 
+#[path = "figures/bench_home.rs"]
+mod bench_home;
 #[path = "figures/floor.rs"]
 mod floor;
-#[path = "figures/site.rs"]
-mod site;
 #[path = "figures/threads.rs"]
 mod threads;
 #[path = "figures/turns.rs"]
@@ -23,8 +23,8 @@ mod turns;
 
 use std::time::Duration;
 
+use bench_home::{AGENT, BenchHome, UWF};
 use floor::{Syncs, median, sync_time};
-use site::{AGENT, Site, UWF};
 use threads::Threads;
 use turns::Turns;
 
@@ -47,57 +47,58 @@ fn main() {
 
 /// One program, one run, one step.
 fn single_runs() {
-    let site = Site::new();
-    let floor = median(RUNS, || site.command("/bin/true"));
-    let sync = sync_time(&site.dir());
+    let home = BenchHome::new();
+    let floor = median(RUNS, || home.command("/bin/true"));
+    let sync = sync_time(&home.dir());
     println!("floor: /bin/true {}, one write + fdatasync {}\n", ms(floor), ms(sync));
 
-    let start = median(RUNS, || site.agent(&["--version"]));
+    let start = median(RUNS, || home.agent(&["--version"]));
     claim("uwf-builtin --version", start, floor + Duration::from_millis(3));
 
-    let thread = site.thread();
-    let role_run = site.role_run(&thread);
-    let syncs = Syncs::of(&site, AGENT, &role_run);
-    let run = median(RUNS, || site.agent(&role_run));
+    let thread = home.thread();
+    let role_run = home.role_run(&thread);
+    let syncs = Syncs::of(&home, AGENT, &role_run);
+    let run = median(RUNS, || home.agent(&role_run));
     claim(
         &format!("a role run, mock, no tool call ({syncs} syncs)"),
         run,
         floor + sync * syncs.count() + Duration::from_millis(15),
     );
 
-    let exec = |thread: &str| ["thread", "exec", thread, "--agent", &site.mock_agent()].map(str::to_owned);
-    let syncs = Syncs::of(&site, UWF, &exec(&site.thread()));
-    let threads: Vec<String> = (0..RUNS).map(|_| site.thread()).collect();
+    let exec = |thread: &str| ["thread", "exec", thread, "--agent", &home.mock_agent()].map(str::to_owned);
+    let syncs = Syncs::of(&home, UWF, &exec(&home.thread()));
+    let threads: Vec<String> = (0..RUNS).map(|_| home.thread()).collect();
     let mut threads = threads.iter();
-    let step = median(RUNS, || site.uwf(&exec(threads.next().unwrap())));
+    let step = median(RUNS, || home.uwf(&exec(threads.next().unwrap())));
     claim(
         &format!("uwf thread exec, one step, mock ({syncs} syncs)"),
         step,
         floor + sync * syncs.count() + Duration::from_millis(30),
     );
 
-    let peak = site.peak_memory_of_20_tool_calls();
+    let peak = home.peak_memory_of_20_tool_calls();
     memory("peak memory, 20 tool calls", peak, 20);
-    memory("peak memory, 10 commands that print 60 MB", site.peak_memory_of_10_long_outputs(), 40);
+    memory("peak memory, 10 commands that print 60 MB", home.peak_memory_of_10_long_outputs(), 40);
 
-    turns(&site, sync);
+    turns(&home, sync);
 
-    let (small, large) = (Site::with_nodes(10), Site::with_nodes(100_000));
-    let open = |site: &Site| median(RUNS, || site.uwf(&["cas", "has", "7VQ43ZSJTEWA7"].map(str::to_owned)));
+    let (small, large) = (BenchHome::with_nodes(10), BenchHome::with_nodes(100_000));
+    let open =
+        |home: &BenchHome| median(RUNS, || home.uwf(&["cas", "has", "7VQ43ZSJTEWA7"].map(str::to_owned)));
     let (few, many) = (open(&small), open(&large));
     claim(&format!("a command on 100,000 nodes (on 10: {})", ms(few)), many, few + Duration::from_millis(2));
 }
 
 /// Lists of 10,000 threads, each with a step.
 fn many_threads() {
-    let site = Site::new();
-    let mut threads = Threads::of(&site);
+    let home = BenchHome::new();
+    let mut threads = Threads::of(&home);
     (0..10_000).for_each(|n| drop(threads.thread(&format!("task {n}"), 1, 0)));
     threads.flush();
     let list = |more: &[&str]| {
         let args: Vec<String> =
             ["thread", "list"].iter().chain(more).map(|word| (*word).to_owned()).collect();
-        median(RUNS, || site.uwf(&args))
+        median(RUNS, || home.uwf(&args))
     };
     let allowed = Duration::from_millis;
     claim("thread list, 10,000 threads", list(&[]), allowed(250));
@@ -106,22 +107,22 @@ fn many_threads() {
 
 /// What must not depend on how long a thread is, and the list of its steps.
 fn long_threads() {
-    let site = Site::new();
-    let mut threads = Threads::of(&site);
+    let home = BenchHome::new();
+    let mut threads = Threads::of(&home);
     let (short, after_short) = threads.thread("short", 10, RUNS);
     let (long, after_long) = threads.thread("long", 10_000, RUNS);
     threads.flush();
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    let on = |verb: &str, thread: &str| median(RUNS, || site.uwf(&words(&["thread", verb, thread])));
+    let on = |verb: &str, thread: &str| median(RUNS, || home.uwf(&words(&["thread", verb, thread])));
     let few = on("show", short.as_str());
     claim(&format!("thread show on 10,000 steps (on 10: {})", ms(few)), on("show", long.as_str()), few * 2);
-    let list = median(RUNS, || site.uwf(&words(&["step", "list", long.as_str()])));
+    let list = median(RUNS, || home.uwf(&words(&["step", "list", long.as_str()])));
     claim("step list, 10,000 steps", list, Duration::from_millis(300));
     let exec = |thread: &str, steps: &[uwf_store::Hash]| {
         let mut steps = steps.iter();
         median(RUNS, || {
             let agent = format!("sh -c 'echo {}'", steps.next().unwrap());
-            site.uwf(&words(&["thread", "exec", thread, "--agent", &agent]))
+            home.uwf(&words(&["thread", "exec", thread, "--agent", &agent]))
         })
     };
     let few = exec(short.as_str(), &after_short);
@@ -131,9 +132,9 @@ fn long_threads() {
 
 /// Our side of a turn: 2 ms beside its syncs (the reply and the start of the tool, the result, and once more before the
 /// request), and no more after many turns.
-fn turns(site: &Site, sync: Duration) {
+fn turns(home: &BenchHome, sync: Duration) {
     for count in [20, 100, 1000] {
-        let turns = Turns::of(site, count);
+        let turns = Turns::of(home, count);
         let mean = turns.mean(0..turns.len());
         claim(&format!("a turn of {count}, our side"), mean, sync * SYNCS + Duration::from_millis(2));
         if count == 1000 {

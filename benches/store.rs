@@ -11,20 +11,20 @@
     reason = "a measurement that cannot be made says so by panicking"
 )]
 
+#[expect(dead_code, reason = "shared with the other figures, which need more of it")]
+#[path = "figures/bench_home.rs"]
+mod bench_home;
 #[path = "figures/floor.rs"]
 mod floor;
 #[path = "store/nodes.rs"]
 mod nodes;
-#[expect(dead_code, reason = "shared with the other figures, which need more of it")]
-#[path = "figures/site.rs"]
-mod site;
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use bench_home::{BenchHome, UWF};
 use floor::{Syncs, median, sync_time};
 use nodes::Graph;
-use site::{Site, UWF};
 
 /// How often a program is started for one figure.
 const RUNS: usize = 31;
@@ -36,57 +36,57 @@ const SYNCED: usize = 200;
 fn main() {
     let nodes = if std::env::args().any(|arg| arg == "--million") { 1_000_000 } else { 100_000 };
     println!("{:<48} {:>12} {:>12} {:>12}", "figure", "measured", "floor", "allowed");
-    let site = Site::new();
+    let home = BenchHome::new();
     // First: some file systems (ext4 without a journal) make files much more slowly for minutes after many were removed.
-    let graph = together(&site, nodes);
-    workflow_add(&site);
+    let graph = together(&home, nodes);
+    workflow_add(&home);
     synced_one_by_one();
-    let floor = median(RUNS, || site.command("/bin/true"));
-    let get = median(RUNS, || site.uwf(&["cas", "get", graph.leaf()].map(str::to_owned)));
+    let floor = median(RUNS, || home.command("/bin/true"));
+    let get = median(RUNS, || home.uwf(&["cas", "get", graph.leaf()].map(str::to_owned)));
     line(&format!("open and get, {nodes} nodes"), get, floor, Duration::from_millis(10));
-    collect(&site, &graph, nodes);
+    collect(&home, &graph, nodes);
 }
 
 /// `workflow add`, each time of a workflow that is new to the store.
-fn workflow_add(site: &Site) {
-    let text = std::fs::read_to_string(site.dir().join("w.yaml")).unwrap();
+fn workflow_add(home: &BenchHome) {
+    let text = std::fs::read_to_string(home.dir().join("w.yaml")).unwrap();
     let files: Vec<String> = (0..=RUNS)
         .map(|n| {
-            let path = site.dir().join(format!("w{n}.yaml"));
+            let path = home.dir().join(format!("w{n}.yaml"));
             std::fs::write(&path, text.replace("One role", &format!("Version {n}"))).unwrap();
             path.display().to_string()
         })
         .collect();
     let add = |file: &str| ["workflow", "add", file].map(str::to_owned);
     // The store comes to be with the first.
-    done(&mut site.uwf(&add(&files[0])));
+    done(&mut home.uwf(&add(&files[0])));
     let counted = std::fs::read_to_string(&files[0]).unwrap().replace("Version 0", "Counted");
     std::fs::write(&files[0], counted).unwrap();
-    let syncs = Syncs::of(site, UWF, &add(&files[0]));
-    let floor = median(RUNS, || site.command("/bin/true")) + sync_time(&site.dir()) * syncs.count();
+    let syncs = Syncs::of(home, UWF, &add(&files[0]));
+    let floor = median(RUNS, || home.command("/bin/true")) + sync_time(&home.dir()) * syncs.count();
     let mut next = files[1..].iter();
-    let took = median(RUNS, || site.uwf(&add(next.next().unwrap())));
+    let took = median(RUNS, || home.uwf(&add(next.next().unwrap())));
     line(&format!("workflow add ({syncs} syncs)"), took, floor, floor + Duration::from_millis(15));
 }
 
 /// `cas put --jsonl --sync-each` beside the same files written, synced and renamed one by one.
 fn synced_one_by_one() {
     let (mut took, mut floor) = (Vec::new(), Vec::new());
-    let site = Site::new();
+    let home = BenchHome::new();
     for turn in 0..FEW_RUNS {
-        let file = nodes::texts(&site, &format!("turn {turn}"), SYNCED);
-        took.push(timed(&mut put(&site, &["--sync-each"], &file)));
-        floor.push(nodes::bare(&site.dir().join(format!("bare-{turn}")), SYNCED, true));
+        let file = nodes::texts(&home, &format!("turn {turn}"), SYNCED);
+        took.push(timed(&mut put(&home, &["--sync-each"], &file)));
+        floor.push(nodes::bare(&home.dir().join(format!("bare-{turn}")), SYNCED, true));
     }
     let (took, floor) = (middle(took), middle(floor));
     line(&format!("cas put --jsonl --sync-each, {SYNCED} nodes"), took, floor, floor * 13 / 10);
 }
 
 /// `cas put --jsonl`: at least 20,000 nodes a second, or 1.3 times as long as bare files where these alone are slower.
-fn together(site: &Site, nodes: usize) -> Graph {
-    let graph = Graph::of(site, nodes);
-    let took = timed(&mut put(site, &[], graph.file()));
-    let floor = nodes::bare(&site.dir().join("bare"), nodes, false);
+fn together(home: &BenchHome, nodes: usize) -> Graph {
+    let graph = Graph::of(home, nodes);
+    let took = timed(&mut put(home, &[], graph.file()));
+    let floor = nodes::bare(&home.dir().join("bare"), nodes, false);
     let claimed = Duration::from_micros(50) * u32::try_from(nodes).unwrap();
     let allowed = if floor > claimed { floor * 13 / 10 } else { claimed };
     line(&format!("cas put --jsonl, {nodes} nodes"), took, floor, allowed);
@@ -96,21 +96,21 @@ fn together(site: &Site, nodes: usize) -> Graph {
 }
 
 /// `cas gc` when half of the nodes is needed and the other half is old.
-fn collect(site: &Site, graph: &Graph, nodes: usize) {
+fn collect(home: &BenchHome, graph: &Graph, nodes: usize) {
     let name = ["var", "set", "@figures/root", graph.root()].map(str::to_owned);
-    done(&mut site.uwf(&name));
-    nodes::age(&site.dir().join(".ocas/nodes"));
-    let floor = nodes::read_all(&site.dir().join(".ocas/nodes"));
-    let took = timed(&mut site.uwf(&["cas", "gc"].map(str::to_owned)));
+    done(&mut home.uwf(&name));
+    nodes::age(&home.dir().join(".ocas/nodes"));
+    let floor = nodes::read_all(&home.dir().join(".ocas/nodes"));
+    let took = timed(&mut home.uwf(&["cas", "gc"].map(str::to_owned)));
     let allowed = Duration::from_secs(5) * u32::try_from(nodes / 100_000).unwrap();
     line(&format!("cas gc, {nodes} nodes (floor: reading them)"), took, floor, allowed);
-    assert!(!site.dir().join(format!(".ocas/nodes/{}.bin", graph.garbage())).exists(), "it was collected");
-    done(&mut site.uwf(&["cas", "get", graph.leaf()].map(str::to_owned)));
+    assert!(!home.dir().join(format!(".ocas/nodes/{}.bin", graph.garbage())).exists(), "it was collected");
+    done(&mut home.uwf(&["cas", "get", graph.leaf()].map(str::to_owned)));
 }
 
-fn put(site: &Site, options: &[&str], file: &str) -> Command {
+fn put(home: &BenchHome, options: &[&str], file: &str) -> Command {
     let args = ["cas", "put", "--jsonl"].iter().chain(options).chain([&file]);
-    site.uwf(&args.map(|arg| (*arg).to_owned()).collect::<Vec<_>>())
+    home.uwf(&args.map(|arg| (*arg).to_owned()).collect::<Vec<_>>())
 }
 
 fn timed(command: &mut Command) -> Duration {

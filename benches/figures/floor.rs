@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::site::Site;
+use crate::bench_home::BenchHome;
 
 /// The median time of `runs` runs of what `command` builds; each must succeed.
 pub(crate) fn median(runs: usize, mut command: impl FnMut() -> Command) -> Duration {
@@ -50,9 +50,9 @@ pub(crate) enum Syncs {
 
 impl Syncs {
     /// Counts those of one run of `program`, its children included.
-    pub(crate) fn of(site: &Site, program: &str, args: &[String]) -> Syncs {
-        let log = site.dir().join("strace");
-        let mut strace = site.command("strace");
+    pub(crate) fn of(home: &BenchHome, program: &str, args: &[String]) -> Syncs {
+        let log = home.dir().join("strace");
+        let mut strace = home.command("strace");
         strace.args(["-f", "-qq", "-e", "trace=fsync,fdatasync,syncfs,sync_file_range", "-o"]).arg(&log);
         let traced = strace.arg(program).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
         if !traced.is_ok_and(|status| status.success()) {

@@ -7,7 +7,7 @@ use uwf_engine::builtin;
 use uwf_engine::{StartNode, StepNode, ThreadId, workflow};
 use uwf_store::{Expect, Hash, Store, VarChange};
 
-use crate::site::Site;
+use crate::bench_home::BenchHome;
 
 /// A role that can go on for ever.
 const WORKFLOW: &str = "\
@@ -40,15 +40,15 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// In the store of `site`.
-    pub(crate) fn of(site: &Site) -> Threads {
-        let file = site.write("rounds.yaml", WORKFLOW);
-        let store = uwf_engine::open_store(&site.dir().join(".ocas"), now).unwrap();
+    /// In the store of `home`.
+    pub(crate) fn of(home: &BenchHome) -> Threads {
+        let file = home.write("rounds.yaml", WORKFLOW);
+        let store = uwf_engine::open_store(&home.dir().join(".ocas"), now).unwrap();
         let checked = workflow::load(file.as_ref()).unwrap();
         let hash = workflow::put(&store, &checked).unwrap();
         let output = workflow::get(&store, &hash).unwrap().roles["worker"].frontmatter;
         let detail = store.put_text("no record").unwrap();
-        let cwd = site.dir().join("work").display().to_string();
+        let cwd = home.dir().join("work").display().to_string();
         Threads { store, workflow: hash, output, cwd, detail, nodes: Vec::new(), heads: Vec::new() }
     }
 

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::site::Site;
+use crate::bench_home::BenchHome;
 
 /// How a run of many turns went.
 pub(crate) struct Turns {
@@ -19,9 +19,9 @@ pub(crate) struct Turns {
 
 impl Turns {
     /// A run of `count` turns with a tool call each.
-    pub(crate) fn of(site: &Site, count: usize) -> Turns {
+    pub(crate) fn of(home: &BenchHome, count: usize) -> Turns {
         let (url, server) = endpoint(count);
-        let thread = site.thread();
+        let thread = home.thread();
         let args = [
             thread.as_str(),
             "worker",
@@ -34,8 +34,8 @@ impl Turns {
             "--max-turns",
             "1000000",
         ];
-        let mut child = site.agent(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let peak = site.peak_memory(&mut child, Duration::from_millis(5));
+        let mut child = home.agent(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let peak = home.peak_memory(&mut child, Duration::from_millis(5));
         Turns { times: server.join().unwrap(), peak }
     }
 

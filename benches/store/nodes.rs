@@ -9,15 +9,15 @@ use serde_json::json;
 use uwf_engine::builtin::{META_SCHEMA, TEXT};
 use uwf_store::Hash;
 
-use crate::site::Site;
+use crate::bench_home::BenchHome;
 
 /// How many texts one list refers to.
 const LIST: usize = 1000;
 
 /// Texts as lines for `cas put --jsonl`.
-pub(crate) fn texts(site: &Site, name: &str, count: usize) -> String {
+pub(crate) fn texts(home: &BenchHome, name: &str, count: usize) -> String {
     let line = |n| format!("{}\n", json!({"type": TEXT, "payload": format!("{name} {n}")}));
-    write(site, &(0..count).map(line).collect::<String>())
+    write(home, &(0..count).map(line).collect::<String>())
 }
 
 /// Half of the texts in lists, the lists in a root; the other half for nothing.
@@ -29,7 +29,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    pub(crate) fn of(site: &Site, count: usize) -> Graph {
+    pub(crate) fn of(home: &BenchHome, count: usize) -> Graph {
         let refs = json!({"type": "array", "items": {"type": "string", "format": "ocas_ref"}});
         let list = Hash::of(&META_SCHEMA, &refs);
         let texts: Vec<String> = (0..count).map(|n| format!("node {n}")).collect();
@@ -41,7 +41,7 @@ impl Graph {
         let typed = |payload| json!({"type": list, "payload": payload});
         let lines = lines.chain(lists.iter().chain([&root]).map(typed));
         Graph {
-            file: write(site, &lines.map(|line| format!("{line}\n")).collect::<String>()),
+            file: write(home, &lines.map(|line| format!("{line}\n")).collect::<String>()),
             leaf: hashes[0],
             garbage: hashes[count - 1],
             root: Hash::of(&list, &root),
@@ -68,8 +68,8 @@ impl Graph {
     }
 }
 
-fn write(site: &Site, text: &str) -> String {
-    let path = site.dir().join("nodes.jsonl");
+fn write(home: &BenchHome, text: &str) -> String {
+    let path = home.dir().join("nodes.jsonl");
     fs::write(&path, text).unwrap();
     path.display().to_string()
 }

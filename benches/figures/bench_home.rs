@@ -25,38 +25,38 @@ graph:
 const ANSWER: &str = "  - content: |\n      ---\n      $status: done\n      ---\n      Done.\n";
 
 /// Homes, a workspace and scripts.
-pub(crate) struct Site {
+pub(crate) struct BenchHome {
     dir: tempfile::TempDir,
 }
 
-impl Site {
-    pub(crate) fn new() -> Site {
+impl BenchHome {
+    pub(crate) fn new() -> BenchHome {
         // Beside the build, not in /tmp: that is often memory, where a sync costs nothing.
-        let site = Site { dir: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
-        fs::create_dir(site.dir().join("work")).unwrap();
-        site.write("w.yaml", WORKFLOW);
-        site.write("work/notes.txt", "a line of a file that is read again and again\n");
-        site.write("answer.yaml", &format!("turns:\n{ANSWER}"));
+        let home = BenchHome { dir: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
+        fs::create_dir(home.dir().join("work")).unwrap();
+        home.write("w.yaml", WORKFLOW);
+        home.write("work/notes.txt", "a line of a file that is read again and again\n");
+        home.write("answer.yaml", &format!("turns:\n{ANSWER}"));
         // None like another: a run in circles is ended.
         let call = |n| {
             format!("  - tool_calls: [{{ name: grep, arguments: {{ pattern: worker, context: {n} }} }}]\n")
         };
         let calls: String = (0..20).map(call).collect();
-        site.write("calls.yaml", &format!("turns:\n{calls}{ANSWER}"));
-        site
+        home.write("calls.yaml", &format!("turns:\n{calls}{ANSWER}"));
+        home
     }
 
-    /// A site whose store holds this many text nodes more.
-    pub(crate) fn with_nodes(count: usize) -> Site {
-        let site = Site::new();
+    /// A home whose store holds this many text nodes more.
+    pub(crate) fn with_nodes(count: usize) -> BenchHome {
+        let home = BenchHome::new();
         let nodes: String = (0..count)
             .map(|n| format!("{{\"type\":\"7VQ43ZSJTEWA7\",\"payload\":\"node {n}\"}}\n"))
             .collect();
-        let nodes = site.write("nodes.jsonl", &nodes);
+        let nodes = home.write("nodes.jsonl", &nodes);
         let put =
-            site.uwf(&["cas".into(), "put".into(), "--jsonl".into(), nodes]).stdout(Stdio::null()).status();
+            home.uwf(&["cas".into(), "put".into(), "--jsonl".into(), nodes]).stdout(Stdio::null()).status();
         assert!(put.unwrap().success());
-        site
+        home
     }
 
     pub(crate) fn dir(&self) -> PathBuf {
