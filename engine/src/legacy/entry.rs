@@ -33,7 +33,7 @@ impl LegacyEntry {
                     message: text(&["suspendMessage", "message"]),
                     completed_at: ["completedAt", "completed_at", "endedAt"]
                         .iter()
-                        .find_map(|key| moment(map.get(*key)?)),
+                        .find_map(|key| milliseconds(map.get(*key)?)),
                 }
             }
             Value::String(hash) => {
@@ -103,7 +103,7 @@ fn first(map: &Map<String, Value>, keys: &[&str]) -> Option<String> {
 }
 
 /// Milliseconds, as a number or as text, or a time in words.
-fn moment(value: &Value) -> Option<u64> {
+fn milliseconds(value: &Value) -> Option<u64> {
     match value {
         Value::Number(ms) => ms.as_u64(),
         Value::String(text) => text.parse().ok().or_else(|| {
