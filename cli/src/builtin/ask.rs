@@ -6,11 +6,11 @@ use uwf_store::Hash;
 use super::args::{AgentArgs, Mode};
 use super::error::usage;
 use super::events::EventLog;
-use super::run::{Bench, RunConfig};
+use super::run::{Host, RunConfig};
 use uwf_agent::ask::{self, StepQuestion};
 
 /// A new session id, or an answer; on stdout, and nothing else.
-pub(super) fn inquiry(args: &AgentArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
+pub(super) fn ask_or_fork(args: &AgentArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
     let text = match args.mode {
         Some(Mode::Ask) => answer(args, session)?,
         _ => ask::fork(&session.homes()?.uwf, args.session.as_deref().unwrap_or_default(), session.clock)?,
@@ -29,8 +29,8 @@ fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, CliErro
         .parse()
         .map_err(|error: uwf_store::HashError| usage(error.to_string()))?;
     let question = StepQuestion { session: args.session.clone(), text, detail };
-    let bench = Bench::open(session)?;
-    let settings = ask::settings(&bench.settings(&args.run, None, session)?, &bench.store, &detail)?;
+    let host = Host::open(session)?;
+    let settings = ask::settings(&host.settings(&args.run, None, session)?, &host.store, &detail)?;
     let workspace = session.directory(None)?;
     let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
     let config = RunConfig {
@@ -42,6 +42,6 @@ fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, CliErro
         events,
     };
     let (answer, _) =
-        bench.confined(config, session, async |context, tell| ask::ask(&question, context, tell).await)?;
+        host.confined(config, session, async |context, tell| ask::ask(&question, context, tell).await)?;
     Ok(answer?)
 }

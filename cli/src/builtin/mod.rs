@@ -2,7 +2,6 @@
 //!
 //! The only place of the crate that prints. stdout carries the result and nothing else; stdin is never read.
 
-mod again;
 mod args;
 mod ask;
 mod doctor;
@@ -10,6 +9,7 @@ mod error;
 mod events;
 mod observers;
 mod progress;
+mod resumed;
 mod run;
 mod signals;
 #[cfg(feature = "otel")]
@@ -24,7 +24,7 @@ use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 use self::args::{AgentArgs, BuiltinCli, Command, MockServerArgs, ReplyForm};
 use self::error::{unknown_command, usage};
 use self::events::EventLog;
-use self::run::{Bench, PreparedRun};
+use self::run::{Host, PreparedRun};
 use uwf_agent::journal::{Prompt, WantedRun};
 use uwf_agent::mock_server::MockServer;
 use uwf_agent::provider::Script;
@@ -41,7 +41,7 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
             Some(_) if cli.agent.is_given() => Err(usage(
                 "the options of the agent form stand before a command: they come after it".to_owned(),
             )),
-            None if cli.agent.mode.is_some() => ask::inquiry(&cli.agent, session),
+            None if cli.agent.mode.is_some() => ask::ask_or_fork(&cli.agent, session),
             None => agent(&cli.agent, session),
             Some(Command::Run(args)) => run::stand_alone(args, session),
             Some(Command::MockServer(args)) => mock_server(args, session),
@@ -74,30 +74,30 @@ fn play(
     args: &AgentArgs,
     session: &mut Session<'_>,
 ) -> Result<AdapterOutput, CliError> {
-    let bench = Bench::open(session)?;
-    let usual = again::usual_prompt(&bench.store, request)?.unwrap_or_default();
+    let host = Host::open(session)?;
+    let usual = resumed::usual_prompt(&host.store, request)?.unwrap_or_default();
     let prompt = request.prompt.as_deref().map_or(Prompt::Usual(&usual), Prompt::This);
     let (thread, role) = (request.thread, Some(request.role.as_str()));
-    let head = thread::head(&bench.store, &thread)?.hash;
+    let head = thread::head(&host.store, &thread)?.hash;
     let here = session.directory(None)?;
     // Whoever gives the prompt has also chosen the directory: an engine. People go on from anywhere.
     let workspace = request.prompt.is_some().then_some(here.as_path());
     let wanted = WantedRun { thread, head, role, prompt, stand_alone: false, workspace };
-    let earlier = if args.fresh { None } else { again::find(&bench.journals, &wanted, session)? };
-    let begun = earlier.as_ref().map(|earlier| again::request(request.thread, earlier));
+    let resumed = if args.fresh { None } else { resumed::find(&host.journals, &wanted, session)? };
+    let begun = resumed.as_ref().map(|resumed| resumed::request(request.thread, resumed));
     let request = begun.as_ref().unwrap_or(request);
-    if let Some(earlier) = &earlier
-        && let Some(reply) = again::reply(&bench.store, request, earlier, session)?
+    if let Some(resumed) = &resumed
+        && let Some(reply) = resumed::reply(&host.store, request, resumed, session)?
     {
         return Ok(reply);
     }
-    let settings = bench.settings(&args.run, earlier.as_ref(), session)?;
+    let settings = host.settings(&args.run, resumed.as_ref(), session)?;
     let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
-    let workspace = earlier.as_ref().map_or_else(|| Ok(here.clone()), again::workspace)?;
-    let stand_alone = earlier.as_ref().is_some_and(|earlier| earlier.header().stand_alone);
+    let workspace = resumed.as_ref().map_or_else(|| Ok(here.clone()), resumed::workspace)?;
+    let stand_alone = resumed.as_ref().is_some_and(|resumed| resumed.header().stand_alone);
     let (workspace, wanted, fresh) = (workspace.as_path(), Some(&wanted), args.fresh);
-    let run = PreparedRun { request, workspace, settings, earlier, wanted, fresh, stand_alone, events };
-    Ok(bench.play(run, session)?.0)
+    let run = PreparedRun { request, workspace, settings, resumed, wanted, fresh, stand_alone, events };
+    Ok(host.play(run, session)?.0)
 }
 
 /// Which thread and role are meant, in either form.

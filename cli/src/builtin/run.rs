@@ -1,5 +1,5 @@
 //! What a run needs, gathered once, and the stand-alone form: a thread of its own, one role, the end.
-//! What an interruption left of it is found by `again`.
+//! What an interruption left of it is found by `resumed`.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::events::EventLog;
 use super::observers::Observers;
 #[cfg(feature = "otel")]
 use super::traces::Traces;
-use super::{again, signals};
+use super::{resumed, signals};
 use uwf_agent::confinement::Confinement;
 use uwf_agent::failure::FailedAt;
 use uwf_agent::journal::{Journals, PassedOver, Prompt, Unfit, Unreadable, WantedRun};
@@ -30,7 +30,7 @@ use uwf_agent::trace::{self, Trace};
 use uwf_agent::workers::Workers;
 
 /// Where a run finds its things.
-pub(super) struct Bench {
+pub(super) struct Host {
     homes: Homes,
     env: Env,
     pub(super) store: Store,
@@ -43,7 +43,7 @@ pub(super) struct PreparedRun<'a> {
     pub(super) workspace: &'a Path,
     pub(super) settings: Settings,
     /// What an earlier process left of it.
-    pub(super) earlier: Option<ResumedRun>,
+    pub(super) resumed: Option<ResumedRun>,
     /// The visit that was looked for; none where nobody else can play it.
     pub(super) wanted: Option<&'a WantedRun<'a>>,
     /// Whether it is played in any case, and makes worthless what there is of it.
@@ -64,15 +64,15 @@ fn surroundings(session: &Session<'_>) -> Result<(Homes, Env), CliError> {
 /// The settings of a run, after those it was begun with.
 fn settings(
     options: &RunOptions,
-    earlier: Option<&ResumedRun>,
+    resumed: Option<&ResumedRun>,
     (homes, env): (&Homes, &Env),
     session: &Session<'_>,
 ) -> Result<Settings, CliError> {
     let mut flags = options.flags();
     // The journal is read from anywhere.
     flags.mock = flags.mock.map(|script| session.cwd.join(script));
-    let flags = match earlier {
-        Some(earlier) => flags.or_recorded(earlier.settings()),
+    let flags = match resumed {
+        Some(resumed) => flags.or_recorded(resumed.settings()),
         None => flags,
     };
     Ok(Settings::load(flags, env, &homes.uwf)?)
@@ -91,26 +91,26 @@ pub(super) struct RunConfig<'a> {
     pub(super) events: EventLog,
 }
 
-impl Bench {
+impl Host {
     /// Opens the store and lists the journals.
-    pub(super) fn open(session: &Session<'_>) -> Result<Bench, CliError> {
-        Bench::at(surroundings(session)?, session)
+    pub(super) fn open(session: &Session<'_>) -> Result<Host, CliError> {
+        Host::at(surroundings(session)?, session)
     }
 
-    fn at((homes, env): (Homes, Env), session: &Session<'_>) -> Result<Bench, CliError> {
+    fn at((homes, env): (Homes, Env), session: &Session<'_>) -> Result<Host, CliError> {
         let store = uwf_engine::open_store(&homes.ocas, session.clock)?;
         let journals = Journals::list(&role_run::journals_dir(&homes.uwf))?;
-        Ok(Bench { homes, env, store, journals })
+        Ok(Host { homes, env, store, journals })
     }
 
     /// The settings of a run, after those it was begun with.
     pub(super) fn settings(
         &self,
         options: &RunOptions,
-        earlier: Option<&ResumedRun>,
+        resumed: Option<&ResumedRun>,
         session: &Session<'_>,
     ) -> Result<Settings, CliError> {
-        settings(options, earlier, (&self.homes, &self.env), session)
+        settings(options, resumed, (&self.homes, &self.env), session)
     }
 
     /// Plays the role, telling people on stderr how it goes; whether the answer is on the screen.
@@ -119,10 +119,10 @@ impl Bench {
         run: PreparedRun<'_>,
         session: &mut Session<'_>,
     ) -> Result<(AdapterOutput, bool), CliError> {
-        let PreparedRun { request, workspace, settings, earlier, wanted, fresh, stand_alone, events } = run;
+        let PreparedRun { request, workspace, settings, resumed, wanted, fresh, stand_alone, events } = run;
         let settings = self.role_settings(request, &settings)?;
         let begun_in =
-            earlier.as_ref().map(|earlier| record::RecordedSettings::of(earlier.settings().clone()).sandbox);
+            resumed.as_ref().map(|resumed| record::RecordedSettings::of(resumed.settings().clone()).sandbox);
         if begun_in.is_some_and(|begun_in| begun_in != settings.sandbox.describe()) {
             let text = "the run goes on in the sandbox that is asked for now, not in the one it was begun in";
             session.ui.warn(text);
@@ -131,7 +131,7 @@ impl Bench {
         let claim = wanted.filter(|_| !fresh);
         let config = RunConfig { settings: &settings, workspace, stand_alone, claim, begun: &begun, events };
         let (reply, read) = self.confined(config, session, async |context, tell| {
-            role_run(request, context, earlier, tell).await
+            role_run(request, context, resumed, tell).await
         })?;
         reply.map(|reply| (reply, read)).map_err(|error| {
             let kept = error.keeps_the_run();
@@ -139,7 +139,7 @@ impl Bench {
             if !kept {
                 return failure;
             }
-            let command = again::command(&self.store, request, workspace, stand_alone);
+            let command = resumed::command(&self.store, request, workspace, stand_alone);
             failure.with_hint(format!("nothing is lost; continue with: {command}"))
         })
     }
@@ -267,73 +267,73 @@ fn begin(new: &NewRun<'_>, args: &RunArgs, session: &mut Session<'_>) -> Result<
     let (homes, env) = surroundings(session)?;
     let settings = settings(&args.run, None, (&homes, &env), session)?;
     let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
-    let bench = Bench::at((homes, env), session)?;
-    let (thread, workflow) = new_thread(&bench, new, &settings, (&workspace, session))?;
+    let host = Host::at((homes, env), session)?;
+    let (thread, workflow) = new_thread(&host, new, &settings, (&workspace, session))?;
     session.ui.note(&format!("thread {thread}"));
-    let lock = ThreadLock::acquire(&bench.homes.uwf, &thread, &workflow, bench.store.now())?;
-    let from = thread::head(&bench.store, &thread)?.hash;
+    let lock = ThreadLock::acquire(&host.homes.uwf, &thread, &workflow, host.store.now())?;
+    let from = thread::head(&host.store, &thread)?.hash;
     let request = AgentRequest::new(thread, new.role, Some(new.prompt.to_owned()), None);
     let (request, workspace) = (&request, workspace.as_path());
     let run = PreparedRun {
         request,
         workspace,
         settings,
-        earlier: None,
+        resumed: None,
         wanted: None,
         fresh: false,
         stand_alone: true,
         events,
     };
-    let reply = bench.play(run, session)?;
-    finish(&bench, (lock, &thread, &from), reply, session)
+    let reply = host.play(run, session)?;
+    finish(&host, (lock, &thread, &from), reply, session)
 }
 
 /// `uwf-builtin run --continue`: all but what is typed is taken from the journal.
 fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
     let thread: ThreadId = thread.parse()?;
-    let bench = Bench::open(session)?;
-    let workflow = thread::head(&bench.store, &thread)?.start(&bench.store)?.workflow;
-    let lock = ThreadLock::acquire(&bench.homes.uwf, &thread, &workflow, bench.store.now())?;
-    let head = thread::head(&bench.store, &thread)?;
+    let host = Host::open(session)?;
+    let workflow = thread::head(&host.store, &thread)?.start(&host.store)?.workflow;
+    let lock = ThreadLock::acquire(&host.homes.uwf, &thread, &workflow, host.store.now())?;
+    let head = thread::head(&host.store, &thread)?;
     let (any, stand_alone) = (Prompt::Any, true);
     let wanted = WantedRun { thread, head: head.hash, role: None, prompt: any, stand_alone, workspace: None };
     let mut passed_over = None;
-    let earlier = resume::find(&bench.journals, &wanted, &mut |passed| passed_over = Some(passed))?;
-    let earlier = match earlier {
-        Some(earlier) => earlier,
+    let resumed = resume::find(&host.journals, &wanted, &mut |passed| passed_over = Some(passed))?;
+    let resumed = match resumed {
+        Some(resumed) => resumed,
         None => return Err(nothing_to_continue(&thread, &head, passed_over)),
     };
     if let Some(passed_over) = passed_over {
         session.ui.warn(&passed_over.to_string());
     }
-    let request = again::request(thread, &earlier);
-    let finished = if args.fresh { None } else { again::reply(&bench.store, &request, &earlier, session)? };
+    let request = resumed::request(thread, &resumed);
+    let finished = if args.fresh { None } else { resumed::reply(&host.store, &request, &resumed, session)? };
     let reply = match finished {
         Some(reply) => (reply, false),
         None => {
-            let workspace = match again::workspace(&earlier) {
+            let workspace = match resumed::workspace(&resumed) {
                 Err(_) if args.fresh => session.directory(None)?,
                 found => found?,
             };
-            let settings = bench.settings(&args.run, Some(&earlier), session)?;
+            let settings = host.settings(&args.run, Some(&resumed), session)?;
             let request = &request;
             // Its journal is free again before it is discarded.
-            let earlier = Some(earlier).filter(|_| !args.fresh);
+            let resumed = Some(resumed).filter(|_| !args.fresh);
             let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
             let run = PreparedRun {
                 request,
                 workspace: &workspace,
                 settings,
-                earlier,
+                resumed,
                 wanted: Some(&wanted),
                 fresh: args.fresh,
                 stand_alone: true,
                 events,
             };
-            bench.play(run, session)?
+            host.play(run, session)?
         }
     };
-    finish(&bench, (lock, &thread, &wanted.head), reply, session)
+    finish(&host, (lock, &thread, &wanted.head), reply, session)
 }
 
 /// Why no run of the thread goes on: its journal is left alone, it is over, or there was none.
@@ -365,12 +365,12 @@ fn nothing_to_continue(thread: &ThreadId, head: &Head, passed_over: Option<Passe
 
 /// Moves the head, gives the thread back and prints the reply.
 fn finish(
-    bench: &Bench,
+    host: &Host,
     (lock, thread, from): (ThreadLock, &ThreadId, &Hash),
     (reply, read): (AdapterOutput, bool),
     session: &mut Session<'_>,
 ) -> Result<u8, CliError> {
-    let end = stand_alone::advance(&bench.store, thread, from, &reply)?;
+    let end = stand_alone::advance(&host.store, thread, from, &reply)?;
     drop(lock);
     print(&reply, read, session)?;
     Ok(exit(end))
@@ -378,20 +378,20 @@ fn finish(
 
 /// Stores the workflow and starts the thread; nothing is written when the role cannot run.
 fn new_thread(
-    bench: &Bench,
+    host: &Host,
     new: &NewRun<'_>,
     settings: &Settings,
     (workspace, session): (&Path, &mut Session<'_>),
 ) -> Result<(ThreadId, Hash), CliError> {
-    let resolved = workflow::resolve(&bench.store, new.workflow, &session.cwd)?;
+    let resolved = workflow::resolve(&host.store, new.workflow, &session.cwd)?;
     resolved.checked.iter().for_each(|checked| session.ui.warn_of(checked));
-    let content = resolved.workflow(&bench.store)?;
+    let content = resolved.workflow(&host.store)?;
     thread::role_of(&content, new.role)?;
     thread::check_task(new.prompt)?;
     role_run::check(settings, &content, new.role)?;
-    let workflow = resolved.ensure_stored(&bench.store)?;
+    let workflow = resolved.ensure_stored(&host.store)?;
     let cwd = workspace.display().to_string();
-    Ok((thread::start(&bench.store, &workflow, new.prompt, &cwd)?, workflow))
+    Ok((thread::start(&host.store, &workflow, new.prompt, &cwd)?, workflow))
 }
 
 /// The exit status that says what a run came to.

@@ -35,10 +35,10 @@ pub(super) fn find(
 pub(super) fn reply(
     store: &Store,
     request: &AgentRequest,
-    earlier: &ResumedRun,
+    resumed: &ResumedRun,
     session: &mut Session<'_>,
 ) -> Result<Option<AdapterOutput>, CliError> {
-    let reply = role_run::reply_again(store, request, earlier)?;
+    let reply = role_run::reply_again(store, request, resumed)?;
     if reply.is_some() {
         session.ui.note("this visit was finished by an earlier process: its reply is given again");
     }
@@ -46,14 +46,14 @@ pub(super) fn reply(
 }
 
 /// The request as the run was begun with.
-pub(super) fn request(thread: ThreadId, earlier: &ResumedRun) -> AgentRequest {
-    let begun = earlier.header();
+pub(super) fn request(thread: ThreadId, resumed: &ResumedRun) -> AgentRequest {
+    let begun = resumed.header();
     AgentRequest::new(thread, begun.role, Some(begun.prompt.to_owned()), None)
 }
 
 /// The directory in which the run began.
-pub(super) fn workspace(earlier: &ResumedRun) -> Result<PathBuf, CliError> {
-    let workspace = PathBuf::from(earlier.header().workspace);
+pub(super) fn workspace(resumed: &ResumedRun) -> Result<PathBuf, CliError> {
+    let workspace = PathBuf::from(resumed.header().workspace);
     if workspace.is_dir() {
         return Ok(workspace);
     }
