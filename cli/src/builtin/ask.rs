@@ -6,7 +6,7 @@ use uwf_store::Hash;
 use super::args::{AgentArgs, Mode};
 use super::error::usage;
 use super::events::EventLog;
-use super::run::{Host, RunConfig};
+use super::run::{Host, RunSetup};
 use uwf_agent::ask::{self, StepQuestion};
 
 /// A new session id, or an answer; on stdout, and nothing else.
@@ -33,7 +33,7 @@ fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, CliErro
     let settings = ask::settings(&host.settings(&args.run, None, session)?, &host.store, &detail)?;
     let workspace = session.directory(None)?;
     let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
-    let config = RunConfig {
+    let setup = RunSetup {
         settings: &settings,
         workspace: &workspace,
         stand_alone: true,
@@ -42,6 +42,6 @@ fn answer(args: &AgentArgs, session: &mut Session<'_>) -> Result<String, CliErro
         events,
     };
     let (answer, _) =
-        host.confined(config, session, async |context, tell| ask::ask(&question, context, tell).await)?;
+        host.confined(setup, session, async |context, tell| ask::ask(&question, context, tell).await)?;
     Ok(answer?)
 }

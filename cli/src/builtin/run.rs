@@ -78,8 +78,8 @@ fn settings(
     Ok(Settings::load(flags, env, &homes.uwf)?)
 }
 
-/// Where and under which settings something runs.
-pub(super) struct RunConfig<'a> {
+/// What one confined run is set up with: its settings and directory, whom it tells, and what it does as it begins.
+pub(super) struct RunSetup<'a> {
     pub(super) settings: &'a Settings,
     pub(super) workspace: &'a Path,
     pub(super) stand_alone: bool,
@@ -129,8 +129,8 @@ impl Host {
         }
         let begun = || self.tidy(&request.thread, wanted.filter(|_| fresh));
         let claim = wanted.filter(|_| !fresh);
-        let config = RunConfig { settings: &settings, workspace, stand_alone, claim, begun: &begun, events };
-        let (reply, read) = self.confined(config, session, async |context, tell| {
+        let setup = RunSetup { settings: &settings, workspace, stand_alone, claim, begun: &begun, events };
+        let (reply, read) = self.confined(setup, session, async |context, tell| {
             role_run(request, context, resumed, tell).await
         })?;
         reply.map(|reply| (reply, read)).map_err(|error| {
@@ -144,11 +144,11 @@ impl Host {
         })
     }
 
-    /// Has something run within these bounds, telling people on stderr how it goes; whether the model's last words are
-    /// on the screen.
+    /// Has something run in the sandbox that its settings ask for, telling people on stderr how it goes; whether the
+    /// model's last words are on the screen.
     pub(super) fn confined<T>(
         &self,
-        RunConfig { settings, workspace, stand_alone, claim, begun, events }: RunConfig<'_>,
+        RunSetup { settings, workspace, stand_alone, claim, begun, events }: RunSetup<'_>,
         session: &mut Session<'_>,
         run: impl AsyncFnOnce(&RunContext<'_>, &mut dyn FnMut(Notice<'_>)) -> T,
     ) -> Result<(T, bool), CliError> {
@@ -190,8 +190,8 @@ impl Host {
 
     /// Removes the journals that a run makes worthless, and those that nobody needs. What cannot be removed does no harm:
     /// the youngest journal counts.
-    fn tidy(&self, thread: &ThreadId, instead_of: Option<&WantedRun<'_>>) {
-        instead_of.map_or(Ok(()), |wanted| self.journals.discard(wanted)).ok();
+    fn tidy(&self, thread: &ThreadId, worthless: Option<&WantedRun<'_>>) {
+        worthless.map_or(Ok(()), |wanted| self.journals.discard(wanted)).ok();
         let head = |thread: &ThreadId| thread::stands_at(&self.store, thread).ok().flatten();
         self.journals.sweep(thread, fastrand::usize(..), &head);
     }
