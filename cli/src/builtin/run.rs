@@ -135,12 +135,12 @@ impl Host {
         })?;
         reply.map(|reply| (reply, read)).map_err(|error| {
             let kept = error.keeps_the_run();
-            let failure = CliError::from(error);
+            let error = CliError::from(error);
             if !kept {
-                return failure;
+                return error;
             }
             let command = resumed::command(&self.store, request, workspace, stand_alone);
-            failure.with_hint(format!("nothing is lost; continue with: {command}"))
+            error.with_hint(format!("nothing is lost; continue with: {command}"))
         })
     }
 

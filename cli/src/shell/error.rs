@@ -51,7 +51,7 @@ impl CliError {
         CliError::Said { error: message.into().into(), hint: None, exit: USER }
     }
 
-    /// This failure with a hint.
+    /// This error with a hint.
     pub fn with_hint(self, hint: impl Into<String>) -> CliError {
         match self {
             CliError::Said { error, exit, .. } => CliError::Said { error, hint: Some(hint.into()), exit },

@@ -135,14 +135,14 @@ impl<'a> ProcessContext<'a> {
         })
     }
 
-    /// Runs one command under the options of every command, tells its failure if it fails, and gives the exit status.
+    /// Runs one command under the options of every command, prints its error if it fails, and gives the exit status.
     pub fn command(self, global: &Global, run: impl FnOnce(&mut Session<'a>) -> Result<u8, CliError>) -> u8 {
         let mut session = self.session(global);
-        run(&mut session).unwrap_or_else(|failure| {
-            if let CliError::Said { .. } = failure {
-                session.ui.error(&failure).ok();
+        run(&mut session).unwrap_or_else(|error| {
+            if let CliError::Said { .. } = error {
+                session.ui.error(&error).ok();
             }
-            failure.exit()
+            error.exit()
         })
     }
 

@@ -140,13 +140,13 @@ impl Ui<'_> {
     ///
     /// # Errors
     /// stderr cannot be written to.
-    pub fn error(&mut self, failure: &CliError) -> io::Result<()> {
+    pub fn error(&mut self, error: &CliError) -> io::Result<()> {
         let label = self.painted("error", "31");
-        writeln!(self.err, "{label}: {}", sanitise(&failure.message()))?;
-        for cause in failure.causes() {
+        writeln!(self.err, "{label}: {}", sanitise(&error.message()))?;
+        for cause in error.causes() {
             writeln!(self.err, "  caused by: {}", sanitise(&cause))?;
         }
-        if let Some(hint) = failure.hint() {
+        if let Some(hint) = error.hint() {
             writeln!(self.err, "  hint: {}", sanitise(hint))?;
         }
         Ok(())

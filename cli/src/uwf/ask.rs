@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     fn typed(keys: &[u8]) -> Result<Vec<u8>, u8> {
-        hidden_line(&mut &*keys).map_err(|failure| failure.exit())
+        hidden_line(&mut &*keys).map_err(|error| error.exit())
     }
 
     #[test]

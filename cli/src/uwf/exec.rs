@@ -60,7 +60,7 @@ fn run(
     let many = what.until_end || what.count > 1;
     let (ran, unprinted) =
         context.watched(session, |engine, options, observer| drive(engine, lock, options, limit, observer));
-    let (reports, failure) = match ran {
+    let (reports, error) = match ran {
         Ok(driven) => {
             if many && driven.halt == Halt::Limit {
                 session
@@ -71,7 +71,7 @@ fn run(
         }
         Err(DriveError { steps, source }) => (steps, Some(unread(*source, &session.ui))),
     };
-    finish(session, context, (&reports, many), failure)
+    finish(session, context, (&reports, many), error)
 }
 
 pub(super) fn resume(
@@ -119,7 +119,7 @@ fn finish(
     session: &mut Session<'_>,
     context: &ExecContext,
     (reports, many): (&[StepReport], bool),
-    failure: Option<CliError>,
+    error: Option<CliError>,
 ) -> Result<u8, CliError> {
     if session.ui.format != Format::Text {
         let views: Vec<ThreadView> = reports.iter().map(ThreadView::after).collect();
@@ -129,8 +129,8 @@ fn finish(
             all => session.ui.result(all, String::new)?,
         };
     }
-    if let Some(failure) = failure {
-        return Err(failure);
+    if let Some(error) = error {
+        return Err(error);
     }
     Ok(match reports.last() {
         _ if context.tells_no_outcome() => OK,

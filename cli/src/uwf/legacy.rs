@@ -26,8 +26,8 @@ pub(super) fn take_over(session: &mut Session<'_>) {
     }
     let store = match session.store() {
         Ok(store) => store,
-        Err(failure) => {
-            let (home, why) = (homes.uwf.display(), failure.message());
+        Err(error) => {
+            let (home, why) = (homes.uwf.display(), error.message());
             return session.ui.warn(&format!("the old files in {home} are not taken over: {why}"));
         }
     };

@@ -127,9 +127,9 @@ fn rows(store: &Store, name: &str) -> Result<Vec<Variable>, CliError> {
 fn unknown(store: &Store, name: &str) -> CliError {
     let names: Vec<String> =
         store.vars().list("").unwrap_or_default().into_iter().map(|variable| variable.name).collect();
-    let failure = CliError::user(format!("no such variable: {name}"));
+    let error = CliError::user(format!("no such variable: {name}"));
     match suggest::one(name, &names) {
-        Some(near) => failure.with_hint(format!("did you mean {near}?")),
-        None => failure.with_hint("`uwf var list` shows all"),
+        Some(near) => error.with_hint(format!("did you mean {near}?")),
+        None => error.with_hint("`uwf var list` shows all"),
     }
 }

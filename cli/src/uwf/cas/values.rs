@@ -108,9 +108,9 @@ fn each(
 
 fn at(place: &str, error: StoreError) -> CliError {
     let hint = error.hint();
-    let failure = CliError::said(format!("{place} cannot be stored"), error);
+    let error = CliError::said(format!("{place} cannot be stored"), error);
     match hint {
-        Some(hint) => failure.with_hint(hint),
-        None => failure,
+        Some(hint) => error.with_hint(hint),
+        None => error,
     }
 }

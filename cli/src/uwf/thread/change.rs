@@ -66,8 +66,8 @@ pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Re
 fn busy(error: LockError, thread: &ThreadId) -> CliError {
     let stop = format!("stop it first with `uwf thread stop {thread}`, or give --force");
     let running = matches!(error, LockError::Busy { .. });
-    let failure = CliError::from(error);
-    if running { failure.with_hint(stop) } else { failure }
+    let error = CliError::from(error);
+    if running { error.with_hint(stop) } else { error }
 }
 
 pub(super) fn fork(session: &mut Session<'_>, from: &str) -> Result<u8, CliError> {
