@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
-use uwf_workflow::suggest;
+use uwf_store::suggest;
 
 pub use self::edit::{ConfigChange, Edited, apply, set, unset};
 pub use self::file::checked;

@@ -17,7 +17,7 @@ use uwf_agent::settings::SettingsError;
 pub(super) fn unknown_command(word: &str) -> CliError {
     let cli = BuiltinCli::command();
     let commands = cli.get_subcommands().map(clap::Command::get_name);
-    let commands = uwf_workflow::suggest::sorted(word, commands).join(", ");
+    let commands = uwf_store::suggest::sorted(word, commands).join(", ");
     usage(format!("unknown command, {word}"))
         .with_hint(format!("the commands are {commands}; a thread's id has 26 characters"))
 }

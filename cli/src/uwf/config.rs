@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use serde_json::Value;
-use uwf_workflow::{suggest, yaml};
+use uwf_store::suggest;
+use uwf_workflow::yaml;
 
 use super::args::ConfigCommand;
 use crate::shell::{CliError, Session};

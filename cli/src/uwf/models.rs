@@ -1,6 +1,6 @@
 //! `uwf models`: what is known of models, without asking any provider and without a home.
 
-use uwf_workflow::suggest;
+use uwf_store::suggest;
 
 use super::args::Models;
 use crate::shell::{CliError, Session, render};

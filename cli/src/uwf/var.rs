@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use uwf_store::{Expect, Store, StoreError, VarChange, Variable};
-use uwf_workflow::suggest;
+use uwf_store::{Expect, Store, StoreError, VarChange, Variable, suggest};
 
 use super::args::VarCommand;
 use super::hash;

@@ -3,9 +3,8 @@
 //! Values are not shown, since they may be keys; but a word that resembles an allowed one is a slip and is.
 
 use serde_json::Value;
-use uwf_store::kind;
 use uwf_store::schema::{self, Violation, pointer};
-use uwf_workflow::suggest;
+use uwf_store::{kind, suggest};
 
 use super::keys;
 

@@ -1,8 +1,7 @@
 //! Dotted keys into the configuration's value, and the masking of what is secret in it.
 
 use serde_json::Value;
-use uwf_store::sounds_secret;
-use uwf_workflow::suggest;
+use uwf_store::{sounds_secret, suggest};
 
 use super::ConfigError;
 

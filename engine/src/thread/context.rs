@@ -4,9 +4,8 @@
 //! which edge prompt counts and tells where that is from; it renders no text for a model.
 
 use serde_json::Value;
-use uwf_store::{Hash, Store, StoreError};
+use uwf_store::{Hash, Store, StoreError, suggest};
 use uwf_workflow::moderator::Target;
-use uwf_workflow::suggest;
 
 use super::{
     Chain, Head, StartNode, Status, StepNode, ThreadError, ThreadId, chain, failed_attempts, head, next,

@@ -3,8 +3,7 @@
 //! Apart from the registry because it reads the history of a variable, of which the store keeps the last ten values.
 //! Going back is a step forward: the older workflow becomes the newest entry, and what it replaces stays in the history.
 
-use uwf_store::{Expect, Hash, Store, VarChange, Variable};
-use uwf_workflow::suggest;
+use uwf_store::{Expect, Hash, Store, VarChange, Variable, suggest};
 
 use super::registry::REGISTRY;
 use super::{WorkflowError, get};

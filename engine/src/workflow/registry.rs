@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::builtin::WORKFLOW;
-use uwf_store::{Expect, Hash, Store, VarChange};
-use uwf_workflow::{is_name, suggest};
+use uwf_store::{Expect, Hash, Store, VarChange, suggest};
+use uwf_workflow::is_name;
 
 use super::{CheckedWorkflow, Workflow, WorkflowError, discover, get, load, put};
 

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use uwf_store::suggest;
+
 use crate::source::Source;
 use crate::yaml::Position;
 
@@ -87,7 +89,7 @@ impl<'s> Diagnostics<'s> {
         known: impl IntoIterator<Item = S>,
     ) -> Option<String> {
         let known = self.affordable(known)?;
-        crate::suggest::one(name, &known)
+        suggest::one(name, &known)
     }
 
     fn affordable<S>(&mut self, known: impl IntoIterator<Item = S>) -> Option<Vec<S>> {
@@ -147,7 +149,7 @@ impl<'s> Diagnostics<'s> {
 
 /// `did you mean`, for a name that resembles a known one; else what there is.
 pub(super) fn meant<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Option<String> {
-    let known = crate::suggest::sorted(name, known);
+    let known = suggest::sorted(name, known);
     if known.is_empty() {
         return None;
     }
@@ -156,7 +158,7 @@ pub(super) fn meant<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S
         more => format!(" and {more} more"),
     };
     let there_is = format!("{}{more}", known[..known.len().min(LISTED)].join(", "));
-    Some(match crate::suggest::one(name, &known) {
+    Some(match suggest::one(name, &known) {
         Some(nearest) => format!("did you mean `{nearest}`? there is: {there_is}"),
         None => format!("there is: {there_is}"),
     })

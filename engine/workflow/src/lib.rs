@@ -5,7 +5,7 @@
 //! form. From the bottom up: [`yaml`] is the one YAML reader and writer; [`frontmatter`] says where an answer's fields are;
 //! [`schema_analysis`] what a role's schema lets it answer; [`template`] renders the prompts of edges; [`moderator`] says
 //! for `graph[role][status]` where to go; [`graph_export`] draws it all; [`json_schema`] tells editors what a file may
-//! hold; [`suggest`] which known name was probably meant; [`markdown`] quotes text that is not ours.
+//! hold; [`markdown`] quotes text that is not ours.
 //!
 //! Opens no file, and knows no thread, no process and no clock. Of the store it knows what needs no store on a disk.
 
@@ -40,5 +40,4 @@ pub use diagnostics::Diagnostic;
 pub use include::WorkflowText;
 pub use read::{Invalid, read};
 pub use uwf_store::schema::pointer;
-pub use uwf_store::suggest;
 pub use values::{CheckedRole, CheckedWorkflow, Role, WORKFLOW, Workflow};

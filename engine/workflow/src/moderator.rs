@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use uwf_store::suggest;
 
-use crate::suggest;
 use crate::template::{self, TemplateError};
 
 /// Where every thread begins: the graph's entry for a thread without steps.

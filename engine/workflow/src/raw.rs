@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 use uwf_store::schema::pointer::escape;
+use uwf_store::suggest;
 
 use crate::diagnostics::{Diagnostics, meant};
 use crate::yaml::kind;
@@ -209,7 +210,7 @@ impl<'v> Section<'v> {
     /// The key that probably is a missing one, misspelt.
     fn instead_of(&self, missing: &str) -> Option<&'v String> {
         let absent = !self.map.contains_key(missing);
-        let similar = |given: &&String| absent && crate::suggest::one(given, [missing]).is_some();
+        let similar = |given: &&String| absent && suggest::one(given, [missing]).is_some();
         self.map.keys().find(similar)
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use hyper::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use uwf_store::schema::pointer;
-use uwf_workflow::suggest;
+use uwf_store::suggest;
 use uwf_workflow::yaml::{self, Document};
 
 use super::expect::{self, ScriptExpectation};

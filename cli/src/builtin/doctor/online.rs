@@ -192,7 +192,7 @@ fn warnings(tried: &Trial, WindowCheck { tokens, from }: WindowCheck, unlisted: 
 
 /// Some names like it.
 fn nearest(model: &str, models: Vec<Served>) -> String {
-    let mut models = uwf_workflow::suggest::sorted(model, models.into_iter().map(|served| served.id));
+    let mut models = uwf_store::suggest::sorted(model, models.into_iter().map(|served| served.id));
     models.truncate(5);
     format!("it serves {}", models.join(", "))
 }

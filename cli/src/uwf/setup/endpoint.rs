@@ -1,6 +1,6 @@
 //! The endpoint of a provider: its base URL, typed, stored, or known.
 
-use uwf_workflow::suggest;
+use uwf_store::suggest;
 
 use super::presets::{self, PRESETS, Url};
 use crate::shell::{CliError, Session};

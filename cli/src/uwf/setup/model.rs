@@ -2,7 +2,7 @@
 //!
 //! Never more than advice: a provider has models that the catalogue does not.
 
-use uwf_workflow::suggest;
+use uwf_store::suggest;
 
 use super::presets::Preset;
 use crate::shell::{CliError, Session};
