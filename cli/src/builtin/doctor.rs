@@ -9,8 +9,8 @@ mod sandbox_checks;
 
 use std::path::Path;
 
-use crate::shell::checks::{HomeCheck, SettingCheck, line, shown};
-use crate::shell::{CliError, OK, Session, USER};
+use crate::shell::checks::{HomeCheck, SettingCheck, line};
+use crate::shell::{CliError, OK, Session, USER, render};
 use serde::Serialize;
 use uwf_engine::Homes;
 use uwf_tools::EnvironmentSurvey;
@@ -105,7 +105,7 @@ fn print_profile(session: &mut Session<'_>) -> Result<u8, CliError> {
         program.map_err(|error| failed(format!("cannot tell the path of this program: {error}")))?;
     let profile = apparmor::profile(&program)
         .ok_or_else(|| failed(format!("no AppArmor profile can name this program, {}", program.display())))?;
-    let printed = ProgramProfile { program: &program.display().to_string(), profile: &profile };
+    let printed = ProgramProfile { program: &render::path(&program), profile: &profile };
     session.ui.document(&printed, &profile)
 }
 
@@ -116,7 +116,7 @@ fn config(
 ) -> BuiltinConfigCheck {
     let files = ["agents/builtin.yaml", "config.yaml", ".env"].map(|name| {
         let path = homes.uwf.join(name);
-        FileCheck { path: shown(&path), found: path.is_file() }
+        FileCheck { path: render::path(&path), found: path.is_file() }
     });
     let provenance = known.into_iter().flat_map(|settings| &settings.provenance);
     let row = |setting: &Provenance| {
@@ -135,7 +135,7 @@ fn store(root: &Path, session: &Session<'_>) -> BuiltinStoreCheck {
     // To open a directory that is no store yet would make it one.
     let exists = root.join("nodes").is_dir();
     let error = exists.then(|| uwf_engine::open_store(root, session.clock).err()).flatten();
-    BuiltinStoreCheck { path: shown(root), exists, error: error.map(|error| error.to_string()) }
+    BuiltinStoreCheck { path: render::path(root), exists, error: error.map(|error| error.to_string()) }
 }
 
 impl BuiltinReport {

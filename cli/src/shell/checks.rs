@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::render;
+
 /// A finding as a line for people.
 pub(crate) fn line(good: bool, text: impl AsRef<str>) -> String {
     format!("{} {}", if good { "✓" } else { "✗" }, text.as_ref())
@@ -30,7 +32,7 @@ impl HomeCheck {
         let there = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);
         let directory = there.is_dir();
         let writable = directory && rustix::fs::access(there, rustix::fs::Access::WRITE_OK).is_ok();
-        HomeCheck { name, path: shown(path), from, exists: path.exists(), directory, writable }
+        HomeCheck { name, path: render::path(path), from, exists: path.exists(), directory, writable }
     }
 
     /// For people.
@@ -58,11 +60,6 @@ impl SettingCheck {
     pub(crate) fn line(&self) -> String {
         format!("  {} = {} ({})", self.name, self.value, self.from)
     }
-}
-
-/// A path as it is printed: a name that is no text as well as may be.
-pub(crate) fn shown(path: &Path) -> String {
-    path.display().to_string()
 }
 
 #[cfg(test)]

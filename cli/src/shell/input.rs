@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use super::error::CliError;
+use super::render;
 
 /// What is read, not opened twice and not read whole unless somebody asks for that.
 pub(crate) struct Input<'s> {
@@ -41,7 +42,7 @@ pub(crate) fn is_stdin(file: &Path) -> bool {
 
 /// What people call it.
 pub(crate) fn name_of(file: &Path) -> String {
-    if is_stdin(file) { "stdin".to_owned() } else { file.display().to_string() }
+    if is_stdin(file) { "stdin".to_owned() } else { render::path(file) }
 }
 
 /// What could not be read: a file, or a line of one.

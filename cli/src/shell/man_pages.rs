@@ -10,6 +10,7 @@ use clap::Command;
 
 use super::args::{Completions, Man};
 use super::error::{CliError, OK};
+use super::render;
 use super::session::Session;
 
 /// Prints the completion script of a program.
@@ -47,7 +48,7 @@ pub fn man(session: &mut Session<'_>, args: &Man, command: Command) -> Result<u8
                 CliError::said(format!("cannot write pages to {}", dir.display()), error)
                     .with_hint("name a directory with --out DIR")
             })?;
-            let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+            let files: Vec<String> = files.iter().map(|file| render::path(file)).collect();
             session.ui.result(&files, || files.iter().map(|file| format!("{file}\n")).collect())?;
         }
     }

@@ -1,6 +1,7 @@
-//! Small pieces of text for people: tables, times, durations, blocks of markdown.
+//! Small pieces of text for people: tables, paths, times, durations, blocks of markdown.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::Value;
@@ -23,6 +24,11 @@ pub(crate) fn table<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -
         format!("{}\n", cells.trim_end())
     };
     lines.into_iter().map(line).collect()
+}
+
+/// A path as it is printed: a name that is no text as well as may be.
+pub(crate) fn path(path: &Path) -> String {
+    path.display().to_string()
 }
 
 /// `2026-11-21 21:33:04` in UTC.

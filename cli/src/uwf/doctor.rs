@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::args::Doctor;
 use super::exec;
-use crate::shell::checks::{HomeCheck, SettingCheck, line, shown};
-use crate::shell::{CliError, Format, OK, Session, USER};
+use crate::shell::checks::{HomeCheck, SettingCheck, line};
+use crate::shell::{CliError, Format, OK, Session, USER, render};
 use uwf_engine::config::{self, BUILTIN, Config, ConfigError};
 use uwf_engine::home::{Env, Homes, OCAS_HOME, UWF_HOME};
 use uwf_engine::spawn::lookup::Programs;
@@ -42,7 +42,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, CliErr
             HomeCheck::of(OCAS_HOME[0], &homes.ocas, from(&OCAS_HOME)),
         ],
         store: store(session, &homes.ocas),
-        dotenv: DotenvCheck { file: shown(&homes.uwf.join(".env")), error: dotenv_error },
+        dotenv: DotenvCheck { file: render::path(&homes.uwf.join(".env")), error: dotenv_error },
         config: configuration(&homes, &config),
         agents: checks.agents(&config.unwrap_or_default(), &builtin),
         builtin: Value::Null,
@@ -138,7 +138,7 @@ fn store(session: &Session<'_>, root: &Path) -> StoreCheck {
 
 fn configuration(homes: &Homes, config: &Result<Config, ConfigError>) -> ConfigCheck {
     let path = config::path(&homes.uwf);
-    let file = shown(&path);
+    let file = render::path(&path);
     let value = |name, said: Option<&String>, default: &str| SettingCheck {
         name,
         value: said.map_or(default, String::as_str).to_owned(),

@@ -30,7 +30,7 @@ fn list(session: &mut Session<'_>) -> Result<u8, CliError> {
         let size = fs::metadata(&day.file).map_err(|error| unreadable(&day.file, error))?.len();
         let lines = entries(session, &day)?.len();
         let name = day.file.file_name().map(|name| name.to_string_lossy().into_owned());
-        rows.push(LogDay { file: shown(&day.file), date: day.date, lines, name, size });
+        rows.push(LogDay { file: render::path(&day.file), date: day.date, lines, name, size });
     }
     session.ui.result(&rows, || {
         let cells = rows.iter().map(|day| [day.date.clone(), day.lines.to_string(), day.file.clone()]);
@@ -189,15 +189,11 @@ fn entries(session: &mut Session<'_>, day: &Day) -> Result<Vec<Value>, CliError>
     let (entries, torn) = day.entries().map_err(|error| unreadable(&day.file, error))?;
     if torn > 0 {
         let noun = if torn == 1 { "line" } else { "lines" };
-        session.ui.warn(&format!("{torn} {noun} of {} cannot be read", shown(&day.file)));
+        session.ui.warn(&format!("{torn} {noun} of {} cannot be read", render::path(&day.file)));
     }
     Ok(entries)
 }
 
 fn unreadable(path: &Path, error: io::Error) -> CliError {
     CliError::said(format!("cannot read {}", path.display()), error)
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
 }

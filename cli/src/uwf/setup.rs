@@ -17,7 +17,7 @@ use self::endpoint::{bare, base_url, catalogued};
 use self::presets::{PRESETS, Preset};
 use super::args::Setup;
 use super::config::tell_of_comments;
-use crate::shell::{CliError, OK, Session, USAGE, input::Input};
+use crate::shell::{CliError, OK, Session, USAGE, input::Input, render};
 use uwf_engine::config::{self, ConfigChange};
 use uwf_engine::view::{AgentSetup, ModelSetup, SetupView};
 
@@ -42,7 +42,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Setup) -> Result<u8, CliErro
     }
     let file = config::path(&home);
     tell_of_comments(session, &home, comments_lost);
-    let config = file.display().to_string();
+    let config = render::path(&file);
     let view = SetupView {
         model: connection.as_ref().map(|connection| connection.view(connection.alias(&old))),
         agent: agent.map(|agent| AgentSetup {

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use crate::shell::CliError;
-use crate::shell::checks::shown;
+use crate::shell::{CliError, render};
 use serde::Serialize;
 use uwf_engine::{Env, Homes};
 use uwf_tools::sandbox::{Enforced, Level, Promise, PromiseStatus, SandboxError};
@@ -62,7 +61,7 @@ pub(super) fn look(
         strict: refusal.is_none(),
         promises: promises(&enforceable, matches!(refusal, Some(SandboxError::Workspace { .. }))),
         enforceable,
-        workspace: shown(workspace),
+        workspace: render::path(workspace),
         error: refusal.map(ToString::to_string),
         hint: refusal.map(SandboxError::hint),
         is_lacking,
