@@ -25,23 +25,23 @@ pub(in crate::uwf) enum ThreadCommand {
     /// Run the next step of a thread
     #[command(
         alias = "step",
-        long_about = "Run the next step of a thread: ask the graph who plays, start that agent, check its step, move the head.\n\n\
-                      With --background the command returns at once. What the run says goes to \
-                      $UWF_HOME/logs/threads/<thread>.log; `uwf thread show` tells how it stands, `uwf thread stop` ends it.\n\n\
-                      Where stderr is no terminal, only warnings and errors are written to it, the agent's among them, so that \
-                      `2>&1 | jq` works; -v brings the rest.\n\n\
-                      Exit status: 0 advanced, ended or started in the background, 10 suspended, 3 a failed step (the head stays), \
-                      129/130/143 ended by a signal (the head stays), 1 anything else. With UWF_EXIT=0 in the environment or in \
-                      $UWF_HOME/.env, 0 in the place of 10 and 3.",
+        long_about = with_exit_status(
+            "Run the next step of a thread: ask the graph who plays, start that agent, check its step, move the head.\n\n\
+             With --background the command returns at once. What the run says goes to \
+             $UWF_HOME/logs/threads/<thread>.log; `uwf thread show` tells how it stands, `uwf thread stop` ends it.\n\n\
+             Where stderr is no terminal, only warnings and errors are written to it, the agent's among them, so that \
+             `2>&1 | jq` works; -v brings the rest.",
+            "advanced, ended or started in the background"
+        ),
         after_long_help = "Examples:\n  uwf thread exec 01K…\n  uwf thread exec 01K… -c 3\n  uwf thread exec 01K… --until-end --agent \"my-agent --fast\"\n  uwf thread exec 01K… --until-end --background"
     )]
     Exec(Exec),
     /// Take up a suspended thread, or an ended one again
     #[command(
-        long_about = "Take up a suspended thread with the role that suspended it, or an ended one by the `resume` edge of `$START`.\n\n\
-                      Exit status: 0 advanced or ended, 10 suspended, 3 a failed step (the head stays), 129/130/143 ended by a signal \
-                      (the head stays), 1 anything else. With UWF_EXIT=0 in the environment or in $UWF_HOME/.env, 0 in the place \
-                      of 10 and 3.",
+        long_about = with_exit_status(
+            "Take up a suspended thread with the role that suspended it, or an ended one by the `resume` edge of `$START`.",
+            "advanced or ended"
+        ),
         after_long_help = "Examples:\n  uwf thread resume 01K… -p \"Use the main branch.\""
     )]
     Resume {
@@ -55,11 +55,11 @@ pub(in crate::uwf) enum ThreadCommand {
     },
     /// Have the last role play once more, in place of its last step
     #[command(
-        long_about = "Have the role that played last play once more: told TEXT, in the directory it worked in, by the agent that made \
-                      the step. The new step takes the place of the last one, which stays in the store.\n\n\
-                      Exit status: 0 advanced or ended, 10 suspended, 3 a failed step (the head stays), 129/130/143 ended by a signal \
-                      (the head stays), 1 anything else. With UWF_EXIT=0 in the environment or in $UWF_HOME/.env, 0 in the place \
-                      of 10 and 3.",
+        long_about = with_exit_status(
+            "Have the role that played last play once more: told TEXT, in the directory it worked in, by the agent that made \
+             the step. The new step takes the place of the last one, which stays in the store.",
+            "advanced or ended"
+        ),
         after_long_help = "Examples:\n  uwf thread poke 01K… -p \"You forgot the tests.\"\n  uwf thread poke 01K… -p \"- shorter\" --agent my-agent"
     )]
     Poke {
@@ -179,6 +179,15 @@ pub(in crate::uwf) enum ThreadCommand {
         /// The file; `-` is stdin
         file: PathBuf,
     },
+}
+
+/// The text of a command that runs steps, and what its exit status says; 0 is what is `done`.
+fn with_exit_status(about: &str, done: &str) -> String {
+    format!(
+        "{about}\n\nExit status: 0 {done}, 10 suspended, 3 a failed step (the head stays), 129/130/143 ended by a signal \
+         (the head stays), 1 anything else. With UWF_EXIT=0 in the environment or in $UWF_HOME/.env, 0 in the place of 10 \
+         and 3."
+    )
 }
 
 /// Which steps are run, and where they are seen.
