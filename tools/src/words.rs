@@ -26,10 +26,7 @@ mod tests {
 
     #[test]
     fn words_are_whole_and_lines_do_not_count() {
-        let words = Words(
-            "one \
-             two  three",
-        );
+        let words = Words("one\ntwo \t three\n");
         assert_eq!(words.iter().collect::<Vec<_>>(), ["one", "two", "three"]);
         assert!(words.contains("two") && words.contains(b"one") && !words.contains("tw"));
         assert!(!words.contains("") && !words.contains("one two"));

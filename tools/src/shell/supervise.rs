@@ -91,7 +91,7 @@ impl<'a> Supervised<'a> {
     ) -> io::Result<Self> {
         let handle = rustix::process::pidfd_open(tree.shell, PidfdFlags::empty()).inspect_err(|_| {
             tree.kill(&[]);
-            let _ = wait(tree.shell);
+            let _ = reap(tree.shell);
         })?;
         let (shell, out, err) = (running.pid, running.stdout, running.stderr);
         let pipes = [out.as_ref().map(AsFd::as_fd), err.as_ref().map(AsFd::as_fd)];
@@ -118,7 +118,7 @@ impl<'a> Supervised<'a> {
             Ok((cause, duration)) => self.finish(cause, duration),
             Err(error) => {
                 self.tree.kill(&self.others);
-                wait(self.shell)?;
+                reap(self.shell)?;
                 Err(error)
             }
         }
@@ -191,7 +191,7 @@ impl<'a> Supervised<'a> {
         if cause.is_none() {
             self.note_others();
         }
-        let status = wait(self.shell)?;
+        let status = reap(self.shell)?;
         // What lives on would be killed by a pipe that nobody reads.
         let pipes = [self.out.take().map(OwnedFd::from), self.err.take().map(OwnedFd::from)];
         for pipe in pipes.into_iter().flatten() {
@@ -266,7 +266,7 @@ fn drain_forever(pipe: OwnedFd) {
 }
 
 /// The status of a child that has ended, or will.
-fn wait(child: Pid) -> io::Result<ExitStatus> {
+fn reap(child: Pid) -> io::Result<ExitStatus> {
     loop {
         match rustix::process::waitpid(Some(child), WaitOptions::empty()) {
             Ok(Some((_, status))) => return Ok(ExitStatus::from_raw(status.as_raw())),
