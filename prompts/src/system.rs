@@ -54,11 +54,11 @@ pub(crate) struct FieldText<'a> {
 context!(FieldText<'_>, "field");
 
 #[derive(Default, Serialize)]
-pub(crate) struct Example<'a> {
+pub(crate) struct ExampleAnswer<'a> {
     yaml: &'a str,
     body: &'a str,
 }
-context!(Example<'_>, "example");
+context!(ExampleAnswer<'_>, "example_answer");
 
 context!(RoleView<'_>, "role");
 context!(WorkspaceView<'_>, "workspace");
@@ -106,7 +106,7 @@ fn field_text(field: &Field) -> Result<String, PromptError> {
 
 /// A whole answer around the YAML of one form.
 pub(crate) fn example_answer(yaml: &str) -> Result<String, PromptError> {
-    render(&Example { yaml: yaml.trim_end(), body: example::BODY })
+    render(&ExampleAnswer { yaml: yaml.trim_end(), body: example::BODY })
 }
 
 fn role(view: &RoleView<'_>) -> Result<String, PromptError> {

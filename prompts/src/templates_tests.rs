@@ -23,7 +23,7 @@ fn each_template_uses_exactly_the_names_it_is_given() {
         check::<system::OutputFormat<'_>>(),
         check::<system::FormText>(),
         check::<system::FieldText<'_>>(),
-        check::<system::Example<'_>>(),
+        check::<system::ExampleAnswer<'_>>(),
         check::<views::RoleView<'_>>(),
         check::<views::WorkspaceView<'_>>(),
         check::<system::Guidelines>(),
