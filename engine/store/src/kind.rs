@@ -1,6 +1,7 @@
 //! What a JSON value is, in words, for errors that must not repeat the value itself: it may be a secret, or long.
 //!
-//! JSON's own words. Who writes YAML is told in those of `uwf_workflow::yaml::kind`.
+//! JSON's own words, for settings files and the arguments of tools. Workflow files and mock scripts are refused in those of
+//! `uwf_workflow::yaml::kind`.
 
 use serde_json::Value;
 

@@ -7,7 +7,9 @@
 //! format that other programs read, or `memory`, for tests; whoever writes another one has `conformance` to hold it
 //! to. Opening costs the same for ten nodes and ten million. [`schema`] is JSON Schema as far as the store allows it
 //! and needs no store; [`parallel`], `regular` and [`atomic_file`] are ways to read and write that those above need as
-//! well, and `secret_names` and [`suggest`] are for those who import nothing else in common.
+//! well, and `secret_names`, `kind` and [`suggest`] are for those who import nothing else in common.
+//!
+//! `fs`, `sqlite` and `Store::open` are there with the feature `sqlite` alone, which is on unless it is turned off.
 //!
 //! Never decides what a node means: workflows, threads and steps are types like any other here, and those who need them
 //! in every store hand them in ([`Profile`]).
@@ -99,6 +101,7 @@ impl Store {
     /// Opens the store in a directory, creating what a store must have and this one lacks.
     ///
     /// Reads nothing the store holds: one `stat` for each of the nodes that must be there, one query for the variables.
+    /// Needs the feature `sqlite`.
     ///
     /// # Errors
     /// The directory or the database cannot be read or made, or its lock cannot be taken.
@@ -180,6 +183,7 @@ impl Store {
     }
 
     /// Stores a schema; its hash is the type of the nodes that obey it.
+    // Here and below the two stand apart, not in one `all(…)`: the linter takes `cfg(test)` alone for a test.
     #[cfg(test)]
     #[cfg(feature = "sqlite")]
     fn put_schema(&self, schema: &Value) -> Result<Hash, StoreError> {

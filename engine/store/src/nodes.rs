@@ -95,7 +95,7 @@ pub trait Nodes: Send + Sync {
 /// Nodes that are about to be put: all by [`NodeBatch::commit`], none if it is dropped. Until then nobody sees them.
 ///
 /// What is there already and whole is not put again but is as young as if it were: a collector must not take it. What is
-/// new is as young as the last that was added, however long ago it was added itself.
+/// new is as young as the last new one that was added, however long ago it was added itself.
 pub trait NodeBatch: Send {
     /// Adds a node unless it is there already, in the store or here. `timestamp` is for a new one, `now` is the time.
     ///

@@ -1,5 +1,5 @@
 //! What a value is, to whoever wrote it down. Apart because workflow files and mock scripts are refused in the same words.
-//! JSON, which nobody writes by hand, has others: [`uwf_store::kind`].
+//! Settings files and the arguments of tools are refused in others, those of JSON: [`uwf_store::kind`].
 
 use serde_json::Value;
 
