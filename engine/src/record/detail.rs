@@ -8,6 +8,7 @@ use uwf_store::{Batch, Hash, Store, StoreError};
 use super::{RecordedSettings, Turn, lenient};
 
 /// The record of a run, one node. Ours have all of it; of another agent's there is what that keeps.
+/// Read it with [`Detail::of`]: plain deserialising refuses the whole for one field that is something else.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Detail {

@@ -8,7 +8,8 @@ use serde_json::{Number, Value, json};
 
 use super::lenient;
 
-/// What was set for a run.
+/// What was set for a run. Read it with [`RecordedSettings::of`]: plain deserialising refuses the whole for one field
+/// that is something else.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RecordedSettings {
@@ -97,7 +98,8 @@ pub struct Retry {
     pub seconds: u64,
 }
 
-/// What a run may spend; what is none is unlimited.
+/// What a run may spend; what is none is unlimited. Read as a part of the settings, by [`RecordedSettings::of`]: plain
+/// deserialising is strict.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecordedBudget {

@@ -10,6 +10,7 @@ use uwf_store::{Batch, Hash, Store, StoreError};
 use super::lenient;
 
 /// One message of a conversation, in the order in which it was said. Ours have a role, a content, a kind and a time.
+/// Read it with [`Turn::of`]: plain deserialising refuses the whole for one field that is something else.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Turn {
@@ -45,7 +46,8 @@ pub struct Turn {
     pub outputs: BTreeMap<String, Hash>,
 }
 
-/// A call of a tool, as the model asked for it.
+/// A call of a tool, as the model asked for it. Read as a part of its turn, by [`Turn::of`]: plain deserialising is
+/// strict.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecordedCall {
