@@ -1,7 +1,9 @@
 //! Views: what threads, steps, workflows, the store and the configuration look like to a program.
 //!
-//! The only home of these shapes: `uwf … --format json` prints them, and so can whatever else shows threads. Fields may be
-//! added, none is removed or renamed. A view is read from a store by a plain function; how it looks to people (tables,
+//! The home of these shapes: `uwf … --format json` prints them, and so can whatever else shows threads. What it prints
+//! besides is told elsewhere: the findings of the doctors, the guides and the manual pages by the command lines, the lines
+//! of the log as [`crate::log`] keeps them, nodes and variables as the store does. Fields may be added, none is removed or
+//! renamed. A view is read from a store by a plain function; how it looks to people (tables,
 //! sentences, colours) is no business of it.
 
 mod changed;
