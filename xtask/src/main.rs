@@ -42,9 +42,14 @@ fn main() -> ExitCode {
         Ok(crates) => {
             let (figures, circles) = (figures::Figures::of(&crates), circles::Circles::of(&crates));
             let stations = path::Stations::of(&root, &crates);
-            // A reader that has seen enough closes the pipe.
-            let _ = write!(io::stdout(), "{figures}{circles}{stations}");
-            ExitCode::SUCCESS
+            match write!(io::stdout(), "{figures}{circles}{stations}") {
+                // A reader that has seen enough closes the pipe.
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                    eprintln!("error: cannot write to stdout: {error}");
+                    ExitCode::FAILURE
+                }
+                _ => ExitCode::SUCCESS,
+            }
         }
         Err(error) => {
             eprintln!("error: {error}");
