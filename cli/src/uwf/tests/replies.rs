@@ -49,8 +49,12 @@ struct Transcript<'a> {
 
 impl Transcript<'_> {
     fn uwf(&mut self, args: &[&str]) {
+        self.ends(0, args);
+    }
+
+    fn ends(&mut self, exit: u8, args: &[&str]) {
         let ran = self.place.uwf(args);
-        assert_eq!(ran.exit, 0, "{args:?}: {ran:?}");
+        assert_eq!(ran.exit, exit, "{args:?}: {ran:?}");
         let dir = self.place.project().display().to_string();
         let home = self.place.homes().uwf.display().to_string();
         let text = format!("$ uwf {}\n{}", args.join(" "), ran.out).replace(&dir, "<project>");
@@ -59,7 +63,7 @@ impl Transcript<'_> {
 }
 
 #[test]
-fn every_reply_has_the_fields_it_always_had() {
+fn the_replies_of_the_transcript_have_the_fields_they_always_had() {
     let place = Place::new();
     let mut seen = Transcript { place: &place, ids: Ids(HashMap::new()), text: String::new() };
     std::fs::write(place.project().join("flow.yaml"), uwf_engine::fixture::FLOW).unwrap();
@@ -103,6 +107,10 @@ fn every_reply_has_the_fields_it_always_had() {
     seen.uwf(&["log", "list"]);
     seen.uwf(&["log", "clean", "--before", "2030-01-01"]);
     seen.uwf(&["prompt", "list"]);
+    seen.uwf(&["models", "openai/gpt-6-sol"]);
+    seen.uwf(&["cas", "schema", "list"]);
+    std::fs::write(place.homes().ocas.join(format!("nodes/{step}.bin")), "damage").unwrap();
+    seen.ends(1, &["cas", "verify"]);
     insta::assert_snapshot!("replies", seen.text);
 }
 
