@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::budget::Budget;
 use crate::context_window::ContextWindow;
-use crate::provider::any_order::Place;
+use crate::provider::any_order::RunFixture;
 use crate::settings::Settings;
 
 fn call(name: &str, arguments: Value) -> Value {
@@ -106,14 +106,14 @@ fn states(lines: Vec<Value>, settings: &Settings) -> Vec<String> {
 fn what_is_told_is_on_disk_and_what_is_on_disk_says_what_the_run_has_come_to() {
     let mut seen = Vec::new();
     for (name, change, turns) in scripts() {
-        let place = Place::new();
-        let (dir, settings) = (place.journals(), std::cell::RefCell::new(None));
+        let fixture = RunFixture::new();
+        let (dir, settings) = (fixture.journals(), std::cell::RefCell::new(None));
         let mut reader = Reader { dir, journal: None, states: Vec::new(), kinds: Vec::new() };
         let keep = |set: &mut Settings| {
             change(set);
             *settings.borrow_mut() = Some(set.clone());
         };
-        place.run_with(&turns, &keep, &mut |notice| reader.on_notice(&notice)).unwrap();
+        fixture.run_with(&turns, &keep, &mut |notice| reader.on_notice(&notice)).unwrap();
         let again = states(reader.lines(), settings.borrow().as_ref().unwrap());
         let ([.., last], [.., told]) = (again.as_slice(), reader.states.as_slice()) else { panic!("{name}") };
         assert_eq!(told, last, "{name}");

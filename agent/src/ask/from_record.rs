@@ -101,21 +101,21 @@ pub(super) fn is_something(message: &Message) -> bool {
 mod tests {
     use super::*;
     use crate::conversation::Conversation;
-    use crate::provider::any_order::Place;
+    use crate::provider::any_order::RunFixture;
     use crate::react::{Notice, tests::scripts};
 
     #[test]
     fn what_is_opened_again_is_what_the_run_would_have_sent_next() {
         for (name, change, turns) in scripts() {
-            let (place, mut live) = (Place::new(), Vec::new());
+            let (fixture, mut live) = (RunFixture::new(), Vec::new());
             let mut on_notice = |notice: Notice<'_>| {
                 if let Notice::Entry(_, state) = notice {
                     live = state.conversation.messages().iter().cloned().map(before).collect();
                 }
             };
-            let detail = place.run_with(&turns, &change, &mut on_notice).unwrap().detail_hash;
-            let record = Detail::read(&place.store, &detail).unwrap();
-            assert_eq!(messages(&place.store, &detail, &record).unwrap(), live, "{name}");
+            let detail = fixture.run_with(&turns, &change, &mut on_notice).unwrap().detail_hash;
+            let record = Detail::read(&fixture.store, &detail).unwrap();
+            assert_eq!(messages(&fixture.store, &detail, &record).unwrap(), live, "{name}");
         }
     }
 

@@ -34,7 +34,7 @@ graph:
 ";
 
 /// A home, a store with the workflow, and a workspace.
-pub(crate) struct Place {
+pub(crate) struct RunFixture {
     dir: TempDir,
     pub(crate) store: Store,
     workflow: Hash,
@@ -46,8 +46,8 @@ fn clock() -> u64 {
     1_795_311_855_000
 }
 
-impl Place {
-    pub(crate) fn new() -> Place {
+impl RunFixture {
+    pub(crate) fn new() -> RunFixture {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         std::fs::create_dir(root.join("work")).unwrap();
@@ -57,7 +57,7 @@ impl Place {
         let workflow = resolved.ensure_stored(&store).unwrap();
         let policy = Policy { level: Level::Off, ..Policy::new(root.join("work"), root.join("work")) };
         let (sandbox, workers) = (Arc::new(Sandbox::prepare(policy)), Workers::start().unwrap());
-        Place { dir, store, workflow, sandbox, workers }
+        RunFixture { dir, store, workflow, sandbox, workers }
     }
 
     /// Where the journals are.
@@ -160,11 +160,11 @@ fn entries() -> Vec<Value> {
 
 #[test]
 fn any_order_of_faults_ends_in_a_reply() {
-    let place = Place::new();
+    let fixture = RunFixture::new();
     let script = proptest::collection::vec(proptest::sample::select(entries()), 1..14);
     let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(32) });
     let outcome = runner.run(&script, |turns| {
-        let reply = place.run(&turns).map_err(TestCaseError::fail)?;
+        let reply = fixture.run(&turns).map_err(TestCaseError::fail)?;
         let output = &reply.frontmatter;
         if reply.is_error {
             prop_assert!(

@@ -153,14 +153,14 @@ fn close(stream: &mut TcpStream) {
 }
 
 /// The server, and two clients of it.
-struct Bench {
+struct Harness {
     server: Server,
     clients: BTreeMap<(Wire, bool), HttpProvider>,
     runtime: tokio::runtime::Runtime,
 }
 
-impl Bench {
-    fn new() -> Bench {
+impl Harness {
+    fn new() -> Harness {
         let server = Server::new();
         let client = |wire, stream| {
             let retry = RetryPolicy { tries: 1, ..RetryPolicy::default() };
@@ -171,7 +171,7 @@ impl Bench {
         let kinds = wires.into_iter().flat_map(|wire| [(wire, true), (wire, false)]);
         let clients = kinds.map(|(wire, stream)| ((wire, stream), client(wire, stream))).collect();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        Bench { server, clients, runtime }
+        Harness { server, clients, runtime }
     }
 
     /// What comes of the reply, asked for as a stream or not.
@@ -244,7 +244,7 @@ fn is_as(result: &Result<Completion, ProviderError>, expected: &Expected) -> boo
 
 #[test]
 fn every_reply_gives_its_completion_or_its_error_however_it_comes() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let fixtures = fixtures();
     for (wire, least) in [(Wire::Chat, 270), (Wire::Responses, 60), (Wire::Messages, 60)] {
         let there = fixtures.iter().filter(|fixture| fixture.wire == wire).count();
@@ -254,7 +254,7 @@ fn every_reply_gives_its_completion_or_its_error_however_it_comes() {
         for stream in [true, false] {
             let results = [Framing::OneChunk, Framing::Bytes, Framing::Unframed].map(|framing| {
                 let Fixture { status, body, .. } = fixture;
-                bench.ask(Sent { status: *status, body: body.clone(), framing }, (fixture.wire, stream))
+                harness.ask(Sent { status: *status, body: body.clone(), framing }, (fixture.wire, stream))
             });
             for result in &results {
                 assert!(is_as(result, &fixture.expected), "{}: {result:?}", fixture.name);
@@ -275,7 +275,7 @@ fn without_usage(expected: &Expected) -> Expected {
 
 #[test]
 fn what_is_cut_off_is_never_half_a_completion() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     for fixture in fixtures().into_iter().filter(|fixture| fixture.status == 200) {
         let ends = ["[DONE]", "message_stop", "response.completed", "response.incomplete"];
         let has_end = |body: &[u8]| ends.iter().any(|end| String::from_utf8_lossy(body).contains(end));
@@ -283,7 +283,7 @@ fn what_is_cut_off_is_never_half_a_completion() {
             let body = fixture.body[..cut].to_vec();
             for framing in [Framing::Broken, Framing::Unframed] {
                 let result =
-                    bench.ask(Sent { status: 200, body: body.clone(), framing }, (fixture.wire, true));
+                    harness.ask(Sent { status: 200, body: body.clone(), framing }, (fixture.wire, true));
                 let whole =
                     is_as(&result, &fixture.expected) || is_as(&result, &without_usage(&fixture.expected));
                 let told = format!("{} cut at {cut}, {framing:?}: {result:?}", fixture.name);
