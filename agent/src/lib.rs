@@ -42,7 +42,8 @@
 //! these fields, beside `$status: done`; any other type is one field, `answer`; an enum that is tagged by `$status` is the
 //! whole of it. The schema of the type is checked first: references are written out, a type within itself three levels
 //! deep, and formats and tuples are left out. Then the type itself is read by serde: what it refuses goes back to the model as
-//! well, at most two corrections in all.
+//! well, at most two corrections in all. Where these do not help, [`Agent::extractor`] has a model asked in JSON mode, with a
+//! response format, for the fields that the text holds.
 //!
 //! # Map
 //!
