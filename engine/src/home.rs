@@ -127,9 +127,10 @@ impl HomeError {
     pub fn hint(&self) -> Option<String> {
         match self {
             HomeError::NoHome { variable, .. } => Some(format!("set {variable} to a directory, or HOME")),
-            HomeError::BadDotenv { .. } => {
-                Some("one NAME=value a line; quote a value that holds blanks".to_owned())
-            }
+            HomeError::BadDotenv { .. } => Some(
+                "one NAME=value a line; quote a value that holds blanks, and one that holds $ in '…'"
+                    .to_owned(),
+            ),
             HomeError::UnreadableDotenv { .. } => None,
         }
     }
