@@ -86,6 +86,11 @@ impl Batch<'_> {
         self.staged.commit()
     }
 
+    /// Whether this schema was added.
+    pub(super) fn knows(&self, type_: &Hash) -> bool {
+        self.schemas.contains_key(type_)
+    }
+
     fn add(&mut self, type_: &Hash, payload: &Value, timestamp: u64) -> Result<Hash, StoreError> {
         let node = self.store.encode(type_, payload, &self.schemas)?;
         if *type_ == META_SCHEMA {

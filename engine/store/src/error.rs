@@ -81,6 +81,20 @@ pub enum StoreError {
         /// Why; `InvalidData` where it is not UTF-8.
         source: io::Error,
     },
+    /// A content that was to be stored as it is read could not be read to its end.
+    #[error("a content that was to be stored cannot be read: {source}")]
+    Unread {
+        /// Why.
+        source: io::Error,
+    },
+    /// A node was to be read as a content and is something else.
+    #[error("node {hash} has type {type_}, which is no content: expected a text, bytes or a list of both")]
+    NotContent {
+        /// The node.
+        hash: Hash,
+        /// Its type.
+        type_: Hash,
+    },
     /// What keeps the variables failed.
     #[error("could not {doing} '{place}': {source}")]
     Database {

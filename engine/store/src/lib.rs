@@ -2,9 +2,9 @@
 //!
 //! Reads down like this: `hash` and [`cbor`] say what a node is called; `node` what is kept of it; `nodes` and `names`
 //! are the two interfaces behind which everything is kept; `vars` says which names stand for which nodes; `graph`,
-//! `verify` and `gc` follow the edges; `batch`, `text` and `stats` are for much at once. [`Store`] joins them, and is
-//! written once for everything that keeps nodes and names: a directory (`fs`) with a database (`sqlite`), which is the
-//! format that other programs read, or `memory`, for tests; whoever writes another one has `conformance` to hold it
+//! `verify` and `gc` follow the edges; `batch`, `text`, `blob` and `stats` are for much at once. [`Store`] joins them,
+//! and is written once for everything that keeps nodes and names: a directory (`fs`) with a database (`sqlite`), which is
+//! the format that other programs read, or `memory`, for tests; whoever writes another one has `conformance` to hold it
 //! to. Opening costs the same for ten nodes and ten million. [`schema`] is JSON Schema as far as the store allows it
 //! and needs no store; [`parallel`], `regular` and [`atomic_file`] are ways to read and write that those above need as
 //! well, and `secret_names`, `kind` and [`suggest`] are for those who import nothing else in common.
@@ -21,6 +21,7 @@
 
 pub mod atomic_file;
 mod batch;
+mod blob;
 pub mod cbor;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
@@ -63,6 +64,7 @@ use serde_json::Value;
 use crate::schema::builtin::{self, META_SCHEMA};
 use crate::schema::{Schema, Violation};
 pub use batch::Batch;
+pub use blob::{BLOB, BYTES, Blob, BlobReader, PIECE};
 pub use error::{DatabaseFault, StoreError};
 pub use excerpt::excerpt;
 pub use expect::Expect;
