@@ -15,8 +15,9 @@ mod tests {
     use super::*;
 
     /// Folder, and the crates of ours that it may import.
-    const ALLOWED: [(&str, &[&str]); 7] = [
+    const ALLOWED: [(&str, &[&str]); 8] = [
         ("engine/store", &[]),
+        ("engine/snapshot", &["uwf-store"]),
         ("engine/workflow", &["uwf-store"]),
         ("engine", &["uwf-store", "uwf-workflow"]),
         ("prompts", &["uwf-store", "uwf-workflow"]),

@@ -34,7 +34,17 @@ pub(crate) struct Module {
 /// A file that `mod` names cannot be read, or is no Rust.
 pub(crate) fn read(root: &Path) -> io::Result<Vec<Crate>> {
     let mut crates = Vec::new();
-    for name in [".", "engine", "engine/store", "engine/workflow", "prompts", "tools", "agent", "cli"] {
+    for name in [
+        ".",
+        "engine",
+        "engine/snapshot",
+        "engine/store",
+        "engine/workflow",
+        "prompts",
+        "tools",
+        "agent",
+        "cli",
+    ] {
         let dir = root.join(name);
         let mut roots = vec![dir.join("src/lib.rs")];
         if name == "." {

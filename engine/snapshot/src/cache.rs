@@ -1,0 +1,116 @@
+//! What the last snapshot found, so that the next one reads only what has changed since.
+//!
+//! It holds one snapshot as a whole: the tree that was stored, and of each file how the file system described it. As long
+//! as the store has that tree, it has everything below it, so nothing else is asked of the store; where it has not, the
+//! cache is empty. It lies in a file of its own and can be removed at any time. One that is damaged, or of another
+//! version, is empty.
+
+mod format;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use uwf_store::{Hash, Store, StoreError};
+
+use crate::error::{SnapshotError, io_error};
+use crate::stamp::FileStamp;
+use crate::tree::SnapshotEntry;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Cache {
+    path: Option<PathBuf>,
+    root: Option<Directory>,
+    is_saved: bool,
+}
+
+/// A directory as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Directory {
+    pub(crate) tree: Hash,
+    /// Sorted by name.
+    pub(crate) entries: Vec<Known>,
+}
+
+/// What was found under a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) name: Box<[u8]>,
+    pub(crate) entry: SnapshotEntry,
+    /// Of a file: how to know that it is still the same. None where that cannot be known.
+    pub(crate) stamp: Option<FileStamp>,
+    /// Of a directory: what is in it.
+    pub(crate) below: Option<Directory>,
+}
+
+impl Cache {
+    /// The cache in this file, and where [`Cache::save`] puts it; empty when there is none that can be read. One workspace
+    /// has one file.
+    pub fn open(path: &Path) -> Cache {
+        let root = fs::read(path).ok().and_then(|bytes| format::decode(&bytes));
+        Cache { path: Some(path.to_owned()), is_saved: root.is_some(), root }
+    }
+
+    /// One that is kept in memory alone.
+    pub fn in_memory() -> Cache {
+        Cache::default()
+    }
+
+    /// Writes it into its file, as a whole or not at all. Where nothing has changed nothing is written. It is not synced:
+    /// one that a power cut tears is empty.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save(&mut self) -> Result<(), SnapshotError> {
+        let (Some(path), Some(root), false) = (&self.path, &self.root, self.is_saved) else { return Ok(()) };
+        let directory = path.parent().unwrap_or(Path::new(""));
+        fs::create_dir_all(directory).map_err(io_error("create the directory", directory))?;
+        let mut file = tempfile::NamedTempFile::new_in(directory).map_err(io_error("write", path))?;
+        file.write_all(&format::encode(root)).map_err(io_error("write", path))?;
+        file.persist(path).map_err(|error| io_error("write", path)(error.error))?;
+        self.is_saved = true;
+        Ok(())
+    }
+
+    /// What was found last, if the store still has it; its tree is then as young as one that is put now, so that nobody
+    /// collects it before it is referred to.
+    pub(crate) fn kept_in(&self, store: &Store) -> Option<&Directory> {
+        self.root.as_ref().filter(|root| freshen(store, &root.tree).is_ok())
+    }
+
+    pub(crate) fn replace(&mut self, root: Directory) {
+        if self.root.as_ref() != Some(&root) {
+            self.is_saved = false;
+            self.root = Some(root);
+        }
+    }
+}
+
+fn freshen(store: &Store, tree: &Hash) -> Result<(), StoreError> {
+    let node = store.get(tree)?;
+    let mut batch = store.batch();
+    batch.put_node(&node)?;
+    batch.commit()
+}
+
+impl Directory {
+    pub(crate) fn get(&self, name: &[u8]) -> Option<&Known> {
+        let found = self.entries.binary_search_by(|known| (*known.name).cmp(name));
+        found.ok().map(|at| &self.entries[at])
+    }
+
+    /// Whether it would be the same tree with these entries.
+    pub(crate) fn is_tree_of(&self, entries: &[Known]) -> bool {
+        self.entries.len() == entries.len()
+            && self
+                .entries
+                .iter()
+                .zip(entries)
+                .all(|(one, other)| one.name == other.name && one.entry == other.entry)
+    }
+}
+
+#[cfg(test)]
+#[path = "cache_tests.rs"]
+mod tests;

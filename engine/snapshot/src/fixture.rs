@@ -1,0 +1,50 @@
+//! What the tests of this crate share: a workspace, a store and a cache, and what a directory holds.
+
+use std::fs;
+use std::path::PathBuf;
+
+use uwf_store::{Hash, Profile, Store};
+
+use crate::{Cache, Options, Snapshot, capture};
+
+/// Later than everything that the tests write, so that stamps are trusted.
+pub(crate) fn later() -> u64 {
+    4_000_000_000_000
+}
+
+pub(crate) struct Fixture {
+    pub(crate) place: tempfile::TempDir,
+    pub(crate) store: Store,
+    pub(crate) cache: Cache,
+    pub(crate) options: Options,
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Fixture {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir(place.path().join("w")).unwrap();
+        let store = Store::in_memory(Profile::PLAIN, later).unwrap();
+        Fixture { place, store, cache: Cache::in_memory(), options: Options::default() }
+    }
+
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.place.path().join("w")
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.dir().join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        fs::create_dir_all(self.path(path).parent().unwrap()).unwrap();
+        fs::write(self.path(path), content).unwrap();
+    }
+
+    pub(crate) fn capture(&mut self) -> Snapshot {
+        capture(&self.dir(), &self.options, &mut self.cache, &self.store).unwrap()
+    }
+
+    pub(crate) fn tree(&mut self) -> Hash {
+        self.capture().tree
+    }
+}

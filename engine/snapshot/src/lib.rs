@@ -1,0 +1,34 @@
+//! Snapshots: the state of a workspace as a Merkle tree in the store.
+//!
+//! Reads down like this: `name` and `tree` say how a directory is a node of [`SnapshotEntry`]s; `stamp` and [`Cache`] what
+//! need not be read again; [`capture`] puts a workspace into a store; [`diff`] tells each [`Change`] from one snapshot to
+//! another.
+//!
+//! Never decides when a snapshot is made or what refers to it: a tree that nobody refers to is collected like any other
+//! node. Never looks at git's own data but for what it is told to ignore, and never follows a symlink.
+
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests are programs: they have an environment and a clock")
+)]
+
+mod cache;
+mod capture;
+mod change;
+mod diff;
+mod error;
+mod name;
+mod options;
+mod stamp;
+mod tree;
+
+pub use cache::Cache;
+pub use capture::{CaptureNotice, Snapshot, Why, Work, capture};
+pub use change::{Change, ChangeKind};
+pub use diff::diff;
+pub use error::{Limit, SnapshotError};
+pub use options::Options;
+pub use tree::{SnapshotEntry, TREE};
+
+#[cfg(test)]
+mod fixture;
