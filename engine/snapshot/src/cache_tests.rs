@@ -7,13 +7,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use uwf_store::{Collect, Profile};
 
 use super::*;
-use crate::capture::{Work, capture};
+use crate::capture::{CaptureWork, capture};
 use crate::fixture::{Fixture, later};
 
-const NOTHING: Work = Work { files_read: 0, trees_put: 0 };
+const NOTHING: CaptureWork = CaptureWork { files_read: 0, trees_put: 0 };
 
 fn work(f: &mut Fixture) -> (u64, u64) {
-    let Work { files_read, trees_put } = f.capture().work;
+    let CaptureWork { files_read, trees_put } = f.capture().work;
     (files_read, trees_put)
 }
 

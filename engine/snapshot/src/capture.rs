@@ -35,12 +35,12 @@ pub struct Snapshot {
     /// What is not in it, or not surely as it was, in the order it was found.
     pub notices: Vec<CaptureNotice>,
     /// What it took.
-    pub work: Work,
+    pub work: CaptureWork,
 }
 
 /// How much had to be done, where the cache did not know.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct CaptureWork {
     /// Files that were read.
     pub files_read: u64,
     /// Directories that were put into the store.

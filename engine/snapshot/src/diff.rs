@@ -30,6 +30,14 @@ pub fn diff(store: &Store, a: &Hash, b: &Hash) -> Result<Vec<Change>, SnapshotEr
     Ok(changes)
 }
 
+/// What is done to get the tree where nothing is, sorted by path.
+pub(crate) fn everything(store: &Store, tree: &Hash) -> Result<Vec<Change>, SnapshotError> {
+    let mut changes = Vec::new();
+    compare(store, Path::new(""), (None, Some(tree)), &mut changes)?;
+    changes.sort_by(|one, other| by_path(&one.path, &other.path));
+    Ok(changes)
+}
+
 /// The order of paths, byte by byte.
 pub(crate) fn by_path(one: &Path, other: &Path) -> Ordering {
     one.as_os_str().as_bytes().cmp(other.as_os_str().as_bytes())
@@ -141,6 +149,22 @@ fn content(entry: Option<&SnapshotEntry>) -> Option<Hash> {
         SnapshotEntry::File { content, size, .. } if *size > 0 => Some(*content),
         _ => None,
     }
+}
+
+/// Every path by itself: what was moved went, and came.
+pub(crate) fn without_renames(changes: &[Change]) -> Vec<Change> {
+    let mut all = Vec::with_capacity(changes.len());
+    for change in changes {
+        let Change { path, renamed_from, before, after } = change.clone();
+        match renamed_from {
+            Some(from) => {
+                all.push(Change { path: from, renamed_from: None, before, after: None });
+                all.push(Change { path, renamed_from: None, before: None, after });
+            }
+            None => all.push(Change { path, renamed_from: None, before, after }),
+        }
+    }
+    all
 }
 
 #[cfg(test)]

@@ -120,4 +120,5 @@ fn unchanged_directories_are_not_read() {
         diff(&f.store, &Hash::from_static("0000000000000"), &Hash::from_static("0000000000000")).unwrap(),
         []
     );
+    assert!(everything(&f.store, &a).is_err());
 }

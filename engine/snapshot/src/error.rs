@@ -108,6 +108,7 @@ impl Limit {
 pub(crate) fn io_error<E: Into<io::Error>>(
     doing: &'static str,
     path: &Path,
-) -> impl FnOnce(E) -> SnapshotError {
-    move |error| SnapshotError::Io { doing, path: path.to_owned(), source: error.into() }
+) -> impl FnOnce(E) -> SnapshotError + use<E> {
+    let path = path.to_owned();
+    move |error| SnapshotError::Io { doing, path, source: error.into() }
 }

@@ -1,7 +1,10 @@
 //! What the tests of this crate share: a workspace, a store and a cache, and what a directory holds.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use uwf_store::{Hash, Profile, Store};
 
@@ -46,5 +49,32 @@ impl Fixture {
 
     pub(crate) fn tree(&mut self) -> Hash {
         self.capture().tree
+    }
+}
+
+/// Everything in a directory but `.git`: type, mode and content, as text.
+pub(crate) fn listing(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    list(dir, dir, &mut all);
+    all
+}
+
+fn list(root: &Path, dir: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let mode = metadata.permissions().mode() & 0o777;
+        let shown = if metadata.is_symlink() {
+            [b"symlink ".to_vec(), fs::read_link(&path).unwrap().into_os_string().into_vec()].concat()
+        } else if metadata.is_dir() {
+            if path.ends_with(".git") {
+                continue;
+            }
+            list(root, &path, all);
+            format!("directory {mode:o}").into_bytes()
+        } else {
+            [format!("file {mode:o} ").into_bytes(), fs::read(&path).unwrap()].concat()
+        };
+        all.insert(path.strip_prefix(root).unwrap().to_owned(), shown);
     }
 }

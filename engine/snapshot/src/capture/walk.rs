@@ -11,7 +11,7 @@ use uwf_store::{Batch, Hash, Store};
 
 use super::ignored::Ignored;
 use super::listing::{ListedName, names};
-use super::{CaptureNotice, Snapshot, Why, Work};
+use super::{CaptureNotice, CaptureWork, Snapshot, Why};
 use crate::cache::{Directory, Known};
 use crate::error::{Limit, SnapshotError, io_error};
 use crate::options::Options;
@@ -57,7 +57,7 @@ impl<'s> CaptureWalk<'s> {
             left_out: 0,
             special: 0,
             notices: Vec::new(),
-            work: Work::default(),
+            work: CaptureWork::default(),
         };
         Ok(CaptureWalk {
             options,
