@@ -2,7 +2,7 @@
 //!
 //! Reads down like this: `name` and `tree` say how a directory is a node of [`SnapshotEntry`]s; `stamp` and [`Cache`] what
 //! need not be read again; [`capture`] puts a workspace into a store; [`diff`] tells each [`Change`] from one snapshot to
-//! another; [`restore`] makes a workspace like one that is still like the other.
+//! another, [`patch`] shows them as git does; [`restore`] makes a workspace like one that is still like the other.
 //!
 //! Never decides when a snapshot is made or what refers to it: a tree that nobody refers to is collected like any other
 //! node. Never looks at git's own data but for what it is told to ignore, and never follows a symlink.
@@ -19,6 +19,7 @@ mod diff;
 mod error;
 mod name;
 mod options;
+mod patch;
 mod restore;
 mod stamp;
 mod tree;
@@ -29,6 +30,7 @@ pub use change::{Change, ChangeKind};
 pub use diff::diff;
 pub use error::{Limit, SnapshotError};
 pub use options::Options;
+pub use patch::{FileStat, name_only, patch, stat, write_stat};
 pub use restore::{Conflict, ConflictReason, Restored, checkout, restore};
 pub use tree::{SnapshotEntry, TREE};
 
