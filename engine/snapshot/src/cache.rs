@@ -95,11 +95,6 @@ fn freshen(store: &Store, tree: &Hash) -> Result<(), StoreError> {
 }
 
 impl Directory {
-    pub(crate) fn get(&self, name: &[u8]) -> Option<&Known> {
-        let found = self.entries.binary_search_by(|known| (*known.name).cmp(name));
-        found.ok().map(|at| &self.entries[at])
-    }
-
     /// Whether it would be the same tree with these entries.
     pub(crate) fn is_tree_of(&self, entries: &[Known]) -> bool {
         self.entries.len() == entries.len()

@@ -1,4 +1,4 @@
-//! What a directory lists, in the order the system gives it.
+//! What a directory lists, sorted by name.
 
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -23,5 +23,6 @@ pub(super) fn names(handle: &OwnedFd) -> Result<Vec<ListedName>, Errno> {
             names.push(ListedName { bytes: bytes.into(), kind: entry.file_type() });
         }
     }
+    names.sort_unstable_by(|one: &ListedName, other| one.bytes.cmp(&other.bytes));
     Ok(names)
 }

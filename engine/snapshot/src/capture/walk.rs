@@ -1,5 +1,7 @@
-//! The walk: each directory by its handle, its names in the order the system gives them, its tree after all below it.
+//! The walk: each directory by its handle, its names in order, in step with what was found last, its tree after all below
+//! it.
 
+use std::cmp::Ordering;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -99,17 +101,17 @@ impl<'s> CaptureWalk<'s> {
         }
         let outside = self.ignored.enter(handle, names, self.path.len());
         let (length, mut entries) = (self.path.len(), Vec::with_capacity(names.len()));
+        let mut before = known.map_or(&[][..], |known| &known.entries);
         for name in names {
             if length > 0 {
                 self.path.push(b'/');
             }
             self.path.extend_from_slice(&name.bytes);
-            let known = known.and_then(|known| known.get(&name.bytes));
+            let known = advance(&mut before, &name.bytes);
             entries.extend(self.entry(handle, name, known)?);
             self.path.truncate(length);
         }
         self.ignored.leave(&outside);
-        entries.sort_unstable_by(|one: &Known, other| one.name.cmp(&other.name));
         let tree = match known {
             Some(known) if known.is_tree_of(&entries) => known.tree,
             _ => self.put(&entries)?,
@@ -248,4 +250,18 @@ impl<'s> CaptureWalk<'s> {
     fn whole_path(&self) -> PathBuf {
         self.root.join(OsStr::from_bytes(&self.path))
     }
+}
+
+/// Goes on to what is known under this name, in step with names that are sorted as well.
+fn advance<'k>(rest: &mut &'k [Known], name: &[u8]) -> Option<&'k Known> {
+    while let Some((first, others)) = rest.split_first() {
+        let order = (*first.name).cmp(name);
+        if order != Ordering::Greater {
+            *rest = others;
+        }
+        if order != Ordering::Less {
+            return order.is_eq().then_some(first);
+        }
+    }
+    None
 }
