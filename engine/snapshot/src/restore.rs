@@ -107,6 +107,9 @@ pub fn checkout(store: &Store, tree: &Hash, dir: &Path) -> Result<Restored, Snap
 }
 
 #[cfg(test)]
+#[path = "restore_killed_tests.rs"]
+mod killed_tests;
+#[cfg(test)]
 #[path = "restore_tests.rs"]
 mod tests;
 #[cfg(test)]

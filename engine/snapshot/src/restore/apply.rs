@@ -15,19 +15,22 @@ use super::{Conflict, ConflictReason, Restored};
 use crate::error::SnapshotError;
 use crate::tree::SnapshotEntry;
 
+/// So many contents are synced one by one: to sync a whole file system waits for what others write as well.
+const FEW: usize = 16;
+
 pub(super) fn all(
     store: &Store,
     place: &OpenWorkspace,
     todo: &[Step],
     restored: Restored,
 ) -> Result<Restored, SnapshotError> {
-    let mut staged = BTreeMap::new();
+    let (few, mut staged) = (todo.len() <= FEW, BTreeMap::new());
     for step in todo {
-        if let Some(written) = Staged::of(store, place, step)? {
+        if let Some(written) = Staged::of(store, place, step, few)? {
             staged.insert(step.path.as_path(), written);
         }
     }
-    if !staged.is_empty() {
+    if !few && !staged.is_empty() {
         place.sync()?;
     }
     let mut work = Application { place, restored, given_up: HashSet::new() };

@@ -33,12 +33,16 @@ impl<'p> Staged<'p> {
         store: &Store,
         place: &'p OpenWorkspace,
         step: &Step,
+        synced: bool,
     ) -> Result<Option<Staged<'p>>, SnapshotError> {
         let same = |content: &Hash| matches!(&step.before, Some(SnapshotEntry::File { content: before, .. }) if before == content);
         match &step.after {
             Some(SnapshotEntry::File { content, mode, .. }) if !same(content) => {
                 let (staged, directory) = Staged::begin(place, &step.path)?;
-                staged.write(store, &directory, (content, *mode))?;
+                let file = staged.write(store, &directory, (content, *mode))?;
+                if synced {
+                    file.sync_data().map_err(place.failed("sync", &step.path))?;
+                }
                 Ok(Some(staged))
             }
             Some(SnapshotEntry::Symlink { target }) => {
@@ -71,7 +75,7 @@ impl<'p> Staged<'p> {
         store: &Store,
         directory: &OwnedFd,
         (content, mode): (&Hash, u32),
-    ) -> Result<(), SnapshotError> {
+    ) -> Result<File, SnapshotError> {
         let path = self.directory.join(&self.name);
         let failed = || self.place.failed("write", &path);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -85,7 +89,8 @@ impl<'p> Staged<'p> {
             }
             file.write_all(piece).map_err(failed())?;
         }
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode)).map_err(|error| failed()(error.into()))
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode)).map_err(|error| failed()(error.into()))?;
+        Ok(file)
     }
 
     /// Gives it its place: of what is there in one moment, or only where nothing is.
