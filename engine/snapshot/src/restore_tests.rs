@@ -254,3 +254,22 @@ fn a_snapshot_is_checked_out_where_nothing_is() {
     let error = checkout(&f.store, &tree, &out).unwrap_err();
     assert!(matches!(error, SnapshotError::NotEmpty { .. }), "{error}");
 }
+
+/// A run that was cut off after what was there had to go, and before what shall be there came.
+#[test]
+fn nothing_is_no_conflict_between_a_directory_and_a_file() {
+    let mut f = Fixture::new();
+    f.write("x", "file");
+    f.write("d/y", "y");
+    let before = listing(&f.dir());
+    let undo = undoing(&mut f, |f| {
+        remove(f, "x");
+        f.write("x/z", "z");
+        fs::remove_dir_all(f.path("d")).unwrap();
+        f.write("d", "file");
+    });
+    fs::remove_dir_all(f.path("x")).unwrap();
+    remove(&f, "d");
+    assert_eq!(all(&f, &undo).conflicts, []);
+    assert_eq!(listing(&f.dir()), before);
+}
