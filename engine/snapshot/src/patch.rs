@@ -21,7 +21,7 @@ use crate::error::SnapshotError;
 use crate::tree::SnapshotEntry;
 use names::{quoted, with_prefix};
 pub use stat::{FileStat, stat, write_stat};
-use text::Lines;
+use text::LineDiff;
 
 /// A text of more bytes is shown as binary: nobody reads it, and to compare it by lines would take long.
 const MAX_TEXT: usize = 8 << 20;
@@ -36,8 +36,8 @@ const NOTHING: &str = "0000000000000000000000000000000000000000";
 pub fn patch(store: &Store, changes: &[Change], out: &mut dyn Write) -> Result<(), SnapshotError> {
     for change in changes {
         for shown in shown(change) {
-            let before = Side::of(store, shown.before.as_ref())?;
-            let after = Side::of(store, shown.after.as_ref())?;
+            let before = PatchSide::of(store, shown.before.as_ref())?;
+            let after = PatchSide::of(store, shown.after.as_ref())?;
             let written = write_file(&shown, (before.as_ref(), after.as_ref()), out);
             written.map_err(SnapshotError::Output)?;
         }
@@ -88,13 +88,13 @@ fn is_same(before: &SnapshotEntry, after: &SnapshotEntry) -> bool {
 }
 
 /// One of the two contents of a file.
-struct Side {
+struct PatchSide {
     mode: &'static str,
     content: Vec<u8>,
 }
 
-impl Side {
-    fn of(store: &Store, entry: Option<&SnapshotEntry>) -> Result<Option<Side>, SnapshotError> {
+impl PatchSide {
+    fn of(store: &Store, entry: Option<&SnapshotEntry>) -> Result<Option<PatchSide>, SnapshotError> {
         let Some(entry) = entry else { return Ok(None) };
         let content = match entry {
             SnapshotEntry::File { content, .. } => {
@@ -110,7 +110,7 @@ impl Side {
             SnapshotEntry::Symlink { target } => target.as_bytes().to_vec(),
             SnapshotEntry::Directory { .. } => return Ok(None),
         };
-        Ok(Some(Side { mode: mode(entry), content }))
+        Ok(Some(PatchSide { mode: mode(entry), content }))
     }
 
     fn is_text(&self) -> bool {
@@ -134,7 +134,11 @@ fn mode(entry: &SnapshotEntry) -> &'static str {
     }
 }
 
-fn write_file(change: &Change, sides: (Option<&Side>, Option<&Side>), out: &mut dyn Write) -> io::Result<()> {
+fn write_file(
+    change: &Change,
+    sides: (Option<&PatchSide>, Option<&PatchSide>),
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let old_path = change.renamed_from.as_deref().unwrap_or(&change.path);
     let (old, new) = (with_prefix("a/", old_path), with_prefix("b/", &change.path));
     out.write_all(&[b"diff --git ", &*quoted(&old), b" ", &quoted(&new), b"\n"].concat())?;
@@ -142,27 +146,28 @@ fn write_file(change: &Change, sides: (Option<&Side>, Option<&Side>), out: &mut 
     if let Some(from) = &change.renamed_from {
         write_rename(from, &change.path, out)?;
     }
-    let content = |side: Option<&Side>| side.map(|side| side.content.clone()).unwrap_or_default();
+    let content = |side: Option<&PatchSide>| side.map(|side| side.content.clone()).unwrap_or_default();
     let (before, after) = (content(sides.0), content(sides.1));
     if before == after && sides.0.is_some() == sides.1.is_some() {
         return Ok(());
     }
     write_index(sides, out)?;
-    let is_text = [sides.0, sides.1].into_iter().flatten().all(Side::is_text);
+    let is_text = [sides.0, sides.1].into_iter().flatten().all(PatchSide::is_text);
     if !is_text {
         return binary::write(&before, &after, out);
     }
-    let lines = Lines::of(&before, &after);
+    let lines = LineDiff::of(&before, &after);
     if lines.is_empty() {
         return Ok(());
     }
-    let name =
-        |side: Option<&Side>, name: &[u8]| side.map_or(b"/dev/null".to_vec(), |_| names::in_header(name));
+    let name = |side: Option<&PatchSide>, name: &[u8]| {
+        side.map_or(b"/dev/null".to_vec(), |_| names::in_header(name))
+    };
     out.write_all(&[b"--- ", &*name(sides.0, &old), b"\n+++ ", &name(sides.1, &new), b"\n"].concat())?;
     lines.write(out)
 }
 
-fn write_modes(sides: (Option<&Side>, Option<&Side>), out: &mut dyn Write) -> io::Result<()> {
+fn write_modes(sides: (Option<&PatchSide>, Option<&PatchSide>), out: &mut dyn Write) -> io::Result<()> {
     match sides {
         (Some(before), Some(after)) if before.mode != after.mode => {
             write!(out, "old mode {}\nnew mode {}\n", before.mode, after.mode)
@@ -178,8 +183,9 @@ fn write_rename(from: &Path, to: &Path, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(&[b"similarity index 100%\nrename from ", &*from, b"\nrename to ", &to, b"\n"].concat())
 }
 
-fn write_index(sides: (Option<&Side>, Option<&Side>), out: &mut dyn Write) -> io::Result<()> {
-    let [old, new] = [sides.0, sides.1].map(|side| side.map_or_else(|| NOTHING.to_owned(), Side::object));
+fn write_index(sides: (Option<&PatchSide>, Option<&PatchSide>), out: &mut dyn Write) -> io::Result<()> {
+    let [old, new] =
+        [sides.0, sides.1].map(|side| side.map_or_else(|| NOTHING.to_owned(), PatchSide::object));
     match sides {
         (Some(before), Some(after)) if before.mode == after.mode => {
             writeln!(out, "index {old}..{new} {}", before.mode)

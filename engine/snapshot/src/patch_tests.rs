@@ -186,7 +186,7 @@ fn long_texts_are_compared_in_bounded_time() {
     let [old, new] = ["old", "new"]
         .map(|word| (0..200_000).map(|n| format!("{word} {}\n", n * 7919 % 100_003)).collect::<String>());
     let begun = std::time::Instant::now();
-    let (insertions, deletions) = Lines::of(old.as_bytes(), new.as_bytes()).count();
+    let (insertions, deletions) = LineDiff::of(old.as_bytes(), new.as_bytes()).count();
     assert_eq!((insertions, deletions), (200_000, 200_000));
     assert!(begun.elapsed() < std::time::Duration::from_secs(60));
 }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use uwf_store::Store;
 
 use super::names::quoted;
-use super::text::Lines;
-use super::{Side, shown};
+use super::text::LineDiff;
+use super::{PatchSide, shown};
 use crate::change::Change;
 use crate::error::SnapshotError;
 
@@ -47,10 +47,11 @@ pub fn stat(store: &Store, changes: &[Change]) -> Result<Vec<FileStat>, Snapshot
 }
 
 fn of(store: &Store, change: &Change) -> Result<FileStat, SnapshotError> {
-    let (before, after) = (Side::of(store, change.before.as_ref())?, Side::of(store, change.after.as_ref())?);
-    let is_text = [&before, &after].into_iter().flatten().all(Side::is_text);
+    let (before, after) =
+        (PatchSide::of(store, change.before.as_ref())?, PatchSide::of(store, change.after.as_ref())?);
+    let is_text = [&before, &after].into_iter().flatten().all(PatchSide::is_text);
     let [before, after] = [before, after].map(|side| side.map(|side| side.content).unwrap_or_default());
-    let (insertions, deletions) = if is_text { Lines::of(&before, &after).count() } else { (0, 0) };
+    let (insertions, deletions) = if is_text { LineDiff::of(&before, &after).count() } else { (0, 0) };
     let binary = (!is_text).then_some((before.len() as u64, after.len() as u64));
     let (path, renamed_from) = (change.path.clone(), change.renamed_from.clone());
     Ok(FileStat { path, renamed_from, insertions, deletions, binary })

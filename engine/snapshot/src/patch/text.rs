@@ -8,19 +8,19 @@ use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices, group_diff_ops};
 const CONTEXT: usize = 3;
 
 /// What differs between two texts.
-pub(super) struct Lines<'t> {
+pub(super) struct LineDiff<'t> {
     old: Vec<&'t [u8]>,
     new: Vec<&'t [u8]>,
     ops: Vec<DiffOp>,
 }
 
-impl<'t> Lines<'t> {
-    pub(super) fn of(old: &'t [u8], new: &'t [u8]) -> Lines<'t> {
+impl<'t> LineDiff<'t> {
+    pub(super) fn of(old: &'t [u8], new: &'t [u8]) -> LineDiff<'t> {
         let [old, new] =
             [old, new].map(|text| text.split_inclusive(|byte| *byte == b'\n').collect::<Vec<_>>());
         // The one that bounds its work, and gives the same each time.
         let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
-        Lines { old, new, ops }
+        LineDiff { old, new, ops }
     }
 
     /// Whether there is no line in either.
