@@ -68,6 +68,9 @@ pub enum Why {
     /// Left out: it may not be read.
     #[error("left out: it cannot be read: {0}")]
     Unreadable(String),
+    /// Left out: it holds a text of [`Options::withheld`].
+    #[error("left out: it holds a secret")]
+    Secret,
     /// Left out: it is larger than a file may be.
     #[error("left out: it has {size} bytes, more than the {allowed} of `max_file_bytes`")]
     TooLarge {
@@ -97,6 +100,14 @@ pub fn capture(
     let snapshot = walk.finish(root.tree)?;
     cache.replace(root);
     Ok(snapshot)
+}
+
+/// Whether everything that is to be left out is named by a pattern: for those who would know before they capture.
+///
+/// # Errors
+/// [`SnapshotError::Pattern`] for the first that is none.
+pub fn check(options: &Options) -> Result<(), SnapshotError> {
+    ignored::Ignored::new(options).map(drop)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::*;
 use crate::Limit;
 use crate::fixture::Fixture;
 use crate::tree::{self, MAX_LEVELS, SnapshotEntry};
+use crate::withheld::Withheld;
 
 /// The paths in a tree, directories with a `/` at the end.
 fn paths(store: &Store, tree: &Hash) -> Vec<String> {
@@ -246,4 +247,20 @@ fn a_workspace_that_changes_meanwhile_is_captured() {
         }
         stop.store(true, Ordering::Relaxed);
     });
+}
+
+#[test]
+fn a_file_that_holds_a_secret_is_left_out_and_never_stored() {
+    let mut fixture = Fixture::new();
+    fixture.options.withheld = Withheld::new(["sk-hush"]);
+    fixture.write("kept", "nothing of note\n");
+    fixture.write("keys", "KEY=sk-hush\n");
+    let snapshot = fixture.capture();
+    assert_eq!(snapshot.entries, 1);
+    let notice = CaptureNotice { path: "keys".into(), why: Why::Secret };
+    assert_eq!(snapshot.notices, [notice]);
+    let text = fixture.store.batch().put_blob(&mut &b"KEY=sk-hush\n"[..]).unwrap();
+    assert!(!fixture.store.has(&text.hash), "a batch that is not committed stores nothing");
+    fixture.write("keys", "KEY=\n");
+    assert_eq!(fixture.capture().entries, 2);
 }

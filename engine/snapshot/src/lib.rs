@@ -23,16 +23,18 @@ mod patch;
 mod restore;
 mod stamp;
 mod tree;
+mod withheld;
 
 pub use cache::Cache;
-pub use capture::{CaptureNotice, CaptureWork, Snapshot, Why, capture};
+pub use capture::{CaptureNotice, CaptureWork, Snapshot, Why, capture, check};
 pub use change::{Change, ChangeKind};
 pub use diff::diff;
 pub use error::{Limit, SnapshotError};
 pub use options::Options;
 pub use patch::{FileStat, name_only, patch, stat, write_stat};
 pub use restore::{Conflict, ConflictReason, Restored, checkout, restore};
-pub use tree::{SnapshotEntry, TREE};
+pub use tree::{SnapshotEntry, TREE, find};
+pub use withheld::Withheld;
 
 #[cfg(test)]
 mod fixture;

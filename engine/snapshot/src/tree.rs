@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use uwf_store::{Batch, Hash, Store, StoreError};
@@ -87,6 +88,22 @@ pub(crate) fn read(store: &Store, tree: &Hash) -> Result<Tree, SnapshotError> {
         found.insert(name, entry);
     }
     Ok(found)
+}
+
+/// What is at a path of a snapshot; none where nothing is.
+///
+/// # Errors
+/// A directory on the way is missing in the store, or is none.
+pub fn find(store: &Store, tree: &Hash, path: &Path) -> Result<Option<SnapshotEntry>, SnapshotError> {
+    let mut found = SnapshotEntry::Directory { tree: *tree, mode: PERMISSIONS };
+    for name in path.iter() {
+        let SnapshotEntry::Directory { tree, .. } = found else { return Ok(None) };
+        match read(store, &tree)?.remove(name) {
+            Some(entry) => found = entry,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(found))
 }
 
 /// Whether something in a directory can have this name.

@@ -91,3 +91,17 @@ fn what_is_no_directory_is_refused() {
     assert!(matches!(read(&store, &CONTENT), Err(SnapshotError::Store(StoreError::NotFound { .. }))));
     assert!(read(&store, &put_payload(&store, &json!({"x": file, "y": directory}))).is_ok());
 }
+
+#[test]
+fn a_path_leads_to_what_is_there() {
+    let mut fixture = crate::fixture::Fixture::new();
+    fixture.write("a/b/c", "x");
+    fixture.write("d", "y");
+    let tree = fixture.tree();
+    let found = |path: &str| find(&fixture.store, &tree, Path::new(path)).unwrap();
+    assert!(matches!(found("a/b/c"), Some(SnapshotEntry::File { size: 1, .. })));
+    assert!(found("a/b").unwrap().is_directory());
+    for nothing in ["a/x", "d/x", "x", "a/b/c/d"] {
+        assert_eq!(found(nothing), None, "{nothing}");
+    }
+}

@@ -1,7 +1,7 @@
 //! One file into the store: not read where its stamp is known, and read again where it changes meanwhile.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{FileType, Mode, OFlags, openat};
@@ -47,6 +47,12 @@ impl CaptureWalk<'_> {
         }
         let mut opened = File::from(opened);
         let most = self.options.max_file_bytes;
+        let withheld = self.options.withheld.is_in(&mut (&mut opened).take(most));
+        match withheld.and_then(|withheld| opened.rewind().map(|()| withheld)) {
+            Ok(false) => {}
+            Ok(true) => return Ok(self.without(Why::Secret)),
+            Err(source) => return self.unreadable(errno(&source)),
+        }
         let blob = match self.batch.put_blob(&mut (&mut opened).take(most.saturating_add(1))) {
             Ok(blob) => blob,
             Err(StoreError::Unread { source }) => return self.unreadable(errno(&source)),
