@@ -68,7 +68,7 @@ pub enum Why {
     /// Left out: it may not be read.
     #[error("left out: it cannot be read: {0}")]
     Unreadable(String),
-    /// Left out: it holds a text of [`Options::withheld`].
+    /// Left out: its content, its name or its target has a text of [`Options::withheld`].
     #[error("left out: it holds a secret")]
     Secret,
     /// Left out: it is larger than a file may be.

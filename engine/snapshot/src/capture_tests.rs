@@ -264,3 +264,15 @@ fn a_file_that_holds_a_secret_is_left_out_and_never_stored() {
     fixture.write("keys", "KEY=\n");
     assert_eq!(fixture.capture().entries, 2);
 }
+
+#[test]
+fn so_is_a_name_or_a_target_that_holds_one() {
+    let mut fixture = Fixture::new();
+    fixture.options.withheld = Withheld::new(["sk-hush"]);
+    fixture.write("kept", "nothing of note\n");
+    fixture.write("of sk-hush/file", "a\n");
+    std::os::unix::fs::symlink("../sk-hush", fixture.dir().join("link")).unwrap();
+    let snapshot = fixture.capture();
+    let left_out = |path: &str| CaptureNotice { path: path.into(), why: Why::Secret };
+    assert_eq!((snapshot.entries, snapshot.notices), (1, vec![left_out("link"), left_out("of sk-hush")]));
+}

@@ -1,4 +1,4 @@
-//! Texts that no snapshot may hold, such as keys: a file that has one of them is left out.
+//! Texts that no snapshot may hold, such as keys: what has one of them in its content, its name or its target is left out.
 //!
 //! Apart from the patterns, which know names alone. A content is looked through while it is read, a piece at a time.
 
@@ -18,6 +18,11 @@ impl Withheld {
         Withheld(texts.into_iter().map(Into::into).filter(|text| !text.is_empty()).collect())
     }
 
+    /// Whether a name or a target has one of them.
+    pub(crate) fn is_within(&self, bytes: &[u8]) -> bool {
+        self.0.iter().any(|text| memmem::find(bytes, text).is_some())
+    }
+
     /// Whether a content has one of them. It is read no further than that takes.
     pub(crate) fn is_in(&self, content: &mut dyn Read) -> io::Result<bool> {
         let Some(longest) = self.0.iter().map(Vec::len).max() else { return Ok(false) };
@@ -26,7 +31,7 @@ impl Withheld {
             // What one begins in the last piece may end in this one.
             seen.drain(..seen.len().saturating_sub(longest - 1));
             let read = content.take(PIECE as u64).read_to_end(&mut seen)?;
-            if self.0.iter().any(|text| memmem::find(&seen, text).is_some()) {
+            if self.is_within(&seen) {
                 return Ok(true);
             }
             if read == 0 {

@@ -153,6 +153,9 @@ impl<'s> CaptureWalk<'s> {
         if is_listed && self.leaves_out(name, name.kind) {
             return Ok(Looked::Nothing);
         }
+        if self.options.withheld.is_within(&name.bytes) {
+            return Ok(self.without(Why::Secret));
+        }
         let found = match look(directory, &name.bytes) {
             Ok(found) => found,
             Err(Errno::NOENT) => return Ok(self.without(Why::Vanished)),
@@ -177,6 +180,9 @@ impl<'s> CaptureWalk<'s> {
             Ok(target) => OsString::from_vec(target.into_bytes()),
             Err(error) => return self.unreadable(error),
         };
+        if self.options.withheld.is_within(target.as_bytes()) {
+            return Ok(self.without(Why::Secret));
+        }
         let entry = SnapshotEntry::Symlink { target };
         Ok(Looked::Entry(Known { name: name.bytes.clone(), entry, stamp: None, below: None }))
     }
