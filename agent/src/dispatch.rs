@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use uwf_tools::{Cancel, Closed, ReadState, ToolOutput, Toolbox};
+use uwf_tools::{Cancel, Closed, ReadState, ToolOutput, ToolSpec, Toolbox};
 
 use crate::provider::message::ToolDeclaration;
 
@@ -51,6 +51,19 @@ impl Dispatch {
     pub(crate) fn reads_only(&self, name: &str) -> bool {
         let built_in = self.toolbox.specs().iter().any(|tool| tool.read_only && tool.name == name);
         built_in || self.own(name).is_some_and(OwnTool::reads_only)
+    }
+
+    /// Whether a tool may change the workspace without saying what.
+    pub(crate) fn changes_unseen(&self, name: &str) -> bool {
+        let runs_commands = |tool: &ToolSpec| tool.name == "run_command" && tool.name == name;
+        let own = || self.own(name).is_some_and(|tool| !tool.reads_only());
+        self.toolbox.specs().iter().any(runs_commands) || own()
+    }
+
+    /// Whether there is a tool that may change the workspace.
+    pub(crate) fn may_change(&self) -> bool {
+        let built_in = self.toolbox.specs().iter().any(|tool| !tool.read_only);
+        built_in || self.own.iter().any(|tool| !tool.reads_only())
     }
 
     /// Carries out one call; see [`Toolbox::call`].

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_engine::AdapterOutput;
 use uwf_engine::home::make_private;
+use uwf_engine::record::RecordedSnapshot;
 use uwf_store::Hash;
 use uwf_tools::ReadState;
 use uwf_tools::sandbox::Enforced;
@@ -39,10 +40,10 @@ use crate::provider::Learnt;
 use crate::provider::message::{Message, TokenUsage, ToolDeclaration};
 
 /// The version of the format that is written.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 
 /// The versions that are continued, read as they are: version 2 has no native parts and no quirks, version 3 tells
-/// less: neither of requests, windows and warnings, nor of turns that took too long.
+/// less: neither of requests, windows and warnings, nor of turns that took too long, and version 4 has no snapshots.
 pub(crate) const READABLE: RangeInclusive<u32> = 2..=VERSION;
 
 /// One line of the journal. Times are ms since the epoch.
@@ -168,6 +169,18 @@ pub enum Entry {
         /// What the tool did, for the record.
         facts: ToolFacts,
     },
+    /// The workspace was captured.
+    Snapshot {
+        /// What it was like.
+        snapshot: RecordedSnapshot,
+        /// Why it was captured then.
+        point: CapturePoint,
+        /// The call that had ended just before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call_id: Option<String>,
+        /// When.
+        at: u64,
+    },
     /// Old results are left out of the requests from here on.
     #[serde(rename = "left-out")]
     Elided {
@@ -211,6 +224,28 @@ pub enum Entry {
     },
 }
 
+/// Why a workspace is captured at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CapturePoint {
+    /// Nothing has happened yet.
+    Start,
+    /// The run goes on after an interruption.
+    Resume,
+    /// A call has ended of which nobody knows what it changed.
+    Call,
+    /// Nothing more happens.
+    End,
+}
+
+impl CapturePoint {
+    /// Where a run of these entries is that is about to ask the model.
+    pub(crate) fn of(entries: &[Entry]) -> CapturePoint {
+        let is_under_way = |entry: &Entry| matches!(entry, Entry::Started { .. } | Entry::Snapshot { .. });
+        if entries.iter().any(is_under_way) { CapturePoint::Resume } else { CapturePoint::Start }
+    }
+}
+
 /// What people are warned of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -221,6 +256,10 @@ pub enum Concern {
     CutPrompt,
     /// Git may run what commands have left.
     Git,
+    /// The workspace cannot be captured: until the run is continued, it is not tried again.
+    NoSnapshot,
+    /// Not all of the workspace is in its snapshots.
+    PartialSnapshot,
 }
 
 /// What is kept of a tool's work beside the text for the model.
@@ -302,6 +341,7 @@ impl Entry {
             | Entry::Learnt { at, .. }
             | Entry::Started { at, .. }
             | Entry::Finished { at, .. }
+            | Entry::Snapshot { at, .. }
             | Entry::Elided { at, .. }
             | Entry::Summarised { at, .. }
             | Entry::Ended { at, .. }

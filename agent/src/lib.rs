@@ -74,6 +74,7 @@ mod permissions;
 mod prices;
 mod record;
 mod secrets;
+mod snapshots;
 mod usd;
 
 // Public for the programs of this workspace, which find them in `runtime`: the front page is what other programs use.

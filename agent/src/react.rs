@@ -7,6 +7,7 @@
 mod close;
 mod compaction;
 mod notice;
+mod snapshot;
 mod tool_calls;
 mod wait;
 
@@ -37,6 +38,7 @@ use crate::provider::{ChatProvider, ProviderError};
 use crate::run_state::{AssistantTurn, RunState};
 use crate::secrets::Secrets;
 use crate::signals::{Signal, Signals};
+use crate::snapshots::WorkspaceCapture;
 use crate::workers::Workers;
 
 /// How many nudges a run gives before a text that is no answer fails it.
@@ -126,6 +128,8 @@ pub(crate) struct React<'a> {
     pub started: Instant,
     /// How often the server may still be asked how large its window is.
     pub window_asks: u8,
+    /// What is captured of the workspace; none where nothing is.
+    pub workspace: Option<Arc<WorkspaceCapture>>,
 }
 
 impl React<'_> {

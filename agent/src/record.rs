@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use uwf_engine::builtin;
 use uwf_engine::record::{
-    self, Change, Detail, ErrorOutput, Interrupted, LEFT_OUT, Listed, Marks, RecordedSettings, SUMMED_UP,
-    SummedUp, Turn,
+    self, Change, Detail, ErrorOutput, Interrupted, LEFT_OUT, Listed, Marks, RecordedSettings, RunSnapshots,
+    SUMMED_UP, SummedUp, Turn,
 };
 use uwf_engine::{AdapterOutput, RoleContext, StepNode, ThreadError, Usage, thread};
 use uwf_store::{Batch, Hash, Store, StoreError, open_regular};
@@ -25,7 +25,7 @@ use uwf_tools::ToolOutput;
 use crate::context_window::Elided;
 use crate::failure::Failure;
 use crate::frontmatter::Extracted;
-use crate::journal::{self, Entry, FileChange, Stretch, ToolFacts, stretches};
+use crate::journal::{self, CapturePoint, Concern, Entry, FileChange, Stretch, ToolFacts, stretches};
 use crate::provider::message::{Message, MessageKind, Speaker, ToolCall};
 use crate::secrets::Secrets;
 use crate::usd::Usd;
@@ -220,7 +220,7 @@ fn detail(batch: &mut Batch<'_>, run: &FinishedRun<'_>) -> Result<Hash, RecordEr
     let mut messages = Vec::new();
     let mut turns = Vec::new();
     let recorded = run.entries.iter().any(|entry| matches!(entry, Entry::Replied { .. }));
-    let mut results = BTreeMap::new();
+    let (mut results, captured) = (BTreeMap::new(), captured(run.entries));
     for entry in run.entries {
         if let Entry::Finished { message, .. } = entry {
             results.insert(message.tool_call_id.as_deref().unwrap_or_default(), message.content.as_str());
@@ -229,6 +229,7 @@ fn detail(batch: &mut Batch<'_>, run: &FinishedRun<'_>) -> Result<Hash, RecordEr
         if let Entry::Elided { marks, .. } = entry {
             turn.outputs = left_out(batch, marks, &results)?;
         }
+        turn.snapshot = turn.call_id.as_deref().and_then(|call| captured.get(call)).copied();
         let hash = turn.put(batch)?;
         messages.push(Listed::Turn(hash));
         if matches!(entry, Entry::Answered { .. } | Entry::Finished { .. }) {
@@ -258,12 +259,40 @@ fn detail(batch: &mut Batch<'_>, run: &FinishedRun<'_>) -> Result<Hash, RecordEr
         cost: run.cost.map(Usd::in_dollars),
         trace: run.trace.map(str::to_owned),
         changes: Some(changes(batch, run.entries)?),
+        snapshots: snapshots(run.entries),
     };
     Ok(detail.put(batch)?)
 }
 
 fn interrupted(stretch: &Stretch<'_>) -> Interrupted {
     Interrupted { started_at_ms: stretch.from, last_at_ms: stretch.until, sandbox: json!(stretch.sandbox) }
+}
+
+/// The workspace after each call that changed it unseen.
+fn captured(entries: &[Entry]) -> BTreeMap<&str, Hash> {
+    let trees = entries.iter().filter_map(|entry| match entry {
+        Entry::Snapshot { snapshot, call_id: Some(call), .. } => Some((call.as_str(), snapshot.tree)),
+        _ => None,
+    });
+    trees.collect()
+}
+
+/// The workspace before the run and after it; none where it was not to be captured.
+fn snapshots(entries: &[Entry]) -> Option<RunSnapshots> {
+    let at = |wanted: CapturePoint| {
+        entries.iter().rev().find_map(|entry| match entry {
+            Entry::Snapshot { snapshot, point, .. } if *point == wanted => Some(*snapshot),
+            _ => None,
+        })
+    };
+    let failed = entries.iter().find_map(|entry| match entry {
+        Entry::Warned { about: Concern::NoSnapshot | Concern::PartialSnapshot, message, .. } => {
+            Some(message.clone())
+        }
+        _ => None,
+    });
+    let snapshots = RunSnapshots { before: at(CapturePoint::Start), after: at(CapturePoint::End), failed };
+    (snapshots != RunSnapshots::default()).then_some(snapshots)
 }
 
 fn is_failed_call(entry: &Entry) -> bool {
@@ -326,6 +355,7 @@ fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<T
         | Entry::Window { .. }
         | Entry::Learnt { .. }
         | Entry::Started { .. }
+        | Entry::Snapshot { .. }
         | Entry::Ended { .. }
         | Entry::Replied { .. } => return Ok(None),
     };

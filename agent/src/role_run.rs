@@ -24,7 +24,7 @@ use crate::correct;
 use crate::extract::{self, Extractor};
 use crate::failure::{FailedAt, Failure};
 use crate::frontmatter::{self, ExtractError, Extracted};
-use crate::journal::{Journal, WantedRun};
+use crate::journal::{CapturePoint, Journal, WantedRun};
 use crate::provider::ScriptPosition;
 use crate::react::{Notice, Progress, React, Stopped};
 use crate::record::{self, FinishedRun};
@@ -141,7 +141,7 @@ async fn play(
     let refused = unconfined(&react.tools, run.sandbox).filter(|_| ended.is_none());
     let outcome = match refused {
         Some(failure) => Err(failure),
-        None => match failed(answer(react, (context, &run.settings.added), extractor).await) {
+        None => match failed(captured_answer(react, (context, run), (extractor, ended.is_some())).await) {
             Ok(outcome) => outcome,
             Err(stopped) => {
                 // What it comes to is told; why the run stopped goes before what else may be amiss now.
@@ -151,6 +151,9 @@ async fn play(
         },
     };
     let outcome = safe_for_git(outcome, &react.close().await?);
+    if ended.is_none() {
+        react.capture(CapturePoint::End).await?;
+    }
     let at = match ended {
         Some((None, at)) if outcome.is_ok() => at,
         _ => react.end(outcome.as_ref().err())?,
@@ -202,6 +205,19 @@ pub fn check(settings: &Settings, workflow: &Workflow, role: &str) -> Result<(),
         ProviderContext { position, answered: 0, thread: None, learnt: Vec::new(), trace: None },
     )?;
     Ok(())
+}
+
+/// The answer, after the workspace was captured as it is before anything is done about it; not of a run of which the end
+/// is decided.
+async fn captured_answer(
+    react: &mut React<'_>,
+    (context, run): (&RoleContext, &RunContext<'_>),
+    (extractor, is_decided): (Option<&mut Extractor>, bool),
+) -> Result<Extracted, Stopped> {
+    if !is_decided {
+        react.capture(CapturePoint::of(react.journal.entries())).await?;
+    }
+    answer(react, (context, &run.settings.added), extractor).await
 }
 
 /// Loops until a text is an answer; a text that is none is sent back with its errors.

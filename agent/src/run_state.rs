@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use uwf_engine::catalogue::Prices;
+use uwf_store::Hash;
 use uwf_tools::ReadState;
 
 use crate::budget::{Budget, Spent, Use};
@@ -48,6 +49,12 @@ pub struct RunState {
     pub(crate) ended: Option<(Option<Failure>, u64)>,
     /// Whether people were told that the endpoint seems to cut what it is sent.
     pub(crate) warned_of_cut: bool,
+    /// The workspace as it was captured last.
+    pub(crate) captured: Option<Hash>,
+    /// Whether the workspace cannot be captured.
+    pub(crate) uncaptured: bool,
+    /// Whether people were told that snapshots do not have all of the workspace.
+    pub(crate) warned_of_snapshot: bool,
     /// What the model costs.
     prices: Option<Prices>,
     /// Whether the endpoint has told what a turn cost.
@@ -219,9 +226,11 @@ impl RunState {
             Entry::Continued { .. } => {
                 self.window.forget_endpoint();
                 self.warned_of_cut = false;
+                (self.uncaptured, self.warned_of_snapshot) = (false, false);
             }
             Entry::Ended { failure, at } => self.ended = Some((failure.clone(), *at)),
-            Entry::Warned { about, .. } => self.warned_of_cut |= *about == Concern::CutPrompt,
+            Entry::Warned { about, .. } => self.warned(*about),
+            Entry::Snapshot { snapshot, .. } => self.captured = Some(snapshot.tree),
             Entry::Run { .. }
             | Entry::Asked { .. }
             | Entry::RequestChanged { .. }
@@ -229,6 +238,15 @@ impl RunState {
             | Entry::Replied { .. } => {}
         }
         Ok(())
+    }
+
+    fn warned(&mut self, about: Concern) {
+        match about {
+            Concern::CutPrompt => self.warned_of_cut = true,
+            Concern::NoSnapshot => self.uncaptured = true,
+            Concern::PartialSnapshot => self.warned_of_snapshot = true,
+            Concern::SmallWindow | Concern::Git => {}
+        }
     }
 
     fn appended(&mut self, message: &Message, near: Option<&Use>) {

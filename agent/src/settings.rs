@@ -13,6 +13,7 @@ mod model;
 mod program;
 mod provenance;
 mod recorded;
+mod snapshots;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,7 @@ use self::model::prices_row;
 pub use self::model::{WindowSize, WindowSource};
 pub use self::provenance::Provenance;
 use self::provenance::{SettingSource, Sourced, first, variable, window};
+pub use self::snapshots::SnapshotSettings;
 use crate::additions::{Additions, OwnProvider};
 use crate::budget::Limits;
 use crate::confinement::{FileSandbox, SandboxSettings};
@@ -67,6 +69,8 @@ pub struct Flags {
     pub sandbox: Option<Level>,
     /// `--allow-network`.
     pub allow_network: bool,
+    /// `--no-snapshots`.
+    pub no_snapshots: bool,
     /// `--temperature`, `--reasoning-effort`.
     pub sampling: Sampling,
     /// The model of the role that is played: counts where nothing else names one but the files.
@@ -100,6 +104,8 @@ pub struct Settings {
     pub(crate) permissions: RolePermissions,
     /// What commands may reach.
     pub sandbox: SandboxSettings,
+    /// What is captured of the workspace.
+    pub snapshots: SnapshotSettings,
     /// Who says what, as far as people are told of it.
     pub provenance: Vec<Provenance>,
     /// What a program adds that no file says.
@@ -148,9 +154,11 @@ impl Settings {
         let (limits, mut bounds) = limits(&flags, &file.budget);
         let set_window = (file.context_window, SettingSource::File(BUILTIN));
         let mut set_prices = std::mem::take(&mut file.prices);
-        let sandbox = sandbox(&flags, &file.sandbox, env, &mut bounds)?.map_err(|message| {
-            SettingsError::Invalid { path: path.display().to_string(), line: None, message }
-        })?;
+        let invalid =
+            |message| SettingsError::Invalid { path: path.display().to_string(), line: None, message };
+        let sandbox = sandbox(&flags, &file.sandbox, env, &mut bounds)?.map_err(invalid)?;
+        let snapshots = std::mem::take(&mut file.snapshots);
+        let snapshots = SnapshotSettings::of(flags.no_snapshots, snapshots, &mut bounds).map_err(invalid)?;
         let (provider, model, extract, mut provenance) = match flags.mock {
             Some(script) => {
                 let model = flags.model.unwrap_or_else(|| "mock".to_owned());
@@ -186,6 +194,7 @@ impl Settings {
             roles,
             permissions: RolePermissions::default(),
             sandbox,
+            snapshots,
             provenance,
             added: Additions::default(),
             loaded_from,

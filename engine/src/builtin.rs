@@ -24,9 +24,9 @@ pub const ERROR_OUTPUT: Hash = Hash::from_static("8KPJ61GZX0N6R");
 /// The output of a step that waits for somebody.
 pub const SUSPEND_OUTPUT: Hash = Hash::from_static("E7A9HKZVD39BK");
 /// One message of an agent's conversation. `turns` of [`UWF_DETAIL`] are such nodes.
-pub const UWF_TURN: Hash = Hash::from_static("503EJMWZ8Z0JC");
+pub const UWF_TURN: Hash = Hash::from_static("EWJEWFDPCAPJ9");
 /// How a step came about: the conversation, what it cost, what it changed.
-pub const UWF_DETAIL: Hash = Hash::from_static("9WQQJ28E2XWYW");
+pub const UWF_DETAIL: Hash = Hash::from_static("FZWSDJE2N5YJR");
 
 /// What the engine needs of every store.
 pub const PROFILE: Profile = Profile {

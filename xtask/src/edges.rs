@@ -22,8 +22,19 @@ mod tests {
         ("engine", &["uwf-store", "uwf-workflow"]),
         ("prompts", &["uwf-store", "uwf-workflow"]),
         ("tools", &["uwf-store"]),
-        ("agent", &["uwf-engine", "uwf-prompts", "uwf-store", "uwf-tools", "uwf-workflow"]),
-        ("cli", &["uwf-agent", "uwf-engine", "uwf-prompts", "uwf-store", "uwf-tools", "uwf-workflow"]),
+        ("agent", &["uwf-engine", "uwf-prompts", "uwf-snapshot", "uwf-store", "uwf-tools", "uwf-workflow"]),
+        (
+            "cli",
+            &[
+                "uwf-agent",
+                "uwf-engine",
+                "uwf-prompts",
+                "uwf-snapshot",
+                "uwf-store",
+                "uwf-tools",
+                "uwf-workflow",
+            ],
+        ),
     ];
 
     /// What a crate of others' is for, and the only folders that may name it.

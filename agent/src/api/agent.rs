@@ -147,6 +147,8 @@ impl Agent {
         if let Some(workspace) = workspace {
             settings.tools = Some(workspace.tools.clone());
             settings.sandbox = workspace.sandbox.clone();
+            // Nobody could look at those of a run that leaves nothing behind.
+            settings.snapshots.enabled = workspace.snapshots && self.record.is_some();
         }
         Ok(settings)
     }

@@ -55,7 +55,8 @@ fn visit(
     environment: &RunEnvironment,
     request: &AgentRequest,
 ) -> Result<AdapterOutput, AgentError> {
-    let settings = agent.settings(None)?;
+    let mut settings = agent.settings(None)?;
+    settings.snapshots.enabled = agent.workspace.as_ref().is_some_and(|workspace| workspace.snapshots);
     let context = thread::role_context(&environment.store, request)?;
     let prompt = match &request.prompt {
         Some(prompt) => Prompt::This(prompt),

@@ -30,6 +30,7 @@ pub struct Workspace {
     pub(super) tools: Vec<String>,
     pub(super) env: Env,
     pub(super) sandbox: SandboxSettings,
+    pub(super) snapshots: bool,
 }
 
 impl Workspace {
@@ -38,7 +39,7 @@ impl Workspace {
         let mut env = Env::default();
         env.set("PATH", PATH);
         let tools = uwf_tools::specs().into_iter().map(|spec| spec.name.to_owned()).collect();
-        Workspace { root: root.into(), tools, env, sandbox: SandboxSettings::default() }
+        Workspace { root: root.into(), tools, env, sandbox: SandboxSettings::default(), snapshots: true }
     }
 
     /// These tools alone. A name that is none fails the run before it begins.
@@ -76,6 +77,13 @@ impl Workspace {
     /// One more absolute path that commands may read although it lies in a home.
     pub fn readable(mut self, path: impl Into<PathBuf>) -> Workspace {
         self.sandbox.readable.push(path.into());
+        self
+    }
+
+    /// Runs that are kept capture the directory before and after, and after commands that changed it, so that `uwf step diff`
+    /// tells what commands did. Without that they do not.
+    pub fn without_snapshots(mut self) -> Workspace {
+        self.snapshots = false;
         self
     }
 

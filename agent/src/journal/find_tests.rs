@@ -102,7 +102,7 @@ fn what_cannot_be_read_is_told_and_left_as_it_is() {
     let path = put(dir.path(), &name(1, 5), "p").path().to_owned();
     let whole = fs::read_to_string(&path).unwrap();
     let cases = [
-        (whole.replacen("\"version\":4", "\"version\":7", 1), "it is of version 7"),
+        (whole.replacen("\"version\":5", "\"version\":7", 1), "it is of version 7"),
         (format!("garbage\n{whole}"), "line 1 cannot be read"),
         (whole.replacen("\n", "\ngarbage\n", 1), "line 2 cannot be read"),
     ];

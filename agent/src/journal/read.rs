@@ -104,7 +104,7 @@ mod tests {
     fn the_first_line_tells_the_version() {
         assert!(first(b"{\"entry\":\"run\"").unwrap().is_none());
         let error = first(b"{\"entry\":\"run\",\"version\":1}\n").unwrap_err().to_string();
-        assert_eq!(error, "it is of version 1 of the format, and this program continues 2 to 4");
+        assert_eq!(error, "it is of version 1 of the format, and this program continues 2 to 5");
         assert!(matches!(first(b"no\n"), Err(Unreadable::Line { line: 1, .. })));
     }
 }

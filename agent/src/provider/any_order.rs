@@ -51,11 +51,12 @@ impl RunFixture {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         std::fs::create_dir(root.join("work")).unwrap();
+        std::fs::create_dir(root.join("run")).unwrap();
         let store = uwf_engine::open_store(&root.join("ocas"), clock).unwrap();
         std::fs::write(root.join("w.yaml"), WORKFLOW).unwrap();
         let resolved = workflow::resolve(&store, "w.yaml", &root).unwrap();
         let workflow = resolved.ensure_stored(&store).unwrap();
-        let policy = Policy { level: Level::Off, ..Policy::new(root.join("work"), root.join("work")) };
+        let policy = Policy { level: Level::Off, ..Policy::new(root.join("work"), root.join("run")) };
         let (sandbox, workers) = (Arc::new(Sandbox::prepare(policy)), Workers::start().unwrap());
         RunFixture { dir, store, workflow, sandbox, workers }
     }
@@ -63,6 +64,11 @@ impl RunFixture {
     /// Where the journals are.
     pub(crate) fn journals(&self) -> PathBuf {
         journals_dir(&self.dir.path().canonicalize().unwrap().join("uwf"))
+    }
+
+    /// Where the run works.
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join("work")
     }
 
     /// Plays the script in a thread of its own, on a clock that does not wait.

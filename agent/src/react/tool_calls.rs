@@ -13,7 +13,7 @@ use uwf_tools::{Cancel, ToolOutput};
 
 use super::wait::{Waited, wait};
 use super::{Notice, Progress, React, Stopped, millis};
-use crate::journal::Entry;
+use crate::journal::{CapturePoint, Entry};
 use crate::provider::message::{Message, ToolCall};
 use crate::record;
 use crate::signals::Signal;
@@ -48,6 +48,11 @@ impl React<'_> {
         let (outputs, signal) = self.call(calls).await?;
         for (call, (output, took)) in calls.iter().zip(outputs) {
             self.answer(call, &output, (took, signal.is_some()))?;
+        }
+        if let ([call], None) = (calls, &signal)
+            && self.toolbox.changes_unseen(&call.name)
+        {
+            self.capture(CapturePoint::Call).await?;
         }
         self.sync()?;
         match signal {

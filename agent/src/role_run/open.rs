@@ -10,6 +10,7 @@ use serde_json::Value;
 use uwf_engine::record::Detail;
 use uwf_engine::{RoleContext, ThreadId, thread};
 use uwf_prompts::{PromptError, WorkspaceView};
+use uwf_snapshot::{Options, Withheld};
 use uwf_store::{Hash, Store};
 use uwf_tools::sandbox::Sandbox;
 use uwf_tools::{Toolbox, ToolboxConfig, ToolboxError};
@@ -33,6 +34,7 @@ use crate::resume::{ResumedRun, claim};
 use crate::run_state::RunState;
 use crate::settings::{ProviderSettings, Settings, WindowSource};
 use crate::signals::Signals;
+use crate::snapshots::WorkspaceCapture;
 use crate::trace::Trace;
 
 /// Endpoints take no longer key for their prompt cache, in characters.
@@ -55,7 +57,23 @@ pub(super) fn open<'a>(
     };
     (run.begun)();
     let window_asks = if run.settings.window.from == WindowSource::Assumed { 2 } else { 0 };
-    Ok(React { window_asks, ..react(parts, (run, signals, &context.schema), provider, on_notice) })
+    let workspace = workspace(run, &parts.toolbox);
+    let react = react(parts, (run, signals, &context.schema), provider, on_notice);
+    Ok(React { window_asks, workspace, ..react })
+}
+
+/// What is captured of the workspace, which is nothing of ours; none where snapshots are off, or no tool changes anything.
+fn workspace(run: &RunContext<'_>, tools: &Dispatch) -> Option<Arc<WorkspaceCapture>> {
+    let settings = &run.settings.snapshots;
+    if !settings.enabled || !tools.may_change() {
+        return None;
+    }
+    let withheld = Withheld::new(run.settings.secrets().values());
+    let options = Options { withheld, ..settings.options.clone() };
+    let policy = run.sandbox.policy();
+    let own = policy.private.iter().chain([&policy.run_dir]).map(PathBuf::as_path).chain([run.home]);
+    let workspace = WorkspaceCapture::new((run.home, run.workspace), options, run.store.clone());
+    Some(Arc::new(workspace.without(own)))
 }
 
 /// The loop, made of its parts.
@@ -84,6 +102,7 @@ pub(crate) fn react<'a>(
         signals,
         clock: run.clock,
         window_asks: 0,
+        workspace: None,
     }
 }
 

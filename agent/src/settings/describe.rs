@@ -45,6 +45,7 @@ impl Settings {
             tools: self.tools.clone(),
             role: json!(self.permissions),
             sandbox: self.sandbox.describe(),
+            snapshots: self.snapshots.describe(),
             ..record::RecordedSettings::default()
         })
     }

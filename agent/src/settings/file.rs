@@ -12,6 +12,7 @@ use uwf_engine::catalogue::Prices;
 use uwf_engine::config;
 
 use super::SettingsError;
+use super::snapshots::{self, FileSnapshots};
 use crate::confinement::FileSandbox;
 use crate::permissions::RolePermissions;
 use crate::provider::dialect::{Dialect, DialectSettings};
@@ -31,6 +32,7 @@ pub(super) struct File {
     pub(super) budget: FileBudget,
     pub(super) roles: BTreeMap<String, RolePermissions>,
     pub(super) sandbox: FileSandbox,
+    pub(super) snapshots: FileSnapshots,
 }
 
 /// The files that describe a provider.
@@ -178,6 +180,7 @@ fn shape() -> Value {
         "prices": map(prices()),
         "budget": closed(json!({"turns": count, "tokens": count, "seconds": count, "usd": amount()})),
         "sandbox": closed(sandbox),
+        "snapshots": snapshots::shape(),
         "roles": map(role()),
     }))
 }

@@ -8,7 +8,7 @@ use uwf_engine::Env;
 
 use super::{
     Flags, Limits, LoadedFrom, ProviderSettings, Sampling, SandboxSettings, SettingSource, Settings,
-    SettingsError, WindowSize,
+    SettingsError, SnapshotSettings, WindowSize,
 };
 use crate::additions::{Additions, OwnProvider};
 use crate::permissions::{PermissionsByRole, RolePermissions};
@@ -45,6 +45,7 @@ impl Settings {
             roles: PermissionsByRole::default(),
             permissions: RolePermissions::default(),
             sandbox: SandboxSettings::default(),
+            snapshots: SnapshotSettings { enabled: false, ..SnapshotSettings::default() },
             provenance: Vec::new(),
             added,
             loaded_from: LoadedFrom { flags: Flags::default(), env: Env::default(), home: PathBuf::new() },

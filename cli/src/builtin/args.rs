@@ -212,6 +212,9 @@ pub(super) struct RunOptions {
     /// Let commands use the network
     #[arg(long)]
     pub(super) allow_network: bool,
+    /// Do not capture the workspace before and after the run; then `uwf step diff` knows what the editing tools changed alone
+    #[arg(long)]
+    pub(super) no_snapshots: bool,
     /// Add what happens to this file, one JSON object a line; - is stderr
     #[arg(long, value_name = "FILE")]
     pub(super) events: Option<PathBuf>,
@@ -323,6 +326,7 @@ impl RunOptions {
             tools: self.tools.clone(),
             sandbox: self.sandbox.map(level),
             allow_network: self.allow_network,
+            no_snapshots: self.no_snapshots,
             sampling: Sampling {
                 temperature: self.temperature,
                 reasoning_effort: self.reasoning_effort.clone(),

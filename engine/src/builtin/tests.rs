@@ -38,14 +38,22 @@ fn details_and_turns_have_what_other_programs_read() {
     assert_eq!(errors("uwf-turn", turn), []);
     let result = json!({
         "role": "tool", "content": "", "toolCalls": null, "reasoning": null, "kind": "result", "at": 1,
-        "callId": "c1", "exitCode": 1, "failed": true,
+        "callId": "c1", "exitCode": 1, "failed": true, "snapshot": TEXT,
     });
     assert_eq!(errors("uwf-turn", result), []);
     let detail = json!({
         "sessionId": "s", "model": "m", "duration": 1, "turnCount": 1, "failedCalls": 0, "turns": [TEXT],
         "messages": [TEXT], "sandbox": {"level": "full"}, "settings": {}, "changes": [{"path": "a", "before": null, "after": TEXT}],
     });
-    assert_eq!(errors("uwf-detail", detail), []);
+    assert_eq!(errors("uwf-detail", detail.clone()), []);
+    let snapshot = json!({"tree": TEXT, "files": 1, "bytes": 2, "leftOut": 0});
+    for snapshots in
+        [json!({}), json!({"before": snapshot, "after": snapshot}), json!({"failed": "too large"})]
+    {
+        let mut detail = detail.clone();
+        detail["snapshots"] = snapshots;
+        assert_eq!(errors("uwf-detail", detail), []);
+    }
     let required = |name: &str| schemas[name]["required"].clone();
     assert_eq!(required("uwf-turn"), json!(["role", "content", "toolCalls", "reasoning", "kind", "at"]));
     assert_eq!(

@@ -36,6 +36,38 @@ pub struct Detail {
     pub trace: Option<String>,
     /// What the editing tools changed, by path; none where no record is kept of that.
     pub changes: Option<Vec<Change>>,
+    /// What the workspace was like, where that was to be captured.
+    #[serde(deserialize_with = "lenient::record", skip_serializing_if = "Option::is_none")]
+    pub snapshots: Option<RunSnapshots>,
+}
+
+/// What the workspace was like before a run and after it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunSnapshots {
+    /// Before the first request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<RecordedSnapshot>,
+    /// After the last call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<RecordedSnapshot>,
+    /// Why there is none of them, or what of the workspace is not in them; in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+}
+
+/// A workspace as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedSnapshot {
+    /// A node of type `uwf-tree`.
+    pub tree: Hash,
+    /// Files, symlinks and directories.
+    pub files: u64,
+    /// In all files together.
+    pub bytes: u64,
+    /// What is not in it; a directory counts as one.
+    pub left_out: u64,
 }
 
 /// An entry of a list of turns.

@@ -42,7 +42,7 @@ mod output;
 mod settings;
 mod turn;
 
-pub use self::detail::{Change, Detail, Listed};
+pub use self::detail::{Change, Detail, Listed, RecordedSnapshot, RunSnapshots};
 pub use self::output::{ErrorOutput, error, phase, reason, status};
 pub use self::settings::{
     Interrupted, RecordedBudget, RecordedEndpoint, RecordedProvider, RecordedSettings, Retry,

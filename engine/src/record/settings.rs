@@ -34,6 +34,9 @@ pub struct RecordedSettings {
     pub role: Value,
     /// What commands are to run under.
     pub sandbox: Value,
+    /// What is captured of the workspace; absent in settings of earlier versions.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub snapshots: Value,
     /// What was found out about the endpoint on the way; absent where nothing was.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub learnt: Value,

@@ -44,6 +44,9 @@ pub struct Turn {
     pub usage: Option<TokenUsage>,
     /// Call id → the text node with the full result, where the content has less.
     pub outputs: BTreeMap<String, Hash>,
+    /// Of a command: the workspace after it, a node of type `uwf-tree`; none where that was as before, or not captured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<Hash>,
 }
 
 /// A call of a tool, as the model asked for it. Read as a part of its turn, by [`Turn::of`]: plain deserialising is

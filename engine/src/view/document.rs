@@ -5,7 +5,7 @@ use serde_json::Value;
 use uwf_store::Hash;
 
 use crate::ask::Answer;
-use crate::record::Change;
+use crate::record::{Change, Detail, RunSnapshots};
 use crate::thread::{StepNode, ThreadId};
 
 /// What happened in a thread, in words: `thread read`.
@@ -70,30 +70,106 @@ impl StepAnswer {
     }
 }
 
-/// What a step's editing tools changed in the workspace: `step diff`.
+/// What a step changed in the workspace: `step diff`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StepDiff {
     /// The StepNode.
     pub step: Hash,
     /// File by file.
     pub changes: Vec<FileDiff>,
+    /// What was compared; absent where there are no snapshots, and the changes are those of the editing tools alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshots: Option<ComparedSnapshots>,
+    /// Why it is not known what commands changed; absent where it is, or there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
 }
 
-impl StepDiff {
-    /// One patch of all files.
-    pub fn patch(&self) -> String {
-        self.changes.iter().map(|file| file.diff.as_str()).collect()
+/// What the steps of a thread changed in the workspace: `thread diff`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadDiff {
+    /// The thread.
+    pub thread: ThreadId,
+    /// File by file.
+    pub changes: Vec<FileDiff>,
+    /// What was compared.
+    pub snapshots: ComparedSnapshots,
+}
+
+/// Two snapshots, by their trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ComparedSnapshots {
+    /// The earlier one.
+    pub before: Hash,
+    /// The later one.
+    pub after: Hash,
+}
+
+impl ComparedSnapshots {
+    /// Those before and after a run; none where one of them is missing.
+    pub fn of(record: &Detail) -> Option<ComparedSnapshots> {
+        let RunSnapshots { before, after, .. } = record.snapshots.as_ref()?;
+        Some(ComparedSnapshots { before: before.as_ref()?.tree, after: after.as_ref()?.tree })
     }
 }
 
 /// What was changed of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileDiff {
-    /// What is recorded of it.
+    /// Its path, and its contents where they are a file's.
     #[serde(flatten)]
     pub change: Change,
     /// As a patch that `git apply` takes; empty where nothing changed.
     pub diff: String,
+    /// What snapshots tell besides; absent where there are none.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<ChangeFacts>,
+}
+
+/// What two snapshots tell of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeFacts {
+    /// `added`, `removed`, `modified`, `retyped` or `renamed`.
+    pub kind: &'static str,
+    /// Where it was, if it was moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<String>,
+    /// Lines that came.
+    pub insertions: u64,
+    /// Lines that went.
+    pub deletions: u64,
+    /// Whether it is no text.
+    pub binary: bool,
+    /// Who changed it.
+    #[serde(flatten)]
+    pub by: ChangedBy,
+}
+
+/// Who changed a file, as far as that is known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(tag = "by", rename_all = "kebab-case")]
+pub enum ChangedBy {
+    /// Editing tools: what they did explains it wholly.
+    Tool,
+    /// A command.
+    Command {
+        /// Its turn, as `step read` numbers it.
+        turn: usize,
+        /// Its first line.
+        command: Option<String>,
+    },
+    /// A step of a thread.
+    Step {
+        /// Which of them, from 1.
+        number: usize,
+        /// The StepNode.
+        step: Hash,
+        /// Who played.
+        role: String,
+    },
+    /// Nobody that is on record.
+    Other,
 }
 
 /// A workflow as a picture: `workflow graph`.

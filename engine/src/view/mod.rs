@@ -22,7 +22,8 @@ pub use self::changed::{
 };
 pub use self::config::{AgentSetup, ConfigSet, ConfigUnset, ConfigValue, ModelSetup, SetupView};
 pub use self::document::{
-    FileDiff, StepAnswer, StepDiff, StepDocument, StepPrompt, ThreadDocument, WorkflowGraph,
+    ChangeFacts, ChangedBy, ComparedSnapshots, FileDiff, StepAnswer, StepDiff, StepDocument, StepPrompt,
+    ThreadDiff, ThreadDocument, WorkflowGraph,
 };
 pub use self::log::{LogCleaned, LogDay};
 pub use self::model::ModelRow;

@@ -238,7 +238,7 @@ type Damage = fn(String) -> String;
 #[test]
 fn a_journal_that_cannot_be_continued_is_told_of_and_kept() {
     let cases: [(&str, Damage); 3] = [
-        ("it is of version 99 of the format", |text| text.replacen("\"version\":4", "\"version\":99", 1)),
+        ("it is of version 99 of the format", |text| text.replacen("\"version\":5", "\"version\":99", 1)),
         ("line 1 cannot be read", |text| format!("\u{0}garbage\n{text}")),
         ("line 2 cannot be read", |text| text.replacen('\n', "\n{\n", 1)),
     ];

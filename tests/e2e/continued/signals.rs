@@ -265,7 +265,7 @@ fn a_stand_alone_run_of_another_version_is_not_said_to_start_over() {
     child.kill().unwrap();
     child.wait().unwrap();
     let journal = journals(&site).pop().unwrap();
-    let newer = fs::read_to_string(&journal).unwrap().replacen("\"version\":4", "\"version\":99", 1);
+    let newer = fs::read_to_string(&journal).unwrap().replacen("\"version\":5", "\"version\":99", 1);
     fs::write(&journal, newer).unwrap();
     let path = journal.display().to_string();
     let said = site
