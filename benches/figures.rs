@@ -21,10 +21,11 @@ mod threads;
 #[path = "figures/turns.rs"]
 mod turns;
 
+use std::process::Command;
 use std::time::Duration;
 
 use bench_home::{AGENT, BenchHome, UWF};
-use floor::{Syncs, median, sync_time};
+use floor::{Syncs, median, sync_time, timed};
 use threads::Threads;
 use turns::Turns;
 
@@ -65,6 +66,8 @@ fn single_runs() {
         floor + sync * syncs.count() + Duration::from_millis(15),
     );
 
+    snapshots();
+
     let exec = |thread: &str| ["thread", "exec", thread, "--agent", &home.mock_agent()].map(str::to_owned);
     let syncs = Syncs::of(&home, UWF, &exec(&home.thread()));
     let threads: Vec<String> = (0..RUNS).map(|_| home.thread()).collect();
@@ -87,6 +90,29 @@ fn single_runs() {
         |home: &BenchHome| median(RUNS, || home.uwf(&["cas", "has", "7VQ43ZSJTEWA7"].map(str::to_owned)));
     let (few, many) = (open(&small), open(&large));
     claim(&format!("a command on 100,000 nodes (on 10: {})", ms(few)), many, few + Duration::from_millis(2));
+}
+
+/// What it costs that the workspace is captured, in a project that nothing is changed in.
+fn snapshots() {
+    let home = BenchHome::new();
+    home.project(200);
+    let with = home.role_run(&home.thread());
+    let without = [with.clone(), vec!["--no-snapshots".to_owned()]].concat();
+    // What was written a moment ago is read once more.
+    std::thread::sleep(Duration::from_secs(3));
+    let [with, without] = in_turn(RUNS, [&|| home.agent(&with), &|| home.agent(&without)]);
+    let figure = format!("a role run, 200 files captured (not: {})", ms(without));
+    claim(&figure, with, without + Duration::from_millis(3));
+}
+
+/// The median times of two that take turns, so that both see the same machine.
+fn in_turn(runs: usize, commands: [&dyn Fn() -> Command; 2]) -> [Duration; 2] {
+    let (mut ones, mut others): (Vec<_>, Vec<_>) =
+        (0..runs).map(|_| (timed(commands[0]()), timed(commands[1]()))).unzip();
+    [&mut ones, &mut others].map(|times: &mut Vec<Duration>| {
+        times.sort();
+        times[runs / 2]
+    })
 }
 
 /// Lists of 10,000 threads, each with a step.

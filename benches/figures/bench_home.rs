@@ -46,6 +46,15 @@ impl BenchHome {
         home
     }
 
+    /// Files in the workspace, ten in a directory.
+    pub(crate) fn project(&self, files: usize) {
+        for n in 0..files {
+            let directory = self.dir().join(format!("work/d{}", n / 10));
+            fs::create_dir_all(&directory).unwrap();
+            fs::write(directory.join(format!("f{n}.txt")), format!("file {n}\n").repeat(50)).unwrap();
+        }
+    }
+
     /// A home whose store holds this many text nodes more.
     pub(crate) fn with_nodes(count: usize) -> BenchHome {
         let home = BenchHome::new();

@@ -11,17 +11,17 @@ use crate::bench_home::BenchHome;
 
 /// The median time of `runs` runs of what `command` builds; each must succeed.
 pub(crate) fn median(runs: usize, mut command: impl FnMut() -> Command) -> Duration {
-    let mut times: Vec<Duration> = (0..runs)
-        .map(|_| {
-            let mut command = command();
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            let begun = Instant::now();
-            assert!(command.status().unwrap().success(), "{command:?} failed");
-            begun.elapsed()
-        })
-        .collect();
+    let mut times: Vec<Duration> = (0..runs).map(|_| timed(command())).collect();
     times.sort();
     times[runs / 2]
+}
+
+/// How long it runs; it must succeed.
+pub(crate) fn timed(mut command: Command) -> Duration {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let begun = Instant::now();
+    assert!(command.status().unwrap().success(), "{command:?} failed");
+    begun.elapsed()
 }
 
 /// The median time of one small `write` + `fdatasync` in `dir`.
