@@ -26,6 +26,8 @@ mod bad_input;
 mod bounds;
 #[path = "e2e/calls.rs"]
 mod calls;
+#[path = "e2e/changes.rs"]
+mod changes;
 #[path = "e2e/concurrency.rs"]
 mod concurrency;
 #[path = "e2e/continued.rs"]

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 
+use uwf_snapshot::SnapshotError;
 use uwf_store::StoreError;
 
 use uwf_engine::ask::AskError;
@@ -179,4 +180,4 @@ macro_rules! without_hint {
 
 with_own_hint!(ThreadError, ConfigError, HomeError, ExportError, WorkflowError);
 with_own_hint!(LockError, StopError);
-without_hint!(GcRootsError, ThreadIdError);
+without_hint!(GcRootsError, ThreadIdError, SnapshotError);

@@ -4,6 +4,7 @@
 //!
 //! A reader that has gone away (`| head`) is no error: it ends the command quietly.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -73,6 +74,39 @@ impl Ui<'_> {
         }
         self.print(text)?;
         Ok(OK)
+    }
+
+    /// The same for a document that may be no text; on a terminal with colours its lines have those of `color_of`.
+    ///
+    /// # Errors
+    /// stdout cannot be written to; that its reader has gone away ends the command quietly.
+    pub fn bytes(
+        &mut self,
+        value: &impl Serialize,
+        bytes: &[u8],
+        color_of: fn(&str) -> Option<&'static str>,
+    ) -> Result<u8, CliError> {
+        if self.explicit_format && self.format != Format::Text {
+            return self.result(value, String::new);
+        }
+        let shown: Cow<'_, [u8]> = match self.out_is_terminal {
+            false => bytes.into(),
+            true => Cow::Owned(self.shown(&String::from_utf8_lossy(bytes), color_of).into_bytes()),
+        };
+        self.out.write_all(&shown).and_then(|()| self.out.flush()).map_err(CliError::from_stdout)?;
+        Ok(OK)
+    }
+
+    /// As a terminal may be given it, line by line.
+    fn shown(&self, text: &str, color_of: fn(&str) -> Option<&'static str>) -> String {
+        let shown = |line: &str| {
+            let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+            match color_of(line).filter(|_| self.color) {
+                Some(color) => format!("\x1b[{color}m{}\x1b[0m{end}", sanitise(line)),
+                None => format!("{}{end}", sanitise(line)),
+            }
+        };
+        text.split_inclusive('\n').map(shown).collect()
     }
 
     /// Prints a text to stdout: as it is, or as a terminal may be given it.

@@ -21,7 +21,7 @@ pub(super) use self::log::{LogCommand, LogShow};
 pub(super) use self::models::Models;
 pub(super) use self::prompt::{PromptCommand, Skill};
 pub(super) use self::setup::Setup;
-pub(super) use self::step::{Ask, StepCommand};
+pub(super) use self::step::{Ask, DiffShape, StepCommand};
 pub(super) use self::thread::{Exec, How, StatusWord, ThreadCommand, ThreadList};
 pub(super) use self::var::VarCommand;
 pub(super) use self::workflow::{Language, WorkflowCommand};

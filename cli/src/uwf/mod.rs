@@ -6,6 +6,7 @@
 mod args;
 mod ask;
 mod cas;
+mod changes;
 mod config;
 mod doctor;
 mod exec;

@@ -6,6 +6,7 @@ mod diff;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use uwf_snapshot::TREE;
 use uwf_store::{Hash, Store};
 use uwf_workflow::yaml;
 
@@ -26,7 +27,7 @@ pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8,
         StepCommand::Read { step, quota, .. } => read(session, &step, quota),
         StepCommand::Fork { step } => fork_at(session, &hash(&step)?),
         StepCommand::Ask(question) => ask::ask(session, &question),
-        StepCommand::Diff { step } => diff::diff(session, &step),
+        StepCommand::Diff { step, shape } => diff::diff(session, &step, shape),
     }
 }
 
@@ -95,7 +96,11 @@ fn expand(store: &Store, refs: &BTreeSet<Hash>, value: &mut Value) -> Result<(),
     match value {
         Value::String(text) => {
             if let Some(hash) = text.parse().ok().filter(|hash| refs.contains(hash)) {
-                *value = store.get(&hash)?.payload;
+                let node = store.get(&hash)?;
+                // What a workspace had is told by `step diff`.
+                if node.type_ != TREE {
+                    *value = node.payload;
+                }
             }
         }
         Value::Array(items) => {

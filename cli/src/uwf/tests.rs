@@ -2,6 +2,7 @@
 
 mod command_line;
 mod commands;
+mod diffs;
 mod guides;
 mod help;
 mod legacy;

@@ -2,6 +2,7 @@
 //! changes of state below.
 
 mod change;
+mod diff;
 mod list;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
         ThreadCommand::Poke { thread, prompt, how } => exec::poke(session, &thread, &prompt, &how),
         ThreadCommand::Show { thread } => show(session, &thread),
         ThreadCommand::List(which) => list::list(session, &which),
+        ThreadCommand::Diff { thread, shape } => diff::diff(session, &thread, shape),
         ThreadCommand::Stop { thread } => change::stop(session, &thread),
         ThreadCommand::Cancel { thread } => change::cancel(session, &thread),
         ThreadCommand::Rm { thread, force } => change::remove(session, &thread, force),

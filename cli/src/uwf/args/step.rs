@@ -52,14 +52,32 @@ pub(in crate::uwf) enum StepCommand {
     Ask(Ask),
     /// Show what a step changed in the workspace
     #[command(
-        long_about = "Show what a step changed in the workspace, file by file, as its record tells: the content before the step beside \
-                      the content after it.",
-        after_long_help = "Examples:\n  uwf step diff 9GDHFMG6KAC8V\n  uwf step diff 9GDHFMG6KAC8V | git apply -R"
+        long_about = "Show what a step changed in the workspace, file by file: the workspace as it was captured before the step \
+                      beside what it was after it, what editing tools did first, then what each command did. Of a step without \
+                      such snapshots it shows what its editing tools did, and says so.",
+        after_long_help = "Examples:\n  uwf step diff 9GDHFMG6KAC8V\n  uwf step diff 9GDHFMG6KAC8V --stat\n  uwf step diff 9GDHFMG6KAC8V --patch | git apply -R"
     )]
     Diff {
         /// The step's hash
         step: String,
+        #[command(flatten)]
+        shape: DiffShape,
     },
+}
+
+/// How changes are shown; without any of these, as a patch in which binary files are only named.
+#[derive(Clone, Copy, Debug, Args)]
+#[group(multiple = false)]
+pub(in crate::uwf) struct DiffShape {
+    /// How many lines of each file came and went
+    #[arg(long)]
+    pub(in crate::uwf) stat: bool,
+    /// The paths of the files alone
+    #[arg(long)]
+    pub(in crate::uwf) name_only: bool,
+    /// A patch that `git apply` takes, with binary files and nothing else
+    #[arg(long)]
+    pub(in crate::uwf) patch: bool,
 }
 
 /// A question, and who is to answer it.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::step::DiffShape;
 use crate::shell::SandboxLevel;
 
 #[derive(Debug, Subcommand)]
@@ -98,6 +99,18 @@ pub(in crate::uwf) enum ThreadCommand {
         /// With --before: begin with the task all the same
         #[arg(long)]
         start: bool,
+    },
+    /// Show what the steps of a thread changed in the workspace
+    #[command(
+        long_about = "Show what the steps of a thread changed in the workspace, file by file: the workspace as it was captured before \
+                      the first step beside what it was after the last one. A file is told with the last step that changed it.",
+        after_long_help = "Examples:\n  uwf thread diff 01K…\n  uwf thread diff 01K… --stat\n  uwf thread diff 01K… --patch | git apply -R"
+    )]
+    Diff {
+        /// The thread's id
+        thread: String,
+        #[command(flatten)]
+        shape: DiffShape,
     },
     /// End a running step; the thread stays active
     #[command(

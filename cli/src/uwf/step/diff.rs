@@ -1,43 +1,90 @@
-//! `uwf step diff`: what a step's editing tools changed in the workspace, as its record tells.
+//! `uwf step diff`: what a step changed in the workspace, by its snapshots; of a step without them, what its editing tools
+//! changed, as its record tells.
 
-mod patch;
+use std::path::Path;
 
-use uwf_store::{Hash, Store};
+use uwf_snapshot::{diff as compare, find};
+use uwf_store::Store;
 
 use crate::shell::{CliError, Session};
+use crate::uwf::args::DiffShape;
+use crate::uwf::changes::author::{Authors, paths};
+use crate::uwf::changes::{self, FileChange, recorded};
 use crate::uwf::hash;
-use uwf_engine::record::{Change, Detail, Turn};
+use uwf_engine::record::{Detail, Turn};
 use uwf_engine::thread;
-use uwf_engine::view::{FileDiff, StepDiff};
+use uwf_engine::view::{ComparedSnapshots, StepDiff};
 
-pub(super) fn diff(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
+pub(super) fn diff(session: &mut Session<'_>, text: &str, shape: DiffShape) -> Result<u8, CliError> {
     let (hash, store) = (hash(text)?, session.store()?);
     let step = thread::step_node(&store, &hash)?;
     let detail = Detail::read(&store, &step.detail)?;
-    let changes = detail.changes.as_deref().ok_or_else(|| {
-        CliError::user(format!("step {hash} has no record of what it changed: {} kept none", step.agent))
-    })?;
-    let changes = changes.iter().map(|change| {
-        let diff = file_diff(&store, change)?;
-        Ok(FileDiff { change: change.clone(), diff })
-    });
-    let view = StepDiff { step: hash, changes: changes.collect::<Result<_, CliError>>()? };
-    let exit = session.ui.document(&view, &view.patch())?;
-    if view.changes.is_empty() {
+    let snapshots = ComparedSnapshots::of(&detail);
+    let (mut files, unknown) = match &snapshots {
+        Some(snapshots) => (captured(&store, &detail, snapshots)?, None),
+        None => {
+            let none = || {
+                let error = format!("step {hash} has no record of what it changed: {} kept none", step.agent);
+                CliError::user(error)
+            };
+            let changes = detail.changes.as_deref().ok_or_else(none)?;
+            let files =
+                changes.iter().map(|change| recorded(&store, change)).collect::<Result<Vec<_>, _>>()?;
+            (files, ran_commands(&store, &detail)?.then(|| why_unknown(&detail)))
+        }
+    };
+    let views = files.iter().map(|file| file.view.clone()).collect();
+    let view = StepDiff { step: hash, changes: views, snapshots, unknown: unknown.clone() };
+    let exit = changes::print(session, &view, &mut files, shape)?;
+    if files.is_empty() {
         session.ui.note("the step changed no file");
     }
-    if ran_commands(&store, &detail)? {
-        session.ui.warn("changes made by commands are not part of it");
+    if let Some(why) = unknown {
+        session.ui.warn(&format!("changes made by commands are not part of it: {why}"));
+    } else if let Some(partial) = detail.snapshots.and_then(|snapshots| snapshots.failed) {
+        session.ui.warn(&partial);
     }
     Ok(exit)
 }
 
-fn file_diff(store: &Store, change: &Change) -> Result<String, CliError> {
-    let content = |node: Option<Hash>| -> Result<Option<String>, CliError> {
-        let text = |node| Ok(store.get(&node)?.payload.as_str().unwrap_or_default().to_owned());
-        node.map(text).transpose()
-    };
-    Ok(patch::of(&change.path, content(change.before)?.as_deref(), content(change.after)?.as_deref()))
+/// All that is different, and what editing tools did to files that are in no snapshot.
+fn captured(
+    store: &Store,
+    detail: &Detail,
+    ComparedSnapshots { before, after }: &ComparedSnapshots,
+) -> Result<Vec<FileChange>, CliError> {
+    let (different, authors) = (compare(store, before, after)?, Authors::of(store, detail, before)?);
+    let mut files = Vec::new();
+    for change in &different {
+        files.extend(FileChange::between(store, change, authors.by(change)?)?);
+    }
+    let known = paths(&different);
+    let left_out =
+        detail.snapshots.iter().flat_map(|snapshots| &snapshots.after).any(|after| after.left_out > 0);
+    for change in detail.changes.iter().flatten().filter(|_| left_out) {
+        let path = Path::new(&change.path);
+        if !known.contains(path)
+            && find(store, before, path)?.is_none()
+            && find(store, after, path)?.is_none()
+        {
+            files.push(recorded(store, change)?);
+        }
+    }
+    Ok(files)
+}
+
+/// Why nobody knows what the commands of a step changed.
+fn why_unknown(detail: &Detail) -> String {
+    let settings = detail.settings().snapshots;
+    match detail.snapshots.as_ref().and_then(|snapshots| snapshots.failed.clone()) {
+        Some(failed) => failed,
+        None if settings["enabled"] == false => {
+            "its run was to keep no snapshots of the workspace (`snapshots.enabled`, --no-snapshots)"
+                .to_owned()
+        }
+        None if settings.is_null() => "its agent kept no snapshots of the workspace".to_owned(),
+        None => "its run was begun by a version that kept no snapshots of the workspace".to_owned(),
+    }
 }
 
 /// Whether the step ran commands: what these changed, no record tells.

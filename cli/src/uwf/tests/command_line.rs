@@ -78,5 +78,5 @@ fn ran(place: &Place, args: Vec<OsString>, (stdin, terminal): (&str, bool), stop
         stop,
         catch_signals: |_| (),
     });
-    Ran { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
+    Ran { exit, out: String::from_utf8_lossy(&out).into_owned(), err: String::from_utf8(err).unwrap() }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use similar::TextDiff;
 
 /// How the record keeps what is no text.
-const NO_TEXT: &str = "data:application/octet-stream;base64,";
+pub(super) const NO_TEXT: &str = "data:application/octet-stream;base64,";
 
 /// From one content to the other; none is no file. Nothing where nothing changed.
 pub(super) fn of(path: &str, before: Option<&str>, after: Option<&str>) -> String {
@@ -51,7 +51,7 @@ fn hunks(before: &str, after: &str) -> String {
 }
 
 /// A name as git writes it: in quotes, byte by byte, where it is not plain ASCII.
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     let plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
     if name.bytes().all(plain) {
         return name.to_owned();

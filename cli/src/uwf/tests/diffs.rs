@@ -1,0 +1,212 @@
+//! `step diff` and `thread diff`: who is told to have changed what, and how it looks.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use uwf_engine::fixture::Place;
+use uwf_engine::record::{Change, Detail, RecordedSnapshot, RunSnapshots, Turn};
+use uwf_engine::thread::{self, Status, head};
+use uwf_engine::{ThreadId, builtin};
+use uwf_snapshot::{Cache, Options, capture};
+use uwf_store::{Hash, Store};
+
+use super::command_line::CommandLine;
+
+/// A workspace whose states are captured one after the other.
+struct Workspace {
+    place: Place,
+    store: Store,
+    cache: Cache,
+}
+
+impl Workspace {
+    fn new() -> Workspace {
+        let place = Place::new();
+        fs::create_dir(place.path().join("w")).unwrap();
+        let store = place.store();
+        Workspace { place, store, cache: Cache::in_memory() }
+    }
+
+    fn write(&self, path: &str, content: &[u8]) {
+        fs::write(self.place.path().join("w").join(path), content).unwrap();
+    }
+
+    fn now(&mut self) -> RecordedSnapshot {
+        let dir = self.place.path().join("w");
+        let snapshot = capture(&dir, &Options::default(), &mut self.cache, &self.store).unwrap();
+        RecordedSnapshot { tree: snapshot.tree, files: snapshot.entries, bytes: snapshot.bytes, left_out: 0 }
+    }
+
+    /// What a tool did to a file.
+    fn tool(&self, path: &str, before: Option<&str>, after: &str) -> Change {
+        let text = |text: &str| self.store.put_text(text).unwrap();
+        Change { path: path.to_owned(), before: before.map(text), after: Some(text(after)) }
+    }
+
+    /// A step of the thread with this record, of which it is the head then.
+    fn step(&self, thread: &ThreadId, detail: &Detail) -> Hash {
+        let mut batch = self.store.batch();
+        let detail = detail.put(&mut batch).unwrap();
+        batch.commit().unwrap();
+        let at = head(&self.store, thread).unwrap();
+        let step =
+            self.place.step(thread, at.step().map(|_| at.hash), "writer", &json!({"$status": "checked"}));
+        let mut node = self.store.get(&step).unwrap().payload;
+        node["detail"] = json!(detail);
+        let step = self.store.put(&builtin::STEP_NODE, &node).unwrap();
+        thread::advance(&self.store, thread, &at.hash, &step, &Status::Idle).unwrap();
+        step
+    }
+
+    /// The turns of a command, after which the workspace was that.
+    fn command(&self, id: &str, command: &str, snapshot: Option<Hash>) -> [Hash; 2] {
+        let arguments = json!({ "command": command }).to_string();
+        let calls = json!([{"id": id, "name": "run_command", "args": arguments}]);
+        let asked = json!({"role": "assistant", "content": "", "kind": "turn", "at": 1, "toolCalls": calls});
+        let result =
+            json!({"role": "tool", "content": "", "kind": "result", "at": 2, "callId": id, "exitCode": 0});
+        [Turn::of(asked), Turn { snapshot, ..Turn::of(result) }].map(|turn| {
+            let mut batch = self.store.batch();
+            let hash = turn.put(&mut batch).unwrap();
+            batch.commit().unwrap();
+            hash
+        })
+    }
+}
+
+fn detail(turns: &[Hash], changes: Vec<Change>, [before, after]: [RecordedSnapshot; 2]) -> Detail {
+    let snapshots = RunSnapshots { before: Some(before), after: Some(after), failed: None };
+    Detail {
+        messages: Some(turns.iter().map(|hash| (*hash).into()).collect()),
+        changes: Some(changes),
+        snapshots: Some(snapshots),
+        ..Detail::empty("s", "m")
+    }
+}
+
+/// Each changed path, and who is told to have changed it.
+fn authors(value: &Value) -> Vec<(String, String)> {
+    let of = |change: &Value| {
+        let turn = change["turn"].as_u64().or(change["number"].as_u64());
+        let by = change["by"].as_str().unwrap().to_owned()
+            + &turn.map(|turn| format!(" {turn}")).unwrap_or_default();
+        (change["path"].as_str().unwrap().to_owned(), by)
+    };
+    value["changes"].as_array().unwrap().iter().map(of).collect()
+}
+
+fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected.iter().map(|(path, by)| ((*path).to_owned(), (*by).to_owned())).collect()
+}
+
+#[test]
+fn a_change_is_the_tools_where_they_explain_it_wholly_else_the_last_commands() {
+    let mut at = Workspace::new();
+    at.write("both", b"1\n");
+    at.write("twice", b"1\n");
+    let before = at.now();
+    at.write("tool", b"t\n");
+    at.write("both", b"2\n");
+    at.write("twice", b"2\n");
+    let first = at.now();
+    at.write("both", b"3\n");
+    at.write("twice", b"3\n");
+    at.write("bytes", b"\xff\xfe\n");
+    let second = at.now();
+    at.write("late", b"x\n");
+    let after = at.now();
+    let bytes = "data:application/octet-stream;base64,//4K";
+    let changes = vec![
+        at.tool("tool", None, "t\n"),
+        at.tool("both", Some("1\n"), "2\n"),
+        at.tool("bytes", None, bytes),
+        at.tool("undone", None, "came and went\n"),
+    ];
+    let turns =
+        [at.command("a", "one", Some(first.tree)), at.command("b", "two\nlines", Some(second.tree))].concat();
+    let thread = at.place.flow_thread();
+    let step = at.step(&thread, &detail(&turns, changes, [before, after]));
+    let value = at.place.uwf(&["step", "diff", step.as_str(), "--format", "json"]).json();
+    let expected = [
+        ("bytes", "tool"),
+        ("tool", "tool"),
+        ("both", "command 4"),
+        ("twice", "command 4"),
+        ("late", "other"),
+    ];
+    let mut found = authors(&value);
+    found.sort();
+    let mut expected = pairs(&expected);
+    expected.sort();
+    assert_eq!(found, expected);
+    let text = at.place.uwf(&["step", "diff", step.as_str()]).out;
+    assert!(text.contains("# changed by the command of turn 4: two …\n"), "{text}");
+    assert!(text.contains("# changed by nobody that is on record\ndiff --git a/late b/late\n"), "{text}");
+}
+
+#[test]
+fn what_editing_tools_alone_did_has_no_headings() {
+    let mut at = Workspace::new();
+    let before = at.now();
+    at.write("tool", b"t\n");
+    let after = at.now();
+    let thread = at.place.flow_thread();
+    let step = at.step(&thread, &detail(&[], vec![at.tool("tool", None, "t\n")], [before, after]));
+    let ran = at.place.uwf(&["step", "diff", step.as_str()]);
+    assert!(ran.out.starts_with("diff --git a/tool b/tool\nnew file mode 100644\n"), "{ran:?}");
+    assert_eq!(ran.err, "");
+}
+
+#[test]
+fn colours_are_for_a_terminal_and_what_steers_it_is_shown() {
+    let mut at = Workspace::new();
+    at.write("text", b"old\n");
+    let before = at.now();
+    at.write("text", b"\x1b[2Jnew\n");
+    let after = at.now();
+    let thread = at.place.flow_thread();
+    let step = at.step(&thread, &detail(&[], Vec::new(), [before, after]));
+    let args = ["step", "diff", step.as_str(), "--color", "always"];
+    let coloured = at.place.on_terminal(&args).out;
+    for part in ["\x1b[31m-old\x1b[0m\n", "\x1b[32m+\\u001b[2Jnew\x1b[0m\n", "\x1b[36m@@ -1 +1 @@\x1b[0m\n"] {
+        assert!(coloured.contains(part), "{part:?}: {coloured:?}");
+    }
+    let plain = at.place.uwf(&args).out;
+    assert!(plain.contains("\n-old\n+\x1b[2Jnew\n"), "it is what git takes: {plain:?}");
+    let stat = at.place.on_terminal(&["step", "diff", step.as_str(), "--color", "always", "--stat"]).out;
+    assert!(!stat.contains('\x1b'), "{stat:?}");
+}
+
+#[test]
+fn a_threads_files_are_told_with_the_last_step_that_changed_them() {
+    let mut at = Workspace::new();
+    at.write("gone", b"gone\n");
+    let first = at.now();
+    at.write("one", b"one\n");
+    at.write("two", b"two\n");
+    let second = at.now();
+    at.write("between", b"between\n");
+    let third = at.now();
+    at.write("two", b"two again\n");
+    fs::remove_file(at.place.path().join("w/gone")).unwrap();
+    let last = at.now();
+    let thread = at.place.flow_thread();
+    at.step(&thread, &detail(&[], Vec::new(), [first, second]));
+    at.step(&thread, &Detail::empty("s", "m"));
+    at.step(&thread, &detail(&[], Vec::new(), [third, last]));
+    let ran = at.place.uwf(&["thread", "diff", thread.as_str(), "--format", "json"]);
+    let mut found = authors(&ran.json());
+    found.sort();
+    let expected = [("between", "other"), ("gone", "step 3"), ("one", "step 1"), ("two", "step 3")];
+    assert_eq!(found, pairs(&expected));
+    assert_eq!(ran.err, "", "a step that called nothing is not missed");
+
+    let fresh = at.place.flow_thread();
+    let none = at.place.uwf(&["thread", "diff", fresh.as_str()]);
+    assert_eq!((none.exit, none.out.as_str()), (1, ""));
+    assert!(
+        none.err.contains("has snapshots of the workspace\n  hint: `uwf step diff STEP`"),
+        "{}",
+        none.err
+    );
+}
