@@ -9,7 +9,7 @@ use serde_json::Value;
 use uwf_engine::builtin;
 use uwf_engine::home::make_private;
 use uwf_engine::record::RecordedSnapshot;
-use uwf_snapshot::{Cache, CaptureNotice, Limit, Options, Snapshot, SnapshotError, Why, capture};
+use uwf_snapshot::{CaptureCache, CaptureNotice, Limit, Options, Snapshot, SnapshotError, Why, capture};
 use uwf_store::{Hash, Store};
 
 /// So many of what is left out are named.
@@ -22,7 +22,7 @@ pub(crate) struct WorkspaceCapture {
     store: Store,
     cache_file: PathBuf,
     /// Read when it is wanted first.
-    cache: Mutex<Option<Cache>>,
+    cache: Mutex<Option<CaptureCache>>,
 }
 
 impl WorkspaceCapture {
@@ -47,7 +47,7 @@ impl WorkspaceCapture {
     /// Why that cannot be done, for people.
     pub(crate) fn capture(&self, is_bound: bool) -> Result<Snapshot, String> {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let cache = cache.get_or_insert_with(|| Cache::open(&self.cache_file));
+        let cache = cache.get_or_insert_with(|| CaptureCache::open(&self.cache_file));
         let snapshot =
             capture(&self.dir, &self.options, cache, &self.store).map_err(|error| reason(&error))?;
         if is_bound && self.cache_file.parent().is_some_and(|dir| make_private(dir).is_ok()) {

@@ -154,7 +154,7 @@ fn directories_of_ours_are_left_out_whatever_they_are_called() {
     let store = Store::in_memory(builtin::PROFILE, || 1).unwrap();
     let leave_out = vec![pattern(root, &own).unwrap()];
     let options = Options { leave_out, ..Options::default() };
-    let snapshot = capture(root, &options, &mut Cache::in_memory(), &store).unwrap();
+    let snapshot = capture(root, &options, &mut CaptureCache::in_memory(), &store).unwrap();
     assert_eq!((snapshot.entries, snapshot.left_out), (2, 1));
     assert_eq!((pattern(root, root), pattern(&own, root)), (None, None));
 }

@@ -9,7 +9,7 @@ mod tool_patch;
 use std::slice::from_ref;
 
 use serde::Serialize;
-use uwf_snapshot::{Change, ChangeKind, FileStat, SnapshotEntry, name_only, patch, stat, write_stat};
+use uwf_snapshot::{ChangeKind, FileStat, SnapshotEntry, TreeChange, name_only, patch, stat, write_stat};
 use uwf_store::{Hash, Store};
 
 pub(super) use self::recorded::recorded;
@@ -22,7 +22,7 @@ use uwf_engine::view::{ChangeFacts, ChangedBy, FileDiff};
 const BAR: usize = 40;
 
 /// One file, in all the ways in which it may be shown.
-pub(super) struct FileChange {
+pub(super) struct ShownChange {
     pub(super) view: FileDiff,
     stat: FileStat,
     /// What git takes.
@@ -33,13 +33,13 @@ pub(super) struct FileChange {
     name: Vec<u8>,
 }
 
-impl FileChange {
+impl ShownChange {
     /// A change between two snapshots; none where git would tell nothing of it.
     pub(super) fn between(
         store: &Store,
-        change: &Change,
+        change: &TreeChange,
         by: ChangedBy,
-    ) -> Result<Option<FileChange>, CliError> {
+    ) -> Result<Option<ShownChange>, CliError> {
         let one = from_ref(change);
         let Some(stat) = stat(store, one)?.pop() else { return Ok(None) };
         let (mut diff, mut name) = (Vec::new(), Vec::new());
@@ -61,7 +61,7 @@ impl FileChange {
             diff: String::from_utf8_lossy(&diff).into_owned(),
             facts: Some(facts),
         };
-        Ok(Some(FileChange { view, stat, patch: diff, text, name }))
+        Ok(Some(ShownChange { view, stat, patch: diff, text, name }))
     }
 
     fn by(&self) -> &ChangedBy {
@@ -105,7 +105,7 @@ fn readable(stat: &FileStat, patch: &[u8], name: &[u8]) -> Vec<u8> {
 pub(super) fn print(
     session: &mut Session<'_>,
     view: &impl Serialize,
-    files: &mut [FileChange],
+    files: &mut [ShownChange],
     shape: DiffShape,
 ) -> Result<u8, CliError> {
     let is_patch = !shape.stat && !shape.name_only;
@@ -120,9 +120,9 @@ pub(super) fn print(
 
 /// One part for each of those who changed something, headed by who that is where it is not the editing tools alone.
 fn by_author(
-    files: &mut [FileChange],
+    files: &mut [ShownChange],
     mark: &str,
-    part: fn(&[FileChange]) -> Result<Vec<u8>, CliError>,
+    part: fn(&[ShownChange]) -> Result<Vec<u8>, CliError>,
 ) -> Result<Vec<u8>, CliError> {
     files.sort_by(|one, other| one.by().cmp(other.by()));
     if files.iter().all(|file| *file.by() == ChangedBy::Tool) {
@@ -136,7 +136,7 @@ fn by_author(
     Ok(text)
 }
 
-fn numbers(files: &[FileChange]) -> Result<Vec<u8>, CliError> {
+fn numbers(files: &[ShownChange]) -> Result<Vec<u8>, CliError> {
     let stats: Vec<FileStat> = files.iter().map(|file| file.stat.clone()).collect();
     let mut text = Vec::new();
     write_stat(&stats, BAR, &mut text)?;

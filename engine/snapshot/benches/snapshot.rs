@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use uwf_snapshot::{Cache, Options, Snapshot, capture};
+use uwf_snapshot::{CaptureCache, Options, Snapshot, capture};
 use uwf_store::{Profile, Store};
 
 const DIRECTORIES: usize = 2_500;
@@ -67,7 +67,7 @@ fn tree(place: &Path) -> PathBuf {
 
 fn snapshot(place: &Path, tree: &Path) -> Snapshot {
     let store = Store::open(&place.join("store"), Profile::PLAIN, now).unwrap();
-    let mut cache = Cache::open(&place.join("cache"));
+    let mut cache = CaptureCache::open(&place.join("cache"));
     let snapshot = capture(tree, &Options::default(), &mut cache, &store).unwrap();
     cache.save().unwrap();
     snapshot

@@ -19,7 +19,7 @@ use crate::tree::SnapshotEntry;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct Cache {
+pub struct CaptureCache {
     path: Option<PathBuf>,
     root: Option<Directory>,
     is_saved: bool,
@@ -44,17 +44,17 @@ pub(crate) struct Known {
     pub(crate) below: Option<Directory>,
 }
 
-impl Cache {
-    /// The cache in this file, and where [`Cache::save`] puts it; empty when there is none that can be read. One workspace
+impl CaptureCache {
+    /// The cache in this file, and where [`CaptureCache::save`] puts it; empty when there is none that can be read. One workspace
     /// has one file.
-    pub fn open(path: &Path) -> Cache {
+    pub fn open(path: &Path) -> CaptureCache {
         let root = fs::read(path).ok().and_then(|bytes| format::decode(&bytes));
-        Cache { path: Some(path.to_owned()), is_saved: root.is_some(), root }
+        CaptureCache { path: Some(path.to_owned()), is_saved: root.is_some(), root }
     }
 
     /// One that is kept in memory alone.
-    pub fn in_memory() -> Cache {
-        Cache::default()
+    pub fn in_memory() -> CaptureCache {
+        CaptureCache::default()
     }
 
     /// Writes it into its file, as a whole or not at all. Where nothing has changed nothing is written. It is not synced:

@@ -77,11 +77,11 @@ fn a_file_as_young_as_its_snapshot_is_read_again() {
 fn it_comes_back_from_its_file() {
     let mut f = filled();
     let path = f.place.path().join("below/cache");
-    f.cache = Cache::open(&path);
+    f.cache = CaptureCache::open(&path);
     let first = f.capture();
     f.cache.save().unwrap();
     let saved = fs::metadata(&path).unwrap().modified().unwrap();
-    f.cache = Cache::open(&path);
+    f.cache = CaptureCache::open(&path);
     let second = f.capture();
     assert_eq!((second.tree, second.work), (first.tree, NOTHING));
     f.cache.save().unwrap();
@@ -93,27 +93,27 @@ fn it_comes_back_from_its_file() {
 fn a_damaged_file_is_an_empty_cache() {
     let mut f = filled();
     let path = f.place.path().join("cache");
-    f.cache = Cache::open(&path);
+    f.cache = CaptureCache::open(&path);
     let first = f.tree();
     f.cache.save().unwrap();
     let whole = fs::read(&path).unwrap();
-    assert!(Cache::open(&path).root.is_some());
+    assert!(CaptureCache::open(&path).root.is_some());
     for length in 0..whole.len() {
         fs::write(&path, &whole[..length]).unwrap();
-        assert!(Cache::open(&path).root.is_none(), "{length} bytes");
+        assert!(CaptureCache::open(&path).root.is_none(), "{length} bytes");
     }
     for at in 0..whole.len() {
         let mut torn = whole.clone();
         torn[at] ^= 0x41;
         fs::write(&path, &torn).unwrap();
-        assert!(Cache::open(&path).root.is_none(), "byte {at}");
+        assert!(CaptureCache::open(&path).root.is_none(), "byte {at}");
     }
-    f.cache = Cache::open(&path);
+    f.cache = CaptureCache::open(&path);
     let again = f.capture();
     assert_eq!((again.tree, again.work.files_read), (first, 4));
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    assert!(Cache::open(&path).root.is_none());
+    assert!(CaptureCache::open(&path).root.is_none());
     assert!(f.cache.save().unwrap_err().to_string().contains("could not write"));
 }
 
@@ -125,7 +125,7 @@ fn numbers_that_cannot_be_are_refused() {
         format::decode(&[content, &sum.to_le_bytes()].concat())
     };
     let f = filled();
-    let mut cache = Cache::open(&f.place.path().join("cache"));
+    let mut cache = CaptureCache::open(&f.place.path().join("cache"));
     capture(&f.dir(), &f.options, &mut cache, &f.store).unwrap();
     let whole = format::encode(cache.root.as_ref().unwrap());
     let content = &whole[..whole.len() - 8];

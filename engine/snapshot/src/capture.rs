@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use uwf_store::{Hash, Store};
 
-use crate::cache::Cache;
+use crate::cache::CaptureCache;
 use crate::error::{SnapshotError, io_error};
 use crate::options::Options;
 use walk::CaptureWalk;
@@ -90,7 +90,7 @@ pub enum Why {
 pub fn capture(
     dir: &Path,
     options: &Options,
-    cache: &mut Cache,
+    cache: &mut CaptureCache,
     store: &Store,
 ) -> Result<Snapshot, SnapshotError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -9,7 +9,7 @@ use crate::tree::SnapshotEntry;
 /// Directories are told where they come or go and where their permissions differ, so that a workspace can be restored from
 /// changes alone; what is in them is told by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct TreeChange {
     /// Relative to the workspace.
     pub path: PathBuf,
     /// Where the file was, if it was moved: then `before` is what was there.
@@ -20,7 +20,7 @@ pub struct Change {
     pub after: Option<SnapshotEntry>,
 }
 
-/// See [`Change::kind`].
+/// See [`TreeChange::kind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChangeKind {
     /// It was not there.
@@ -35,7 +35,7 @@ pub enum ChangeKind {
     Renamed,
 }
 
-impl Change {
+impl TreeChange {
     /// What happened.
     pub fn kind(&self) -> ChangeKind {
         match (&self.before, &self.after) {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use uwf_store::{Hash, Store};
 
-use crate::change::Change;
+use crate::change::TreeChange;
 use crate::error::SnapshotError;
 use crate::tree::{self, SnapshotEntry, Tree};
 
@@ -20,7 +20,7 @@ use crate::tree::{self, SnapshotEntry, Tree};
 ///
 /// # Errors
 /// A directory is missing in the store, or is none.
-pub fn diff(store: &Store, a: &Hash, b: &Hash) -> Result<Vec<Change>, SnapshotError> {
+pub fn diff(store: &Store, a: &Hash, b: &Hash) -> Result<Vec<TreeChange>, SnapshotError> {
     let mut changes = Vec::new();
     if a != b {
         compare(store, Path::new(""), (Some(a), Some(b)), &mut changes)?;
@@ -31,7 +31,7 @@ pub fn diff(store: &Store, a: &Hash, b: &Hash) -> Result<Vec<Change>, SnapshotEr
 }
 
 /// What is done to get the tree where nothing is, sorted by path.
-pub(crate) fn everything(store: &Store, tree: &Hash) -> Result<Vec<Change>, SnapshotError> {
+pub(crate) fn everything(store: &Store, tree: &Hash) -> Result<Vec<TreeChange>, SnapshotError> {
     let mut changes = Vec::new();
     compare(store, Path::new(""), (None, Some(tree)), &mut changes)?;
     changes.sort_by(|one, other| by_path(&one.path, &other.path));
@@ -48,7 +48,7 @@ fn compare(
     store: &Store,
     path: &Path,
     (a, b): (Option<&Hash>, Option<&Hash>),
-    changes: &mut Vec<Change>,
+    changes: &mut Vec<TreeChange>,
 ) -> Result<(), SnapshotError> {
     let read = |tree: Option<&Hash>| tree.map_or_else(|| Ok(Tree::new()), |tree| tree::read(store, tree));
     for (name, before, after) in pairs(read(a)?, read(b)?) {
@@ -61,7 +61,7 @@ fn compare(
             compare(store, &path, below, changes)?;
         }
         if !is_same_directory(before.as_ref(), after.as_ref()) {
-            changes.push(Change { path, renamed_from: None, before, after });
+            changes.push(TreeChange { path, renamed_from: None, before, after });
         }
     }
     Ok(())
@@ -99,7 +99,7 @@ fn is_same_directory(before: Option<&SnapshotEntry>, after: Option<&SnapshotEntr
 }
 
 /// Joins what went with what came and has the same content.
-fn with_renames(changes: Vec<Change>) -> Vec<Change> {
+fn with_renames(changes: Vec<TreeChange>) -> Vec<TreeChange> {
     let mut moved = HashMap::new();
     pair(&changes, &mut moved, |change| change.path.file_name());
     pair(&changes, &mut moved, |_| None);
@@ -108,9 +108,9 @@ fn with_renames(changes: Vec<Change>) -> Vec<Change> {
 
 /// Finds for each file that came one that went with the same content and key, and is not taken yet.
 fn pair<'c>(
-    changes: &'c [Change],
+    changes: &'c [TreeChange],
     moved: &mut HashMap<usize, usize>,
-    key: impl Fn(&'c Change) -> Option<&'c OsStr>,
+    key: impl Fn(&'c TreeChange) -> Option<&'c OsStr>,
 ) {
     let taken: HashSet<usize> = moved.values().copied().collect();
     let mut gone: HashMap<_, VecDeque<usize>> = HashMap::new();
@@ -132,12 +132,12 @@ fn pair<'c>(
 }
 
 /// Gives each change that has a source what was there, and takes the sources out.
-fn join(changes: Vec<Change>, moved: &HashMap<usize, usize>) -> Vec<Change> {
+fn join(changes: Vec<TreeChange>, moved: &HashMap<usize, usize>) -> Vec<TreeChange> {
     let source = |from: &usize| (*from, (changes[*from].path.clone(), changes[*from].before.clone()));
     let sources: HashMap<usize, (PathBuf, Option<SnapshotEntry>)> = moved.values().map(source).collect();
     let rest = changes.into_iter().enumerate().filter(|(at, _)| !sources.contains_key(at));
     let joined = rest.map(|(at, change)| match moved.get(&at).map(|from| sources[from].clone()) {
-        Some((from, before)) => Change { renamed_from: Some(from), before, ..change },
+        Some((from, before)) => TreeChange { renamed_from: Some(from), before, ..change },
         None => change,
     });
     joined.collect()
@@ -152,16 +152,16 @@ fn content(entry: Option<&SnapshotEntry>) -> Option<Hash> {
 }
 
 /// Every path by itself: what was moved went, and came.
-pub(crate) fn without_renames(changes: &[Change]) -> Vec<Change> {
+pub(crate) fn without_renames(changes: &[TreeChange]) -> Vec<TreeChange> {
     let mut all = Vec::with_capacity(changes.len());
     for change in changes {
-        let Change { path, renamed_from, before, after } = change.clone();
+        let TreeChange { path, renamed_from, before, after } = change.clone();
         match renamed_from {
             Some(from) => {
-                all.push(Change { path: from, renamed_from: None, before, after: None });
-                all.push(Change { path, renamed_from: None, before: None, after });
+                all.push(TreeChange { path: from, renamed_from: None, before, after: None });
+                all.push(TreeChange { path, renamed_from: None, before: None, after });
             }
-            None => all.push(Change { path, renamed_from: None, before, after }),
+            None => all.push(TreeChange { path, renamed_from: None, before, after }),
         }
     }
     all

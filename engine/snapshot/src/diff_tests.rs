@@ -12,7 +12,7 @@ fn changes(f: &mut Fixture, act: impl FnOnce(&Fixture)) -> Vec<(String, ChangeKi
     let before = f.tree();
     act(f);
     let after = f.tree();
-    let shown = |change: &Change| {
+    let shown = |change: &TreeChange| {
         let path = change.path.display();
         match &change.renamed_from {
             Some(from) => (format!("{} -> {path}", from.display()), change.kind()),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use uwf_store::{Hash, Profile, Store};
 
-use crate::{Cache, Options, Snapshot, capture};
+use crate::{CaptureCache, Options, Snapshot, capture};
 
 /// Later than everything that the tests write, so that stamps are trusted.
 pub(crate) fn later() -> u64 {
@@ -18,7 +18,7 @@ pub(crate) fn later() -> u64 {
 pub(crate) struct Fixture {
     pub(crate) place: tempfile::TempDir,
     pub(crate) store: Store,
-    pub(crate) cache: Cache,
+    pub(crate) cache: CaptureCache,
     pub(crate) options: Options,
 }
 
@@ -27,7 +27,7 @@ impl Fixture {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir(place.path().join("w")).unwrap();
         let store = Store::in_memory(Profile::PLAIN, later).unwrap();
-        Fixture { place, store, cache: Cache::in_memory(), options: Options::default() }
+        Fixture { place, store, cache: CaptureCache::in_memory(), options: Options::default() }
     }
 
     pub(crate) fn dir(&self) -> PathBuf {

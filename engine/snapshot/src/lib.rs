@@ -1,7 +1,7 @@
 //! Snapshots: the state of a workspace as a Merkle tree in the store.
 //!
-//! Reads down like this: `name` and `tree` say how a directory is a node of [`SnapshotEntry`]s; `stamp` and [`Cache`] what
-//! need not be read again; [`capture`] puts a workspace into a store; [`diff`] tells each [`Change`] from one snapshot to
+//! Reads down like this: `name` and `tree` say how a directory is a node of [`SnapshotEntry`]s; `stamp` and [`CaptureCache`] what
+//! need not be read again; [`capture`] puts a workspace into a store; [`diff`] tells each [`TreeChange`] from one snapshot to
 //! another, [`patch`] shows them as git does; [`restore`] makes a workspace like one that is still like the other.
 //!
 //! Never decides when a snapshot is made or what refers to it: a tree that nobody refers to is collected like any other
@@ -25,9 +25,9 @@ mod stamp;
 mod tree;
 mod withheld;
 
-pub use cache::Cache;
+pub use cache::CaptureCache;
 pub use capture::{CaptureNotice, CaptureWork, Snapshot, Why, capture, check};
-pub use change::{Change, ChangeKind};
+pub use change::{ChangeKind, TreeChange};
 pub use diff::diff;
 pub use error::{Limit, SnapshotError};
 pub use options::Options;

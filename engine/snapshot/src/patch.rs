@@ -16,7 +16,7 @@ use std::path::Path;
 use sha1_smol::Sha1;
 use uwf_store::Store;
 
-use crate::change::{Change, ChangeKind};
+use crate::change::{ChangeKind, TreeChange};
 use crate::error::SnapshotError;
 use crate::tree::SnapshotEntry;
 use names::{quoted, with_prefix};
@@ -33,7 +33,7 @@ const NOTHING: &str = "0000000000000000000000000000000000000000";
 ///
 /// # Errors
 /// A content is missing in the store, or the patch cannot be written.
-pub fn patch(store: &Store, changes: &[Change], out: &mut dyn Write) -> Result<(), SnapshotError> {
+pub fn patch(store: &Store, changes: &[TreeChange], out: &mut dyn Write) -> Result<(), SnapshotError> {
     for change in changes {
         for shown in shown(change) {
             let before = PatchSide::of(store, shown.before.as_ref())?;
@@ -49,7 +49,7 @@ pub fn patch(store: &Store, changes: &[Change], out: &mut dyn Write) -> Result<(
 ///
 /// # Errors
 /// It cannot be written.
-pub fn name_only(changes: &[Change], out: &mut dyn Write) -> Result<(), SnapshotError> {
+pub fn name_only(changes: &[TreeChange], out: &mut dyn Write) -> Result<(), SnapshotError> {
     let mut write = || -> io::Result<()> {
         for change in changes.iter().filter(|change| !shown(change).is_empty()) {
             out.write_all(&quoted(change.path.as_os_str().as_bytes()))?;
@@ -61,10 +61,10 @@ pub fn name_only(changes: &[Change], out: &mut dyn Write) -> Result<(), Snapshot
 }
 
 /// A change as git tells it: nothing of a directory, and of what became something else that it went and that it came.
-fn shown(change: &Change) -> Vec<Change> {
+fn shown(change: &TreeChange) -> Vec<TreeChange> {
     let file = |entry: &Option<SnapshotEntry>| entry.clone().filter(|entry| !entry.is_directory());
     let (before, after) = (file(&change.before), file(&change.after));
-    let one = |before, after| Change { before, after, ..change.clone() };
+    let one = |before, after| TreeChange { before, after, ..change.clone() };
     match (before, after) {
         (None, None) => Vec::new(),
         (Some(before), Some(after)) if change.kind() == ChangeKind::Retyped => {
@@ -135,7 +135,7 @@ fn mode(entry: &SnapshotEntry) -> &'static str {
 }
 
 fn write_file(
-    change: &Change,
+    change: &TreeChange,
     sides: (Option<&PatchSide>, Option<&PatchSide>),
     out: &mut dyn Write,
 ) -> io::Result<()> {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use uwf_store::{Hash, Store};
 
-use crate::change::Change;
+use crate::change::TreeChange;
 use crate::diff;
 use crate::error::SnapshotError;
 use check::Checked;
@@ -81,7 +81,7 @@ pub enum ConflictReason {
 /// again finishes it.
 pub fn restore(
     store: &Store,
-    changes: &[Change],
+    changes: &[TreeChange],
     dir: &Path,
     partial: bool,
 ) -> Result<Restored, SnapshotError> {

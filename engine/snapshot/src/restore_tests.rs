@@ -9,14 +9,14 @@ use crate::diff::diff;
 use crate::fixture::{Fixture, listing};
 
 /// What undoes a change of the workspace.
-fn undoing(f: &mut Fixture, act: impl FnOnce(&Fixture)) -> Vec<Change> {
+fn undoing(f: &mut Fixture, act: impl FnOnce(&Fixture)) -> Vec<TreeChange> {
     let before = f.tree();
     act(f);
     let after = f.tree();
     diff(&f.store, &after, &before).unwrap()
 }
 
-fn all(f: &Fixture, changes: &[Change]) -> Restored {
+fn all(f: &Fixture, changes: &[TreeChange]) -> Restored {
     restore(&f.store, changes, &f.dir(), false).unwrap()
 }
 
@@ -153,10 +153,10 @@ fn permissions_of_directories_come_back() {
         fs::set_permissions(f.path("open"), mode(0o777)).unwrap();
     });
     let after = f.tree();
-    let redo: Vec<Change> = undo
+    let redo: Vec<TreeChange> = undo
         .iter()
         .cloned()
-        .map(|change| Change { before: change.after, after: change.before, ..change })
+        .map(|change| TreeChange { before: change.after, after: change.before, ..change })
         .collect();
     all(&f, &undo);
     assert_eq!(fs::metadata(f.path("closed")).unwrap().mode() & 0o777, 0o500);
@@ -230,7 +230,7 @@ fn paths_that_leave_the_workspace_are_refused() {
     let f = Fixture::new();
     for path in ["", "/etc/passwd", "../x", "a/../../x"] {
         let file = crate::SnapshotEntry::Symlink { target: "x".into() };
-        let change = Change { path: path.into(), renamed_from: None, before: None, after: Some(file) };
+        let change = TreeChange { path: path.into(), renamed_from: None, before: None, after: Some(file) };
         let error = restore(&f.store, &[change], &f.dir(), false).unwrap_err();
         assert!(matches!(error, SnapshotError::BadPath { .. }), "{path}: {error}");
     }

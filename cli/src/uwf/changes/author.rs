@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use uwf_snapshot::{Change, SnapshotEntry, diff};
+use uwf_snapshot::{SnapshotEntry, TreeChange, diff};
 use uwf_store::{Hash, Store};
 
 use super::recorded::content;
@@ -51,7 +51,7 @@ impl<'s> Authors<'s> {
     }
 
     /// Who made this change.
-    pub(in crate::uwf) fn by(&self, change: &Change) -> Result<ChangedBy, CliError> {
+    pub(in crate::uwf) fn by(&self, change: &TreeChange) -> Result<ChangedBy, CliError> {
         if self.is_tools(change)? {
             return Ok(ChangedBy::Tool);
         }
@@ -61,7 +61,7 @@ impl<'s> Authors<'s> {
         Ok(last.map_or(ChangedBy::Other, |span| span.by.clone()))
     }
 
-    fn is_tools(&self, change: &Change) -> Result<bool, CliError> {
+    fn is_tools(&self, change: &TreeChange) -> Result<bool, CliError> {
         let Some(tool) = self.tools.get(&change.path) else { return Ok(false) };
         Ok(change.renamed_from.is_none()
             && has_same_mode(change)
@@ -94,7 +94,7 @@ impl<'s> Authors<'s> {
 }
 
 /// A tool that writes a file leaves its mode alone.
-fn has_same_mode(change: &Change) -> bool {
+fn has_same_mode(change: &TreeChange) -> bool {
     match (&change.before, &change.after) {
         (Some(SnapshotEntry::File { mode: before, .. }), Some(SnapshotEntry::File { mode: after, .. })) => {
             before == after
@@ -104,7 +104,7 @@ fn has_same_mode(change: &Change) -> bool {
 }
 
 /// Every path that a change is about.
-pub(in crate::uwf) fn paths(changes: &[Change]) -> BTreeSet<PathBuf> {
+pub(in crate::uwf) fn paths(changes: &[TreeChange]) -> BTreeSet<PathBuf> {
     changes
         .iter()
         .flat_map(|change| [Some(&change.path), change.renamed_from.as_ref()])

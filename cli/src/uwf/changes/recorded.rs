@@ -5,14 +5,14 @@ use base64::engine::general_purpose::STANDARD;
 use uwf_snapshot::FileStat;
 use uwf_store::{Hash, Store};
 
-use super::FileChange;
+use super::ShownChange;
 use super::tool_patch::{self, NO_TEXT};
 use crate::shell::CliError;
 use uwf_engine::record::Change;
 use uwf_engine::view::FileDiff;
 
 /// What an editing tool did to one file.
-pub(in crate::uwf) fn recorded(store: &Store, change: &Change) -> Result<FileChange, CliError> {
+pub(in crate::uwf) fn recorded(store: &Store, change: &Change) -> Result<ShownChange, CliError> {
     let text = |node: Option<Hash>| node.map(|node| text(store, &node)).transpose();
     let (before, after) = (text(change.before)?, text(change.after)?);
     let diff = tool_patch::of(&change.path, before.as_deref(), after.as_deref());
@@ -33,7 +33,7 @@ pub(in crate::uwf) fn recorded(store: &Store, change: &Change) -> Result<FileCha
     let patch = diff.clone().into_bytes();
     let name = format!("{}\n", tool_patch::quoted(&change.path)).into_bytes();
     let view = FileDiff { change: change.clone(), diff, facts: None };
-    Ok(FileChange { view, stat, text: patch.clone(), patch, name })
+    Ok(ShownChange { view, stat, text: patch.clone(), patch, name })
 }
 
 /// The lines below the header.

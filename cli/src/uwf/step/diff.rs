@@ -9,7 +9,7 @@ use uwf_store::Store;
 use crate::shell::{CliError, Session};
 use crate::uwf::args::DiffShape;
 use crate::uwf::changes::author::{Authors, paths};
-use crate::uwf::changes::{self, FileChange, recorded};
+use crate::uwf::changes::{self, ShownChange, recorded};
 use crate::uwf::hash;
 use uwf_engine::record::{Detail, Turn};
 use uwf_engine::thread;
@@ -52,11 +52,11 @@ fn captured(
     store: &Store,
     detail: &Detail,
     ComparedSnapshots { before, after }: &ComparedSnapshots,
-) -> Result<Vec<FileChange>, CliError> {
+) -> Result<Vec<ShownChange>, CliError> {
     let (different, authors) = (compare(store, before, after)?, Authors::of(store, detail, before)?);
     let mut files = Vec::new();
     for change in &different {
-        files.extend(FileChange::between(store, change, authors.by(change)?)?);
+        files.extend(ShownChange::between(store, change, authors.by(change)?)?);
     }
     let known = paths(&different);
     let left_out =

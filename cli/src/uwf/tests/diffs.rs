@@ -7,7 +7,7 @@ use uwf_engine::fixture::Place;
 use uwf_engine::record::{Change, Detail, RecordedSnapshot, RunSnapshots, Turn};
 use uwf_engine::thread::{self, Status, head};
 use uwf_engine::{ThreadId, builtin};
-use uwf_snapshot::{Cache, Options, capture};
+use uwf_snapshot::{CaptureCache, Options, capture};
 use uwf_store::{Hash, Store};
 
 use super::command_line::CommandLine;
@@ -16,7 +16,7 @@ use super::command_line::CommandLine;
 struct Workspace {
     place: Place,
     store: Store,
-    cache: Cache,
+    cache: CaptureCache,
 }
 
 impl Workspace {
@@ -24,7 +24,7 @@ impl Workspace {
         let place = Place::new();
         fs::create_dir(place.path().join("w")).unwrap();
         let store = place.store();
-        Workspace { place, store, cache: Cache::in_memory() }
+        Workspace { place, store, cache: CaptureCache::in_memory() }
     }
 
     fn write(&self, path: &str, content: &[u8]) {

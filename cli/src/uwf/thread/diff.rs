@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use uwf_snapshot::{Change, diff as compare};
+use uwf_snapshot::{TreeChange, diff as compare};
 use uwf_store::Store;
 
 use crate::shell::{CliError, Session};
 use crate::uwf::args::DiffShape;
 use crate::uwf::changes::author::paths;
-use crate::uwf::changes::{self, FileChange};
+use crate::uwf::changes::{self, ShownChange};
 use crate::uwf::thread_id;
 use uwf_engine::ThreadId;
 use uwf_engine::record::Detail;
@@ -86,12 +86,12 @@ fn files(
     store: &Store,
     steps: &[CapturedStep],
     snapshots: &ComparedSnapshots,
-) -> Result<Vec<FileChange>, CliError> {
+) -> Result<Vec<ShownChange>, CliError> {
     let spans: Vec<(&ChangedBy, BTreeSet<PathBuf>)> = steps
         .iter()
         .map(|step| Ok((&step.by, paths(&compare(store, &step.trees.before, &step.trees.after)?))))
         .collect::<Result<_, CliError>>()?;
-    let author = |change: &Change| {
+    let author = |change: &TreeChange| {
         let is_in = |paths: &BTreeSet<PathBuf>| {
             paths.contains(&change.path)
                 || change.renamed_from.as_ref().is_some_and(|from| paths.contains(from))
@@ -101,7 +101,7 @@ fn files(
     };
     let mut files = Vec::new();
     for change in &compare(store, &snapshots.before, &snapshots.after)? {
-        files.extend(FileChange::between(store, change, author(change))?);
+        files.extend(ShownChange::between(store, change, author(change))?);
     }
     Ok(files)
 }

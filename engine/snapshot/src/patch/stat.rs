@@ -9,7 +9,7 @@ use uwf_store::Store;
 use super::names::quoted;
 use super::text::LineDiff;
 use super::{PatchSide, shown};
-use crate::change::Change;
+use crate::change::TreeChange;
 use crate::error::SnapshotError;
 
 /// How much of one file or symlink changed.
@@ -31,7 +31,7 @@ pub struct FileStat {
 ///
 /// # Errors
 /// A content is missing in the store.
-pub fn stat(store: &Store, changes: &[Change]) -> Result<Vec<FileStat>, SnapshotError> {
+pub fn stat(store: &Store, changes: &[TreeChange]) -> Result<Vec<FileStat>, SnapshotError> {
     let mut stats: Vec<FileStat> = Vec::new();
     for change in changes {
         let parts: Vec<FileStat> =
@@ -46,7 +46,7 @@ pub fn stat(store: &Store, changes: &[Change]) -> Result<Vec<FileStat>, Snapshot
     Ok(stats)
 }
 
-fn of(store: &Store, change: &Change) -> Result<FileStat, SnapshotError> {
+fn of(store: &Store, change: &TreeChange) -> Result<FileStat, SnapshotError> {
     let (before, after) =
         (PatchSide::of(store, change.before.as_ref())?, PatchSide::of(store, change.after.as_ref())?);
     let is_text = [&before, &after].into_iter().flatten().all(PatchSide::is_text);

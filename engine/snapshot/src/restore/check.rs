@@ -10,7 +10,7 @@ use uwf_store::{Hash, Store};
 
 use super::place::{OpenWorkspace, PathState};
 use super::{Conflict, ConflictReason};
-use crate::change::Change;
+use crate::change::TreeChange;
 use crate::diff::without_renames;
 use crate::error::SnapshotError;
 use crate::tree::SnapshotEntry;
@@ -35,7 +35,7 @@ pub(super) struct Checked {
 }
 
 /// Every path by itself, in order.
-pub(super) fn steps(changes: &[Change]) -> Result<Vec<Change>, SnapshotError> {
+pub(super) fn steps(changes: &[TreeChange]) -> Result<Vec<TreeChange>, SnapshotError> {
     let mut steps = without_renames(changes);
     if let Some(bad) = steps.iter().find(|step| !is_within(&step.path)) {
         return Err(SnapshotError::BadPath { path: bad.path.clone() });
@@ -52,9 +52,9 @@ fn is_within(path: &Path) -> bool {
 pub(super) fn all(
     store: &Store,
     place: &OpenWorkspace,
-    steps: Vec<Change>,
+    steps: Vec<TreeChange>,
 ) -> Result<Checked, SnapshotError> {
-    let planned: HashMap<PathBuf, Change> =
+    let planned: HashMap<PathBuf, TreeChange> =
         steps.iter().map(|step| (step.path.clone(), step.clone())).collect();
     let mut checked = Checked { todo: Vec::new(), already: 0, conflicts: Vec::new() };
     for step in steps {
@@ -79,7 +79,7 @@ enum StepCheck {
 }
 
 /// Whether what is in the way of a path is to go, or to become a directory.
-fn becomes_reachable(planned: &HashMap<PathBuf, Change>, path: &Path) -> bool {
+fn becomes_reachable(planned: &HashMap<PathBuf, TreeChange>, path: &Path) -> bool {
     let ends_in_the_way = |above: &Path| {
         let change = planned.get(above)?;
         let is_directory =
@@ -93,7 +93,7 @@ fn check(
     store: &Store,
     place: &OpenWorkspace,
     step: &Step,
-    planned: &HashMap<PathBuf, Change>,
+    planned: &HashMap<PathBuf, TreeChange>,
 ) -> Result<StepCheck, SnapshotError> {
     use SnapshotEntry::Directory;
     let Step { path, before, after, state } = step;
@@ -133,7 +133,7 @@ pub(super) fn is_retyped(step: &Step) -> bool {
 fn makes_room(
     place: &OpenWorkspace,
     step: &Step,
-    planned: &HashMap<PathBuf, Change>,
+    planned: &HashMap<PathBuf, TreeChange>,
 ) -> Result<bool, SnapshotError> {
     if !is_retyped(step) || !matches!(step.state, PathState::Directory { .. }) {
         return Ok(true);
