@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::dispatch::OwnTool;
 use crate::provider::message::{Completion, Request};
+use crate::provider::sent::LastSent;
 use crate::provider::{ChatProvider, Completing, CompletionEvent, EventSink, ProviderError, Script};
 
 /// What is added; nothing by default.
@@ -73,12 +74,22 @@ impl fmt::Debug for OwnProvider {
 }
 
 /// A model that is code, as the loop asks one.
-pub(crate) struct OwnModelProvider(pub(crate) Arc<dyn OwnModel>);
+pub(crate) struct OwnModelProvider {
+    model: Arc<dyn OwnModel>,
+    last_sent: LastSent,
+}
+
+impl OwnModelProvider {
+    pub(crate) fn new(model: Arc<dyn OwnModel>) -> OwnModelProvider {
+        OwnModelProvider { model, last_sent: LastSent::default() }
+    }
+}
 
 impl ChatProvider for OwnModelProvider {
     fn complete<'a>(&'a mut self, request: Request<'a>, on_event: EventSink<'a>) -> Completing<'a> {
         Box::pin(async move {
-            let mut completion = self.0.complete(request).await?;
+            on_event(CompletionEvent::Sent(&self.last_sent.next_neutral(&request)));
+            let mut completion = self.model.complete(request).await?;
             crate::provider::message::make_ids_unique(&mut completion.tool_calls, request.messages);
             if !completion.content.is_empty() {
                 on_event(CompletionEvent::Text(&completion.content));

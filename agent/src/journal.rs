@@ -13,6 +13,7 @@ mod log;
 mod name;
 mod read;
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
@@ -29,21 +30,23 @@ use uwf_tools::sandbox::Enforced;
 
 pub(crate) use self::find::has_failed;
 pub use self::find::{FindError, Journals, PassedOver, Prompt, Unfit, WantedRun};
-pub(crate) use self::log::entries_of;
+pub(crate) use self::log::{entries_of, raw_replies};
 pub(crate) use self::name::JournalName;
 pub use self::read::OutOfOrder;
 pub use self::read::Unreadable;
 use crate::budget::Use;
 use crate::context_window::Elided;
 use crate::failure::Failure;
-use crate::provider::Learnt;
+use crate::provider::attempt_error::AttemptError;
 use crate::provider::message::{Message, TokenUsage, ToolDeclaration};
+use crate::provider::{Learnt, SentRequest};
 
 /// The version of the format that is written.
 pub(crate) const VERSION: u32 = 5;
 
 /// The versions that are continued, read as they are: version 2 has no native parts and no quirks, version 3 tells
-/// less: neither of requests, windows and warnings, nor of turns that took too long, and version 4 has no snapshots.
+/// less: neither of requests, windows and warnings, nor of turns that took too long, and version 4 has neither snapshots
+/// nor requests as they were sent, failed attempts and signals.
 pub(crate) const READABLE: RangeInclusive<u32> = 2..=VERSION;
 
 /// One line of the journal. Times are ms since the epoch.
@@ -78,6 +81,9 @@ pub enum Entry {
         tools: Vec<ToolDeclaration>,
         /// How many messages open the conversation: before they are all here, nothing has happened.
         opening: usize,
+        /// What it runs in.
+        #[serde(default)]
+        surroundings: Surroundings,
     },
     /// The run was interrupted, and another process goes on with it.
     Continued {
@@ -87,6 +93,9 @@ pub enum Entry {
         settings: Value,
         /// What commands run under from here on.
         sandbox: Enforced,
+        /// What it runs in from here on.
+        #[serde(default)]
+        surroundings: Surroundings,
     },
     /// Something said by our side that is no tool result.
     Said {
@@ -100,6 +109,27 @@ pub enum Entry {
     },
     /// The model is asked for its next turn.
     Asked {
+        /// When.
+        at: u64,
+    },
+    /// A request went out: one for each attempt.
+    Sent {
+        /// Its body, by what is new in it.
+        request: SentRequest,
+        /// When.
+        at: u64,
+    },
+    /// The attempt failed; what comes of that follows.
+    AttemptFailed {
+        /// How.
+        failed: AttemptError,
+        /// When.
+        at: u64,
+    },
+    /// Somebody wants the run to stop.
+    Signalled {
+        /// The signal's name.
+        signal: String,
         /// When.
         at: u64,
     },
@@ -224,6 +254,30 @@ pub enum Entry {
     },
 }
 
+/// The process that makes a stretch of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Surroundings {
+    /// The version of this program.
+    pub program: String,
+    /// The kernel and its release.
+    pub kernel: String,
+    /// The names of the variables that commands start from; their values are nobody's business.
+    pub environment: Vec<String>,
+}
+
+impl Surroundings {
+    /// Those of this process, whose commands start from these variables.
+    pub(crate) fn of(env: &[(OsString, OsString)]) -> Surroundings {
+        let system = rustix::system::uname();
+        let kernel = format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy());
+        let mut environment: Vec<String> =
+            env.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+        environment.sort();
+        Surroundings { program: env!("CARGO_PKG_VERSION").to_owned(), kernel, environment }
+    }
+}
+
 /// Why a workspace is captured at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -335,6 +389,9 @@ impl Entry {
             | Entry::Answered { at, .. }
             | Entry::Abandoned { at }
             | Entry::Asked { at }
+            | Entry::Sent { at, .. }
+            | Entry::AttemptFailed { at, .. }
+            | Entry::Signalled { at, .. }
             | Entry::RequestChanged { at, .. }
             | Entry::Warned { at, .. }
             | Entry::Window { at, .. }
@@ -383,7 +440,7 @@ pub(crate) fn stretches(entries: &[Entry]) -> Vec<Stretch<'_>> {
     let mut stretches: Vec<Stretch<'_>> = Vec::new();
     for entry in entries {
         match entry {
-            Entry::Run { settings, sandbox, at, .. } | Entry::Continued { settings, sandbox, at } => {
+            Entry::Run { settings, sandbox, at, .. } | Entry::Continued { settings, sandbox, at, .. } => {
                 stretches.push(Stretch { settings, sandbox, from: *at, until: *at });
             }
             entry => stretches.iter_mut().last().into_iter().for_each(|last| last.until = entry.at()),

@@ -28,6 +28,7 @@ pub(crate) fn run(name: &JournalName, role: &str, prompt: &str) -> Entry {
         sandbox: enforced(),
         tools: Vec::new(),
         opening: 1,
+        surroundings: Surroundings::default(),
     }
 }
 
@@ -82,7 +83,12 @@ fn a_second_run_never_writes_into_the_first_ones_file() {
 
 #[test]
 fn the_pauses_between_stretches_are_no_work() {
-    let continued = |at| Entry::Continued { at, settings: json!({}), sandbox: enforced() };
+    let continued = |at| Entry::Continued {
+        at,
+        settings: json!({}),
+        sandbox: enforced(),
+        surroundings: Surroundings::default(),
+    };
     let started = |at| Entry::Started { call_id: "a".into(), shown: None, at };
     let entries = [run(&name(), "r", "p"), started(40), continued(1000), started(1005), continued(2000)];
     let worked: Vec<u64> = stretches(&entries).iter().map(Stretch::worked).collect();

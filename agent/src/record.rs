@@ -4,6 +4,10 @@
 //! [`uwf_engine::record`]'s. It writes them in one batch (one sync) and notes or clears failed attempts; it never moves
 //! the head.
 
+mod log;
+mod reply;
+pub(crate) mod turns;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -22,6 +26,7 @@ use uwf_engine::{AdapterOutput, RoleContext, StepNode, ThreadError, Usage, threa
 use uwf_store::{Batch, Hash, Store, StoreError, open_regular};
 use uwf_tools::ToolOutput;
 
+pub(crate) use self::log::entries;
 use crate::context_window::Elided;
 use crate::failure::Failure;
 use crate::frontmatter::Extracted;
@@ -45,6 +50,8 @@ pub(crate) struct FinishedRun<'a> {
     pub trace: Option<&'a str>,
     /// Everything that was said and done, in order.
     pub entries: &'a [Entry],
+    /// The journal, which has the raw replies.
+    pub journal: &'a Path,
     /// The directory it worked in.
     pub workspace: &'a str,
     /// How it ended.
@@ -218,20 +225,24 @@ fn usage(run: &FinishedRun<'_>) -> Usage {
 /// The detail node with its turns.
 fn detail(batch: &mut Batch<'_>, run: &FinishedRun<'_>) -> Result<Hash, RecordError> {
     let mut messages = Vec::new();
-    let mut turns = Vec::new();
+    let (mut turns, mut logged) = (Vec::new(), Vec::new());
     let recorded = run.entries.iter().any(|entry| matches!(entry, Entry::Replied { .. }));
     let (mut results, captured) = (BTreeMap::new(), captured(run.entries));
     for entry in run.entries {
         if let Entry::Finished { message, .. } = entry {
             results.insert(message.tool_call_id.as_deref().unwrap_or_default(), message.content.as_str());
         }
-        let Some(mut turn) = turn(batch, entry, recorded)? else { continue };
+        let Some(mut turn) = turn(batch, entry, recorded)? else {
+            logged.push((entry, None));
+            continue;
+        };
         if let Entry::Elided { marks, .. } = entry {
             turn.outputs = left_out(batch, marks, &results)?;
         }
         turn.snapshot = turn.call_id.as_deref().and_then(|call| captured.get(call)).copied();
         let hash = turn.put(batch)?;
         messages.push(Listed::Turn(hash));
+        logged.push((entry, Some(hash)));
         if matches!(entry, Entry::Answered { .. } | Entry::Finished { .. }) {
             turns.push(Listed::Turn(hash));
         }
@@ -260,6 +271,7 @@ fn detail(batch: &mut Batch<'_>, run: &FinishedRun<'_>) -> Result<Hash, RecordEr
         trace: run.trace.map(str::to_owned),
         changes: Some(changes(batch, run.entries)?),
         snapshots: snapshots(run.entries),
+        log: Some(log::put(batch, &logged, journal::raw_replies(run.journal))?),
     };
     Ok(detail.put(batch)?)
 }
@@ -349,6 +361,9 @@ fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<T
         Entry::Run { .. }
         | Entry::Continued { .. }
         | Entry::Asked { .. }
+        | Entry::Sent { .. }
+        | Entry::AttemptFailed { .. }
+        | Entry::Signalled { .. }
         | Entry::RequestChanged { .. }
         | Entry::Warned { .. }
         | Entry::Abandoned { .. }

@@ -5,6 +5,7 @@ use uwf_store::Clock;
 use super::*;
 use crate::failure::FailedAt;
 use crate::journal::JournalName;
+use crate::journal::Surroundings;
 use crate::journal::tests::{enforced, run};
 use crate::provider::Learnt;
 use crate::provider::message::{ModelOrigin, Native, TokenUsage, ToolCall};
@@ -76,7 +77,7 @@ fn entries(spool: &Path) -> Vec<Entry> {
         finished("a", "short", 6, ran),
         finished("b", "edited", 7, edited),
         Entry::Elided { marks: vec![Elided { call_id: "a".into(), text: "[left out]".into() }], at: 8 },
-        Entry::Continued { at: 100, settings, sandbox: enforced() },
+        Entry::Continued { at: 100, settings, sandbox: enforced(), surroundings: Surroundings::default() },
         Entry::Summarised { message: recap, kept: 2, at: 101 },
         said(MessageKind::Closing, "undone", 102),
         answered(Message::text(Speaker::Assistant, MessageKind::Turn, "Done."), 103, None),
@@ -99,6 +100,7 @@ fn the_nodes_of_a_run_are_what_they_always_were() {
         cost: Some(Usd::dollars(0.125)),
         trace: Some("0af7651916cd43dd8448eb211c80319c"),
         entries: &entries(&spool),
+        journal: dir.path(),
         workspace: "/srv",
         outcome: &Err(failure),
         completed_at: 104,

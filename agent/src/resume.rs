@@ -16,7 +16,8 @@ use uwf_store::{Clock, Store, StoreError};
 use uwf_tools::sandbox::Enforced;
 
 use crate::journal::{
-    Entry, FindError, Journal, Journals, PassedOver, ToolFacts, Unreadable, WantedRun, has_failed, stretches,
+    Entry, FindError, Journal, Journals, PassedOver, Surroundings, ToolFacts, Unreadable, WantedRun,
+    has_failed, stretches,
 };
 use crate::provider::message::{Message, ToolDeclaration};
 use crate::run_state::RunState;
@@ -117,13 +118,13 @@ impl ResumedRun {
     pub(crate) fn resume(
         self,
         state: &mut RunState,
-        (settings, sandbox): (Value, &Enforced),
+        (settings, sandbox, surroundings): (Value, &Enforced, Surroundings),
         clock: Clock,
     ) -> io::Result<Journal> {
         let mut journal = self.journal;
         let mut append = |entry| state.apply(journal.append(entry)?).map_err(io::Error::other);
         if self.state.ended.is_none() {
-            append(Entry::Continued { at: clock(), settings, sandbox: sandbox.clone() })?;
+            append(Entry::Continued { at: clock(), settings, sandbox: sandbox.clone(), surroundings })?;
         }
         for call in self.state.started {
             let message = Message::result(&call, INTERRUPTED);

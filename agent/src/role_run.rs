@@ -295,6 +295,7 @@ fn keep(
         cost: react.state.sums().2,
         trace: run.trace.map(Trace::id),
         entries: react.journal.entries(),
+        journal: react.journal.path(),
         workspace: &workspace,
         outcome,
         completed_at: *completed_at,

@@ -233,6 +233,9 @@ impl RunState {
             Entry::Snapshot { snapshot, .. } => self.captured = Some(snapshot.tree),
             Entry::Run { .. }
             | Entry::Asked { .. }
+            | Entry::Sent { .. }
+            | Entry::AttemptFailed { .. }
+            | Entry::Signalled { .. }
             | Entry::RequestChanged { .. }
             | Entry::Learnt { .. }
             | Entry::Replied { .. } => {}

@@ -31,7 +31,12 @@ fn started(id: &str, at: u64) -> Entry {
 }
 
 fn continued(at: u64) -> Entry {
-    Entry::Continued { at, settings: json!({}), sandbox: crate::journal::tests::enforced() }
+    Entry::Continued {
+        at,
+        settings: json!({}),
+        sandbox: crate::journal::tests::enforced(),
+        surroundings: crate::journal::Surroundings::default(),
+    }
 }
 
 fn finished(id: &str, at: u64) -> Entry {

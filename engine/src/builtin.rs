@@ -26,11 +26,22 @@ pub const SUSPEND_OUTPUT: Hash = Hash::from_static("E7A9HKZVD39BK");
 /// One message of an agent's conversation. `turns` of [`UWF_DETAIL`] are such nodes.
 pub const UWF_TURN: Hash = Hash::from_static("EWJEWFDPCAPJ9");
 /// How a step came about: the conversation, what it cost, what it changed.
-pub const UWF_DETAIL: Hash = Hash::from_static("FZWSDJE2N5YJR");
+pub const UWF_DETAIL: Hash = Hash::from_static("5JKBKWMVVBKG3");
+/// What happened in a run, entry by entry: `log` of [`UWF_DETAIL`].
+pub const UWF_RUN_LOG: Hash = Hash::from_static("74M18EC5K4M91");
 
 /// What the engine needs of every store.
 pub const PROFILE: Profile = Profile {
-    schemas: &[WORKFLOW, START_NODE, STEP_NODE, ERROR_OUTPUT, SUSPEND_OUTPUT, UWF_TURN, UWF_DETAIL],
+    schemas: &[
+        WORKFLOW,
+        START_NODE,
+        STEP_NODE,
+        ERROR_OUTPUT,
+        SUSPEND_OUTPUT,
+        UWF_TURN,
+        UWF_DETAIL,
+        UWF_RUN_LOG,
+    ],
     values: || schemas().into_values().collect(),
     // Other engines move a head by deleting the row, then inserting the new one.
     moved: Some(HEADS),

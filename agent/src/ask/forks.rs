@@ -17,7 +17,7 @@ use uwf_store::{Clock, open_regular};
 
 use super::from_record::{before, is_something};
 use super::{AnswerError, ROLE, StepQuestion};
-use crate::journal::{self, Entry, Journal, JournalName};
+use crate::journal::{self, Entry, Journal, JournalName, Surroundings};
 use crate::provider::message::{Message, ToolDeclaration};
 use crate::role_run::RunContext;
 
@@ -152,6 +152,7 @@ impl ForkStore {
             sandbox: run.sandbox.enforced().clone(),
             tools: Vec::<ToolDeclaration>::new(),
             opening: 1,
+            surroundings: Surroundings::of(&run.env),
         };
         journal.append(entry).map_err(failed(&self.dir))?;
         Ok(journal)

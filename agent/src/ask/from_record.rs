@@ -1,14 +1,14 @@
 //! The conversation that the record of a step keeps, opened again as its last request sent it: its nodes are read as the
 //! entries that they were made of, and those are applied as they were when the run was live.
 
-use serde_json::{Value, json};
-use uwf_engine::record::{self, Detail, LEFT_OUT, Listed, Marks, SUMMED_UP, SummedUp, Turn};
+use serde_json::Value;
+use uwf_engine::record::{Detail, Listed, Turn};
 use uwf_store::{Hash, Store};
 
 use super::AnswerError;
-use crate::context_window::Elided;
 use crate::journal::{Entry, ToolFacts};
-use crate::provider::message::{Message, MessageKind, Native, Speaker, ToolCall};
+use crate::provider::message::{Message, MessageKind, Native, Speaker};
+use crate::record::turns::{Elision, message_of};
 use crate::run_state::RunState;
 
 /// The messages of a record as its last request sent them; what was said before counts as the opening.
@@ -35,37 +35,13 @@ pub(super) fn messages(store: &Store, hash: &Hash, detail: &Detail) -> Result<Ve
 /// # Errors
 /// What is no message, in words.
 fn entry(turn: Turn) -> Result<Option<Entry>, String> {
-    let kind = turn.kind.clone().unwrap_or_else(|| MessageKind::Opening.as_str().to_owned());
-    let (content, at) = (turn.content.clone().unwrap_or_default(), 0);
-    let message = message(turn, serde_json::from_value(json!(kind)).ok())?;
-    Ok(match message {
-        Some(message) => said(message, at),
-        None if kind == LEFT_OUT => {
-            let marks: Marks = serde_json::from_str(&content).unwrap_or_default();
-            let mark = |(call_id, text)| Elided { call_id, text };
-            Some(Entry::Elided { marks: marks.into_iter().map(mark).collect(), at })
-        }
-        None if kind == SUMMED_UP => serde_json::from_str(&content).ok().map(|SummedUp { summary, kept }| {
-            Entry::Summarised { message: Message::text(Speaker::User, MessageKind::Recap, summary), kept, at }
-        }),
-        None => None,
+    let (elision, at) = (Elision::of(&turn), 0);
+    let message = message_of(turn)?;
+    Ok(match elision {
+        Some(Elision::LeftOut(marks)) => Some(Entry::Elided { marks, at }),
+        Some(Elision::SummedUp { message, kept }) => Some(Entry::Summarised { message, kept, at }),
+        None => message.and_then(|message| said(message, at)),
     })
-}
-
-/// The turn as a message of that kind, if it is one of a message.
-fn message(turn: Turn, kind: Option<MessageKind>) -> Result<Option<Message>, String> {
-    let tool_calls =
-        turn.calls().iter().map(call).collect::<Option<_>>().ok_or("a call has no id, name or args")?;
-    let role = serde_json::from_value(json!(turn.role)).map_err(|error| format!("its role: {error}"))?;
-    let native = serde_json::from_value(turn.native).map_err(|error| format!("its native part: {error}"))?;
-    let content = turn.content.ok_or("it has no content")?;
-    let (tool_call_id, reasoning) = (turn.call_id, turn.reasoning);
-    Ok(kind.map(|kind| Message { role, kind, content, tool_calls, tool_call_id, reasoning, native }))
-}
-
-fn call(call: &record::RecordedCall) -> Option<ToolCall> {
-    let record::RecordedCall { id, name, args } = call.clone();
-    Some(ToolCall { id: id?, name: name?, arguments: args? })
 }
 
 /// The entry of a message; none where there is nothing in it.
@@ -99,6 +75,8 @@ pub(super) fn is_something(message: &Message) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::conversation::Conversation;
     use crate::provider::any_order::RunFixture;

@@ -8,27 +8,37 @@ mod read;
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 pub(crate) use self::read::of_body;
 pub(in crate::provider) use self::read::{excerpt, is_error, is_within, of_value};
 
 /// What an endpoint said about an error.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ApiError {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ApiError {
     /// Its words, cut to a readable length.
     pub(crate) message: String,
     /// Its machine-readable code (`insufficient_quota`, or a status as text), where given.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) code: Option<String>,
     /// Its kind of error (`invalid_request_error` …), where given.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kind: Option<String>,
     /// The field of the request that it is about, where given.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) param: Option<String>,
     /// The endpoint's id of the request, for its support.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<String>,
     /// Whether the endpoint says that the same request may succeed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) should_retry: Option<bool>,
     /// How long it asks to wait, where it says so in the body.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retry_delay: Option<Duration>,
     /// The text that the endpoint could not read as tool calls, where it hands it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failed_generation: Option<String>,
 }
 

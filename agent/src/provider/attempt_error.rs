@@ -5,14 +5,16 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::ProviderError;
 use super::api_error::{ApiError, NO_WORDS};
 
 /// How one attempt failed.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub(crate) enum AttemptError {
+#[derive(Clone, Debug, PartialEq, Error, Serialize, Deserialize)]
+#[serde(tag = "error", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum AttemptError {
     /// Nobody answered: the name is unknown, or nobody listens there.
     #[error("{reason}")]
     Connect { reason: String },
@@ -21,7 +23,12 @@ pub(crate) enum AttemptError {
     Cut { reason: String },
     /// A status that is no success.
     #[error("{status}: {api_error}")]
-    Status { status: u16, api_error: Box<ApiError>, retry_after: Option<Duration> },
+    Status {
+        status: u16,
+        api_error: Box<ApiError>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        retry_after: Option<Duration>,
+    },
     /// An error inside a reply with a good status.
     #[error("an error inside the reply: {api_error}")]
     InBand { api_error: Box<ApiError> },

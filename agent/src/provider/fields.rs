@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 /// The fields of a JSON object.
 #[derive(Debug, Default)]
-pub(in crate::provider) struct Fields(Vec<(Cow<'static, str>, Box<RawValue>)>);
+pub(crate) struct Fields(Vec<(Cow<'static, str>, Box<RawValue>)>);
 
 impl Fields {
     /// Adds a field at the end.
@@ -28,6 +28,11 @@ impl Fields {
         if let Some(value) = value {
             self.push(name, value);
         }
+    }
+
+    /// The fields in their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &RawValue)> {
+        self.0.iter().map(|(name, value)| (&**name, &**value))
     }
 
     /// Merges fields in: an object into an object, field by field; anything else takes the place of what is there; null

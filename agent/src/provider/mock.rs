@@ -10,6 +10,7 @@ use super::attempt_error::AttemptError;
 use super::message::{Completion, Request, make_ids_unique};
 use super::retry::{Attempts, RetryPolicy};
 use super::script::{BodyEnding, Script, ScriptEntry, ScriptPosition};
+use super::sent::LastSent;
 use super::wire::Wire;
 use super::{ChatProvider, Completing, CompletionEvent, EventSink, ProviderError, http};
 
@@ -23,6 +24,7 @@ pub(crate) struct Mock {
     retry: RetryPolicy,
     /// What errors call it.
     url: String,
+    last_sent: LastSent,
 }
 
 impl Mock {
@@ -33,7 +35,14 @@ impl Mock {
     pub(crate) fn new(script: Script, position: ScriptPosition<'_>) -> Result<Mock, ProviderError> {
         let entries = script.visit(&position)?.to_vec();
         let url = format!("mock:{}", script.name());
-        Ok(Mock { script, entries, next: 0, retry: RetryPolicy::default(), url })
+        Ok(Mock {
+            script,
+            entries,
+            next: 0,
+            retry: RetryPolicy::default(),
+            url,
+            last_sent: LastSent::default(),
+        })
     }
 
     /// The same, after so many completions were played by an earlier process of the same run.
@@ -71,13 +80,17 @@ impl ChatProvider for Mock {
             let (retry, url) = (self.retry.clone(), self.url.clone());
             let mut attempts = Attempts::new(&retry);
             loop {
+                on_event(CompletionEvent::Sent(&self.last_sent.next_neutral(&request)));
                 let (index, entry) = self.take(&request)?;
                 if !entry.delay.is_zero() {
                     tokio::time::sleep(entry.delay).await;
                 }
                 match play(&entry, index, &request, on_event).await {
                     Ok(completion) => return Ok(completion),
-                    Err(error) => attempts.failed(error, &url, on_event).await?,
+                    Err(error) => {
+                        on_event(CompletionEvent::Failed(&error));
+                        attempts.failed(error, &url, on_event).await?;
+                    }
                 }
             }
         })
@@ -151,6 +164,7 @@ mod tests {
                         format!("{attempt}: {reason}, {wait:?}")
                     }
                     CompletionEvent::Learnt { change, .. } => change.to_owned(),
+                    CompletionEvent::Sent(_) | CompletionEvent::Failed(_) => return,
                 });
             };
             completions.push(mock.complete(request, on_event).await.map_err(|error| error.to_string()));

@@ -17,6 +17,7 @@ mod model_facts;
 pub(crate) mod quirks;
 pub(crate) mod retry;
 pub(crate) mod script;
+pub(crate) mod sent;
 mod trial;
 pub(crate) mod wire;
 pub(crate) mod wires;
@@ -25,6 +26,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
+use attempt_error::AttemptError;
 use message::{Completion, Request};
 use thiserror::Error;
 
@@ -35,6 +37,7 @@ pub(crate) use quirks::Learnt;
 pub(crate) use retry::RetryPolicy;
 pub use script::Script;
 pub(crate) use script::ScriptPosition;
+pub use sent::SentRequest;
 pub use trial::{Trial, trial};
 pub use wire::Wire;
 
@@ -54,6 +57,10 @@ pub enum CompletionEvent<'a> {
         /// Why, in words.
         reason: &'a str,
     },
+    /// A request goes out: of each attempt, before anything of its reply.
+    Sent(&'a SentRequest),
+    /// The attempt failed, whatever comes of that.
+    Failed(&'a AttemptError),
     /// The endpoint refused something, and is asked otherwise from here on.
     Learnt {
         /// What changes, in words.

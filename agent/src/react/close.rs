@@ -34,13 +34,27 @@ impl React<'_> {
         let closed = closed.map_err(|panic| Stopped::Tool(panic.to_string()))?;
         self.tell_undone(&closed)?;
         match signal {
-            Some(signal) => Err(Stopped::Interrupted(signal)),
+            Some(signal) => {
+                self.signalled(signal);
+                Err(Stopped::Interrupted(signal))
+            }
             None => Ok(closed.standing.iter().map(|what| self.secrets.clean(what).into_owned()).collect()),
         }
     }
 
-    /// What still runs ends before we do, in a hurry; a second signal does not wait for it.
+    /// Somebody wants the run to stop. What still runs ends before we do, in a hurry; a second signal does not wait for it.
     pub(crate) async fn interrupted(&mut self, signal: Signal) -> Stopped {
+        self.signalled(signal);
+        self.leave(signal).await
+    }
+
+    /// Journals the signal. Where that cannot be done any more, it is the reason to stop all the same.
+    pub(super) fn signalled(&mut self, signal: Signal) {
+        self.write(Entry::Signalled { signal: signal.to_string(), at: (self.clock)() }).ok();
+    }
+
+    /// Ends what still runs.
+    pub(super) async fn leave(&mut self, signal: Signal) -> Stopped {
         let (toolbox, hurry) = (Arc::clone(&self.toolbox), Cancel::default());
         hurry.cancel();
         let closing = self.workers.run(move || toolbox.close_unless(&hurry));

@@ -46,6 +46,9 @@ impl React<'_> {
         }
         self.sync()?;
         let (outputs, signal) = self.call(calls).await?;
+        if let Some(signal) = signal {
+            self.signalled(signal);
+        }
         for (call, (output, took)) in calls.iter().zip(outputs) {
             self.answer(call, &output, (took, signal.is_some()))?;
         }
@@ -56,7 +59,7 @@ impl React<'_> {
         }
         self.sync()?;
         match signal {
-            Some(signal) => Err(self.interrupted(signal).await),
+            Some(signal) => Err(self.leave(signal).await),
             None => Ok(()),
         }
     }

@@ -94,14 +94,25 @@ impl TurnLog<'_> {
         }
     }
 
-    /// The endpoint is asked otherwise from here on.
-    fn changed(&mut self, change: &str, reason: &str, at: u64) -> Result<(), Stopped> {
-        let entry = Entry::RequestChanged { change: change.to_owned(), reason: reason.to_owned(), at };
+    /// Something of the request itself.
+    fn write(&mut self, entry: Entry) -> Result<(), Stopped> {
         match self.journal.append(entry) {
             Ok(entry) => (self.on_notice)(Notice::Entry(entry, self.state)),
             Err(source) => return Err(journal_failed(self.journal, source)),
         }
         Ok(())
+    }
+}
+
+/// What the journal keeps of an event.
+fn entry(event: &CompletionEvent<'_>, secrets: &Secrets, at: u64) -> Option<Entry> {
+    match *event {
+        CompletionEvent::Sent(request) => Some(Entry::Sent { request: request.cleaned(secrets), at }),
+        CompletionEvent::Failed(failed) => Some(Entry::AttemptFailed { failed: failed.clone(), at }),
+        CompletionEvent::Learnt { change, reason } => {
+            Some(Entry::RequestChanged { change: change.to_owned(), reason: reason.to_owned(), at })
+        }
+        CompletionEvent::Text(_) | CompletionEvent::Reasoning(_) | CompletionEvent::Retry { .. } => None,
     }
 }
 
@@ -125,10 +136,11 @@ impl Listener<'_> {
                 reasoning.end();
                 log.borrow_mut().progress(Progress::Retry { attempt, wait, reason });
             }
-            CompletionEvent::Learnt { change, reason } if written.is_ok() => {
-                written = log.borrow_mut().changed(change, reason, (self.clock)());
+            CompletionEvent::Sent(_) | CompletionEvent::Failed(_) | CompletionEvent::Learnt { .. } => {
+                if let (Some(entry), Ok(())) = (entry(&arrived, self.secrets, (self.clock)()), &written) {
+                    written = log.borrow_mut().write(entry);
+                }
             }
-            CompletionEvent::Learnt { .. } => {}
         };
         let completing = provider.complete(request, &mut receive);
         let tick = || log.borrow_mut().progress(Progress::Tick);

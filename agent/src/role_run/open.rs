@@ -24,7 +24,7 @@ use crate::conversation::Conversation;
 use crate::dispatch::Dispatch;
 use crate::extract::Extractor;
 use crate::failure::{FailedAt, Failure};
-use crate::journal::{self, Entry, FindError, Journal, JournalName, OutOfOrder};
+use crate::journal::{self, Entry, FindError, Journal, JournalName, OutOfOrder, Surroundings};
 use crate::provider::message::ToolDeclaration;
 use crate::provider::{
     ChatProvider, HttpConfig, HttpProvider, Learnt, Mock, ProviderError, Script, ScriptPosition,
@@ -148,7 +148,7 @@ fn resume(earlier: ResumedRun, run: &RunContext<'_>) -> Result<LoopParts, RunErr
     let blobs = blobs(run);
     let toolbox = toolbox(run, Some(names), (earlier.journal.spool_dir(), &blobs))?;
     let dir = journals_dir(run.home).display().to_string();
-    let set = (run.settings.describe(), run.sandbox.enforced());
+    let set = (run.settings.describe(), run.sandbox.enforced(), Surroundings::of(&run.env));
     let failed = |source| RunError::Journal { dir, source };
     let mut state = state(run, &tools, earlier.journal.entries())?;
     let journal = earlier.resume(&mut state, set, run.clock).map_err(failed)?;
@@ -238,6 +238,7 @@ fn first_lines(
         sandbox: run.sandbox.enforced().clone(),
         tools: tools.to_vec(),
         opening: conversation.messages().len(),
+        surroundings: Surroundings::of(&run.env),
     })?;
     for message in conversation.messages() {
         journal.append(Entry::Said { message: message.clone(), near: None, at: (run.clock)() })?;
@@ -277,7 +278,9 @@ pub(crate) fn provider(
         ProviderSettings::Own(OwnProvider::Script(script)) => {
             Ok(Box::new(Mock::new(script.clone(), run.position)?.after(run.answered)))
         }
-        ProviderSettings::Own(OwnProvider::Model(model)) => Ok(Box::new(OwnModelProvider(Arc::clone(model)))),
+        ProviderSettings::Own(OwnProvider::Model(model)) => {
+            Ok(Box::new(OwnModelProvider::new(Arc::clone(model))))
+        }
         ProviderSettings::Http(endpoint) => {
             // All visits of a role share their beginning.
             let role = run.position.role;

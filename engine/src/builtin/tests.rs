@@ -16,6 +16,7 @@ fn the_engines_own_are_pinned() {
         ("SuspendOutput", SUSPEND_OUTPUT),
         ("uwf-turn", UWF_TURN),
         ("uwf-detail", UWF_DETAIL),
+        ("uwf-run-log", UWF_RUN_LOG),
     ];
     assert_eq!(pinned.map(|(_, hash)| hash), PROFILE.schemas);
     assert_eq!(schemas.len(), pinned.len(), "no schema without a hash");
@@ -54,6 +55,8 @@ fn details_and_turns_have_what_other_programs_read() {
         detail["snapshots"] = snapshots;
         assert_eq!(errors("uwf-detail", detail), []);
     }
+    let entries = json!([{"entry": "asked", "at": 1}, {"entry": "said", "turn": TEXT}]);
+    assert_eq!(errors("uwf-run-log", json!({"tools": TEXT, "entries": entries})), []);
     let required = |name: &str| schemas[name]["required"].clone();
     assert_eq!(required("uwf-turn"), json!(["role", "content", "toolCalls", "reasoning", "kind", "at"]));
     assert_eq!(

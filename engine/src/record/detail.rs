@@ -39,6 +39,9 @@ pub struct Detail {
     /// What the workspace was like, where that was to be captured.
     #[serde(deserialize_with = "lenient::record", skip_serializing_if = "Option::is_none")]
     pub snapshots: Option<RunSnapshots>,
+    /// What happened, entry by entry: a [`super::RunLog`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<Hash>,
 }
 
 /// What the workspace was like before a run and after it.

@@ -38,11 +38,13 @@
 
 mod detail;
 mod lenient;
+mod log;
 mod output;
 mod settings;
 mod turn;
 
 pub use self::detail::{Change, Detail, Listed, RecordedSnapshot, RunSnapshots};
+pub use self::log::RunLog;
 pub use self::output::{ErrorOutput, error, phase, reason, status};
 pub use self::settings::{
     Interrupted, RecordedBudget, RecordedEndpoint, RecordedProvider, RecordedSettings, Retry,

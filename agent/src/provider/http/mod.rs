@@ -36,6 +36,7 @@ use super::message::{Completion, ModelOrigin, Request};
 use super::model_facts::ModelFacts;
 use super::quirks::{Learnt, Quirk, RefusedRequest};
 use super::retry::Attempts;
+use super::sent::LastSent;
 use super::wire::Wire;
 use super::wires::chat::failed_generation;
 use super::wires::written::Written;
@@ -61,6 +62,8 @@ pub struct HttpProvider {
     written: Written,
     /// The fields that were sent last.
     sent: Fields,
+    /// The body that was sent last, as it is told.
+    last_sent: LastSent,
     /// Whether people were told that a temperature is left out.
     announced_temperature: bool,
 }
@@ -90,6 +93,7 @@ impl HttpProvider {
             quirks: Vec::new(),
             written: Written::default(),
             sent: Fields::default(),
+            last_sent: LastSent::default(),
             announced_temperature: false,
         };
         for quirk in known.into_iter().flatten() {
@@ -123,6 +127,7 @@ impl HttpProvider {
                 Ok(completion) => return Ok(completion),
                 Err(error) => error,
             };
+            on_event(CompletionEvent::Failed(&error));
             if let AttemptError::Status { status: 400, api_error, .. } = &error
                 && let Some(completion) = failed_generation::completion(api_error, request)
             {
@@ -171,6 +176,7 @@ impl HttpProvider {
         }
         outgoing.fields.merge(&self.config.request_body);
         self.sent = outgoing.fields;
+        on_event(CompletionEvent::Sent(&self.last_sent.next(&self.sent)));
         let patience = if stream { self.config.idle } else { self.config.idle.saturating_mul(WHOLE) };
         let endpoint = self.endpoint.for_request(&self.dialect, &outgoing.headers);
         let exchange = Exchange::new(self.http.clone(), endpoint.secrets.clone(), patience);

@@ -1,0 +1,159 @@
+//! The log of a run in its record: every entry of its journal, in order, so that a run can be explained and played again when
+//! the journal is gone. What was said is in the turns, and the log refers to them.
+//!
+//! Apart from the turns, which other programs read as a conversation. Both ways are here, since they must agree: an entry to a
+//! line of the log, and back.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use uwf_engine::builtin;
+use uwf_engine::record::{Detail, RunLog, Turn};
+use uwf_store::{Batch, Hash, Store, StoreError};
+
+use super::reply;
+use super::turns::{Elision, message_of};
+use crate::journal::Entry;
+use crate::provider::message::Message;
+
+/// What a line has of its turn, and does not say again.
+const OF_TURN: [&str; 5] = ["message", "marks", "at", "durationMs", "usage"];
+
+/// What of a tool's facts is elsewhere in the record: in its changes, and in the outputs of its turn.
+const ELSEWHERE: [&str; 2] = ["changes", "spool"];
+
+/// Puts the log of these entries, each with the turn that was made of it; `replies` are the raw replies in their order.
+pub(super) fn put(
+    batch: &mut Batch<'_>,
+    entries: &[(&Entry, Option<Hash>)],
+    replies: impl IntoIterator<Item = Value>,
+) -> Result<Hash, StoreError> {
+    let (mut replies, mut tools, mut lines) = (replies.into_iter(), None, Vec::new());
+    for (entry, turn) in entries {
+        let mut line = match json!(entry) {
+            Value::Object(line) => line,
+            _ => continue,
+        };
+        match entry {
+            Entry::Replied { .. } => continue,
+            Entry::Run { .. } => {
+                let declared = line.remove("tools").unwrap_or_default();
+                tools = Some(batch.put(&builtin::TEXT, &json!(declared.to_string()))?);
+            }
+            Entry::Answered { message, .. } => {
+                line.remove("raw");
+                let (name, value) = reply::without_said(replies.next().unwrap_or_default(), message);
+                line.insert(name.to_owned(), value);
+            }
+            Entry::Finished { .. } => {
+                let facts = line.get_mut("facts").and_then(Value::as_object_mut);
+                facts.into_iter().for_each(|facts| facts.retain(|name, _| !ELSEWHERE.contains(&&**name)));
+            }
+            _ => {}
+        }
+        if let Some(turn) = turn {
+            OF_TURN.iter().for_each(|name| drop(line.remove(*name)));
+            line.insert("turn".to_owned(), json!(turn));
+        }
+        line.retain(|_, value| !value.is_null());
+        lines.push(Value::Object(line));
+    }
+    RunLog { tools, entries: lines }.put(batch)
+}
+
+/// The entries of a recorded run.
+///
+/// # Errors
+/// What of the record cannot be read, in words.
+pub(crate) fn entries(store: &Store, detail: &Detail) -> Result<Vec<Entry>, String> {
+    let none = "its record has no log of the run: it is of an earlier version, or of another agent";
+    let log = RunLog::read(store, &detail.log.ok_or(none)?).map_err(|error| error.to_string())?;
+    let tools = match log.tools {
+        Some(hash) => store.get(&hash).map_err(|error| error.to_string())?.payload,
+        None => json!("[]"),
+    };
+    let tools = serde_json::from_str(tools.as_str().unwrap_or_default()).unwrap_or_default();
+    let entry =
+        |(index, line)| entry(store, line, &tools).map_err(|why| format!("entry {index} of its log: {why}"));
+    log.entries.into_iter().enumerate().map(entry).collect()
+}
+
+fn entry(store: &Store, line: Value, tools: &Value) -> Result<Entry, String> {
+    let Value::Object(mut line) = line else { return Err("it is no object".to_owned()) };
+    if line.get("entry").is_some_and(|entry| entry == "run") {
+        line.insert("tools".to_owned(), tools.clone());
+    }
+    if let Some(turn) = line.remove("turn") {
+        let hash = serde_json::from_value(turn).map_err(|error| error.to_string())?;
+        let turn = Turn::read(store, &hash).map_err(|error| error.to_string())?;
+        with_turn(&mut line, turn)?;
+    }
+    // Written by whoever knew nothing of these.
+    for name in ["facts", "raw"] {
+        line.entry(name).or_insert(if name == "facts" { json!({"isError": false}) } else { Value::Null });
+    }
+    serde_json::from_value(Value::Object(line)).map_err(|error| error.to_string())
+}
+
+/// Gives a line back what its turn has of it.
+fn with_turn(line: &mut Map<String, Value>, turn: Turn) -> Result<(), String> {
+    let (at, duration, usage) = (turn.at, turn.duration_ms, turn.usage);
+    let mut more: BTreeMap<&str, Value> = BTreeMap::from([
+        ("at", json!(at.unwrap_or_default())),
+        ("durationMs", json!(duration.unwrap_or_default())),
+        ("usage", json!(usage)),
+    ]);
+    match Elision::of(&turn) {
+        Some(Elision::LeftOut(marks)) => drop(more.insert("marks", json!(marks))),
+        Some(Elision::SummedUp { message, .. }) => drop(more.insert("message", json!(message))),
+        None => {
+            let message: Message = message_of(turn)?.ok_or("its turn is no message")?;
+            if let Some(rest) = line.remove(reply::REST) {
+                more.insert("raw", reply::with_said(rest, &message));
+            }
+            more.insert("message", json!(message));
+        }
+    }
+    more.into_iter().for_each(|(name, value)| drop(line.insert(name.to_owned(), value)));
+    Ok(())
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::any_order::RunFixture;
+    use crate::react::{Notice, tests::scripts};
+
+    /// As it is in the log: without what is elsewhere in the record.
+    fn on_record(entry: &Entry) -> Entry {
+        let mut entry = entry.clone();
+        if let Entry::Finished { facts, .. } = &mut entry {
+            (facts.changes, facts.spool) = (Vec::new(), None);
+        }
+        entry
+    }
+
+    #[test]
+    fn the_entries_of_a_run_come_back_from_its_record() {
+        for (name, change, turns) in scripts() {
+            let (fixture, mut live) = (RunFixture::new(), Vec::new());
+            let mut on_notice = |notice: Notice<'_>| {
+                if let Notice::Entry(entry, _) = notice {
+                    live.push(json!(on_record(entry)));
+                }
+            };
+            let detail = fixture.run_with(&turns, &change, &mut on_notice).unwrap().detail_hash;
+            let record = Detail::read(&fixture.store, &detail).unwrap();
+            let told = |entry: &Entry| {
+                let mut entry = json!(entry);
+                // Those who listen are not told of it.
+                assert!(entry.get_mut("raw").is_none_or(|raw| raw.take().is_object()), "{name}");
+                entry
+            };
+            let read: Vec<Value> = entries(&fixture.store, &record).unwrap().iter().map(told).collect();
+            live.retain(|entry| entry["entry"] != "replied");
+            // Nobody is told of the opening.
+            let opening = read.len() - live.len();
+            assert_eq!((read[0]["entry"].as_str(), &read[opening..]), (Some("run"), &live[..]), "{name}");
+        }
+    }
+}
