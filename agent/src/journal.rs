@@ -12,6 +12,7 @@ mod find;
 mod log;
 mod name;
 mod read;
+mod recording;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -34,6 +35,7 @@ pub(crate) use self::log::{entries_of, raw_replies};
 pub(crate) use self::name::JournalName;
 pub use self::read::OutOfOrder;
 pub use self::read::Unreadable;
+pub(crate) use self::recording::{Difference, NotTaken, RecordedOutcome, SharedRecording};
 use crate::budget::Use;
 use crate::context_window::Elided;
 use crate::failure::Failure;
@@ -264,17 +266,20 @@ pub struct Surroundings {
     pub kernel: String,
     /// The names of the variables that commands start from; their values are nobody's business.
     pub environment: Vec<String>,
+    /// Whether the model is told nothing of the directory it works in.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub placeless: bool,
 }
 
 impl Surroundings {
     /// Those of this process, whose commands start from these variables.
-    pub(crate) fn of(env: &[(OsString, OsString)]) -> Surroundings {
+    pub(crate) fn of(env: &[(OsString, OsString)], placeless: bool) -> Surroundings {
         let system = rustix::system::uname();
         let kernel = format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy());
         let mut environment: Vec<String> =
             env.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
         environment.sort();
-        Surroundings { program: env!("CARGO_PKG_VERSION").to_owned(), kernel, environment }
+        Surroundings { program: env!("CARGO_PKG_VERSION").to_owned(), kernel, environment, placeless }
     }
 }
 
@@ -454,8 +459,16 @@ pub(crate) fn stretches(entries: &[Entry]) -> Vec<Stretch<'_>> {
 pub(crate) struct Journal {
     name: JournalName,
     path: PathBuf,
-    file: File,
+    sink: Sink,
     entries: Vec<Entry>,
+}
+
+/// Where entries go.
+#[derive(Debug)]
+enum Sink {
+    File(File),
+    /// A run that is played again: nothing is written.
+    Recording(SharedRecording),
 }
 
 impl Journal {
@@ -471,7 +484,21 @@ impl Journal {
         // Until here it is empty, and an empty journal is nobody's to take.
         file.lock()?;
         File::open(dir)?.sync_all()?;
-        Ok(Journal { name, path, file, entries: Vec::new() })
+        Ok(Journal { name, path, sink: Sink::File(file), entries: Vec::new() })
+    }
+
+    /// The journal of a run that is played again, of which these entries are played.
+    pub(crate) fn replayed(name: JournalName, recording: SharedRecording, entries: Vec<Entry>) -> Journal {
+        let path = PathBuf::from(name.to_string());
+        Journal { name, path, sink: Sink::Recording(recording), entries }
+    }
+
+    /// The recording, of a run that is played again.
+    pub(crate) fn recording(&self) -> Option<&SharedRecording> {
+        match &self.sink {
+            Sink::Recording(recording) => Some(recording),
+            Sink::File(_) => None,
+        }
     }
 
     /// The session's id.
@@ -500,14 +527,25 @@ impl Journal {
         serde_json::from_value(reply.clone()).ok()
     }
 
-    /// Writes one line, and gives the entry as it is kept. It is durable after the next [`Journal::sync`].
+    /// Takes over an entry that was recorded, as it is.
+    pub(crate) fn take_over(&mut self, entry: Entry) {
+        self.entries.push(entry);
+    }
+
+    /// Writes one line, and gives the entry as it is kept. It is durable after the next [`Journal::sync`]. Of a run that is
+    /// played again it is the recorded entry.
     ///
     /// # Errors
-    /// The disk's.
+    /// The disk's; [`NotTaken`] of a run that is played again.
     pub(crate) fn append(&mut self, mut entry: Entry) -> io::Result<&Entry> {
-        let mut line = serde_json::to_vec(&entry)?;
-        line.push(b'\n');
-        self.file.write_all(&line)?;
+        match &mut self.sink {
+            Sink::File(file) => {
+                let mut line = serde_json::to_vec(&entry)?;
+                line.push(b'\n');
+                file.write_all(&line)?;
+            }
+            Sink::Recording(recording) => entry = recording.take(&entry).map_err(io::Error::other)?,
+        }
         entry.forget_raw();
         self.entries.push(entry);
         Ok(self.entries.last().expect("it was just pushed"))
@@ -518,7 +556,10 @@ impl Journal {
     /// # Errors
     /// The disk's.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
-        self.file.sync_data()
+        match &self.sink {
+            Sink::File(file) => file.sync_data(),
+            Sink::Recording(_) => Ok(()),
+        }
     }
 }
 

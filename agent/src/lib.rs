@@ -103,6 +103,8 @@ pub mod provider;
 #[doc(hidden)]
 pub mod react;
 #[doc(hidden)]
+pub mod replay;
+#[doc(hidden)]
 pub mod resume;
 #[doc(hidden)]
 pub mod role_run;

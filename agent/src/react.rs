@@ -7,6 +7,7 @@
 mod close;
 mod compaction;
 mod notice;
+mod replayed;
 mod snapshot;
 mod tool_calls;
 mod wait;
@@ -227,7 +228,7 @@ impl React<'_> {
                 uwf_prompts::repeated(&view)?,
             ))?;
         }
-        let spent = Spent { time: self.started.elapsed(), ..self.state.spent };
+        let spent = Spent { time: self.elapsed(), ..self.state.spent };
         match self.state.budget.next(spent) {
             Verdict::Go => Ok(ToolChoice::Auto),
             Verdict::Warn(near) => {
@@ -271,11 +272,12 @@ impl React<'_> {
         let (messages, tools) = (self.state.conversation.messages(), self.tools.as_slice());
         let request = Request { messages, tools, tool_choice, model: self.model, sampling: self.sampling };
         let asked = Instant::now();
+        let time_left = self.time_for_turn();
         let listener = Listener {
             log: TurnLog { on_notice: &mut *self.on_notice, journal: &mut self.journal, state: &self.state },
             signals: &mut self.signals,
             secrets: &self.secrets,
-            time_left: self.state.budget.time_left(self.started.elapsed()),
+            time_left,
             clock: self.clock,
         };
         let before = listener.log.journal.entries().len();
@@ -315,11 +317,12 @@ impl React<'_> {
         provider: &mut dyn ChatProvider,
         request: Request<'_>,
     ) -> Result<Option<Completion>, Stopped> {
+        let time_left = self.time_for_turn();
         let listener = Listener {
             log: TurnLog { on_notice: &mut *self.on_notice, journal: &mut self.journal, state: &self.state },
             signals: &mut self.signals,
             secrets: &self.secrets,
-            time_left: self.state.budget.time_left(self.started.elapsed()),
+            time_left,
             clock: self.clock,
         };
         let before = listener.log.journal.entries().len();

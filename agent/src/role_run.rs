@@ -17,8 +17,11 @@ use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Sandbox;
 
 pub use self::error::RunError;
-pub(crate) use self::open::{LoopParts, ProviderContext, blobs, provider, react, state, toolbox};
-use self::open::{extractor, learnt, open, unconfined};
+pub(crate) use self::open::{
+    LoopParts, ProviderContext, blobs, converse, first_lines, http_config, learnt, provider, react, state,
+    toolbox, window_asks,
+};
+use self::open::{extractor, open, unconfined};
 use crate::additions::Additions;
 use crate::correct;
 use crate::extract::{self, Extractor};
@@ -83,7 +86,8 @@ pub async fn role_run(
     let (visit, step) = (context.visit(), context.steps.len());
     let resumed = earlier.as_ref().map(|earlier| earlier.state.spent.turns);
     let position = ScriptPosition { role: &context.role_name, visit, step };
-    let learnt = learnt(&context, run.store, earlier.as_ref());
+    let entries = earlier.as_ref().map(|earlier| earlier.journal.entries());
+    let learnt = learnt(&context, run.store, entries.unwrap_or_default());
     let played = ProviderContext {
         position,
         answered: resumed.unwrap_or_default(),
@@ -124,11 +128,11 @@ pub fn journals_dir(home: &Path) -> PathBuf {
 }
 
 /// How a run ended, and when (ms since the epoch).
-type Decided = (Result<Extracted, Failure>, u64);
+pub(crate) type Decided = (Result<Extracted, Failure>, u64);
 
 /// From the opening to the answer, or to the reason why there is none. What still runs then is ended. What was decided
 /// before an interruption stays decided.
-async fn play(
+pub(crate) async fn play(
     react: &mut React<'_>,
     (context, run): (&RoleContext, &RunContext<'_>),
     extractor: Option<&mut Extractor>,
@@ -138,7 +142,11 @@ async fn play(
         return Ok((Err(failure), at));
     }
     // What is decided needs no sandbox any more.
-    let refused = unconfined(&react.tools, run.sandbox).filter(|_| ended.is_none());
+    let refused = match react.journal.recording() {
+        Some(recording) => recording.refused(),
+        None => unconfined(&react.tools, run.sandbox),
+    };
+    let refused = refused.filter(|_| ended.is_none());
     let outcome = match refused {
         Some(failure) => Err(failure),
         None => match failed(captured_answer(react, (context, run), (extractor, ended.is_some())).await) {

@@ -10,6 +10,7 @@ mod error;
 mod extract;
 mod file;
 mod model;
+mod on_record;
 mod program;
 mod provenance;
 mod recorded;

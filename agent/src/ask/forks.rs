@@ -152,7 +152,7 @@ impl ForkStore {
             sandbox: run.sandbox.enforced().clone(),
             tools: Vec::<ToolDeclaration>::new(),
             opening: 1,
-            surroundings: Surroundings::of(&run.env),
+            surroundings: Surroundings::of(&run.env, run.settings.added.placeless),
         };
         journal.append(entry).map_err(failed(&self.dir))?;
         Ok(journal)

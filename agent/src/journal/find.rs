@@ -18,7 +18,7 @@ use uwf_engine::home::make_private;
 use uwf_store::{Hash, only_regular, open_regular};
 
 use super::read::{self, Unreadable};
-use super::{Entry, Journal, JournalName, name};
+use super::{Entry, Journal, JournalName, Sink, name};
 
 /// How long a held journal is tried again: a process that was just killed holds it for an instant more.
 const HELD: Duration = Duration::from_millis(200);
@@ -233,7 +233,12 @@ impl Journals {
                         continue;
                     }
                     found.file.set_len(length as u64).map_err(failed)?;
-                    return Ok(Some(Journal { name: name.clone(), path, file: found.file, entries }));
+                    return Ok(Some(Journal {
+                        name: name.clone(),
+                        path,
+                        sink: Sink::File(found.file),
+                        entries,
+                    }));
                 }
                 Err(why) => tell(PassedOver { path, why: why.into() }),
             }

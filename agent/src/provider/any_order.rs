@@ -9,11 +9,12 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, thread, workflow};
+use uwf_engine::{AdapterOutput, AgentRequest, Env, thread, workflow};
 use uwf_store::{Hash, Store};
 use uwf_tools::sandbox::{Level, Policy, Sandbox};
 
 use crate::react::Notice;
+use crate::replay::{RecordedRun, Replayed, replay};
 use crate::role_run::{RunContext, journals_dir, role_run};
 use crate::settings::{Flags, Settings};
 use crate::signals::Signals;
@@ -86,17 +87,29 @@ impl RunFixture {
         let root = self.dir.path().canonicalize().unwrap();
         let script = root.join("script.json");
         std::fs::write(&script, json!({ "turns": turns }).to_string()).unwrap();
-        let homes = Homes { uwf: root.join("uwf"), ocas: root.join("ocas") };
-        let workspace = root.join("work");
+        let (home, workspace) = (root.join("uwf"), root.join("work"));
         let thread =
             thread::start(&self.store, &self.workflow, "t", &workspace.display().to_string()).unwrap();
-        let mut settings = settings(&script, &homes.uwf);
+        let mut settings = settings(&script, &home);
         change(&mut settings);
-        let run = RunContext {
+        let request = AgentRequest::new(thread, "worker", Some("Work.".to_owned()), None);
+        let run = self.context((&home, &workspace), &settings);
+        let reply = runtime().block_on(role_run(&request, &run, None, on_notice));
+        reply.map_err(|error| format!("{error}: {:?}", std::error::Error::source(&error)))
+    }
+}
+
+impl RunFixture {
+    fn context<'a>(
+        &'a self,
+        (home, workspace): (&'a Path, &'a Path),
+        settings: &'a Settings,
+    ) -> RunContext<'a> {
+        RunContext {
             store: &self.store,
-            home: &homes.uwf,
-            workspace: &workspace,
-            settings: &settings,
+            home,
+            workspace,
+            settings,
             sandbox: &self.sandbox,
             workers: &self.workers,
             env: Vec::new(),
@@ -106,12 +119,23 @@ impl RunFixture {
             signals: &|| Ok(Signals::new(|_| Poll::Pending)),
             claim: None,
             begun: &|| (),
-        };
-        let request = AgentRequest::new(thread, "worker", Some("Work.".to_owned()), None);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
-        let reply = runtime.unwrap().block_on(role_run(&request, &run, None, on_notice));
-        reply.map_err(|error| format!("{error}: {:?}", std::error::Error::source(&error)))
+        }
     }
+
+    /// Plays a recorded step again, after this was done to its record.
+    pub(crate) fn replay(&self, step: Hash, change: impl FnOnce(&mut RecordedRun)) -> Replayed {
+        let home = self.dir.path().canonicalize().unwrap().join("replay");
+        let settings = settings(Path::new("none"), &home);
+        let mut recorded = RecordedRun::read(&self.store, step).unwrap();
+        change(&mut recorded);
+        let workspace = self.workspace();
+        let run = self.context((&home, &workspace), &settings);
+        runtime().block_on(replay(&recorded, &run, false, &mut |_| ())).unwrap()
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap()
 }
 
 fn settings(script: &Path, home: &Path) -> Settings {
@@ -171,6 +195,8 @@ fn any_order_of_faults_ends_in_a_reply() {
     let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(32) });
     let outcome = runner.run(&script, |turns| {
         let reply = fixture.run(&turns).map_err(TestCaseError::fail)?;
+        let replayed = fixture.replay(reply.step_hash, |_| ());
+        prop_assert_eq!(replayed.difference, None);
         let output = &reply.frontmatter;
         if reply.is_error {
             prop_assert!(

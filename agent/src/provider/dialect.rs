@@ -68,7 +68,7 @@ pub(crate) enum KeyHeader {
 }
 
 /// Which of the model's reasoning goes back to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Echo {
     /// None.
@@ -109,7 +109,7 @@ impl ReasoningField {
 }
 
 /// How the endpoint's prompt cache is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Cache {
     /// It caches by itself, or not at all.
@@ -180,16 +180,20 @@ impl Dialect {
 }
 
 /// What a setting changes about a dialect: `dialect: deepseek`, or `dialect: {like: generic, echo: always}`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct DialectSettings {
     /// The dialect to begin with; else that of the host.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub like: Option<String>,
     /// Which reasoning goes back.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub echo: Option<Echo>,
     /// How the prompt cache is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<Cache>,
     /// The header that keeps a run on one server.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session_header: Option<String>,
 }
 

@@ -15,6 +15,7 @@ pub mod message;
 mod mock;
 mod model_facts;
 pub(crate) mod quirks;
+pub(crate) mod recorded;
 pub(crate) mod retry;
 pub(crate) mod script;
 pub(crate) mod sent;

@@ -105,6 +105,21 @@ impl<'p> Attempts<'p> {
         Ok(())
     }
 
+    /// The same of an attempt that was made before, and repeated or not: nobody waits, and nothing is decided anew.
+    pub(crate) fn replayed(
+        &mut self,
+        error: AttemptError,
+        url: &str,
+        is_repeated: bool,
+    ) -> Result<(), ProviderError> {
+        self.made += 1;
+        match error.retry_decision() {
+            _ if is_repeated => Ok(()),
+            RetryDecision::Retry { asked } => Err(self.give_up(error, url, asked)),
+            RetryDecision::Final => Err(error.into_error(url)),
+        }
+    }
+
     fn give_up(&self, error: AttemptError, url: &str, asked: Option<Duration>) -> ProviderError {
         if let AttemptError::Connect { .. } = error {
             return error.into_error(url);

@@ -18,6 +18,9 @@ impl React<'_> {
     /// # Errors
     /// [`Stopped::Interrupted`], [`Stopped::Journal`], or [`Stopped::Tool`].
     pub(crate) async fn close(&mut self) -> Result<Vec<String>, Stopped> {
+        if let Some(recording) = self.recorded_tools() {
+            return self.take_closing(&recording);
+        }
         let (toolbox, cancel) = (Arc::clone(&self.toolbox), Cancel::default());
         let token = cancel.clone();
         let mut closing = Box::pin(self.workers.run(move || toolbox.close_unless(&token)));

@@ -26,7 +26,7 @@ impl React<'_> {
             return Ok(());
         }
         self.window_asks -= 1;
-        let time_left = self.state.budget.time_left(self.started.elapsed());
+        let time_left = self.state.budget.time_left(self.elapsed());
         let on_notice = &mut *self.on_notice;
         let tick = || on_notice(Notice::Progress(Progress::Tick));
         let told = match wait(self.provider.window(), &mut self.signals, time_left, tick).await {

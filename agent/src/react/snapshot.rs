@@ -14,6 +14,9 @@ impl React<'_> {
     /// # Errors
     /// [`Stopped::Interrupted`] or [`Stopped::Journal`].
     pub(crate) async fn capture(&mut self, point: CapturePoint) -> Result<(), Stopped> {
+        if let Some(recording) = self.recorded_tools() {
+            return self.take_captures(&recording);
+        }
         // What was refused before its beginning has no end either.
         let is_wanted =
             !self.state.uncaptured && (point != CapturePoint::End || self.state.captured.is_some());

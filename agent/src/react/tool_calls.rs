@@ -13,7 +13,7 @@ use uwf_tools::{Cancel, ToolOutput};
 
 use super::wait::{Waited, wait};
 use super::{Notice, Progress, React, Stopped, millis};
-use crate::journal::{CapturePoint, Entry};
+use crate::journal::{CapturePoint, Entry, SharedRecording};
 use crate::provider::message::{Message, ToolCall};
 use crate::record;
 use crate::signals::Signal;
@@ -28,6 +28,9 @@ type TimedOutputs = Vec<(ToolOutput, Duration)>;
 impl React<'_> {
     /// Runs the calls of a turn.
     pub(super) async fn run_calls(&mut self, calls: &[ToolCall]) -> Result<(), Stopped> {
+        if let Some(recording) = self.recorded_tools() {
+            return self.replay_calls(&recording, calls);
+        }
         let toolbox = Arc::clone(&self.toolbox);
         for group in groups(calls, &|name| toolbox.reads_only(name)) {
             self.run_together(group).await?;
@@ -37,13 +40,7 @@ impl React<'_> {
 
     /// Runs calls side by side. That they start is on disk before any does; they are answered in their order.
     async fn run_together(&mut self, calls: &[ToolCall]) -> Result<(), Stopped> {
-        for call in calls {
-            let shown = match self.secrets.clean(&call.arguments) {
-                Cow::Owned(clean) => Some(clean),
-                Cow::Borrowed(_) => None,
-            };
-            self.write(Entry::Started { call_id: call.id.clone(), shown, at: (self.clock)() })?;
-        }
+        self.start(calls)?;
         self.sync()?;
         let (outputs, signal) = self.call(calls).await?;
         if let Some(signal) = signal {
@@ -62,6 +59,29 @@ impl React<'_> {
             Some(signal) => Err(self.leave(signal).await),
             None => Ok(()),
         }
+    }
+
+    /// Journals that the calls start.
+    fn start(&mut self, calls: &[ToolCall]) -> Result<(), Stopped> {
+        for call in calls {
+            let shown = match self.secrets.clean(&call.arguments) {
+                Cow::Owned(clean) => Some(clean),
+                Cow::Borrowed(_) => None,
+            };
+            self.write(Entry::Started { call_id: call.id.clone(), shown, at: (self.clock)() })?;
+        }
+        Ok(())
+    }
+
+    /// Runs nothing: the calls are answered as they were.
+    fn replay_calls(&mut self, recording: &SharedRecording, mut calls: &[ToolCall]) -> Result<(), Stopped> {
+        while !calls.is_empty() {
+            let (group, rest) = calls.split_at(recording.started(calls).max(1));
+            self.start(group)?;
+            self.take_results(recording, group)?;
+            calls = rest;
+        }
+        Ok(())
     }
 
     /// A tool has run, or was cut off by a signal: into the journal and the conversation.

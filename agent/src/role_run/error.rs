@@ -93,7 +93,7 @@ impl RunError {
         matches!(self, RunError::Stopped { source, .. } if matches!(source.as_ref(), Stopped::Interrupted(_)))
     }
 
-    pub(super) fn stopped(context: &RoleContext, journal: &Journal, source: Stopped) -> RunError {
+    pub(crate) fn stopped(context: &RoleContext, journal: &Journal, source: Stopped) -> RunError {
         let journal = journal.path().display().to_string();
         RunError::Stopped { role: context.role_name.clone(), journal, source: Box::new(source) }
     }

@@ -32,7 +32,7 @@ use crate::provider::{
 use crate::react::{Notice, React};
 use crate::resume::{ResumedRun, claim};
 use crate::run_state::RunState;
-use crate::settings::{ProviderSettings, Settings, WindowSource};
+use crate::settings::{Endpoint, ProviderSettings, Settings, WindowSource};
 use crate::signals::Signals;
 use crate::snapshots::WorkspaceCapture;
 use crate::trace::Trace;
@@ -56,10 +56,15 @@ pub(super) fn open<'a>(
         None => begin(context, run)?,
     };
     (run.begun)();
-    let window_asks = if run.settings.window.from == WindowSource::Assumed { 2 } else { 0 };
+    let window_asks = window_asks(run.settings);
     let workspace = workspace(run, &parts.toolbox);
     let react = react(parts, (run, signals, &context.schema), provider, on_notice);
     Ok(React { window_asks, workspace, ..react })
+}
+
+/// How often the server may be asked for its window.
+pub(crate) fn window_asks(settings: &Settings) -> u8 {
+    if settings.window.from == WindowSource::Assumed { 2 } else { 0 }
 }
 
 /// What is captured of the workspace, which is nothing of ours; none where snapshots are off, or no tool changes anything.
@@ -123,7 +128,8 @@ fn begin(context: &RoleContext, run: &RunContext<'_>) -> Result<LoopParts, RunEr
     let blobs = blobs(run);
     let toolbox = toolbox(run, run.settings.tools.clone(), (name.spool_dir(&sessions), &blobs))?;
     let tools = toolbox.declarations();
-    let conversation = converse(context, run, &tools)?;
+    let root = if run.settings.added.placeless { String::new() } else { run.workspace.display().to_string() };
+    let conversation = converse(context, &root, &tools)?;
     let failed = |source| RunError::Journal { dir: sessions.display().to_string(), source };
     // Until the first lines tell whose journal it is.
     let claimed = run.claim.map(|wanted| claim(&sessions, wanted)).transpose();
@@ -148,7 +154,11 @@ fn resume(earlier: ResumedRun, run: &RunContext<'_>) -> Result<LoopParts, RunErr
     let blobs = blobs(run);
     let toolbox = toolbox(run, Some(names), (earlier.journal.spool_dir(), &blobs))?;
     let dir = journals_dir(run.home).display().to_string();
-    let set = (run.settings.describe(), run.sandbox.enforced(), Surroundings::of(&run.env));
+    let set = (
+        run.settings.describe(),
+        run.sandbox.enforced(),
+        Surroundings::of(&run.env, run.settings.added.placeless),
+    );
     let failed = |source| RunError::Journal { dir, source };
     let mut state = state(run, &tools, earlier.journal.entries())?;
     let journal = earlier.resume(&mut state, set, run.clock).map_err(failed)?;
@@ -207,18 +217,17 @@ pub(crate) fn state(
 }
 
 /// The rules, the earlier visits and the task, as this role is told them.
-fn converse(
+pub(crate) fn converse(
     context: &RoleContext,
-    run: &RunContext<'_>,
+    root: &str,
     tools: &[ToolDeclaration],
 ) -> Result<Conversation, PromptError> {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    let root = if run.settings.added.placeless { String::new() } else { run.workspace.display().to_string() };
-    Conversation::open(context, &WorkspaceView { root: &root, tools: &names })
+    Conversation::open(context, &WorkspaceView { root, tools: &names })
 }
 
 /// The journal's first lines: which run this is, and how it opens.
-fn first_lines(
+pub(crate) fn first_lines(
     journal: &mut Journal,
     context: &RoleContext,
     run: &RunContext<'_>,
@@ -238,7 +247,7 @@ fn first_lines(
         sandbox: run.sandbox.enforced().clone(),
         tools: tools.to_vec(),
         opening: conversation.messages().len(),
-        surroundings: Surroundings::of(&run.env),
+        surroundings: Surroundings::of(&run.env, run.settings.added.placeless),
     })?;
     for message in conversation.messages() {
         journal.append(Entry::Said { message: message.clone(), near: None, at: (run.clock)() })?;
@@ -282,19 +291,19 @@ pub(crate) fn provider(
             Ok(Box::new(OwnModelProvider::new(Arc::clone(model))))
         }
         ProviderSettings::Http(endpoint) => {
-            // All visits of a role share their beginning.
-            let role = run.position.role;
-            let key = run.thread.map(|thread| format!("{thread}-{role}")).unwrap_or_default();
-            let cache_key = key.chars().take(CACHE_KEY).collect();
-            let config = HttpConfig {
-                cache_key,
-                learnt: run.learnt,
-                step: Some(run.position.step),
-                ..endpoint.config()
-            };
-            client(config, role, run.trace)
+            let (role, trace) = (run.position.role, run.trace);
+            client(http_config(endpoint, run), role, trace)
         }
     }
+}
+
+/// The endpoint as it is talked to in this run.
+pub(crate) fn http_config(endpoint: &Endpoint, run: ProviderContext<'_>) -> HttpConfig {
+    // All visits of a role share their beginning.
+    let role = run.position.role;
+    let key = run.thread.map(|thread| format!("{thread}-{role}")).unwrap_or_default();
+    let cache_key = key.chars().take(CACHE_KEY).collect();
+    HttpConfig { cache_key, learnt: run.learnt, step: Some(run.position.step), ..endpoint.config() }
 }
 
 /// A client of the endpoint; a trace is told to it, unless its own headers say otherwise.
@@ -314,8 +323,8 @@ fn client(
 
 /// What the run, or else the thread's last steps and failed attempts, have learnt of endpoints, the latest first. A step
 /// of another agent, or one whose record is gone, tells nothing.
-pub(super) fn learnt(context: &RoleContext, store: &Store, earlier: Option<&ResumedRun>) -> Vec<Learnt> {
-    let own = earlier.and_then(|earlier| journal::learnt(earlier.journal.entries())).cloned();
+pub(crate) fn learnt(context: &RoleContext, store: &Store, entries: &[Entry]) -> Vec<Learnt> {
+    let own = journal::learnt(entries).cloned();
     let steps = context.steps.iter().rev().map(|step| &step.hash);
     let of_step = |step: &Hash| {
         let detail = Detail::read(store, &thread::step_node(store, step).ok()?.detail).ok()?;

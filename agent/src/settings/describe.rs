@@ -38,8 +38,10 @@ impl Settings {
             provider,
             model: Some(self.model.clone()),
             extract: self.extract.as_ref().map(|endpoint| endpoint.model.clone()),
+            extract_from: self.extract.as_ref().map(|endpoint| self.endpoint_on_record(endpoint)),
             sampling: json!(self.sampling),
             context_window: Some(self.window.size),
+            window_from: Some(self.window.from.as_str().to_owned()),
             prices: json!(self.prices),
             budget: Some(record::RecordedBudget { turns: Some(turns), tokens, seconds, usd }),
             tools: self.tools.clone(),
@@ -63,6 +65,7 @@ impl Settings {
                 tries: endpoint.retry.tries.into(),
                 seconds: endpoint.retry.budget.as_secs(),
             },
+            set: endpoint.set(),
         }
     }
 

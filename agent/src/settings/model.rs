@@ -29,6 +29,23 @@ pub enum WindowSource {
     Assumed,
 }
 
+impl WindowSource {
+    /// The word that the record keeps.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            WindowSource::Set => "set",
+            WindowSource::Catalogue => "catalogue",
+            WindowSource::Assumed => "assumed",
+        }
+    }
+
+    /// The source of that name.
+    pub(crate) fn named(name: &str) -> Option<WindowSource> {
+        let all = [WindowSource::Set, WindowSource::Catalogue, WindowSource::Assumed];
+        all.into_iter().find(|source| source.as_str() == name)
+    }
+}
+
 /// What a script costs.
 const FREE: Prices =
     Prices { input: 0.0, output: 0.0, cached_input: None, cache_write: None, tiers: Vec::new() };

@@ -19,10 +19,16 @@ pub struct RecordedSettings {
     pub model: Option<String>,
     /// The model that is asked for the fields of an answer that is none.
     pub extract: Option<String>,
+    /// Where that model is; absent where there is none, and in settings of earlier versions.
+    #[serde(deserialize_with = "lenient::field", skip_serializing_if = "Option::is_none")]
+    pub extract_from: Option<RecordedEndpoint>,
     /// How the model samples.
     pub sampling: Value,
     /// How many tokens the model takes at once.
     pub context_window: Option<u64>,
+    /// Who says so: `set`, `catalogue` or `assumed`; absent in settings of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_from: Option<String>,
     /// What tokens cost.
     pub prices: Value,
     /// What the run may spend; none where nothing is said of that.
@@ -90,6 +96,9 @@ pub struct RecordedEndpoint {
     /// How often a request is tried again.
     #[serde(default, deserialize_with = "lenient::field")]
     pub retry: Retry,
+    /// What of all this somebody has set, in the words of the settings; absent where nothing was.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub set: Value,
 }
 
 /// How often a request is tried again.

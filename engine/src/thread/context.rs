@@ -80,23 +80,49 @@ impl RoleContext {
 /// The thread, its chain, its workflow or an output cannot be read, or the workflow has no such role.
 pub fn role_context(store: &Store, request: &AgentRequest) -> Result<RoleContext, ThreadError> {
     let head = head(store, &request.thread)?;
-    let Chain { start_hash, start, steps } = chain(store, &head.hash)?;
+    let attempts = failed_attempts(store, &request.thread, &request.role)?;
+    let context = role_context_at(store, request, &head.hash, attempts)?;
+    if request.prompt.is_some() {
+        return Ok(context);
+    }
+    let routed = edge_prompt(store, request, &head, &context.workflow);
+    Ok(match routed {
+        Some(prompt) => {
+            RoleContext { edge_prompt: prompt, edge_prompt_source: EdgePromptSource::Routed, ..context }
+        }
+        None => context,
+    })
+}
+
+/// The same as of another head, after these failed attempts; without a prompt the thread's task serves.
+///
+/// # Errors
+/// As [`role_context`].
+pub fn role_context_at(
+    store: &Store,
+    request: &AgentRequest,
+    head: &Hash,
+    previous_attempts: Vec<Hash>,
+) -> Result<RoleContext, ThreadError> {
+    let Chain { start_hash, start, steps } = chain(store, head)?;
     let workflow = workflow::get(store, &start.workflow)?;
     let role = role_of(&workflow, &request.role)?.clone();
     let steps: Vec<EarlierStep> =
         steps.into_iter().map(|(hash, step)| earlier(store, hash, step)).collect::<Result<_, _>>()?;
-    let (edge_prompt, edge_prompt_source) = edge_prompt(store, request, &head, &workflow)
-        .unwrap_or_else(|| (start.prompt.clone(), EdgePromptSource::Task));
+    let (edge_prompt, edge_prompt_source) = match &request.prompt {
+        Some(prompt) => (prompt.clone(), request.prompt_source),
+        None => (start.prompt.clone(), EdgePromptSource::Task),
+    };
     Ok(RoleContext {
         thread: request.thread,
-        head: head.hash,
+        head: *head,
         start_hash,
         start,
         role_name: request.role.clone(),
         schema: store.schema_of(&role.frontmatter)?,
         role,
         workflow,
-        previous_attempts: failed_attempts(store, &request.thread, &request.role)?,
+        previous_attempts,
         steps,
         edge_prompt,
         edge_prompt_source,
@@ -114,21 +140,13 @@ pub fn role_of<'a>(workflow: &'a Workflow, name: &str) -> Result<&'a Role, Threa
     })
 }
 
-/// What was given, else what the moderator asks of this role now.
-fn edge_prompt(
-    store: &Store,
-    request: &AgentRequest,
-    head: &Head,
-    workflow: &Workflow,
-) -> Option<(String, EdgePromptSource)> {
-    if let Some(prompt) = &request.prompt {
-        return Some((prompt.clone(), request.prompt_source));
-    }
+/// What the moderator asks of this role now.
+fn edge_prompt(store: &Store, request: &AgentRequest, head: &Head, workflow: &Workflow) -> Option<String> {
     if matches!(head.status, Status::Suspended { .. }) {
         return None;
     }
     let route = next(store, workflow, head).ok()?;
-    (route.target == Target::Role(request.role.clone())).then_some((route.prompt, EdgePromptSource::Routed))
+    (route.target == Target::Role(request.role.clone())).then_some(route.prompt)
 }
 
 fn earlier(store: &Store, hash: Hash, step: StepNode) -> Result<EarlierStep, ThreadError> {

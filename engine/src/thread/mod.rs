@@ -24,7 +24,9 @@ use uwf_workflow::moderator::Target;
 
 pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
-pub use self::context::{EarlierStep, RoleContext, answer_of, failed_calls, role_context, role_of};
+pub use self::context::{
+    EarlierStep, RoleContext, answer_of, failed_calls, role_context, role_context_at, role_of,
+};
 pub use self::entry::{ThreadEntries, ThreadEntry, entries, entry, head, stands_at};
 pub use self::error::{ThreadError, store_hint};
 pub(crate) use self::failures::steps_in;

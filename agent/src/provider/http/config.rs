@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use secrecy::SecretString;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::endpoint::host_and_path;
@@ -97,7 +97,7 @@ impl HttpConfig {
 
 /// Which of the model's reasoning is sent back to it. Endpoints differ: most ignore it, some refuse it, some refuse
 /// a conversation without it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum EchoReasoning {
     /// As the endpoint's dialect says, or its refusal.

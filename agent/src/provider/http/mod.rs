@@ -35,6 +35,7 @@ use super::fields::Fields;
 use super::message::{Completion, ModelOrigin, Request};
 use super::model_facts::ModelFacts;
 use super::quirks::{Learnt, Quirk, RefusedRequest};
+use super::recorded;
 use super::retry::Attempts;
 use super::sent::LastSent;
 use super::wire::Wire;
@@ -42,6 +43,7 @@ use super::wires::chat::failed_generation;
 use super::wires::written::Written;
 use super::wires::{Assembly, Ending, RequestTarget};
 use super::{ChatProvider, Completing, CompletionEvent, EventSink, ProviderError};
+use crate::journal::SharedRecording;
 
 /// A reply that does not stream is silent until it is whole: its patience is that many times longer.
 const WHOLE: u32 = 5;
@@ -64,6 +66,10 @@ pub struct HttpProvider {
     sent: Fields,
     /// The body that was sent last, as it is told.
     last_sent: LastSent,
+    /// Whether the attempt that failed last was repeated, in a run that is played again.
+    is_repeated: Option<bool>,
+    /// Where replies come from in the place of the network, in a run that is played again.
+    recording: Option<SharedRecording>,
     /// Whether people were told that a temperature is left out.
     announced_temperature: bool,
 }
@@ -94,6 +100,8 @@ impl HttpProvider {
             written: Written::default(),
             sent: Fields::default(),
             last_sent: LastSent::default(),
+            is_repeated: None,
+            recording: None,
             announced_temperature: false,
         };
         for quirk in known.into_iter().flatten() {
@@ -102,6 +110,11 @@ impl HttpProvider {
             }
         }
         Ok(provider)
+    }
+
+    /// The same with the replies of a recording: nothing is sent.
+    pub(crate) fn replaying(self, recording: SharedRecording) -> HttpProvider {
+        HttpProvider { recording: Some(recording), ..self }
     }
 
     /// The wire that is spoken.
@@ -141,7 +154,10 @@ impl HttpProvider {
                 self.apply(quirk);
             } else {
                 let url = self.endpoint.shown(self.dialect.wire);
-                let failed = attempts.failed(error, &url, on_event).await;
+                let failed = match self.is_repeated {
+                    Some(is_repeated) => attempts.replayed(error, &url, is_repeated),
+                    None => attempts.failed(error, &url, on_event).await,
+                };
                 failed.map_err(|error| error.with_key(self.config.key_from.as_deref()))?;
             }
         }
@@ -176,7 +192,20 @@ impl HttpProvider {
         }
         outgoing.fields.merge(&self.config.request_body);
         self.sent = outgoing.fields;
+        if let Some(recording) = &self.recording {
+            recording.sends(serde_json::to_string(&self.sent).unwrap_or_default());
+        }
         on_event(CompletionEvent::Sent(&self.last_sent.next(&self.sent)));
+        if let Some(recording) = &self.recording {
+            return match recorded::reply(recording).await {
+                Ok(Ok(completion)) => Ok(completion),
+                Ok(Err((error, is_repeated))) => {
+                    self.is_repeated = Some(is_repeated);
+                    Err(error)
+                }
+                Err(error) => Err(AttemptError::Setup { reason: error.to_string() }),
+            };
+        }
         let patience = if stream { self.config.idle } else { self.config.idle.saturating_mul(WHOLE) };
         let endpoint = self.endpoint.for_request(&self.dialect, &outgoing.headers);
         let exchange = Exchange::new(self.http.clone(), endpoint.secrets.clone(), patience);
@@ -237,7 +266,10 @@ impl ChatProvider for HttpProvider {
 
     fn window<'a>(&'a mut self) -> Pin<Box<dyn Future<Output = Option<u64>> + 'a>> {
         Box::pin(async move {
-            let window = self.served_window().await;
+            let window = match &self.recording {
+                Some(recording) => recording.told_window(),
+                None => self.served_window().await,
+            };
             self.model.window = self.config.window.or(window).or(self.model.window);
             window
         })
