@@ -128,6 +128,8 @@ pub use provider::Script;
 pub use provider::message::{
     Message, MessageKind, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
 };
+#[doc(hidden)]
+pub use record::AGENT;
 pub use settings::Endpoint;
 pub use usd::Usd;
 pub use uwf_tools::sandbox::Level;
@@ -146,7 +148,7 @@ pub mod runtime {
     pub use crate::otel;
     #[doc(inline)]
     pub use crate::{
-        ask, confinement, context_window, events, failure, journal, mock_server, provider, react, resume,
-        role_run, run_state, settings, signals, stand_alone, trace, workers,
+        ask, confinement, context_window, events, failure, journal, mock_server, provider, react, replay,
+        resume, role_run, run_state, settings, signals, stand_alone, trace, workers,
     };
 }

@@ -36,7 +36,7 @@ use crate::secrets::Secrets;
 use crate::usd::Usd;
 
 /// The name under which steps say who made them.
-pub(crate) const AGENT: &str = "uwf-builtin";
+pub const AGENT: &str = "uwf-builtin";
 
 /// A run that is over, ready to be recorded.
 pub(crate) struct FinishedRun<'a> {

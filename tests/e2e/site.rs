@@ -109,6 +109,33 @@ impl Site {
     }
 }
 
+impl Drop for Site {
+    /// Whatever a test has recorded can be played again, byte for byte. A thread of a store that a test has damaged cannot.
+    fn drop(&mut self) {
+        if std::thread::panicking() || !self.home().join(".ocas").is_dir() {
+            return;
+        }
+        let listed = self.uwf(&["thread", "list", "--all", "--format", "json"]).out;
+        let threads: Vec<serde_json::Value> = serde_json::from_str(&listed).unwrap_or_default();
+        for thread in threads.iter().filter_map(|thread| thread["thread"].as_str()) {
+            let replayed = self.uwf(&["replay", "--all", thread, "--format", "json"]);
+            let steps: Vec<serde_json::Value> = serde_json::from_str(&replayed.out).unwrap_or_default();
+            for step in &steps {
+                assert!(step["difference"].is_null(), "{step:#}");
+            }
+            tell_replayed(steps.len());
+        }
+    }
+}
+
+/// Adds to the file that `REPLAYED` names how many steps of a test were played again.
+fn tell_replayed(steps: usize) {
+    let Some(path) = std::env::var_os("REPLAYED") else { return };
+    let mut file = fs::File::options().append(true).create(true).open(path).unwrap();
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    std::io::Write::write_all(&mut file, format!("{steps} {test}\n").as_bytes()).unwrap();
+}
+
 /// A running `uwf-builtin mock-server`; it ends with the test.
 pub(crate) struct MockServer {
     child: Child,

@@ -291,6 +291,10 @@ fn essence(entry: &Entry) -> Value {
             Entry::Continued { .. } => fields.retain(|name, _| name == "entry"),
             Entry::Started { .. } => drop(fields.remove("shown")),
             Entry::Finished { .. } => drop(fields.remove("facts")),
+            // The endpoint's words are those on record, but not what is said of keys and waits.
+            Entry::Ended { failure: Some(failure), .. } if failure.phase == FailedAt::Provider => {
+                fields.insert("failure".to_owned(), json!({"phase": failure.phase}));
+            }
             _ => {}
         }
     }

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use super::{React, Stopped};
-use crate::journal::{Concern, Entry, SharedRecording};
-use crate::provider::message::{MessageKind, ToolCall};
+use crate::journal::{Concern, Entry, SharedRecording, ToolFacts};
+use crate::provider::message::{Message, MessageKind, ToolCall};
 
 /// A provider that gives no reply is polled once before the time is over.
 const AT_ONCE: Duration = Duration::from_millis(1);
@@ -47,6 +47,14 @@ impl React<'_> {
             _ => false,
         };
         self.take_while(recording, is_result)?;
+        let open = self.state.turn.iter().flat_map(|turn| &turn.calls);
+        let unanswered =
+            open.map(|call| &call.id).find(|id| calls.iter().any(|call| call.id == **id)).cloned();
+        if let Some(id) = unanswered {
+            // The recorded process ended here, or did something else.
+            let (message, facts) = (Message::result(&id, ""), ToolFacts::default());
+            self.write(Entry::Finished { message, at: 0, duration_ms: 0, facts })?;
+        }
         self.take_while(recording, is_capture)
     }
 

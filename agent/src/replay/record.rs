@@ -37,7 +37,7 @@ impl RecordedRun {
 
     /// What the role could see then.
     pub(super) fn context(&self, store: &Store) -> Result<RoleContext, ReplayError> {
-        let Some(Entry::Run { thread, role, prompt, .. }) = self.entries.first() else {
+        let Some(Entry::Run { thread, role, prompt, head, .. }) = self.entries.first() else {
             unreachable!("a run is read only if its log begins with one")
         };
         let none = |why: &str| ReplayError::NoRecord { step: self.step, why: why.to_owned() };
@@ -48,9 +48,8 @@ impl RecordedRun {
             prompt: Some(prompt.clone()),
             prompt_source: EdgePromptSource::Given,
         };
-        let head = self.node.prev.unwrap_or(self.node.start);
         let attempts = self.attempts(store, &request)?;
-        Ok(thread::role_context_at(store, &request, &head, attempts)?)
+        Ok(thread::role_context_at(store, &request, head, attempts)?)
     }
 
     /// The failed attempts before this one.

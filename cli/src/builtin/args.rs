@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::replay::ReplayArgs;
 use crate::shell::{Completions, Global, Man, SandboxLevel};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -69,6 +70,8 @@ pub(super) enum Command {
     Run(RunArgs),
     /// Serve a mock script as an OpenAI-compatible endpoint on loopback
     MockServer(MockServerArgs),
+    /// Play a recorded step again and compare each request
+    Replay(ReplayArgs),
     /// List the tools as the model sees them
     #[command(
         after_long_help = "Examples:\n  uwf-builtin tools --format text\n  uwf-builtin tools --format json"

@@ -17,6 +17,7 @@ mod traces;
 
 use std::process::ExitCode;
 
+use crate::replay::replay;
 use crate::shell::{CliError, OK, ProcessContext, Session, in_process, man_pages};
 use clap::CommandFactory;
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
@@ -24,7 +25,8 @@ use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 use self::args::{AgentArgs, BuiltinCli, Command, MockServerArgs, ReplyForm};
 use self::error::{unknown_command, usage};
 use self::events::EventLog;
-use self::run::{Host, PreparedRun};
+pub(crate) use self::run::Host;
+use self::run::PreparedRun;
 use uwf_agent::journal::{Prompt, WantedRun};
 use uwf_agent::mock_server::MockServer;
 use uwf_agent::provider::Script;
@@ -45,6 +47,7 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
             None => agent(&cli.agent, session),
             Some(Command::Run(args)) => run::stand_alone(args, session),
             Some(Command::MockServer(args)) => mock_server(args, session),
+            Some(Command::Replay(args)) => replay(session, args),
             Some(Command::Tools) => tools(session),
             Some(Command::Doctor(args)) => doctor::doctor(args, session),
             Some(Command::Completions(shell)) => {

@@ -18,22 +18,23 @@ use super::observers::Observers;
 #[cfg(feature = "otel")]
 use super::traces::Traces;
 use super::{resumed, signals};
+use uwf_agent::Level;
 use uwf_agent::confinement::Confinement;
 use uwf_agent::failure::FailedAt;
 use uwf_agent::journal::{Journals, PassedOver, Prompt, Unfit, Unreadable, WantedRun};
 use uwf_agent::react::Notice;
 use uwf_agent::resume::{self, ResumedRun};
 use uwf_agent::role_run::{self, RunContext, role_run};
-use uwf_agent::settings::Settings;
+use uwf_agent::settings::{Flags, Settings};
 use uwf_agent::stand_alone::{self, RunOutcome};
 use uwf_agent::trace::{self, Trace};
 use uwf_agent::workers::Workers;
 
 /// Where a run finds its things.
-pub(super) struct Host {
+pub(crate) struct Host {
     homes: Homes,
     env: Env,
-    pub(super) store: Store,
+    pub(crate) store: Store,
     pub(super) journals: Journals,
 }
 
@@ -93,7 +94,7 @@ pub(super) struct RunSetup<'a> {
 
 impl Host {
     /// Opens the store and lists the journals.
-    pub(super) fn open(session: &Session<'_>) -> Result<Host, CliError> {
+    pub(crate) fn open(session: &Session<'_>) -> Result<Host, CliError> {
         Host::at(surroundings(session)?, session)
     }
 
@@ -142,6 +143,23 @@ impl Host {
             let command = resumed::command(&self.store, request, workspace, stand_alone);
             error.with_hint(format!("nothing is lost; continue with: {command}"))
         })
+    }
+
+    /// Has something run in `workspace` that asks no model; commands are confined where it may run any.
+    pub(crate) fn offline<T>(
+        &self,
+        workspace: &Path,
+        runs_commands: bool,
+        session: &mut Session<'_>,
+        run: impl AsyncFnOnce(&RunContext<'_>) -> T,
+    ) -> Result<T, CliError> {
+        let sandbox = (!runs_commands).then_some(Level::Off);
+        let flags = Flags { mock: Some("record".into()), sandbox, ..Flags::default() };
+        let settings = Settings::load(flags, &self.env, &self.homes.uwf)?;
+        let events = EventLog::open(None, &session.cwd, session.clock)?;
+        let (settings, begun) = (&settings, &|| ());
+        let setup = RunSetup { settings, workspace, stand_alone: false, claim: None, begun, events };
+        Ok(self.confined(setup, session, async |context, _| run(context).await)?.0)
     }
 
     /// Has something run in the sandbox that its settings ask for, telling people on stderr how it goes; whether the

@@ -25,6 +25,7 @@ pub(super) use self::step::{Ask, DiffShape, StepCommand};
 pub(super) use self::thread::{Exec, How, StatusWord, ThreadCommand, ThreadList};
 pub(super) use self::var::VarCommand;
 pub(super) use self::workflow::{Language, WorkflowCommand};
+use crate::replay::ReplayArgs;
 use crate::shell::{Completions, Global, Man};
 
 /// A stateless workflow engine for agents.
@@ -66,6 +67,8 @@ pub(super) enum Noun {
     /// Steps: look at single steps of a thread
     #[command(subcommand)]
     Step(StepCommand),
+    /// Play a recorded step again and compare each request
+    Replay(ReplayArgs),
     /// The content-addressed store underneath
     #[command(subcommand)]
     Cas(CasCommand),

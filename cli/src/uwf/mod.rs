@@ -29,6 +29,7 @@ use clap::CommandFactory;
 use uwf_store::Hash;
 
 use self::args::{Noun, UwfCli};
+use crate::replay::replay;
 use crate::shell::{CliError, ProcessContext, Session, in_process, man_pages};
 use uwf_engine::ThreadId;
 
@@ -55,6 +56,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Workflow(command) => workflow::run(session, command),
         Noun::Thread(command) => thread::run(session, command),
         Noun::Step(command) => step::run(session, command),
+        Noun::Replay(args) => replay(session, &args),
         Noun::Cas(command) => cas::run(session, command),
         Noun::Var(command) => var::run(session, command),
         Noun::Config(command) => config::run(session, command),

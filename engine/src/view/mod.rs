@@ -11,6 +11,7 @@ mod config;
 mod document;
 mod log;
 mod model;
+mod replay;
 mod step;
 mod store;
 mod thread;
@@ -27,6 +28,7 @@ pub use self::document::{
 };
 pub use self::log::{LogCleaned, LogDay};
 pub use self::model::ModelRow;
+pub use self::replay::{ReplayChange, ReplayedStep};
 pub use self::step::{AttemptView, ListedNode, StartView, StepView, ThreadSteps, Unread};
 pub use self::store::{
     FindingView, SchemaRow, StoreCollected, StoreStatsView, StoreVerified, TypeStatsView, VariableValue,
