@@ -4,6 +4,7 @@
 //! page, then count (and hash) to the end, so a page in the middle costs little more than counting lines.
 
 use std::io::{self, Read};
+use std::str::Utf8Error;
 
 use memchr::{memchr, memchr_iter};
 use xxhash_rust::xxh64::Xxh64;
@@ -171,9 +172,14 @@ impl<'a> Collector<'a> {
 
     /// A line of any length costs no more than the bytes that can be shown of it.
     fn extend(&mut self, bytes: &[u8]) {
-        let room = (self.limits.line_chars * 4 + 4).saturating_sub(self.line.len()).min(bytes.len());
+        let room = self.most_bytes().saturating_sub(self.line.len()).min(bytes.len());
         self.line.extend_from_slice(&bytes[..room]);
         self.more += bytes[room..].iter().filter(|byte| (**byte & 0xC0) != 0x80).count() as u64;
+    }
+
+    /// More than the characters that are shown of a line can have.
+    fn most_bytes(&self) -> usize {
+        self.limits.line_chars * 4 + 4
     }
 
     /// A last line without a line end counts as one.
@@ -181,6 +187,13 @@ impl<'a> Collector<'a> {
         if self.unfinished && !self.full && self.newlines + 1 >= self.wanted.offset {
             self.finish_line();
         }
+    }
+
+    /// Whether what is kept of the line is UTF-8, up to a character that was cut because the line is too long.
+    fn is_text(&self) -> bool {
+        let is_full = self.line.len() == self.most_bytes();
+        let is_cut = |error: Utf8Error| is_full && error.error_len().is_none();
+        std::str::from_utf8(&self.line).map_or_else(is_cut, |_| true)
     }
 
     fn finish_line(&mut self) {
@@ -200,7 +213,7 @@ impl<'a> Collector<'a> {
         if self.page.lines > 0 && self.page.text.len() + text.len() > self.limits.read_bytes {
             self.full = true;
         } else {
-            self.page.lossy |= matches!(decoded, std::borrow::Cow::Owned(_));
+            self.page.lossy |= !self.is_text();
             self.page.cut |= beyond > 0;
             self.page.text.push_str(&text);
             self.page.lines += 1;

@@ -68,6 +68,16 @@ fn carriage_returns_and_invalid_bytes_are_noted() {
     assert!(page.crlf && page.lossy);
 }
 
+#[test]
+fn a_character_that_a_long_line_is_cut_in_is_no_invalid_byte() {
+    for before in ["", "a", "ab", "abc"] {
+        let line = format!("{before}{}", "€".repeat(4_000));
+        assert!(!page(line.as_bytes(), 1, 1).lossy, "{before:?}");
+    }
+    assert!(page(&[&b"\xE2"[..], "€".repeat(4_000).as_bytes()].concat(), 1, 1).lossy);
+    assert!(page(b"a\xE2\x82", 1, 1).lossy);
+}
+
 proptest! {
     /// However the bytes arrive, a page is the same as the lines of the whole text.
     #[test]
