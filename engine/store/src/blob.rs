@@ -1,6 +1,6 @@
 //! Bytes of any size as nodes: cut into pieces while they are read, a list over them where there are several.
 //!
-//! Apart from [`super::text`] because what is kept here need not be text, and may be larger than anybody wants in one
+//! Apart from [`super::batch`] because what is kept here need not be text, and may be larger than anybody wants in one
 //! node. A piece that is text is a plain text, readable as every other; one that is not is base64. How the bytes are cut
 //! follows from the bytes alone, so equal contents are one node, and equal pieces are kept once. Never has more in
 //! memory than a piece in its few forms, and of the list a name for each.
@@ -32,46 +32,30 @@ pub struct Blob {
     pub size: u64,
 }
 
+impl Blob {
+    /// What a content is called and how long it is, in whichever store it will be kept.
+    ///
+    /// # Errors
+    /// [`StoreError::Unread`] when the reader fails.
+    pub fn of(reader: &mut dyn Read) -> Result<Blob, StoreError> {
+        in_pieces(reader, &mut |type_, payload| Ok(Hash::of(&type_, &payload)))
+    }
+}
+
 impl Batch<'_> {
     /// Adds a content while it is read: it is never in memory as a whole.
     ///
     /// # Errors
     /// [`StoreError::Unread`] when the reader fails; a node cannot be written.
     pub fn put_blob(&mut self, reader: &mut dyn Read) -> Result<Blob, StoreError> {
-        let (mut buffer, mut pieces, mut size) = (Vec::new(), Vec::new(), 0);
-        loop {
-            let is_last = fill(reader, &mut buffer).map_err(|source| StoreError::Unread { source })?;
-            if buffer.is_empty() && !pieces.is_empty() {
-                break;
+        in_pieces(reader, &mut |type_, payload| {
+            match type_ {
+                BYTES => self.put_type(&BYTES, bytes_schema)?,
+                BLOB => self.put_type(&BLOB, blob_schema)?,
+                _ => {}
             }
-            let (length, is_text) = cut(&buffer, is_last);
-            pieces.push(self.put_piece(&buffer[..length], is_text)?);
-            size += length as u64;
-            buffer.drain(..length);
-            if is_last {
-                break;
-            }
-        }
-        let hash = match pieces[..] {
-            [only] => only,
-            _ => self.put_list(&pieces, size)?,
-        };
-        Ok(Blob { hash, size })
-    }
-
-    fn put_piece(&mut self, bytes: &[u8], is_text: bool) -> Result<Hash, StoreError> {
-        match std::str::from_utf8(bytes) {
-            Ok(text) if is_text => self.put(&TEXT, &Value::from(text)),
-            _ => {
-                self.put_type(&BYTES, bytes_schema)?;
-                self.put(&BYTES, &Value::from(STANDARD.encode(bytes)))
-            }
-        }
-    }
-
-    fn put_list(&mut self, pieces: &[Hash], size: u64) -> Result<Hash, StoreError> {
-        self.put_type(&BLOB, blob_schema)?;
-        self.put(&BLOB, &json!({"size": size, "pieces": pieces}))
+            self.put(&type_, &payload)
+        })
     }
 
     /// Adds a schema of this program's once: so that a store need not have it from the start, and so that it is as young
@@ -166,6 +150,42 @@ impl Read for BlobReader<'_> {
         self.given -= back;
         self.left += back as u64;
         Ok(read)
+    }
+}
+
+/// Cuts a content and has `put` name each node it is made of, by type and payload: its pieces, then the list of them
+/// where there are several. A content without bytes is a piece, too.
+fn in_pieces(
+    reader: &mut dyn Read,
+    put: &mut dyn FnMut(Hash, Value) -> Result<Hash, StoreError>,
+) -> Result<Blob, StoreError> {
+    let (mut buffer, mut pieces, mut size) = (Vec::new(), Vec::new(), 0);
+    loop {
+        let is_last = fill(reader, &mut buffer).map_err(|source| StoreError::Unread { source })?;
+        if buffer.is_empty() && !pieces.is_empty() {
+            break;
+        }
+        let (length, is_text) = cut(&buffer, is_last);
+        let (type_, payload) = node_of(&buffer[..length], is_text);
+        pieces.push(put(type_, payload)?);
+        size += length as u64;
+        buffer.drain(..length);
+        if is_last {
+            break;
+        }
+    }
+    let hash = match pieces[..] {
+        [only] => only,
+        _ => put(BLOB, json!({"size": size, "pieces": pieces}))?,
+    };
+    Ok(Blob { hash, size })
+}
+
+/// The type and the payload of a piece.
+fn node_of(bytes: &[u8], is_text: bool) -> (Hash, Value) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if is_text => (TEXT, Value::from(text)),
+        _ => (BYTES, Value::from(STANDARD.encode(bytes))),
     }
 }
 

@@ -9,10 +9,12 @@ use crate::Collect;
 use crate::schema;
 use crate::tests::{Fixture, NOW, PROFILE, clock};
 
+/// Stores a content, under the name that it has before.
 fn put(store: &Store, bytes: &[u8]) -> Blob {
     let mut batch = store.batch();
     let blob = batch.put_blob(&mut &*bytes).unwrap();
     batch.commit().unwrap();
+    assert_eq!(Blob::of(&mut &*bytes).unwrap(), blob);
     blob
 }
 
