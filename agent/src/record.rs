@@ -416,7 +416,7 @@ fn turn_node(message: &Message, at: u64) -> Turn {
     }
 }
 
-/// The spooled output, which may be longer than what fits into memory together with others. It goes once the run is
+/// The spooled output, byte for byte, in pieces: it may be longer than what fits into memory. It goes once the run is
 /// recorded: when that record was lost, there is none.
 fn full_output(batch: &mut Batch<'_>, spool: &Path, recorded: bool) -> Result<Option<Hash>, RecordError> {
     let unread = |source| RecordError::Spool { path: spool.display().to_string(), source };
@@ -424,15 +424,9 @@ fn full_output(batch: &mut Batch<'_>, spool: &Path, recorded: bool) -> Result<Op
         Err(error) if recorded && error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file.map_err(unread)?,
     };
-    let length = file.metadata().map_err(unread)?.len();
-    match batch.put_text(&mut file, length) {
-        Ok(hash) => Ok(Some(hash)),
-        Err(StoreError::Text { source }) if source.kind() == ErrorKind::InvalidData => {
-            // It was text when it was written: the disk has changed it. What is left of it is kept.
-            let bytes = std::fs::read(spool).map_err(unread)?;
-            Ok(Some(text(batch, &String::from_utf8_lossy(&bytes))?))
-        }
-        Err(StoreError::Text { source }) => Err(unread(source)),
+    match batch.put_blob(&mut file) {
+        Ok(output) => Ok(Some(output.hash)),
+        Err(StoreError::Unread { source }) => Err(unread(source)),
         Err(error) => Err(error.into()),
     }
 }

@@ -117,3 +117,31 @@ fn the_nodes_of_a_run_are_what_they_always_were() {
     let lines = nodes.iter().map(|hash| format!("{hash} {}\n", store.get(hash).unwrap().payload));
     insta::assert_snapshot!("nodes", lines.collect::<String>());
 }
+
+/// What commands print is recorded as it was, under the name that the model was told.
+#[test]
+fn a_full_output_is_the_node_that_it_was_called_by() {
+    let (dir, store) = (tempfile::tempdir().unwrap(), Store::in_memory(builtin::PROFILE, || 1).unwrap());
+    let blobs = crate::blobs::BlobStore { store: store.clone() };
+    let piece = uwf_store::PIECE;
+    let long = "a line of output\n".repeat(3 * piece / 17);
+    let torn = [long.as_bytes(), b"\xff\xfe\n"].concat();
+    for (bytes, type_) in [
+        (&b"short"[..], builtin::TEXT),
+        (&long.as_bytes()[..piece], builtin::TEXT),
+        (&long.as_bytes()[..=piece], uwf_store::BLOB),
+        (&torn, uwf_store::BLOB),
+        (b"\xff", uwf_store::BYTES),
+    ] {
+        let spool = dir.path().join("spool");
+        std::fs::write(&spool, bytes).unwrap();
+        let mut batch = store.batch();
+        let hash = full_output(&mut batch, &spool, false).unwrap().unwrap();
+        batch.commit().unwrap();
+        assert_eq!(hash.to_string(), uwf_tools::Outputs::name(&blobs, &mut &*bytes).unwrap());
+        assert_eq!(store.get(&hash).unwrap().type_, type_);
+        let mut kept = Vec::new();
+        std::io::Read::read_to_end(&mut store.blob(&hash).unwrap(), &mut kept).unwrap();
+        assert!(kept == bytes, "{hash}");
+    }
+}

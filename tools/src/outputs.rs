@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 /// The names of full outputs, and those that earlier runs kept. The toolbox itself knows no store.
 pub trait Outputs: fmt::Debug + Send + Sync {
-    /// The name under which the record will hold `text`, of `length` bytes of UTF-8: ASCII letters and digits.
+    /// The name under which the record will hold `output`: ASCII letters and digits.
     ///
     /// # Errors
-    /// `text` cannot be read.
-    fn name(&self, text: &mut dyn Read, length: u64) -> io::Result<String>;
+    /// `output` cannot be read.
+    fn name(&self, output: &mut dyn Read) -> io::Result<String>;
 
-    /// The text that an earlier run kept under this name; none when there is no such text.
+    /// The output that an earlier run kept under this name; none when there is no such output.
     ///
     /// # Errors
-    /// The text is there and cannot be read.
-    fn find(&self, name: &str) -> io::Result<Option<Box<dyn Read>>>;
+    /// The output is there and cannot be read.
+    fn find(&self, name: &str) -> io::Result<Option<Box<dyn Read + '_>>>;
 }
 
 /// Where a run keeps the output of this name.

@@ -18,6 +18,10 @@ use crate::workspace::PathError;
 /// Where a NUL byte makes a file count as binary.
 const LOOKED_AT: u64 = 8 * 1024;
 
+/// What is said of a file that is not all text.
+pub(crate) const NOT_UTF8: &str =
+    "not valid UTF-8: bytes shown as \u{FFFD} are others, and edit_file refuses this file";
+
 /// Files that are known by how they begin.
 const MAGIC: &[(&[u8], &str)] = &[
     (b"\x89PNG", "a PNG image"),
@@ -93,16 +97,16 @@ fn answer(path: &str, real: &Path, first: u64, page: &Page, context: &ToolContex
     let truncated = page.is_truncated(first);
     let facts = Facts { truncated, read_state: page.end.map(shown), ..context.deadline.facts() };
     let title = format!("read {path} ({})", count(page.lines, "line"));
-    ToolOutput { facts, ..ToolOutput::done(title, text(first, page, context)) }
+    ToolOutput { facts, ..ToolOutput::done(title, text(first, page, context, NOT_UTF8)) }
 }
 
-/// A page with its end.
-pub(crate) fn text(first: u64, page: &Page, context: &ToolContext) -> String {
-    format!("{}{}", page.text, footer(first, page, context))
+/// A page with its end. `not_utf8` is said where it shows bytes that are none.
+pub(crate) fn text(first: u64, page: &Page, context: &ToolContext, not_utf8: &str) -> String {
+    format!("{}{}", page.text, footer(first, page, context, not_utf8))
 }
 
 /// What a page ends with: where it stands in the file, and how to go on.
-fn footer(first: u64, page: &Page, context: &ToolContext) -> String {
+fn footer(first: u64, page: &Page, context: &ToolContext, not_utf8: &str) -> String {
     let last = page.last(first);
     let mut text = match page.end {
         Some((total, _)) if last >= total => format!("(end of file, {}", count(total, "line")),
@@ -118,9 +122,7 @@ fn footer(first: u64, page: &Page, context: &ToolContext) -> String {
         text.push_str("; line ends are CR LF");
     }
     if page.lossy {
-        text.push_str(
-            "; not valid UTF-8: bytes shown as \u{FFFD} are others, and edit_file refuses this file",
-        );
+        let _ = write!(text, "; {not_utf8}");
     }
     text.push(')');
     text

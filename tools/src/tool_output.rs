@@ -16,6 +16,9 @@ use crate::page::{self, Page, PageRequest};
 use crate::read_file;
 use crate::tool::{ToolContext, WorkspaceTool};
 
+/// What is said of an output that is not all text.
+const NOT_UTF8: &str = "not valid UTF-8: bytes shown as \u{FFFD} are others";
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ToolOutputArgs {
@@ -64,7 +67,7 @@ fn read(args: &ToolOutputArgs, context: &ToolContext) -> Result<ToolOutput, Outp
 }
 
 /// The output of this run, else of an earlier one.
-fn open(hash: &str, context: &ToolContext) -> io::Result<Option<Box<dyn Read>>> {
+fn open<'c>(hash: &str, context: &'c ToolContext) -> io::Result<Option<Box<dyn Read + 'c>>> {
     if hash.is_empty() || !hash.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Ok(None);
     }
@@ -78,7 +81,7 @@ fn open(hash: &str, context: &ToolContext) -> io::Result<Option<Box<dyn Read>>> 
 fn answer(hash: &str, first: u64, page: &Page, context: &ToolContext) -> ToolOutput {
     let title = format!("output {hash} (lines {}–{})", thousands(first), thousands(page.last(first)));
     let facts = Facts { truncated: page.is_truncated(first), ..context.deadline.facts() };
-    ToolOutput { facts, ..ToolOutput::done(title, read_file::text(first, page, context)) }
+    ToolOutput { facts, ..ToolOutput::done(title, read_file::text(first, page, context, NOT_UTF8)) }
 }
 
 #[cfg(test)]

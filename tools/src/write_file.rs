@@ -148,7 +148,7 @@ fn unseen(args: &WriteFileArgs, real: &Path, present: &[u8], context: &ToolConte
 fn show(present: &[u8], context: &ToolContext) -> String {
     let wanted = PageRequest::new((None, None), context.limits, true);
     match page::read(present, wanted, context.limits, || true) {
-        Ok(page) => read_file::text(1, &page, context),
+        Ok(page) => read_file::text(1, &page, context, read_file::NOT_UTF8),
         Err(error) => format!("(it cannot be shown: {error})"),
     }
 }

@@ -42,7 +42,7 @@ pub struct Turn {
     /// Of a turn of the model: what it cost, where that was told.
     #[serde(deserialize_with = "lenient::record")]
     pub usage: Option<TokenUsage>,
-    /// Call id → the text node with the full result, where the content has less.
+    /// Call id → the full result, to be read by [`Store::blob`], where the content has less.
     pub outputs: BTreeMap<String, Hash>,
     /// Of a command: the workspace after it, a node of type `uwf-tree`; none where that was as before, or not captured.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -128,7 +128,7 @@ pub(crate) fn lines_in(bytes: u64) -> u64 {
     bytes / LINE
 }
 
-/// Names an output by the hash of its text, as an agent does, and its number: equal outputs would else replace each
+/// Names an output by the hash of its bytes, as an agent does, and its number: equal outputs would else replace each
 /// other, and the time that takes is not the command's.
 #[derive(Debug, Default)]
 struct HashedOutputs {
@@ -136,11 +136,11 @@ struct HashedOutputs {
 }
 
 impl Outputs for HashedOutputs {
-    fn name(&self, text: &mut dyn Read, _length: u64) -> io::Result<String> {
+    fn name(&self, output: &mut dyn Read) -> io::Result<String> {
         let mut hasher = Xxh64::new(0);
         let mut buffer = vec![0; 1 << 16];
         loop {
-            match text.read(&mut buffer)? {
+            match output.read(&mut buffer)? {
                 0 => break,
                 n => hasher.update(&buffer[..n]),
             }
@@ -149,7 +149,7 @@ impl Outputs for HashedOutputs {
         Ok(format!("{:016x}-{number}", hasher.digest()))
     }
 
-    fn find(&self, _name: &str) -> io::Result<Option<Box<dyn Read>>> {
+    fn find(&self, _name: &str) -> io::Result<Option<Box<dyn Read + '_>>> {
         Ok(None)
     }
 }

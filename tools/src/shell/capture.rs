@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::limits::{bytes, count};
-use crate::redact::Redactor;
+use crate::redact::ByteRedactor;
 use crate::shell::spool::{FullOutput, Spool, SpooledOutput};
 
 /// Which of the two a piece of output came from.
@@ -29,7 +29,7 @@ pub(crate) struct Captured {
     pub(crate) truncated: bool,
     /// Bytes in all.
     pub(crate) total: u64,
-    /// Bytes that were not UTF-8 and show as U+FFFD.
+    /// Bytes that were not UTF-8 and show as U+FFFD in `text`.
     pub(crate) invalid: u64,
     /// Where all of it is, when `text` has not all.
     pub(crate) output: Option<SpooledOutput>,
@@ -61,26 +61,26 @@ impl Capture {
             self.turn += 1;
         }
         let side = if stream == Stream::Out { &mut self.out } else { &mut self.err };
-        let (text, invalid) = side.decoder.decode(chunk);
-        self.invalid += invalid;
-        let text = side.redactor.pass(text);
-        side.push(self.turn, &text);
-        self.keep(&text);
+        let safe = side.redactor.pass(chunk);
+        let decoded = side.decoder.decode(&safe);
+        side.push(self.turn, &decoded.text);
+        self.keep(&decoded);
     }
 
     /// Takes these secrets out of all that comes.
     pub(crate) fn without(mut self, secrets: &Arc<[String]>) -> Self {
-        self.out.redactor = Redactor::new(Arc::clone(secrets));
-        self.err.redactor = Redactor::new(Arc::clone(secrets));
+        self.out.redactor = ByteRedactor::new(Arc::clone(secrets));
+        self.err.redactor = ByteRedactor::new(Arc::clone(secrets));
         self
     }
 
-    /// What is not UTF-8 takes more room as text: that is what is shown and kept, and what the budget is for.
-    fn keep(&mut self, text: &str) {
-        self.spool.push(text, self.is_flood());
+    fn keep(&mut self, decoded: &Decoded<'_>) {
+        self.invalid += decoded.invalid;
+        self.spool.push(&decoded.bytes, self.is_flood());
     }
 
-    /// Whether there is more already than can be shown.
+    /// Whether there is more already than can be shown. What is not UTF-8 takes more room as text: that is what is shown,
+    /// and what the budget is for.
     pub(crate) fn is_flood(&self) -> bool {
         self.out.total + self.err.total > self.budget as u64
     }
@@ -90,20 +90,16 @@ impl Capture {
         self.turn += 1;
         for stream in [Stream::Out, Stream::Err] {
             let side = if stream == Stream::Out { &mut self.out } else { &mut self.err };
-            let left = side.decoder.left();
-            self.invalid += left as u64;
-            let mut last = side.redactor.end();
-            if left > 0 {
-                last.push('\u{FFFD}');
-            }
-            if !last.is_empty() {
-                side.push(self.turn, &last);
+            let held = side.redactor.end();
+            let last = side.decoder.end(&held);
+            if !last.bytes.is_empty() {
+                side.push(self.turn, &last.text);
                 self.keep(&last);
             }
         }
         let (out, err) = self.budgets();
         let truncated = self.out.total > out || self.err.total > err;
-        let kept = self.spool.finish(self.invalid);
+        let kept = self.spool.finish();
         let both = self.out.total > 0 && self.err.total > 0;
         let mut pieces = self.out.shown(out, if both { " of stdout" } else { "" }, &kept);
         pieces.extend(self.err.shown(err, if both { " of stderr" } else { "" }, &kept));
@@ -152,7 +148,7 @@ struct Side {
     total: u64,
     newlines: u64,
     decoder: Decoder,
-    redactor: Redactor,
+    redactor: ByteRedactor,
 }
 
 impl Side {
@@ -166,7 +162,7 @@ impl Side {
             total: 0,
             newlines: 0,
             decoder: Decoder::default(),
-            redactor: Redactor::default(),
+            redactor: ByteRedactor::default(),
         }
     }
 
@@ -238,21 +234,30 @@ struct Decoder {
     begun: Vec<u8>,
 }
 
+/// Some of the output: whole characters, and bytes that are none.
+struct Decoded<'a> {
+    /// With U+FFFD in the place of each sequence of bytes that is no character.
+    text: Cow<'a, str>,
+    /// As it was printed.
+    bytes: Cow<'a, [u8]>,
+    /// How many bytes were not UTF-8.
+    invalid: u64,
+}
+
 impl Decoder {
-    /// The text, and how many bytes of it were not UTF-8.
-    fn decode<'a>(&mut self, chunk: &'a [u8]) -> (Cow<'a, str>, u64) {
+    /// What came, up to a character that may go on.
+    fn decode<'a>(&mut self, chunk: &'a [u8]) -> Decoded<'a> {
         // Nearly all output is text, chunk by chunk: then nothing is copied.
         if self.begun.is_empty()
             && let Ok(text) = std::str::from_utf8(chunk)
         {
-            return (Cow::Borrowed(text), 0);
+            return Decoded { text: Cow::Borrowed(text), bytes: Cow::Borrowed(chunk), invalid: 0 };
         }
-        let (text, invalid) = self.decode_across(chunk);
-        (Cow::Owned(text), invalid)
+        self.decode_across(chunk)
     }
 
-    fn decode_across(&mut self, chunk: &[u8]) -> (String, u64) {
-        let joined = [&std::mem::take(&mut self.begun), chunk].concat();
+    fn decode_across(&mut self, chunk: &[u8]) -> Decoded<'static> {
+        let mut joined = [&std::mem::take(&mut self.begun), chunk].concat();
         let (mut text, mut invalid) = (String::with_capacity(joined.len()), 0);
         let mut parts = joined.utf8_chunks().peekable();
         while let Some(part) = parts.next() {
@@ -266,12 +271,20 @@ impl Decoder {
                 invalid += rest.len() as u64;
             }
         }
-        (text, invalid)
+        joined.truncate(joined.len() - self.begun.len());
+        Decoded { text: Cow::Owned(text), bytes: Cow::Owned(joined), invalid }
     }
 
-    /// Bytes of a character that never was completed.
-    fn left(&mut self) -> usize {
-        std::mem::take(&mut self.begun).len()
+    /// What came last, with the bytes of a character that never was completed.
+    fn end<'a>(&mut self, chunk: &'a [u8]) -> Decoded<'a> {
+        let mut last = self.decode(chunk);
+        let left = std::mem::take(&mut self.begun);
+        if !left.is_empty() {
+            last.text.to_mut().push('\u{FFFD}');
+            last.bytes.to_mut().extend_from_slice(&left);
+            last.invalid += left.len() as u64;
+        }
+        last
     }
 }
 

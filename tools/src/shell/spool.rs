@@ -1,11 +1,11 @@
 //! The file with a command's full output, made only when there is more than what is shown.
 //!
-//! It holds text, not bytes: what was not UTF-8 is U+FFFD already, and a last line says how much. So the file is, byte
-//! for byte, the text that the record will hold, and can be named by the hash of that before there is a record.
+//! It holds what the record will hold, byte for byte: what was printed, be it text or not, without secrets. So it can be
+//! named by the hash of that before there is a record.
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) struct Spool {
     limit: u64,
     outputs: Arc<dyn Outputs>,
     /// What came before the file was made.
-    first: String,
+    first: Vec<u8>,
     state: SpoolState,
     /// Bytes written to the file.
     written: u64,
@@ -52,13 +52,13 @@ pub(crate) enum FullOutput {
 impl Spool {
     /// Files are made in `dir` and hold up to `limit` bytes each.
     pub(crate) fn new(dir: PathBuf, limit: u64, outputs: Arc<dyn Outputs>) -> Self {
-        Self { dir, limit, outputs, first: String::new(), state: SpoolState::NotNeeded, written: 0 }
+        Self { dir, limit, outputs, first: Vec::new(), state: SpoolState::NotNeeded, written: 0 }
     }
 
-    /// Takes the next text; `needed` once the output is longer than what can be shown.
-    pub(crate) fn push(&mut self, text: &str, needed: bool) {
+    /// Takes what comes next; `needed` once the output is longer than what can be shown.
+    pub(crate) fn push(&mut self, bytes: &[u8], needed: bool) {
         if !needed {
-            self.first.push_str(text);
+            self.first.extend_from_slice(bytes);
             return;
         }
         if matches!(self.state, SpoolState::NotNeeded) {
@@ -69,16 +69,16 @@ impl Spool {
             let first = std::mem::take(&mut self.first);
             self.write(&first);
         }
-        self.write(text);
+        self.write(bytes);
     }
 
-    fn write(&mut self, text: &str) {
+    fn write(&mut self, bytes: &[u8]) {
         let SpoolState::Open(file, _) = &mut self.state else { return };
         let left = usize::try_from(self.limit - self.written).unwrap_or(usize::MAX);
-        let part = &text[..text.floor_char_boundary(left)];
+        let part = &bytes[..whole_characters(bytes, left)];
         self.written += part.len() as u64;
-        let result = file.write_all(part.as_bytes());
-        let full = part.len() < text.len();
+        let result = file.write_all(part);
+        let full = part.len() < bytes.len();
         self.state = match (std::mem::replace(&mut self.state, SpoolState::NotNeeded), result) {
             (_, Err(error)) => SpoolState::Failed(error),
             (SpoolState::Open(file, path), Ok(())) if full => SpoolState::Full(file, path),
@@ -86,24 +86,15 @@ impl Spool {
         };
     }
 
-    /// Writes what is to be said of the output below it, and gives the file its name. `invalid` bytes were not UTF-8.
-    pub(crate) fn finish(self, invalid: u64) -> FullOutput {
+    /// Writes below the output that it is cut, if it is, and gives the file its name.
+    pub(crate) fn finish(self) -> FullOutput {
         let (file, path, cut) = match self.state {
             SpoolState::NotNeeded => return FullOutput::NotNeeded,
             SpoolState::Failed(error) => return FullOutput::Lost(error),
             SpoolState::Open(file, path) => (file, path, None),
             SpoolState::Full(file, path) => (file, path, Some(self.limit)),
         };
-        let mut end = String::new();
-        if let Some(limit) = cut {
-            end.push_str(&format!("\n[… cut after {}]\n", limits::bytes(limit)));
-        }
-        if invalid > 0 {
-            end.push_str(&format!(
-                "\n[{} of the output not UTF-8, shown as U+FFFD]\n",
-                limits::bytes(invalid)
-            ));
-        }
+        let end = cut.map(|limit| format!("\n[… cut after {}]\n", limits::bytes(limit))).unwrap_or_default();
         let name = name(file, &end, &*self.outputs);
         let named = name.and_then(|name| {
             let output = SpooledOutput { path: outputs::file(&self.dir, &name), name };
@@ -139,16 +130,24 @@ impl fmt::Display for FullOutput {
     }
 }
 
+/// How many of the first `most` bytes are taken so that no character is cut.
+fn whole_characters(bytes: &[u8], most: usize) -> usize {
+    if bytes.len() <= most {
+        return bytes.len();
+    }
+    let goes_on = |at: &usize| bytes[*at] & 0xC0 == 0x80;
+    (most.saturating_sub(3)..=most).rev().find(|at| !goes_on(at)).unwrap_or(most)
+}
+
 fn create(dir: &PathBuf) -> io::Result<(File, PathBuf)> {
     fs::create_dir_all(dir)?;
     let file = tempfile::Builder::new().prefix("output-").suffix(".part").tempfile_in(dir)?;
     file.keep().map_err(|error| error.error)
 }
 
-/// The name needs the length first, so the file is read once more when it is whole.
+/// What it is called follows from all of it, so the file is read once more when it is whole.
 fn name(mut file: File, end: &str, outputs: &dyn Outputs) -> io::Result<String> {
     file.write_all(end.as_bytes())?;
-    let length = file.stream_position()?;
     file.rewind()?;
-    outputs.name(&mut io::BufReader::with_capacity(1 << 16, file.take(length)), length)
+    outputs.name(&mut file)
 }
