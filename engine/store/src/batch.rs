@@ -4,16 +4,15 @@
 //! that are to be types of the nodes after them.
 
 use std::collections::HashMap;
-use std::io::Read;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::graph::refs_under;
 use super::nodes::NodeBatch;
-use super::{Hash, Node, Store, StoreError, Text, node};
+use super::{Hash, Node, Store, StoreError, node};
 use crate::schema::Schema;
-use crate::schema::builtin::{self, META_SCHEMA};
+use crate::schema::builtin::META_SCHEMA;
 
 /// Nodes that are about to be stored: all by [`Batch::commit`], none if it is dropped.
 pub struct Batch<'s> {
@@ -38,15 +37,6 @@ impl Batch<'_> {
     pub fn put(&mut self, type_: &Hash, payload: &Value) -> Result<Hash, StoreError> {
         let now = self.store.now();
         self.add(type_, payload, now)
-    }
-
-    /// Adds a plain text of `length` bytes while it is read: it is never in memory as a whole.
-    ///
-    /// # Errors
-    /// [`StoreError::Text`] when it is shorter, longer, no UTF-8, or cannot be read.
-    pub fn put_text(&mut self, reader: &mut dyn Read, length: u64) -> Result<Hash, StoreError> {
-        let mut text = Text { type_: builtin::TEXT, length, reader };
-        self.staged.add_text(&mut text, self.store.now())
     }
 
     /// Adds a node that comes from another store and keeps its timestamp, unless it is here already. All that it refers

@@ -50,7 +50,7 @@ macro_rules! conformance {
             a_payload_that_does_not_obey_changes_nothing,
             a_batch_is_seen_whole_or_not_at_all,
             a_batch_that_took_long_is_as_young_as_its_last_node,
-            a_text_may_come_in_pieces,
+            a_content_of_any_length_is_read_back,
             everything_is_counted_and_sound,
             what_nobody_needs_is_collected,
             what_was_collected_may_be_put_again,

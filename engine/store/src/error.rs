@@ -75,12 +75,6 @@ pub enum StoreError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A text that was to be stored as it is read could not be read to its end, or is no text.
-    #[error("a text that was to be stored cannot be read: {source}")]
-    Text {
-        /// Why; `InvalidData` where it is not UTF-8.
-        source: io::Error,
-    },
     /// A content that was to be stored as it is read could not be read to its end.
     #[error("a content that was to be stored cannot be read: {source}")]
     Unread {

@@ -21,7 +21,6 @@ mod index;
 mod reindex;
 mod removal;
 mod staging;
-mod streamed;
 
 use std::fs::{self, File};
 use std::io;

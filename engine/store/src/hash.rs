@@ -5,7 +5,6 @@
 //! store's to say.
 
 use std::fmt;
-use std::io::{self, Read};
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -49,28 +48,6 @@ impl Hash {
     /// The hash of a node that is its own type; only the meta-schema is.
     pub fn of_self(payload: &Value) -> Hash {
         Hash::of_encoded(None, &cbor::encode(payload))
-    }
-
-    /// The hash of a node of this type whose payload is a text, `length` bytes of UTF-8 read from a stream: the same as
-    /// [`Hash::of`], without holding the text.
-    ///
-    /// # Errors
-    /// Those of the stream, and one that does not have `length` bytes.
-    pub fn of_text_stream(type_: &Hash, mut text: impl Read, length: u64) -> io::Result<Hash> {
-        let mut hasher = TextHasher::new(type_, length);
-        let (mut read, mut buffer) = (0, vec![0; 1 << 16]);
-        loop {
-            match text.read(&mut buffer) {
-                Ok(0) if read == length => return Ok(hasher.finish()),
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(n) => {
-                    hasher.push(&buffer[..n]);
-                    read += n as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
     }
 
     /// The hash of a node whose payload is already encoded; without a type the node is its own type.
@@ -122,28 +99,6 @@ impl Hash {
             i += 1;
         }
         Some(Hash(characters))
-    }
-}
-
-/// The hash of a node whose payload is a text, from its parts.
-pub(super) struct TextHasher(Xxh64);
-
-impl TextHasher {
-    /// For a text of `length` bytes.
-    pub(super) fn new(type_: &Hash, length: u64) -> TextHasher {
-        let (mut hasher, mut head) = (Xxh64::new(0), Vec::with_capacity(9));
-        cbor::write_head(&mut head, 3, length);
-        hasher.update(&type_.0);
-        hasher.update(&head);
-        TextHasher(hasher)
-    }
-
-    pub(super) fn push(&mut self, part: &[u8]) {
-        self.0.update(part);
-    }
-
-    pub(super) fn finish(&self) -> Hash {
-        Hash::from_bits(self.0.digest())
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Reads down like this: `hash` and [`cbor`] say what a node is called; `node` what is kept of it; `nodes` and `names`
 //! are the two interfaces behind which everything is kept; `vars` says which names stand for which nodes; `graph`,
-//! `verify` and `gc` follow the edges; `batch`, `text`, `blob` and `stats` are for much at once. [`Store`] joins them,
+//! `verify` and `gc` follow the edges; `batch`, `blob` and `stats` are for much at once. [`Store`] joins them,
 //! and is written once for everything that keeps nodes and names: a directory (`fs`) with a database (`sqlite`), which is
 //! the format that other programs read, or `memory`, for tests; whoever writes another one has `conformance` to hold it
 //! to. Opening costs the same for ten nodes and ten million. [`schema`] is JSON Schema as far as the store allows it
@@ -51,7 +51,6 @@ mod secret_names;
 mod sqlite;
 mod stats;
 pub mod suggest;
-mod text;
 mod vars;
 mod verify;
 
@@ -81,7 +80,6 @@ pub use profile::Profile;
 pub use regular::{only_regular, open_regular};
 pub use secret_names::sounds_secret;
 pub use stats::{ReindexReport, StoreStats, TypeStats};
-pub use text::{Pieces, Text};
 pub use vars::Vars;
 pub use verify::VerifyReport;
 

@@ -76,12 +76,12 @@ impl Encoded {
 }
 
 /// What stands before the payload in the file of a node of this type.
-pub(super) fn before_payload(type_: &Hash) -> Vec<u8> {
+fn before_payload(type_: &Hash) -> Vec<u8> {
     [b"\xa3\x64type\x6d", type_.as_str().as_bytes(), b"\x67payload"].concat()
 }
 
 /// What stands behind it.
-pub(super) fn tail(timestamp: u64) -> Vec<u8> {
+fn tail(timestamp: u64) -> Vec<u8> {
     let mut out = b"\x69timestamp".to_vec();
     cbor::write_head(&mut out, 0, timestamp);
     out

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::{Encoded, Hash, StoreError, Text};
+use super::{Encoded, Hash, StoreError};
 
 /// The nodes of one store. Threads and, where it is more than memory, processes share it.
 pub trait Nodes: Send + Sync {
@@ -102,16 +102,6 @@ pub trait NodeBatch: Send {
     /// # Errors
     /// [`StoreError::Collision`] when another node of this hash is there; what is corrupt is replaced.
     fn add(&mut self, node: &Encoded, timestamp: u64, now: u64) -> Result<(), StoreError>;
-
-    /// Adds a text that is read meanwhile, and gives its hash. This implementation has it in memory as a whole.
-    ///
-    /// # Errors
-    /// [`StoreError::Text`] besides.
-    fn add_text(&mut self, text: &mut Text<'_>, now: u64) -> Result<Hash, StoreError> {
-        let node = text.encode()?;
-        self.add(&node, now, now)?;
-        Ok(node.hash)
-    }
 
     /// Whether it was added, be it that it was there already.
     fn contains(&self, hash: &Hash) -> bool;

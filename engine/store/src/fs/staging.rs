@@ -10,16 +10,14 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::TempPath;
 
 use super::index::META;
-use super::streamed::Streamed;
 use super::{Disk, YOUNG, io_error, touch};
 use crate::error::StoreError;
 use crate::hash::Hash;
 use crate::node::Encoded;
 use crate::nodes::{NodeBatch, Nodes};
-use crate::text::Text;
 
 /// After so many files the disk is put to work on them, so that less is left to be waited for in the end.
 const MANY: usize = 1 << 14;
@@ -91,16 +89,6 @@ impl NodeBatch for Staging<'_> {
         self.keep(NewNode { hash: node.hash, type_: node.type_, file }, opened)
     }
 
-    /// Written as it is read, and then named.
-    fn add_text(&mut self, text: &mut Text<'_>, now: u64) -> Result<Hash, StoreError> {
-        self.freshen(now)?;
-        let Streamed { hash, opened, file, length } = self.disk.stream(text, now)?;
-        if self.seen.insert(hash) && !self.disk.holds_streamed(&hash, (&file, length), now)? {
-            self.keep(NewNode { hash, type_: text.type_, file }, opened)?;
-        }
-        Ok(hash)
-    }
-
     fn contains(&self, hash: &Hash) -> bool {
         self.seen.contains(hash)
     }
@@ -147,17 +135,15 @@ impl NodeBatch for Staging<'_> {
 impl Disk {
     /// A file in the directory of the nodes that removes itself unless it is persisted.
     pub(super) fn write_temp(&self, bytes: &[u8]) -> Result<(File, TempPath), StoreError> {
-        let mut temp = self.temp()?;
-        temp.write_all(bytes).map_err(io_error("write a node to", &self.nodes))?;
-        Ok(temp.into_parts())
-    }
-
-    pub(super) fn temp(&self) -> Result<NamedTempFile, StoreError> {
-        tempfile::Builder::new()
-            .prefix(super::TEMP_PREFIX)
-            .suffix(super::TEMP_SUFFIX)
-            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
-            .tempfile_in(&self.nodes)
-            .map_err(io_error("write a node to", &self.nodes))
+        let write = || -> io::Result<_> {
+            let mut temp = tempfile::Builder::new()
+                .prefix(super::TEMP_PREFIX)
+                .suffix(super::TEMP_SUFFIX)
+                .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
+                .tempfile_in(&self.nodes)?;
+            temp.write_all(bytes)?;
+            Ok(temp.into_parts())
+        };
+        write().map_err(io_error("write a node to", &self.nodes))
     }
 }
