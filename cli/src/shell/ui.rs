@@ -93,7 +93,7 @@ impl Ui<'_> {
             false => bytes.into(),
             true => Cow::Owned(self.shown(&String::from_utf8_lossy(bytes), color_of).into_bytes()),
         };
-        self.out.write_all(&shown).and_then(|()| self.out.flush()).map_err(CliError::from_stdout)?;
+        self.write(&shown)?;
         Ok(OK)
     }
 
@@ -115,7 +115,19 @@ impl Ui<'_> {
     /// stdout cannot be written to; that its reader has gone away ends the command quietly.
     pub fn print(&mut self, text: &str) -> Result<(), CliError> {
         let text = if self.out_is_terminal { sanitise(text) } else { text.into() };
-        self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).map_err(CliError::from_stdout)
+        self.write(text.as_bytes())
+    }
+
+    /// Prints bytes to stdout: as they are, or as a terminal may be given the text that they are.
+    ///
+    /// # Errors
+    /// stdout cannot be written to; that its reader has gone away ends the command quietly.
+    pub fn print_bytes(&mut self, bytes: &[u8]) -> Result<(), CliError> {
+        if self.out_is_terminal { self.print(&String::from_utf8_lossy(bytes)) } else { self.write(bytes) }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), CliError> {
+        self.out.write_all(bytes).and_then(|()| self.out.flush()).map_err(CliError::from_stdout)
     }
 
     /// Tells people something, on a line of its own; nobody's reading is no error.

@@ -26,6 +26,7 @@ const OWN_TYPES: [(&str, Hash); 8] = [
 pub(super) fn run(session: &mut Session<'_>, command: CasCommand) -> Result<u8, CliError> {
     match command {
         CasCommand::Get { hash } => get(session, &hash),
+        CasCommand::Cat { hash } => cat(session, &hash),
         CasCommand::Put(what) => values::put(session, &what),
         CasCommand::Has { hash } => has(session, &hash),
         CasCommand::Hash(what) => values::hash(session, &what),
@@ -42,6 +43,17 @@ pub(super) fn run(session: &mut Session<'_>, command: CasCommand) -> Result<u8, 
 fn get(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let node = session.store()?.get(&hash(text)?)?;
     session.ui.yaml(&node)
+}
+
+fn cat(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
+    let store = session.store()?;
+    let mut content = store.blob(&hash(text)?)?;
+    loop {
+        match content.read_next()? {
+            [] => return Ok(OK),
+            bytes => session.ui.print_bytes(bytes)?,
+        }
+    }
 }
 
 fn has(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {

@@ -183,6 +183,7 @@ impl StoreError {
             StoreError::NotFound { .. } | StoreError::UnknownType { exists: false, .. } => {
                 Some("OCAS_HOME names the store; `uwf doctor` tells which it is".into())
             }
+            StoreError::NotContent { hash, .. } => Some(format!("`uwf cas get {hash}` prints any node")),
             StoreError::UnknownType { exists: true, .. } => {
                 Some("a type is the hash of a schema, or a name such as string or StepNode".into())
             }

@@ -12,6 +12,17 @@ pub(in crate::uwf) enum CasCommand {
         /// The node's hash
         hash: String,
     },
+    /// Print a content as it is: a text, or what a command put out, however long
+    #[command(
+        long_about = "Print a content as it is: a text, or what a command put out, however long.\n\n\
+                      A content is a text, bytes that are no text (uwf-bytes), or a list of such pieces (uwf-blob). It is printed \
+                      piece by piece, and as it is whatever --format says.",
+        after_long_help = "Examples:\n  uwf cas cat 9GDHFMG6KAC8V > output.txt\n  uwf cas cat 9GDHFMG6KAC8V | grep -n error"
+    )]
+    Cat {
+        /// The hash of the text, or of the list of its pieces
+        hash: String,
+    },
     /// Store a value, print its hash
     #[command(
         after_long_help = "Examples:\n  echo '\"a text\"' | uwf cas put --type string -\n  uwf cas put --type schema my-schema.json\n  uwf cas put --jsonl nodes.jsonl\n  make-nodes | uwf cas put --jsonl --sync-each - | use-hashes"

@@ -347,3 +347,34 @@ fn a_damaged_variable_is_named_and_can_be_mended_or_forgotten() {
         assert_eq!(place.uwf(&["cas", "verify"]).exit, 0, "{how}");
     }
 }
+
+#[test]
+fn a_content_is_printed_as_it_is_in_one_piece_or_many() {
+    let place = Place::new();
+    let long = "a line\u{1b}[31m of output\n".repeat(100_000);
+    let (older, store) = (put(&place, &long), place.store());
+    let mut batch = store.batch();
+    let listed = batch.put_blob(&mut long.as_bytes()).unwrap().hash;
+    batch.commit().unwrap();
+    let node = place.uwf(&["cas", "get", listed.as_str()]).json();
+    assert_eq!((&node["type"], &node["payload"]["size"]), (&json!(uwf_store::BLOB), &json!(long.len())));
+    for hash in [older, listed] {
+        for format in [&[][..], &["--format", "json"]] {
+            let ran = place.uwf(&[&["cas", "cat", hash.as_str()][..], format].concat());
+            assert!((ran.exit, ran.out == long) == (0, true), "{hash}: {}", ran.err);
+        }
+        let shown = place.on_terminal(&["cas", "cat", hash.as_str()]).out;
+        assert!(!shown.contains('\u{1b}') && shown.lines().count() == 100_000, "{hash}");
+    }
+    let ran = place.uwf(&["cas", "cat", uwf_store::schema::builtin::META_SCHEMA.as_str()]);
+    assert_eq!((ran.exit, ran.out.as_str()), (1, ""));
+    assert!(
+        ran.err.contains("no content: expected a text") && ran.err.contains("hint: `uwf cas get"),
+        "{}",
+        ran.err
+    );
+    let gone = store.refs(&listed).unwrap()[0];
+    std::fs::remove_file(place.homes().ocas.join(format!("nodes/{gone}.bin"))).unwrap();
+    let ran = place.uwf(&["cas", "cat", listed.as_str()]);
+    assert!(ran.exit == 1 && ran.err.contains(&format!("no node {gone} in the store")), "{}", ran.err);
+}
