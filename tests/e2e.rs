@@ -52,6 +52,8 @@ mod library;
 mod long;
 #[path = "e2e/matrix.rs"]
 mod matrix;
+#[path = "e2e/outputs.rs"]
+mod outputs;
 #[path = "e2e/process.rs"]
 mod process;
 #[path = "e2e/providers.rs"]

@@ -5,27 +5,34 @@
 mod threads;
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::attacks::field::skipped;
+use crate::outputs::{outputs, turns};
 use crate::process::{signal, wait_for};
-use crate::site::{AGENT, Said, Site};
+use crate::site::{AGENT, Said, Site, UWF};
 
 const WORKFLOW: &str = "name: short\ndescription: d\nroles:\n  worker:\n    goal: g\n    frontmatter: { type: object, properties: { $status: { const: done } }, required: [$status] }\ngraph:\n  $START:\n    new: { role: worker, prompt: Work. }\n  worker:\n    done: { role: $END, prompt: Done. }\n";
 
+/// A program with 150 MB of address space for everything; what it is told is added.
+fn limited(site: &Site, program: &str) -> Command {
+    let mut command = site.command("sh");
+    command.args(["-c", "ulimit -v 150000; exec \"$0\" \"$@\"", program]);
+    command
+}
+
 /// A script: these calls, one a turn, and then the answer, after so many milliseconds.
-fn script(calls: &[Value], delay_ms: u64) -> String {
+pub(crate) fn script(calls: &[Value], delay_ms: u64) -> String {
     let turns = calls.iter().map(|call| json!({"tool_calls": [call]}));
     let answer = json!({"content": "---\n$status: done\n---\n", "delay_ms": delay_ms});
     json!({"turns": turns.chain([answer]).collect::<Vec<_>>()}).to_string()
 }
 
 /// Adds what a new run is told.
-fn begin(command: &mut Command, site: &Site, script: &str) {
+pub(crate) fn begin(command: &mut Command, site: &Site, script: &str) {
     let (workflow, mock) = (site.write("w.yaml", WORKFLOW), site.write("m.json", script));
     command.args(["run", &workflow, "--role", "worker", "-p", "Work", "--mock", &mock]);
 }
@@ -38,9 +45,9 @@ fn journal(site: &Site) -> Vec<Value> {
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// With 150 MB of address space for everything: the outputs alone are as long.
+/// Each of the outputs alone takes 50 MB.
 #[test]
-fn what_commands_print_is_recorded_without_being_held_in_memory() {
+fn what_commands_print_is_recorded_and_read_without_being_held_in_memory() {
     let site = Site::new();
     let print = |n| json!({"name": "run_command", "arguments": {"command": format!("yes 'a line of output {n}' | head -c 50000000")}});
     let calls = [print(1), print(2), print(3)];
@@ -52,19 +59,32 @@ fn what_commands_print_is_recorded_without_being_held_in_memory() {
     first.wait().unwrap();
 
     let thread = site.uwf(&["thread", "list", "--all"]).ok().json()[0]["thread"].clone();
+    let thread = thread.as_str().unwrap();
     site.write("m.json", &script(&calls, 0));
-    let limited = format!("ulimit -v 150000; exec {AGENT} run --continue {}", thread.as_str().unwrap());
-    let reply = Said::of(site.command("sh").args(["-c", &limited]).output().unwrap()).ok().json();
-    let get = |hash: &Value| site.uwf(&["cas", "get", hash.as_str().unwrap()]).ok().json();
-    let turns = get(&reply["detailHash"])["payload"]["turns"].as_array().unwrap().clone();
-    let outputs = turns.iter().map(|turn| get(turn)["payload"]["outputs"].clone());
-    let outputs: Vec<Value> = outputs.flat_map(|of| of.as_object().unwrap().clone().into_values()).collect();
-    let nodes = site.home().join(".ocas/nodes");
-    let length =
-        |hash: &Value| fs::metadata(Path::new(&nodes).join(format!("{}.bin", hash.as_str().unwrap())));
+    let reply = limited(&site, AGENT).args(["run", "--continue", thread]).output();
+    let reply = Said::of(reply.unwrap()).ok().json();
+    let outputs = outputs(&site, &reply);
     assert_eq!(outputs.len(), 3);
-    assert!(outputs.iter().all(|hash| length(hash).unwrap().len() > 50_000_000));
-    site.verify();
+    for (n, hash) in (1..).zip(&outputs) {
+        let printed = limited(&site, UWF).args(["cas", "cat", hash]).output().unwrap();
+        let text = format!("a line of output {n}\n").repeat(2_631_579);
+        assert!(printed.status.success() && printed.stdout == text.as_bytes()[..50_000_000], "output {n}");
+    }
+    let file = site.write("exported.jsonl", "");
+    let step = reply["stepHash"].as_str().unwrap();
+    for words in [&["thread", "export", thread, "-o", &file][..], &["step", "read", step], &["cas", "verify"]]
+    {
+        Said::of(limited(&site, UWF).args(words).output().unwrap()).ok();
+    }
+    let call = json!({"name": "tool_output", "arguments": {"hash": outputs[2], "offset": 2_631_578}});
+    let mut later = limited(&site, AGENT);
+    begin(&mut later, &site, &script(&[call], 0));
+    let reply = Said::of(later.output().unwrap()).ok().json();
+    let shown = turns(&site, &reply)[1]["content"].clone();
+    assert_eq!(
+        shown,
+        "2631578\ta line of output 3\n2631579\ta line of output 3\n(end of file, 2,631,579 lines)"
+    );
 }
 
 /// Each removal is made to take 20 ms: all of them a minute.
