@@ -6,8 +6,6 @@
 
 use std::io::{self, Read};
 
-use serde_json::Value;
-use uwf_engine::builtin;
 use uwf_store::{Blob, Hash, Store, StoreError};
 use uwf_tools::Outputs;
 
@@ -24,8 +22,11 @@ impl BlobStore {
     /// # Errors
     /// The store's.
     pub(crate) fn keep<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Result<Vec<Hash>, StoreError> {
-        let nodes: Vec<(Hash, Value)> = texts.map(|text| (builtin::TEXT, Value::from(text))).collect();
-        self.store.put_all(&nodes)
+        let mut batch = self.store.batch();
+        let mut keep = |text: &str| Ok(batch.put_blob(&mut text.as_bytes())?.hash);
+        let names = texts.map(&mut keep).collect::<Result<_, StoreError>>()?;
+        batch.commit()?;
+        Ok(names)
     }
 }
 
@@ -50,6 +51,8 @@ impl Outputs for BlobStore {
 
 #[cfg(test)]
 mod tests {
+    use uwf_engine::builtin;
+
     use super::*;
 
     #[test]

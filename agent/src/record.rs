@@ -199,6 +199,11 @@ fn text(batch: &mut Batch<'_>, text: &str) -> Result<Hash, StoreError> {
     batch.put(&builtin::TEXT, &Value::from(text))
 }
 
+/// A text of any length, in pieces where it is long: what a snapshot would make of a file that holds it.
+fn content_node(batch: &mut Batch<'_>, text: &str) -> Result<Hash, StoreError> {
+    Ok(batch.put_blob(&mut text.as_bytes())?.hash)
+}
+
 fn output(outcome: &Result<Extracted, Failure>) -> (Value, Hash, String) {
     match outcome {
         Ok(answer) => (answer.output.clone(), answer.schema, answer.body.clone()),
@@ -322,8 +327,8 @@ fn changes(batch: &mut Batch<'_>, entries: &[Entry]) -> Result<Vec<Change>, Stor
         changed.entry(path).or_insert((before.as_deref(), after)).1 = after;
     }
     let node = |(path, (before, after)): (&str, (Option<&str>, &str))| {
-        let before = before.map(|content| text(batch, content)).transpose()?;
-        Ok(Change { path: path.to_owned(), before, after: Some(text(batch, after)?) })
+        let before = before.map(|content| content_node(batch, content)).transpose()?;
+        Ok(Change { path: path.to_owned(), before, after: Some(content_node(batch, after)?) })
     };
     changed.into_iter().map(node).collect()
 }
@@ -385,7 +390,7 @@ fn left_out(
 ) -> Result<BTreeMap<String, Hash>, StoreError> {
     let whole = |mark: &Elided| {
         let result = results.get(&*mark.call_id)?;
-        Some(text(batch, result).map(|hash| (mark.call_id.clone(), hash)))
+        Some(content_node(batch, result).map(|hash| (mark.call_id.clone(), hash)))
     };
     marks.iter().filter_map(whole).collect()
 }

@@ -145,3 +145,19 @@ fn a_full_output_is_the_node_that_it_was_called_by() {
         assert!(kept == bytes, "{hash}");
     }
 }
+
+/// The content of a file is the node that a snapshot of the workspace has for it.
+#[test]
+fn long_contents_of_changed_files_are_in_pieces() {
+    let store = Store::in_memory(builtin::PROFILE, || 1).unwrap();
+    let (long, short) = ("a line\n".repeat(uwf_store::PIECE / 6), "short");
+    let change = FileChange { path: "a".into(), before: Some(short.into()), after: long.clone() };
+    let facts = ToolFacts { changes: vec![change], ..ToolFacts::default() };
+    let entry = Entry::Finished { message: Message::result("a", "done"), at: 1, duration_ms: 1, facts };
+    let mut batch = store.batch();
+    let changes = changes(&mut batch, &[entry]).unwrap();
+    let file = batch.put_blob(&mut long.as_bytes()).unwrap().hash;
+    batch.commit().unwrap();
+    assert_eq!((changes[0].before, changes[0].after), (Some(store.put_text(short).unwrap()), Some(file)));
+    assert_eq!(store.get(&file).unwrap().type_, uwf_store::BLOB);
+}

@@ -12,7 +12,7 @@ use serde::Serialize;
 use uwf_snapshot::{ChangeKind, FileStat, SnapshotEntry, TreeChange, name_only, patch, stat, write_stat};
 use uwf_store::{Hash, Store};
 
-pub(super) use self::recorded::recorded;
+pub(super) use self::recorded::{recorded, text};
 use super::args::DiffShape;
 use crate::shell::{CliError, Session};
 use uwf_engine::record;

@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use uwf_snapshot::TREE;
-use uwf_store::{Hash, Store};
+use uwf_store::{BLOB, Hash, Store};
 use uwf_workflow::yaml;
 
 use super::args::StepCommand;
-use super::{hash, report, thread_id};
+use super::{changes, hash, report, thread_id};
 use crate::shell::{CliError, Session, render};
 use uwf_engine::record;
 use uwf_engine::thread;
@@ -97,9 +97,11 @@ fn expand(store: &Store, refs: &BTreeSet<Hash>, value: &mut Value) -> Result<(),
         Value::String(text) => {
             if let Some(hash) = text.parse().ok().filter(|hash| refs.contains(hash)) {
                 let node = store.get(&hash)?;
-                // What a workspace had is told by `step diff`.
-                if node.type_ != TREE {
-                    *value = node.payload;
+                match node.type_ {
+                    // What a workspace had is told by `step diff`.
+                    TREE => {}
+                    BLOB => *value = changes::text(store, &hash)?.into(),
+                    _ => *value = node.payload,
                 }
             }
         }

@@ -105,9 +105,9 @@ impl Listed {
 pub struct Change {
     /// Relative to the workspace.
     pub path: String,
-    /// A text node; none where there was no such file.
+    /// Its content as text, to be read by [`uwf_store::Store::blob`]; none where there was no such file.
     pub before: Option<Hash>,
-    /// A text node; none where there is no such file any more.
+    /// The same; none where there is no such file any more.
     pub after: Option<Hash>,
 }
 

@@ -1,9 +1,9 @@
-//! A change that an editing tool made, as the record of its step has it: the contents as text nodes.
+//! A change that an editing tool made, as the record of its step has it: the contents as texts.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use uwf_snapshot::FileStat;
-use uwf_store::{Hash, Store};
+use uwf_store::{BLOB, Hash, Store};
 
 use super::ShownChange;
 use super::tool_patch::{self, NO_TEXT};
@@ -41,13 +41,24 @@ fn hunks(diff: &str) -> impl Iterator<Item = &str> {
     diff.lines().skip_while(|line| !line.starts_with("@@"))
 }
 
-/// The bytes that a text node of a record stands for.
+/// The bytes that a text of a record stands for.
 pub(super) fn content(store: &Store, node: &Hash) -> Result<Vec<u8>, CliError> {
     Ok(bytes(text(store, node)?))
 }
 
-fn text(store: &Store, node: &Hash) -> Result<String, CliError> {
-    Ok(store.get(node)?.payload.as_str().unwrap_or_default().to_owned())
+/// The text of a content, whole; of any other node that holds a string, that.
+pub(in crate::uwf) fn text(store: &Store, hash: &Hash) -> Result<String, CliError> {
+    let node = store.get(hash)?;
+    if node.type_ != BLOB {
+        return Ok(node.payload.as_str().unwrap_or_default().to_owned());
+    }
+    let (mut content, mut text) = (store.blob(hash)?, Vec::new());
+    loop {
+        match content.read_next()? {
+            [] => return Ok(String::from_utf8_lossy(&text).into_owned()),
+            piece => text.extend_from_slice(piece),
+        }
+    }
 }
 
 fn bytes(text: String) -> Vec<u8> {

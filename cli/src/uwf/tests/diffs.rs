@@ -8,7 +8,7 @@ use uwf_engine::record::{Change, Detail, RecordedSnapshot, RunSnapshots, Turn};
 use uwf_engine::thread::{self, Status, head};
 use uwf_engine::{ThreadId, builtin};
 use uwf_snapshot::{CaptureCache, Options, capture};
-use uwf_store::{Hash, Store};
+use uwf_store::{BLOB, Hash, Store};
 
 use super::command_line::CommandLine;
 
@@ -39,7 +39,12 @@ impl Workspace {
 
     /// What a tool did to a file.
     fn tool(&self, path: &str, before: Option<&str>, after: &str) -> Change {
-        let text = |text: &str| self.store.put_text(text).unwrap();
+        let text = |text: &str| {
+            let mut batch = self.store.batch();
+            let content = batch.put_blob(&mut text.as_bytes()).unwrap();
+            batch.commit().unwrap();
+            content.hash
+        };
         Change { path: path.to_owned(), before: before.map(text), after: Some(text(after)) }
     }
 
@@ -155,6 +160,33 @@ fn what_editing_tools_alone_did_has_no_headings() {
     let ran = at.place.uwf(&["step", "diff", step.as_str()]);
     assert!(ran.out.starts_with("diff --git a/tool b/tool\nnew file mode 100644\n"), "{ran:?}");
     assert_eq!(ran.err, "");
+}
+
+/// One is a text of several pieces, the other one bytes whose data URL is.
+#[test]
+fn long_contents_are_told_as_short_ones_are() {
+    let mut at = Workspace::new();
+    let before = at.now();
+    let text = "a line\n".repeat(200_000);
+    let bytes = [&b"\xff\xfe\0"[..], &[0; 900_000]].concat();
+    at.write("text", text.as_bytes());
+    at.write("bytes", &bytes);
+    let after = at.now();
+    let url = format!("data:application/octet-stream;base64,//4A{}", "A".repeat(1_200_000));
+    let changes = vec![at.tool("text", None, &text), at.tool("bytes", None, &url)];
+    let stored = changes.iter().map(|change| at.store.get(&change.after.unwrap()).unwrap().type_);
+    assert_eq!(stored.collect::<Vec<_>>(), [BLOB, BLOB]);
+    let thread = at.place.flow_thread();
+    let step = at.step(&thread, &detail(&[], changes.clone(), [before, after]));
+    let value = at.place.uwf(&["step", "diff", step.as_str(), "--format", "json"]).json();
+    assert_eq!(authors(&value), pairs(&[("bytes", "tool"), ("text", "tool")]));
+    let shown = at.place.uwf(&["step", "show", step.as_str(), "--format", "json"]).json();
+    assert!(shown["changes"][0]["after"] == text && shown["changes"][1]["after"] == url);
+
+    let unseen = Detail { snapshots: None, ..detail(&[], changes, [before, after]) };
+    let step = at.step(&thread, &unseen);
+    let stat = at.place.uwf(&["step", "diff", step.as_str(), "--stat"]).out;
+    assert!(stat.contains("200000 +") && stat.contains("0 -> 900003 bytes"), "{stat}");
 }
 
 #[test]
