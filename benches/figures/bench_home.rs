@@ -122,10 +122,10 @@ impl BenchHome {
         self.peak_memory_of_a_run(&script)
     }
 
-    /// The same of a run whose commands print 600 MB together.
-    pub(crate) fn peak_memory_of_10_long_outputs(&self) -> u64 {
+    /// The same of a run with 10 commands that print so many bytes each.
+    pub(crate) fn peak_memory_of_10_commands(&self, bytes: u64) -> u64 {
         let call = |n| {
-            let command = format!("yes 'a line of output {n}' | head -c 60000000");
+            let command = format!("yes 'a line of output {n}' | head -c {bytes}");
             format!("  - tool_calls: [{{ name: run_command, arguments: {{ command: \"{command}\" }} }}]\n")
         };
         let calls: String = (0..10).map(call).collect();
