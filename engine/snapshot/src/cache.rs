@@ -6,6 +6,9 @@
 //! version, is empty.
 
 mod format;
+mod gone;
+
+pub use self::gone::remove_gone_caches;
 
 use std::fs;
 use std::io::Write;
@@ -21,6 +24,8 @@ use crate::tree::SnapshotEntry;
 #[derive(Debug, Default)]
 pub struct CaptureCache {
     path: Option<PathBuf>,
+    /// Whose it is, so that it can go with it.
+    workspace: PathBuf,
     root: Option<Directory>,
     is_saved: bool,
 }
@@ -48,8 +53,10 @@ impl CaptureCache {
     /// The cache in this file, and where [`CaptureCache::save`] puts it; empty when there is none that can be read. One workspace
     /// has one file.
     pub fn open(path: &Path) -> CaptureCache {
-        let root = fs::read(path).ok().and_then(|bytes| format::decode(&bytes));
-        CaptureCache { path: Some(path.to_owned()), is_saved: root.is_some(), root }
+        let found = fs::read(path).ok().and_then(|bytes| format::decode(&bytes));
+        let (workspace, root) = found.unzip();
+        let workspace = workspace.unwrap_or_default();
+        CaptureCache { path: Some(path.to_owned()), workspace, is_saved: root.is_some(), root }
     }
 
     /// One that is kept in memory alone.
@@ -67,7 +74,7 @@ impl CaptureCache {
         let directory = path.parent().unwrap_or(Path::new(""));
         fs::create_dir_all(directory).map_err(io_error("create the directory", directory))?;
         let mut file = tempfile::NamedTempFile::new_in(directory).map_err(io_error("write", path))?;
-        file.write_all(&format::encode(root)).map_err(io_error("write", path))?;
+        file.write_all(&format::encode(&self.workspace, root)).map_err(io_error("write", path))?;
         file.persist(path).map_err(|error| io_error("write", path)(error.error))?;
         self.is_saved = true;
         Ok(())
@@ -79,9 +86,10 @@ impl CaptureCache {
         self.root.as_ref().filter(|root| freshen(store, &root.tree).is_ok())
     }
 
-    pub(crate) fn replace(&mut self, root: Directory) {
-        if self.root.as_ref() != Some(&root) {
+    pub(crate) fn replace(&mut self, workspace: &Path, root: Directory) {
+        if self.root.as_ref() != Some(&root) || self.workspace != workspace {
             self.is_saved = false;
+            self.workspace = workspace.to_owned();
             self.root = Some(root);
         }
     }

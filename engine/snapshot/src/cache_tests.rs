@@ -127,9 +127,9 @@ fn numbers_that_cannot_be_are_refused() {
     let f = filled();
     let mut cache = CaptureCache::open(&f.place.path().join("cache"));
     capture(&f.dir(), &f.options, &mut cache, &f.store).unwrap();
-    let whole = format::encode(cache.root.as_ref().unwrap());
+    let whole = format::encode(&cache.workspace, cache.root.as_ref().unwrap());
     let content = &whole[..whole.len() - 8];
-    assert_eq!(sealed(content).as_ref(), cache.root.as_ref());
+    assert_eq!(sealed(content), Some((f.dir(), cache.root.clone().unwrap())));
     for length in 0..content.len() {
         assert_eq!(sealed(&content[..length]), None);
     }
@@ -169,4 +169,34 @@ fn what_the_cache_knows_is_kept_from_the_collector() {
     let again = f.capture();
     assert_eq!((again.tree, again.work.files_read), (first, 4));
     assert!(f.store.closure(&[first]).is_ok());
+}
+
+#[test]
+fn a_cache_goes_with_its_workspace() {
+    let mut f = filled();
+    let caches = f.place.path().join("caches");
+    let (here, elsewhere) = (caches.join("here"), caches.join("elsewhere"));
+    f.cache = CaptureCache::open(&here);
+    f.capture();
+    f.cache.save().unwrap();
+    let other = Fixture::new();
+    other.write("a", "a");
+    let mut cache = CaptureCache::open(&elsewhere);
+    capture(&other.dir(), &other.options, &mut cache, &f.store).unwrap();
+    cache.save().unwrap();
+    // What an older version wrote, and what somebody is writing.
+    let (older, partial) = (caches.join("older"), caches.join(".tmpX"));
+    fs::write(&older, b"uwf workspace cache 1\n").unwrap();
+    let long_ago = SystemTime::now() - Duration::from_secs(7200);
+    fs::File::options().write(true).open(&older).unwrap().set_modified(long_ago).unwrap();
+    fs::write(&partial, b"uwf").unwrap();
+
+    let size = |path: &Path| fs::metadata(path).unwrap().len();
+    let (bytes, old_bytes) = (size(&elsewhere), size(&older));
+    assert_eq!(remove_gone_caches(&caches, now(), true), [old_bytes], "nothing is removed");
+    assert!(older.exists());
+    drop(other);
+    assert_eq!(remove_gone_caches(&caches, now(), false).iter().sum::<u64>(), bytes + old_bytes);
+    assert!(here.exists() && partial.exists() && !elsewhere.exists() && !older.exists());
+    assert_eq!(remove_gone_caches(&caches.join("none"), now(), false), Vec::<u64>::new());
 }

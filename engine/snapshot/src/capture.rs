@@ -98,7 +98,7 @@ pub fn capture(
     let mut walk = CaptureWalk::new(dir, options, store)?;
     let root = walk.root(&handle, cache.kept_in(store))?;
     let snapshot = walk.finish(root.tree)?;
-    cache.replace(root);
+    cache.replace(dir, root);
     Ok(snapshot)
 }
 

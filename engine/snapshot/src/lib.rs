@@ -25,7 +25,7 @@ mod stamp;
 mod tree;
 mod withheld;
 
-pub use cache::CaptureCache;
+pub use cache::{CaptureCache, remove_gone_caches};
 pub use capture::{CaptureNotice, CaptureWork, Snapshot, Why, capture, check};
 pub use change::{ChangeKind, TreeChange};
 pub use diff::diff;

@@ -4,6 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 
 use uwf_store::Hash;
 use xxhash_rust::xxh64::xxh64;
@@ -12,7 +13,7 @@ use super::{Directory, Known};
 use crate::stamp::{FileStamp, Moment};
 use crate::tree::{MAX_LEVELS, PERMISSIONS, SnapshotEntry};
 
-const HEAD: &[u8] = b"uwf workspace cache 1\n";
+const HEAD: &[u8] = b"uwf workspace cache 2\n";
 
 /// A file whose stamp is not known.
 const FILE: u8 = 0;
@@ -20,23 +21,34 @@ const STAMPED_FILE: u8 = 1;
 const SYMLINK: u8 = 2;
 const DIRECTORY: u8 = 3;
 
-pub(super) fn encode(root: &Directory) -> Vec<u8> {
+pub(super) fn encode(workspace: &Path, root: &Directory) -> Vec<u8> {
     let mut out = HEAD.to_vec();
+    write_bytes(&mut out, workspace.as_os_str().as_bytes());
     write_directory(&mut out, root);
     let sum = xxh64(&out, 0);
     out.extend_from_slice(&sum.to_le_bytes());
     out
 }
 
-/// None for what is no whole cache.
-pub(super) fn decode(bytes: &[u8]) -> Option<Directory> {
+/// The workspace, and what was found in it; none for what is no whole cache.
+pub(super) fn decode(bytes: &[u8]) -> Option<(PathBuf, Directory)> {
     let (content, sum) = bytes.split_last_chunk::<8>()?;
     if xxh64(content, 0) != u64::from_le_bytes(*sum) {
         return None;
     }
     let mut rest = content.strip_prefix(HEAD)?;
+    let workspace = read_path(&mut rest)?;
     let root = read_directory(&mut rest, MAX_LEVELS)?;
-    rest.is_empty().then_some(root)
+    rest.is_empty().then_some((workspace, root))
+}
+
+/// The workspace of a cache, told by its first bytes; none for what is no cache of this version.
+pub(super) fn workspace(bytes: &[u8]) -> Option<PathBuf> {
+    read_path(&mut bytes.strip_prefix(HEAD)?)
+}
+
+fn read_path(rest: &mut &[u8]) -> Option<PathBuf> {
+    read_bytes(rest).map(|path| OsStr::from_bytes(path).into())
 }
 
 fn write_directory(out: &mut Vec<u8>, directory: &Directory) {
