@@ -10,7 +10,6 @@
 
 mod find;
 mod log;
-mod name;
 mod read;
 mod recording;
 
@@ -24,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_engine::AdapterOutput;
 use uwf_engine::home::make_private;
+use uwf_engine::journals::{JournalName, spool_dir};
 use uwf_engine::record::RecordedSnapshot;
 use uwf_store::Hash;
 use uwf_tools::ReadState;
@@ -32,7 +32,6 @@ use uwf_tools::sandbox::Enforced;
 pub(crate) use self::find::has_failed;
 pub use self::find::{FindError, Journals, PassedOver, Prompt, Unfit, WantedRun};
 pub(crate) use self::log::{entries_of, raw_replies};
-pub(crate) use self::name::JournalName;
 pub use self::read::OutOfOrder;
 pub use self::read::Unreadable;
 pub(crate) use self::recording::{Difference, NotTaken, RecordedOutcome, SharedRecording};
@@ -513,7 +512,7 @@ impl Journal {
 
     /// Where the full outputs of its commands are until they are recorded.
     pub(crate) fn spool_dir(&self) -> PathBuf {
-        name::spool_dir(&self.path)
+        spool_dir(&self.path)
     }
 
     /// What was appended, in order; the raw replies are on disk only.

@@ -1,10 +1,10 @@
 use serde_json::json;
 use uwf_engine::ThreadId;
+use uwf_engine::journals::JournalName;
 use uwf_store::Clock;
 
 use super::*;
 use crate::failure::FailedAt;
-use crate::journal::JournalName;
 use crate::journal::Surroundings;
 use crate::journal::tests::{enforced, run};
 use crate::provider::Learnt;

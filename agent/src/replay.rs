@@ -11,13 +11,14 @@ use std::path::Path;
 
 use serde_json::Value;
 use thiserror::Error;
+use uwf_engine::journals::JournalName;
 use uwf_engine::{RoleContext, ThreadError, ThreadId};
 use uwf_store::{Hash, StoreError};
 
 pub use self::difference::ReplayDifference;
 pub use self::record::RecordedRun;
 use crate::extract::Extractor;
-use crate::journal::{Entry, Journal, JournalName, NotTaken, SharedRecording, Surroundings, stretches};
+use crate::journal::{Entry, Journal, NotTaken, SharedRecording, Surroundings, stretches};
 use crate::provider::recorded::RecordedProvider;
 use crate::provider::{ChatProvider, HttpProvider, ProviderError, ScriptPosition};
 use crate::react::{Notice, React, Stopped};

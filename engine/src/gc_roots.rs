@@ -3,8 +3,9 @@
 //! Apart from `store`, which knows neither threads nor runs:
 //! - failed attempts are listed as text, which is no edge of the graph;
 //! - a run that goes on names its nodes when it is over, so everything since the oldest one began is needed;
-//! - a journal of a run or of a question may be continued while its thread is there, and may name nodes: a step that
-//!   was stored but that the head has not moved to, a result that was left out of the requests.
+//! - a journal of a run or of a question may be continued while its thread is there, and may name nodes: the trees of its
+//!   snapshots, a step that was stored but that the head has not moved to, a result that was left out of the requests.
+//!   One that is stale names nothing that is needed.
 //!
 //! Knows one `$UWF_HOME`. Runs of another one on the same store are protected by the age of their nodes alone.
 
@@ -17,6 +18,7 @@ use serde_json::Value;
 use uwf_store::schema::Violation;
 use uwf_store::{Collect, Finding, Hash, Referrer, Store, StoreError, open_regular};
 
+use crate::journals::{self, JournalFile, JournalStanding, KnownThreads};
 use crate::lock;
 use crate::thread::{self, Failures, ThreadError, ThreadId};
 
@@ -36,11 +38,12 @@ pub enum GcRootsError {
     },
 }
 
-/// What a collection of `store` must keep for the sake of the threads in it and of the runs of `home`.
+/// What a collection of `store` must keep for the sake of the threads in it and of the runs of `home`, of which these are
+/// the `surveyed` journals.
 ///
 /// # Errors
 /// The failed attempts or the threads cannot be listed, or a journal, or the directory of the locks, cannot be read.
-pub fn gc_roots(store: &Store, home: &Path) -> Result<Collect, GcRootsError> {
+pub fn gc_roots(store: &Store, home: &Path, surveyed: &[JournalFile]) -> Result<Collect, GcRootsError> {
     let (mut roots, mut findings) = (Vec::new(), Vec::new());
     for Failures { variable, steps } in thread::all_failures(store, None)? {
         match steps {
@@ -56,9 +59,12 @@ pub fn gc_roots(store: &Store, home: &Path) -> Result<Collect, GcRootsError> {
             Err(error) => return Err(error.into()),
         }
     }
-    let mut journals = files(&home.join("sessions"), "jsonl")?;
+    let stale = surveyed.iter().filter(|journal| journal.standing == JournalStanding::Stale);
+    let stale: HashSet<&PathBuf> = stale.map(|journal| &journal.path).collect();
+    let mut journals = files(&journals::directory(home), "jsonl")?;
+    journals.retain(|journal| !stale.contains(journal));
     journals.extend(files(&home.join("cache/asks"), "jsonl")?);
-    let mut threads = Threads::of(store)?;
+    let mut threads = KnownThreads::of(store)?;
     for journal in journals {
         match named_in(&journal, &mut threads, &mut roots) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
@@ -72,49 +78,8 @@ pub fn gc_roots(store: &Store, home: &Path) -> Result<Collect, GcRootsError> {
     Ok(Collect { roots, findings, since, ..Collect::default() })
 }
 
-/// Removes what the runs of a thread left that was taken off the list: their journals, and the outputs beside them.
-/// What cannot be removed does no harm: nobody can come back to it, and it holds nothing.
-pub fn forget(home: &Path, thread: &ThreadId) {
-    let own = format!("{thread}.");
-    for entry in fs::read_dir(home.join("sessions")).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(&own) {
-            let path = entry.path();
-            fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)).ok();
-        }
-    }
-}
-
-/// The threads of a store. One that is not there may be on its way from one head to the next: only who is not there at
-/// two moments far enough from each other is gone, and those two are the same for all.
-struct Threads<'a> {
-    store: &'a Store,
-    /// Who was there at first.
-    there: HashSet<ThreadId>,
-    waited: bool,
-}
-
-impl Threads<'_> {
-    fn of(store: &Store) -> Result<Threads<'_>, ThreadError> {
-        let there = thread::entries(store).map(|entry| entry.map(|entry| entry.thread));
-        Ok(Threads { store, there: there.collect::<Result<_, _>>()?, waited: false })
-    }
-
-    fn is_gone(&mut self, thread: &ThreadId) -> bool {
-        if self.there.contains(thread) {
-            return false;
-        }
-        let gone = match self.waited {
-            false => matches!(thread::variable_of(self.store, thread), Ok(None)),
-            true => matches!(thread::stands_at(self.store, thread), Ok(None)),
-        };
-        // Only who was looked for in vain was waited for.
-        self.waited |= gone;
-        gone
-    }
-}
-
 /// What a journal names, unless it is of a thread that is gone, to which nobody can come back.
-fn named_in(journal: &Path, threads: &mut Threads<'_>, found: &mut Vec<Hash>) -> io::Result<()> {
+fn named_in(journal: &Path, threads: &mut KnownThreads<'_>, found: &mut Vec<Hash>) -> io::Result<()> {
     let mut reader = BufReader::new(open_regular(journal)?);
     let mut first = Vec::new();
     reader.read_until(b'\n', &mut first)?;
@@ -178,6 +143,12 @@ mod tests {
     use crate::lock::ThreadLock;
     use uwf_store::{Expect, VarChange};
 
+    fn roots_of(place: &Place) -> Result<Collect, GcRootsError> {
+        let (store, home) = (place.store(), place.homes().uwf);
+        let surveyed = journals::survey(&store, &home).unwrap();
+        gc_roots(&store, &home, &surveyed)
+    }
+
     #[test]
     fn failed_attempts_are_needed() {
         let place = Place::new();
@@ -188,9 +159,9 @@ mod tests {
             "writer",
             &json!({"$status": "error", "error": "no", "phase": "answer"}),
         );
-        assert_eq!(gc_roots(&store, &place.homes().uwf).unwrap(), Collect::default());
+        assert_eq!(roots_of(&place).unwrap(), Collect::default());
         thread::record_failure(&store, &thread, "writer", &step).unwrap();
-        assert_eq!(gc_roots(&store, &place.homes().uwf).unwrap().roots, [step]);
+        assert_eq!(roots_of(&place).unwrap().roots, [step]);
     }
 
     #[test]
@@ -212,7 +183,7 @@ mod tests {
         fs::create_dir_all(&asks).unwrap();
         let line = json!({"entry": "left-out", "marks": [{"text": format!("[result {result}, 1 line]")}]});
         fs::write(asks.join("1.jsonl"), format!("{line}\n")).unwrap();
-        assert_eq!(gc_roots(&store, &home).unwrap().roots, [result]);
+        assert_eq!(roots_of(&place).unwrap().roots, [result]);
     }
 
     #[test]
@@ -224,7 +195,7 @@ mod tests {
         let (schema, tags) = (crate::builtin::START_NODE, Default::default());
         let change = VarChange::Set { name: name.clone(), schema, value: head, tags, expect: Expect::Any };
         store.vars().apply(&[change]).unwrap();
-        let found = gc_roots(&store, &place.homes().uwf).unwrap();
+        let found = roots_of(&place).unwrap();
         assert!(found.findings[0].to_string().contains("it is no list of failed attempts"), "{found:?}");
         let refused = store.gc(&found).unwrap_err().to_string();
         assert!(refused.contains(&name) && refused.contains(head.as_str()), "{refused}");
@@ -252,18 +223,18 @@ mod tests {
         let head = thread::head(&store, &thread).unwrap().hash;
         let there = json!({"entry": "run", "thread": thread, "head": head});
         fs::write(home.join("sessions/z.jsonl"), there.to_string()).unwrap();
-        let mut needed = gc_roots(&store, &home).unwrap().roots;
+        let mut needed = roots_of(&place).unwrap().roots;
         needed.sort();
         let mut expected = vec![workflow, head];
         expected.sort();
         assert_eq!(needed, expected, "those of a thread that is gone are not");
         fs::remove_file(home.join("sessions/z.jsonl")).unwrap();
         let expected = Collect { roots: vec![workflow], since: Some(3000), ..Collect::default() };
-        assert_eq!(gc_roots(&store, &home).unwrap(), expected);
+        assert_eq!(roots_of(&place).unwrap(), expected);
         // Without a marker it is the time of the lock.
         fs::remove_file(home.join("running").join(format!("{b}.json"))).unwrap();
         let lock = File::open(home.join("running").join(format!("{b}.lock"))).unwrap();
         lock.set_modified(UNIX_EPOCH + Duration::from_millis(4000)).unwrap();
-        assert_eq!(gc_roots(&store, &home).unwrap().since, Some(4000));
+        assert_eq!(roots_of(&place).unwrap().since, Some(4000));
     }
 }

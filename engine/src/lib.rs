@@ -21,6 +21,7 @@
 //! | [`legacy`] | state files of the oldest design, taken over once |
 //! | [`export`] | a thread as one file, to be taken to another store |
 //! | [`gc_roots`] | what collecting the store must leave to the runs that are going on |
+//! | [`journals`] | the journals of runs: whose each is, and which nobody can come back to |
 //! | [`lost`] | threads whose names are gone though nobody removed them |
 //! | [`exec`] | the step: lock → head → route → agent → check → advance; read this first |
 //! | [`drive`](mod@drive) | steps of a thread until it ends, waits or fails; by processes, or by code of the caller's |
@@ -54,6 +55,7 @@ pub mod export;
 pub mod fixture;
 pub mod gc_roots;
 pub mod home;
+pub mod journals;
 pub mod legacy;
 pub mod lock;
 pub mod log;

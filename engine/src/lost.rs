@@ -21,6 +21,7 @@ use std::fmt;
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable, parallel};
 
 use crate::builtin;
+use crate::thread_id::ThreadId;
 use crate::variables::HEADS;
 
 /// Where it is noted that threads were removed: one variable for each StartNode.
@@ -122,12 +123,16 @@ fn judged(steps: &[LostStep], variables: &[Variable]) -> Option<Lost> {
 fn named(store: &Store, nodes: impl Iterator<Item = Hash>) -> HashSet<Hash> {
     let nodes: HashSet<Hash> = nodes.collect();
     let nodes: Vec<Hash> = nodes.into_iter().collect();
-    let start = |hash: &Hash| match store.find(hash).ok()?? {
+    parallel::map(&nodes, |hash| start_of(store, hash)).into_iter().flatten().collect()
+}
+
+/// The start of the thread that this node is of.
+fn start_of(store: &Store, hash: &Hash) -> Option<Hash> {
+    match store.find(hash).ok()?? {
         Node { type_: builtin::START_NODE, .. } => Some(*hash),
         Node { type_: builtin::STEP_NODE, payload, .. } => payload["start"].as_str()?.parse().ok(),
         _ => None,
-    };
-    parallel::map(&nodes, start).into_iter().flatten().collect()
+    }
 }
 
 /// A step that cannot be read is told of by others.
@@ -137,16 +142,35 @@ fn step(store: &Store, hash: &Hash) -> Option<LostStep> {
     Some(LostStep { hash: *hash, start: node("start")?, prev: node("prev"), put })
 }
 
+/// The tag of a note that lists the threads, in words.
+const THREADS: &str = "threads";
+
 /// The change that notes the removal of a thread with this StartNode.
-pub(crate) fn note_removal(start: &Hash) -> VarChange {
-    VarChange::Set {
-        name: format!("{REMOVED}{start}"),
+///
+/// # Errors
+/// The note on an earlier one of the same StartNode cannot be read.
+pub(crate) fn note_removal(store: &Store, start: &Hash, thread: &ThreadId) -> Result<VarChange, StoreError> {
+    let name = format!("{REMOVED}{start}");
+    let earlier = store.vars().get(&name)?.and_then(|note| note.tags.get(THREADS).cloned());
+    let threads = earlier.into_iter().chain([thread.to_string()]).collect::<Vec<_>>().join(" ");
+    Ok(VarChange::Set {
+        name,
         // Any node will do that is never collected: the name says it all.
         schema: builtin::META_SCHEMA,
         value: builtin::TEXT,
-        tags: BTreeMap::new(),
+        tags: [(THREADS.to_owned(), threads)].into(),
         expect: Expect::Any,
-    }
+    })
+}
+
+/// Whether it is noted that this thread, which stood at `head` once, was removed.
+pub(crate) fn is_noted(store: &Store, head: &Hash, thread: &ThreadId) -> bool {
+    let note = |start: &Hash| {
+        let note = store.vars().get(&format!("{REMOVED}{start}")).ok()??;
+        let threads = note.tags.get(THREADS)?;
+        Some(threads.split(' ').any(|noted| noted == thread.as_str()))
+    };
+    start_of(store, head).and_then(|start| note(&start)).unwrap_or_default()
 }
 
 /// Forgets the notes on StartNodes that have been collected.
@@ -175,7 +199,7 @@ mod tests {
 
     use super::*;
     use crate::fixture::Place;
-    use crate::thread::{self, Status, ThreadId};
+    use crate::thread::{self, Status};
 
     /// A thread that stands at its first step.
     fn stepped(place: &Place, task: &str) -> (ThreadId, Hash) {

@@ -3,6 +3,8 @@
 
 #[path = "continued/journals.rs"]
 mod journals;
+#[path = "continued/kept.rs"]
+mod kept;
 #[path = "continued/killed.rs"]
 mod killed;
 #[path = "continued/signals.rs"]

@@ -13,11 +13,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uwf_engine::ThreadId;
 use uwf_engine::home::make_private;
+use uwf_engine::journals::JournalName;
 use uwf_store::{Clock, open_regular};
 
 use super::from_record::{before, is_something};
 use super::{AnswerError, ROLE, StepQuestion};
-use crate::journal::{self, Entry, Journal, JournalName, Surroundings};
+use crate::journal::{self, Entry, Journal, Surroundings};
 use crate::provider::message::{Message, ToolDeclaration};
 use crate::role_run::RunContext;
 

@@ -15,10 +15,11 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use uwf_engine::ThreadId;
 use uwf_engine::home::make_private;
-use uwf_store::{Hash, only_regular, open_regular};
+use uwf_engine::journals::{self, JournalName};
+use uwf_store::{Hash, only_regular};
 
 use super::read::{self, Unreadable};
-use super::{Entry, Journal, JournalName, Sink, name};
+use super::{Entry, Journal, Sink};
 
 /// How long a held journal is tried again: a process that was just killed holds it for an instant more.
 const HELD: Duration = Duration::from_millis(200);
@@ -279,7 +280,10 @@ impl Journals {
             let Ok((entries, _)) = found.rest().map_err(failed)? else { continue };
             let is_it = wanted.is(&first).is_some() && wanted.are(&entries);
             if is_it && wanted.elsewhere(Some(&first)).is_none() {
-                remove(&path).map_err(failed)?;
+                match journals::remove(&path) {
+                    Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(failed(error)),
+                    _ => {}
+                }
             }
         }
         Ok(())
@@ -304,7 +308,7 @@ impl Journals {
                 head
             });
             if head.is_some_and(|head| head != name.head) {
-                remove(&self.dir.join(name.to_string())).ok();
+                journals::remove(&self.dir.join(name.to_string())).ok();
             }
         }
     }
@@ -367,20 +371,6 @@ fn taken(file: &File, held: Duration) -> io::Result<bool> {
             Err(TryLockError::WouldBlock) if Instant::now() >= give_up => return Ok(false),
             Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(5)),
         }
-    }
-}
-
-/// The outputs first: a journal whose removal was cut short is found again. One that is held stays.
-fn remove(path: &Path) -> io::Result<()> {
-    let file = open_regular(path)?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => return Ok(()),
-        Err(TryLockError::Error(error)) => return Err(error),
-        Ok(()) => {}
-    }
-    match fs::remove_dir_all(name::spool_dir(path)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => fs::remove_file(path),
     }
 }
 

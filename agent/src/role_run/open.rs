@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::Value;
+use uwf_engine::journals::JournalName;
 use uwf_engine::record::Detail;
 use uwf_engine::{RoleContext, ThreadId, thread};
 use uwf_prompts::{PromptError, WorkspaceView};
@@ -24,7 +25,7 @@ use crate::conversation::Conversation;
 use crate::dispatch::Dispatch;
 use crate::extract::Extractor;
 use crate::failure::{FailedAt, Failure};
-use crate::journal::{self, Entry, FindError, Journal, JournalName, OutOfOrder, Surroundings};
+use crate::journal::{self, Entry, FindError, Journal, OutOfOrder, Surroundings};
 use crate::provider::message::ToolDeclaration;
 use crate::provider::{
     ChatProvider, HttpConfig, HttpProvider, Learnt, Mock, ProviderError, Script, ScriptPosition,

@@ -12,6 +12,7 @@ use uwf_engine::exec::ExecError;
 use uwf_engine::export::ExportError;
 use uwf_engine::gc_roots::GcRootsError;
 use uwf_engine::home::HomeError;
+use uwf_engine::journals::JournalsError;
 use uwf_engine::lock::{LockError, StopError};
 use uwf_engine::spawn::SpawnError;
 use uwf_engine::thread::{ThreadError, ThreadIdError, store_hint};
@@ -180,4 +181,4 @@ macro_rules! without_hint {
 
 with_own_hint!(ThreadError, ConfigError, HomeError, ExportError, WorkflowError);
 with_own_hint!(LockError, StopError);
-without_hint!(GcRootsError, ThreadIdError, SnapshotError);
+without_hint!(GcRootsError, JournalsError, ThreadIdError, SnapshotError);

@@ -49,7 +49,9 @@ pub fn remove(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
     ];
     // Its steps are to be seen as removed, not as lost; where its head is damaged there is nothing to tell them by.
     let head = entry(store, thread).and_then(|entry| entry.read(store));
-    changes.extend(head.ok().map(|head| lost::note_removal(&head.start_hash())));
+    if let Ok(head) = head {
+        changes.push(lost::note_removal(store, &head.start_hash(), thread)?);
+    }
     store.vars().apply(&changes)?;
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use serde::Serialize;
 use uwf_store::{Finding, GcReport, Hash, Referrer, VerifyReport};
 
+use crate::journals::LeftoversRemoved;
 use crate::lost::Lost;
 
 /// Whether a store is sound: `cas verify`.
@@ -100,6 +101,10 @@ pub struct StoreCollected {
     /// How much.
     #[serde(flatten)]
     pub report: GcReport,
+    /// Journals that nobody can come back to.
+    pub journals: LeftoversRemoved,
+    /// What was known of workspaces that are gone.
+    pub caches: LeftoversRemoved,
     /// Whether nothing was changed.
     pub dry_run: bool,
 }

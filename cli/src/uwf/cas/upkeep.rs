@@ -5,9 +5,13 @@ use uwf_store::{Collect, Finding, GcReport, Store, StoreError};
 use super::schema;
 use crate::shell::{CliError, OK, Session, USER, render};
 use uwf_engine::gc_roots::gc_roots;
+use uwf_engine::journals::{self, LeftoversRemoved};
 use uwf_engine::lost::{self, Lost};
 use uwf_engine::view::{StoreCollected, StoreStatsView, StoreVerified, TypeStatsView};
 use uwf_engine::{thread, workflow};
+
+/// Where it is kept below `$UWF_HOME` what is known of workspaces.
+const SNAPSHOT_CACHES: &str = "cache/snapshots";
 
 pub(super) fn verify(session: &mut Session<'_>) -> Result<u8, CliError> {
     let mut findings = Vec::new();
@@ -32,7 +36,8 @@ pub(super) fn verify(session: &mut Session<'_>) -> Result<u8, CliError> {
 
 pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Result<u8, CliError> {
     let (homes, store) = (session.homes()?, session.store()?);
-    let how = Collect { dry_run, force, ..gc_roots(&store, &homes.uwf)? };
+    let journals = journals::survey(&store, &homes.uwf)?;
+    let how = Collect { dry_run, force, ..gc_roots(&store, &homes.uwf, &journals)? };
     if let Some(lost) = lost::find(&store)?.filter(|_| !force) {
         return Err(refusal(&store, how, &lost));
     }
@@ -47,16 +52,32 @@ pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Resul
     if !dry_run {
         lost::forget_collected(&store)?;
     }
-    session.ui.result(&StoreCollected { report, dry_run }, || {
-        let GcReport { removed, kept, temporary, bytes } = report;
-        let verb = if dry_run { "would remove" } else { "removed" };
-        let files = match temporary {
-            0 => String::new(),
-            1 => " and 1 temp file".to_owned(),
-            many => format!(" and {many} temp files"),
-        };
-        format!("{verb} {removed} nodes{files} ({}), kept {kept}\n", render::bytes(bytes))
-    })
+    // Only now: what a stale journal names may be needed by others, and they are told of first.
+    let journals = journals::remove_stale(&journals, dry_run);
+    let gone = uwf_snapshot::remove_gone_caches(&homes.uwf.join(SNAPSHOT_CACHES), store.now(), dry_run);
+    let caches = LeftoversRemoved { removed: gone.len() as u64, bytes: gone.iter().sum() };
+    let collected = StoreCollected { report, journals, caches, dry_run };
+    session.ui.result(&collected, || collected_text(&collected))
+}
+
+fn collected_text(StoreCollected { report, journals, caches, dry_run }: &StoreCollected) -> String {
+    let GcReport { removed, kept, temporary, bytes } = report;
+    let verb = if *dry_run { "would remove" } else { "removed" };
+    let files = match temporary {
+        0 => String::new(),
+        1 => " and 1 temp file".to_owned(),
+        many => format!(" and {many} temp files"),
+    };
+    let leftovers = |what: &str, LeftoversRemoved { removed, bytes }: &LeftoversRemoved| match removed {
+        0 => String::new(),
+        many => format!("{verb} {what}: {many} ({})\n", render::bytes(*bytes)),
+    };
+    format!(
+        "{verb} {removed} nodes{files} ({}), kept {kept}\n{}{}",
+        render::bytes(*bytes),
+        leftovers("journals of runs that nobody can come back to", journals),
+        leftovers("caches of workspaces that are gone", caches)
+    )
 }
 
 /// Why nothing is collected, and what would have been.

@@ -6,7 +6,7 @@ use crate::shell::{CliError, Session};
 use crate::uwf::exec::log_path;
 use crate::uwf::step::fork_at;
 use crate::uwf::{hash, thread_id};
-use uwf_engine::gc_roots;
+use uwf_engine::journals;
 use uwf_engine::lock::{self, LockError, ThreadLock};
 use uwf_engine::log::{Log, LogEvent};
 use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
@@ -56,7 +56,7 @@ pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Re
     {
         session.ui.warn(&format!("cannot remove {}: {error}", log.display()));
     }
-    gc_roots::forget(&homes.uwf, &thread);
+    journals::forget(&homes.uwf, &thread);
     drop(still);
     let exit = session.ui.result(&ThreadRemoved { thread, removed: true }, || "removed\n".to_owned())?;
     session.ui.detail("its nodes stay until `uwf cas gc`");

@@ -1,19 +1,20 @@
 //! What a journal's file is called: `<thread>.<head>.<session>.jsonl`.
 //!
 //! Apart because the name is the index: from a listing of the directory alone a start knows which journals are of its
-//! thread and head, and which belong to a head that may have moved on. Nothing here opens a file.
+//! thread and head, and a collection which belong to a head that has moved on. Nothing here opens a file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use uwf_engine::ThreadId;
 use uwf_store::Hash;
+
+use crate::thread::ThreadId;
 
 const SUFFIX: &str = ".jsonl";
 
 /// The name of one journal. Later sessions sort after earlier ones of the same thread and head.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct JournalName {
+pub struct JournalName {
     /// The thread.
     pub thread: ThreadId,
     /// The head the run started from.
@@ -24,12 +25,12 @@ pub(crate) struct JournalName {
 
 impl JournalName {
     /// Where the full outputs of commands are, for the journal of this name in `dir`.
-    pub(crate) fn spool_dir(&self, dir: &Path) -> PathBuf {
+    pub fn spool_dir(&self, dir: &Path) -> PathBuf {
         spool_dir(&dir.join(self.to_string()))
     }
 
     /// A file's name; none when it is no journal's.
-    pub(super) fn parse(file: &str) -> Option<JournalName> {
+    pub fn parse(file: &str) -> Option<JournalName> {
         let mut parts = file.strip_suffix(SUFFIX)?.split('.');
         let name = JournalName {
             thread: parts.next()?.parse().ok()?,
@@ -48,7 +49,7 @@ impl fmt::Display for JournalName {
 }
 
 /// The directory beside a journal for what does not fit into its lines.
-pub(super) fn spool_dir(journal: &Path) -> PathBuf {
+pub fn spool_dir(journal: &Path) -> PathBuf {
     journal.with_extension("")
 }
 
