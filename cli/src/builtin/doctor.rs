@@ -5,6 +5,7 @@ mod environment;
 mod kernel;
 mod online;
 mod remedy;
+mod runs;
 mod sandbox_checks;
 
 use std::path::Path;
@@ -16,6 +17,7 @@ use uwf_engine::Homes;
 use uwf_tools::EnvironmentSurvey;
 
 use self::online::OnlineCheck;
+use self::runs::RunsCheck;
 use self::sandbox_checks::SandboxChecks;
 use super::args::DoctorArgs;
 use uwf_agent::settings::{Flags, Provenance, Settings, SettingsError};
@@ -39,6 +41,7 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
         environment: environment::survey(&env, known.as_ref()),
         config: config(&found, known.as_ref(), &homes),
         store: store(&homes.ocas, session),
+        runs: runs::look(&homes, session),
         homes: [HomeCheck::of("UWF_HOME", &homes.uwf, None), HomeCheck::of("OCAS_HOME", &homes.ocas, None)],
         online: args.online.then(|| online::report(&found)).transpose()?,
     };
@@ -53,6 +56,7 @@ struct BuiltinReport {
     environment: EnvironmentSurvey,
     config: BuiltinConfigCheck,
     store: BuiltinStoreCheck,
+    runs: RunsCheck,
     homes: [HomeCheck; 2],
     /// Absent where it was not asked for, null where the model is a script.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,6 +163,7 @@ impl BuiltinReport {
         };
         lines.push(line(error.is_none(), format!("store: {path}: {state}")));
         lines.extend(self.homes.iter().map(HomeCheck::line));
+        lines.extend(self.runs.lines());
         lines.push(format!("  {}", environment::line(&self.environment)));
         lines.extend(self.online.iter().flatten().flat_map(OnlineCheck::lines));
         let BuiltinConfigCheck { files, values, connected, error, hint } = &self.config;

@@ -123,6 +123,44 @@ fn what_is_recorded_and_named_by_nothing_is_recorded_again() {
 }
 
 #[test]
+fn a_doctor_tells_what_was_cut_off_and_what_to_type() {
+    let mut work = cut_off();
+    let first = work.thread.clone();
+    work.begin_anew();
+    kill(&work);
+    let url = work.endpoint.url();
+    work.site.uwf(&["thread", "cancel", &first]).ok();
+    let run = |format: &str| work.site.agent(&["doctor", "--format", format]).out;
+    let runs: Value = serde_json::from_str(&run("json")).unwrap();
+    let runs = &runs["runs"];
+    assert_eq!(runs["unfinished"].as_array().unwrap().len(), 1, "{runs}");
+    let unfinished = &runs["unfinished"][0];
+    let journal = work.journals()[0].display().to_string();
+    let expected: [(&str, Value); 5] = [
+        ("thread", work.thread.clone().into()),
+        ("role", "worker".into()),
+        ("answered", false.into()),
+        ("journal", journal.into()),
+        ("discard", format!("uwf thread cancel {}", work.thread).into()),
+    ];
+    for (name, value) in expected {
+        assert_eq!(unfinished[name], value, "{runs}");
+    }
+    assert_eq!((&runs["stale"], unfinished["bytes"].as_u64().unwrap() > 1000), (&1.into(), true));
+    let text = run("text");
+    let line = format!("! run of worker in thread {} was cut off ", work.thread);
+    assert!(text.contains(&line) && text.contains("`uwf cas gc` removes them"), "{text}");
+    assert!(work.site.uwf(&["doctor", "--format", "text"]).out.contains(&line), "the engine passes it on");
+    assert_eq!(collect(&work)["journals"]["removed"], 1);
+    // What it says is what continues the run.
+    let go_on = unfinished["continue"].as_str().unwrap().strip_prefix("uwf ").unwrap();
+    let agent = format!("{} --base-url {url} --model m", crate::site::AGENT);
+    let words: Vec<&str> = go_on.split("  (").next().unwrap().split(' ').chain(["--agent", &agent]).collect();
+    assert_eq!(work.site.uwf(&words).ok().json()["status"], "end");
+    assert_eq!(work.file("log"), "once\n");
+}
+
+#[test]
 fn what_was_known_of_a_workspace_goes_with_it() {
     let work = cut_off();
     let caches = work.site.home().join(".uwf/cache/snapshots");
