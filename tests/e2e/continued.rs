@@ -38,6 +38,11 @@ graph:
 /// What `seq 1 6000` prints, as the record names it.
 const SEQUENCE: &str = "7A01W53MJ4S7G";
 
+/// Commands that create, and that remove and change modes.
+const MAKE: &str =
+    "cp a.txt copy.txt; mkdir -p d/e; cp a.txt d/e/f; chmod 750 d/e/f; ln -sf ../a.txt d/link; touch gone";
+const UNMAKE: &str = "rm -f gone; chmod 640 d/e/f; chmod 700 d/e";
+
 /// Whatever may be cut off is asked for twice, so that the end is the same; `log` tells what really ran.
 fn turns() -> Vec<String> {
     let call = |name: &str, arguments: &str| format!("{{ name: {name}, arguments: {arguments} }}");
@@ -57,12 +62,12 @@ fn turns() -> Vec<String> {
         vec![write("new.txt", "new"), grep.clone()],
         vec![edit.clone()],
         vec![read("a.txt"), edit],
-        vec![command(1, "cp a.txt copy.txt")],
-        vec![command(2, "cp a.txt copy.txt"), read("copy.txt")],
-        vec![command(3, "seq 1 6000")],
+        vec![command(1, MAKE)],
+        vec![command(2, MAKE), read("copy.txt")],
+        vec![command(3, &format!("{UNMAKE}; seq 1 6000"))],
         vec![output, grep, read("a.txt")],
         vec![write("a.txt", "final"), write("b.txt", "was read long ago")],
-        vec![read("a.txt"), command(4, "true"), write("a.txt", "final"), write("b.txt", "was read long ago")],
+        vec![read("a.txt"), command(4, UNMAKE), write("a.txt", "final"), write("b.txt", "was read long ago")],
     ]
     .iter()
     .map(|calls| format!("{{ tool_calls: [{}], usage: {{ input_tokens: 100, output_tokens: 7 }} }}", calls.join(", ")))

@@ -42,8 +42,8 @@ fn age(dir: &Path) {
     }
 }
 
-/// Collects the store as it will be in two hours.
-fn collect(work: &Work) -> Value {
+/// Collects the store as it will be in two hours; it is sound then.
+pub(super) fn collect(work: &Work) -> Value {
     age(&work.site.home().join(".ocas/nodes"));
     let sessions = work.site.home().join(".uwf/sessions");
     if sessions.is_dir() {
