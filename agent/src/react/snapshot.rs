@@ -44,22 +44,24 @@ impl React<'_> {
             return Ok(());
         }
         let is_after_call = !is_same && matches!(point, CapturePoint::Call | CapturePoint::Resume);
-        let call_id = if is_after_call { self.last_unseen_call() } else { None };
+        let call_id = if is_after_call { self.call_in_doubt() } else { None };
         let snapshot = recorded(&snapshot);
         self.write(Entry::Snapshot { snapshot, point, call_id, at: (self.clock)() })
     }
 
-    /// The last call since the workspace was captured of which nobody knows what it changed: an interruption may have come
-    /// between the two.
-    fn last_unseen_call(&self) -> Option<String> {
+    /// The last call since the workspace was captured, where nobody knows what it changed: a command, or one that was cut
+    /// off. After those before it the workspace was captured, and was the same.
+    fn call_in_doubt(&self) -> Option<String> {
         let is_snapshot = |entry: &&Entry| matches!(entry, Entry::Snapshot { .. });
-        let since = self.journal.entries().iter().rev().take_while(|entry| !is_snapshot(entry));
-        let calls = since.filter_map(|entry| match entry {
-            Entry::Finished { message, .. } => self.state.call(message.tool_call_id.as_deref()?),
+        let mut since = self.journal.entries().iter().rev().take_while(|entry| !is_snapshot(entry));
+        let (call, facts) = since.find_map(|entry| match entry {
+            Entry::Finished { message, facts, .. } => {
+                Some((self.state.call(message.tool_call_id.as_deref()?)?, facts))
+            }
             _ => None,
-        });
-        let mut unseen = calls.filter(|call| self.toolbox.changes_unseen(&call.name));
-        unseen.next().map(|call| call.id.clone())
+        })?;
+        let is_cut_off = facts.cancelled && !self.toolbox.reads_only(&call.name);
+        (is_cut_off || self.toolbox.changes_unseen(&call.name)).then(|| call.id.clone())
     }
 
     fn warn(&mut self, about: Concern, message: &str) -> Result<(), Stopped> {

@@ -315,6 +315,34 @@ fn what_cannot_be_recorded_is_recorded_by_the_next_run() {
     work.site.verify();
 }
 
+/// The agent was killed when a tool had written a file and the journal did not say so yet. A command before that, which
+/// changed nothing, has not made it.
+#[test]
+fn what_a_call_left_that_was_cut_off_is_told_of_it() {
+    let write = "{ tool_calls: [{ name: write_file, arguments: { path: made.txt, content: x } }] }";
+    let sleep = command("touch began; sleep 1000");
+    let work = Work::new(&play(&[command("true").as_str(), write, &sleep, ANSWER]));
+    cut_off(&work);
+    edit(&work.journals()[0], |text| {
+        let (before, _) = text.rsplit_once("{\"entry\":\"finished\"").unwrap();
+        before.to_owned()
+    });
+    fs::remove_file(work.site.workspace().join("began")).unwrap();
+    let mut child = work.begin();
+    wait_for(|| work.site.workspace().join("began").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let reply = work.run().ok().reply();
+    let step = reply["stepHash"].as_str().unwrap();
+    let told = work.site.uwf(&["step", "diff", step]).ok().out;
+    let of = |path: &str| {
+        let (before, _) = told.split_once(&format!("diff --git a/{path} ")).unwrap();
+        before.rsplit("# ").next().unwrap().lines().next().unwrap().to_owned()
+    };
+    assert!(of("made.txt").starts_with("changed by the call of turn "), "{told}");
+    assert!(of("began").ends_with(": touch began; sleep 1000"), "{told}");
+}
+
 #[test]
 fn a_thread_that_is_removed_leaves_none() {
     let work = Work::new(&one_command());
