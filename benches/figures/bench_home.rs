@@ -22,7 +22,7 @@ graph:
     done: { role: $END, prompt: Done. }
 ";
 
-const ANSWER: &str = "  - content: |\n      ---\n      $status: done\n      ---\n      Done.\n";
+pub(crate) const ANSWER: &str = "  - content: |\n      ---\n      $status: done\n      ---\n      Done.\n";
 
 /// Homes, a workspace and scripts.
 pub(crate) struct BenchHome {
