@@ -63,7 +63,7 @@ pub fn gc_roots(store: &Store, home: &Path, surveyed: &[JournalFile]) -> Result<
     let stale: HashSet<&PathBuf> = stale.map(|journal| &journal.path).collect();
     let mut journals = files(&journals::directory(home), "jsonl")?;
     journals.retain(|journal| !stale.contains(journal));
-    journals.extend(files(&home.join("cache/asks"), "jsonl")?);
+    journals.extend(files(&journals::forks(home), "jsonl")?);
     let mut threads = KnownThreads::of(store)?;
     for journal in journals {
         match named_in(&journal, &mut threads, &mut roots) {

@@ -6,6 +6,7 @@
 //! which alone knows what the lines mean: a name tells thread and head, and of the lines no more is read than whether
 //! the run had begun and how it ended. Never takes a journal that a process holds.
 
+mod forks;
 mod name;
 mod progress;
 mod threads;
@@ -17,6 +18,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use uwf_store::{Store, open_regular};
 
+pub use self::forks::{FORK_FILE, forks, remove_forgotten_forks};
 pub use self::name::{JournalName, spool_dir};
 pub use self::progress::{JournalHeader, header};
 pub(crate) use self::threads::KnownThreads;
@@ -179,14 +181,18 @@ fn list(directory: &Path) -> Result<Vec<(PathBuf, JournalName)>, JournalsError> 
 /// See [`JournalFile`].
 fn size(journal: &Path) -> (u64, u64) {
     let spool = spool_dir(journal);
-    let outputs =
-        fs::read_dir(&spool).into_iter().flatten().flatten().filter_map(|file| file.metadata().ok());
-    let outputs: u64 = outputs.map(|file| file.len()).sum();
+    let outputs = bytes_below(&spool);
     let file = fs::metadata(journal);
     let own = file.as_ref().map_or(0, fs::Metadata::len);
     let written = file.or_else(|_| fs::metadata(&spool)).and_then(|file| file.modified());
     let written = written.ok().and_then(|written| written.duration_since(UNIX_EPOCH).ok());
     (own + outputs, written.map_or(0, |written| written.as_millis() as u64))
+}
+
+/// The bytes of the files in a directory.
+fn bytes_below(directory: &Path) -> u64 {
+    let files = fs::read_dir(directory).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()
 }
 
 /// What a journal is; `is_first` of its visit where none before it can be gone on with.

@@ -7,13 +7,12 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uwf_engine::ThreadId;
 use uwf_engine::home::make_private;
-use uwf_engine::journals::JournalName;
+use uwf_engine::journals::{FORK_FILE, JournalName, forks, remove_forgotten_forks};
 use uwf_store::{Clock, open_regular};
 
 use super::from_record::{before, is_something};
@@ -22,9 +21,6 @@ use crate::journal::{self, Entry, Journal, Surroundings};
 use crate::provider::message::{Message, ToolDeclaration};
 use crate::role_run::RunContext;
 
-/// The file that says whose fork a directory is.
-const FORK: &str = "fork.json";
-
 /// Whose fork a session is.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,40 +28,18 @@ struct ForkFile {
     forked_from: String,
 }
 
-/// A fork that nobody asked for so long is forgotten when the next one is made.
-const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
-
 /// Makes a fork of `session` and gives its id. The step's record holds all that was said, so nothing is copied.
 ///
 /// # Errors
 /// [`AnswerError::Io`].
 pub fn fork(home: &Path, session: &str, clock: Clock) -> Result<String, AnswerError> {
     let now = clock();
-    sweep(&forks(home), UNIX_EPOCH + Duration::from_millis(now).saturating_sub(FORGOTTEN));
+    remove_forgotten_forks(home, now, false);
     let id = ThreadId::new(now).to_string();
     let dir = forks(home).join(&id);
     let fork = json!(ForkFile { forked_from: session.to_owned() }).to_string();
-    make_private(&dir).and_then(|()| fs::write(dir.join(FORK), fork)).map_err(failed(&dir))?;
+    make_private(&dir).and_then(|()| fs::write(dir.join(FORK_FILE), fork)).map_err(failed(&dir))?;
     Ok(id)
-}
-
-/// Removes what nobody changed since `then`, which is when the last question was put; also what a killed process left.
-/// Not what somebody is asking just now.
-fn sweep(forks: &Path, then: SystemTime) {
-    for dir in fs::read_dir(forks).into_iter().flatten().flatten() {
-        // A young one is not even looked at: whoever is about to ask it would find it locked.
-        if !dir.metadata().and_then(|dir| dir.modified()).is_ok_and(|modified| modified < then) {
-            continue;
-        }
-        let fork = File::open(dir.path().join(FORK));
-        if !fork.as_ref().is_ok_and(|fork| matches!(fork.try_lock(), Err(TryLockError::WouldBlock))) {
-            fs::remove_dir_all(dir.path()).ok();
-        }
-    }
-}
-
-fn forks(home: &Path) -> PathBuf {
-    home.join("cache/asks")
 }
 
 #[expect(dead_code, reason = "both are there to be dropped")]
@@ -106,7 +80,7 @@ impl ForkStore {
 
     /// The directory of a fork, which nobody else is asking.
     fn lock(dir: PathBuf, session: &str) -> Result<ForkStore, AnswerError> {
-        let file = File::open(dir.join(FORK)).map_err(failed(&dir))?;
+        let file = File::open(dir.join(FORK_FILE)).map_err(failed(&dir))?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => Err(AnswerError::Busy { session: session.to_owned() }),
             // Where the file system has no locks, two that ask at once do not know of each other.
@@ -161,7 +135,7 @@ impl ForkStore {
 }
 
 fn fork_of(dir: &Path) -> Option<String> {
-    let fork: ForkFile = serde_json::from_slice(&fs::read(dir.join(FORK)).ok()?).ok()?;
+    let fork: ForkFile = serde_json::from_slice(&fs::read(dir.join(FORK_FILE)).ok()?).ok()?;
     Some(fork.forked_from)
 }
 
@@ -197,6 +171,7 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> AnswerError {
 #[cfg(test)]
 mod tests {
     use std::io::{Seek, Write};
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
     use serde_json::Value;
 
@@ -229,7 +204,7 @@ mod tests {
         let young = fork(home.path(), "own", now).unwrap();
         let old = fork(home.path(), "own", now).unwrap();
         let at = |session: &str| forks(home.path()).join(session);
-        let then = SystemTime::now() - FORGOTTEN - Duration::from_secs(60);
+        let then = SystemTime::now() - Duration::from_secs(31 * 24 * 3600);
         File::open(at(&old)).unwrap().set_modified(then).unwrap();
         fork(home.path(), "own", now).unwrap();
         assert_eq!((at(&young).exists(), at(&old).exists()), (true, false));

@@ -151,3 +151,26 @@ fn the_first_line_tells_whose_run_it_is() {
     fs::write(&path, "{}\n").unwrap();
     assert_eq!(header(&path), None);
 }
+
+#[test]
+fn a_fork_that_nobody_asked_for_long_goes_unless_somebody_asks_it_now() {
+    let place = Place::new();
+    let home = place.homes().uwf;
+    let day = Duration::from_secs(24 * 3600);
+    let put = |name: &str, ago: Duration| {
+        let dir = forks(&home).join(name);
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join(FORK_FILE), "12345").unwrap();
+        let then = SystemTime::UNIX_EPOCH + Duration::from_millis(clock()) - ago;
+        File::open(&dir).unwrap().set_modified(then).unwrap();
+        dir
+    };
+    let [old, young, asked] =
+        [("old", 31), ("young", 29), ("asked", 31)].map(|(name, days)| put(name, day * days));
+    let held = File::open(asked.join(FORK_FILE)).unwrap();
+    held.lock().unwrap();
+    let expected = LeftoversRemoved { removed: 1, bytes: 5 };
+    assert_eq!(remove_forgotten_forks(&home, clock(), true), expected);
+    assert_eq!(remove_forgotten_forks(&home, clock(), false), expected);
+    assert_eq!([old, young, asked].map(|dir| dir.exists()), [false, true, true]);
+}

@@ -103,6 +103,8 @@ pub struct StoreCollected {
     pub report: GcReport,
     /// Journals that nobody can come back to.
     pub journals: LeftoversRemoved,
+    /// Forks of sessions that nobody asked for long.
+    pub forks: LeftoversRemoved,
     /// What was known of workspaces that are gone.
     pub caches: LeftoversRemoved,
     /// Whether nothing was changed.

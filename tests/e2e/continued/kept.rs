@@ -51,7 +51,7 @@ pub(super) fn collect(work: &Work) -> Value {
     }
     let would = work.site.uwf(&["cas", "gc", "--dry-run"]).ok().json();
     let done = work.site.uwf(&["cas", "gc"]).ok().json();
-    for what in ["removed", "kept", "bytes", "journals", "caches"] {
+    for what in ["removed", "kept", "bytes", "journals", "forks", "caches"] {
         assert_eq!(would[what], done[what], "a dry run tells what is done: {what}");
     }
     work.site.verify();

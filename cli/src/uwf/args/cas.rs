@@ -58,8 +58,8 @@ pub(in crate::uwf) enum CasCommand {
                       What stays: whatever can be reached from a variable, its history, a tag, a failed attempt or the \
                       journal of a run; and nodes younger than an hour, or than the oldest run that is going on. \
                       Temp files that killed writers left behind go, too, and so do the journals of runs that nobody can \
-                      come back to, since their thread has moved on, was cancelled or removed, and what was known of \
-                      workspaces that are gone. The journal of a run that lives or can be continued never goes: \
+                      come back to, since their thread has moved on, was cancelled or removed, forks of sessions that \
+                      nobody asked for 30 days, and what was known of workspaces that are gone. The journal of a run that lives or can be continued never goes: \
                       `uwf doctor` lists those.\n\n\
                       Nothing is removed when needed nodes are missing or corrupt, nor when there are steps of more threads \
                       than have a name, or of threads older than all names, that `thread rm` did not remove: then the \

@@ -53,14 +53,15 @@ pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Resul
         lost::forget_collected(&store)?;
     }
     // Only now: what a stale journal names may be needed by others, and they are told of first.
-    let journals = journals::remove_stale(&journals, dry_run);
+    let stale = journals::remove_stale(&journals, dry_run);
     let gone = uwf_snapshot::remove_gone_caches(&homes.uwf.join(SNAPSHOT_CACHES), store.now(), dry_run);
     let caches = LeftoversRemoved { removed: gone.len() as u64, bytes: gone.iter().sum() };
-    let collected = StoreCollected { report, journals, caches, dry_run };
+    let forks = journals::remove_forgotten_forks(&homes.uwf, store.now(), dry_run);
+    let collected = StoreCollected { report, journals: stale, forks, caches, dry_run };
     session.ui.result(&collected, || collected_text(&collected))
 }
 
-fn collected_text(StoreCollected { report, journals, caches, dry_run }: &StoreCollected) -> String {
+fn collected_text(StoreCollected { report, journals, forks, caches, dry_run }: &StoreCollected) -> String {
     let GcReport { removed, kept, temporary, bytes } = report;
     let verb = if *dry_run { "would remove" } else { "removed" };
     let files = match temporary {
@@ -73,9 +74,10 @@ fn collected_text(StoreCollected { report, journals, caches, dry_run }: &StoreCo
         many => format!("{verb} {what}: {many} ({})\n", render::bytes(*bytes)),
     };
     format!(
-        "{verb} {removed} nodes{files} ({}), kept {kept}\n{}{}",
+        "{verb} {removed} nodes{files} ({}), kept {kept}\n{}{}{}",
         render::bytes(*bytes),
         leftovers("journals of runs that nobody can come back to", journals),
+        leftovers("forks of sessions that nobody asked for long", forks),
         leftovers("caches of workspaces that are gone", caches)
     )
 }
