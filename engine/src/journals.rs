@@ -22,7 +22,7 @@ pub use self::forks::{FORK_FILE, forks, remove_forgotten_forks};
 pub use self::name::{JournalName, spool_dir};
 pub use self::progress::{JournalHeader, header};
 pub(crate) use self::threads::KnownThreads;
-use self::threads::Position;
+use self::threads::ThreadPosition;
 use crate::lost;
 use crate::thread::{ThreadError, ThreadId};
 
@@ -199,7 +199,7 @@ fn bytes_below(directory: &Path) -> u64 {
 fn standing(
     store: &Store,
     (path, name): (&Path, &JournalName),
-    position: Option<Position>,
+    position: Option<ThreadPosition>,
     (is_young, is_first): (bool, bool),
 ) -> io::Result<JournalStanding> {
     let file = match open_regular(path) {
@@ -216,7 +216,7 @@ fn standing(
     if file.try_lock_shared().is_err() {
         return Ok(JournalStanding::Live);
     }
-    let Some(Position { head, is_cancelled }) = position else {
+    let Some(ThreadPosition { head, is_cancelled }) = position else {
         let is_removed = lost::is_noted(store, &name.head, &name.thread);
         return Ok(if is_removed { JournalStanding::Stale } else { JournalStanding::Unknown });
     };

@@ -30,7 +30,7 @@ pub struct JournalHeader {
 
 /// How far a run came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(super) struct JournalProgress {
     /// Whether its opening is complete: before that, nothing was sent and nothing done.
     pub(super) has_begun: bool,
     /// Whether it failed, where it is over.
@@ -45,7 +45,7 @@ pub fn header(journal: &Path) -> Option<JournalHeader> {
 }
 
 /// How far the journal in this file came.
-pub(super) fn of(file: File) -> io::Result<Progress> {
+pub(super) fn of(file: File) -> io::Result<JournalProgress> {
     let mut reader = BufReader::with_capacity(1 << 16, file);
     let (mut count, mut opening) = (0_u64, None);
     let (mut line, mut last) = (Vec::new(), Vec::new());
@@ -62,7 +62,7 @@ pub(super) fn of(file: File) -> io::Result<Progress> {
         std::mem::swap(&mut line, &mut last);
     }
     let has_begun = count > opening.unwrap_or_default();
-    Ok(Progress { has_begun, failed: failed(&last) })
+    Ok(JournalProgress { has_begun, failed: failed(&last) })
 }
 
 fn failed(last: &[u8]) -> Option<bool> {

@@ -8,7 +8,7 @@ use crate::thread::{self, ThreadEntry, ThreadError, ThreadId};
 
 /// Where a thread stands.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Position {
+pub(crate) struct ThreadPosition {
     pub(crate) head: Hash,
     /// Whether it was given up, so that no step of it is ever played again.
     pub(crate) is_cancelled: bool,
@@ -19,7 +19,7 @@ pub(crate) struct Position {
 pub(crate) struct KnownThreads<'a> {
     store: &'a Store,
     /// Who was there at first, or was found since.
-    there: HashMap<ThreadId, Position>,
+    there: HashMap<ThreadId, ThreadPosition>,
     waited: bool,
 }
 
@@ -51,7 +51,7 @@ impl KnownThreads<'_> {
     ///
     /// # Errors
     /// It is there, and its variable cannot be read.
-    pub(crate) fn position(&mut self, thread: &ThreadId) -> Result<Option<Position>, ThreadError> {
+    pub(crate) fn position(&mut self, thread: &ThreadId) -> Result<Option<ThreadPosition>, ThreadError> {
         if self.is_gone(thread) {
             return Ok(None);
         }
@@ -64,7 +64,7 @@ impl KnownThreads<'_> {
     }
 }
 
-fn position(entry: &ThreadEntry) -> Position {
+fn position(entry: &ThreadEntry) -> ThreadPosition {
     let is_cancelled = matches!(entry.status(), Ok(thread::Status::Cancelled { .. }));
-    Position { head: entry.head, is_cancelled }
+    ThreadPosition { head: entry.head, is_cancelled }
 }
