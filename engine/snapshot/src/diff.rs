@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 use uwf_store::{Hash, Store};
 
@@ -149,6 +150,24 @@ fn content(entry: Option<&SnapshotEntry>) -> Option<Hash> {
         SnapshotEntry::File { content, size, .. } if *size > 0 => Some(*content),
         _ => None,
     }
+}
+
+/// The changes of the paths that are wanted; a move of which one end alone is wanted is what happened there.
+pub fn only(changes: &[TreeChange], is_wanted: impl Fn(&Path) -> bool) -> Vec<TreeChange> {
+    let is_whole = |change: &&TreeChange| {
+        [Some(&change.path), change.renamed_from.as_ref()].into_iter().flatten().all(|path| is_wanted(path))
+    };
+    let mut found: Vec<TreeChange> = Vec::new();
+    for change in changes {
+        match is_whole(&change) {
+            true => found.push(change.clone()),
+            false => found.extend(
+                without_renames(from_ref(change)).into_iter().filter(|change| is_wanted(&change.path)),
+            ),
+        }
+    }
+    found.sort_by(|one, other| by_path(&one.path, &other.path));
+    found
 }
 
 /// Every path by itself: what was moved went, and came.

@@ -98,6 +98,22 @@ fn a_directory_that_goes_is_told_with_all_that_was_in_it() {
     assert_eq!(changes(&mut f, |_| ()), []);
 }
 
+#[test]
+fn of_a_move_of_which_one_end_is_wanted_that_end_is_told() {
+    let mut f = Fixture::new();
+    f.write("from", "x");
+    f.write("both", "y");
+    let before = f.tree();
+    fs::rename(f.path("from"), f.path("to")).unwrap();
+    fs::rename(f.path("both"), f.path("other")).unwrap();
+    let after = f.tree();
+    let all = diff(&f.store, &before, &after).unwrap();
+    let found = only(&all, |path| path != Path::new("to"));
+    let found: Vec<_> = found.iter().map(|change| (change.path.to_str().unwrap(), change.kind())).collect();
+    assert_eq!(found, [("from", Removed), ("other", Renamed)]);
+    assert_eq!(only(&all, |_| true), all);
+}
+
 /// The trees of what has not changed are not there to be read.
 #[test]
 fn unchanged_directories_are_not_read() {

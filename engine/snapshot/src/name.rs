@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStringExt;
 
-/// A name, or the target of a symlink, as text.
-pub(crate) fn escaped(name: &[u8]) -> String {
+/// A name, a path or the target of a symlink as text, as nodes have it.
+pub fn escaped(name: &[u8]) -> String {
     let mut text = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
         text.push_str(&chunk.valid().replace('\\', r"\\"));
@@ -20,7 +20,7 @@ pub(crate) fn escaped(name: &[u8]) -> String {
 }
 
 /// What was written; none where no name is written so.
-pub(crate) fn unescaped(text: &str) -> Option<OsString> {
+pub fn unescaped(text: &str) -> Option<OsString> {
     let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text);
     while let Some(at) = rest.find('\\') {
         bytes.extend_from_slice(&rest.as_bytes()[..at]);

@@ -71,6 +71,27 @@ pub enum ConflictReason {
     Changed,
 }
 
+/// What [`restore`] would do with each path, of which it changes none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RestorePreview {
+    /// Paths that would be changed, in order.
+    pub todo: Vec<PathBuf>,
+    /// Paths that are as they shall be.
+    pub already: Vec<PathBuf>,
+    /// Paths that would be left alone.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// What [`restore`] would do.
+///
+/// # Errors
+/// As [`restore`], as far as nothing is written.
+pub fn preview(store: &Store, changes: &[TreeChange], dir: &Path) -> Result<RestorePreview, SnapshotError> {
+    let place = OpenWorkspace::open(dir)?;
+    let Checked { todo, already, conflicts } = check::all(store, &place, check::steps(changes)?)?;
+    Ok(RestorePreview { todo: todo.into_iter().map(|step| step.path).collect(), already, conflicts })
+}
+
 /// Makes the workspace in `dir` like the second of two snapshots, wherever it is still like the first: `changes` are what
 /// [`crate::diff`] tells of the two, or some of it. Where there are conflicts nothing is changed, unless `partial` says
 /// that the rest is.
@@ -88,7 +109,7 @@ pub fn restore(
     let place = OpenWorkspace::open(dir)?;
     let steps = check::steps(changes)?;
     let Checked { todo, already, conflicts } = check::all(store, &place, steps)?;
-    let restored = Restored { already, conflicts, ..Restored::default() };
+    let restored = Restored { already: already.len() as u64, conflicts, ..Restored::default() };
     if !restored.conflicts.is_empty() && !partial {
         return Ok(restored);
     }

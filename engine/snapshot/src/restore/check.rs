@@ -30,7 +30,8 @@ pub(super) struct Step {
 pub(super) struct Checked {
     /// Sorted by path.
     pub(super) todo: Vec<Step>,
-    pub(super) already: u64,
+    /// What is as it shall be.
+    pub(super) already: Vec<PathBuf>,
     pub(super) conflicts: Vec<Conflict>,
 }
 
@@ -56,7 +57,7 @@ pub(super) fn all(
 ) -> Result<Checked, SnapshotError> {
     let planned: HashMap<PathBuf, TreeChange> =
         steps.iter().map(|step| (step.path.clone(), step.clone())).collect();
-    let mut checked = Checked { todo: Vec::new(), already: 0, conflicts: Vec::new() };
+    let mut checked = Checked { todo: Vec::new(), already: Vec::new(), conflicts: Vec::new() };
     for step in steps {
         let state = match place.state(&step.path)? {
             PathState::Blocked if becomes_reachable(&planned, &step.path) => PathState::Missing,
@@ -64,7 +65,7 @@ pub(super) fn all(
         };
         let step = Step { path: step.path, before: step.before, after: step.after, state };
         match check(store, place, &step, &planned)? {
-            StepCheck::Already => checked.already += 1,
+            StepCheck::Already => checked.already.push(step.path),
             StepCheck::Todo => checked.todo.push(step),
             StepCheck::Conflict(why) => checked.conflicts.push(Conflict { path: step.path, why }),
         }
