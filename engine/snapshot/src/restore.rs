@@ -113,6 +113,8 @@ pub fn restore(
     if !restored.conflicts.is_empty() && !partial {
         return Ok(restored);
     }
+    let paths = todo.iter().map(|step| &step.path).chain(&already);
+    stage::clear_leftovers(&place, paths.map(PathBuf::as_path));
     apply::all(store, &place, &todo, restored)
 }
 

@@ -225,6 +225,28 @@ fn leftovers_are_taken_away() {
     }
 }
 
+/// A directory that was not there when a run was cut off may be there for the next one, and a path may be done by then.
+#[test]
+fn what_a_run_left_that_was_cut_off_is_removed_wherever_it_lies() {
+    let mut f = Fixture::new();
+    f.write("done", "before");
+    f.write("d/e/x", "gone");
+    let undo = undoing(&mut f, |f| {
+        f.write("done", "after");
+        fs::remove_dir_all(f.path("d")).unwrap();
+    });
+    f.write("done", "before");
+    fs::create_dir_all(f.path("d")).unwrap();
+    for (directory, path) in [("", "done"), ("", "d/e/x"), ("d/", "d/e/x"), ("d/", "d/e")] {
+        let sum = xxhash_rust::xxh64::xxh64(path.as_bytes(), 0);
+        f.write(&format!("{directory}.uwf-restore-{sum:016x}"), "half");
+    }
+    f.write(".uwf-restore-0123456789abcdef", "of somebody else");
+    all(&f, &undo);
+    let paths: Vec<_> = listing(&f.dir()).into_keys().map(|path| path.display().to_string()).collect();
+    assert_eq!(paths, [".uwf-restore-0123456789abcdef", "d", "d/e", "d/e/x", "done"]);
+}
+
 #[test]
 fn paths_that_leave_the_workspace_are_refused() {
     let f = Fixture::new();

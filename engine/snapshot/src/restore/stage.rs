@@ -2,6 +2,7 @@
 //!
 //! Each has a name that follows from its path, so that what a run left that was cut off is replaced by the next one.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -144,6 +145,33 @@ pub(super) fn make_directory(place: &OpenWorkspace, path: &Path, mode: u32) -> R
         }
     };
     make().map_err(place.failed("create the directory", path))
+}
+
+/// Removes what a run of these paths left that was cut off, wherever that began to write: the directories that were there
+/// then need not be those of now.
+pub(super) fn clear_leftovers<'p>(place: &OpenWorkspace, paths: impl Iterator<Item = &'p Path>) {
+    let (mut leftovers, mut directories) = (HashSet::new(), HashSet::new());
+    for path in paths {
+        leftovers.insert(temporary(path));
+        for above in path.ancestors().skip(1) {
+            if !directories.insert(above) {
+                break;
+            }
+        }
+    }
+    for path in directories {
+        // What cannot be listed or removed harms nobody.
+        let Ok(names) = place.names(path) else { continue };
+        let mut found = names.into_iter().filter_map(|name| name.into_string().ok());
+        if let Some(first) = found.find(|name| leftovers.contains(name))
+            && let Ok(directory) = place.directory(path, OFlags::PATH)
+        {
+            let found = std::iter::once(first).chain(found.filter(|name| leftovers.contains(name)));
+            for name in found {
+                let _ = clear(&directory, &name);
+            }
+        }
+    }
 }
 
 /// Removes what a run left that was cut off.
