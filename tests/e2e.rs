@@ -82,5 +82,7 @@ mod thread;
 mod tools;
 #[path = "e2e/trace.rs"]
 mod trace;
+#[path = "e2e/undo.rs"]
+mod undo;
 #[path = "e2e/vendors.rs"]
 mod vendors;

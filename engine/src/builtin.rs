@@ -29,6 +29,8 @@ pub const UWF_TURN: Hash = Hash::from_static("EWJEWFDPCAPJ9");
 pub const UWF_DETAIL: Hash = Hash::from_static("5JKBKWMVVBKG3");
 /// What happened in a run, entry by entry: `log` of [`UWF_DETAIL`].
 pub const UWF_RUN_LOG: Hash = Hash::from_static("74M18EC5K4M91");
+/// What a person had undone, or done again, of what a step changed in the workspace.
+pub const UWF_UNDO: Hash = Hash::from_static("4TNJ1XT4N1DDR");
 
 /// What the engine needs of every store.
 pub const PROFILE: Profile = Profile {
@@ -41,6 +43,7 @@ pub const PROFILE: Profile = Profile {
         UWF_TURN,
         UWF_DETAIL,
         UWF_RUN_LOG,
+        UWF_UNDO,
     ],
     values: || schemas().into_values().collect(),
     // Other engines move a head by deleting the row, then inserting the new one.

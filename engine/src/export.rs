@@ -6,7 +6,7 @@
 //! |---|---|
 //! | first | `{"format": "uwf-thread", "version": 1, "thread", "head", "nodes": <count>, "variables": <count>}` |
 //! | nodes | `{"node": <hash>, "type", "payload", "timestamp"}`, each after all that it refers to |
-//! | variables | `{"variable", "value", "tags"}`: the thread's head with its state, and its failed attempts |
+//! | variables | `{"variable", "value", "tags"}`: the thread's head with its state, its failed attempts, and the log of what was undone in its workspace |
 //!
 //! Everything that can be reached is in it: steps, answers, records, the workflow, the types of all of these. What is
 //! not: names in the registry, and the thread that this one was begun by. The same thread makes the same bytes.
@@ -24,6 +24,7 @@ use uwf_store::{Batch, Expect, Hash, Node, Store, StoreError, VarChange, check_n
 
 use crate::builtin;
 use crate::thread::{self, Status, ThreadError, ThreadId};
+use crate::undo_log;
 
 const FORMAT: &str = "uwf-thread";
 const VERSION: u32 = 1;
@@ -170,6 +171,10 @@ pub fn export(store: &Store, thread: &ThreadId, out: &mut dyn Write) -> Result<E
         let (variable, value, tags) = (failed.variable.name, failed.variable.value, failed.variable.tags);
         variables.push(VariableLine { variable, value, tags });
     }
+    if let Some(undone) = store.vars().get(&undo_log::variable(thread))? {
+        roots.push(undone.value);
+        variables.push(VariableLine { variable: undone.name, value: undone.value, tags: undone.tags });
+    }
     let nodes = store.closure(&roots)?;
     let header = Header {
         format: FORMAT.to_owned(),
@@ -240,6 +245,9 @@ fn check(batch: &Batch<'_>, thread: &ThreadId, line: &VariableLine) -> Result<()
         let unknown = |status| ThreadError::UnknownStatus { thread: *thread, status };
         Status::from_tags(tags, 0).map_err(unknown)?;
         return of_type(value, &node, &[builtin::START_NODE, builtin::STEP_NODE]);
+    }
+    if *variable == undo_log::variable(thread) {
+        return of_type(value, &node, &[builtin::UWF_UNDO]);
     }
     let is_step = |step: &Hash| of_type(step, &batch.get(step)?, &[builtin::STEP_NODE]);
     thread::steps_in(value, &node)?.iter().try_for_each(is_step)
@@ -321,9 +329,10 @@ impl Lines<'_> {
         let Some(last) = variables.last() else { return Ok(()) };
         let is_head = last.variable == thread::variable(thread) && last.value == *head;
         let is_failed = last.variable.starts_with(&format!("{}{thread}/", thread::FAILED));
+        let is_undone = last.variable == undo_log::variable(thread);
         match variables.len() {
             1 if is_head => Ok(()),
-            2.. if is_failed => Ok(()),
+            2.. if is_failed || is_undone => Ok(()),
             _ => Err(self.damaged(format!("it sets {} to {}", last.variable, last.value))),
         }
     }

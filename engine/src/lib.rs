@@ -13,6 +13,7 @@
 //! | [`builtin`] | the schemas of our own nodes, and the store with them in it |
 //! | [`workflow`] | workflows in files, in the store and by name |
 //! | [`thread`] | head, status, chain, and what a role may see ([`thread::role_context`]) |
+//! | [`undo_log`] | what was undone in the workspace of a thread, and what of that was done again |
 //! | [`record`] | what an agent keeps of a run, and what a step puts out: the shapes, and their only home |
 //! | [`spawn`] | one agent process; [`spawn::protocol`] is its command line and its reply as values |
 //! | [`config`], [`home`], [`lock`] | `config.yaml`, `$UWF_HOME` and `.env`, one run of a thread at a time |
@@ -64,6 +65,7 @@ pub mod record;
 pub mod spawn;
 pub mod thread;
 pub mod thread_id;
+pub mod undo_log;
 pub mod usage;
 pub mod variables;
 pub mod view;

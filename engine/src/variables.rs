@@ -10,3 +10,6 @@ pub const PARENTS: &str = "@uwf/parent/";
 
 /// Where the failed visits of threads live among the variables.
 pub const FAILED: &str = "@uwf/thread-failed/";
+
+/// Where the logs of what was undone in the workspaces of threads live among the variables.
+pub const UNDOS: &str = "@uwf/undo/";

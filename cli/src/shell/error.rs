@@ -75,6 +75,22 @@ impl CliError {
         CliError::Said { error, hint: None, exit: USER }
     }
 
+    /// What could not be done, with everything that is in the way, line by line.
+    pub fn because(what: impl Into<String>, causes: impl DoubleEndedIterator<Item = String>) -> CliError {
+        let last: Option<Box<dyn Error + Send + Sync>> = None;
+        let source = causes.rev().fold(last, |source, what| {
+            Some(match source {
+                None => what.into(),
+                Some(source) => Box::new(Caused { what, source }),
+            })
+        });
+        let error = match source {
+            None => what.into().into(),
+            Some(source) => Box::new(Caused { what: what.into(), source }).into(),
+        };
+        CliError::Said { error, hint: None, exit: USER }
+    }
+
     /// What could not be done.
     pub fn message(&self) -> String {
         match self {

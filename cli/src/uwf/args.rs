@@ -9,6 +9,7 @@ mod prompt;
 mod setup;
 mod step;
 mod thread;
+mod undo;
 mod var;
 mod workflow;
 
@@ -23,6 +24,7 @@ pub(super) use self::prompt::{PromptCommand, Skill};
 pub(super) use self::setup::Setup;
 pub(super) use self::step::{Ask, DiffShape, StepCommand};
 pub(super) use self::thread::{Exec, How, StatusWord, ThreadCommand, ThreadList};
+pub(super) use self::undo::{Redo, Undo, UndoHow};
 pub(super) use self::var::VarCommand;
 pub(super) use self::workflow::{Language, WorkflowCommand};
 use crate::replay::ReplayArgs;
@@ -69,6 +71,24 @@ pub(super) enum Noun {
     Step(StepCommand),
     /// Play a recorded step again and compare each request
     Replay(ReplayArgs),
+    /// Take back what a step changed in the workspace
+    #[command(
+        long_about = "Take back what a step changed in the workspace, wherever it still is as the step left it: contents, permissions \
+                      and what kind of thing it is. Where something is not, each such path is named, and nothing is changed unless \
+                      --partial says to leave these alone. The thread's conversation stays as it is: `uwf step fork` goes back in that.\n\n\
+                      What is undone is in the thread's log: `uwf step list` marks the step, `uwf redo` takes the undo back. Whatever \
+                      is overwritten or removed is in the store before. An undo that was cut off is finished by the same command.",
+        after_long_help = "Examples:\n  uwf undo 01K…:2\n  uwf undo 9GDHFMG6KAC8V --dry-run\n  uwf undo 01K…:2 --dry-run --name-only\n  uwf undo 01K…:2 --partial"
+    )]
+    Undo(Undo),
+    /// Take back an undo
+    #[command(
+        long_about = "Take back the last undo of a thread, or of a step: the workspace is then as the step left it, wherever it still is \
+                      as the undo left it. Without an argument it is the last undo in the current directory. A redo that was cut off is \
+                      finished by the same command; one that is not wanted is undone by `uwf undo`.",
+        after_long_help = "Examples:\n  uwf redo\n  uwf redo 01K…\n  uwf redo 01K…:2 --dry-run"
+    )]
+    Redo(Redo),
     /// The content-addressed store underneath
     #[command(subcommand)]
     Cas(CasCommand),

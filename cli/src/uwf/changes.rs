@@ -137,9 +137,15 @@ fn by_author(
 }
 
 fn numbers(files: &[ShownChange]) -> Result<Vec<u8>, CliError> {
-    let stats: Vec<FileStat> = files.iter().map(|file| file.stat.clone()).collect();
+    stat_text(&files.iter().map(|file| file.stat.clone()).collect::<Vec<_>>())
+}
+
+/// How many lines came and went.
+pub(super) fn stat_text(stats: &[FileStat]) -> Result<Vec<u8>, CliError> {
     let mut text = Vec::new();
-    write_stat(&stats, BAR, &mut text)?;
+    if !stats.is_empty() {
+        write_stat(stats, BAR, &mut text)?;
+    }
     Ok(text)
 }
 

@@ -18,8 +18,10 @@ mod prompt;
 mod report;
 mod setup;
 mod step;
+mod step_argument;
 mod thread;
 mod time_argument;
+mod undo;
 mod var;
 mod workflow;
 
@@ -57,6 +59,8 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Thread(command) => thread::run(session, command),
         Noun::Step(command) => step::run(session, command),
         Noun::Replay(args) => replay(session, &args),
+        Noun::Undo(args) => undo::undo(session, &args),
+        Noun::Redo(args) => undo::redo(session, &args),
         Noun::Cas(command) => cas::run(session, command),
         Noun::Var(command) => var::run(session, command),
         Noun::Config(command) => config::run(session, command),

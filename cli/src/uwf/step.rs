@@ -10,8 +10,10 @@ use uwf_snapshot::TREE;
 use uwf_store::{BLOB, Hash, Store};
 use uwf_workflow::yaml;
 
+pub(super) use self::diff::why_unknown;
 use super::args::StepCommand;
-use super::{changes, hash, report, thread_id};
+use super::step_argument::StepArgument;
+use super::{changes, report, thread_id};
 use crate::shell::{CliError, Session, render};
 use uwf_engine::record;
 use uwf_engine::thread;
@@ -25,7 +27,7 @@ pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8,
         StepCommand::Show { step } => show(session, &step),
         StepCommand::Read { step, prompt: true, .. } => prompt(session, &step),
         StepCommand::Read { step, quota, .. } => read(session, &step, quota),
-        StepCommand::Fork { step } => fork_at(session, &hash(&step)?),
+        StepCommand::Fork { step } => fork(session, &step),
         StepCommand::Ask(question) => ask::ask(session, &question),
         StepCommand::Diff { step, shape } => diff::diff(session, &step, shape),
     }
@@ -34,8 +36,8 @@ pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8,
 pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
     let (thread, store) = (thread_id(thread)?, session.store()?);
     let (listed, unread) = ThreadSteps::of(&store, &thread)?;
-    for Unread { list, error } in unread {
-        session.ui.warn(&format!("the failed attempts in {list} cannot be read: {error}"));
+    for Unread { what, list, error } in unread {
+        session.ui.warn(&format!("{what} in {list} cannot be read: {error}"));
     }
     session.ui.result(&listed, || {
         let steps = listed.steps.iter().enumerate();
@@ -59,7 +61,7 @@ fn cells(number: String, step: &StepView) -> [String; 9] {
         number,
         step.hash.to_string(),
         step.role.clone(),
-        record::status(&step.output).unwrap_or("?").to_owned(),
+        status(step),
         render::duration(step.duration_ms),
         tokens(|usage| usage.input_tokens),
         tokens(|usage| usage.output_tokens),
@@ -68,8 +70,18 @@ fn cells(number: String, step: &StepView) -> [String; 9] {
     ]
 }
 
+fn status(step: &StepView) -> String {
+    let status = record::status(&step.output).unwrap_or("?");
+    match step.undone {
+        None => status.to_owned(),
+        Some("part") => format!("{status} (undone in part)"),
+        Some(_) => format!("{status} (undone)"),
+    }
+}
+
 pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
-    let (hash, store) = (hash(text)?, session.store()?);
+    let (named, store) = (StepArgument::parse(text)?, session.store()?);
+    let hash = named.find(&store)?;
     let step = thread::step_node(&store, &hash)?;
     let detail = expanded(&store, &step.detail)?;
     session.ui.result(&detail, || {
@@ -121,19 +133,27 @@ fn expand(store: &Store, refs: &BTreeSet<Hash>, value: &mut Value) -> Result<(),
 }
 
 fn read(session: &mut Session<'_>, text: &str, quota: Option<usize>) -> Result<u8, CliError> {
-    let (step, store) = (hash(text)?, session.store()?);
+    let (named, store) = (StepArgument::parse(text)?, session.store()?);
+    let step = named.find(&store)?;
     let document = StepDocument { step, markdown: report::step(&store, &step, quota)? };
     session.ui.document(&document, &document.markdown)
 }
 
 fn prompt(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
-    let (step, store) = (hash(text)?, session.store()?);
+    let (named, store) = (StepArgument::parse(text)?, session.store()?);
+    let step = named.find(&store)?;
     let node = thread::step_node(&store, &step)?;
     let prompt = match node.assembled_prompt {
         Some(prompt) => StepPrompt { step, prompt: store.get(&prompt)?.payload, hint: None },
         None => StepPrompt::missing(step, &node),
     };
     session.ui.document(&prompt, &prompt.text())
+}
+
+fn fork(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
+    let named = StepArgument::parse(text)?;
+    let node = named.find(&session.store()?)?;
+    fork_at(session, &node)
 }
 
 /// A new thread with that head.

@@ -13,5 +13,8 @@ mod replies;
 mod setup;
 mod steps;
 mod store;
+mod undo;
+mod undo_sequences;
 mod views;
 mod workflows;
+mod workspace;

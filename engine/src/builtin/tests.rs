@@ -17,6 +17,7 @@ fn the_engines_own_are_pinned() {
         ("uwf-turn", UWF_TURN),
         ("uwf-detail", UWF_DETAIL),
         ("uwf-run-log", UWF_RUN_LOG),
+        ("uwf-undo", UWF_UNDO),
     ];
     assert_eq!(pinned.map(|(_, hash)| hash), PROFILE.schemas);
     assert_eq!(schemas.len(), pinned.len(), "no schema without a hash");

@@ -7,7 +7,9 @@ use serde_json::json;
 
 use super::*;
 use crate::fixture::Place;
+use crate::record::{UndoKind, UndoRecord};
 use crate::thread::{Status, record_failure};
+use crate::undo_log::UndoLog;
 
 /// A thread with a step, a failed attempt, and a person it waits for.
 fn place() -> (Place, ThreadId) {
@@ -51,6 +53,36 @@ fn a_thread_is_the_same_in_another_store() {
     );
     b.verify(&mut |finding| panic!("{finding}")).unwrap();
     assert!(exported(&there, &thread) == text, "the same thread makes the same bytes");
+}
+
+#[test]
+fn what_was_undone_goes_with_the_thread() {
+    let (here, thread) = place();
+    let store = here.store();
+    let step = thread::head(&store, &thread).unwrap().hash;
+    let undone = UndoRecord {
+        thread: thread.to_string(),
+        step,
+        kind: UndoKind::Undo,
+        dir: "/work".to_owned(),
+        before: store.put_text("before").unwrap(),
+        after: store.put_text("after").unwrap(),
+        paths: vec!["a".to_owned()],
+        left: Vec::new(),
+        takes_back: None,
+        previous: None,
+        at: 1,
+    };
+    undo_log::append(&store, &thread, &undone).unwrap();
+    let (text, there) = (exported(&here, &thread), Place::new());
+    read(&there, &text).unwrap();
+    let log = UndoLog::of(&there.store(), &thread).unwrap();
+    assert_eq!(log.last().unwrap().1, undone);
+    assert!(exported(&there, &thread) == text);
+    let line = text.lines().last().unwrap();
+    let entry = log.last().unwrap().0;
+    let other = text.replace(line, &line.replace(entry.as_str(), step.as_str()));
+    assert!(refused(&other).contains(&format!("{step} is not a step of a thread")));
 }
 
 #[test]

@@ -42,6 +42,7 @@ mod log;
 mod output;
 mod settings;
 mod turn;
+mod undo;
 
 pub use self::detail::{Change, Detail, Listed, RecordedSnapshot, RunSnapshots};
 pub use self::log::RunLog;
@@ -50,6 +51,7 @@ pub use self::settings::{
     Interrupted, RecordedBudget, RecordedEndpoint, RecordedProvider, RecordedSettings, Retry,
 };
 pub use self::turn::{LEFT_OUT, Marks, RecordedCall, SUMMED_UP, SummedUp, TokenUsage, Turn};
+pub use self::undo::{UndoKind, UndoRecord};
 
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ use uwf_store::{Store, StoreError, VarChange};
 
 use super::{FAILED, PARENTS, Status, ThreadError, ThreadId, advance, entry, variable};
 use crate::lost;
+use crate::variables::UNDOS;
 
 /// Gives a thread up where it stands; its failed attempts are forgotten. One that was given up before stays as it is:
 /// then the answer is false.
@@ -36,7 +37,7 @@ pub fn check_exists(store: &Store, thread: &ThreadId) -> Result<(), ThreadError>
     }
 }
 
-/// Forgets a thread: its head, its failed attempts, its parent. The nodes stay until somebody collects garbage.
+/// Forgets a thread: its head, its failed attempts, its parent, what was undone. The nodes stay until somebody collects garbage.
 ///
 /// # Errors
 /// There is no such thread, or the variables cannot be read or changed.
@@ -46,6 +47,7 @@ pub fn remove(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
         VarChange::Remove { name: variable(thread) },
         VarChange::RemovePrefix { prefix: format!("{FAILED}{thread}/") },
         VarChange::Remove { name: format!("{PARENTS}{thread}") },
+        VarChange::Remove { name: format!("{UNDOS}{thread}") },
     ];
     // Its steps are to be seen as removed, not as lost; where its head is damaged there is nothing to tell them by.
     let head = entry(store, thread).and_then(|entry| entry.read(store));

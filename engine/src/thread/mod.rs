@@ -12,6 +12,7 @@ mod error;
 mod failures;
 mod fork;
 mod next;
+mod owner;
 mod status;
 mod step;
 
@@ -33,6 +34,7 @@ pub(crate) use self::failures::steps_in;
 pub use self::failures::{Failures, all_failures, clear_failures, failed_attempts, record_failure};
 pub use self::fork::fork;
 pub use self::next::{again, next, retried};
+pub use self::owner::owner;
 pub use self::status::Status;
 pub use self::step::{StartNode, StepNode};
 use crate::builtin;

@@ -15,6 +15,7 @@ mod replay;
 mod step;
 mod store;
 mod thread;
+mod undo;
 mod workflow;
 
 pub use self::changed::{
@@ -34,4 +35,5 @@ pub use self::store::{
     FindingView, SchemaRow, StoreCollected, StoreStatsView, StoreVerified, TypeStatsView, VariableValue,
 };
 pub use self::thread::{FailedStep, ThreadRow, ThreadView, Workflows, current_role};
+pub use self::undo::{LeftPath, UndoView};
 pub use self::workflow::{HistoryView, WorkflowRow, WorkflowView};

@@ -5,6 +5,8 @@ use serde_json::Value;
 use uwf_store::{Hash, Store, parallel};
 
 use crate::thread::{self, Link, ThreadError, ThreadId, Usage};
+use crate::undo_log::UndoLog;
+use crate::variables::UNDOS;
 
 /// A thread's steps, as `step list` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -67,6 +69,9 @@ pub struct StepView {
     pub failed_calls: Option<u64>,
     /// The failed attempts before it.
     pub previous_attempts: Option<Vec<AttemptView>>,
+    /// How much of what it changed in the workspace is undone: `whole` or `part`; absent where nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undone: Option<&'static str>,
 }
 
 /// A failed attempt at a step.
@@ -79,9 +84,11 @@ pub enum AttemptView {
     Read(Box<StepView>),
 }
 
-/// A list of failed attempts that cannot be read.
+/// Something beside the chain that cannot be read.
 #[derive(Debug)]
 pub struct Unread {
+    /// What it is, in words.
+    pub what: &'static str,
     /// The variable that holds it.
     pub list: String,
     /// What cannot be read of it.
@@ -90,7 +97,8 @@ pub struct Unread {
 
 impl ThreadSteps {
     /// The steps of a thread. The chain is walked one node after the other; what its steps refer to is read side by side.
-    /// Lists of failed attempts that cannot be read hide nothing else, and are given beside it.
+    /// Lists of failed attempts and a log of what was undone that cannot be read hide nothing else, and are given beside
+    /// it.
     ///
     /// # Errors
     /// What the chain cannot be read for.
@@ -103,8 +111,16 @@ impl ThreadSteps {
         let start = thread::start_node(store, &hash).map_err(|error| error.severed(&head, "the start of"))?;
         let read: Result<Vec<StepView>, ThreadError> =
             parallel::map(&links, |link| StepView::of(store, link)).into_iter().collect();
-        let read = read?;
-        let (failed, unread) = failed_since(store, thread)?;
+        let mut read = read?;
+        let (mut failed, mut unread) = failed_since(store, thread)?;
+        let log = UndoLog::of(store, thread).unwrap_or_else(|error| {
+            unread.push(Unread { what: "what was undone", list: format!("{UNDOS}{thread}"), error });
+            UndoLog::default()
+        });
+        let undone = log.steps();
+        for step in read.iter_mut().chain(&mut failed) {
+            step.undone = undone.get(&step.hash).map(|undone| undone.word());
+        }
         let (workflow, prompt) = (start.workflow, start.prompt);
         let start = StartView { hash, workflow, prompt, timestamp: store.get(&hash)?.timestamp };
         let steps = read.into_iter().map(|step| ListedNode::Step(Box::new(step)));
@@ -125,7 +141,9 @@ fn failed_since(store: &Store, thread: &ThreadId) -> Result<(Vec<StepView>, Vec<
         });
         match read {
             Ok(read) => failed.extend(read),
-            Err(error) => unread.push(Unread { list: attempts.variable.name, error }),
+            Err(error) => {
+                unread.push(Unread { what: "the failed attempts", list: attempts.variable.name, error })
+            }
         }
     }
     Ok((failed, unread))
@@ -162,6 +180,7 @@ impl StepView {
             usage: step.usage.clone(),
             failed_calls: thread::failed_calls(store, step),
             previous_attempts: step.previous_attempts.as_ref().map(named),
+            undone: None,
         })
     }
 }

@@ -15,7 +15,8 @@ pub(in crate::uwf) enum StepCommand {
     /// Print the agent's record of a step, with its turns
     #[command(after_long_help = "Examples:\n  uwf step show 9GDHFMG6KAC8V --format yaml")]
     Show {
-        /// The step's hash
+        /// The step: its hash, or T:n for the n-th step of the thread T
+        #[arg(value_name = "STEP|T:n")]
         step: String,
     },
     /// Tell what happened in a step, as markdown
@@ -23,7 +24,8 @@ pub(in crate::uwf) enum StepCommand {
         after_long_help = "Examples:\n  uwf step read 9GDHFMG6KAC8V\n  uwf step read 9GDHFMG6KAC8V --prompt"
     )]
     Read {
-        /// The step's hash
+        /// The step: its hash, or T:n for the n-th step of the thread T
+        #[arg(value_name = "STEP|T:n")]
         step: String,
         /// The opening messages as they were sent to the model, instead; or that the agent kept none
         #[arg(long)]
@@ -39,7 +41,8 @@ pub(in crate::uwf) enum StepCommand {
         after_long_help = "Examples:\n  uwf step fork 9GDHFMG6KAC8V"
     )]
     Fork {
-        /// The hash of a step, or of a thread's start
+        /// The step: its hash, T:n for the n-th step of the thread T, or the hash of a thread's start
+        #[arg(value_name = "STEP|T:n")]
         step: String,
     },
     /// Ask the agent of a step a question about it; nothing of the thread changes
@@ -58,7 +61,8 @@ pub(in crate::uwf) enum StepCommand {
         after_long_help = "Examples:\n  uwf step diff 9GDHFMG6KAC8V\n  uwf step diff 9GDHFMG6KAC8V --stat\n  uwf step diff 9GDHFMG6KAC8V --patch | git apply -R"
     )]
     Diff {
-        /// The step's hash
+        /// The step: its hash, or T:n for the n-th step of the thread T
+        #[arg(value_name = "STEP|T:n")]
         step: String,
         #[command(flatten)]
         shape: DiffShape,

@@ -10,13 +10,14 @@ use crate::shell::{CliError, Session};
 use crate::uwf::args::DiffShape;
 use crate::uwf::changes::author::{Authors, paths};
 use crate::uwf::changes::{self, ShownChange, recorded};
-use crate::uwf::hash;
+use crate::uwf::step_argument::StepArgument;
 use uwf_engine::record::{Detail, Turn};
 use uwf_engine::thread;
 use uwf_engine::view::{ComparedSnapshots, StepDiff};
 
 pub(super) fn diff(session: &mut Session<'_>, text: &str, shape: DiffShape) -> Result<u8, CliError> {
-    let (hash, store) = (hash(text)?, session.store()?);
+    let (named, store) = (StepArgument::parse(text)?, session.store()?);
+    let hash = named.find(&store)?;
     let step = thread::step_node(&store, &hash)?;
     let detail = Detail::read(&store, &step.detail)?;
     let snapshots = ComparedSnapshots::of(&detail);
@@ -74,7 +75,7 @@ fn captured(
 }
 
 /// Why nobody knows what the commands of a step changed.
-fn why_unknown(detail: &Detail) -> String {
+pub(in crate::uwf) fn why_unknown(detail: &Detail) -> String {
     let settings = detail.settings().snapshots;
     match detail.snapshots.as_ref().and_then(|snapshots| snapshots.failed.clone()) {
         Some(failed) => failed,

@@ -2,92 +2,12 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
-use uwf_engine::fixture::Place;
-use uwf_engine::record::{Change, Detail, RecordedSnapshot, RunSnapshots, Turn};
-use uwf_engine::thread::{self, Status, head};
-use uwf_engine::{ThreadId, builtin};
-use uwf_snapshot::{CaptureCache, Options, capture};
-use uwf_store::{BLOB, Hash, Store};
+use serde_json::Value;
+use uwf_engine::record::Detail;
+use uwf_store::BLOB;
 
 use super::command_line::CommandLine;
-
-/// A workspace whose states are captured one after the other.
-struct Workspace {
-    place: Place,
-    store: Store,
-    cache: CaptureCache,
-}
-
-impl Workspace {
-    fn new() -> Workspace {
-        let place = Place::new();
-        fs::create_dir(place.path().join("w")).unwrap();
-        let store = place.store();
-        Workspace { place, store, cache: CaptureCache::in_memory() }
-    }
-
-    fn write(&self, path: &str, content: &[u8]) {
-        fs::write(self.place.path().join("w").join(path), content).unwrap();
-    }
-
-    fn now(&mut self) -> RecordedSnapshot {
-        let dir = self.place.path().join("w");
-        let snapshot = capture(&dir, &Options::default(), &mut self.cache, &self.store).unwrap();
-        RecordedSnapshot { tree: snapshot.tree, files: snapshot.entries, bytes: snapshot.bytes, left_out: 0 }
-    }
-
-    /// What a tool did to a file.
-    fn tool(&self, path: &str, before: Option<&str>, after: &str) -> Change {
-        let text = |text: &str| {
-            let mut batch = self.store.batch();
-            let content = batch.put_blob(&mut text.as_bytes()).unwrap();
-            batch.commit().unwrap();
-            content.hash
-        };
-        Change { path: path.to_owned(), before: before.map(text), after: Some(text(after)) }
-    }
-
-    /// A step of the thread with this record, of which it is the head then.
-    fn step(&self, thread: &ThreadId, detail: &Detail) -> Hash {
-        let mut batch = self.store.batch();
-        let detail = detail.put(&mut batch).unwrap();
-        batch.commit().unwrap();
-        let at = head(&self.store, thread).unwrap();
-        let step =
-            self.place.step(thread, at.step().map(|_| at.hash), "writer", &json!({"$status": "checked"}));
-        let mut node = self.store.get(&step).unwrap().payload;
-        node["detail"] = json!(detail);
-        let step = self.store.put(&builtin::STEP_NODE, &node).unwrap();
-        thread::advance(&self.store, thread, &at.hash, &step, &Status::Idle).unwrap();
-        step
-    }
-
-    /// The turns of a command, after which the workspace was that.
-    fn command(&self, id: &str, command: &str, snapshot: Option<Hash>) -> [Hash; 2] {
-        let arguments = json!({ "command": command }).to_string();
-        let calls = json!([{"id": id, "name": "run_command", "args": arguments}]);
-        let asked = json!({"role": "assistant", "content": "", "kind": "turn", "at": 1, "toolCalls": calls});
-        let result =
-            json!({"role": "tool", "content": "", "kind": "result", "at": 2, "callId": id, "exitCode": 0});
-        [Turn::of(asked), Turn { snapshot, ..Turn::of(result) }].map(|turn| {
-            let mut batch = self.store.batch();
-            let hash = turn.put(&mut batch).unwrap();
-            batch.commit().unwrap();
-            hash
-        })
-    }
-}
-
-fn detail(turns: &[Hash], changes: Vec<Change>, [before, after]: [RecordedSnapshot; 2]) -> Detail {
-    let snapshots = RunSnapshots { before: Some(before), after: Some(after), failed: None };
-    Detail {
-        messages: Some(turns.iter().map(|hash| (*hash).into()).collect()),
-        changes: Some(changes),
-        snapshots: Some(snapshots),
-        ..Detail::empty("s", "m")
-    }
-}
+use super::workspace::{Workspace, detail};
 
 /// Each changed path, and who is told to have changed it.
 fn authors(value: &Value) -> Vec<(String, String)> {
