@@ -5,6 +5,7 @@
 pub(super) mod author;
 mod recorded;
 mod tool_patch;
+mod unknown;
 
 use std::slice::from_ref;
 
@@ -13,6 +14,7 @@ use uwf_snapshot::{ChangeKind, FileStat, SnapshotEntry, TreeChange, name_only, p
 use uwf_store::{Hash, Store};
 
 pub(super) use self::recorded::{recorded, text};
+pub(super) use self::unknown::why_unknown;
 use super::args::DiffShape;
 use crate::shell::{CliError, Session};
 use uwf_engine::record;

@@ -7,6 +7,7 @@ mod args;
 mod ask;
 mod cas;
 mod changes;
+mod checkout;
 mod config;
 mod doctor;
 mod exec;
@@ -25,6 +26,7 @@ mod undo;
 mod var;
 mod workflow;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
@@ -78,6 +80,13 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
 /// A node's hash as typed.
 fn hash(text: &str) -> Result<Hash, CliError> {
     text.parse().map_err(|error: uwf_store::HashError| CliError::user(error.to_string()))
+}
+
+/// The name of a directory as nodes hold it: they hold text.
+fn utf8(path: PathBuf) -> Result<String, CliError> {
+    path.into_os_string()
+        .into_string()
+        .map_err(|path| CliError::user(format!("the directory's name is not UTF-8: {}", path.display())))
 }
 
 /// A thread as a command line names it.

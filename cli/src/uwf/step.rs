@@ -4,16 +4,17 @@ mod ask;
 mod diff;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde_json::Value;
 use uwf_snapshot::TREE;
 use uwf_store::{BLOB, Hash, Store};
 use uwf_workflow::yaml;
 
-pub(super) use self::diff::why_unknown;
 use super::args::StepCommand;
+use super::checkout::{self, Moment};
 use super::step_argument::StepArgument;
-use super::{changes, report, thread_id};
+use super::{changes, report, thread_id, utf8};
 use crate::shell::{CliError, Session, render};
 use uwf_engine::record;
 use uwf_engine::thread;
@@ -27,7 +28,7 @@ pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8,
         StepCommand::Show { step } => show(session, &step),
         StepCommand::Read { step, prompt: true, .. } => prompt(session, &step),
         StepCommand::Read { step, quota, .. } => read(session, &step, quota),
-        StepCommand::Fork { step } => fork(session, &step),
+        StepCommand::Fork { step, worktree } => fork(session, &step, worktree.as_deref()),
         StepCommand::Ask(question) => ask::ask(session, &question),
         StepCommand::Diff { step, shape } => diff::diff(session, &step, shape),
     }
@@ -150,15 +151,32 @@ fn prompt(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     session.ui.document(&prompt, &prompt.text())
 }
 
-fn fork(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
+fn fork(session: &mut Session<'_>, text: &str, worktree: Option<&Path>) -> Result<u8, CliError> {
     let named = StepArgument::parse(text)?;
-    let node = named.find(&session.store()?)?;
-    fork_at(session, &node)
+    let store = session.store()?;
+    let Some(dir) = worktree else {
+        let node = named.find(&store)?;
+        return fork_at(session, &node);
+    };
+    let step = named.in_thread(&store)?;
+    let (usual, cwd) = (thread::start_node(&store, &step.node.start)?.cwd, &step.node.cwd);
+    if *cwd != usual {
+        let error = format!("{} worked in {cwd}, and its thread works in {usual}", step.name());
+        let hint = "`uwf thread checkout STEP DIR` writes its files, and `uwf thread exec --cwd DIR` works with them";
+        return Err(CliError::user(error).with_hint(hint));
+    }
+    utf8(session.cwd.join(dir))?;
+    let cwd = utf8(checkout::write(session, &store, &step, (dir, Moment::After))?.dir)?;
+    let thread = thread::fork_into(&store, &step.hash, &cwd)?;
+    told(session, ThreadForked { thread, forked_from: ForkedFrom { step: step.hash }, cwd: Some(cwd) })
 }
 
 /// A new thread with that head.
 pub(super) fn fork_at(session: &mut Session<'_>, node: &Hash) -> Result<u8, CliError> {
     let thread = thread::fork(&session.store()?, node)?;
-    let forked = ThreadForked { thread, forked_from: ForkedFrom { step: *node } };
-    session.ui.result(&forked, || format!("{thread}\n"))
+    told(session, ThreadForked { thread, forked_from: ForkedFrom { step: *node }, cwd: None })
+}
+
+fn told(session: &mut Session<'_>, forked: ThreadForked) -> Result<u8, CliError> {
+    session.ui.result(&forked, || format!("{}\n", forked.thread))
 }

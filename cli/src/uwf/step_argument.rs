@@ -3,9 +3,11 @@
 
 use uwf_store::{Hash, Store};
 
+use super::changes::why_unknown;
 use super::{hash, thread_id};
 use crate::shell::CliError;
 use uwf_engine::ThreadId;
+use uwf_engine::record::Detail;
 use uwf_engine::thread::{self, StepNode};
 
 /// What was typed; read before a store is opened, so that what is none creates none.
@@ -74,6 +76,15 @@ impl StepOfThread {
     /// The step in a sentence.
     pub(super) fn name(&self) -> String {
         name(&self.thread, self.number, &self.hash)
+    }
+
+    /// The error where something cannot be done with a step because the workspace was not captured.
+    pub(super) fn without_snapshots(&self, what: &str, detail: &Detail) -> CliError {
+        let why = match detail.settings.is_object() {
+            true => why_unknown(detail),
+            false => format!("its agent, {}, kept no snapshots of the workspace", self.node.agent),
+        };
+        CliError::user(format!("{} {what}: {why}", self.name()))
     }
 }
 

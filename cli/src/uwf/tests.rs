@@ -1,5 +1,6 @@
 //! Command lines as a script or a person types them, down to status, stdout and stderr.
 
+mod checkout;
 mod command_line;
 mod commands;
 mod diffs;
@@ -8,6 +9,7 @@ mod help;
 mod legacy;
 mod logged;
 mod models;
+mod played;
 mod reference;
 mod replies;
 mod setup;

@@ -5,10 +5,11 @@ mod change;
 mod diff;
 mod list;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::args::ThreadCommand;
-use super::{exec, export, hash, report, step, thread_id};
+use super::checkout::{Moment, checkout};
+use super::{exec, export, hash, report, step, thread_id, utf8};
 use crate::shell::{CliError, Format, OK, Session, render};
 use uwf_engine::lock;
 use uwf_engine::log::{Log, LogEvent};
@@ -27,6 +28,9 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
         ThreadCommand::Show { thread } => show(session, &thread),
         ThreadCommand::List(which) => list::list(session, &which),
         ThreadCommand::Diff { thread, shape } => diff::diff(session, &thread, shape),
+        ThreadCommand::Checkout { step, dir, before } => {
+            checkout(session, &step, &dir, if before { Moment::Before } else { Moment::After })
+        }
         ThreadCommand::Stop { thread } => change::stop(session, &thread),
         ThreadCommand::Cancel { thread } => change::cancel(session, &thread),
         ThreadCommand::Rm { thread, force } => change::remove(session, &thread, force),
@@ -67,13 +71,6 @@ fn start(
         session.ui.note(&format!("started `{}`; run it with `uwf thread exec {thread}`", resolved.name));
     }
     Ok(OK)
-}
-
-/// Nodes hold text, so a directory's name must be some.
-fn utf8(path: PathBuf) -> Result<String, CliError> {
-    path.into_os_string()
-        .into_string()
-        .map_err(|path| CliError::user(format!("the directory's name is not UTF-8: {}", path.display())))
 }
 
 fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {

@@ -15,7 +15,6 @@ use self::operation::{Operation, perform};
 use self::tell::tell;
 use super::args::{Redo, Undo};
 use super::changes::author::paths;
-use super::step::why_unknown;
 use super::step_argument::{StepArgument, StepOfThread, hashes, name};
 use super::thread_id;
 use crate::shell::{CliError, Session};
@@ -71,15 +70,11 @@ pub(super) fn undo(session: &mut Session<'_>, args: &Undo) -> Result<u8, CliErro
 /// The snapshots of a step.
 fn snapshots(step: &StepOfThread, detail: &Detail) -> Result<ComparedSnapshots, CliError> {
     ComparedSnapshots::of(detail).ok_or_else(|| {
-        let why = match detail.settings.is_object() {
-            true => why_unknown(detail),
-            false => format!("its agent, {}, kept no snapshots of the workspace", step.node.agent),
-        };
         let hint = format!(
             "`uwf step diff {} --patch | git apply -R` takes back what its editing tools changed, where that is on record",
             step.hash
         );
-        CliError::user(format!("{} cannot be undone: {why}", step.name())).with_hint(hint)
+        step.without_snapshots("cannot be undone", detail).with_hint(hint)
     })
 }
 

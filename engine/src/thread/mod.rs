@@ -32,7 +32,7 @@ pub use self::entry::{ThreadEntries, ThreadEntry, entries, entry, head, stands_a
 pub use self::error::{ThreadError, store_hint};
 pub(crate) use self::failures::steps_in;
 pub use self::failures::{Failures, all_failures, clear_failures, failed_attempts, record_failure};
-pub use self::fork::fork;
+pub use self::fork::{fork, fork_into};
 pub use self::next::{again, next, retried};
 pub use self::owner::owner;
 pub use self::status::Status;

@@ -50,6 +50,9 @@ pub struct ThreadForked {
     pub thread: ThreadId,
     /// Where it was begun.
     pub forked_from: ForkedFrom,
+    /// The directory it works in; absent where that is the one of the thread it is from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
 }
 
 /// Where a thread was begun that is a fork.

@@ -35,5 +35,5 @@ pub use self::store::{
     FindingView, SchemaRow, StoreCollected, StoreStatsView, StoreVerified, TypeStatsView, VariableValue,
 };
 pub use self::thread::{FailedStep, ThreadRow, ThreadView, Workflows, current_role};
-pub use self::undo::{LeftPath, UndoView};
+pub use self::undo::{CheckedOut, LeftPath, UndoView};
 pub use self::workflow::{HistoryView, WorkflowRow, WorkflowView};

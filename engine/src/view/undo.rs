@@ -1,4 +1,4 @@
-//! What was done to a workspace with the changes of a step: taken back, or made again.
+//! What was done with the changes of a step: taken back or made again in its workspace, or written elsewhere.
 
 use serde::Serialize;
 use uwf_store::Hash;
@@ -28,6 +28,24 @@ pub struct UndoView {
     pub left: Vec<LeftPath>,
     /// Directories that were to go and have something in them that is in no snapshot.
     pub kept: Vec<String>,
+}
+
+/// The workspace as it was before or after a step was written into a directory: `thread checkout`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckedOut {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The StepNode.
+    pub step: Hash,
+    /// What was written: a node of type `uwf-tree`.
+    pub tree: Hash,
+    /// The directory.
+    pub dir: String,
+    /// How many files, symlinks and directories it has.
+    pub files: u64,
+    /// What of the workspace is not in it, since no snapshot has it; a directory counts as one.
+    pub left_out: u64,
 }
 
 /// A path that was left alone.

@@ -1,5 +1,7 @@
 //! What can be typed after `uwf step`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::How;
@@ -37,13 +39,19 @@ pub(in crate::uwf) enum StepCommand {
     /// Begin a new thread whose head is this step
     #[command(
         long_about = "Begin a new thread whose head is this step, or a thread's start. The thread it is from stays as it is; both \
-                      share the steps up to here.",
-        after_long_help = "Examples:\n  uwf step fork 9GDHFMG6KAC8V"
+                      share the steps up to here.\n\n\
+                      With --worktree the files are forked as well: the new thread works in DIR, which is given the workspace as it was \
+                      after the step, without what snapshots leave out, such as `.git` and what git ignores. Its steps are then its \
+                      own, made in DIR as far as it knows: `uwf undo` changes files there.",
+        after_long_help = "Examples:\n  uwf step fork 9GDHFMG6KAC8V\n  uwf step fork 01K…:2 --worktree ../another-way"
     )]
     Fork {
         /// The step: its hash, T:n for the n-th step of the thread T, or the hash of a thread's start
         #[arg(value_name = "STEP|T:n")]
         step: String,
+        /// Fork the files, too: write the workspace as after the step into this directory, a new or an empty one, and work there
+        #[arg(long, value_name = "DIR")]
+        worktree: Option<PathBuf>,
     },
     /// Ask the agent of a step a question about it; nothing of the thread changes
     #[command(

@@ -112,6 +112,25 @@ pub(in crate::uwf) enum ThreadCommand {
         #[command(flatten)]
         shape: DiffShape,
     },
+    /// Write the workspace as it was after a step into another directory
+    #[command(
+        long_about = "Write the workspace as it was after a step, or before it, into a directory that is new or empty. The \
+                      thread and its own workspace stay as they are.\n\n\
+                      What snapshots leave out is not in it: `.git`, what git ignores, files that held a key, files that were too large. \
+                      Each file is written anew from the store and is no link to the one in the workspace, so that \
+                      writing to either never changes the other.",
+        after_long_help = "Examples:\n  uwf thread checkout 01K…:2 ../as-of-step-2\n  uwf thread checkout 01K…:1 /tmp/before --before\n  uwf thread checkout 9GDHFMG6KAC8V ../review"
+    )]
+    Checkout {
+        /// The step: its hash, or T:n for the n-th step of the thread T
+        #[arg(value_name = "STEP|T:n")]
+        step: String,
+        /// The directory: a new one, or an empty one
+        dir: PathBuf,
+        /// The workspace as it was before the step
+        #[arg(long)]
+        before: bool,
+    },
     /// End a running step; the thread stays active
     #[command(
         long_about = "End the run of a thread, in the background or on another terminal: a TERM signal, then wait until it is gone. \

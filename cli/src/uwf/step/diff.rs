@@ -9,7 +9,7 @@ use uwf_store::Store;
 use crate::shell::{CliError, Session};
 use crate::uwf::args::DiffShape;
 use crate::uwf::changes::author::{Authors, paths};
-use crate::uwf::changes::{self, ShownChange, recorded};
+use crate::uwf::changes::{self, ShownChange, recorded, why_unknown};
 use crate::uwf::step_argument::StepArgument;
 use uwf_engine::record::{Detail, Turn};
 use uwf_engine::thread;
@@ -72,20 +72,6 @@ fn captured(
         }
     }
     Ok(files)
-}
-
-/// Why nobody knows what the commands of a step changed.
-pub(in crate::uwf) fn why_unknown(detail: &Detail) -> String {
-    let settings = detail.settings().snapshots;
-    match detail.snapshots.as_ref().and_then(|snapshots| snapshots.failed.clone()) {
-        Some(failed) => failed,
-        None if settings["enabled"] == false => {
-            "its run was to keep no snapshots of the workspace (`snapshots.enabled`, --no-snapshots)"
-                .to_owned()
-        }
-        None if settings.is_null() => "its agent kept no snapshots of the workspace".to_owned(),
-        None => "its run was begun by a version that kept no snapshots of the workspace".to_owned(),
-    }
 }
 
 /// Whether the step ran commands: what these changed, no record tells.

@@ -4,79 +4,13 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use uwf_engine::ThreadId;
 use uwf_engine::lock::ThreadLock;
 use uwf_engine::record::{Detail, RecordedSnapshot};
 use uwf_engine::thread;
-use uwf_store::Hash;
 
-use super::command_line::{CommandLine, Ran};
+use super::command_line::CommandLine;
+use super::played::{Played, files, ok, refused};
 use super::workspace::{Workspace, detail};
-
-/// A thread of two steps: the first adds `a` and edits `both`, the second edits `both` and removes `gone`.
-struct Played {
-    at: Workspace,
-    thread: ThreadId,
-    steps: [Hash; 2],
-}
-
-impl Played {
-    fn new() -> Played {
-        let mut at = Workspace::new();
-        at.write("both", b"0\n");
-        at.write("gone", b"gone\n");
-        let before = at.now();
-        at.write("a", b"a\n");
-        at.write("both", b"1\n");
-        let between = at.now();
-        at.write("both", b"2\n");
-        fs::remove_file(at.dir().join("gone")).unwrap();
-        let after = at.now();
-        let thread = at.place.flow_thread();
-        let steps = [[before, between], [between, after]]
-            .map(|pair| at.step(&thread, &detail(&[], Vec::new(), pair)));
-        Played { at, thread, steps }
-    }
-
-    fn uwf(&self, args: &[&str]) -> Ran {
-        self.at.place.uwf(args)
-    }
-
-    /// The n-th step as it is typed.
-    fn nth(&self, number: usize) -> String {
-        format!("{}:{number}", self.thread)
-    }
-
-    /// What is said of each step in a list.
-    fn marks(&self) -> Vec<Value> {
-        let listed = self.uwf(&["step", "list", self.thread.as_str()]).json();
-        listed["steps"].as_array().unwrap()[1..].iter().map(|step| step["undone"].clone()).collect()
-    }
-
-    fn files(&self) -> Vec<(String, String)> {
-        let mut files: Vec<_> = fs::read_dir(self.at.dir())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .map(|name| (name.clone(), self.at.read(&name)))
-            .collect();
-        files.sort();
-        files
-    }
-}
-
-fn files(expected: &[(&str, &str)]) -> Vec<(String, String)> {
-    expected.iter().map(|(name, text)| ((*name).to_owned(), format!("{text}\n"))).collect()
-}
-
-fn ok(ran: Ran) -> Ran {
-    assert_eq!(ran.exit, 0, "{ran:?}");
-    ran
-}
-
-fn refused(ran: Ran) -> String {
-    assert_eq!((ran.exit, ran.out.as_str()), (1, ""), "{ran:?}");
-    ran.err
-}
 
 #[test]
 fn steps_are_undone_from_the_last_to_the_first_and_done_again() {

@@ -54,6 +54,12 @@ impl Workspace {
         Change { path: path.to_owned(), before: before.map(text), after: Some(text(after)) }
     }
 
+    /// A thread that works in this workspace.
+    pub(super) fn thread(&self) -> ThreadId {
+        let start = head(&self.store, &self.place.flow_thread()).unwrap().start(&self.store).unwrap();
+        thread::start(&self.store, &start.workflow, "A text.", self.dir().to_str().unwrap()).unwrap()
+    }
+
     /// A step of the thread with this record, of which it is the head then.
     pub(super) fn step(&self, thread: &ThreadId, detail: &Detail) -> Hash {
         let at = head(&self.store, thread).unwrap();
