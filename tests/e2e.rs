@@ -46,6 +46,8 @@ mod faults;
 mod guides;
 #[path = "e2e/interrupted.rs"]
 mod interrupted;
+#[path = "e2e/isolated.rs"]
+mod isolated;
 #[path = "e2e/library.rs"]
 mod library;
 #[path = "e2e/long.rs"]

@@ -92,6 +92,8 @@ pub mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
 #[doc(hidden)]
+pub mod isolated;
+#[doc(hidden)]
 pub mod journal;
 #[doc(hidden)]
 pub mod mock_server;

@@ -44,8 +44,9 @@ Exit: 0 done; 10 suspended (a person must answer); 3 no valid answer; 4 a budget
       6 the sandbox could not be enforced; 7 git may run what commands left; 1 you can mend it; 2 usage;
       70 a bug of ours; 129/130/143 ended by a signal.
 
-Example:
-  uwf-builtin run solve-issue --role developer -p \"Mend the parser\" --cwd ~/src/parser";
+Examples:
+  uwf-builtin run solve-issue --role developer -p \"Mend the parser\" --cwd ~/src/parser
+  uwf-builtin run solve-issue --role developer -p \"Try it otherwise\" --isolated --patch ~/otherwise.patch";
 
 /// The ReAct agent of uwf: plays one role of a workflow and prints its reply as one line of JSON.
 #[derive(Debug, Parser)]
@@ -176,9 +177,35 @@ pub(super) struct RunArgs {
     /// With --continue: begin its task anew instead, and discard what the interrupted run left
     #[arg(long, requires = "continue")]
     pub(super) fresh: bool,
+    /// Whether in a copy.
+    #[command(flatten)]
+    pub(super) isolation: IsolationArgs,
     /// How to run.
     #[command(flatten)]
     pub(super) run: RunOptions,
+}
+
+/// Whether a run works in a copy of the workspace, and what comes of that.
+#[derive(Debug, Args)]
+pub(super) struct IsolationArgs {
+    /// Work in a copy of the directory, below $TMPDIR, and leave the directory itself alone; the copy has what snapshots have:
+    /// no `.git`, and nothing that git ignores
+    #[arg(long, conflicts_with_all = ["continue", "no_snapshots"])]
+    pub(super) isolated: bool,
+    /// With --isolated: write what the run changed to this file, as a patch for `git apply` (else `uwf step diff --patch`
+    /// prints it)
+    #[arg(long, value_name = "FILE")]
+    pub(super) patch: Option<PathBuf>,
+    /// With --isolated: keep the copy when the run is done; otherwise it stays only while the run can be continued
+    #[arg(long)]
+    pub(super) keep: bool,
+}
+
+impl IsolationArgs {
+    /// Whether something is asked for that only an isolated run has.
+    pub(super) fn needs_copy(&self) -> bool {
+        self.keep || self.patch.is_some()
+    }
 }
 
 /// Options of every run.

@@ -7,6 +7,7 @@ mod ask;
 mod doctor;
 mod error;
 mod events;
+mod isolated;
 mod observers;
 mod progress;
 mod resumed;

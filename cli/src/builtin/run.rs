@@ -11,9 +11,10 @@ use uwf_engine::{AdapterOutput, AgentRequest, Env, Head, Homes, ThreadId, record
 use uwf_store::{Hash, Store};
 use uwf_workflow::yaml;
 
-use super::args::{RunArgs, RunOptions};
+use super::args::{IsolationArgs, RunArgs, RunOptions};
 use super::error::{PREPARED, UNCONFINED, usage};
 use super::events::EventLog;
+use super::isolated::{IsolatedCopy, PatchFile};
 use super::observers::Observers;
 #[cfg(feature = "otel")]
 use super::traces::Traces;
@@ -281,12 +282,23 @@ struct NewRun<'a> {
 }
 
 fn begin(new: &NewRun<'_>, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
+    let isolation = &args.isolation;
+    if isolation.needs_copy() && !isolation.isolated {
+        return Err(not_isolated());
+    }
     let workspace = session.directory(args.cwd.as_deref())?;
     let (homes, env) = surroundings(session)?;
     let settings = settings(&args.run, None, (&homes, &env), session)?;
     let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
+    let patch = PatchFile::open(isolation, &session.cwd)?;
     let host = Host::at((homes, env), session)?;
+    let mut copy = match isolation.isolated {
+        true => Some(IsolatedCopy::make((&settings, &host.homes), &host.store, &workspace, session)?),
+        false => None,
+    };
+    let workspace = copy.as_ref().map_or(workspace, IsolatedCopy::workspace);
     let (thread, workflow) = new_thread(&host, new, &settings, (&workspace, session))?;
+    copy.iter_mut().for_each(IsolatedCopy::keep);
     session.ui.note(&format!("thread {thread}"));
     let lock = ThreadLock::acquire(&host.homes.uwf, &thread, &workflow, host.store.now())?;
     let from = thread::head(&host.store, &thread)?.hash;
@@ -302,8 +314,8 @@ fn begin(new: &NewRun<'_>, args: &RunArgs, session: &mut Session<'_>) -> Result<
         stand_alone: true,
         events,
     };
-    let reply = host.play(run, session)?;
-    finish(&host, (lock, &thread, &from), reply, session)
+    let reply = host.play(run, session).inspect_err(|_| copy.iter().for_each(|copy| copy.tell(session)))?;
+    finish(&host, (lock, &thread, &from), reply, copy.map(|copy| (copy, isolation, patch)), session)
 }
 
 /// `uwf-builtin run --continue`: all but what is typed is taken from the journal.
@@ -324,6 +336,11 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
     if let Some(passed_over) = passed_over {
         session.ui.warn(&passed_over.to_string());
     }
+    let copy = IsolatedCopy::of(Path::new(resumed.header().workspace), &host.homes);
+    if args.isolation.needs_copy() && copy.is_none() {
+        return Err(not_isolated());
+    }
+    let patch = PatchFile::open(&args.isolation, &session.cwd)?;
     let request = resumed::request(thread, &resumed);
     let finished = if args.fresh { None } else { resumed::reply(&host.store, &request, &resumed, session)? };
     let reply = match finished {
@@ -348,10 +365,11 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
                 stand_alone: true,
                 events,
             };
-            host.play(run, session)?
+            host.play(run, session).inspect_err(|_| copy.iter().for_each(|copy| copy.tell(session)))?
         }
     };
-    finish(&host, (lock, &thread, &wanted.head), reply, session)
+    let isolation = copy.map(|copy| (copy, &args.isolation, patch));
+    finish(&host, (lock, &thread, &wanted.head), reply, isolation, session)
 }
 
 /// Why no run of the thread goes on: its journal is left alone, it is over, or there was none.
@@ -386,12 +404,20 @@ fn finish(
     host: &Host,
     (lock, thread, from): (ThreadLock, &ThreadId, &Hash),
     (reply, read): (AdapterOutput, bool),
+    isolation: Option<(IsolatedCopy, &IsolationArgs, Option<PatchFile>)>,
     session: &mut Session<'_>,
 ) -> Result<u8, CliError> {
     let end = stand_alone::advance(&host.store, thread, from, &reply)?;
     drop(lock);
     print(&reply, read, session)?;
+    if let Some((copy, how, patch)) = isolation {
+        copy.end((&host.store, &reply, end), (how, patch), session)?;
+    }
     Ok(exit(end))
+}
+
+fn not_isolated() -> CliError {
+    usage("--patch and --keep are for a run that is --isolated".to_owned())
 }
 
 /// Stores the workflow and starts the thread; nothing is written when the role cannot run.
