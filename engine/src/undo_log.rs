@@ -34,19 +34,19 @@ pub struct StandingUndo<'l> {
 
 /// How much of what a step changed is undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Undone {
+pub enum UndoneExtent {
     /// All of it.
     Whole,
     /// Some of it.
     Part,
 }
 
-impl Undone {
+impl UndoneExtent {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Undone::Whole => "whole",
-            Undone::Part => "part",
+            UndoneExtent::Whole => "whole",
+            UndoneExtent::Part => "part",
         }
     }
 }
@@ -100,15 +100,15 @@ impl UndoLog {
     }
 
     /// What is undone still of each step.
-    pub fn steps(&self) -> BTreeMap<Hash, Undone> {
-        let mut steps: BTreeMap<Hash, Undone> = BTreeMap::new();
+    pub fn steps(&self) -> BTreeMap<Hash, UndoneExtent> {
+        let mut steps: BTreeMap<Hash, UndoneExtent> = BTreeMap::new();
         for StandingUndo { record, paths, .. } in self.standing() {
             let is_whole = paths.len() == record.paths.len();
             let undone = match steps.get(&record.step) {
                 // What the one before left is in a younger one.
-                Some(Undone::Whole) if is_whole => Undone::Whole,
-                None if is_whole && record.left.is_empty() => Undone::Whole,
-                _ => Undone::Part,
+                Some(UndoneExtent::Whole) if is_whole => UndoneExtent::Whole,
+                None if is_whole && record.left.is_empty() => UndoneExtent::Whole,
+                _ => UndoneExtent::Part,
             };
             steps.insert(record.step, undone);
         }

@@ -55,7 +55,7 @@ impl Log {
         append(&self.store, &self.thread, &record).unwrap()
     }
 
-    fn state(&self, step: &str) -> Option<Undone> {
+    fn state(&self, step: &str) -> Option<UndoneExtent> {
         let step = self.store.put_text(step).unwrap();
         self.read().steps().get(&step).copied()
     }
@@ -67,7 +67,7 @@ fn what_was_taken_back_does_not_stand() {
     assert_eq!((log.read().last(), log.state("one")), (None, None));
     let one = log.undo("one", &["a", "b"], &[]);
     let two = log.undo("two", &["c"], &["d"]);
-    assert_eq!((log.state("one"), log.state("two")), (Some(Undone::Whole), Some(Undone::Part)));
+    assert_eq!((log.state("one"), log.state("two")), (Some(UndoneExtent::Whole), Some(UndoneExtent::Part)));
     log.redo("one", &["a"], one);
     let read = log.read();
     let standing: Vec<_> = read
@@ -76,12 +76,12 @@ fn what_was_taken_back_does_not_stand() {
         .map(|undo| (undo.hash, undo.paths.into_iter().collect::<Vec<_>>()))
         .collect();
     assert_eq!(standing, [(two, vec!["c"]), (one, vec!["b"])]);
-    assert_eq!(log.state("one"), Some(Undone::Part));
+    assert_eq!(log.state("one"), Some(UndoneExtent::Part));
     log.redo("one", &["b"], one);
     assert_eq!(log.state("one"), None);
     // What was left before is undone as well.
     log.undo("two", &["d"], &[]);
-    assert_eq!(log.state("two"), Some(Undone::Whole));
+    assert_eq!(log.state("two"), Some(UndoneExtent::Whole));
 }
 
 #[test]

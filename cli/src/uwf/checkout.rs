@@ -15,7 +15,7 @@ use uwf_engine::view::CheckedOut;
 
 /// Which of the two snapshots of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(super) enum CheckoutMoment {
     Before,
     After,
 }
@@ -32,7 +32,7 @@ pub(super) fn checkout(
     session: &mut Session<'_>,
     text: &str,
     dir: &Path,
-    moment: Moment,
+    moment: CheckoutMoment,
 ) -> Result<u8, CliError> {
     let named = StepArgument::parse(text)?;
     let store = session.store()?;
@@ -47,7 +47,7 @@ pub(super) fn checkout(
         left_out: snapshot.left_out,
     };
     session.ui.result(&view, || {
-        let when = if moment == Moment::Before { "before" } else { "after" };
+        let when = if moment == CheckoutMoment::Before { "before" } else { "after" };
         let paths = if view.files == 1 { "path" } else { "paths" };
         format!("wrote the workspace as {when} {}: {} {paths} in {}\n", step.name(), view.files, view.dir)
     })
@@ -58,11 +58,11 @@ pub(super) fn write(
     session: &mut Session<'_>,
     store: &Store,
     step: &StepOfThread,
-    (dir, moment): (&Path, Moment),
+    (dir, moment): (&Path, CheckoutMoment),
 ) -> Result<WrittenWorkspace, CliError> {
     let detail = Detail::read(store, &step.node.detail)?;
     let RunSnapshots { before, after, failed } = detail.snapshots.clone().unwrap_or_default();
-    let snapshot = if moment == Moment::Before { before } else { after };
+    let snapshot = if moment == CheckoutMoment::Before { before } else { after };
     let snapshot = snapshot.ok_or_else(|| step.without_snapshots("cannot be checked out", &detail))?;
     let dir = session.cwd.join(dir);
     let made = match fs::create_dir(&dir) {

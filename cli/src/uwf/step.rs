@@ -12,7 +12,7 @@ use uwf_store::{BLOB, Hash, Store};
 use uwf_workflow::yaml;
 
 use super::args::StepCommand;
-use super::checkout::{self, Moment};
+use super::checkout::{self, CheckoutMoment};
 use super::step_argument::StepArgument;
 use super::{changes, report, thread_id, utf8};
 use crate::shell::{CliError, Session, render};
@@ -166,7 +166,7 @@ fn fork(session: &mut Session<'_>, text: &str, worktree: Option<&Path>) -> Resul
         return Err(CliError::user(error).with_hint(hint));
     }
     utf8(session.cwd.join(dir))?;
-    let cwd = utf8(checkout::write(session, &store, &step, (dir, Moment::After))?.dir)?;
+    let cwd = utf8(checkout::write(session, &store, &step, (dir, CheckoutMoment::After))?.dir)?;
     let thread = thread::fork_into(&store, &step.hash, &cwd)?;
     told(session, ThreadForked { thread, forked_from: ForkedFrom { step: step.hash }, cwd: Some(cwd) })
 }

@@ -8,7 +8,7 @@ mod list;
 use std::path::Path;
 
 use super::args::ThreadCommand;
-use super::checkout::{Moment, checkout};
+use super::checkout::{CheckoutMoment, checkout};
 use super::{exec, export, hash, report, step, thread_id, utf8};
 use crate::shell::{CliError, Format, OK, Session, render};
 use uwf_engine::lock;
@@ -28,9 +28,12 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
         ThreadCommand::Show { thread } => show(session, &thread),
         ThreadCommand::List(which) => list::list(session, &which),
         ThreadCommand::Diff { thread, shape } => diff::diff(session, &thread, shape),
-        ThreadCommand::Checkout { step, dir, before } => {
-            checkout(session, &step, &dir, if before { Moment::Before } else { Moment::After })
-        }
+        ThreadCommand::Checkout { step, dir, before } => checkout(
+            session,
+            &step,
+            &dir,
+            if before { CheckoutMoment::Before } else { CheckoutMoment::After },
+        ),
         ThreadCommand::Stop { thread } => change::stop(session, &thread),
         ThreadCommand::Cancel { thread } => change::cancel(session, &thread),
         ThreadCommand::Rm { thread, force } => change::remove(session, &thread, force),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use uwf_snapshot::{TreeChange, diff, find, only, preview, unescaped};
 use uwf_store::{Hash, Store};
 
-use self::operation::{Operation, perform};
+use self::operation::{UndoOperation, perform};
 use self::tell::tell;
 use super::args::{Redo, Undo};
 use super::changes::author::paths;
@@ -50,7 +50,7 @@ pub(super) fn undo(session: &mut Session<'_>, args: &Undo) -> Result<u8, CliErro
         return Err(operation::refused(&format!("{} cannot be undone", step.name()), &previewed, &hint));
     }
     tell_what_is_left_out(session, &store, &detail, &trees)?;
-    let operation = Operation {
+    let operation = UndoOperation {
         kind: UndoKind::Undo,
         thread: step.thread,
         step: step.hash,
@@ -212,14 +212,14 @@ fn to_redo(
     (thread, log): (&ThreadId, &UndoLog),
     step: Option<Hash>,
     named: Option<&Path>,
-) -> Result<Option<Operation>, CliError> {
+) -> Result<Option<UndoOperation>, CliError> {
     let is_wanted = |record: &UndoRecord| step.is_none_or(|step| step == record.step);
     let operation = |record: &UndoRecord, trees: ComparedSnapshots, paths: BTreeSet<String>| {
         let paths: BTreeSet<PathBuf> =
             paths.iter().filter_map(|path| unescaped(path)).map(PathBuf::from).collect();
         let all = diff(store, &trees.before, &trees.after)?;
         let number = hashes(store, thread)?.iter().position(|step| *step == record.step).map(|at| at + 1);
-        Ok::<_, CliError>(Operation {
+        Ok::<_, CliError>(UndoOperation {
             kind: UndoKind::Redo,
             thread: *thread,
             step: record.step,
@@ -236,7 +236,8 @@ fn to_redo(
     if let Some((_, last)) = log.last().filter(|(_, last)| last.kind == UndoKind::Redo && is_wanted(last)) {
         let trees = ComparedSnapshots { before: last.before, after: last.after };
         let logged: BTreeSet<String> = last.paths.iter().cloned().collect();
-        let cut_off = Operation { at: last.at, logged: logged.clone(), ..operation(last, trees, logged)? };
+        let cut_off =
+            UndoOperation { at: last.at, logged: logged.clone(), ..operation(last, trees, logged)? };
         if is_unfinished(store, &cut_off.changes, &cut_off.dir) {
             return Ok(Some(cut_off));
         }
@@ -245,7 +246,7 @@ fn to_redo(
     let trees = ComparedSnapshots { before: undo.record.after, after: undo.record.before };
     let paths = undo.paths.iter().copied().map(str::to_owned).collect();
     let redo = operation(undo.record, trees, paths)?;
-    Ok(Some(Operation { takes_back: Some(undo.hash), at: undo.record.at, ..redo }))
+    Ok(Some(UndoOperation { takes_back: Some(undo.hash), at: undo.record.at, ..redo }))
 }
 
 /// Whether some of it is still as it was before.

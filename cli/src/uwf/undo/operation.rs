@@ -18,7 +18,7 @@ use uwf_engine::undo_log;
 use uwf_engine::view::ComparedSnapshots;
 
 /// What is to be done.
-pub(super) struct Operation {
+pub(super) struct UndoOperation {
     pub(super) kind: UndoKind,
     pub(super) thread: ThreadId,
     pub(super) step: Hash,
@@ -39,7 +39,7 @@ pub(super) struct Operation {
 }
 
 /// What came of an operation.
-pub(super) struct Done {
+pub(super) struct UndoOutcome {
     /// The entry in the log; none where nothing was to be changed.
     pub(super) entry: Option<Hash>,
     pub(super) restored: Restored,
@@ -65,17 +65,20 @@ pub(super) fn refused(what: &str, previewed: &RestorePreview, hint: &str) -> Cli
 /// Does it, unless it is to be told alone what would be done; `previewed` is what was found just now.
 pub(super) fn perform(
     store: &Store,
-    (operation, previewed): (&Operation, RestorePreview),
+    (operation, previewed): (&UndoOperation, RestorePreview),
     how: &UndoHow,
-) -> Result<Done, CliError> {
+) -> Result<UndoOutcome, CliError> {
     if previewed.todo.is_empty() && previewed.already.is_empty() {
         return Err(refused(&format!("nothing of {} can be changed", operation.name), &previewed, NO_PATH));
     }
-    let mut done =
-        Done { entry: None, restored: Restored::default(), todo: previewed.todo.iter().cloned().collect() };
+    let mut done = UndoOutcome {
+        entry: None,
+        restored: Restored::default(),
+        todo: previewed.todo.iter().cloned().collect(),
+    };
     done.restored.conflicts = previewed.conflicts.clone();
     if !how.dry_run {
-        let entry = Entry::write(store, operation, &previewed)?;
+        let entry = LoggedEntry::write(store, operation, &previewed)?;
         done.restored = match restore(store, &operation.changes, &operation.dir, how.partial) {
             Ok(restored) => restored,
             Err(error) => {
@@ -98,22 +101,26 @@ pub(super) fn perform(
 const NO_PATH: &str = "`uwf step diff STEP` shows what the step changed";
 
 /// The entry of the log that is for an operation; none where one that is there says it all.
-struct Entry {
+struct LoggedEntry {
     written: Option<(Hash, UndoRecord)>,
     /// What the log has already.
     logged: Option<Hash>,
 }
 
-impl Entry {
+impl LoggedEntry {
     /// Before anything is changed: whatever is cut off then is known.
-    fn write(store: &Store, operation: &Operation, previewed: &RestorePreview) -> Result<Entry, CliError> {
+    fn write(
+        store: &Store,
+        operation: &UndoOperation,
+        previewed: &RestorePreview,
+    ) -> Result<LoggedEntry, CliError> {
         // What is as it was before the undo was not redone by anybody, but is not undone any more.
         let also = previewed.already.iter().filter(|_| operation.takes_back.is_some());
         let paths = previewed.todo.iter().chain(also).map(|path| text(path));
         let mut paths: Vec<String> = paths.filter(|path| !operation.logged.contains(path)).collect();
         paths.sort();
         if paths.is_empty() {
-            return Ok(Entry { written: None, logged: operation.previous });
+            return Ok(LoggedEntry { written: None, logged: operation.previous });
         }
         let record = UndoRecord {
             thread: operation.thread.to_string(),
@@ -129,14 +136,14 @@ impl Entry {
             at: store.now(),
         };
         let hash = undo_log::append(store, &operation.thread, &record)?;
-        Ok(Entry { written: Some((hash, record)), logged: None })
+        Ok(LoggedEntry { written: Some((hash, record)), logged: None })
     }
 
     /// Where nothing was changed, nothing is in the log.
     fn withdraw_if_unused(
         &self,
         store: &Store,
-        operation: &Operation,
+        operation: &UndoOperation,
         previewed: &RestorePreview,
     ) -> Result<(), CliError> {
         let Some((hash, record)) = &self.written else { return Ok(()) };
@@ -151,7 +158,7 @@ impl Entry {
     fn settle(
         self,
         store: &Store,
-        operation: &Operation,
+        operation: &UndoOperation,
         conflicts: &[Conflict],
     ) -> Result<Option<Hash>, CliError> {
         let Some((hash, record)) = self.written else { return Ok(self.logged) };

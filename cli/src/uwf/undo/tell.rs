@@ -3,7 +3,7 @@
 use uwf_snapshot::{name_only, only, stat};
 use uwf_store::Store;
 
-use super::operation::{Done, Operation, text};
+use super::operation::{UndoOperation, UndoOutcome, text};
 use crate::shell::{CliError, Session};
 use crate::uwf::args::UndoHow;
 use crate::uwf::changes::stat_text;
@@ -13,7 +13,7 @@ use uwf_engine::view::{LeftPath, UndoView};
 pub(super) fn tell(
     session: &mut Session<'_>,
     store: &Store,
-    (operation, done): (&Operation, &Done),
+    (operation, done): (&UndoOperation, &UndoOutcome),
     how: &UndoHow,
 ) -> Result<u8, CliError> {
     let changes = only(&operation.changes, |path| done.todo.contains(path));
@@ -55,7 +55,7 @@ pub(super) fn tell(
     Ok(exit)
 }
 
-fn sentence(operation: &Operation, view: &UndoView) -> String {
+fn sentence(operation: &UndoOperation, view: &UndoView) -> String {
     let verb = match (operation.kind, view.dry_run) {
         (UndoKind::Undo, false) => "undid",
         (UndoKind::Undo, true) => "would undo",
