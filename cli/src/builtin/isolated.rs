@@ -26,6 +26,9 @@ use super::args::IsolationArgs;
 /// How the name of a copy begins.
 const PREFIX: &str = "uwf-isolated-";
 
+/// What to do where there is no place for a copy.
+const TMPDIR: &str = "set TMPDIR to a directory that you may write to";
+
 /// A copy of a workspace; dropped before it is kept, it is gone.
 pub(super) struct IsolatedCopy {
     dir: PathBuf,
@@ -52,10 +55,10 @@ impl IsolatedCopy {
     ) -> Result<IsolatedCopy, CliError> {
         let parent = session.env.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
         let id = ThreadId::new(store.now());
-        let dir = session.directory(Some(&parent))?.join(format!("{PREFIX}{id}"));
+        let parent = session.directory(Some(&parent)).map_err(|error| error.with_hint(TMPDIR))?;
+        let dir = parent.join(format!("{PREFIX}{id}"));
         DirBuilder::new().mode(0o700).create(&dir).map_err(|error| {
-            CliError::said(format!("cannot make the directory {}", dir.display()), error)
-                .with_hint("name a directory that you may write to in TMPDIR")
+            CliError::said(format!("cannot make the directory {}", dir.display()), error).with_hint(TMPDIR)
         })?;
         let origin = Origin { workspace: workspace.to_string_lossy().into_owned(), tree: uwf_snapshot::TREE };
         let mut copy = IsolatedCopy { note: note(homes, &id), dir, origin, kept: false };
