@@ -99,6 +99,13 @@ impl UndoLog {
         found
     }
 
+    /// What was redone of a step at some time, whether that was finished or not.
+    pub fn redone(&self, step: &Hash) -> BTreeSet<&str> {
+        let is_redo = |record: &&UndoRecord| record.kind == UndoKind::Redo && record.step == *step;
+        let redone = self.entries.iter().map(|(_, record)| record).filter(is_redo);
+        redone.flat_map(|record| &record.paths).map(String::as_str).collect()
+    }
+
     /// What is undone still of each step.
     pub fn steps(&self) -> BTreeMap<Hash, UndoneExtent> {
         let mut steps: BTreeMap<Hash, UndoneExtent> = BTreeMap::new();

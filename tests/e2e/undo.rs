@@ -111,7 +111,7 @@ fn what_a_run_did_is_undone_and_done_again_byte_for_byte() {
 const KILLS: u32 = 100;
 
 #[test]
-fn one_that_was_killed_is_finished_by_the_next() {
+fn one_that_was_killed_is_finished_or_taken_back_by_the_next() {
     let site = Site::new();
     for n in 0..20 {
         site.write(&format!("work/kept/{n}"), &format!("{n} before\n"));
@@ -138,18 +138,26 @@ fn one_that_was_killed_is_finished_by_the_next() {
     let whole = begun.elapsed();
     site.uwf(&["redo", &step, "--cwd", &workspace]).ok();
     for round in 0..KILLS {
-        let (verb, done, wanted) = match round % 2 {
-            0 => ("undo", "is undone already", &states[0]),
-            _ => ("redo", "is undone\n", &states[1]),
+        // What is killed, and what comes then: it is finished, or it is taken back.
+        let (verb, then) = [
+            ("undo", "undo"),
+            ("redo", "redo"),
+            ("undo", "redo"),
+            ("undo", "undo"),
+            ("redo", "undo"),
+            ("redo", "redo"),
+        ][round as usize % 6];
+        let (done, wanted) = match then {
+            "undo" => ("is undone already", &states[0]),
+            _ => ("is undone\n", &states[1]),
         };
-        let args = [verb, &step, "--cwd", &workspace];
-        killed(&site, &args, whole * round / KILLS);
+        killed(&site, &[verb, &step, "--cwd", &workspace], whole * round / KILLS);
         for (path, found) in listing(&site.workspace()) {
             let is_staged = path.file_name().unwrap().to_string_lossy().starts_with(".uwf-restore-");
             let is_known = |state: &BTreeMap<PathBuf, (u32, Vec<u8>)>| state.get(&path) == Some(&found);
             assert!(is_staged || states.iter().any(is_known), "round {round}: {path:?}");
         }
-        let said = site.uwf(&args);
+        let said = site.uwf(&[then, &step, "--cwd", &workspace]);
         assert!(said.code == 0 || said.code == 1 && said.err.contains(done), "round {round}: {said:?}");
         let found = listing(&site.workspace());
         let differs = |path: &&PathBuf| found.get(*path) != wanted.get(*path);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use uwf_snapshot::{TreeChange, diff, find, only, preview, unescaped};
 use uwf_store::{Hash, Store};
 
-use self::operation::{UndoOperation, perform};
+use self::operation::{UndoOperation, perform, text};
 use self::tell::tell;
 use super::args::{Redo, Undo};
 use super::changes::author::paths;
@@ -41,7 +41,12 @@ pub(super) fn undo(session: &mut Session<'_>, args: &Undo) -> Result<u8, CliErro
     let of_step = log.standing().into_iter().filter(|undo| undo.record.step == step.hash);
     let undone: BTreeSet<String> = of_step.flat_map(|undo| undo.paths).map(str::to_owned).collect();
     let previewed = preview(&store, &changes, &dir)?;
-    if previewed.todo.is_empty() && (!undone.is_empty() || previewed.conflicts.is_empty()) {
+    let also: BTreeSet<String> = log.redone(&step.hash).into_iter().map(str::to_owned).collect();
+    // A redo that was cut off has left them as they shall be.
+    let is_cut_off = |path: &PathBuf| also.contains(&text(path)) && !undone.contains(&text(path));
+    let takes_back_redo = previewed.already.iter().any(is_cut_off);
+    if previewed.todo.is_empty() && !takes_back_redo && (!undone.is_empty() || previewed.conflicts.is_empty())
+    {
         return Err(already(&step, !undone.is_empty()));
     }
     if !previewed.conflicts.is_empty() && !args.how.partial {
@@ -59,6 +64,7 @@ pub(super) fn undo(session: &mut Session<'_>, args: &Undo) -> Result<u8, CliErro
         trees: ComparedSnapshots { before: trees.after, after: trees.before },
         changes,
         logged: undone,
+        also,
         takes_back: None,
         previous: log.last().map(|(hash, _)| *hash),
         at: store.now(),
@@ -215,6 +221,7 @@ fn to_redo(
 ) -> Result<Option<UndoOperation>, CliError> {
     let is_wanted = |record: &UndoRecord| step.is_none_or(|step| step == record.step);
     let operation = |record: &UndoRecord, trees: ComparedSnapshots, paths: BTreeSet<String>| {
+        let also = paths.clone();
         let paths: BTreeSet<PathBuf> =
             paths.iter().filter_map(|path| unescaped(path)).map(PathBuf::from).collect();
         let all = diff(store, &trees.before, &trees.after)?;
@@ -228,6 +235,7 @@ fn to_redo(
             trees,
             changes: only(&all, |path| paths.contains(path)),
             logged: BTreeSet::new(),
+            also,
             takes_back: None,
             previous: log.last().map(|(hash, _)| *hash),
             at: store.now(),

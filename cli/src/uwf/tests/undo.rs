@@ -5,8 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 use uwf_engine::lock::ThreadLock;
-use uwf_engine::record::{Detail, RecordedSnapshot};
+use uwf_engine::record::{Detail, RecordedSnapshot, UndoKind, UndoRecord};
 use uwf_engine::thread;
+use uwf_engine::undo_log::{self, UndoLog};
 
 use super::command_line::CommandLine;
 use super::played::{Played, files, ok, refused};
@@ -44,6 +45,34 @@ fn steps_are_undone_from_the_last_to_the_first_and_done_again() {
     assert!(again.contains("is undone already\n  hint: `uwf redo "), "{again}");
     ok(at.uwf(&["redo", &at.nth(2)]));
     assert_eq!(at.files(), last);
+}
+
+/// A redo that was killed: it is in the log, and some of it is done, or nothing.
+#[test]
+fn a_redo_that_was_cut_off_is_undone_wholly() {
+    for is_begun in [false, true] {
+        let at = Played::new();
+        let last = at.files();
+        ok(at.uwf(&["undo", &at.nth(2)]));
+        let undone = at.files();
+        let (undo, record) = UndoLog::of(&at.at.store, &at.thread).unwrap().last().unwrap().clone();
+        let redo = UndoRecord {
+            kind: UndoKind::Redo,
+            before: record.after,
+            after: record.before,
+            takes_back: Some(undo),
+            previous: Some(undo),
+            ..record
+        };
+        undo_log::append(&at.at.store, &at.thread, &redo).unwrap();
+        if is_begun {
+            at.at.write("both", b"2\n");
+        }
+        ok(at.uwf(&["undo", &at.nth(2)]));
+        assert_eq!((at.files(), at.marks()), (undone, vec![Value::Null, json!("whole")]));
+        ok(at.uwf(&["redo", &at.nth(2)]));
+        assert_eq!((at.files(), at.marks()), (last, vec![Value::Null, Value::Null]));
+    }
 }
 
 #[test]

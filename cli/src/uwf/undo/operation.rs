@@ -30,6 +30,8 @@ pub(super) struct UndoOperation {
     pub(super) changes: Vec<TreeChange>,
     /// Paths that the log has as done: where they are not, that was cut off.
     pub(super) logged: BTreeSet<String>,
+    /// Paths that this is about as well where they are as they shall be already.
+    pub(super) also: BTreeSet<String>,
     /// Of a redo: the undo.
     pub(super) takes_back: Option<Hash>,
     /// The youngest entry of the log.
@@ -114,8 +116,7 @@ impl LoggedEntry {
         operation: &UndoOperation,
         previewed: &RestorePreview,
     ) -> Result<LoggedEntry, CliError> {
-        // What is as it was before the undo was not redone by anybody, but is not undone any more.
-        let also = previewed.already.iter().filter(|_| operation.takes_back.is_some());
+        let also = previewed.already.iter().filter(|path| operation.also.contains(&text(path)));
         let paths = previewed.todo.iter().chain(also).map(|path| text(path));
         let mut paths: Vec<String> = paths.filter(|path| !operation.logged.contains(path)).collect();
         paths.sort();
