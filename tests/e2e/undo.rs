@@ -42,7 +42,9 @@ roles:
 "#;
 
 /// Everything in a workspace: what it is, its permissions and its content.
-fn listing(dir: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+type Listing = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+
+fn listing(dir: &Path) -> Listing {
     let (mut all, mut open) = (BTreeMap::new(), vec![dir.to_owned()]);
     while let Some(next) = open.pop() {
         for entry in fs::read_dir(&next).unwrap() {
@@ -64,7 +66,7 @@ fn listing(dir: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
 }
 
 /// A thread of that workflow in which so many steps were played, and the workspace before each and after the last.
-fn played(site: &Site, mock: &str, steps: usize) -> (String, Vec<BTreeMap<PathBuf, (u32, Vec<u8>)>>) {
+fn played(site: &Site, mock: &str, steps: usize) -> (String, Vec<Listing>) {
     let (workflow, mock) = (site.write("w.yaml", WORKFLOW), site.write("mock.yaml", mock));
     let thread = site.start(&workflow, "Work.");
     let agent = format!("{AGENT} --mock {mock}");
@@ -154,7 +156,7 @@ fn one_that_was_killed_is_finished_or_taken_back_by_the_next() {
         killed(&site, &[verb, &step, "--cwd", &workspace], whole * round / KILLS);
         for (path, found) in listing(&site.workspace()) {
             let is_staged = path.file_name().unwrap().to_string_lossy().starts_with(".uwf-restore-");
-            let is_known = |state: &BTreeMap<PathBuf, (u32, Vec<u8>)>| state.get(&path) == Some(&found);
+            let is_known = |state: &Listing| state.get(&path) == Some(&found);
             assert!(is_staged || states.iter().any(is_known), "round {round}: {path:?}");
         }
         let said = site.uwf(&[then, &step, "--cwd", &workspace]);
