@@ -130,7 +130,10 @@ async fn play(
     react.window_asks = role_run::window_asks(run.settings);
     let stopped = |source: Stopped, react: &React<'_>| RunError::stopped(&context, &react.journal, source);
     let decided = role_run::play(&mut react, (&context, run), extractor.as_mut()).await;
-    decided.map_err(|source| stopped(source, &react))?;
+    let (outcome, _) = decided.map_err(|source| stopped(source, &react))?;
+    if let Ok(answer) = outcome {
+        recorded.answered(run.store, recording, &answer.output)?;
+    }
     Ok(())
 }
 

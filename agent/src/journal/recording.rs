@@ -93,9 +93,9 @@ impl SharedRecording {
         self.lock().runs_tools
     }
 
-    /// The next entry of this stretch.
-    pub(crate) fn next(&self) -> Option<Entry> {
-        self.lock().next().cloned()
+    /// Keeps that something else came than what is on record.
+    pub(crate) fn differs(&self, recorded: Value, found: Value) {
+        self.lock().differs(Some(recorded), found);
     }
 
     /// The recorded entry, if it is this one.

@@ -1,11 +1,12 @@
 //! What is known of a recorded run before it is played again.
 
+use serde_json::{Value, json};
 use uwf_engine::record::Detail;
 use uwf_engine::{AgentRequest, EdgePromptSource, RoleContext, StepNode, ThreadId, thread};
 use uwf_store::{Hash, Store};
 
 use super::ReplayError;
-use crate::journal::{Entry, Surroundings};
+use crate::journal::{Entry, SharedRecording, Surroundings};
 use crate::provider::message::ToolDeclaration;
 use crate::record;
 
@@ -67,6 +68,23 @@ impl RecordedRun {
         };
         let all = if listed.contains(&self.step) { listed } else { linked().unwrap_or_default() };
         Ok(all.into_iter().take_while(|attempt| *attempt != self.step).collect())
+    }
+
+    /// Looks whether the answer is the one that the step has.
+    pub(super) fn answered(
+        &self,
+        store: &Store,
+        recording: &SharedRecording,
+        answer: &Value,
+    ) -> Result<(), ReplayError> {
+        let recorded = store.get(&self.node.output)?.payload;
+        if recorded != *answer {
+            recording.differs(
+                json!({"entry": "answer", "answer": recorded}),
+                json!({"entry": "answer", "answer": answer}),
+            );
+        }
+        Ok(())
     }
 
     /// The tools as they were declared.
