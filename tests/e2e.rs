@@ -60,6 +60,8 @@ mod outputs;
 mod process;
 #[path = "e2e/providers.rs"]
 mod providers;
+#[path = "e2e/replay.rs"]
+mod replay;
 #[path = "e2e/requests.rs"]
 mod requests;
 #[path = "e2e/rounds.rs"]

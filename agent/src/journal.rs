@@ -265,9 +265,9 @@ pub struct Surroundings {
     pub kernel: String,
     /// The names of the variables that commands start from; their values are nobody's business.
     pub environment: Vec<String>,
-    /// Whether the model is told nothing of the directory it works in.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub placeless: bool,
+    /// The directory that the model is told it works in, where that is another one than it does; empty where it is told none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told_workspace: Option<String>,
 }
 
 impl Surroundings {
@@ -278,7 +278,12 @@ impl Surroundings {
         let mut environment: Vec<String> =
             env.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
         environment.sort();
-        Surroundings { program: env!("CARGO_PKG_VERSION").to_owned(), kernel, environment, placeless }
+        Surroundings {
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            kernel,
+            environment,
+            told_workspace: placeless.then(String::new),
+        }
     }
 }
 

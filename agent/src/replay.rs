@@ -4,6 +4,7 @@
 //! Each process that had a part in the run is played for itself: it begins with the entries that it found, as a run that goes
 //! on does. Nothing of the thread changes.
 
+mod branch;
 mod difference;
 mod record;
 
@@ -15,6 +16,7 @@ use uwf_engine::journals::JournalName;
 use uwf_engine::{RoleContext, ThreadError, ThreadId};
 use uwf_store::{Hash, StoreError};
 
+pub use self::branch::RecordedPart;
 pub use self::difference::ReplayDifference;
 pub use self::record::RecordedRun;
 use crate::extract::Extractor;
@@ -54,6 +56,16 @@ pub enum ReplayError {
         /// Why.
         why: String,
     },
+    /// The run had not so many turns.
+    #[error("step {step} has {turns} turns of the model, and none with the number {turn}")]
+    NoTurn {
+        /// The step.
+        step: Hash,
+        /// The turn that was wanted, from 1.
+        turn: usize,
+        /// How many there are.
+        turns: usize,
+    },
     /// What was set for the run is no setting of this version.
     #[error("the settings on record cannot be used")]
     Settings(#[from] SettingsError),
@@ -76,8 +88,7 @@ pub async fn replay(
     let recording = SharedRecording::new(recorded.entries.clone(), runs_tools);
     let mut before = Vec::new();
     for stretch in stretches(&recorded.entries) {
-        let mut settings = Settings::on_record(stretch.settings, run.home)?;
-        settings.added.placeless = recorded.placeless();
+        let settings = Settings::on_record(stretch.settings, run.home)?;
         let run = RunContext { settings: &settings, env: run.env.clone(), claim: None, ..*run };
         let ended = play(recorded, &recording, (&run, before), on_notice).await;
         if let Some(difference) = recording.difference() {
@@ -182,8 +193,7 @@ fn parts(
     let journal = Journal::replayed(name, recording.clone(), before);
     if journal.entries().is_empty() {
         let tools = recorded.declared_now();
-        let root = if run.settings.added.placeless { "" } else { recorded.workspace() };
-        let conversation = role_run::converse(context, root, &tools)?;
+        let conversation = role_run::converse(context, recorded.told_workspace(), &tools)?;
         let mut journal = journal;
         role_run::first_lines(&mut journal, context, run, (&tools, &conversation)).map_err(failed)?;
         let state = role_run::state(run, &tools, journal.entries())?;

@@ -14,7 +14,7 @@ impl React<'_> {
     /// # Errors
     /// [`Stopped::Interrupted`] or [`Stopped::Journal`].
     pub(crate) async fn capture(&mut self, point: CapturePoint) -> Result<(), Stopped> {
-        if let Some(recording) = self.recorded_tools() {
+        if let Some(recording) = self.journal.recording().cloned() {
             return self.take_captures(&recording);
         }
         // What was refused before its beginning has no end either.

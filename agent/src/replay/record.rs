@@ -109,11 +109,6 @@ impl RecordedRun {
         self.tools().iter().map(now).collect()
     }
 
-    /// The directory it worked in.
-    pub fn workspace(&self) -> &str {
-        &self.node.cwd
-    }
-
     /// The workspace before it.
     pub(super) fn before(&self) -> Option<Hash> {
         self.detail.snapshots.as_ref()?.before.map(|before| before.tree)
@@ -129,11 +124,11 @@ impl RecordedRun {
         settings.provider.script().unwrap_or_default().to_owned()
     }
 
-    pub(super) fn placeless(&self) -> bool {
-        let Some(Entry::Run { surroundings: Surroundings { placeless, .. }, .. }) = self.entries.first()
-        else {
-            return false;
-        };
-        *placeless
+    /// The directory that the model was told it works in; empty where it was told none.
+    pub(super) fn told_workspace(&self) -> &str {
+        match self.entries.first() {
+            Some(Entry::Run { surroundings: Surroundings { told_workspace: Some(told), .. }, .. }) => told,
+            _ => &self.node.cwd,
+        }
     }
 }

@@ -15,10 +15,10 @@ Examples:
   uwf replay --run-tools 4FEM2JTVTC79H       run the tools, too, in the workspace as it was before the step";
 
 /// `replay`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub(crate) struct ReplayArgs {
-    /// The step's hash; with --all, the thread's id
+    /// The step's hash (`uwf` takes T:n as well, the n-th step of the thread T); with --all, the thread's id
     #[arg(value_name = "STEP")]
     pub(crate) step: String,
     /// Every step of the thread and every failed attempt, the oldest first

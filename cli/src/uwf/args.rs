@@ -6,6 +6,7 @@ mod doctor;
 mod log;
 mod models;
 mod prompt;
+mod replay;
 mod setup;
 mod step;
 mod thread;
@@ -21,13 +22,13 @@ pub(super) use self::doctor::Doctor;
 pub(super) use self::log::{LogCommand, LogShow};
 pub(super) use self::models::Models;
 pub(super) use self::prompt::{PromptCommand, Skill};
+pub(super) use self::replay::Replay;
 pub(super) use self::setup::Setup;
 pub(super) use self::step::{Ask, DiffShape, StepCommand};
 pub(super) use self::thread::{Exec, How, StatusWord, ThreadCommand, ThreadList};
 pub(super) use self::undo::{Redo, Undo, UndoHow};
 pub(super) use self::var::VarCommand;
 pub(super) use self::workflow::{Language, WorkflowCommand};
-use crate::replay::ReplayArgs;
 use crate::shell::{Completions, Global, Man};
 
 /// A stateless workflow engine for agents.
@@ -70,7 +71,18 @@ pub(super) enum Noun {
     #[command(subcommand)]
     Step(StepCommand),
     /// Play a recorded step again and compare each request
-    Replay(ReplayArgs),
+    #[command(
+        long_about = "Play a recorded step again: the loop runs against the recorded replies, nothing is sent, nothing of the thread changes, \
+                      and each request must be the one that was sent, byte for byte. Where one is not, the first difference is shown: a \
+                      prompt template or a tool's description that another version of this program has changed, a parameter, an order. \
+                      Tools are not run: they answer what they answered.\n\n\
+                      With --from and --live the recorded turns up to one stay, and the model is asked for the next: in a fork of the \
+                      thread, in a directory with the files as they were after that turn.\n\n\
+                      Exit status: 0 every request is the same, 1 one is not, or a step cannot be played again; with --live as \
+                      `uwf thread exec`.",
+        after_long_help = "Examples:\n  uwf replay 9GDHFMG6KAC8V\n  uwf replay 01K…:2 --run-tools\n  uwf replay --all 01K…\n  uwf replay 01K…:2 --from 3 --live --worktree ../another-way"
+    )]
+    Replay(Replay),
     /// Take back what a step changed in the workspace
     #[command(
         long_about = "Take back what a step changed in the workspace, wherever it still is as the step left it: contents, permissions \

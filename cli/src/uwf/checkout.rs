@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use uwf_snapshot::checkout as write_tree;
-use uwf_store::Store;
+use uwf_store::{Hash, Store};
 
 use super::step_argument::{StepArgument, StepOfThread};
 use crate::shell::{CliError, Session};
@@ -64,6 +64,25 @@ pub(super) fn write(
     let RunSnapshots { before, after, failed } = detail.snapshots.clone().unwrap_or_default();
     let snapshot = if moment == CheckoutMoment::Before { before } else { after };
     let snapshot = snapshot.ok_or_else(|| step.without_snapshots("cannot be checked out", &detail))?;
+    let dir = make(session, store, (&snapshot.tree, dir))?;
+    if let Some(partial) = failed {
+        session.ui.warn(&partial);
+    }
+    if snapshot.left_out > 0 {
+        session.ui.note(&format!(
+            "not in it: what snapshots leave out ({} there), such as what git ignores, and `.git`",
+            snapshot.left_out
+        ));
+    }
+    Ok(WrittenWorkspace { snapshot, dir })
+}
+
+/// Writes a tree into a directory that is new or empty; its path, absolute and without links.
+pub(super) fn make(
+    session: &Session<'_>,
+    store: &Store,
+    (tree, dir): (&Hash, &Path),
+) -> Result<PathBuf, CliError> {
     let dir = session.cwd.join(dir);
     let made = match fs::create_dir(&dir) {
         Ok(()) => true,
@@ -75,21 +94,12 @@ pub(super) fn write(
             );
         }
     };
-    if let Err(error) = write_tree(store, &snapshot.tree, &dir) {
+    if let Err(error) = write_tree(store, tree, &dir) {
         if made {
             // Nobody else knows of it. What cannot be removed is in a directory that the error names.
             fs::remove_dir_all(&dir).ok();
         }
         return Err(error.into());
     }
-    if let Some(partial) = failed {
-        session.ui.warn(&partial);
-    }
-    if snapshot.left_out > 0 {
-        session.ui.note(&format!(
-            "not in it: what snapshots leave out ({} there), such as what git ignores, and `.git`",
-            snapshot.left_out
-        ));
-    }
-    Ok(WrittenWorkspace { snapshot, dir: session.directory(Some(&dir))? })
+    session.directory(Some(&dir))
 }

@@ -16,6 +16,7 @@ mod legacy;
 mod log;
 mod models;
 mod prompt;
+mod replay;
 mod report;
 mod setup;
 mod step;
@@ -33,7 +34,6 @@ use clap::CommandFactory;
 use uwf_store::Hash;
 
 use self::args::{Noun, UwfCli};
-use crate::replay::replay;
 use crate::shell::{CliError, ProcessContext, Session, in_process, man_pages};
 use uwf_engine::ThreadId;
 
@@ -60,7 +60,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Workflow(command) => workflow::run(session, command),
         Noun::Thread(command) => thread::run(session, command),
         Noun::Step(command) => step::run(session, command),
-        Noun::Replay(args) => replay(session, &args),
+        Noun::Replay(args) => replay::replay(session, &args),
         Noun::Undo(args) => undo::undo(session, &args),
         Noun::Redo(args) => undo::redo(session, &args),
         Noun::Cas(command) => cas::run(session, command),

@@ -159,12 +159,7 @@ fn fork(session: &mut Session<'_>, text: &str, worktree: Option<&Path>) -> Resul
         return fork_at(session, &node);
     };
     let step = named.in_thread(&store)?;
-    let (usual, cwd) = (thread::start_node(&store, &step.node.start)?.cwd, &step.node.cwd);
-    if *cwd != usual {
-        let error = format!("{} worked in {cwd}, and its thread works in {usual}", step.name());
-        let hint = "`uwf thread checkout STEP DIR` writes its files, and `uwf thread exec --cwd DIR` works with them";
-        return Err(CliError::user(error).with_hint(hint));
-    }
+    step.works_where_its_thread_does(&store)?;
     utf8(session.cwd.join(dir))?;
     let cwd = utf8(checkout::write(session, &store, &step, (dir, CheckoutMoment::After))?.dir)?;
     let thread = thread::fork_into(&store, &step.hash, &cwd)?;

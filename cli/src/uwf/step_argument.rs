@@ -73,6 +73,17 @@ impl StepArgument {
 }
 
 impl StepOfThread {
+    /// Only then can a fork of it work in a directory of its own.
+    pub(super) fn works_where_its_thread_does(&self, store: &Store) -> Result<(), CliError> {
+        let (usual, cwd) = (thread::start_node(store, &self.node.start)?.cwd, &self.node.cwd);
+        if *cwd == usual {
+            return Ok(());
+        }
+        let error = format!("{} worked in {cwd}, and its thread works in {usual}", self.name());
+        let hint = "`uwf thread checkout STEP DIR` writes its files, and `uwf thread exec --cwd DIR` works with them";
+        Err(CliError::user(error).with_hint(hint))
+    }
+
     /// The step in a sentence.
     pub(super) fn name(&self) -> String {
         name(&self.thread, self.number, &self.hash)

@@ -28,16 +28,16 @@ pub fn fork(store: &Store, node: &Hash) -> Result<ThreadId, ThreadError> {
     begin(store, (*node, schema), kind)
 }
 
-/// Begins a thread as [`fork`] does at a step, which works in the directory `cwd`: with steps of its own, that say the same
-/// as those up to `step` but for where they were made.
+/// Begins a thread as [`fork`] does, which works in the directory `cwd`: with a start and steps of its own, that say the same
+/// as those up to `node` but for where they were made.
 ///
 /// # Errors
 /// As [`fork`]; or the new steps cannot be written.
-pub fn fork_into(store: &Store, step: &Hash, cwd: &str) -> Result<ThreadId, ThreadError> {
-    let Chain { start: old, steps, .. } = chain(store, step)?;
+pub fn fork_into(store: &Store, node: &Hash, cwd: &str) -> Result<ThreadId, ThreadError> {
+    let Chain { start: old, steps, .. } = chain(store, node)?;
     let mut batch = store.batch();
-    let start = StartNode { cwd: cwd.to_owned(), ..old.clone() };
-    let start = batch.put(&builtin::START_NODE, &json!(start))?;
+    let begun = StartNode { cwd: cwd.to_owned(), ..old.clone() };
+    let start = batch.put(&builtin::START_NODE, &json!(begun))?;
     let mut last = None;
     for (_, step) in steps {
         let cwd = moved(&step.cwd, (&old.cwd, cwd));
@@ -45,8 +45,10 @@ pub fn fork_into(store: &Store, step: &Hash, cwd: &str) -> Result<ThreadId, Thre
         last = Some((batch.put(&builtin::STEP_NODE, &json!(step))?, step));
     }
     batch.commit()?;
-    let (hash, step) = last.ok_or(ThreadError::NotAThreadNode { hash: *step, type_: builtin::START_NODE })?;
-    begin(store, (hash, builtin::STEP_NODE), HeadKind::Step(step))
+    match last {
+        Some((hash, step)) => begin(store, (hash, builtin::STEP_NODE), HeadKind::Step(step)),
+        None => begin(store, (start, builtin::START_NODE), HeadKind::Start(begun)),
+    }
 }
 
 /// A directory in the one that a thread works in is in the other one then; any other stays.

@@ -1,0 +1,44 @@
+//! `uwf replay`: recorded steps, played again; and a live run that branches off one.
+
+use std::path::Path;
+
+use crate::builtin::Host;
+use crate::replay::{ReplayArgs, replay as play};
+use crate::shell::{CliError, Session};
+use crate::uwf::args::{Exec, How, Replay};
+use crate::uwf::step_argument::StepArgument;
+use crate::uwf::{checkout, exec, utf8};
+use uwf_agent::replay::RecordedRun;
+use uwf_engine::thread;
+
+pub(super) fn replay(session: &mut Session<'_>, args: &Replay) -> Result<u8, CliError> {
+    if let (Some(turn), Some(dir)) = (args.from, &args.worktree) {
+        return branch(session, args, (turn as usize, dir));
+    }
+    let step = match args.replay.all {
+        true => args.replay.step.clone(),
+        false => StepArgument::parse(&args.replay.step)?.find(&session.store()?)?.to_string(),
+    };
+    play(session, &ReplayArgs { step, ..args.replay.clone() })
+}
+
+/// Forks the thread before the step, gives the fork the recorded turns and the files, and runs the step from there.
+fn branch(session: &mut Session<'_>, args: &Replay, (turn, dir): (usize, &Path)) -> Result<u8, CliError> {
+    let named = StepArgument::parse(&args.replay.step)?;
+    let host = Host::open(session)?;
+    let store = &host.store;
+    let step = named.in_thread(store)?;
+    step.works_where_its_thread_does(store)?;
+    let recorded = RecordedRun::read(store, step.hash)?;
+    let part = recorded.until(turn)?;
+    utf8(session.cwd.join(dir))?;
+    let dir = checkout::make(session, store, (&part.tree()?, dir))?;
+    let cwd = utf8(dir.clone())?;
+    let from = step.node.prev.unwrap_or(step.node.start);
+    let thread = thread::fork_into(store, &from, &cwd)?;
+    host.offline(&dir, false, session, async |context| part.continue_in(thread, context))??;
+    session.ui.note(&format!("thread {thread} goes on after turn {turn} of {}, in {cwd}", step.name()));
+    let how = How { agent: args.agent.clone(), cwd: None, timeout: args.timeout, sandbox: args.sandbox };
+    let (thread, background, detached) = (thread.to_string(), false, false);
+    exec::exec(session, &Exec { thread, count: 1, until_end: false, max_steps: 1, background, detached, how })
+}
