@@ -4,7 +4,6 @@
 //! |---|---|
 //! | [`uwf`] | the command line of `uwf`, one file a noun |
 //! | [`builtin`] | the command line of `uwf-builtin` |
-//! | `replay` | the command that both have: recorded steps, played again |
 //! | [`shell`] | what they share: the process as values, sessions, errors, man pages |
 //!
 //! Nothing but this crate reads the environment, the arguments, the clock or a terminal, installs a handler of signals, or
@@ -16,6 +15,5 @@
 )]
 
 pub mod builtin;
-mod replay;
 pub mod shell;
 pub mod uwf;

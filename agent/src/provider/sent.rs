@@ -73,10 +73,10 @@ impl SentRequest {
 
 /// What a client sent last.
 #[derive(Debug, Default)]
-pub(crate) struct LastSent(BTreeMap<String, Known>);
+pub(crate) struct LastSent(BTreeMap<String, SentValue>);
 
 #[derive(Debug, PartialEq, Eq)]
-enum Known {
+enum SentValue {
     Items(Vec<u64>),
     Long(u64),
     Short(Box<str>),
@@ -118,26 +118,26 @@ pub(crate) fn neutral(request: &Request<'_>) -> Fields {
     body
 }
 
-fn known(value: &RawValue) -> Known {
+fn known(value: &RawValue) -> SentValue {
     let text = value.get();
     if let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(text) {
-        return Known::Items(items.iter().map(|item| xxh64(item.get().as_bytes(), 0)).collect());
+        return SentValue::Items(items.iter().map(|item| xxh64(item.get().as_bytes(), 0)).collect());
     }
     match text.len() {
-        0..=SHORT => Known::Short(text.into()),
-        _ => Known::Long(xxh64(text.as_bytes(), 0)),
+        0..=SHORT => SentValue::Short(text.into()),
+        _ => SentValue::Long(xxh64(text.as_bytes(), 0)),
     }
 }
 
-fn changed(known: &Known, was: Option<&Known>, value: &RawValue) -> SentField {
+fn changed(known: &SentValue, was: Option<&SentValue>, value: &RawValue) -> SentField {
     match known {
-        Known::Items(items) => {
-            let before = if let Some(Known::Items(before)) = was { before.as_slice() } else { &[] };
+        SentValue::Items(items) => {
+            let before = if let Some(SentValue::Items(before)) = was { before.as_slice() } else { &[] };
             let kept = before.iter().zip(items).take_while(|(was, is)| was == is).count();
             SentField::Items { kept, items: items[kept..].iter().copied().map(hex).collect() }
         }
-        Known::Long(digest) => SentField::Long { digest: hex(*digest), bytes: value.get().len() as u64 },
-        Known::Short(text) => {
+        SentValue::Long(digest) => SentField::Long { digest: hex(*digest), bytes: value.get().len() as u64 },
+        SentValue::Short(text) => {
             SentField::Short { value: serde_json::from_str(text).expect("a raw value is JSON") }
         }
     }

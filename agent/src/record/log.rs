@@ -29,6 +29,7 @@ pub(super) fn put(
     replies: impl IntoIterator<Item = Value>,
 ) -> Result<Hash, StoreError> {
     let (mut replies, mut tools, mut lines) = (replies.into_iter(), None, Vec::new());
+    let mut last_at = 0;
     for (entry, turn) in entries {
         let mut line = match json!(entry) {
             Value::Object(line) => line,
@@ -55,6 +56,10 @@ pub(super) fn put(
             OF_TURN.iter().for_each(|name| drop(line.remove(*name)));
             line.insert("turn".to_owned(), json!(turn));
         }
+        // Much happens within a millisecond.
+        if std::mem::replace(&mut last_at, entry.at()) == entry.at() {
+            line.remove("at");
+        }
         line.retain(|_, value| !value.is_null());
         lines.push(Value::Object(line));
     }
@@ -73,12 +78,18 @@ pub(crate) fn entries(store: &Store, detail: &Detail) -> Result<Vec<Entry>, Stri
         None => json!("[]"),
     };
     let tools = serde_json::from_str(tools.as_str().unwrap_or_default()).unwrap_or_default();
-    let entry =
-        |(index, line)| entry(store, line, &tools).map_err(|why| format!("entry {index} of its log: {why}"));
-    log.entries.into_iter().enumerate().map(entry).collect()
+    let (mut entries, mut last_at) = (Vec::with_capacity(log.entries.len()), 0);
+    for (index, line) in log.entries.into_iter().enumerate() {
+        let entry = entry(store, line, (&tools, last_at));
+        let entry = entry.map_err(|why| format!("entry {index} of its log: {why}"))?;
+        last_at = entry.at();
+        entries.push(entry);
+    }
+    Ok(entries)
 }
 
-fn entry(store: &Store, line: Value, tools: &Value) -> Result<Entry, String> {
+/// The entry of a line; one without a time came at the same time as the one before.
+fn entry(store: &Store, line: Value, (tools, last_at): (&Value, u64)) -> Result<Entry, String> {
     let Value::Object(mut line) = line else { return Err("it is no object".to_owned()) };
     if line.get("entry").is_some_and(|entry| entry == "run") {
         line.insert("tools".to_owned(), tools.clone());
@@ -88,6 +99,7 @@ fn entry(store: &Store, line: Value, tools: &Value) -> Result<Entry, String> {
         let turn = Turn::read(store, &hash).map_err(|error| error.to_string())?;
         with_turn(&mut line, turn)?;
     }
+    line.entry("at").or_insert(json!(last_at));
     // Written by whoever knew nothing of these.
     for name in ["facts", "raw"] {
         line.entry(name).or_insert(if name == "facts" { json!({"isError": false}) } else { Value::Null });

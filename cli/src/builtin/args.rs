@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::replay::ReplayArgs;
 use crate::shell::{Completions, Global, Man, SandboxLevel};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::ReplayArgs;
 use uwf_agent::provider::message::Sampling;
 use uwf_tools::sandbox::Level;
 

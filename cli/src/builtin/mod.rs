@@ -10,6 +10,7 @@ mod events;
 mod isolated;
 mod observers;
 mod progress;
+mod replay;
 mod resumed;
 mod run;
 mod signals;
@@ -18,7 +19,6 @@ mod traces;
 
 use std::process::ExitCode;
 
-use crate::replay::replay;
 use crate::shell::{CliError, OK, ProcessContext, Session, in_process, man_pages};
 use clap::CommandFactory;
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
@@ -26,6 +26,7 @@ use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 use self::args::{AgentArgs, BuiltinCli, Command, MockServerArgs, ReplyForm};
 use self::error::{unknown_command, usage};
 use self::events::EventLog;
+pub(crate) use self::replay::{ReplayArgs, replay};
 pub(crate) use self::run::Host;
 use self::run::PreparedRun;
 use uwf_agent::journal::{Prompt, WantedRun};

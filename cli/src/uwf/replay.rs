@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use crate::builtin::Host;
-use crate::replay::{ReplayArgs, replay as play};
+use crate::builtin::{Host, ReplayArgs, replay as play};
 use crate::shell::{CliError, Session};
 use crate::uwf::args::{Exec, How, Replay};
 use crate::uwf::step_argument::StepArgument;

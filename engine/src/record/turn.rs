@@ -81,6 +81,9 @@ pub struct TokenUsage {
     pub cost_usd: Option<f64>,
 }
 
+/// What every node of a turn has, were it null; any other field only where it says something.
+const REQUIRED: [&str; 6] = ["role", "content", "toolCalls", "reasoning", "kind", "at"];
+
 /// The kind of a turn that says which results the requests leave out from here on; its content is [`Marks`] as JSON.
 pub const LEFT_OUT: &str = "left-out";
 
@@ -118,7 +121,12 @@ impl Turn {
     /// # Errors
     /// The node cannot be written, or lacks a field that a turn must have.
     pub fn put(&self, batch: &mut Batch<'_>) -> Result<Hash, StoreError> {
-        batch.put(&builtin::UWF_TURN, &json!(self))
+        let mut payload = json!(self);
+        if let Value::Object(fields) = &mut payload {
+            let is_said = |value: &Value| !value.is_null() && *value != json!({});
+            fields.retain(|name, value| REQUIRED.contains(&name.as_str()) || is_said(value));
+        }
+        batch.put(&builtin::UWF_TURN, &payload)
     }
 
     /// What the model wants run, if anything.

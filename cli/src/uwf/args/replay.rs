@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::replay::ReplayArgs;
+use crate::builtin::ReplayArgs;
 use crate::shell::SandboxLevel;
 
 /// Which steps are played again, and whether a live run branches off.

@@ -1,6 +1,6 @@
 //! `replay`, of `uwf` and of `uwf-builtin`: recorded steps of the builtin agent, played again.
 //!
-//! Apart from both programs, since it is the same in each.
+//! It is the same in both programs.
 
 mod args;
 
@@ -10,7 +10,7 @@ use uwf_engine::{ThreadId, thread, workflow};
 use uwf_store::{Hash, HashError, Store};
 
 pub(crate) use self::args::ReplayArgs;
-use crate::builtin::Host;
+use super::Host;
 use crate::shell::{CliError, OK, Session, USER};
 use uwf_agent::AGENT;
 use uwf_agent::replay::{RecordedRun, ReplayDifference, ReplayError, Replayed, replay as play, restore};
