@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`uwf`] | the command line of `uwf`, one file a noun |
 //! | [`builtin`] | the command line of `uwf-builtin` |
+//! | `step_argument` | a step as it is typed: its hash, or its number in its thread |
 //! | [`shell`] | what they share: the process as values, sessions, errors, man pages |
 //!
 //! Nothing but this crate reads the environment, the arguments, the clock or a terminal, installs a handler of signals, or
@@ -16,4 +17,5 @@
 
 pub mod builtin;
 pub mod shell;
+mod step_argument;
 pub mod uwf;

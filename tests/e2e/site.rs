@@ -112,7 +112,7 @@ impl Site {
 impl Drop for Site {
     /// Whatever a test has recorded can be played again, byte for byte. A thread of a store that a test has damaged cannot.
     fn drop(&mut self) {
-        if std::thread::panicking() || !self.home().join(".ocas").is_dir() {
+        if std::thread::panicking() || !self.home().join(".ocas").is_dir() || !self.workspace().is_dir() {
             return;
         }
         let listed = self.uwf(&["thread", "list", "--all", "--format", "json"]).out;

@@ -71,7 +71,6 @@ pub(super) enum Command {
     Run(RunArgs),
     /// Serve a mock script as an OpenAI-compatible endpoint on loopback
     MockServer(MockServerArgs),
-    /// Play a recorded step again and compare each request
     Replay(ReplayArgs),
     /// List the tools as the model sees them
     #[command(

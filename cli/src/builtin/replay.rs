@@ -7,11 +7,12 @@ mod args;
 use similar::TextDiff;
 use uwf_engine::view::{ReplayChange, ReplayedStep};
 use uwf_engine::{ThreadId, thread, workflow};
-use uwf_store::{Hash, HashError, Store};
+use uwf_store::{Hash, Store};
 
 pub(crate) use self::args::ReplayArgs;
 use super::Host;
 use crate::shell::{CliError, OK, Session, USER};
+use crate::step_argument::StepArgument;
 use uwf_agent::AGENT;
 use uwf_agent::replay::{RecordedRun, ReplayDifference, ReplayError, Replayed, replay as play, restore};
 use uwf_agent::role_run::RunContext;
@@ -33,8 +34,13 @@ pub(crate) fn replay(session: &mut Session<'_>, args: &ReplayArgs) -> Result<u8,
 /// The steps that are meant; of a thread those of the builtin agent.
 fn steps(store: &Store, args: &ReplayArgs) -> Result<Vec<Hash>, CliError> {
     if !args.all {
-        let step = args.step.parse().map_err(|error: HashError| CliError::user(error.to_string()));
-        return Ok(vec![step?]);
+        let named = StepArgument::parse(&args.step).map_err(|error| match args.step.parse::<ThreadId>() {
+            Ok(thread) => error.with_hint(format!(
+                "`uwf replay {thread}:1` plays its first step again, `uwf replay --all {thread}` every one"
+            )),
+            Err(_) => error,
+        })?;
+        return Ok(vec![named.find(store)?]);
     }
     let thread: ThreadId = args.step.parse()?;
     let head = thread::head(store, &thread)?;

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use uwf_snapshot::checkout as write_tree;
 use uwf_store::{Hash, Store};
 
-use super::step_argument::{StepArgument, StepOfThread};
+use super::step_of_thread::StepOfThread;
 use crate::shell::{CliError, Session};
+use crate::step_argument::StepArgument;
 use uwf_engine::record::{Detail, RecordedSnapshot, RunSnapshots};
 use uwf_engine::view::CheckedOut;
 

@@ -20,7 +20,7 @@ mod replay;
 mod report;
 mod setup;
 mod step;
-mod step_argument;
+mod step_of_thread;
 mod thread;
 mod time_argument;
 mod undo;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::builtin::{Host, ReplayArgs, replay as play};
+use crate::builtin::{Host, replay as play};
 use crate::shell::{CliError, Session};
+use crate::step_argument::StepArgument;
 use crate::uwf::args::{Exec, How, Replay};
-use crate::uwf::step_argument::StepArgument;
 use crate::uwf::{checkout, exec, utf8};
 use uwf_agent::replay::RecordedRun;
 use uwf_engine::thread;
@@ -14,11 +14,7 @@ pub(super) fn replay(session: &mut Session<'_>, args: &Replay) -> Result<u8, Cli
     if let (Some(turn), Some(dir)) = (args.from, &args.worktree) {
         return branch(session, args, (turn as usize, dir));
     }
-    let step = match args.replay.all {
-        true => args.replay.step.clone(),
-        false => StepArgument::parse(&args.replay.step)?.find(&session.store()?)?.to_string(),
-    };
-    play(session, &ReplayArgs { step, ..args.replay.clone() })
+    play(session, &args.replay)
 }
 
 /// Forks the thread before the step, gives the fork the recorded turns and the files, and runs the step from there.

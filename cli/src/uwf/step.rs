@@ -13,9 +13,9 @@ use uwf_workflow::yaml;
 
 use super::args::StepCommand;
 use super::checkout::{self, CheckoutMoment};
-use super::step_argument::StepArgument;
 use super::{changes, report, thread_id, utf8};
 use crate::shell::{CliError, Session, render};
+use crate::step_argument::StepArgument;
 use uwf_engine::record;
 use uwf_engine::thread;
 use uwf_engine::view::{

@@ -7,10 +7,10 @@ use uwf_snapshot::{diff as compare, find};
 use uwf_store::Store;
 
 use crate::shell::{CliError, Session};
+use crate::step_argument::StepArgument;
 use crate::uwf::args::DiffShape;
 use crate::uwf::changes::author::{Authors, paths};
 use crate::uwf::changes::{self, ShownChange, recorded, why_unknown};
-use crate::uwf::step_argument::StepArgument;
 use uwf_engine::record::{Detail, Turn};
 use uwf_engine::thread;
 use uwf_engine::view::{ComparedSnapshots, StepDiff};

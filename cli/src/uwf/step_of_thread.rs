@@ -1,23 +1,13 @@
-//! A step as a command line names it: by its hash, or as the n-th step of a thread, `T:n`, as `step list` and
-//! `thread read` number them.
+//! A step and the thread it is of, where what a command does concerns both.
 
 use uwf_store::{Hash, Store};
 
 use super::changes::why_unknown;
-use super::{hash, thread_id};
 use crate::shell::CliError;
+use crate::step_argument::{StepArgument, hashes};
 use uwf_engine::ThreadId;
 use uwf_engine::record::Detail;
 use uwf_engine::thread::{self, StepNode};
-
-/// What was typed; read before a store is opened, so that what is none creates none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StepArgument {
-    /// A node.
-    Hash(Hash),
-    /// A step of a thread, from 1.
-    Number(ThreadId, usize),
-}
 
 /// A step with the thread it is of.
 pub(super) struct StepOfThread {
@@ -29,32 +19,6 @@ pub(super) struct StepOfThread {
 }
 
 impl StepArgument {
-    /// What was typed.
-    pub(super) fn parse(text: &str) -> Result<StepArgument, CliError> {
-        let Some((thread, number)) = text.split_once(':') else { return Ok(StepArgument::Hash(hash(text)?)) };
-        match number.parse() {
-            Ok(number @ 1..) => Ok(StepArgument::Number(thread_id(thread)?, number)),
-            _ => Err(CliError::user(format!("`{text}` names no step: {number:?} is no number from 1 on"))
-                .with_hint("`uwf step list THREAD` shows the steps with their numbers")),
-        }
-    }
-
-    /// The node.
-    pub(super) fn find(self, store: &Store) -> Result<Hash, CliError> {
-        match self {
-            StepArgument::Hash(hash) => Ok(hash),
-            StepArgument::Number(thread, number) => {
-                let steps = hashes(store, &thread)?;
-                let none = || {
-                    let error = format!("thread {thread} has no step {number}: it has {}", steps.len());
-                    CliError::user(error)
-                        .with_hint(format!("`uwf step list {thread}` shows the steps with their numbers"))
-                };
-                steps.get(number - 1).copied().ok_or_else(none)
-            }
-        }
-    }
-
     /// The node, and the thread that it is a step of.
     pub(super) fn in_thread(self, store: &Store) -> Result<StepOfThread, CliError> {
         let hash = self.find(store)?;
@@ -105,13 +69,4 @@ pub(super) fn name(thread: &ThreadId, number: Option<usize>, hash: &Hash) -> Str
         Some(number) => format!("step {number} of thread {thread}"),
         None => format!("the failed attempt {hash} of thread {thread}"),
     }
-}
-
-/// The steps of a thread, the oldest first.
-pub(super) fn hashes(store: &Store, thread: &ThreadId) -> Result<Vec<Hash>, CliError> {
-    let head = thread::entry(store, thread)?.head;
-    let mut steps = Vec::new();
-    thread::links(store, &head, &mut |link| steps.push(link.hash)).map_err(|error| error.headless(thread))?;
-    steps.reverse();
-    Ok(steps)
 }
