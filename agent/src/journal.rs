@@ -34,7 +34,7 @@ pub use self::find::{FindError, Journals, PassedOver, Prompt, Unfit, WantedRun};
 pub(crate) use self::log::{entries_of, raw_replies};
 pub use self::read::OutOfOrder;
 pub use self::read::Unreadable;
-pub(crate) use self::recording::{Difference, NotTaken, RecordedOutcome, SharedRecording};
+pub(crate) use self::recording::{Difference, NotTaken, SharedRecording};
 use crate::budget::Use;
 use crate::context_window::Elided;
 use crate::failure::Failure;
@@ -531,8 +531,8 @@ impl Journal {
         serde_json::from_value(reply.clone()).ok()
     }
 
-    /// Takes over an entry that was recorded, as it is.
-    pub(crate) fn take_over(&mut self, entry: Entry) {
+    /// One more entry, of which a recording says that it came.
+    pub(crate) fn push_recorded(&mut self, entry: Entry) {
         self.entries.push(entry);
     }
 

@@ -21,7 +21,7 @@ pub use self::difference::ReplayDifference;
 pub use self::record::RecordedRun;
 use crate::extract::Extractor;
 use crate::journal::{Entry, Journal, NotTaken, SharedRecording, Surroundings, stretches};
-use crate::provider::recorded::RecordedProvider;
+use crate::provider::recorded::ReplayedProvider;
 use crate::provider::{ChatProvider, HttpProvider, ProviderError, ScriptPosition};
 use crate::react::{Notice, React, Stopped};
 use crate::resume::ResumedRun;
@@ -160,11 +160,12 @@ fn models(
     let known = role_run::learnt(context, run.store, before);
     let played =
         ProviderContext { position, answered: 0, thread: Some(context.thread), learnt: known, trace: None };
-    let replaying = |config| Ok::<_, ProviderError>(HttpProvider::new(config)?.replaying(recording.clone()));
+    let replaying =
+        |config| Ok::<_, ProviderError>(HttpProvider::new(config)?.replaying(Box::new(recording.clone())));
     let provider: Box<dyn ChatProvider> = match &run.settings.provider {
         ProviderSettings::Http(endpoint) => Box::new(replaying(role_run::http_config(endpoint, played))?),
         ProviderSettings::Mock(_) | ProviderSettings::Own(_) => {
-            Box::new(RecordedProvider::new(recording.clone(), &recorded.script()))
+            Box::new(ReplayedProvider::new(Box::new(recording.clone()), &recorded.script()))
         }
     };
     let extractor = |endpoint: &Endpoint| {

@@ -16,6 +16,45 @@ fn every_request_of_a_recorded_run_is_made_again_byte_for_byte() {
     }
 }
 
+/// Plays a run again, and gives the kinds of its entries in a line.
+fn replayed(settings: &dyn Fn(&mut crate::settings::Settings), turns: &[serde_json::Value]) -> String {
+    let fixture = RunFixture::new();
+    let reply = fixture.run_with(turns, settings, &mut |_| ()).unwrap();
+    let mut kinds = String::new();
+    let replayed = fixture.replay(reply.step_hash, |recorded| {
+        let kind = |entry: &Entry| json!(entry)["entry"].as_str().unwrap().to_owned();
+        kinds = recorded.entries.iter().map(kind).collect::<Vec<_>>().join(" ");
+    });
+    assert_eq!(replayed.difference, None, "{kinds}");
+    kinds
+}
+
+#[test]
+fn what_nobody_waited_for_never_comes_again() {
+    let fine = json!({"content": "---\n$status: done\n---\nFine."});
+    let late = json!({"content": "late", "delay_ms": 60_000_000});
+    let limited = |settings: &mut crate::settings::Settings| {
+        settings.limits.time = Some(std::time::Duration::from_secs(3600));
+    };
+    assert!(replayed(&limited, &[late.clone(), fine.clone()]).contains("sent abandoned asked sent answered"));
+    // The time was over between two attempts.
+    let wait = json!({"error": {"status": 429, "retry_after": 100}});
+    let short = |settings: &mut crate::settings::Settings| {
+        settings.limits.time = Some(std::time::Duration::from_secs(60));
+    };
+    assert!(replayed(&short, &[wait, fine.clone()]).contains("sent attempt-failed abandoned asked sent"));
+    let (_, small, mut turns) = scripts().swap_remove(3);
+    turns[3] = late;
+    turns.truncate(4);
+    turns.push(fine);
+    let summarises = |settings: &mut crate::settings::Settings| {
+        small(settings);
+        limited(settings);
+    };
+    let kinds = replayed(&summarises, &turns);
+    assert!(kinds.contains("sent summed-up"), "{kinds}");
+}
+
 /// The difference that playing a run finds of which the record was made by a program that did this otherwise.
 fn found(change: impl Fn(&mut Entry)) -> ReplayDifference {
     let (_, settings, turns) = scripts().swap_remove(1);

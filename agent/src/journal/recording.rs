@@ -12,8 +12,8 @@ use thiserror::Error;
 
 use super::Entry;
 use crate::failure::{FailedAt, Failure};
-use crate::provider::attempt_error::AttemptError;
-use crate::provider::message::ToolCall;
+use crate::provider::message::{Completion, MessageKind, ToolCall};
+use crate::provider::recorded::{AfterFailure, RecordedOutcome, RecordedReplies};
 
 /// What differs from one time to the next, and says nothing of the run.
 const VOLATILE: [&str; 3] = ["at", "durationMs", "raw"];
@@ -59,19 +59,6 @@ pub(crate) enum NotTaken {
     Over,
 }
 
-/// What came of a request that was sent.
-#[derive(Clone, Debug)]
-pub(crate) enum RecordedOutcome {
-    /// The model's turn.
-    Answered(Box<Entry>),
-    /// The attempt failed; and whether the request was sent again.
-    Failed(AttemptError, bool),
-    /// The time for it was over.
-    Abandoned,
-    /// No attempt was made, or the process ended; and what it said of that.
-    None(String),
-}
-
 /// A recording that several hold.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedRecording(Arc<Mutex<Recording>>);
@@ -114,11 +101,6 @@ impl SharedRecording {
         Some(entry)
     }
 
-    /// What came of the request that was sent just now.
-    pub(crate) fn outcome(&self) -> RecordedOutcome {
-        self.lock().outcome()
-    }
-
     /// The failure of a run that was refused before its first request.
     pub(crate) fn refused(&self) -> Option<Failure> {
         match self.lock().next() {
@@ -129,18 +111,10 @@ impl SharedRecording {
         }
     }
 
-    /// The window that the server told, where that is what comes next.
-    pub(crate) fn told_window(&self) -> Option<u64> {
-        match self.lock().next() {
-            Some(Entry::Window { size, refused: false, .. }) => Some(*size),
-            _ => None,
-        }
-    }
-
     /// How many of these calls started one after the other.
     pub(crate) fn started(&self, calls: &[ToolCall]) -> usize {
         let recording = self.lock();
-        let rest = recording.entries[recording.at..recording.until].iter();
+        let rest = recording.rest().iter();
         let is_of = |(entry, call): &(&Entry, &ToolCall)| match entry {
             Entry::Started { call_id, .. } => *call_id == call.id,
             _ => false,
@@ -150,12 +124,7 @@ impl SharedRecording {
 
     /// Whether nobody waited for the reply of the request that is next.
     pub(crate) fn is_abandoned(&self) -> bool {
-        let recording = self.lock();
-        let of_request = |entry: &&Entry| {
-            matches!(entry, Entry::Sent { .. } | Entry::AttemptFailed { .. } | Entry::RequestChanged { .. })
-        };
-        let mut rest = recording.entries[recording.at..].iter().skip_while(of_request);
-        matches!(rest.next(), Some(Entry::Abandoned { .. }))
+        is_abandoned(self.lock().rest())
     }
 
     /// How long after the last entry the next one came.
@@ -164,11 +133,6 @@ impl SharedRecording {
         let last = recording.at.checked_sub(1).map_or(0, |last| recording.entries[last].at());
         let next = recording.next().map_or(last, Entry::at);
         Duration::from_millis(next.saturating_sub(last))
-    }
-
-    /// Keeps the body that is sent, to show it.
-    pub(crate) fn sends(&self, body: String) {
-        self.lock().body = body;
     }
 
     /// The entries of the process that goes on: passes over what the recorded one did when it was stopped. Gives all entries
@@ -205,9 +169,31 @@ impl SharedRecording {
     }
 }
 
+impl RecordedReplies for SharedRecording {
+    fn sends(&self, body: String) {
+        self.lock().body = body;
+    }
+
+    fn outcome(&self) -> RecordedOutcome {
+        self.lock().outcome()
+    }
+
+    fn told_window(&self) -> Option<u64> {
+        match self.lock().next() {
+            Some(Entry::Window { size, refused: false, .. }) => Some(*size),
+            _ => None,
+        }
+    }
+}
+
 impl Recording {
+    /// What of the present process's part is not yet played.
+    fn rest(&self) -> &[Entry] {
+        &self.entries[self.at..self.until]
+    }
+
     fn next(&self) -> Option<&Entry> {
-        self.entries[self.at..self.until].first()
+        self.rest().first()
     }
 
     fn end_stretch(&mut self) {
@@ -244,22 +230,21 @@ impl Recording {
     }
 
     fn outcome(&self) -> RecordedOutcome {
-        let rest = &self.entries[self.at..self.until];
-        let is_repeated = || matches!(rest.get(1), Some(Entry::Sent { .. }));
-        match rest.first() {
-            Some(entry @ Entry::Answered { .. }) => RecordedOutcome::Answered(Box::new(entry.clone())),
-            // What was learnt stands between a request and the turn that it brought.
-            Some(Entry::Learnt { .. } | Entry::Warned { .. }) => match rest
-                .iter()
-                .find(|entry| !matches!(entry, Entry::Learnt { .. } | Entry::Warned { .. }))
-            {
-                Some(entry @ Entry::Answered { .. }) => RecordedOutcome::Answered(Box::new(entry.clone())),
-                _ => RecordedOutcome::None(self.ending()),
-            },
+        let rest = self.rest();
+        // What was learnt stands between a request and the turn that it brought.
+        let mut told =
+            rest.iter().filter(|entry| !matches!(entry, Entry::Learnt { .. } | Entry::Warned { .. }));
+        match told.next() {
+            Some(entry @ Entry::Answered { .. }) => RecordedOutcome::Answered(Box::new(completion(entry))),
             Some(Entry::AttemptFailed { failed, .. }) => {
-                RecordedOutcome::Failed(failed.clone(), is_repeated())
+                let after = match told.next() {
+                    Some(Entry::Sent { .. }) => AfterFailure::Repeated,
+                    _ if is_abandoned(rest) => AfterFailure::Abandoned,
+                    _ => AfterFailure::GaveUp,
+                };
+                RecordedOutcome::Failed(failed.clone(), after)
             }
-            Some(Entry::Abandoned { .. }) => RecordedOutcome::Abandoned,
+            _ if is_abandoned(rest) => RecordedOutcome::Abandoned,
             _ => RecordedOutcome::None(self.ending()),
         }
     }
@@ -271,6 +256,37 @@ impl Recording {
             _ => None,
         });
         ended.unwrap_or_else(|| "the recorded process ended here".to_owned())
+    }
+}
+
+/// Whether nobody waited for the reply to the request of which the rest is on record. A turn that took too long is told as that;
+/// a summary or an extraction is known by what was made without it.
+fn is_abandoned(rest: &[Entry]) -> bool {
+    let is_beside = |entry: &Entry| match entry {
+        Entry::Sent { .. } | Entry::AttemptFailed { .. } | Entry::RequestChanged { .. } => true,
+        Entry::Learnt { .. } | Entry::Warned { .. } | Entry::Snapshot { .. } => true,
+        Entry::Said { message, .. } => message.kind == MessageKind::Closing,
+        _ => false,
+    };
+    match rest.iter().find(|entry| !is_beside(entry)) {
+        Some(Entry::Abandoned { .. } | Entry::Summarised { .. } | Entry::Said { .. }) => true,
+        Some(Entry::Ended { failure: Some(failure), .. }) => failure.phase == FailedAt::Answer,
+        _ => false,
+    }
+}
+
+fn completion(entry: &Entry) -> Completion {
+    let Entry::Answered { message, usage, finish_reason, .. } = entry.clone() else {
+        return Completion::default();
+    };
+    Completion {
+        content: message.content,
+        reasoning: message.reasoning,
+        tool_calls: message.tool_calls,
+        finish_reason,
+        usage,
+        native: message.native,
+        raw: Value::Null,
     }
 }
 
@@ -299,4 +315,75 @@ fn essence(entry: &Entry) -> Value {
         }
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::message::{Message, Speaker};
+
+    /// What is on record after a request was sent, of entries of these kinds.
+    fn rest(kinds: &str) -> Vec<Entry> {
+        let entry = |kind: &str| {
+            let said = |kind| Message::text(Speaker::User, kind, "");
+            let (request, message) = (json!({"digest": "", "bytes": 0}), said(MessageKind::Turn));
+            let learnt = json!({"host": "h", "model": "m", "lessons": []});
+            let mut line = match kind {
+                "sent" => json!({"request": request}),
+                "attempt-failed" => json!({"failed": {"error": "connect", "reason": "no"}}),
+                "request-changed" => json!({"change": "", "reason": ""}),
+                "learnt" => json!({ "learnt": learnt }),
+                "answered" => json!({"message": message, "durationMs": 0, "raw": null}),
+                "correction" => json!({"entry": "said", "message": said(MessageKind::Correction)}),
+                "closing" => json!({"entry": "said", "message": said(MessageKind::Closing)}),
+                "summed-up" => json!({"message": message, "kept": 0}),
+                "warned" => json!({"about": "git", "message": ""}),
+                "no-answer" => json!({"entry": "ended", "failure": {"phase": "answer", "error": ""}}),
+                "no-reply" => json!({"entry": "ended", "failure": {"phase": "provider", "error": ""}}),
+                "signalled" => json!({"signal": "SIGINT"}),
+                "window" => json!({"size": 1, "refused": true}),
+                "left-out" => json!({"marks": []}),
+                _ => json!({}),
+            };
+            line["at"] = json!(0);
+            line.as_object_mut().unwrap().entry("entry").or_insert(json!(kind));
+            serde_json::from_value(line).unwrap()
+        };
+        kinds.split_whitespace().map(entry).collect()
+    }
+
+    #[test]
+    fn a_request_is_abandoned_whatever_is_told_beside_it() {
+        for (kinds, outcome) in [
+            ("answered", "answered"),
+            ("learnt warned answered", "answered"),
+            ("abandoned", "abandoned"),
+            ("learnt abandoned", "abandoned"),
+            ("summed-up", "abandoned"),
+            ("correction", "abandoned"),
+            ("warned closing no-answer", "abandoned"),
+            ("attempt-failed sent", "Repeated"),
+            ("attempt-failed abandoned", "Abandoned"),
+            ("attempt-failed learnt abandoned", "Abandoned"),
+            ("attempt-failed closing no-reply", "GaveUp"),
+            ("attempt-failed signalled", "GaveUp"),
+            ("attempt-failed window left-out asked", "GaveUp"),
+            ("no-reply", "none"),
+            ("", "none"),
+            ("signalled", "none"),
+        ] {
+            let recording = SharedRecording::new(rest(kinds), false);
+            let came = match recording.outcome() {
+                RecordedOutcome::Answered(_) => "answered".to_owned(),
+                RecordedOutcome::Failed(_, after) => format!("{after:?}"),
+                RecordedOutcome::Abandoned => "abandoned".to_owned(),
+                RecordedOutcome::None(_) => "none".to_owned(),
+            };
+            assert_eq!(came, outcome, "{kinds}");
+            let mut sent = rest("sent");
+            sent.extend(rest(kinds));
+            let is_abandoned = SharedRecording::new(sent, false).is_abandoned();
+            assert_eq!(is_abandoned, outcome.eq_ignore_ascii_case("abandoned"), "{kinds}");
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
 use super::attempt_error::{AttemptError, RetryDecision};
+use super::recorded::AfterFailure;
 use super::{CompletionEvent, EventSink, ProviderError};
 
 /// How often, how long, how patiently.
@@ -105,18 +106,20 @@ impl<'p> Attempts<'p> {
         Ok(())
     }
 
-    /// The same of an attempt that was made before, and repeated or not: nobody waits, and nothing is decided anew.
-    pub(crate) fn replayed(
+    /// The same of an attempt that was made before: nobody waits, and nothing is decided anew. Where the time was over then, it
+    /// never comes to an end.
+    pub(crate) async fn replayed(
         &mut self,
         error: AttemptError,
         url: &str,
-        is_repeated: bool,
+        after: AfterFailure,
     ) -> Result<(), ProviderError> {
         self.made += 1;
-        match error.retry_decision() {
-            _ if is_repeated => Ok(()),
-            RetryDecision::Retry { asked } => Err(self.give_up(error, url, asked)),
-            RetryDecision::Final => Err(error.into_error(url)),
+        match (after, error.retry_decision()) {
+            (AfterFailure::Repeated, _) => Ok(()),
+            (AfterFailure::Abandoned, _) => std::future::pending().await,
+            (AfterFailure::GaveUp, RetryDecision::Retry { asked }) => Err(self.give_up(error, url, asked)),
+            (AfterFailure::GaveUp, RetryDecision::Final) => Err(error.into_error(url)),
         }
     }
 

@@ -84,7 +84,7 @@ impl React<'_> {
         is_one: impl Fn(&Entry) -> bool,
     ) -> Result<(), Stopped> {
         while let Some(entry) = recording.take_if(&is_one) {
-            self.journal.take_over(entry);
+            self.journal.push_recorded(entry);
             self.take_over()?;
         }
         Ok(())

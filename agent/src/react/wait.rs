@@ -43,6 +43,8 @@ pub(super) async fn wait<T>(
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
+            // What has come counts, even if the time is over by now or a signal came with it.
+            biased;
             done = &mut future => return Waited::Done(done),
             signal = signals.next() => return Waited::Signal(signal),
             () = &mut over => return Waited::TimeUp,
@@ -152,6 +154,22 @@ impl Listener<'_> {
             Waited::Done(completion) => Ok(Some(completion?)),
             Waited::Signal(signal) => Err(Stopped::Interrupted(signal)),
             Waited::TimeUp => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Poll;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_come_counts_even_if_the_time_is_over() {
+        let mut signals = Signals::new(|_| Poll::Pending);
+        for _ in 0..64 {
+            let waited = wait(std::future::ready(1), &mut signals, Some(Duration::ZERO), || ()).await;
+            assert!(matches!(waited, Waited::Done(1)));
         }
     }
 }

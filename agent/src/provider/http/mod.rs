@@ -35,7 +35,7 @@ use super::fields::Fields;
 use super::message::{Completion, ModelOrigin, Request};
 use super::model_facts::ModelFacts;
 use super::quirks::{Learnt, Quirk, RefusedRequest};
-use super::recorded;
+use super::recorded::{self, AfterFailure, RecordedReplies};
 use super::retry::Attempts;
 use super::sent::LastSent;
 use super::wire::Wire;
@@ -43,7 +43,6 @@ use super::wires::chat::failed_generation;
 use super::wires::written::Written;
 use super::wires::{Assembly, Ending, RequestTarget};
 use super::{ChatProvider, Completing, CompletionEvent, EventSink, ProviderError};
-use crate::journal::SharedRecording;
 
 /// A reply that does not stream is silent until it is whole: its patience is that many times longer.
 const WHOLE: u32 = 5;
@@ -66,10 +65,10 @@ pub struct HttpProvider {
     sent: Fields,
     /// The body that was sent last, as it is told.
     last_sent: LastSent,
-    /// Whether the attempt that failed last was repeated, in a run that is played again.
-    is_repeated: Option<bool>,
+    /// What was done after the attempt that failed last, in a run that is played again.
+    after_failure: Option<AfterFailure>,
     /// Where replies come from in the place of the network, in a run that is played again.
-    recording: Option<SharedRecording>,
+    recording: Option<Box<dyn RecordedReplies>>,
     /// Whether people were told that a temperature is left out.
     announced_temperature: bool,
 }
@@ -100,7 +99,7 @@ impl HttpProvider {
             written: Written::default(),
             sent: Fields::default(),
             last_sent: LastSent::default(),
-            is_repeated: None,
+            after_failure: None,
             recording: None,
             announced_temperature: false,
         };
@@ -113,7 +112,7 @@ impl HttpProvider {
     }
 
     /// The same with the replies of a recording: nothing is sent.
-    pub(crate) fn replaying(self, recording: SharedRecording) -> HttpProvider {
+    pub(crate) fn replaying(self, recording: Box<dyn RecordedReplies>) -> HttpProvider {
         HttpProvider { recording: Some(recording), ..self }
     }
 
@@ -154,8 +153,8 @@ impl HttpProvider {
                 self.apply(quirk);
             } else {
                 let url = self.endpoint.shown(self.dialect.wire);
-                let failed = match self.is_repeated {
-                    Some(is_repeated) => attempts.replayed(error, &url, is_repeated),
+                let failed = match self.after_failure {
+                    Some(after) => attempts.replayed(error, &url, after).await,
                     None => attempts.failed(error, &url, on_event).await,
                 };
                 failed.map_err(|error| error.with_key(self.config.key_from.as_deref()))?;
@@ -197,10 +196,10 @@ impl HttpProvider {
         }
         on_event(CompletionEvent::Sent(&self.last_sent.next(&self.sent)));
         if let Some(recording) = &self.recording {
-            return match recorded::reply(recording).await {
+            return match recorded::reply(recording.as_ref()).await {
                 Ok(Ok(completion)) => Ok(completion),
-                Ok(Err((error, is_repeated))) => {
-                    self.is_repeated = Some(is_repeated);
+                Ok(Err((error, after))) => {
+                    self.after_failure = Some(after);
                     Err(error)
                 }
                 Err(error) => Err(AttemptError::Setup { reason: error.to_string() }),
