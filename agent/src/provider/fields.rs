@@ -9,8 +9,10 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
+use crate::secrets::Secrets;
+
 /// The fields of a JSON object.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Fields(Vec<(Cow<'static, str>, Box<RawValue>)>);
 
 impl Fields {
@@ -54,6 +56,25 @@ impl Fields {
                 _ => self.0[at].1 = raw(value),
             }
         }
+    }
+
+    /// The same without the secrets in the fields that these were merged into; none where there is none in them.
+    pub(in crate::provider) fn cleaned(
+        &self,
+        merged: &Map<String, Value>,
+        secrets: &Secrets,
+    ) -> Option<Fields> {
+        let mut cleaned = None;
+        for (at, (_, value)) in
+            self.0.iter().enumerate().filter(|(_, (name, _))| merged.contains_key(&**name))
+        {
+            let value: Value = serde_json::from_str(value.get()).expect("a raw value is JSON");
+            let clean = secrets.clean_value(value.clone());
+            if clean != value {
+                cleaned.get_or_insert_with(|| self.clone()).0[at].1 = raw(&clean);
+            }
+        }
+        cleaned
     }
 
     /// Whether there is a field of that name: `temperature`, or one within an object, `reasoning.summary`.

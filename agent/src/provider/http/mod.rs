@@ -194,7 +194,9 @@ impl HttpProvider {
         if let Some(recording) = &self.recording {
             recording.sends(serde_json::to_string(&self.sent).unwrap_or_default());
         }
-        on_event(CompletionEvent::Sent(&self.last_sent.next(&self.sent)));
+        // The digest of a secret would tell a short one: whoever has the record could try all of them.
+        let cleaned = self.sent.cleaned(&self.config.request_body, &self.endpoint.secrets);
+        on_event(CompletionEvent::Sent(&self.last_sent.next(cleaned.as_ref().unwrap_or(&self.sent))));
         if let Some(recording) = &self.recording {
             return match recorded::reply(recording.as_ref()).await {
                 Ok(Ok(completion)) => Ok(completion),

@@ -523,3 +523,38 @@ fn a_key_is_in_no_part_of_a_call() {
     assert_eq!((ids[0], completion.tool_calls[0].name.as_str()), ("***", "tool-***"));
     assert_ne!(ids[0], ids[1]);
 }
+
+/// What is told of the request that is sent with these fields added.
+fn sent_with(added: serde_json::Value) -> String {
+    let server = Server::new(vec![ok(GOOD)]);
+    let request_body = added.as_object().unwrap().clone();
+    let mut provider = HttpProvider::new(HttpConfig { request_body, ..config(server.address) }).unwrap();
+    let messages = [Message::text(Speaker::User, MessageKind::Opening, "hi")];
+    let sampling = Sampling::default();
+    let tool_choice = ToolChoice::Auto;
+    let request = Request { messages: &messages, tools: &[], tool_choice, model: "m", sampling: &sampling };
+    let mut told = String::new();
+    let on_event = &mut |event: CompletionEvent<'_>| {
+        if let CompletionEvent::Sent(sent) = event {
+            told = serde_json::json!(sent).to_string();
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(provider.complete(request, on_event)).unwrap();
+    let requests = server.requests.lock().unwrap();
+    assert!(added.as_object().unwrap().keys().all(|name| requests[0].contains(name)), "{requests:?}");
+    told
+}
+
+#[test]
+fn what_is_told_of_a_request_says_nothing_of_a_secret_in_it() {
+    let long = "x".repeat(300);
+    for added in [
+        serde_json::json!({"token": "12345"}),
+        serde_json::json!({"passwords": ["12345"], "metadata": {"api_key": "12345", "note": long}}),
+        serde_json::json!({"user": format!("a {KEY}")}),
+    ] {
+        let other = added.to_string().replace("12345", "***").replace(KEY, "***");
+        assert_eq!(sent_with(added), sent_with(serde_json::from_str(&other).unwrap()));
+    }
+}
