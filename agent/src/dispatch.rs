@@ -53,6 +53,11 @@ impl Dispatch {
         built_in || self.own(name).is_some_and(OwnTool::reads_only)
     }
 
+    /// Whether there is such a tool.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.toolbox.specs().iter().any(|tool| tool.name == name) || self.own(name).is_some()
+    }
+
     /// Whether a tool may change the workspace without saying what.
     pub(crate) fn changes_unseen(&self, name: &str) -> bool {
         let runs_commands = |tool: &ToolSpec| tool.name == "run_command" && tool.name == name;

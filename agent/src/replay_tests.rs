@@ -55,6 +55,65 @@ fn what_nobody_waited_for_never_comes_again() {
     assert!(kinds.contains("sent summed-up"), "{kinds}");
 }
 
+/// A tool of a program.
+struct OwnTool(crate::provider::message::ToolDeclaration);
+
+impl crate::dispatch::OwnTool for OwnTool {
+    fn declaration(&self) -> &crate::provider::message::ToolDeclaration {
+        &self.0
+    }
+
+    fn reads_only(&self) -> bool {
+        true
+    }
+
+    fn call(&self, _: &str, _: &uwf_tools::Cancel) -> Result<String, String> {
+        Ok("12 pieces".to_owned())
+    }
+}
+
+/// A model that is code: it asks for tools, then it answers, or fails.
+struct OwnModel(&'static str);
+
+impl crate::Model for OwnModel {
+    async fn complete(&self, request: crate::Request<'_>) -> Result<crate::Reply, crate::BoxError> {
+        let (args, written) = (json!({}), json!({"path": "new", "content": "x"}));
+        match (request.messages.len(), self.0) {
+            (2, _) => Ok(crate::Reply::default().call("stock", &args).call("list_dir", &args)),
+            (5, _) => Ok(crate::Reply::default().call("write_file", &written)),
+            (_, "") => Err("no reply".into()),
+            (_, answer) => Ok(crate::Reply::text(answer)),
+        }
+    }
+}
+
+#[test]
+fn a_run_with_a_model_and_a_tool_of_a_program_is_played_without_them() {
+    for answer in ["---\n$status: done\n---\nFine.", "No answer.", ""] {
+        let fixture = RunFixture::new();
+        let parameters = json!({"type": "object"});
+        let declaration = crate::provider::message::ToolDeclaration {
+            name: "stock".into(),
+            description: "d".into(),
+            parameters,
+        };
+        let tool: std::sync::Arc<dyn crate::dispatch::OwnTool> = std::sync::Arc::new(OwnTool(declaration));
+        let own = |settings: &mut crate::settings::Settings| {
+            settings.added.tools = vec![tool.clone()];
+            let model = crate::additions::OwnProvider::Model(std::sync::Arc::new(OwnModel(answer)));
+            settings.provider = crate::settings::ProviderSettings::Own(model);
+        };
+        let reply = fixture.run_with(&[], &own, &mut |_| ()).unwrap();
+        assert_eq!(reply.is_error, !answer.contains("done"));
+        for runs_tools in [false, true] {
+            let workspace = tempfile::tempdir().unwrap();
+            let replayed = fixture.replay_in(workspace.path(), (reply.step_hash, runs_tools), |_| ());
+            assert_eq!(replayed.difference, None, "{answer}, {runs_tools}");
+            assert_eq!(workspace.path().join("new").exists(), runs_tools);
+        }
+    }
+}
+
 /// The difference that playing a run finds of which the record was made by a program that did this otherwise.
 fn found(change: impl Fn(&mut Entry)) -> ReplayDifference {
     let (_, settings, turns) = scripts().swap_remove(1);

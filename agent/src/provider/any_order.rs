@@ -124,13 +124,22 @@ impl RunFixture {
 
     /// Plays a recorded step again, after this was done to its record.
     pub(crate) fn replay(&self, step: Hash, change: impl FnOnce(&mut RecordedRun)) -> Replayed {
+        self.replay_in(&self.workspace(), (step, false), change)
+    }
+
+    /// The same in a directory, where its tools are run once more if they are to be.
+    pub(crate) fn replay_in(
+        &self,
+        workspace: &Path,
+        (step, runs_tools): (Hash, bool),
+        change: impl FnOnce(&mut RecordedRun),
+    ) -> Replayed {
         let home = self.dir.path().canonicalize().unwrap().join("replay");
         let settings = settings(Path::new("none"), &home);
         let mut recorded = RecordedRun::read(&self.store, step).unwrap();
         change(&mut recorded);
-        let workspace = self.workspace();
-        let run = self.context((&home, &workspace), &settings);
-        runtime().block_on(replay(&recorded, &run, false, &mut |_| ())).unwrap()
+        let run = self.context((&home, workspace), &settings);
+        runtime().block_on(replay(&recorded, &run, runs_tools, &mut |_| ())).unwrap()
     }
 }
 

@@ -28,8 +28,8 @@ type TimedOutputs = Vec<(ToolOutput, Duration)>;
 impl React<'_> {
     /// Runs the calls of a turn.
     pub(super) async fn run_calls(&mut self, calls: &[ToolCall]) -> Result<(), Stopped> {
-        if let Some(recording) = self.recorded_tools() {
-            return self.replay_calls(&recording, calls);
+        if let Some(recording) = self.journal.recording().cloned() {
+            return self.replay_calls(&recording, calls).await;
         }
         let toolbox = Arc::clone(&self.toolbox);
         for group in groups(calls, &|name| toolbox.reads_only(name)) {
@@ -73,12 +73,22 @@ impl React<'_> {
         Ok(())
     }
 
-    /// Runs nothing: the calls are answered as they were.
-    fn replay_calls(&mut self, recording: &SharedRecording, mut calls: &[ToolCall]) -> Result<(), Stopped> {
+    /// The calls are answered as they were, or run once more where that is asked for. A tool that is not here, being a
+    /// program's own, answers what it answered.
+    async fn replay_calls(
+        &mut self,
+        recording: &SharedRecording,
+        mut calls: &[ToolCall],
+    ) -> Result<(), Stopped> {
         while !calls.is_empty() {
             let (group, rest) = calls.split_at(recording.started(calls).max(1));
-            self.start(group)?;
-            self.take_results(recording, group)?;
+            let is_here = group.iter().all(|call| self.toolbox.has(&call.name));
+            if recording.runs_tools() && is_here {
+                self.run_together(group).await?;
+            } else {
+                self.start(group)?;
+                self.take_results(recording, group)?;
+            }
             calls = rest;
         }
         Ok(())
