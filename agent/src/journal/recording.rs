@@ -13,7 +13,8 @@ use thiserror::Error;
 use super::Entry;
 use crate::failure::{FailedAt, Failure};
 use crate::provider::message::{Completion, MessageKind, ToolCall};
-use crate::provider::recorded::{AfterFailure, RecordedOutcome, RecordedReplies};
+use crate::provider::recorded::{RecordedOutcome, RecordedReplies};
+use crate::provider::retry::AfterFailure;
 
 /// What differs from one time to the next, and says nothing of the run.
 const VOLATILE: [&str; 3] = ["at", "durationMs", "raw"];

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::message::{Completion, Request};
-use super::retry::{Attempts, RetryPolicy};
+use super::retry::{AfterFailure, Attempts, RetryPolicy};
 use super::sent::{LastSent, neutral};
 use super::{ChatProvider, Completing, CompletionEvent, EventSink, ProviderError};
 use crate::provider::attempt_error::AttemptError;
@@ -34,17 +34,6 @@ pub(crate) enum RecordedOutcome {
     Abandoned,
     /// No attempt was made, or the process ended; and what it said of that.
     None(String),
-}
-
-/// What was done after an attempt that failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AfterFailure {
-    /// The request was sent again.
-    Repeated,
-    /// The error was the end of it.
-    GaveUp,
-    /// The time was over before it could be sent again.
-    Abandoned,
 }
 
 /// See the module.

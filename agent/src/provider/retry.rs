@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
 use super::attempt_error::{AttemptError, RetryDecision};
-use super::recorded::AfterFailure;
 use super::{CompletionEvent, EventSink, ProviderError};
 
 /// How often, how long, how patiently.
@@ -71,6 +70,17 @@ fn asked_wait_at<'h>(header: impl Fn(&str) -> Option<&'h str>, now: SystemTime) 
 )]
 pub(crate) fn asked_wait<'h>(header: impl Fn(&str) -> Option<&'h str>) -> Option<Duration> {
     asked_wait_at(header, SystemTime::now())
+}
+
+/// What was done after an attempt that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterFailure {
+    /// The request was sent again.
+    Repeated,
+    /// The error was the end of it.
+    GaveUp,
+    /// The time was over before it could be sent again.
+    Abandoned,
 }
 
 /// The attempts at one completion.
