@@ -104,7 +104,9 @@ mod tests {
         }
         store.verify(&mut |finding| panic!("{finding}")).unwrap();
         let start = head(&store, &thread).unwrap().hash;
-        assert!(fork_into(&store, &start, "/else").is_err());
+        let fork = fork_into(&store, &start, "/else").unwrap();
+        let begun = head(&store, &fork).unwrap();
+        assert_eq!((begun.step().is_some(), begun.start(&store).unwrap().cwd), (false, "/else".to_owned()));
         advance(&store, &thread, &start, &first, &Status::Idle).unwrap();
         assert_eq!(head(&store, &thread).unwrap().hash, first, "the thread it is from stays");
     }
