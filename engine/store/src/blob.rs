@@ -246,5 +246,6 @@ fn blob_schema() -> Value {
 }
 
 #[cfg(test)]
+#[cfg(feature = "sqlite")]
 #[path = "blob_tests.rs"]
 mod tests;
