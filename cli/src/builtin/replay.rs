@@ -20,15 +20,24 @@ use uwf_agent::role_run::RunContext;
 pub(crate) fn replay(session: &mut Session<'_>, args: &ReplayArgs) -> Result<u8, CliError> {
     let host = Host::open(session)?;
     let steps = steps(&host.store, args)?;
-    let mut views = Vec::new();
+    let (mut views, mut is_same) = (Vec::new(), true);
     for step in steps {
-        let replayed = one(&host, step, args.run_tools, session)?;
-        views.push(view(step, replayed));
+        match one(&host, step, args.run_tools, session) {
+            Ok(replayed) => {
+                is_same &= replayed.difference.is_none();
+                views.push(view(step, replayed));
+            }
+            // The others can be played all the same.
+            Err(error) if args.all => {
+                is_same = false;
+                session.ui.warn(&error.message());
+            }
+            Err(error) => return Err(error),
+        }
     }
-    let differs = views.iter().any(|step| step.difference.is_some());
     let text: String = views.iter().map(told).collect();
     session.ui.bytes(&views, text.as_bytes(), color)?;
-    Ok(if differs { USER } else { OK })
+    Ok(if is_same { OK } else { USER })
 }
 
 /// The steps that are meant; of a thread those of the builtin agent.
