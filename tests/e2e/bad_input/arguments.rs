@@ -75,7 +75,7 @@ fn steps() -> Vec<Case> {
         uwf(&["step", "show", "{node}"], 1, &["{node}", "not a step"]),
         uwf(&["step", "read", "{node}"], 1, &["{node}", "not a step"]),
         uwf(&["step", "read", "{node}", "--prompt"], 1, &["{node}", "not a step"]),
-        uwf(&["step", "read", "{idle}"], 1, &["{idle}", "13 characters"]),
+        uwf(&["step", "read", "{idle}"], 1, &["{idle}", "is a thread, and a step is wanted"]),
         uwf(&["step", "list", "nope"], 1, &["`nope` is not a thread id"]),
         uwf(&["step", "list", "{unknown}"], 1, &["{unknown}"]),
     ]
