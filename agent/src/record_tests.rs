@@ -25,7 +25,8 @@ fn usage() -> TokenUsage {
 
 /// One entry of every kind that is recorded, in a run that was interrupted once.
 fn entries(spool: &Path) -> Vec<Entry> {
-    let (thread, session) = (ThreadId::new(1), ThreadId::new(2));
+    let id = |text: &str| text.parse::<ThreadId>().unwrap();
+    let (thread, session) = (id("01K00000000000000000000001"), id("01K00000000000000000000002"));
     let name = JournalName { thread, head: "0123456789ABC".parse().unwrap(), session };
     let call =
         |id: &str, name: &str| ToolCall { id: id.into(), name: name.into(), arguments: "{\"a\": 1}".into() };
