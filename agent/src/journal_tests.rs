@@ -1,5 +1,5 @@
 use super::*;
-use crate::provider::message::{MessageKind, Speaker};
+use crate::provider::message::{Message, MessageKind, Speaker};
 use serde_json::json;
 use uwf_engine::ThreadId;
 use uwf_tools::sandbox::{Level, Network};
