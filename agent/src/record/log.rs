@@ -100,10 +100,9 @@ fn entry(store: &Store, line: Value, (tools, last_at): (&Value, u64)) -> Result<
         with_turn(&mut line, turn)?;
     }
     line.entry("at").or_insert(json!(last_at));
-    // Written by whoever knew nothing of these.
-    for name in ["facts", "raw"] {
-        line.entry(name).or_insert(if name == "facts" { json!({"isError": false}) } else { Value::Null });
-    }
+    // Where there is nothing to say of them, the log says nothing.
+    line.entry("facts").or_insert(json!({"isError": false}));
+    line.entry("raw").or_insert(Value::Null);
     serde_json::from_value(Value::Object(line)).map_err(|error| error.to_string())
 }
 
@@ -129,6 +128,7 @@ fn with_turn(line: &mut Map<String, Value>, turn: Turn) -> Result<(), String> {
     more.into_iter().for_each(|(name, value)| drop(line.insert(name.to_owned(), value)));
     Ok(())
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
