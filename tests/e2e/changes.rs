@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::process::{signal, wait_for};
 use crate::site::{AGENT, Said, Site};
 
-const WORKFLOW: &str = "
+/// A role that can be played again and again.
+pub(crate) const WORKFLOW: &str = "
 name: w
 description: d
 roles:

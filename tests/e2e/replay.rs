@@ -4,9 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::changes::WORKFLOW;
 use crate::site::{AGENT, Site};
-
-const WORKFLOW: &str = "name: told\ndescription: d\nroles:\n  worker:\n    goal: g\n    frontmatter: { type: object, properties: { $status: { const: done } }, required: [$status] }\ngraph:\n  $START:\n    new: { role: worker, prompt: Work. }\n  worker:\n    done: { role: $END, prompt: Done. }\n";
 
 /// Files by command and by tool, turn by turn; then the answer.
 fn script(last: &str) -> String {

@@ -9,21 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::changes::WORKFLOW;
 use crate::site::{AGENT, Site, UWF};
-
-const WORKFLOW: &str = "
-name: w
-description: d
-roles:
-  worker:
-    goal: Work.
-    frontmatter: { type: object, properties: { $status: { enum: [more, done] } }, required: [$status] }
-graph:
-  $START: { new: { role: worker, prompt: Work. } }
-  worker:
-    more: { role: worker, prompt: Go on. }
-    done: { role: $END, prompt: Done. }
-";
 
 /// Tools and commands that do everything a file can undergo.
 const MOCK: &str = r#"
