@@ -27,7 +27,6 @@ use uwf_store::{Batch, Hash, Store, StoreError, open_regular};
 use uwf_tools::ToolOutput;
 
 pub(crate) use self::log::entries;
-use crate::context_window::Elided;
 use crate::failure::Failure;
 use crate::frontmatter::Extracted;
 use crate::journal::{self, CapturePoint, Concern, Entry, FileChange, Stretch, ToolFacts, stretches};
@@ -232,19 +231,19 @@ fn detail(batch: &mut Batch<'_>, run: &FinishedRun<'_>) -> Result<Hash, RecordEr
     let mut messages = Vec::new();
     let (mut turns, mut logged) = (Vec::new(), Vec::new());
     let recorded = run.entries.iter().any(|entry| matches!(entry, Entry::Replied { .. }));
-    let (mut results, captured) = (BTreeMap::new(), captured(run.entries));
+    let (left_out, captured) = (left_out(run.entries), captured(run.entries));
     for entry in run.entries {
-        if let Entry::Finished { message, .. } = entry {
-            results.insert(message.tool_call_id.as_deref().unwrap_or_default(), message.content.as_str());
-        }
         let Some(mut turn) = turn(batch, entry, recorded)? else {
             logged.push((entry, None));
             continue;
         };
-        if let Entry::Elided { marks, .. } = entry {
-            turn.outputs = left_out(batch, marks, &results)?;
+        if let Some(call) = turn.call_id.as_deref() {
+            turn.snapshot = captured.get(call).copied();
+            if let Some(mark) = left_out.get(call) {
+                let content = turn.content.replace((*mark).to_owned()).unwrap_or_default();
+                turn.content_ref = Some(content_node(batch, &content)?);
+            }
         }
-        turn.snapshot = turn.call_id.as_deref().and_then(|call| captured.get(call)).copied();
         let hash = turn.put(batch)?;
         messages.push(Listed::Turn(hash));
         logged.push((entry, Some(hash)));
@@ -292,6 +291,15 @@ fn captured(entries: &[Entry]) -> BTreeMap<&str, Hash> {
         _ => None,
     });
     trees.collect()
+}
+
+/// Call id → what stands in the place of its result at last: its content is in the store by itself, for `tool_output`.
+fn left_out(entries: &[Entry]) -> BTreeMap<&str, &str> {
+    let marks = entries.iter().filter_map(|entry| match entry {
+        Entry::Elided { marks, .. } => Some(marks),
+        _ => None,
+    });
+    marks.flatten().map(|mark| (mark.call_id.as_str(), mark.text.as_str())).collect()
 }
 
 /// The workspace before the run and after it; none where it was not to be captured.
@@ -380,19 +388,6 @@ fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<T
         | Entry::Replied { .. } => return Ok(None),
     };
     Ok(Some(turn))
-}
-
-/// What was left out, by call id: the marks name these nodes in words, which are no references.
-fn left_out(
-    batch: &mut Batch<'_>,
-    marks: &[Elided],
-    results: &BTreeMap<&str, &str>,
-) -> Result<BTreeMap<String, Hash>, StoreError> {
-    let whole = |mark: &Elided| {
-        let result = results.get(&*mark.call_id)?;
-        Some(content_node(batch, result).map(|hash| (mark.call_id.clone(), hash)))
-    };
-    marks.iter().filter_map(whole).collect()
 }
 
 /// How the requests became shorter at this point; the content is JSON.

@@ -4,6 +4,7 @@ use uwf_engine::journals::JournalName;
 use uwf_store::Clock;
 
 use super::*;
+use crate::context_window::Elided;
 use crate::failure::FailedAt;
 use crate::journal::Surroundings;
 use crate::journal::tests::{enforced, run};

@@ -24,7 +24,7 @@ pub const ERROR_OUTPUT: Hash = Hash::from_static("8KPJ61GZX0N6R");
 /// The output of a step that waits for somebody.
 pub const SUSPEND_OUTPUT: Hash = Hash::from_static("E7A9HKZVD39BK");
 /// One message of an agent's conversation. `turns` of [`UWF_DETAIL`] are such nodes.
-pub const UWF_TURN: Hash = Hash::from_static("EWJEWFDPCAPJ9");
+pub const UWF_TURN: Hash = Hash::from_static("6RFCG1NZM8MZ5");
 /// How a step came about: the conversation, what it cost, what it changed.
 pub const UWF_DETAIL: Hash = Hash::from_static("5JKBKWMVVBKG3");
 /// What happened in a run, entry by entry: `log` of [`UWF_DETAIL`].

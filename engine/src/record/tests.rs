@@ -92,6 +92,21 @@ fn a_record_of_ours_has_the_stores_types() {
 }
 
 #[test]
+fn a_content_that_stands_in_a_node_of_its_own_is_read_from_there() {
+    let place = Place::new();
+    let store = place.store();
+    let mut batch = store.batch();
+    let result = Turn::of(json!({"role": "tool", "content": "[left out]", "kind": "result", "at": 1}));
+    let content_ref = Some(batch.put_blob(&mut "all of it".as_bytes()).unwrap().hash);
+    let kept = Turn { content_ref, ..result.clone() }.put(&mut batch).unwrap();
+    let missing = Turn { content_ref: Some(builtin::UWF_TURN), ..result.clone() }.put(&mut batch).unwrap();
+    batch.commit().unwrap();
+    let said = Turn { content: Some("all of it".into()), ..result };
+    assert_eq!(Turn::read(&store, &kept).unwrap(), said);
+    assert!(Turn::read(&store, &missing).is_err(), "a schema is no content");
+}
+
+#[test]
 fn of_another_agents_record_there_is_what_it_has() {
     for foreign in [json!("a text"), json!(["s", "m"]), json!({}), json!({"sessionId": 3, "turns": "none"})] {
         assert_eq!(Detail::of(foreign), Detail::default());

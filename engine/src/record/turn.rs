@@ -1,6 +1,7 @@
 //! One message of the conversation of a run.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use crate::builtin;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,10 @@ pub struct Turn {
     pub role: Option<String>,
     /// The text; `""` where nothing was said.
     pub content: Option<String>,
+    /// Of a tool's turn that later requests leave out: a node with the content, and `content` is what they have in its
+    /// place. [`Turn::read`] puts it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_ref: Option<Hash>,
     /// What the model wants run; none where it wants nothing.
     #[serde(deserialize_with = "lenient::records")]
     pub tool_calls: Option<Vec<RecordedCall>>,
@@ -108,12 +113,21 @@ impl Turn {
         lenient::object(payload)
     }
 
-    /// The turn at `hash`.
+    /// The turn at `hash`, as it was said.
     ///
     /// # Errors
-    /// The node cannot be read.
+    /// The node cannot be read, or the one that has its content.
     pub fn read(store: &Store, hash: &Hash) -> Result<Turn, StoreError> {
-        Ok(Turn::of(store.get(hash)?.payload))
+        let mut turn = Turn::of(store.get(hash)?.payload);
+        if let Some(content) = turn.content_ref.take() {
+            let mut text = String::new();
+            store
+                .blob(&content)?
+                .read_to_string(&mut text)
+                .map_err(|source| StoreError::Unread { source })?;
+            turn.content = Some(text);
+        }
+        Ok(turn)
     }
 
     /// Adds it to what is to be stored.
@@ -125,6 +139,8 @@ impl Turn {
         if let Value::Object(fields) = &mut payload {
             let is_said = |value: &Value| !value.is_null() && *value != json!({});
             fields.retain(|name, value| REQUIRED.contains(&name.as_str()) || is_said(value));
+            let usage = fields.get_mut("usage").and_then(Value::as_object_mut);
+            usage.into_iter().for_each(|usage| usage.retain(|_, tokens| *tokens != json!(0)));
         }
         batch.put(&builtin::UWF_TURN, &payload)
     }

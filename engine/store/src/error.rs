@@ -75,8 +75,8 @@ pub enum StoreError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A content that was to be stored as it is read could not be read to its end.
-    #[error("a content that was to be stored cannot be read: {source}")]
+    /// A content, to be stored or from the store, could not be read to its end.
+    #[error("a content cannot be read to its end: {source}")]
     Unread {
         /// Why.
         source: io::Error,
