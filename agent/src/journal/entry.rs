@@ -302,6 +302,7 @@ pub struct ToolFacts {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// Whether the call failed.
+    #[serde(default)]
     pub is_error: bool,
     /// The command's exit code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
