@@ -6,7 +6,7 @@ use uwf_store::Hash;
 use super::args::{AgentArgs, Mode};
 use super::error::usage;
 use super::events::EventLog;
-use super::run::{Host, RunSetup};
+use super::host::{Host, RunSetup};
 use uwf_agent::ask::{self, StepQuestion};
 
 /// A new session id, or an answer; on stdout, and nothing else.

@@ -7,6 +7,7 @@ mod ask;
 mod doctor;
 mod error;
 mod events;
+mod host;
 mod isolated;
 mod observers;
 mod progress;
@@ -26,9 +27,9 @@ use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 use self::args::{AgentArgs, BuiltinCli, Command, MockServerArgs, ReplyForm};
 use self::error::{unknown_command, usage};
 use self::events::EventLog;
+pub(crate) use self::host::Host;
+use self::host::PreparedRun;
 pub(crate) use self::replay::{ReplayArgs, replay};
-pub(crate) use self::run::Host;
-use self::run::PreparedRun;
 use uwf_agent::journal::{Prompt, WantedRun};
 use uwf_agent::mock_server::MockServer;
 use uwf_agent::provider::Script;
@@ -123,7 +124,7 @@ fn mock_server(args: &MockServerArgs, session: &mut Session<'_>) -> Result<u8, C
     let script = Script::load(&session.cwd.join(&args.script))?;
     let (server, address) = MockServer::bind(script, args.port, args.by_turn)?;
     session.ui.print(&format!("http://{address}/v1\n"))?;
-    let serving = run::runtime()?.block_on(async {
+    let serving = host::runtime()?.block_on(async {
         let mut signals = signals::catch()?;
         let stop = async move {
             signals.next().await;

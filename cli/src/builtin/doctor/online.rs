@@ -91,7 +91,7 @@ pub(super) fn report(found: &Result<Settings, SettingsError>) -> Result<Option<O
         Ok(provider) => provider,
         Err(error) => return Ok(Some(refused(&error))),
     };
-    let runtime = crate::builtin::run::runtime()?;
+    let runtime = crate::builtin::host::runtime()?;
     Ok(Some(runtime.block_on(ask(&mut provider, settings, endpoint))))
 }
 
