@@ -23,6 +23,8 @@ use super::isolated::{IsolatedCopy, PatchFile};
 use super::resumed;
 use crate::shell::{CliError, FAILED_STEP, OK, SUSPENDED, Session};
 
+const HELP: &str = "see uwf-builtin run --help";
+
 /// `uwf-builtin run`.
 pub(super) fn stand_alone(args: &RunArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
     match (&args.thread, &args.workflow, &args.role, &args.prompt) {
@@ -30,7 +32,9 @@ pub(super) fn stand_alone(args: &RunArgs, session: &mut Session<'_>) -> Result<u
         (None, Some(workflow), Some(role), Some(prompt)) => {
             begin(&NewRun { workflow, role, prompt }, args, session)
         }
-        _ => Err(usage("a run needs WORKFLOW, --role and --prompt, or --continue".to_owned())),
+        _ => {
+            Err(usage("a run needs WORKFLOW, --role and --prompt, or --continue".to_owned()).with_hint(HELP))
+        }
     }
 }
 
@@ -177,7 +181,7 @@ fn finish(
 }
 
 fn not_isolated() -> CliError {
-    usage("--patch and --keep are for a run that is --isolated".to_owned())
+    usage("--patch and --keep are for a run that is --isolated".to_owned()).with_hint(HELP)
 }
 
 /// Stores the workflow and starts the thread; nothing is written when the role cannot run.

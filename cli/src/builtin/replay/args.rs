@@ -5,7 +5,7 @@ use clap::Args;
 const AFTER_HELP: &str = "\
 Exit: 0 every request is the same; 1 one is not, or a step cannot be played again; 2 usage.
 
-Examples:
+Examples, which uwf-builtin takes as well:
   uwf replay 01K…:2
   uwf replay --all 01K…
   uwf replay --run-tools 4FEM2JTVTC79H";
