@@ -18,32 +18,16 @@ use serde_json::Value;
 use uwf_store::schema::Violation;
 use uwf_store::{Collect, Finding, Hash, Referrer, Store, StoreError, open_regular};
 
-use crate::journals::{self, JournalFile, JournalStanding, KnownThreads};
+use crate::journals::{self, JournalFile, JournalStanding, JournalsError, KnownThreads};
 use crate::lock;
 use crate::thread::{self, Failures, ThreadError, ThreadId};
-
-/// Why it cannot be told what must stay.
-#[derive(Debug, thiserror::Error)]
-pub enum GcRootsError {
-    /// The lists of failed attempts cannot be looked for.
-    #[error(transparent)]
-    Thread(#[from] ThreadError),
-    /// A file of `$UWF_HOME` cannot be read.
-    #[error("cannot read {}", path.display())]
-    Io {
-        /// The file or directory.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
-}
 
 /// What a collection of `store` must keep for the sake of the threads in it and of the runs of `home`, of which these are
 /// the `surveyed` journals.
 ///
 /// # Errors
 /// The failed attempts or the threads cannot be listed, or a journal, or the directory of the locks, cannot be read.
-pub fn gc_roots(store: &Store, home: &Path, surveyed: &[JournalFile]) -> Result<Collect, GcRootsError> {
+pub fn gc_roots(store: &Store, home: &Path, surveyed: &[JournalFile]) -> Result<Collect, JournalsError> {
     let (mut roots, mut findings) = (Vec::new(), Vec::new());
     for Failures { variable, steps } in thread::all_failures(store, None)? {
         match steps {
@@ -68,13 +52,13 @@ pub fn gc_roots(store: &Store, home: &Path, surveyed: &[JournalFile]) -> Result<
     for journal in journals {
         match named_in(&journal, &mut threads, &mut roots) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                return Err(GcRootsError::Io { path: journal, source });
+                return Err(JournalsError::Io { path: journal, source });
             }
             _ => {}
         }
     }
     let since = lock::oldest_run(home);
-    let since = since.map_err(|source| GcRootsError::Io { path: home.join("running"), source })?;
+    let since = since.map_err(|source| JournalsError::Io { path: home.join("running"), source })?;
     Ok(Collect { roots, findings, since, ..Collect::default() })
 }
 
@@ -92,8 +76,8 @@ fn named_in(journal: &Path, threads: &mut KnownThreads<'_>, found: &mut Vec<Hash
 }
 
 /// The files with this extension in a directory and those below it; none if there is no such directory.
-fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, GcRootsError> {
-    let failed = |source| GcRootsError::Io { path: directory.to_owned(), source };
+fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, JournalsError> {
+    let failed = |source| JournalsError::Io { path: directory.to_owned(), source };
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(failed)?,
@@ -143,7 +127,7 @@ mod tests {
     use crate::lock::ThreadLock;
     use uwf_store::{Expect, VarChange};
 
-    fn roots_of(place: &Place) -> Result<Collect, GcRootsError> {
+    fn roots_of(place: &Place) -> Result<Collect, JournalsError> {
         let (store, home) = (place.store(), place.homes().uwf);
         let surveyed = journals::survey(&store, &home).unwrap();
         gc_roots(&store, &home, &surveyed)

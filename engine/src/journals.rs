@@ -29,13 +29,13 @@ use crate::thread::{ThreadError, ThreadId};
 /// What is this young may be of a run that is just beginning.
 const YOUNG: Duration = Duration::from_secs(3600);
 
-/// Why the journals cannot be told apart.
+/// Why it cannot be told which runs there are, or what of the store they need.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalsError {
-    /// The threads of the store.
+    /// The threads of the store, or the lists of their failed attempts.
     #[error(transparent)]
     Thread(#[from] ThreadError),
-    /// The journals.
+    /// A file of `$UWF_HOME`.
     #[error("cannot read {}", path.display())]
     Io {
         /// The file or directory.

@@ -10,7 +10,6 @@ use uwf_engine::ask::AskError;
 use uwf_engine::config::ConfigError;
 use uwf_engine::exec::ExecError;
 use uwf_engine::export::ExportError;
-use uwf_engine::gc_roots::GcRootsError;
 use uwf_engine::home::HomeError;
 use uwf_engine::journals::JournalsError;
 use uwf_engine::lock::{LockError, StopError};
@@ -197,4 +196,4 @@ macro_rules! without_hint {
 
 with_own_hint!(ThreadError, ConfigError, HomeError, ExportError, WorkflowError);
 with_own_hint!(LockError, StopError);
-without_hint!(GcRootsError, JournalsError, ThreadIdError, SnapshotError);
+without_hint!(JournalsError, ThreadIdError, SnapshotError);
