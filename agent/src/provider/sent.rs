@@ -4,6 +4,7 @@
 //! Apart because the words themselves are in the conversation: a request of a long run repeats all that was said, and is told
 //! by what is new in it. Pure, and the same for all wires.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -77,9 +78,17 @@ pub(crate) struct LastSent(BTreeMap<String, SentValue>);
 
 #[derive(Debug, PartialEq, Eq)]
 enum SentValue {
-    Items(Vec<u64>),
+    Items(SentItems),
     Long(u64),
     Short(Box<str>),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct SentItems {
+    digests: Vec<u64>,
+    /// How long the list is as text without its closing bracket, and the digest of that: most lists only grow, and what they
+    /// began with need not be read again.
+    open: (usize, u64),
 }
 
 impl LastSent {
@@ -91,7 +100,8 @@ impl LastSent {
             SentRequest { digest: hex(hasher.hash.digest()), bytes: hasher.bytes, ..SentRequest::default() };
         let mut before = std::mem::take(&mut self.0);
         for (name, value) in body.iter() {
-            let (known, was) = (known(value), before.remove(name));
+            let was = before.remove(name);
+            let known = known(value.get(), was.as_ref());
             if was.as_ref() != Some(&known) {
                 sent.changed.insert(name.to_owned(), changed(&known, was.as_ref(), value));
             }
@@ -118,10 +128,9 @@ pub(crate) fn neutral(request: &Request<'_>) -> Fields {
     body
 }
 
-fn known(value: &RawValue) -> SentValue {
-    let text = value.get();
-    if let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(text) {
-        return SentValue::Items(items.iter().map(|item| xxh64(item.get().as_bytes(), 0)).collect());
+fn known(text: &str, was: Option<&SentValue>) -> SentValue {
+    if let Some(items) = SentItems::read(text, was) {
+        return SentValue::Items(items);
     }
     match text.len() {
         0..=SHORT => SentValue::Short(text.into()),
@@ -129,10 +138,36 @@ fn known(value: &RawValue) -> SentValue {
     }
 }
 
+impl SentItems {
+    /// The items of a list; nothing of any other value.
+    fn read(text: &str, was: Option<&SentValue>) -> Option<SentItems> {
+        let open = text.strip_suffix(']').filter(|open| open.starts_with('['))?.as_bytes();
+        let before = match was {
+            Some(SentValue::Items(before)) => before.grown_to(text),
+            _ => None,
+        };
+        let (mut digests, rest) = before.unwrap_or_else(|| (Vec::new(), Cow::Borrowed(text)));
+        let items: Vec<&RawValue> = serde_json::from_str(&rest).ok()?;
+        digests.extend(items.iter().map(|item| xxh64(item.get().as_bytes(), 0)));
+        Some(SentItems { digests, open: (open.len(), xxh64(open, 0)) })
+    }
+
+    /// The digests of these items, and a list of those that follow them, where a list begins with all of these.
+    fn grown_to(&self, text: &str) -> Option<(Vec<u64>, Cow<'static, str>)> {
+        let (open, digest) = self.open;
+        let (open, rest) = text.split_at_checked(open)?;
+        let begins = xxh64(open.as_bytes(), 0) == digest && (rest == "]" || rest.starts_with(','));
+        begins.then(|| (self.digests.clone(), Cow::Owned(format!("[{}", rest.trim_start_matches(',')))))
+    }
+}
+
 fn changed(known: &SentValue, was: Option<&SentValue>, value: &RawValue) -> SentField {
     match known {
         SentValue::Items(items) => {
-            let before = if let Some(SentValue::Items(before)) = was { before.as_slice() } else { &[] };
+            let (items, before) = (
+                &items.digests,
+                if let Some(SentValue::Items(before)) = was { &*before.digests } else { &[] },
+            );
             let kept = before.iter().zip(items).take_while(|(was, is)| was == is).count();
             SentField::Items { kept, items: items[kept..].iter().copied().map(hex).collect() }
         }
@@ -198,6 +233,27 @@ mod tests {
         assert_eq!(read, next);
         let same = last.next(&body(json!({"system": long, "messages": [1, 2, 3], "n": 1})));
         assert_eq!((same.digest, same.changed.len(), same.gone.len()), (next.digest, 0, 0));
+    }
+
+    #[test]
+    fn a_list_that_grew_is_told_as_one_that_is_read_anew() {
+        let lists = [
+            "[]",
+            "[1]",
+            "[12,3]",
+            "[12,3]",
+            "[12,3,\",]\"]",
+            "[12,3,\",]\",[4,5],{}]",
+            "[12]",
+            "[]",
+            "[[]]",
+        ];
+        let mut last = None;
+        for text in lists {
+            let grown = known(text, last.as_ref());
+            assert_eq!(grown, known(text, None), "{text}");
+            last = Some(grown);
+        }
     }
 
     #[test]
