@@ -32,7 +32,10 @@ impl RunLog {
     ///
     /// # Errors
     /// The node cannot be written.
-    pub fn put(&self, batch: &mut Batch<'_>) -> Result<Hash, StoreError> {
-        batch.put(&builtin::UWF_RUN_LOG, &json!(self))
+    pub fn put(self, batch: &mut Batch<'_>) -> Result<Hash, StoreError> {
+        // A log is long: its entries are not copied.
+        let tools = self.tools.map(|tools| ("tools".to_owned(), json!(tools)));
+        let entries = ("entries".to_owned(), Value::Array(self.entries));
+        batch.put(&builtin::UWF_RUN_LOG, &tools.into_iter().chain([entries]).collect())
     }
 }
