@@ -86,12 +86,14 @@ impl CaptureCache {
         self.root.as_ref().filter(|root| freshen(store, &root.tree).is_ok())
     }
 
+    pub(crate) fn is_of(&self, workspace: &Path) -> bool {
+        self.workspace == workspace
+    }
+
     pub(crate) fn replace(&mut self, workspace: &Path, root: Directory) {
-        if self.root.as_ref() != Some(&root) || self.workspace != workspace {
-            self.is_saved = false;
-            self.workspace = workspace.to_owned();
-            self.root = Some(root);
-        }
+        self.is_saved = false;
+        self.workspace = workspace.to_owned();
+        self.root = Some(root);
     }
 }
 

@@ -96,9 +96,11 @@ pub fn capture(
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let handle = openat(CWD, dir, flags, Mode::empty()).map_err(io_error("open the directory", dir))?;
     let mut walk = CaptureWalk::new(dir, options, store)?;
-    let root = walk.root(&handle, cache.kept_in(store))?;
+    let (root, is_same) = walk.root(&handle, cache.kept_in(store))?;
     let snapshot = walk.finish(root.tree)?;
-    cache.replace(dir, root);
+    if !(is_same && cache.is_of(dir)) {
+        cache.replace(dir, root);
+    }
     Ok(snapshot)
 }
 

@@ -30,7 +30,7 @@ impl CaptureWalk<'_> {
         }
         self.check(Limit::Bytes, self.snapshot.bytes.saturating_add(size), self.options.max_bytes)?;
         match known {
-            Some(known) if known.stamp == Some(found.stamp) => Ok(Looked::Entry(same(known, found))),
+            Some(known) if known.stamp == Some(found.stamp) => Ok(same(known, found)),
             _ => self.read(directory, name),
         }
     }
@@ -81,12 +81,15 @@ impl CaptureWalk<'_> {
 }
 
 /// What is known of a file that is the same, with the mode it has now.
-fn same(known: &Known, found: &FileStatus) -> Known {
+fn same(known: &Known, found: &FileStatus) -> Looked {
     let mut known = known.clone();
-    if let SnapshotEntry::File { mode, .. } = &mut known.entry {
-        *mode = found.mode & PERMISSIONS;
+    match &mut known.entry {
+        SnapshotEntry::File { mode, .. } if *mode != found.mode & PERMISSIONS => {
+            *mode = found.mode & PERMISSIONS;
+            Looked::Entry(known)
+        }
+        _ => Looked::Same(known),
     }
-    known
 }
 
 fn errno(error: &io::Error) -> Errno {

@@ -40,6 +40,8 @@ pub(super) struct CaptureWalk<'s> {
 /// What came of looking at a name.
 pub(super) enum Looked {
     Entry(Known),
+    /// It is as the cache has it, stamp and all.
+    Same(Known),
     /// It is left out.
     Nothing,
     /// It became something else meanwhile.
@@ -79,44 +81,48 @@ impl<'s> CaptureWalk<'s> {
         Ok(Snapshot { tree, ..self.snapshot })
     }
 
-    /// The workspace; `known` is what it was.
+    /// The workspace, and whether it is as the cache has it; `known` is what it was.
     pub(super) fn root(
         &mut self,
         handle: &OwnedFd,
         known: Option<&Directory>,
-    ) -> Result<Directory, SnapshotError> {
+    ) -> Result<(Directory, bool), SnapshotError> {
         let names = names(handle).map_err(io_error("list", self.root))?;
         self.directory(handle, &names, known)
     }
 
-    /// A directory with all that is below it; `known` is what it was.
+    /// A directory with all that is below it, and whether it is as the cache has it; `known` is what it was.
     fn directory(
         &mut self,
         handle: &OwnedFd,
         names: &[ListedName],
         known: Option<&Directory>,
-    ) -> Result<Directory, SnapshotError> {
+    ) -> Result<(Directory, bool), SnapshotError> {
         if self.levels > MAX_LEVELS {
             return Err(SnapshotError::TooDeep { path: self.whole_path(), allowed: MAX_LEVELS });
         }
         let outside = self.ignored.enter(handle, names, self.path.len());
         let (length, mut entries) = (self.path.len(), Vec::with_capacity(names.len()));
-        let mut before = known.map_or(&[][..], |known| &known.entries);
+        let (mut before, mut same) = (known.map_or(&[][..], |known| &known.entries), 0);
         for name in names {
             if length > 0 {
                 self.path.push(b'/');
             }
             self.path.extend_from_slice(&name.bytes);
             let known = advance(&mut before, &name.bytes);
-            entries.extend(self.entry(handle, name, known)?);
+            if let Some((entry, is_same)) = self.entry(handle, name, known)? {
+                entries.push(entry);
+                same += usize::from(is_same);
+            }
             self.path.truncate(length);
         }
         self.ignored.leave(&outside);
+        let is_same = known.is_some_and(|known| known.entries.len() == same && same == entries.len());
         let tree = match known {
-            Some(known) if known.is_tree_of(&entries) => known.tree,
+            Some(known) if is_same || known.is_tree_of(&entries) => known.tree,
             _ => self.put(&entries)?,
         };
-        Ok(Directory { tree, entries })
+        Ok((Directory { tree, entries }, is_same))
     }
 
     fn put(&mut self, entries: &[Known]) -> Result<Hash, SnapshotError> {
@@ -130,24 +136,26 @@ impl<'s> CaptureWalk<'s> {
         directory: &OwnedFd,
         name: &ListedName,
         known: Option<&Known>,
-    ) -> Result<Option<Known>, SnapshotError> {
+    ) -> Result<Option<(Known, bool)>, SnapshotError> {
         let mut last = None;
-        for _ in 0..TRIES {
-            match self.look_at(directory, name, known)? {
-                Looked::Entry(known) => return self.count(known).map(Some),
+        for attempt in 0..TRIES {
+            match self.look_at(directory, name, (known, attempt == 0))? {
+                Looked::Entry(known) => return self.count(known, false).map(Some),
+                Looked::Same(known) => return self.count(known, true).map(Some),
                 Looked::Nothing => return Ok(None),
                 Looked::Changed(unsteady) => last = unsteady,
             }
         }
         self.notice(Why::Changing);
-        last.map(|known| self.count(known)).transpose()
+        last.map(|known| self.count(known, false)).transpose()
     }
 
+    /// What is under a name. What is listed as a directory is opened as one when it is looked at for the first time.
     fn look_at(
         &mut self,
         directory: &OwnedFd,
         name: &ListedName,
-        known: Option<&Known>,
+        (known, is_first): (Option<&Known>, bool),
     ) -> Result<Looked, SnapshotError> {
         let is_listed = name.kind != FileType::Unknown;
         if is_listed && self.leaves_out(name, name.kind) {
@@ -155,6 +163,9 @@ impl<'s> CaptureWalk<'s> {
         }
         if self.options.withheld.is_within(&name.bytes) {
             return Ok(self.without(Why::Secret));
+        }
+        if is_first && name.kind == FileType::Directory {
+            return self.below(directory, name, known);
         }
         let found = match look(directory, &name.bytes) {
             Ok(found) => found,
@@ -167,7 +178,7 @@ impl<'s> CaptureWalk<'s> {
         match found.kind {
             FileType::RegularFile => self.file(directory, name, &found, known),
             FileType::Directory => self.below(directory, name, known),
-            FileType::Symlink => self.symlink(directory, name),
+            FileType::Symlink => self.symlink(directory, name, known),
             _ => {
                 self.snapshot.special += 1;
                 Ok(Looked::Nothing)
@@ -175,7 +186,12 @@ impl<'s> CaptureWalk<'s> {
         }
     }
 
-    fn symlink(&mut self, directory: &OwnedFd, name: &ListedName) -> Result<Looked, SnapshotError> {
+    fn symlink(
+        &mut self,
+        directory: &OwnedFd,
+        name: &ListedName,
+        known: Option<&Known>,
+    ) -> Result<Looked, SnapshotError> {
         let target = match readlinkat(directory, &*name.bytes, Vec::new()) {
             Ok(target) => OsString::from_vec(target.into_bytes()),
             Err(error) => return self.unreadable(error),
@@ -184,7 +200,9 @@ impl<'s> CaptureWalk<'s> {
             return Ok(self.without(Why::Secret));
         }
         let entry = SnapshotEntry::Symlink { target };
-        Ok(Looked::Entry(Known { name: name.bytes.clone(), entry, stamp: None, below: None }))
+        let is_same = known.is_some_and(|known| known.entry == entry);
+        let found = Known { name: name.bytes.clone(), entry, stamp: None, below: None };
+        Ok(if is_same { Looked::Same(found) } else { Looked::Entry(found) })
     }
 
     fn leaves_out(&mut self, name: &ListedName, kind: FileType) -> bool {
@@ -209,10 +227,13 @@ impl<'s> CaptureWalk<'s> {
             Err(error) => return self.unreadable(error),
         };
         self.levels += 1;
-        let below = self.directory(&handle, &names, known.and_then(|known| known.below.as_ref()))?;
+        let before = known.and_then(|known| known.below.as_ref());
+        let (below, is_same) = self.directory(&handle, &names, before)?;
         self.levels -= 1;
         let entry = SnapshotEntry::Directory { tree: below.tree, mode: found.mode & PERMISSIONS };
-        Ok(Looked::Entry(Known { name: name.bytes.clone(), entry, stamp: None, below: Some(below) }))
+        let is_same = is_same && known.is_some_and(|known| known.entry == entry);
+        let found = Known { name: name.bytes.clone(), entry, stamp: None, below: Some(below) };
+        Ok(if is_same { Looked::Same(found) } else { Looked::Entry(found) })
     }
 
     /// What an error about one name means for the snapshot.
@@ -236,13 +257,13 @@ impl<'s> CaptureWalk<'s> {
         self.snapshot.notices.push(CaptureNotice { path, why });
     }
 
-    fn count(&mut self, known: Known) -> Result<Known, SnapshotError> {
+    fn count(&mut self, known: Known, is_same: bool) -> Result<(Known, bool), SnapshotError> {
         let size = if let SnapshotEntry::File { size, .. } = known.entry { size } else { 0 };
         self.snapshot.entries += 1;
         self.snapshot.bytes += size;
         self.check(Limit::Entries, self.snapshot.entries, self.options.max_entries)?;
         self.check(Limit::Bytes, self.snapshot.bytes, self.options.max_bytes)?;
-        Ok(known)
+        Ok((known, is_same))
     }
 
     /// Refuses what is more than allowed.
