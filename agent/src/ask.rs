@@ -15,14 +15,16 @@ use uwf_store::{Hash, Store, StoreError};
 
 use self::forks::ForkStore;
 pub use self::forks::fork;
+pub(crate) use self::forks::{RecordedQuestion, first_entry, questions};
 use self::from_record::messages;
-use crate::journal::Entry;
+use crate::journal::{Entry, Journal};
 use crate::permissions::RolePermissions;
-use crate::provider::ScriptPosition;
 use crate::provider::message::{Message, MessageKind, Speaker};
+use crate::provider::{ChatProvider, ScriptPosition};
 use crate::react::{Notice, Stopped};
 use crate::role_run::{self, LoopParts, ProviderContext, RunContext, RunError};
 use crate::settings::Settings;
+use crate::trace::Trace;
 
 /// What a script calls the one who answers: `roles: { ask: … }`, one entry a question.
 const ROLE: &str = "ask";
@@ -104,16 +106,45 @@ pub async fn ask(
 ) -> Result<String, AnswerError> {
     let record = Detail::read(run.store, &question.detail)?;
     let forks = ForkStore::find(question, record.session_id.as_deref(), run.home)?;
-    let mut before = messages(run.store, &question.detail, &record)?;
     let earlier = forks.earlier()?;
-    let visit = earlier.len();
-    before.extend(earlier.into_iter().flatten());
+    let context = provider_context(&record, earlier.len(), run.trace);
+    let before = before(run.store, (&question.detail, &record), earlier)?;
+    let mut provider = role_run::provider(run.settings, context).map_err(RunError::from)?;
+    let journal = forks.journal(question, run)?;
+    answer(&question.text, (before, journal), run, provider.as_mut(), on_notice).await
+}
+
+/// What the provider must know of a question before which so many were answered.
+pub(crate) fn provider_context<'r>(
+    record: &Detail,
+    visit: usize,
+    trace: Option<&'r Trace>,
+) -> ProviderContext<'r> {
     let position = ScriptPosition { role: ROLE, visit, step: visit };
     // The step's run has paid for these.
     let learnt = serde_json::from_value(record.settings().learnt).into_iter().collect();
-    let asked = ProviderContext { position, answered: 0, thread: None, learnt, trace: run.trace };
-    let mut provider = role_run::provider(run.settings, asked).map_err(RunError::from)?;
-    let journal = forks.journal(question, run)?;
+    ProviderContext { position, answered: 0, thread: None, learnt, trace }
+}
+
+/// All that was said before the question: in the step, and for the questions before.
+pub(crate) fn before(
+    store: &Store,
+    (hash, record): (&Hash, &Detail),
+    earlier: Vec<Vec<Message>>,
+) -> Result<Vec<Message>, AnswerError> {
+    let mut before = messages(store, hash, record)?;
+    before.extend(earlier.into_iter().flatten());
+    Ok(before)
+}
+
+/// Puts a question whose journal is open.
+pub(crate) async fn answer(
+    question: &str,
+    (before, journal): (Vec<Message>, Journal),
+    run: &RunContext<'_>,
+    provider: &mut dyn ChatProvider,
+    on_notice: &mut dyn FnMut(Notice<'_>),
+) -> Result<String, AnswerError> {
     let blobs = role_run::blobs(run);
     let toolbox = role_run::toolbox(run, run.settings.tools.clone(), (journal.spool_dir(), &blobs));
     let toolbox = toolbox.map_err(RunError::from)?;
@@ -123,8 +154,8 @@ pub async fn ask(
     let state = role_run::state(run, &tools, &entries).map_err(RunError::from)?;
     let signals = (run.signals)().map_err(RunError::Signals)?;
     let parts = LoopParts { toolbox, tools, blobs, journal, state };
-    let mut react = role_run::react(parts, (run, signals, &Value::Null), provider.as_mut(), on_notice);
-    let text = uwf_prompts::question(&question.text).map_err(Stopped::from)?;
+    let mut react = role_run::react(parts, (run, signals, &Value::Null), provider, on_notice);
+    let text = uwf_prompts::question(question).map_err(Stopped::from)?;
     react.append_message(Message::text(Speaker::User, MessageKind::Opening, text))?;
     let answer = react.until_text().await;
     // Tools that only read leave nothing for git.

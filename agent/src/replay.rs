@@ -4,6 +4,7 @@
 //! Each process that had a part in the run is played for itself: it begins with the entries that it found, as a run that goes
 //! on does. Nothing of the thread changes.
 
+mod asked;
 mod branch;
 mod difference;
 mod record;
@@ -16,13 +17,15 @@ use uwf_engine::journals::JournalName;
 use uwf_engine::{RoleContext, ThreadError, ThreadId};
 use uwf_store::{Hash, StoreError};
 
+pub use self::asked::{AskedQuestion, questions};
 pub use self::branch::RecordedPart;
 pub use self::difference::ReplayDifference;
 pub use self::record::RecordedRun;
+use crate::ask::AnswerError;
 use crate::extract::Extractor;
 use crate::journal::{Entry, Journal, NotTaken, SharedRecording, Surroundings, stretches};
 use crate::provider::recorded::ReplayedProvider;
-use crate::provider::{ChatProvider, HttpProvider, ProviderError, ScriptPosition};
+use crate::provider::{ChatProvider, HttpConfig, HttpProvider, ProviderError, ScriptPosition};
 use crate::react::{Notice, React, Stopped};
 use crate::resume::ResumedRun;
 use crate::role_run::{self, LoopParts, ProviderContext, RunContext, RunError};
@@ -72,6 +75,9 @@ pub enum ReplayError {
     /// The run could not begin.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The questions that were put to the step.
+    #[error(transparent)]
+    Asked(#[from] AnswerError),
 }
 
 /// Plays a run again. The store, the workers and the clock of `run` count, and its directory and sandbox if the tools are run
@@ -160,19 +166,32 @@ fn models(
     let known = role_run::learnt(context, run.store, before);
     let played =
         ProviderContext { position, answered: 0, thread: Some(context.thread), learnt: known, trace: None };
-    let replaying =
-        |config| Ok::<_, ProviderError>(HttpProvider::new(config)?.replaying(Box::new(recording.clone())));
-    let provider: Box<dyn ChatProvider> = match &run.settings.provider {
-        ProviderSettings::Http(endpoint) => Box::new(replaying(role_run::http_config(endpoint, played))?),
-        ProviderSettings::Mock(_) | ProviderSettings::Own(_) => {
-            Box::new(ReplayedProvider::new(Box::new(recording.clone()), &recorded.script()))
-        }
-    };
+    let provider = provider(run.settings, played, (recording, &recorded.script()))?;
     let extractor = |endpoint: &Endpoint| {
-        let provider = Box::new(replaying(endpoint.config())?);
+        let provider = Box::new(replaying(endpoint.config(), recording)?);
         Ok::<_, ProviderError>(Extractor { provider, model: endpoint.model.clone() })
     };
     Ok((provider, run.settings.extract.as_ref().map(extractor).transpose()?))
+}
+
+/// Who gives the recorded replies in the place of the model that is set.
+fn provider(
+    settings: &Settings,
+    played: ProviderContext<'_>,
+    (recording, script): (&SharedRecording, &str),
+) -> Result<Box<dyn ChatProvider>, ProviderError> {
+    Ok(match &settings.provider {
+        ProviderSettings::Http(endpoint) => {
+            Box::new(replaying(role_run::http_config(endpoint, played), recording)?)
+        }
+        ProviderSettings::Mock(_) | ProviderSettings::Own(_) => {
+            Box::new(ReplayedProvider::new(Box::new(recording.clone()), script))
+        }
+    })
+}
+
+fn replaying(config: HttpConfig, recording: &SharedRecording) -> Result<HttpProvider, ProviderError> {
+    Ok(HttpProvider::new(config)?.replaying(Box::new(recording.clone())))
 }
 
 /// The run before its first turn, or before the next one of a run that goes on.

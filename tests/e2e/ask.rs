@@ -75,6 +75,18 @@ fn a_step_answers_from_its_record_and_nothing_changes() {
         "{journal}"
     );
 
+    let again = site.uwf(&["replay", "--asked", &step]).ok();
+    let told = |question: &str, requests: &str| {
+        format!("{step}, \"{question}\": {requests} the same, byte for byte")
+    };
+    for told in [told("Why three?", "2 requests are"), told("And four?", "1 request is")] {
+        assert!(again.out.contains(&told), "{}", again.out);
+    }
+    assert_eq!(site.agent(&["replay", "--asked", &step]).ok().out, again.out);
+    let earlier = site.uwf(&["step", "list", &thread]).ok().json();
+    let earlier = earlier["steps"][1]["hash"].as_str().unwrap().to_owned();
+    site.uwf(&["replay", "--asked", &earlier]).fails(1, &["no question", "uwf step ask", "-p TEXT"]);
+
     // Another session does not know the first question, and the step's own remembers none.
     assert_eq!(ask(&["-p", "Why three?", "--fresh"]).ok().out, first.out);
     assert_eq!(ask(&["-p", "Why three?", "--no-fork"]).ok().out, first.out);

@@ -117,18 +117,30 @@ impl Drop for Site {
         }
         let listed = self.uwf(&["thread", "list", "--all", "--format", "json"]).out;
         let threads: Vec<serde_json::Value> = serde_json::from_str(&listed).unwrap_or_default();
+        let has_asked = self.home().join(".uwf/cache/asks").is_dir();
         for thread in threads.iter().filter_map(|thread| thread["thread"].as_str()) {
-            let replayed = self.uwf(&["replay", "--all", thread, "--format", "json"]);
-            let steps: Vec<serde_json::Value> = serde_json::from_str(&replayed.out).unwrap_or_default();
-            for step in &steps {
-                assert!(step["difference"].is_null(), "{step:#}");
+            let steps = self.replay(&["--all", thread]);
+            for step in steps.iter().filter(|_| has_asked) {
+                self.replay(&["--asked", step["step"].as_str().unwrap()]);
             }
-            tell_replayed(steps.len());
         }
     }
 }
 
-/// Adds to the file that `REPLAYED` names how many steps of a test were played again.
+impl Site {
+    /// What is the same when it is played again; none where there is nothing to be played.
+    fn replay(&self, what: &[&str]) -> Vec<serde_json::Value> {
+        let replayed = self.uwf(&[&["replay"], what, &["--format", "json"]].concat());
+        let replayed: Vec<serde_json::Value> = serde_json::from_str(&replayed.out).unwrap_or_default();
+        for one in &replayed {
+            assert!(one["difference"].is_null(), "{one:#}");
+        }
+        tell_replayed(replayed.len());
+        replayed
+    }
+}
+
+/// Adds to the file that `REPLAYED` names how many steps of a test, and questions to them, were played again.
 fn tell_replayed(steps: usize) {
     let Some(path) = std::env::var_os("REPLAYED") else { return };
     let mut file = fs::File::options().append(true).create(true).open(path).unwrap();

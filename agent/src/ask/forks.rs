@@ -90,17 +90,7 @@ impl ForkStore {
 
     /// The questions that were answered before, each with all that was said for it.
     pub(super) fn earlier(&self) -> Result<Vec<Vec<Message>>, AnswerError> {
-        let files = fs::read_dir(&self.dir).map_err(failed(&self.dir))?.flatten().map(|entry| entry.path());
-        let mut files: Vec<PathBuf> =
-            files.filter(|file| file.extension().is_some_and(|end| end == "jsonl")).collect();
-        // The name ends with the time.
-        files.sort();
-        let mut answered = Vec::new();
-        for path in files {
-            let said = open_regular(&path).and_then(complete).map_err(failed(&path))?;
-            answered.extend(said);
-        }
-        Ok(answered)
+        Ok(answered(&self.dir)?.into_iter().map(|(_, said)| said).collect())
     }
 
     /// The journal of a new question, opened with what it is.
@@ -113,25 +103,75 @@ impl ForkStore {
         let fork = question.session.as_ref().and_then(|session| session.parse().ok());
         let name = JournalName { thread: fork.unwrap_or(session), head: question.detail, session };
         let mut journal = Journal::create(&self.dir, name).map_err(failed(&self.dir))?;
-        let entry = Entry::Run {
-            version: journal::VERSION,
-            session: session.to_string(),
-            thread: String::new(),
-            role: ROLE.to_owned(),
-            head: question.detail,
-            prompt: question.text.clone(),
-            stand_alone: true,
-            workspace: run.workspace.display().to_string(),
-            at: (run.clock)(),
-            settings: run.settings.describe(),
-            sandbox: run.sandbox.enforced().clone(),
-            tools: Vec::<ToolDeclaration>::new(),
-            opening: 1,
-            surroundings: Surroundings::of(&run.env, run.settings.added.placeless),
-        };
-        journal.append(entry).map_err(failed(&self.dir))?;
+        journal.append(first_entry(question, run, session)).map_err(failed(&self.dir))?;
         Ok(journal)
     }
+}
+
+/// The first line of the journal of a question.
+pub(crate) fn first_entry(question: &StepQuestion, run: &RunContext<'_>, session: ThreadId) -> Entry {
+    Entry::Run {
+        version: journal::VERSION,
+        session: session.to_string(),
+        thread: String::new(),
+        role: ROLE.to_owned(),
+        head: question.detail,
+        prompt: question.text.clone(),
+        stand_alone: true,
+        workspace: run.workspace.display().to_string(),
+        at: (run.clock)(),
+        settings: run.settings.describe(),
+        sandbox: run.sandbox.enforced().clone(),
+        tools: Vec::<ToolDeclaration>::new(),
+        opening: 1,
+        surroundings: Surroundings::of(&run.env, run.settings.added.placeless),
+    }
+}
+
+/// A question that was answered.
+pub(crate) struct RecordedQuestion {
+    /// Of its journal.
+    pub name: JournalName,
+    /// What its journal says.
+    pub entries: Vec<Entry>,
+    /// The questions before it in the same fork, each with all that was said for it.
+    pub earlier: Vec<Vec<Message>>,
+}
+
+/// The answered questions that were put to the forks of `session`, the oldest of each fork first.
+///
+/// # Errors
+/// [`AnswerError::Io`].
+pub(crate) fn questions(home: &Path, session: Option<&str>) -> Result<Vec<RecordedQuestion>, AnswerError> {
+    let listed = fs::read_dir(forks(home)).into_iter().flatten().flatten();
+    let own = |dir: &PathBuf| session.is_some() && fork_of(dir).as_deref() == session;
+    let mut dirs: Vec<PathBuf> = listed.map(|dir| dir.path()).filter(own).collect();
+    dirs.sort();
+    let mut questions = Vec::new();
+    for dir in dirs {
+        let mut earlier = Vec::new();
+        for (name, said) in answered(&dir)? {
+            let entries = journal::entries_of(&dir, &name.session.to_string());
+            questions.push(RecordedQuestion { name, entries, earlier: earlier.clone() });
+            earlier.push(said);
+        }
+    }
+    Ok(questions)
+}
+
+/// The journals in the directory of a fork that came to an answer, the oldest first, each with what was said for it.
+fn answered(dir: &Path) -> Result<Vec<(JournalName, Vec<Message>)>, AnswerError> {
+    let files = fs::read_dir(dir).map_err(failed(dir))?.flatten();
+    let mut names: Vec<JournalName> =
+        files.filter_map(|file| JournalName::parse(file.file_name().to_str()?)).collect();
+    names.sort();
+    let mut answered = Vec::new();
+    for name in names {
+        let path = dir.join(name.to_string());
+        let said = open_regular(&path).and_then(complete).map_err(failed(&path))?;
+        answered.extend(said.map(|said| (name, said)));
+    }
+    Ok(answered)
 }
 
 fn fork_of(dir: &Path) -> Option<String> {

@@ -4,7 +4,11 @@
 
 mod args;
 
+use std::fs;
+use std::path::PathBuf;
+
 use similar::TextDiff;
+use tempfile::TempDir;
 use uwf_engine::view::{ReplayChange, ReplayedStep};
 use uwf_engine::{ThreadId, thread, workflow};
 use uwf_store::{Hash, Store};
@@ -14,7 +18,9 @@ use super::Host;
 use crate::shell::{CliError, OK, Session, USER};
 use crate::step_argument::StepArgument;
 use uwf_agent::AGENT;
-use uwf_agent::replay::{RecordedRun, ReplayDifference, ReplayError, Replayed, replay as play, restore};
+use uwf_agent::replay::{
+    RecordedRun, ReplayDifference, ReplayError, Replayed, questions, replay as play, restore,
+};
 use uwf_agent::role_run::RunContext;
 
 pub(crate) fn replay(session: &mut Session<'_>, args: &ReplayArgs) -> Result<u8, CliError> {
@@ -22,11 +28,14 @@ pub(crate) fn replay(session: &mut Session<'_>, args: &ReplayArgs) -> Result<u8,
     let steps = steps(&host.store, args)?;
     let (mut views, mut is_same) = (Vec::new(), true);
     for step in steps {
-        match one(&host, step, args.run_tools, session) {
-            Ok(replayed) => {
-                is_same &= replayed.difference.is_none();
-                views.push(view(step, replayed));
+        let replayed = match args.asked {
+            true => asked(&host, step, session),
+            false => {
+                one(&host, step, args.run_tools, session).map(|replayed| vec![view(step, None, replayed)])
             }
+        };
+        match replayed {
+            Ok(replayed) => views.extend(replayed),
             // The others can be played all the same.
             Err(error) if args.all => {
                 is_same = false;
@@ -35,6 +44,7 @@ pub(crate) fn replay(session: &mut Session<'_>, args: &ReplayArgs) -> Result<u8,
             Err(error) => return Err(error),
         }
     }
+    is_same &= views.iter().all(|view| view.difference.is_none());
     let text: String = views.iter().map(told).collect();
     session.ui.bytes(&views, text.as_bytes(), color)?;
     Ok(if is_same { OK } else { USER })
@@ -67,26 +77,58 @@ fn steps(store: &Store, args: &ReplayArgs) -> Result<Vec<Hash>, CliError> {
     Ok(steps.into_iter().filter(is_own).collect())
 }
 
+/// The directories that something is played in.
+struct Scratch {
+    _dir: TempDir,
+    home: PathBuf,
+    workspace: PathBuf,
+}
+
+impl Scratch {
+    fn new() -> Result<Scratch, CliError> {
+        let failed = |error| CliError::said("cannot make a directory for the replay", error);
+        let dir = tempfile::tempdir().map_err(failed)?;
+        let [home, workspace] = ["home", "work"].map(|name| dir.path().join(name));
+        [&home, &workspace].into_iter().try_for_each(fs::create_dir).map_err(failed)?;
+        Ok(Scratch { _dir: dir, home, workspace })
+    }
+}
+
 /// Plays one step again, in directories of its own.
 fn one(host: &Host, step: Hash, run_tools: bool, session: &mut Session<'_>) -> Result<Replayed, CliError> {
     let recorded = RecordedRun::read(&host.store, step)?;
-    let failed = |error| CliError::said("cannot make a directory for the replay", error);
-    let scratch = tempfile::tempdir().map_err(failed)?;
-    let (home, workspace) = (scratch.path().join("home"), scratch.path().join("work"));
-    for dir in [&home, &workspace] {
-        std::fs::create_dir(dir).map_err(failed)?;
-    }
+    let Scratch { home, workspace, .. } = &Scratch::new()?;
     if run_tools {
-        restore(&recorded, &host.store, &workspace)?;
+        restore(&recorded, &host.store, workspace)?;
     }
-    let replayed = host.offline(&workspace, run_tools, session, async |context| {
-        let context = RunContext { home: &home, env: context.env.clone(), ..*context };
+    let replayed = host.offline(workspace, run_tools, session, async |context| {
+        let context = RunContext { home, env: context.env.clone(), ..*context };
         play(&recorded, &context, run_tools, &mut |_| ()).await
     })?;
     Ok(replayed?)
 }
 
-fn view(step: Hash, replayed: Replayed) -> ReplayedStep {
+/// Plays the questions to one step again.
+fn asked(host: &Host, step: Hash, session: &mut Session<'_>) -> Result<Vec<ReplayedStep>, CliError> {
+    let questions = questions(&host.store, &host.homes.uwf, &step)?;
+    if questions.is_empty() {
+        return Err(CliError::user(format!("no question to the step {step} is remembered")).with_hint(format!(
+            "`uwf step ask {step} -p TEXT` puts one, to a fork of its session, and remembers it for thirty days"
+        )));
+    }
+    let Scratch { home, workspace, .. } = &Scratch::new()?;
+    host.offline(workspace, false, session, async |context| {
+        let context = RunContext { home, env: context.env.clone(), ..*context };
+        let mut views = Vec::new();
+        for question in questions {
+            let replayed = question.replay(&context, &mut |_| ()).await?;
+            views.push(view(step, Some(question.text().to_owned()), replayed));
+        }
+        Ok(views)
+    })?
+}
+
+fn view(step: Hash, question: Option<String>, replayed: Replayed) -> ReplayedStep {
     let Replayed { requests, turns, difference } = replayed;
     let change = |ReplayDifference { turns, entry, what, recorded, found }| ReplayChange {
         turn: turns + 1,
@@ -95,12 +137,16 @@ fn view(step: Hash, replayed: Replayed) -> ReplayedStep {
         recorded,
         found,
     };
-    ReplayedStep { step, requests, turns, difference: difference.map(change) }
+    ReplayedStep { step, question, requests, turns, difference: difference.map(change) }
 }
 
 /// A step for people.
 fn told(step: &ReplayedStep) -> String {
-    let ReplayedStep { step, requests, turns, difference } = step;
+    let ReplayedStep { step, question, requests, turns, difference } = step;
+    let step = match question {
+        Some(question) => format!("{step}, {question:?}"),
+        None => step.to_string(),
+    };
     let same = match requests {
         1 => "1 request is the same".to_owned(),
         requests => format!("{requests} requests are the same"),
@@ -129,6 +175,7 @@ impl From<ReplayError> for CliError {
             ReplayError::Settings(error) => error.into(),
             ReplayError::Store(error) => error.into(),
             ReplayError::Thread(error) => error.into(),
+            ReplayError::Asked(error) => error.into(),
             error => CliError::Said { error: Box::new(error), hint: None, exit: USER },
         }
     }

@@ -3,11 +3,14 @@
 use serde::Serialize;
 use uwf_store::Hash;
 
-/// A step that was played again: `replay` prints a list of these.
+/// A step, or a question to it, that was played again: `replay` prints a list of these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReplayedStep {
     /// The StepNode.
     pub step: Hash,
+    /// The question to the step that was put again; absent where it is the step itself that was played.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
     /// How many requests were the same, byte for byte.
     pub requests: usize,
     /// How many turns the model had in them.

@@ -8,6 +8,7 @@ Exit: 0 every request is the same; 1 one is not, or a step cannot be played agai
 Examples, which uwf-builtin takes as well:
   uwf replay 01K…:2
   uwf replay --all 01K…
+  uwf replay --asked 01K…:2
   uwf replay --run-tools 4FEM2JTVTC79H";
 
 /// Play a recorded step again and compare each request
@@ -25,8 +26,11 @@ pub(crate) struct ReplayArgs {
     /// Every step of the thread and every failed attempt, the oldest first
     #[arg(long)]
     pub(crate) all: bool,
+    /// Play the questions that were put to the step (`uwf step ask`), as long as they are remembered
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) asked: bool,
     /// Run the tools as well, in a new directory with the workspace as it was; what they answer must be the
     /// same. For one step at a time, since the process is confined to its directory
-    #[arg(long, conflicts_with = "all")]
+    #[arg(long, conflicts_with_all = ["all", "asked"])]
     pub(crate) run_tools: bool,
 }

@@ -16,7 +16,7 @@ pub(in crate::uwf) struct Replay {
     #[arg(long, value_name = "TURN", requires = "live", value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::uwf) from: Option<u32>,
     /// Go on with the model that is configured: in a fork of the thread, which works in the directory of --worktree
-    #[arg(long, requires_all = ["from", "worktree"], conflicts_with_all = ["all", "run_tools"])]
+    #[arg(long, requires_all = ["from", "worktree"], conflicts_with_all = ["all", "asked", "run_tools"])]
     pub(in crate::uwf) live: bool,
     /// With --live: a new or empty directory, which is given the workspace as it was after that turn
     #[arg(long, value_name = "DIR", requires = "live")]
