@@ -4,6 +4,7 @@
 //! [`uwf_engine::record`]'s. It writes them in one batch (one sync) and notes or clears failed attempts; it never moves
 //! the head.
 
+mod changes;
 mod log;
 mod reply;
 pub(crate) mod turns;
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use uwf_engine::builtin;
 use uwf_engine::record::{
-    self, Change, Detail, ErrorOutput, Interrupted, LEFT_OUT, Listed, Marks, RecordedSettings, RunSnapshots,
+    self, Detail, ErrorOutput, Interrupted, LEFT_OUT, Listed, Marks, RecordedSettings, RunSnapshots,
     SUMMED_UP, SummedUp, Turn,
 };
 use uwf_engine::{AdapterOutput, RoleContext, StepNode, ThreadError, Usage, thread};
@@ -103,7 +104,7 @@ pub(crate) fn write(
     let attempts = &context.previous_attempts;
     let mut batch = store.batch();
     let usage = usage(run);
-    let detail = detail(&mut batch, run)?;
+    let detail = detail(store, &mut batch, run)?;
     let (output, output_schema, body) = output(run.outcome);
     let output_hash = batch.put(&output_schema, &output)?;
     let step = StepNode {
@@ -227,7 +228,7 @@ fn usage(run: &FinishedRun<'_>) -> Usage {
 }
 
 /// The detail node with its turns.
-fn detail(batch: &mut Batch<'_>, run: &FinishedRun<'_>) -> Result<Hash, RecordError> {
+fn detail(store: &Store, batch: &mut Batch<'_>, run: &FinishedRun<'_>) -> Result<Hash, RecordError> {
     let mut messages = Vec::new();
     let (mut turns, mut logged) = (Vec::new(), Vec::new());
     let recorded = run.entries.iter().any(|entry| matches!(entry, Entry::Replied { .. }));
@@ -273,7 +274,7 @@ fn detail(batch: &mut Batch<'_>, run: &FinishedRun<'_>) -> Result<Hash, RecordEr
         settings,
         cost: run.cost.map(Usd::in_dollars),
         trace: run.trace.map(str::to_owned),
-        changes: Some(changes(batch, run.entries)?),
+        changes: Some(changes::put(batch, (store, run.workspace), run.entries)?),
         snapshots: snapshots(run.entries),
         log: Some(log::put(batch, &logged, journal::raw_replies(run.journal))?),
     };
@@ -322,23 +323,6 @@ fn snapshots(entries: &[Entry]) -> Option<RunSnapshots> {
 
 fn is_failed_call(entry: &Entry) -> bool {
     matches!(entry, Entry::Finished { facts, .. } if facts.failed())
-}
-
-/// What changed, by path: the content before the first change of a file and after the last.
-fn changes(batch: &mut Batch<'_>, entries: &[Entry]) -> Result<Vec<Change>, StoreError> {
-    let mut changed: BTreeMap<&str, (Option<&str>, &str)> = BTreeMap::new();
-    let finished = entries.iter().filter_map(|entry| match entry {
-        Entry::Finished { facts, .. } => Some(&facts.changes),
-        _ => None,
-    });
-    for FileChange { path, before, after } in finished.flatten() {
-        changed.entry(path).or_insert((before.as_deref(), after)).1 = after;
-    }
-    let node = |(path, (before, after)): (&str, (Option<&str>, &str))| {
-        let before = before.map(|content| content_node(batch, content)).transpose()?;
-        Ok(Change { path: path.to_owned(), before, after: Some(content_node(batch, after)?) })
-    };
-    changed.into_iter().map(node).collect()
 }
 
 /// A message as a turn node, of a run that was `recorded` before or not; nothing for the entries that are no messages.

@@ -108,7 +108,7 @@ fn the_nodes_of_a_run_are_what_they_always_were() {
         completed_at: 104,
     };
     let mut batch = store.batch();
-    let hash = detail(&mut batch, &run).unwrap();
+    let hash = detail(&store, &mut batch, &run).unwrap();
     let (failed, type_, _) = output(run.outcome);
     let failed = batch.put(&type_, &failed).unwrap();
     batch.commit().unwrap();
@@ -157,9 +157,54 @@ fn long_contents_of_changed_files_are_in_pieces() {
     let facts = ToolFacts { changes: vec![change], ..ToolFacts::default() };
     let entry = Entry::Finished { message: Message::result("a", "done"), at: 1, duration_ms: 1, facts };
     let mut batch = store.batch();
-    let changes = changes(&mut batch, &[entry]).unwrap();
+    let changes = changes::put(&mut batch, (&store, "/w"), &[entry]).unwrap();
     let file = batch.put_blob(&mut long.as_bytes()).unwrap().hash;
     batch.commit().unwrap();
     assert_eq!((changes[0].before, changes[0].after), (Some(store.put_text(short).unwrap()), Some(file)));
     assert_eq!(store.get(&file).unwrap().type_, uwf_store::BLOB);
+}
+
+/// Nobody knows from a call that was cut off what it did: of the file that it names the snapshots tell.
+#[test]
+fn what_a_call_that_was_cut_off_changed_is_told_by_the_snapshots() {
+    let store = Store::in_memory(builtin::PROFILE, || 1).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let captured = |point| {
+        let mut cache = uwf_snapshot::CaptureCache::in_memory();
+        let found = uwf_snapshot::capture(dir.path(), &uwf_snapshot::Options::default(), &mut cache, &store);
+        let snapshot = json!({"tree": found.unwrap().tree, "files": 0, "bytes": 0, "leftOut": 0});
+        Entry::Snapshot { snapshot: serde_json::from_value(snapshot).unwrap(), point, call_id: None, at: 1 }
+    };
+    let call = |id: &str, name: &str, path: &str| ToolCall {
+        id: id.into(),
+        name: name.into(),
+        arguments: json!({ "path": path }).to_string(),
+    };
+    let mut said = Message::text(Speaker::Assistant, MessageKind::Turn, "");
+    said.tool_calls = vec![
+        call("a", "write_file", "./new"),
+        call("b", "edit_file", &dir.path().join("same").display().to_string()),
+        call("c", "read_file", "other"),
+        call("d", "write_file", "../outside"),
+        call("e", "write_file", "finished"),
+    ];
+    let finished = |id: &str, text: &str| Entry::Finished {
+        message: Message::result(id, text),
+        at: 1,
+        duration_ms: 1,
+        facts: ToolFacts::default(),
+    };
+    std::fs::write(dir.path().join("same"), "same").unwrap();
+    let mut entries = vec![captured(CapturePoint::Start)];
+    for name in ["new", "other", "finished"] {
+        std::fs::write(dir.path().join(name), name).unwrap();
+    }
+    let (raw, usage, finish_reason) = (Value::Null, None, None);
+    entries.push(Entry::Answered { message: said, at: 1, duration_ms: 1, usage, finish_reason, raw });
+    entries.extend(["a", "b", "c", "d"].map(|id| finished(id, uwf_prompts::INTERRUPTED)));
+    entries.extend([finished("e", "done"), captured(CapturePoint::End)]);
+    let workspace = dir.path().display().to_string();
+    let changes = changes::put(&mut store.batch(), (&store, &workspace), &entries).unwrap();
+    let content = Some(store.put_text("new").unwrap());
+    assert_eq!(changes, [uwf_engine::record::Change { path: "new".into(), before: None, after: content }]);
 }
