@@ -339,7 +339,7 @@ fn what_a_call_left_that_was_cut_off_is_told_of_it() {
         let (before, _) = told.split_once(&format!("diff --git a/{path} ")).unwrap();
         before.rsplit("# ").next().unwrap().lines().next().unwrap().to_owned()
     };
-    assert!(of("made.txt").starts_with("changed by the call of turn "), "{told}");
+    assert_eq!(of("made.txt"), "changed by editing tools", "{told}");
     assert!(of("began").ends_with(": touch began; sleep 1000"), "{told}");
 }
 
