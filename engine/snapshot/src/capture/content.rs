@@ -82,14 +82,11 @@ impl CaptureWalk<'_> {
 
 /// What is known of a file that is the same, with the mode it has now.
 fn same(known: &Known, found: &FileStatus) -> Looked {
-    let mut known = known.clone();
-    match &mut known.entry {
-        SnapshotEntry::File { mode, .. } if *mode != found.mode & PERMISSIONS => {
-            *mode = found.mode & PERMISSIONS;
-            Looked::Entry(known)
-        }
-        _ => Looked::Same(known),
+    let (mut known, mut is_same) = (known.clone(), true);
+    if let SnapshotEntry::File { mode, .. } = &mut known.entry {
+        is_same = std::mem::replace(mode, found.mode & PERMISSIONS) == *mode;
     }
+    Looked::of(known, is_same)
 }
 
 fn errno(error: &io::Error) -> Errno {

@@ -17,7 +17,7 @@ use super::{CaptureNotice, CaptureWork, Snapshot, Why};
 use crate::cache::{Directory, Known};
 use crate::error::{Limit, SnapshotError, io_error};
 use crate::options::Options;
-use crate::stamp::{Moment, look, settled_before};
+use crate::stamp::{FileStatus, Moment, look, settled_before};
 use crate::tree::{self, MAX_LEVELS, PERMISSIONS, SnapshotEntry};
 
 /// How often something is looked at that changes meanwhile.
@@ -46,6 +46,12 @@ pub(super) enum Looked {
     Nothing,
     /// It became something else meanwhile.
     Changed(Option<Known>),
+}
+
+impl Looked {
+    pub(super) fn of(found: Known, is_same: bool) -> Looked {
+        if is_same { Looked::Same(found) } else { Looked::Entry(found) }
+    }
 }
 
 impl<'s> CaptureWalk<'s> {
@@ -201,8 +207,7 @@ impl<'s> CaptureWalk<'s> {
         }
         let entry = SnapshotEntry::Symlink { target };
         let is_same = known.is_some_and(|known| known.entry == entry);
-        let found = Known { name: name.bytes.clone(), entry, stamp: None, below: None };
-        Ok(if is_same { Looked::Same(found) } else { Looked::Entry(found) })
+        Ok(Looked::of(Known { name: name.bytes.clone(), entry, stamp: None, below: None }, is_same))
     }
 
     fn leaves_out(&mut self, name: &ListedName, kind: FileType) -> bool {
@@ -219,10 +224,7 @@ impl<'s> CaptureWalk<'s> {
         name: &ListedName,
         known: Option<&Known>,
     ) -> Result<Looked, SnapshotError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = openat(directory, &*name.bytes, flags, Mode::empty());
-        let listed = |handle| Ok((look(&handle, b"")?, names(&handle)?, handle));
-        let (found, names, handle) = match opened.and_then(listed) {
+        let (found, names, handle) = match opened(directory, name) {
             Ok(opened) => opened,
             Err(error) => return self.unreadable(error),
         };
@@ -277,6 +279,13 @@ impl<'s> CaptureWalk<'s> {
     fn whole_path(&self) -> PathBuf {
         self.root.join(OsStr::from_bytes(&self.path))
     }
+}
+
+/// A directory below another: what it is, the names in it, and a handle on it.
+fn opened(directory: &OwnedFd, name: &ListedName) -> Result<(FileStatus, Vec<ListedName>, OwnedFd), Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let handle = openat(directory, &*name.bytes, flags, Mode::empty())?;
+    Ok((look(&handle, b"")?, names(&handle)?, handle))
 }
 
 /// Goes on to what is known under this name, in step with names that are sorted as well.
