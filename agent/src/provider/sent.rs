@@ -4,7 +4,6 @@
 //! Apart because the words themselves are in the conversation: a request of a long run repeats all that was said, and is told
 //! by what is new in it. Pure, and the same for all wires.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -142,32 +141,36 @@ impl SentItems {
     /// The items of a list; nothing of any other value.
     fn read(text: &str, was: Option<&SentValue>) -> Option<SentItems> {
         let open = text.strip_suffix(']').filter(|open| open.starts_with('['))?.as_bytes();
-        let before = match was {
-            Some(SentValue::Items(before)) => before.grown_to(text),
-            _ => None,
+        let grown = was.and_then(SentValue::items).and_then(|before| before.grown_to(text));
+        let (mut digests, rest) = match &grown {
+            Some((before, rest)) => (before.digests.clone(), rest.as_str()),
+            None => (Vec::new(), text),
         };
-        let (mut digests, rest) = before.unwrap_or_else(|| (Vec::new(), Cow::Borrowed(text)));
-        let items: Vec<&RawValue> = serde_json::from_str(&rest).ok()?;
+        let items: Vec<&RawValue> = serde_json::from_str(rest).ok()?;
         digests.extend(items.iter().map(|item| xxh64(item.get().as_bytes(), 0)));
         Some(SentItems { digests, open: (open.len(), xxh64(open, 0)) })
     }
 
-    /// The digests of these items, and a list of those that follow them, where a list begins with all of these.
-    fn grown_to(&self, text: &str) -> Option<(Vec<u64>, Cow<'static, str>)> {
-        let (open, digest) = self.open;
-        let (open, rest) = text.split_at_checked(open)?;
+    /// These items and a list of those that follow them, where a list begins with all of these.
+    fn grown_to(&self, text: &str) -> Option<(&SentItems, String)> {
+        let (length, digest) = self.open;
+        let (open, rest) = text.split_at_checked(length)?;
         let begins = xxh64(open.as_bytes(), 0) == digest && (rest == "]" || rest.starts_with(','));
-        begins.then(|| (self.digests.clone(), Cow::Owned(format!("[{}", rest.trim_start_matches(',')))))
+        begins.then(|| (self, format!("[{}", rest.trim_start_matches(','))))
+    }
+}
+
+impl SentValue {
+    fn items(&self) -> Option<&SentItems> {
+        if let SentValue::Items(items) = self { Some(items) } else { None }
     }
 }
 
 fn changed(known: &SentValue, was: Option<&SentValue>, value: &RawValue) -> SentField {
     match known {
         SentValue::Items(items) => {
-            let (items, before) = (
-                &items.digests,
-                if let Some(SentValue::Items(before)) = was { &*before.digests } else { &[] },
-            );
+            let (items, before) = (&items.digests, was.and_then(SentValue::items));
+            let before = before.map_or(&[][..], |before| &before.digests);
             let kept = before.iter().zip(items).take_while(|(was, is)| was == is).count();
             SentField::Items { kept, items: items[kept..].iter().copied().map(hex).collect() }
         }

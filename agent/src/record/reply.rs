@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
+use uwf_store::schema::pointer::escape;
 
 use crate::provider::message::Message;
 
@@ -119,7 +120,7 @@ fn find<'v>(value: &'v Value, at: &mut String, places: &mut BTreeMap<&'v str, St
 fn below(at: &mut String, name: &str, deeper: impl FnOnce(&mut String)) {
     let length = at.len();
     at.push('/');
-    at.push_str(&name.replace('~', "~0").replace('/', "~1"));
+    at.push_str(&escape(name));
     deeper(at);
     at.truncate(length);
 }

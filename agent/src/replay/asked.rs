@@ -67,7 +67,7 @@ impl AskedQuestion {
         let before = ask::before(run.store, (&self.detail, &self.record), earlier.clone())?;
         let mut journal = Journal::replayed(name.clone(), recording.clone(), Vec::new());
         let question = StepQuestion { session: None, text: self.text().to_owned(), detail: self.detail };
-        // The first line is the question itself.
+        // Where it is another one, the recording keeps that.
         journal.append(ask::first_entry(&question, run, name.session)).ok();
         let answered = ask::answer(self.text(), (before, journal), run, provider.as_mut(), on_notice).await;
         match recording.difference() {
