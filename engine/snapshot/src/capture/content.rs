@@ -72,7 +72,7 @@ impl CaptureWalk<'_> {
             SnapshotEntry::File { content: blob.hash, size: blob.size, mode: after.mode & PERMISSIONS };
         let stamp = is_settled.then_some(after.stamp);
         let known = Known { name: name.bytes.clone(), entry, stamp, below: None };
-        Ok(if is_steady { Looked::Entry(known) } else { Looked::Changed(Some(known)) })
+        Ok(if is_steady { Looked::Found(known, false) } else { Looked::Changed(Some(known)) })
     }
 
     fn too_large(&mut self, size: u64) -> Looked {
@@ -86,7 +86,7 @@ fn same(known: &Known, found: &FileStatus) -> Looked {
     if let SnapshotEntry::File { mode, .. } = &mut known.entry {
         is_same = std::mem::replace(mode, found.mode & PERMISSIONS) == *mode;
     }
-    Looked::of(known, is_same)
+    Looked::Found(known, is_same)
 }
 
 fn errno(error: &io::Error) -> Errno {

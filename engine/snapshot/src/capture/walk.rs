@@ -39,19 +39,12 @@ pub(super) struct CaptureWalk<'s> {
 
 /// What came of looking at a name.
 pub(super) enum Looked {
-    Entry(Known),
-    /// It is as the cache has it, stamp and all.
-    Same(Known),
+    /// What it is, and whether that is as the cache has it, stamp and all.
+    Found(Known, bool),
     /// It is left out.
     Nothing,
     /// It became something else meanwhile.
     Changed(Option<Known>),
-}
-
-impl Looked {
-    pub(super) fn of(found: Known, is_same: bool) -> Looked {
-        if is_same { Looked::Same(found) } else { Looked::Entry(found) }
-    }
 }
 
 impl<'s> CaptureWalk<'s> {
@@ -146,8 +139,7 @@ impl<'s> CaptureWalk<'s> {
         let mut last = None;
         for attempt in 0..TRIES {
             match self.look_at(directory, name, (known, attempt == 0))? {
-                Looked::Entry(known) => return self.count(known, false).map(Some),
-                Looked::Same(known) => return self.count(known, true).map(Some),
+                Looked::Found(known, is_same) => return self.count(known, is_same).map(Some),
                 Looked::Nothing => return Ok(None),
                 Looked::Changed(unsteady) => last = unsteady,
             }
@@ -207,7 +199,7 @@ impl<'s> CaptureWalk<'s> {
         }
         let entry = SnapshotEntry::Symlink { target };
         let is_same = known.is_some_and(|known| known.entry == entry);
-        Ok(Looked::of(Known { name: name.bytes.clone(), entry, stamp: None, below: None }, is_same))
+        Ok(Looked::Found(Known { name: name.bytes.clone(), entry, stamp: None, below: None }, is_same))
     }
 
     fn leaves_out(&mut self, name: &ListedName, kind: FileType) -> bool {
@@ -235,7 +227,7 @@ impl<'s> CaptureWalk<'s> {
         let entry = SnapshotEntry::Directory { tree: below.tree, mode: found.mode & PERMISSIONS };
         let is_same = is_same && known.is_some_and(|known| known.entry == entry);
         let found = Known { name: name.bytes.clone(), entry, stamp: None, below: Some(below) };
-        Ok(if is_same { Looked::Same(found) } else { Looked::Entry(found) })
+        Ok(Looked::Found(found, is_same))
     }
 
     /// What an error about one name means for the snapshot.
