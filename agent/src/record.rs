@@ -23,7 +23,7 @@ use uwf_engine::record::{
     self, Detail, ErrorOutput, Interrupted, LEFT_OUT, Listed, Marks, RecordedSettings, RunSnapshots,
     SUMMED_UP, SummedUp, Turn,
 };
-use uwf_engine::{AdapterOutput, RoleContext, StepNode, ThreadError, Usage, thread};
+use uwf_engine::{AdapterOutput, RoleContext, StepLinks, StepNode, ThreadError, Usage, thread};
 use uwf_store::{Batch, Hash, Store, StoreError, open_regular};
 use uwf_tools::ToolOutput;
 
@@ -121,8 +121,9 @@ pub(crate) fn write(
         assembled_prompt: Some(text(&mut batch, &run.assembled)?),
         usage: Some(usage.clone()),
         previous_attempts: (run.outcome.is_ok() && !attempts.is_empty()).then_some(attempts.clone()),
+        links: StepLinks::default(),
     };
-    let step_hash = batch.put(&builtin::STEP_NODE, &json!(step))?;
+    let step_hash = batch.put(&step.type_(), &json!(step))?;
     batch.commit()?;
     let error_message = run.outcome.as_ref().err().map(|failure| failure.error.clone());
     if error_message.is_some() {

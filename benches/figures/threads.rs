@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use uwf_engine::builtin;
-use uwf_engine::{StartNode, StepNode, ThreadId, workflow};
+use uwf_engine::{StartNode, StepLinks, StepNode, ThreadId, workflow};
 use uwf_store::{Expect, Hash, Store, VarChange};
 
 use crate::bench_home::BenchHome;
@@ -55,7 +55,8 @@ impl Threads {
     /// A thread of `steps` steps, and `ahead` more behind its head that are not its own yet. All are in the store after
     /// [`Threads::flush`].
     pub(crate) fn thread(&mut self, task: &str, steps: usize, ahead: usize) -> (ThreadId, Vec<Hash>) {
-        let start = StartNode { workflow: self.workflow, prompt: task.to_owned(), cwd: self.cwd.clone() };
+        let start =
+            StartNode { workflow: self.workflow, prompt: task.to_owned(), cwd: self.cwd.clone(), call: None };
         let start = self.add(builtin::START_NODE, json!(start));
         let mut prev = None;
         let (mut head, mut next) = ((builtin::START_NODE, start), Vec::new());
@@ -97,6 +98,7 @@ impl Threads {
             assembled_prompt: None,
             usage: None,
             previous_attempts: None,
+            links: StepLinks::default(),
         };
         self.add(builtin::STEP_NODE, json!(step))
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::Value;
 pub use uwf_store::schema::builtin::{META_SCHEMA, TEXT};
 use uwf_store::{Clock, Hash, Profile, Store, StoreError};
-pub use uwf_workflow::WORKFLOW;
+pub use uwf_workflow::{WORKFLOW, WORKFLOW_2};
 
 use crate::variables::HEADS;
 
@@ -31,6 +31,17 @@ pub const UWF_DETAIL: Hash = Hash::from_static("5JKBKWMVVBKG3");
 pub const UWF_RUN_LOG: Hash = Hash::from_static("74M18EC5K4M91");
 /// What a person had undone, or done again, of what a step changed in the workspace.
 pub const UWF_UNDO: Hash = Hash::from_static("4TNJ1XT4N1DDR");
+/// The first node of a thread that another one started.
+pub const UWF_START: Hash = Hash::from_static("84PJ75CTF1MV5");
+/// One step of a thread that refers to more than a [`STEP_NODE`] can: earlier steps, another thread, a summary, artifacts.
+pub const UWF_STEP: Hash = Hash::from_static("4S3M4NBJB15HW");
+/// What a step made: its text and its artifacts.
+pub const UWF_CONTENT: Hash = Hash::from_static("DCNRYTGZM1FW5");
+
+/// The types that a StartNode can have.
+pub const STARTS: [Hash; 2] = [START_NODE, UWF_START];
+/// The types that a StepNode can have.
+pub const STEPS: [Hash; 2] = [STEP_NODE, UWF_STEP];
 
 /// What the engine needs of every store.
 pub const PROFILE: Profile = Profile {
@@ -44,6 +55,10 @@ pub const PROFILE: Profile = Profile {
         UWF_DETAIL,
         UWF_RUN_LOG,
         UWF_UNDO,
+        WORKFLOW_2,
+        UWF_START,
+        UWF_STEP,
+        UWF_CONTENT,
     ],
     values: || schemas().into_values().collect(),
     // Other engines move a head by deleting the row, then inserting the new one.

@@ -289,7 +289,7 @@ impl<'a> LockedThread<'a> {
             Outcome::Failed(_) => Ok((played, outcome)),
             _ => {
                 attempts = self.attempts_before(&played.step);
-                Ok((invocation.placed(self.engine.store, played, &attempts)?, outcome))
+                Ok((invocation.placed(self, played, &attempts)?, outcome))
             }
         });
         self.log(LogEvent::of_invocation(&invocation.role, &ran));

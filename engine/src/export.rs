@@ -244,12 +244,12 @@ fn check(batch: &Batch<'_>, thread: &ThreadId, line: &VariableLine) -> Result<()
     if *variable == thread::variable(thread) {
         let unknown = |status| ThreadError::UnknownStatus { thread: *thread, status };
         Status::from_tags(tags, 0).map_err(unknown)?;
-        return of_type(value, &node, &[builtin::START_NODE, builtin::STEP_NODE]);
+        return of_type(value, &node, &[builtin::STARTS, builtin::STEPS].concat());
     }
     if *variable == undo_log::variable(thread) {
         return of_type(value, &node, &[builtin::UWF_UNDO]);
     }
-    let is_step = |step: &Hash| of_type(step, &batch.get(step)?, &[builtin::STEP_NODE]);
+    let is_step = |step: &Hash| of_type(step, &batch.get(step)?, &builtin::STEPS);
     thread::steps_in(value, &node)?.iter().try_for_each(is_step)
 }
 

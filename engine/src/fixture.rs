@@ -23,7 +23,7 @@ use crate::home::{Env, Homes};
 use crate::spawn::StopSignal;
 use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;
-use crate::thread::{self, StepNode, ThreadId};
+use crate::thread::{self, StepLinks, StepNode, ThreadId};
 use crate::workflow;
 
 /// When everything happens: 2027-01-15 08:00:00 UTC.
@@ -163,8 +163,9 @@ impl Place {
             assembled_prompt: None,
             usage: None,
             previous_attempts: None,
+            links: StepLinks::default(),
         };
-        store.put(&builtin::STEP_NODE, &serde_json::to_value(node).unwrap()).unwrap()
+        store.put(&node.type_(), &serde_json::to_value(&node).unwrap()).unwrap()
     }
 
     /// An agent that prints one of `replies` at each call, the first one first; calls are logged, see [`Place::calls`].

@@ -76,7 +76,7 @@ pub use exec::{Engine, ExecError, ExecOptions, Observer, StepReport, step_once};
 pub use home::{Env, Homes};
 pub use spawn::protocol::{AdapterOutput, AgentCommand, AgentRequest, EdgePromptSource};
 pub use thread::{
-    Chain, EarlierStep, Head, HeadKind, RoleContext, StartNode, Status, StepNode, ThreadError, ThreadId,
-    Usage, role_context,
+    Call, Chain, EarlierStep, Head, HeadKind, RoleContext, StartNode, Status, StepLinks, StepNode,
+    ThreadError, ThreadId, Usage, role_context,
 };
 pub use workflow::{Role, Workflow};

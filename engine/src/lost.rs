@@ -75,7 +75,7 @@ struct LostStep {
 /// # Errors
 /// The nodes or the variables of the store cannot be listed.
 pub fn find(store: &Store) -> Result<Option<Lost>, StoreError> {
-    among(store, &store.all_of(&builtin::STEP_NODE)?)
+    among(store, &steps(|type_| store.all_of(type_))?)
 }
 
 /// What is lost by what the index says, without reading every node: for those who list threads.
@@ -83,7 +83,14 @@ pub fn find(store: &Store) -> Result<Option<Lost>, StoreError> {
 /// # Errors
 /// The index or the variables of the store cannot be read.
 pub fn glance(store: &Store) -> Result<Option<Lost>, StoreError> {
-    among(store, &store.indexed(&builtin::STEP_NODE)?)
+    among(store, &steps(|type_| store.indexed(type_))?)
+}
+
+/// The steps of both types.
+fn steps(of_type: impl Fn(&Hash) -> Result<Vec<Hash>, StoreError>) -> Result<Vec<Hash>, StoreError> {
+    let [mut steps, more] = [of_type(&builtin::STEPS[0])?, of_type(&builtin::STEPS[1])?];
+    steps.extend(more);
+    Ok(steps)
 }
 
 fn among(store: &Store, steps: &[Hash]) -> Result<Option<Lost>, StoreError> {
@@ -129,8 +136,10 @@ fn named(store: &Store, nodes: impl Iterator<Item = Hash>) -> HashSet<Hash> {
 /// The start of the thread that this node is of.
 fn start_of(store: &Store, hash: &Hash) -> Option<Hash> {
     match store.find(hash).ok()?? {
-        Node { type_: builtin::START_NODE, .. } => Some(*hash),
-        Node { type_: builtin::STEP_NODE, payload, .. } => payload["start"].as_str()?.parse().ok(),
+        Node { type_: builtin::START_NODE | builtin::UWF_START, .. } => Some(*hash),
+        Node { type_: builtin::STEP_NODE | builtin::UWF_STEP, payload, .. } => {
+            payload["start"].as_str()?.parse().ok()
+        }
         _ => None,
     }
 }

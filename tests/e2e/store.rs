@@ -165,5 +165,5 @@ fn a_collector_killed_at_any_moment_leaves_a_store_that_verifies() {
             break;
         }
     }
-    assert_eq!(nodes(&site).len(), 41, "what every store holds");
+    assert_eq!(nodes(&site).len(), 45, "what every store holds");
 }

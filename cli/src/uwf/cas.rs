@@ -12,7 +12,7 @@ use super::hash;
 use crate::shell::{CliError, OK, Session, USER};
 
 /// The engine's own types by name; those of the store have variables.
-const OWN_TYPES: [(&str, Hash); 8] = [
+const OWN_TYPES: [(&str, Hash); 12] = [
     ("Workflow", builtin::WORKFLOW),
     ("StartNode", builtin::START_NODE),
     ("StepNode", builtin::STEP_NODE),
@@ -20,6 +20,10 @@ const OWN_TYPES: [(&str, Hash); 8] = [
     ("SuspendOutput", builtin::SUSPEND_OUTPUT),
     ("uwf-turn", builtin::UWF_TURN),
     ("uwf-detail", builtin::UWF_DETAIL),
+    ("uwf-workflow-2", builtin::WORKFLOW_2),
+    ("uwf-start", builtin::UWF_START),
+    ("uwf-step", builtin::UWF_STEP),
+    ("uwf-content", builtin::UWF_CONTENT),
     ("text", builtin::TEXT),
 ];
 

@@ -18,6 +18,10 @@ fn the_engines_own_are_pinned() {
         ("uwf-detail", UWF_DETAIL),
         ("uwf-run-log", UWF_RUN_LOG),
         ("uwf-undo", UWF_UNDO),
+        ("uwf-workflow-2", WORKFLOW_2),
+        ("uwf-start", UWF_START),
+        ("uwf-step", UWF_STEP),
+        ("uwf-content", UWF_CONTENT),
     ];
     assert_eq!(pinned.map(|(_, hash)| hash), PROFILE.schemas);
     assert_eq!(schemas.len(), pinned.len(), "no schema without a hash");

@@ -13,7 +13,7 @@ use uwf_workflow::moderator::SUSPEND;
 
 use crate::record::{self, Detail};
 use crate::spawn::protocol::{AdapterOutput, AgentRequest};
-use crate::thread::{StepNode, ThreadError, role_context};
+use crate::thread::{StepLinks, StepNode, ThreadError, role_context};
 
 /// Why an agent gave no reply, in its own words.
 pub type StepAgentError = Box<dyn Error + Send + Sync>;
@@ -65,8 +65,9 @@ pub fn answer(
         assembled_prompt: None,
         usage: None,
         previous_attempts: Some(context.previous_attempts).filter(|attempts| !attempts.is_empty()),
+        links: StepLinks::default(),
     };
-    let step_hash = batch.put(&builtin::STEP_NODE, &json!(step))?;
+    let step_hash = batch.put(&step.type_(), &json!(step))?;
     batch.commit()?;
     Ok(AdapterOutput {
         step_hash,

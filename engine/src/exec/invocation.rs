@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::builtin;
-use uwf_store::{Hash, Store};
+use uwf_store::Hash;
+use uwf_workflow::WORKFLOW_2;
 use uwf_workflow::moderator::PROMPT_MAX;
 use uwf_workflow::moderator::Route;
 
 use super::agent::{NAME, StepAgent};
 use super::reply::{self, Expected, Outcome};
 use super::{Engine, ExecError, ExecOptions, LockedThread, Observer, StepResult};
+use crate::builtin;
 use crate::config::BUILTIN;
 use crate::home::Env;
 use crate::log::{self, LogEvent};
@@ -17,7 +18,7 @@ use crate::spawn::protocol::{
     AgentCommand, AgentReply, AgentRequest, EdgePromptSource, SANDBOX, parse_reply,
 };
 use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
-use crate::thread::{StartNode, StepNode, ThreadError, role_of};
+use crate::thread::{StartNode, StepLinks, StepNode, ThreadError, role_of, step_node};
 
 /// What is to be played, where.
 #[derive(Debug)]
@@ -70,7 +71,7 @@ impl Invocation {
     /// is one of an agent that links nothing.
     pub(super) fn placed(
         &self,
-        store: &Store,
+        locked: &LockedThread<'_>,
         played: StepResult,
         attempts: &[Hash],
     ) -> Result<StepResult, ExecError> {
@@ -82,15 +83,30 @@ impl Invocation {
                 linked.push(*attempt);
             }
         }
-        if self.instead.is_none() && linked == own {
+        let prev = self.instead.as_ref().map_or(played.step.prev, |instead| instead.prev);
+        let links = self.links(locked, prev)?;
+        if self.instead.is_none() && linked == own && links == played.step.links {
             return Ok(played);
         }
-        let prev = self.instead.as_ref().map_or(played.step.prev, |instead| instead.prev);
         let previous_attempts = Some(linked).filter(|linked| !linked.is_empty());
-        let step = StepNode { prev, previous_attempts, ..played.step };
+        let step = StepNode { prev, previous_attempts, links, ..played.step };
         let payload = serde_json::to_value(&step).expect("a step always serialises");
-        let hash = store.put(&builtin::STEP_NODE, &payload).map_err(ThreadError::from)?;
+        let hash = locked.engine.store.put(&step.type_(), &payload).map_err(ThreadError::from)?;
         Ok(StepResult { hash, step, ..played })
+    }
+
+    /// What a step behind `prev` refers to beside what its agent wrote.
+    fn links(&self, locked: &LockedThread<'_>, prev: Option<Hash>) -> Result<StepLinks, ExecError> {
+        let Some(prev) = prev else { return Ok(StepLinks::default()) };
+        let before = match locked.head.step().filter(|_| prev == locked.head.hash) {
+            Some(before) => before.clone(),
+            None => step_node(locked.engine.store, &prev)?,
+        };
+        let has_ancestors = locked.start.call.is_some()
+            || locked.workflow.type_() == WORKFLOW_2
+            || before.type_() == builtin::UWF_STEP;
+        let ancestors = if has_ancestors { before.ancestors_after(prev) } else { Vec::new() };
+        Ok(StepLinks { ancestors, ..StepLinks::default() })
     }
 
     /// Runs the agent and checks its step.

@@ -121,10 +121,13 @@ fn wanted(what: &str) -> &'static str {
 }
 
 /// What is never a record.
-const NO_RECORDS: [(Hash, &str); 4] = [
+const NO_RECORDS: [(Hash, &str); 7] = [
     (builtin::WORKFLOW, "Workflow"),
+    (builtin::WORKFLOW_2, "Workflow"),
     (builtin::START_NODE, "StartNode"),
+    (builtin::UWF_START, "StartNode"),
     (builtin::STEP_NODE, "StepNode"),
+    (builtin::UWF_STEP, "StepNode"),
     (builtin::META_SCHEMA, "schema"),
 ];
 

@@ -34,7 +34,7 @@ pub struct Link {
 /// A node of the chain is missing, damaged, of another type, or belongs to the start of another thread.
 pub fn links(store: &Store, head: &Hash, visit: &mut dyn FnMut(Link)) -> Result<Hash, ThreadError> {
     let node = store.get(head)?;
-    if node.type_ == builtin::START_NODE {
+    if builtin::STARTS.contains(&node.type_) {
         return Ok(*head);
     }
     let mut link = linked(*head, node)?;
@@ -60,7 +60,7 @@ pub fn link(store: &Store, hash: &Hash) -> Result<Link, ThreadError> {
 }
 
 fn linked(hash: Hash, node: Node) -> Result<Link, ThreadError> {
-    if node.type_ != builtin::STEP_NODE {
+    if !builtin::STEPS.contains(&node.type_) {
         return Err(ThreadError::NotAThreadNode { hash, type_: node.type_ });
     }
     let timestamp = node.timestamp;

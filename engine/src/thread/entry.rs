@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use crate::builtin;
 use uwf_store::{Hash, Store, Variable};
 
-use super::{HEADS, Head, HeadKind, Status, ThreadError, ThreadId, decode, variable};
+use super::{HEADS, Head, HeadKind, Status, ThreadError, ThreadId, variable};
 
 /// What is known of a thread without reading a node.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct ThreadEntry {
 impl ThreadEntry {
     fn of(thread: ThreadId, variable: &Variable) -> ThreadEntry {
         let status = Status::from_tags(&variable.tags, variable.updated);
-        let is_new = variable.schema == builtin::START_NODE;
+        let is_new = builtin::STARTS.contains(&variable.schema);
         ThreadEntry { thread, head: variable.value, status, is_new, updated: variable.updated }
     }
 
@@ -51,11 +51,7 @@ impl ThreadEntry {
         let node = store
             .get(&hash)
             .map_err(|error| ThreadError::Headless { thread: self.thread, source: Box::new(error) })?;
-        let kind = match node.type_ {
-            builtin::START_NODE => HeadKind::Start(decode(&hash, node)?),
-            builtin::STEP_NODE => HeadKind::Step(decode(&hash, node)?),
-            type_ => return Err(ThreadError::NotAThreadNode { hash, type_ }),
-        };
+        let kind = HeadKind::of(&hash, node)?;
         Ok(Head { hash, status: self.status()?.clone(), kind, updated: self.updated })
     }
 }

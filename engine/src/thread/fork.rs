@@ -4,12 +4,9 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::builtin;
 use uwf_store::{Expect, Hash, Store, VarChange};
 
-use super::{
-    Chain, Head, HeadKind, StartNode, Status, StepNode, ThreadError, ThreadId, chain, decode, variable,
-};
+use super::{Chain, Head, HeadKind, StartNode, Status, StepNode, ThreadError, ThreadId, chain, variable};
 use crate::workflow;
 
 /// Begins a thread whose head is `node`, a StartNode or a StepNode; the thread it is from stays as it is. A fork of a
@@ -20,11 +17,7 @@ use crate::workflow;
 pub fn fork(store: &Store, node: &Hash) -> Result<ThreadId, ThreadError> {
     let found = store.get(node)?;
     let schema = found.type_;
-    let kind = match schema {
-        builtin::START_NODE => HeadKind::Start(decode(node, found)?),
-        builtin::STEP_NODE => HeadKind::Step(decode(node, found)?),
-        type_ => return Err(ThreadError::NotAThreadNode { hash: *node, type_ }),
-    };
+    let kind = HeadKind::of(node, found)?;
     begin(store, (*node, schema), kind)
 }
 
@@ -37,17 +30,22 @@ pub fn fork_into(store: &Store, node: &Hash, cwd: &str) -> Result<ThreadId, Thre
     let Chain { start: old, steps, .. } = chain(store, node)?;
     let mut batch = store.batch();
     let begun = StartNode { cwd: cwd.to_owned(), ..old.clone() };
-    let start = batch.put(&builtin::START_NODE, &json!(begun))?;
-    let mut last = None;
-    for (_, step) in steps {
-        let cwd = moved(&step.cwd, (&old.cwd, cwd));
-        let step = StepNode { start, prev: last.as_ref().map(|(hash, _)| *hash), cwd, ..step };
-        last = Some((batch.put(&builtin::STEP_NODE, &json!(step))?, step));
+    let start = batch.put(&begun.type_(), &json!(begun))?;
+    let mut last: Option<(Hash, StepNode)> = None;
+    for (_, mut step) in steps {
+        step.cwd = moved(&step.cwd, (&old.cwd, cwd));
+        step.start = start;
+        step.prev = last.as_ref().map(|(hash, _)| *hash);
+        if !step.links.ancestors.is_empty() {
+            step.links.ancestors =
+                last.as_ref().map_or_else(Vec::new, |(hash, before)| before.ancestors_after(*hash));
+        }
+        last = Some((batch.put(&step.type_(), &json!(step))?, step));
     }
     batch.commit()?;
     match last {
-        Some((hash, step)) => begin(store, (hash, builtin::STEP_NODE), HeadKind::Step(step)),
-        None => begin(store, (start, builtin::START_NODE), HeadKind::Start(begun)),
+        Some((hash, step)) => begin(store, (hash, step.type_()), HeadKind::Step(step)),
+        None => begin(store, (start, begun.type_()), HeadKind::Start(begun)),
     }
 }
 
@@ -73,6 +71,7 @@ fn begin(store: &Store, (hash, schema): (Hash, Hash), kind: HeadKind) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builtin;
     use crate::fixture::Place;
     use crate::thread::{advance, head};
 

@@ -36,7 +36,7 @@ pub use self::fork::{fork, fork_into};
 pub use self::next::{again, next, retried};
 pub use self::owner::owner;
 pub use self::status::Status;
-pub use self::step::{StartNode, StepNode};
+pub use self::step::{Call, StartNode, StepLinks, StepNode};
 use crate::builtin;
 pub use crate::thread_id::{ThreadId, ThreadIdError};
 pub use crate::usage::Usage;
@@ -66,6 +66,16 @@ pub enum HeadKind {
     Start(StartNode),
     /// The last step done.
     Step(StepNode),
+}
+
+impl HeadKind {
+    fn of(hash: &Hash, node: Node) -> Result<HeadKind, ThreadError> {
+        match node.type_ {
+            builtin::START_NODE | builtin::UWF_START => Ok(HeadKind::Start(decode(hash, node)?)),
+            builtin::STEP_NODE | builtin::UWF_STEP => Ok(HeadKind::Step(decode(hash, node)?)),
+            type_ => Err(ThreadError::NotAThreadNode { hash: *hash, type_ }),
+        }
+    }
 }
 
 impl Head {
@@ -126,12 +136,12 @@ pub fn check_task(prompt: &str) -> Result<(), ThreadError> {
 /// [`ThreadError::NoTask`] for an empty task; otherwise the node or the variable cannot be written.
 pub fn start(store: &Store, workflow: &Hash, prompt: &str, cwd: &str) -> Result<ThreadId, ThreadError> {
     check_task(prompt)?;
-    let payload = json!({"workflow": workflow.as_str(), "prompt": prompt, "cwd": cwd});
-    let node = store.put(&builtin::START_NODE, &payload)?;
+    let start = StartNode { workflow: *workflow, prompt: prompt.to_owned(), cwd: cwd.to_owned(), call: None };
+    let node = store.put(&start.type_(), &json!(start))?;
     let thread = ThreadId::new(store.now());
     store.vars().apply(&[VarChange::Set {
         name: variable(&thread),
-        schema: builtin::START_NODE,
+        schema: start.type_(),
         value: node,
         tags: BTreeMap::new(),
         expect: Expect::Absent,
@@ -148,7 +158,7 @@ pub(crate) fn adoption(
     tags: BTreeMap<String, String>,
 ) -> Result<VarChange, ThreadError> {
     let schema = store.get(head)?.type_;
-    if ![builtin::START_NODE, builtin::STEP_NODE].contains(&schema) {
+    if !builtin::STARTS.contains(&schema) && !builtin::STEPS.contains(&schema) {
         return Err(ThreadError::NotAThreadNode { hash: *head, type_: schema });
     }
     Ok(VarChange::Set { name: variable(thread), schema, value: *head, tags, expect: Expect::Absent })
@@ -204,7 +214,7 @@ pub fn advance(
 /// # Errors
 /// The node is missing, damaged, or not a StepNode.
 pub fn step_node(store: &Store, hash: &Hash) -> Result<StepNode, ThreadError> {
-    read_as(store, hash, builtin::STEP_NODE)
+    read_as(store, hash, builtin::STEPS)
 }
 
 /// The start at `hash`, or an error that says what is there instead.
@@ -212,12 +222,12 @@ pub fn step_node(store: &Store, hash: &Hash) -> Result<StepNode, ThreadError> {
 /// # Errors
 /// The node is missing, damaged, or not a StartNode.
 pub fn start_node(store: &Store, hash: &Hash) -> Result<StartNode, ThreadError> {
-    read_as(store, hash, builtin::START_NODE)
+    read_as(store, hash, builtin::STARTS)
 }
 
-fn read_as<T: DeserializeOwned>(store: &Store, hash: &Hash, type_: Hash) -> Result<T, ThreadError> {
+fn read_as<T: DeserializeOwned>(store: &Store, hash: &Hash, types: [Hash; 2]) -> Result<T, ThreadError> {
     let node = store.get(hash)?;
-    if node.type_ != type_ {
+    if !types.contains(&node.type_) {
         return Err(ThreadError::NotAThreadNode { hash: *hash, type_: node.type_ });
     }
     decode(hash, node)

@@ -1,4 +1,5 @@
-//! The two nodes a thread is made of, as they lie in the store: the start and the step.
+//! The two nodes a thread is made of, as they lie in the store: the start and the step. Each has two types: what says no
+//! more than the first can hold is of that, so that older engines go on reading it.
 //!
 //! Shapes only: field names, what may be absent and what is always written. Reading and writing nodes is the store's
 //! business, what a chain of them means is the chain's.
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use uwf_store::Hash;
 
+use crate::builtin;
 use crate::usage::Usage;
 
 /// The first node of a thread: what is to be done, by which workflow, where.
@@ -18,6 +20,31 @@ pub struct StartNode {
     pub prompt: String,
     /// The directory the thread works in, absolute.
     pub cwd: String,
+    /// Where the thread that called this one stood, if one did.
+    #[serde(flatten)]
+    pub call: Option<Call>,
+}
+
+/// The frame in which a thread was called by another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Call {
+    /// The head of the caller: its last step, or its StartNode when it had none yet.
+    pub parent_state: Hash,
+    /// How many threads are above this one; at least 1.
+    pub depth: u32,
+}
+
+impl StartNode {
+    /// The type of its node.
+    pub fn type_(&self) -> Hash {
+        if self.call.is_some() { builtin::UWF_START } else { builtin::START_NODE }
+    }
+
+    /// How many threads are above this one.
+    pub fn depth(&self) -> u32 {
+        self.call.map_or(0, |call| call.depth)
+    }
 }
 
 /// One finished visit of one role. All thirteen keys are written; the last four and the edge prompt may be absent in
@@ -55,9 +82,53 @@ pub struct StepNode {
     /// The failed steps of this role before this one.
     #[serde(default)]
     pub previous_attempts: Option<Vec<Hash>>,
+    /// What only the newer type of step can hold.
+    #[serde(flatten)]
+    pub links: StepLinks,
+}
+
+/// What a step refers to where threads call each other, are summed up, or keep artifacts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepLinks {
+    /// The steps before this one, the newest first: its parent and ten before that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ancestors: Vec<Hash>,
+    /// The last step of the thread that was called for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_thread: Option<Hash>,
+    /// A text node: the summary of everything before this step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compact: Option<Hash>,
+    /// The step that made that summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compacted_by: Option<Hash>,
+    /// A `uwf-content` node: the artifacts of the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Hash>,
+}
+
+impl StepLinks {
+    /// How many ancestors a step names at most: its parent and ten before that.
+    pub const ANCESTORS: usize = 11;
 }
 
 impl StepNode {
+    /// The ancestors of a step that comes after this one, which is stored as `hash`; a step that names none of its own
+    /// tells at least its parent.
+    pub fn ancestors_after(&self, hash: Hash) -> Vec<Hash> {
+        let own: &[Hash] = match self.links.ancestors.is_empty() {
+            true => self.prev.as_slice(),
+            false => &self.links.ancestors,
+        };
+        std::iter::once(hash).chain(own.iter().copied()).take(StepLinks::ANCESTORS).collect()
+    }
+
+    /// The type of its node: the one that every engine reads, unless it refers to more than that can hold.
+    pub fn type_(&self) -> Hash {
+        if self.links == StepLinks::default() { builtin::STEP_NODE } else { builtin::UWF_STEP }
+    }
+
     /// How long the visit took, in milliseconds; 0 when the clock went backwards.
     pub fn duration_ms(&self) -> u64 {
         self.completed_at_ms.saturating_sub(self.started_at_ms)
@@ -69,6 +140,44 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_says_no_more_than_the_older_type_can_hold_is_of_that() {
+        let reference: Hash = REF.parse().unwrap();
+        let start = json!({"workflow": REF, "prompt": "p", "cwd": "/"});
+        let read: StartNode = serde_json::from_value(start.clone()).unwrap();
+        assert_eq!((read.type_(), read.depth(), json!(read)), (builtin::START_NODE, 0, start));
+        let called = json!({"workflow": REF, "prompt": "p", "cwd": "/", "parentState": REF, "depth": 2});
+        let read: StartNode = serde_json::from_value(called.clone()).unwrap();
+        assert_eq!((read.type_(), read.depth(), json!(read)), (builtin::UWF_START, 2, called));
+        let top: StartNode = serde_json::from_value(
+            json!({"workflow": REF, "prompt": "p", "cwd": "/", "parentState": null, "depth": 0}),
+        )
+        .unwrap();
+        assert_eq!(top.call, None);
+
+        let step = json!({
+            "start": REF, "prev": null, "role": "r", "output": REF, "detail": REF, "agent": "a", "edgePrompt": "",
+            "startedAtMs": 1, "completedAtMs": 2, "cwd": "/", "assembledPrompt": null, "usage": null,
+            "previousAttempts": null,
+        });
+        let read: StepNode = serde_json::from_value(step.clone()).unwrap();
+        assert_eq!((read.type_(), json!(read)), (builtin::STEP_NODE, step.clone()));
+        for link in ["childThread", "compact", "compactedBy", "content"] {
+            let mut step = step.clone();
+            step[link] = json!(REF);
+            let read: StepNode = serde_json::from_value(step.clone()).unwrap();
+            assert_eq!((read.type_(), json!(read)), (builtin::UWF_STEP, step));
+        }
+        assert_eq!(read.ancestors_after(reference), [reference]);
+        let mut long = read.clone();
+        for n in 0..20_u64 {
+            let hash = Hash::of(&builtin::TEXT, &json!(n));
+            long.links.ancestors = long.ancestors_after(hash);
+            assert_eq!(long.links.ancestors.len(), 11.min(n as usize + 1));
+            assert_eq!(long.links.ancestors[0], hash);
+        }
+    }
 
     const REF: &str = "0123456789ABC";
 
@@ -88,6 +197,7 @@ mod tests {
             assembled_prompt: None,
             usage: Some(Usage { turns: 1, input_tokens: 2, output_tokens: 3, duration: 0.5 }),
             previous_attempts: None,
+            links: StepLinks::default(),
         };
         let expected = json!({
             "start": REF, "prev": null, "role": "finder", "output": REF, "detail": REF, "agent": "uwf-builtin",

@@ -1,6 +1,5 @@
 //! A workflow: the node it is, and as a row among others or of its own past.
 
-use crate::builtin;
 use serde::Serialize;
 use serde_json::{Value, json};
 use uwf_store::{Hash, Store};
@@ -29,18 +28,23 @@ impl WorkflowView {
     /// # Errors
     /// The nodes or the variables of the store cannot be read.
     pub fn of(store: &Store, resolved: &Resolved) -> Result<WorkflowView, WorkflowError> {
-        let (hash, payload, timestamp) = match &resolved.checked {
+        let (hash, type_, payload, timestamp) = match &resolved.checked {
             Some(checked) => {
                 let hash = checked.hash();
-                (hash, json!(checked.to_stored()), store.find(&hash)?.map(|node| node.timestamp))
+                (
+                    hash,
+                    checked.type_(),
+                    json!(checked.to_stored()),
+                    store.find(&hash)?.map(|node| node.timestamp),
+                )
             }
             None => {
                 let hash = resolved.hash.expect("what is no file was found by its hash");
                 let node = store.get(&hash)?;
-                (hash, node.payload, Some(node.timestamp))
+                (hash, node.type_, node.payload, Some(node.timestamp))
             }
         };
-        Ok(WorkflowView { hash, name: resolved.name.clone(), type_: builtin::WORKFLOW, payload, timestamp })
+        Ok(WorkflowView { hash, name: resolved.name.clone(), type_, payload, timestamp })
     }
 }
 

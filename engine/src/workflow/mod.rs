@@ -12,7 +12,7 @@ mod registry;
 use std::io;
 use std::path::PathBuf;
 
-use crate::builtin::{META_SCHEMA, WORKFLOW};
+use crate::builtin::{META_SCHEMA, WORKFLOW, WORKFLOW_2};
 use serde_json::Value;
 use uwf_store::{Hash, Store, StoreError};
 use uwf_workflow::{Invalid, NAME_HINT};
@@ -114,7 +114,7 @@ impl WorkflowError {
 pub fn put(store: &Store, workflow: &CheckedWorkflow) -> Result<Hash, WorkflowError> {
     let mut nodes: Vec<(Hash, Value)> =
         workflow.roles.values().map(|role| (META_SCHEMA, role.schema.clone())).collect();
-    nodes.push((WORKFLOW, workflow.payload()));
+    nodes.push((workflow.type_(), workflow.payload()));
     store.put_all(&nodes)?;
     Ok(workflow.hash())
 }
@@ -125,7 +125,7 @@ pub fn put(store: &Store, workflow: &CheckedWorkflow) -> Result<Hash, WorkflowEr
 /// When there is no such node or it is no workflow.
 pub fn get(store: &Store, hash: &Hash) -> Result<Workflow, WorkflowError> {
     let node = store.get(hash)?;
-    if node.type_ != WORKFLOW {
+    if ![WORKFLOW, WORKFLOW_2].contains(&node.type_) {
         let schema = store.schema_of(&node.type_).ok();
         let title = schema.and_then(|schema| schema.get("title")?.as_str().map(str::to_owned));
         return Err(WorkflowError::NotAWorkflow { hash: *hash, type_: node.type_, title });

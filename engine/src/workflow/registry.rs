@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::builtin::WORKFLOW;
 use uwf_store::{Expect, Hash, Store, VarChange, suggest};
 use uwf_workflow::is_name;
 
@@ -96,7 +95,8 @@ pub fn add(store: &Store, workflow: &CheckedWorkflow) -> Result<Hash, WorkflowEr
     let hash = put(store, workflow)?;
     let name = format!("{REGISTRY}{}", workflow.name);
     let tags = store.vars().get(&name)?.map_or_else(BTreeMap::new, |variable| variable.tags);
-    let change = VarChange::Set { name, schema: WORKFLOW, value: hash, tags, expect: Expect::Any };
+    let schema = workflow.type_();
+    let change = VarChange::Set { name, schema, value: hash, tags, expect: Expect::Any };
     store.vars().apply(&[change])?;
     Ok(hash)
 }
@@ -109,9 +109,9 @@ pub(crate) fn registration(store: &Store, name: &str, hash: &Hash) -> Result<Var
     if !is_name(name) {
         return Err(WorkflowError::BadName { name: name.to_owned() });
     }
-    get(store, hash)?;
+    let schema = get(store, hash)?.type_();
     let name = format!("{REGISTRY}{name}");
-    Ok(VarChange::Set { name, schema: WORKFLOW, value: *hash, tags: BTreeMap::new(), expect: Expect::Absent })
+    Ok(VarChange::Set { name, schema, value: *hash, tags: BTreeMap::new(), expect: Expect::Absent })
 }
 
 /// Finds a workflow: a hash, a file's path, a name beside the work (from `cwd` upward), a registered name, in this

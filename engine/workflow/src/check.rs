@@ -37,7 +37,16 @@ pub(super) fn check(raw: RawWorkflow, problems: &mut Diagnostics<'_>) -> Checked
         _ => BTreeMap::new(),
     };
     let description = raw.description.map_or_else(String::new, |description| description.text);
-    CheckedWorkflow { name, description, roles, graph, warnings: Vec::new() }
+    CheckedWorkflow {
+        name,
+        description,
+        roles,
+        graph,
+        conditions: BTreeMap::new(),
+        compact: None,
+        output_maps: BTreeMap::new(),
+        warnings: Vec::new(),
+    }
 }
 
 fn workflow_name(name: RawText, problems: &mut Diagnostics<'_>) -> String {
@@ -80,6 +89,8 @@ fn role(workflow: &str, raw: &RawRole, problems: &mut Diagnostics<'_>) -> Checke
             .frontmatter
             .as_ref()
             .map_or(Value::Null, |schema| frontmatter(workflow, raw, schema, problems)),
+        artifacts: Vec::new(),
+        context: Vec::new(),
     }
 }
 

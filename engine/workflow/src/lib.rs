@@ -40,4 +40,7 @@ pub use diagnostics::Diagnostic;
 pub use include::WorkflowText;
 pub use read::{Invalid, read};
 pub use uwf_store::schema::pointer;
-pub use values::{CheckedRole, CheckedWorkflow, Role, WORKFLOW, Workflow};
+pub use values::{
+    CheckedRole, CheckedWorkflow, CompactRule, Condition, ContextSource, OutputField, OutputMaps, Role,
+    WORKFLOW, WORKFLOW_2, Workflow,
+};

@@ -15,6 +15,8 @@ use crate::moderator::Graph;
 
 /// The type of stored workflows: roles and graph.
 pub const WORKFLOW: Hash = Hash::from_static("73WN2ZCV9037P");
+/// The type of stored workflows that say more than roles and edges: see [`Workflow::type_`].
+pub const WORKFLOW_2: Hash = Hash::from_static("EX4DPNPYBFX92");
 
 /// A workflow as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +29,58 @@ pub struct Workflow {
     pub roles: BTreeMap<String, Role>,
     /// Who comes next.
     pub graph: Graph,
+    /// What edges can depend on, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub conditions: BTreeMap<String, Condition>,
+    /// When the history of a thread is summed up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compact: Option<CompactRule>,
+    /// What becomes of the output of another workflow that plays a role, by the role and the field of its own output.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub output: OutputMaps,
+}
+
+/// Role → field of its output → where that is from.
+pub type OutputMaps = BTreeMap<String, BTreeMap<String, OutputField>>;
+
+/// A condition as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condition {
+    /// What it says, for people.
+    pub description: String,
+    /// The JSONata expression.
+    pub expression: String,
+}
+
+/// When the history of a thread is summed up, and how much of it stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompactRule {
+    /// After so many steps since the last summary.
+    pub after: u32,
+    /// So many steps at the end stay.
+    pub keep: u32,
+}
+
+/// Where a field of an output is from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputField {
+    /// The JSON pointer into the output of the workflow that played.
+    pub from: String,
+    /// What stands for a text found there; any other is taken as it is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, Value>,
+}
+
+impl Workflow {
+    /// The type of its node: [`WORKFLOW`], which every engine reads, unless it says what that cannot hold.
+    pub fn type_(&self) -> Hash {
+        let more = |role: &Role| !role.artifacts.is_empty() || !role.context.is_empty();
+        let is_plain = self.conditions.is_empty()
+            && self.compact.is_none()
+            && self.output.is_empty()
+            && !self.roles.values().any(more);
+        if is_plain { WORKFLOW } else { WORKFLOW_2 }
+    }
 }
 
 /// A role as it is stored.
@@ -44,6 +98,20 @@ pub struct Role {
     pub output: String,
     /// The JSON Schema of its answers' frontmatter.
     pub frontmatter: Hash,
+    /// What of its output are files or nodes that it made: JSON pointers, or globs of files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<String>,
+    /// Whose steps it sees beside those of its own thread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<ContextSource>,
+}
+
+/// Whose steps a role can see beside those of its own thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ContextSource {
+    /// Those before the call, of the thread that called this one.
+    Caller,
 }
 
 /// A workflow file that passed every check.
@@ -57,6 +125,12 @@ pub struct CheckedWorkflow {
     pub roles: BTreeMap<String, CheckedRole>,
     /// Who comes next. Every edge leads to one of the roles or to a reserved target.
     pub graph: Graph,
+    /// What edges can depend on, by name.
+    pub conditions: BTreeMap<String, Condition>,
+    /// When the history of a thread is summed up.
+    pub compact: Option<CompactRule>,
+    /// What becomes of the output of another workflow that plays a role.
+    pub output_maps: OutputMaps,
     /// What is probably not meant, in the order of the text; none of it is stored.
     pub warnings: Vec<Diagnostic>,
 }
@@ -76,6 +150,10 @@ pub struct CheckedRole {
     pub output: String,
     /// The JSON Schema of its answers' frontmatter: storable, titled, and declaring `$status`.
     pub schema: Value,
+    /// What of its output are files or nodes that it made.
+    pub artifacts: Vec<String>,
+    /// Whose steps it sees beside those of its own thread.
+    pub context: Vec<ContextSource>,
 }
 
 impl CheckedWorkflow {
@@ -93,12 +171,17 @@ impl CheckedWorkflow {
             procedure: role.procedure.clone(),
             output: role.output.clone(),
             frontmatter: Hash::of(&META_SCHEMA, &role.schema),
+            artifacts: role.artifacts.clone(),
+            context: role.context.clone(),
         };
         Workflow {
             name: self.name.clone(),
             description: self.description.clone(),
             roles: self.roles.iter().map(|(name, checked)| (name.clone(), role(checked))).collect(),
             graph: self.graph.clone(),
+            conditions: self.conditions.clone(),
+            compact: self.compact,
+            output: self.output_maps.clone(),
         }
     }
 
@@ -107,8 +190,13 @@ impl CheckedWorkflow {
         serde_json::to_value(self.to_stored()).expect("strings, lists and maps with text keys are JSON")
     }
 
+    /// The type of its node.
+    pub fn type_(&self) -> Hash {
+        self.to_stored().type_()
+    }
+
     /// The hash that it has, or would have, in every store.
     pub fn hash(&self) -> Hash {
-        Hash::of(&WORKFLOW, &self.payload())
+        Hash::of(&self.type_(), &self.payload())
     }
 }

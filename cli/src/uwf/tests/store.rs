@@ -134,7 +134,7 @@ fn what_is_there_is_counted_by_type() {
         stats["types"].as_array().unwrap().iter().filter_map(|row| row["name"].as_str()).collect();
     assert_eq!((names[0], names.len()), ("@ocas/schema", 4), "{names:?}");
     let text = place.on_terminal(&["cas", "stats"]).out;
-    assert!(text.starts_with("nodes      46 (") && text.contains("StartNode"), "{text}");
+    assert!(text.starts_with("nodes      50 (") && text.contains("StartNode"), "{text}");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn schemas_are_listed_and_printed_by_any_of_their_names() {
     let place = Place::new();
     let listed = place.uwf(&["cas", "schema", "list"]).json();
     let rows = listed.as_array().unwrap();
-    assert_eq!(rows.len(), 41);
+    assert_eq!(rows.len(), 45);
     let bool_ = rows.iter().find(|row| row["hash"] == "1AVHCXEJVDCPP").unwrap();
     assert_eq!(bool_["names"], json!(["@ocas/bool", "@ocas/boolean"]));
     let by_name = place.uwf(&["cas", "schema", "get", "StepNode"]).json();
