@@ -336,7 +336,7 @@ impl<'a> LockedThread<'a> {
 
     /// Where the graph leads from a step that is about to become the head.
     fn after(&self, played: &StepResult) -> Result<Route, ThreadError> {
-        let kind = HeadKind::Step(played.step.clone());
+        let kind = HeadKind::Step(Box::new(played.step.clone()));
         let head = Head { hash: played.hash, status: Status::Idle, kind, updated: self.engine.store.now() };
         thread::next(self.engine.store, &self.workflow, &head)
     }

@@ -44,7 +44,7 @@ pub fn fork_into(store: &Store, node: &Hash, cwd: &str) -> Result<ThreadId, Thre
     }
     batch.commit()?;
     match last {
-        Some((hash, step)) => begin(store, (hash, step.type_()), HeadKind::Step(step)),
+        Some((hash, step)) => begin(store, (hash, step.type_()), HeadKind::Step(Box::new(step))),
         None => begin(store, (start, begun.type_()), HeadKind::Start(begun)),
     }
 }

@@ -65,14 +65,14 @@ pub enum HeadKind {
     /// Nothing was done yet.
     Start(StartNode),
     /// The last step done.
-    Step(StepNode),
+    Step(Box<StepNode>),
 }
 
 impl HeadKind {
     fn of(hash: &Hash, node: Node) -> Result<HeadKind, ThreadError> {
         match node.type_ {
             builtin::START_NODE | builtin::UWF_START => Ok(HeadKind::Start(decode(hash, node)?)),
-            builtin::STEP_NODE | builtin::UWF_STEP => Ok(HeadKind::Step(decode(hash, node)?)),
+            builtin::STEP_NODE | builtin::UWF_STEP => Ok(HeadKind::Step(Box::new(decode(hash, node)?))),
             type_ => Err(ThreadError::NotAThreadNode { hash: *hash, type_ }),
         }
     }
