@@ -3,6 +3,7 @@
 //! Apart because it is the only judge of a workflow: what passes here can be stored and routed. This file checks the
 //! names and the roles; [`graph`] checks the graph against them. It never reads a file and never writes a node.
 
+mod calls;
 mod graph;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ pub(super) fn check(raw: RawWorkflow, problems: &mut Diagnostics<'_>) -> Checked
     let raw_roles = raw.roles.as_deref().unwrap_or_default();
     let roles: BTreeMap<String, CheckedRole> =
         raw_roles.iter().map(|raw| (raw.name.clone(), role(&name, raw, problems))).collect();
+    let output_maps = calls::outputs(raw.output, &roles, problems);
     let graph = match (raw.graph, &raw.roles) {
         (Some(nodes), Some(raw_roles)) => {
             let schemas = roles.iter().map(|(name, role)| (name.as_str(), &role.schema)).collect();
@@ -44,7 +46,7 @@ pub(super) fn check(raw: RawWorkflow, problems: &mut Diagnostics<'_>) -> Checked
         graph,
         conditions: BTreeMap::new(),
         compact: None,
-        output_maps: BTreeMap::new(),
+        output_maps,
         warnings: Vec::new(),
     }
 }
@@ -90,7 +92,7 @@ fn role(workflow: &str, raw: &RawRole, problems: &mut Diagnostics<'_>) -> Checke
             .as_ref()
             .map_or(Value::Null, |schema| frontmatter(workflow, raw, schema, problems)),
         artifacts: Vec::new(),
-        context: Vec::new(),
+        context: calls::context(&raw.context, problems),
     }
 }
 

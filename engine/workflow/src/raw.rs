@@ -3,6 +3,8 @@
 //! Apart from the check because it knows only the shape: which keys there are and what type each has. It never
 //! compares one part with another.
 
+pub(super) mod calls;
+
 use serde_json::{Map, Value};
 use uwf_store::schema::pointer::escape;
 use uwf_store::suggest;
@@ -18,6 +20,7 @@ pub(super) struct RawWorkflow {
     /// `None`: missing or of the wrong type, which has been reported.
     pub(super) roles: Option<Vec<RawRole>>,
     pub(super) graph: Option<Vec<RawNode>>,
+    pub(super) output: Vec<calls::RawOutput>,
 }
 
 /// A string and where it stands.
@@ -37,6 +40,7 @@ pub(super) struct RawRole {
     pub(super) procedure: Option<RawText>,
     pub(super) output: Option<RawText>,
     pub(super) frontmatter: Option<Value>,
+    pub(super) context: Vec<RawText>,
 }
 
 /// `graph.<role>`.
@@ -61,12 +65,13 @@ pub(super) fn read(value: &Value, problems: &mut Diagnostics<'_>) -> RawWorkflow
     let Some(top) = Section::open(value, String::new(), "a workflow", problems) else {
         return RawWorkflow::default();
     };
-    top.tell_others((&["name", "roles", "graph"], &["description"]), problems);
+    top.tell_others((&["name", "roles", "graph"], &["description", "output"]), problems);
     let roles = top.section("roles", problems);
     let graph = top.section("graph", problems);
     RawWorkflow {
         name: top.required("name", problems),
         description: top.text("description", problems),
+        output: calls::outputs(&top, problems),
         roles: roles.map(|roles| roles.entries().map(|entry| role(entry, problems)).collect()),
         graph: graph.map(|graph| graph.entries().map(|entry| node(entry, problems)).collect()),
     }
@@ -79,7 +84,7 @@ fn role(entry: RawEntry<'_>, problems: &mut Diagnostics<'_>) -> RawRole {
         return RawRole { name: name.to_owned(), pointer, ..RawRole::default() };
     };
     section.tell_others(
-        (&["goal", "frontmatter"], &["description", "capabilities", "procedure", "output"]),
+        (&["goal", "frontmatter"], &["description", "capabilities", "procedure", "output", "context"]),
         problems,
     );
     RawRole {
@@ -90,6 +95,7 @@ fn role(entry: RawEntry<'_>, problems: &mut Diagnostics<'_>) -> RawRole {
         procedure: section.text("procedure", problems),
         output: section.text("output", problems),
         frontmatter: section.section("frontmatter", problems).map(|schema| Value::from(schema.map.clone())),
+        context: calls::context(&section, problems),
         pointer,
     }
 }
