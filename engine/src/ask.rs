@@ -123,6 +123,17 @@ impl AskError {
     }
 }
 
+/// The step that an agent made: of one that a workflow made, the last step of the thread that was called.
+fn innermost(engine: &Engine<'_>, step: Hash) -> Result<Hash, ThreadError> {
+    let mut innermost = step;
+    while let Some(called) =
+        thread::called_by(engine.store, &thread::step_node(engine.store, &innermost)?.detail)?
+    {
+        innermost = called;
+    }
+    Ok(innermost)
+}
+
 /// Asks the agent of `question.step`, or the one in `options`, and waits for its answer.
 ///
 /// # Errors
@@ -135,6 +146,7 @@ pub fn ask(
     observer: &mut dyn Observer,
 ) -> Result<Answer, AskError> {
     check(question.text)?;
+    let question = &Question { step: innermost(engine, question.step)?, ..*question };
     let step = thread::step_node(engine.store, &question.step)?;
     let detail = Detail::read(engine.store, &step.detail).map_err(ThreadError::from)?;
     let start = thread::start_node(engine.store, &step.start)?;

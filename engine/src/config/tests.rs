@@ -151,11 +151,11 @@ fn keys_that_nothing_reads_are_told_with_what_was_meant() {
         unread(home(&text.replace("defaultModel:", "defaulModel:")).path()).unwrap(),
         [
             "nothing here reads `defaulModel` (did you mean `defaultModel`?); there are agentOverrides, agents, \
-             defaultAgent, defaultModel, modelOverrides, models, providers",
+             defaultAgent, defaultModel, maxDepth, modelOverrides, models, providers",
             "nothing here reads `providers.local.apikey` (did you mean `apiKey`?); there are apiKey, apiKeyEnv, \
              baseUrl, dialect, headers, requestBody, wire",
             "nothing here reads `theirs`; there are agentOverrides, agents, defaultAgent, defaultModel, \
-             modelOverrides, models, providers",
+             maxDepth, modelOverrides, models, providers",
         ]
     );
     assert!(unread(home("agentOverrides: { any: { role: uwf-builtin } }\n").path()).unwrap().is_empty());

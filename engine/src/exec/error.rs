@@ -129,6 +129,35 @@ pub enum ExecError {
         /// What its stdout was instead.
         source: Option<ProtocolError>,
     },
+    /// A workflow is to play a role of one that is above it already.
+    #[error("role `{role}` cannot be played by a workflow that plays above it: {}", stack.join(" → "))]
+    CallsItself {
+        /// The role.
+        role: String,
+        /// The workflows, from the first caller to the one that would be called.
+        stack: Vec<String>,
+    },
+    /// A workflow is to play a role too far down.
+    #[error("role `{role}` cannot be played by a workflow here: at most {max} threads may be above another: {}",
+        stack.join(" → "))]
+    TooDeep {
+        /// The role.
+        role: String,
+        /// The workflows, from the first caller to the one that would be called.
+        stack: Vec<String>,
+        /// How many there may be above.
+        max: u32,
+    },
+    /// A step of the thread that plays the role cannot be made.
+    #[error("the thread {thread}, which plays role `{role}`, cannot go on")]
+    Below {
+        /// The role.
+        role: String,
+        /// The thread that was called.
+        thread: ThreadId,
+        /// Why it cannot.
+        source: Box<ExecError>,
+    },
     /// The agent's reply is not true.
     #[error("the reply of the agent `{agent}` is not valid; the head has not moved")]
     BadReply {
@@ -191,6 +220,11 @@ impl ExecError {
                 Some("name an agent with --agent, or set defaultAgent in config.yaml".to_owned())
             }
             ExecError::Spawn(SpawnError::Inside { .. }) => Some(INSIDE.to_owned()),
+            ExecError::CallsItself { role, .. } => {
+                Some(format!("give role `{role}` another agent, with --agent or in agentOverrides of config.yaml"))
+            }
+            ExecError::TooDeep { .. } => Some("`uwf config set maxDepth N` allows more".to_owned()),
+            ExecError::Below { source, .. } => source.hint(),
             _ => None,
         }
     }

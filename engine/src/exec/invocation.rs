@@ -8,6 +8,7 @@ use uwf_workflow::moderator::PROMPT_MAX;
 use uwf_workflow::moderator::Route;
 
 use super::agent::{NAME, StepAgent};
+use super::child::{self, WorkflowCall};
 use super::reply::{self, Expected, Outcome};
 use super::{Engine, ExecError, ExecOptions, LockedThread, Observer, StepResult};
 use crate::builtin;
@@ -15,10 +16,11 @@ use crate::config::BUILTIN;
 use crate::home::Env;
 use crate::log::{self, LogEvent};
 use crate::spawn::protocol::{
-    AgentCommand, AgentReply, AgentRequest, EdgePromptSource, SANDBOX, parse_reply,
+    AdapterOutput, AgentCommand, AgentReply, AgentRequest, EdgePromptSource, SANDBOX, WORKFLOW_PREFIX,
+    parse_reply,
 };
 use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
-use crate::thread::{StartNode, StepLinks, StepNode, ThreadError, role_of, step_node};
+use crate::thread::{StartNode, StepLinks, StepNode, ThreadError, called_by, role_of, step_node};
 
 /// What is to be played, where.
 #[derive(Debug)]
@@ -84,7 +86,7 @@ impl Invocation {
             }
         }
         let prev = self.instead.as_ref().map_or(played.step.prev, |instead| instead.prev);
-        let links = self.links(locked, prev)?;
+        let links = self.links(locked, prev, &played.step.detail)?;
         if self.instead.is_none() && linked == own && links == played.step.links {
             return Ok(played);
         }
@@ -96,8 +98,14 @@ impl Invocation {
     }
 
     /// What a step behind `prev` refers to beside what its agent wrote.
-    fn links(&self, locked: &LockedThread<'_>, prev: Option<Hash>) -> Result<StepLinks, ExecError> {
-        let Some(prev) = prev else { return Ok(StepLinks::default()) };
+    fn links(
+        &self,
+        locked: &LockedThread<'_>,
+        prev: Option<Hash>,
+        detail: &Hash,
+    ) -> Result<StepLinks, ExecError> {
+        let child_thread = called_by(locked.engine.store, detail)?;
+        let Some(prev) = prev else { return Ok(StepLinks { child_thread, ..StepLinks::default() }) };
         let before = match locked.head.step().filter(|_| prev == locked.head.hash) {
             Some(before) => before.clone(),
             None => step_node(locked.engine.store, &prev)?,
@@ -106,7 +114,7 @@ impl Invocation {
             || locked.workflow.type_() == WORKFLOW_2
             || before.type_() == builtin::UWF_STEP;
         let ancestors = if has_ancestors { before.ancestors_after(prev) } else { Vec::new() };
-        Ok(StepLinks { ancestors, ..StepLinks::default() })
+        Ok(StepLinks { ancestors, child_thread, ..StepLinks::default() })
     }
 
     /// Runs the agent and checks its step.
@@ -124,6 +132,20 @@ impl Invocation {
         let expected = Expected { start: locked.head.start_hash(), head: locked.head.hash, role: &self.role };
         reply::check(locked.engine.store, reply, &expected, &role.frontmatter)
             .map_err(|source| ExecError::BadReply { agent, source: Box::new(source) })
+    }
+
+    /// What a workflow made of the role.
+    fn called(
+        &self,
+        locked: &LockedThread<'_>,
+        workflow: &str,
+        options: &ExecOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<AdapterOutput, ExecError> {
+        locked.log(LogEvent::StepStarted { role: &self.role, agent: workflow, cwd: &self.cwd });
+        let request = self.request(locked);
+        let call = WorkflowCall { request: &request, workflow, cwd: &self.cwd };
+        child::call_workflow(locked.engine, &call, options, observer)
     }
 
     /// The reply of code of this program.
@@ -147,6 +169,10 @@ impl Invocation {
         let engine = locked.engine;
         let command = self.agent(engine, options, &locked.workflow.name, observer)?;
         self.check()?;
+        if let Some(workflow) = command.of_workflow() {
+            let output = self.called(locked, workflow, options, observer)?;
+            return Ok((command.program.clone(), AgentReply::Output(Box::new(output))));
+        }
         let file = engine.programs.file_of(&command.program, &[Path::new(&locked.start.cwd), &self.cwd])?;
         observer.spawning(&self.role, &command, &self.cwd);
         let agent = log::name(&command.program);
@@ -257,9 +283,11 @@ impl Engine<'_> {
     ) -> Result<AgentCommand, ExecError> {
         let name = step.agent.as_str();
         let is_it = |command: &&AgentCommand| Path::new(&command.program).file_name() == Some(name.as_ref());
+        let called = name.strip_prefix(WORKFLOW_PREFIX).map(AgentCommand::workflow);
         let known = configured
             .filter(is_it)
             .or_else(|| self.config.agents.get(name))
+            .or(called.as_ref())
             .or_else(|| only(self.config.agents.values().filter(is_it)))
             .or_else(|| (name == BUILTIN).then_some(self.builtin));
         if let Some(command) = known {

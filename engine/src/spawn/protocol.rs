@@ -28,6 +28,21 @@ pub struct AgentCommand {
     pub args: Vec<String>,
 }
 
+/// How the program of a workflow that plays roles begins: `workflow:develop`.
+pub const WORKFLOW_PREFIX: &str = "workflow:";
+
+impl AgentCommand {
+    /// A workflow in the place of a program, by its hash, its file or its name.
+    pub fn workflow(reference: &str) -> AgentCommand {
+        AgentCommand { program: format!("{WORKFLOW_PREFIX}{reference}"), args: Vec::new() }
+    }
+
+    /// The workflow that it is, if it is no program.
+    pub fn of_workflow(&self) -> Option<&str> {
+        self.program.strip_prefix(WORKFLOW_PREFIX)
+    }
+}
+
 /// Where an edge prompt is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

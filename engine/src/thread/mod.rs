@@ -6,7 +6,9 @@
 
 mod cancel;
 mod chain;
+mod child;
 mod context;
+mod detail;
 mod entry;
 mod error;
 mod failures;
@@ -25,9 +27,13 @@ use uwf_workflow::moderator::Target;
 
 pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
+pub use self::child::{
+    CalledThread, Frame, adopt, call, called_by, caller, forget_called, last_called, stack,
+};
 pub use self::context::{
     EarlierStep, RoleContext, answer_of, failed_calls, role_context, role_context_at, role_of,
 };
+pub use self::detail::{called_steps, detail_of};
 pub use self::entry::{ThreadEntries, ThreadEntry, entries, entry, head, stands_at};
 pub use self::error::{ThreadError, store_hint};
 pub(crate) use self::failures::steps_in;
@@ -40,7 +46,7 @@ pub use self::step::{Call, StartNode, StepLinks, StepNode};
 use crate::builtin;
 pub use crate::thread_id::{ThreadId, ThreadIdError};
 pub use crate::usage::Usage;
-pub use crate::variables::{FAILED, HEADS, PARENTS};
+pub use crate::variables::{CHILDREN, FAILED, HEADS, PARENTS};
 use crate::workflow::Workflow;
 
 /// How often a head that is gone for a moment is waited for.
