@@ -15,7 +15,7 @@ fn roles(site: &Site, thread: &str) -> Vec<String> {
 #[test]
 fn every_example_is_valid() {
     let site = Site::new();
-    for name in ["solve-issue", "debate", "socratic-questioning"] {
+    for name in ["solve-issue", "develop", "debate", "socratic-questioning"] {
         let said = site.uwf(&["workflow", "validate", &example(&format!("{name}/workflow.yaml"))]).ok();
         assert_eq!(said.json()["name"], name);
     }

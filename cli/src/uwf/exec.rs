@@ -200,6 +200,10 @@ impl ExecContext {
             None => return Ok(()),
         };
         let command = self.options.agent.as_ref().or(configured).unwrap_or(&self.builtin);
+        if let Some(reference) = command.of_workflow() {
+            workflow::resolve(&self.store, reference, Path::new(&start.cwd))?;
+            return Ok(());
+        }
         let program = if command.program == BUILTIN { &self.builtin.program } else { &command.program };
         let own = Path::new(&start.cwd);
         let dirs = [own, self.options.cwd.as_deref().unwrap_or(own)];

@@ -2,6 +2,8 @@
 //!
 //! For people first; nothing reads it back. Long tool results are shortened, outputs and answers never are.
 
+mod calls;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -38,11 +40,12 @@ pub(super) fn thread(store: &Store, thread: &ThreadId, range: &ReportRange) -> R
     let head = head.settled(store, &workflow);
     let mut sections = Vec::new();
     if range.with_task {
-        sections.push(task_section(thread, &workflow, &chain, range.quota));
+        let called = calls::above(store, thread, &chain.start)?;
+        sections.push(task_section(thread, &workflow, &chain, range.quota) + &called);
     }
     let mut steps = Vec::new();
     for (at, (hash, step)) in chain.steps[..end(&chain, thread, range)?].iter().enumerate() {
-        steps.push(step_section(store, at + 1, hash, step)?);
+        steps.push(step_section(store, &(at + 1).to_string(), hash, step)?);
     }
     let status_section =
         if range.before.is_none() { status_section(store, thread, &head, &workflow)? } else { String::new() };
@@ -100,7 +103,7 @@ fn skipped(sections: &[String], room: Option<usize>) -> usize {
     sections.len().saturating_sub(kept)
 }
 
-fn step_section(store: &Store, number: usize, hash: &Hash, step: &StepNode) -> Result<String, CliError> {
+fn step_section(store: &Store, number: &str, hash: &Hash, step: &StepNode) -> Result<String, CliError> {
     let output = store.get(&step.output)?.payload;
     let mut text = format!(
         "## Step {number}: {} → {} `{hash}`\n\n{}",
@@ -112,6 +115,7 @@ fn step_section(store: &Store, number: usize, hash: &Hash, step: &StepNode) -> R
     if let Some(attempts) = step.previous_attempts.as_deref().filter(|attempts| !attempts.is_empty()) {
         text += &format!("\n**Failed attempts before this one:**\n\n{}", attempt_lines(store, attempts)?);
     }
+    text += &calls::below(store, number, step)?;
     Ok(text + &answered(store, step, &output)?)
 }
 

@@ -83,6 +83,7 @@ fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
     let workflow = workflow::get(&store, &start.workflow)?;
     let head = head.settled(&store, &workflow);
     let view = ThreadView::stored(&store, (thread, &head), (start.workflow, &workflow))
+        .linked(&store, &head)?
         .running(&lock::running(&homes.uwf, &thread));
     session.ui.result(&view, || view_text(&view, &workflow.name, &start.prompt))
 }
@@ -96,6 +97,14 @@ fn view_text(view: &ThreadView, workflow: &str, task: &str) -> String {
         ("head", view.head.to_string()),
         ("status", view.status.to_owned()),
     ];
+    if let Some(parent) = &view.parent {
+        let by = parent.thread.map_or_else(|| parent.state.to_string(), |thread| thread.to_string());
+        let stack: Vec<&str> = parent.stack.iter().rev().map(String::as_str).collect();
+        lines.push(("called by", format!("{by} ({})", stack.join(" → "))));
+    }
+    if let Some(child) = &view.child {
+        lines.push(("called", format!("{} for role {} ({})", child.thread, child.role, child.status)));
+    }
     if let Some(role) = &view.current_role {
         lines.push(("next role", role.clone()));
     }

@@ -30,7 +30,7 @@ pub(super) fn undo(session: &mut Session<'_>, args: &Undo) -> Result<u8, CliErro
     let named = StepArgument::parse(&args.step)?;
     let store = session.store()?;
     let step = named.in_thread(&store)?;
-    let detail = Detail::read(&store, &step.node.detail)?;
+    let detail = thread::detail_of(&store, &step.node)?;
     let trees = snapshots(&step, &detail)?;
     let dir = session.directory(Some(args.how.cwd.as_deref().unwrap_or(Path::new(&step.node.cwd))))?;
     let _lock = lock(session, &store, &step.thread)?;
@@ -106,7 +106,7 @@ fn refused_hint(
     let Some(number) = step.number else { return Ok(partial.to_owned()) };
     let undone = UndoLog::of(store, &step.thread)?.steps();
     for (at, hash) in hashes(store, &step.thread)?.iter().enumerate().skip(number).rev() {
-        let detail = Detail::read(store, &thread::step_node(store, hash)?.detail)?;
+        let detail = thread::detail_of(store, &thread::step_node(store, hash)?)?;
         if let Some(trees) = ComparedSnapshots::of(&detail).filter(|_| !undone.contains_key(hash))
             && !paths(&diff(store, &trees.before, &trees.after)?).is_disjoint(conflicts)
         {

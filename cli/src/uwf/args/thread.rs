@@ -247,7 +247,7 @@ pub(in crate::uwf) struct Exec {
 }
 
 /// How steps are run.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(in crate::uwf) struct How {
     /// Who plays: an alias from config.yaml or a command line [default: as configured, else uwf-builtin; for poke and
     /// ask whoever made the step]
