@@ -15,7 +15,7 @@ use uwf_store::schema::pointer::escape;
 use uwf_store::schema::{self, SchemaError};
 
 use crate::diagnostics::Diagnostics;
-use crate::raw::{RawRole, RawText, RawWorkflow};
+use crate::raw::{RawRole, RawSchema, RawText, RawWorkflow};
 use crate::schema_analysis::{self, Impossible, Statuses};
 use crate::values::{CheckedRole, CheckedWorkflow};
 
@@ -88,21 +88,25 @@ fn role(workflow: &str, raw: &RawRole, problems: &mut Diagnostics<'_>) -> Checke
         schema: raw
             .frontmatter
             .as_ref()
-            .map_or(Value::Null, |schema| frontmatter(workflow, raw, schema, problems)),
+            .map_or(Value::Null, |raw_schema| frontmatter(workflow, raw, raw_schema, problems)),
         artifacts: Vec::new(),
         context: Vec::new(),
     }
 }
 
 /// The schema with its title; null if it is refused, so that nothing further is held against it.
-fn frontmatter(workflow: &str, role: &RawRole, schema: &Value, problems: &mut Diagnostics<'_>) -> Value {
-    let pointer = format!("{}/frontmatter", role.pointer);
+fn frontmatter(
+    workflow: &str,
+    role: &RawRole,
+    RawSchema { schema, pointer }: &RawSchema,
+    problems: &mut Diagnostics<'_>,
+) -> Value {
     if is_deeper(schema, MAX_SCHEMA_DEPTH) {
         let message = format!(
             "the frontmatter schema of role `{}` is nested deeper than {MAX_SCHEMA_DEPTH} levels",
             role.name
         );
-        problems.at_key(&pointer, message, None);
+        problems.at_key(pointer, message, None);
         return Value::Null;
     }
     // Validating anything finds what may be stored but cannot be validated against.
@@ -113,10 +117,10 @@ fn frontmatter(workflow: &str, role: &RawRole, schema: &Value, problems: &mut Di
         problems.at_key(&format!("{pointer}{below}"), message, schema_hint(&error));
         return Value::Null;
     }
-    if !declares_status(&pointer, role, schema, problems) {
+    if !declares_status(pointer, role, schema, problems) {
         return Value::Null;
     }
-    can_be_answered(&pointer, role, schema, problems);
+    can_be_answered(pointer, role, schema, problems);
     let mut schema = schema.clone();
     if let Value::Object(keywords) = &mut schema {
         keywords.entry("title").or_insert_with(|| Value::from(format!("{workflow}.{}", role.name)));
