@@ -23,7 +23,7 @@ use self::file::read;
 pub use self::keys::{check_key, lookup, masked, masked_at};
 pub use self::models::{ModelConfig, ProviderConfig};
 use crate::home::disk_hint;
-use crate::spawn::protocol::AgentCommand;
+use crate::spawn::protocol::{AgentCommand, CallForm};
 
 /// The agent that needs no configuration.
 pub const BUILTIN: &str = "uwf-builtin";
@@ -209,7 +209,8 @@ fn shape() -> Value {
     let map = |of: Value| json!({"type": "object", "additionalProperties": of});
     let record = |required: &[&str], properties: Value| json!({"type": "object", "required": required, "properties": properties});
     let args = json!({"type": "array", "items": {"type": "string"}});
-    let agent = record(&["command"], json!({"command": text, "args": args}));
+    let agent =
+        record(&["command"], json!({"command": text, "args": args, "protocol": {"enum": CallForm::WORDS}}));
     let properties = json!({
         "agents": map(agent),
         "defaultAgent": text,
@@ -281,7 +282,7 @@ impl Config {
         let words = shlex::split(text).unwrap_or_default();
         let (program, args) =
             words.split_first().ok_or_else(|| ConfigError::BadCommand { text: text.to_owned() })?;
-        let mut agent = AgentCommand { program: program.clone(), args: args.to_vec() };
+        let mut agent = AgentCommand::new(program.as_str(), args.to_vec());
         anchor(&mut agent, cwd);
         Ok(agent)
     }

@@ -204,11 +204,13 @@ impl Invocation {
         observer: &mut dyn Observer,
     ) -> Result<Finished, ExecError> {
         let engine = locked.engine;
-        let env = engine.agent_env(options);
+        let request = self.request(locked);
+        let mut env = engine.agent_env(options);
+        request.to_env(command.form).into_iter().for_each(|(name, prompt)| env.set(name, prompt));
         let run = ProcessSpec {
             command,
             file,
-            args: self.request(locked).to_args(),
+            args: request.to_args(command.form),
             cwd: &self.cwd,
             env: &env,
             deadline: options.deadline,

@@ -82,6 +82,19 @@ fn roles() -> Vec<Case> {
         ),
         bad(flow!("roles:\n  a: { goal: g, frontmatter: { $ref: x } }\ngraph: {}\n"), &["w.yaml:4", "$ref"]),
         bad(flow!("roles:\n  a: { goal: g, frontmatter: 7 }\ngraph: {}\n"), &["w.yaml:4"]),
+        bad(
+            flow!("roles:\n  a: { goal: g, systemPrompt: h, frontmatter: {} }\ngraph: {}\n"),
+            &["w.yaml:4:17", "`goal` counts", "remove `systemPrompt`"],
+        ),
+        bad(
+            flow!("roles:\n  a: { goal: g, meta: {}, outputSchema: {} }\ngraph: {}\n"),
+            &["w.yaml:4:17", "`outputSchema` counts", "remove `meta`"],
+        ),
+        bad(
+            flow!("roles:\n  a: { systemPrompt: 5, meta: {} }\ngraph: {}\n"),
+            &["`systemPrompt` must be text"],
+        ),
+        bad(flow!("roles:\n  a: { systemPrompt: g, meta: 7 }\ngraph: {}\n"), &["`meta` must be a mapping"]),
     ]
 }
 
