@@ -3,6 +3,7 @@
 //! Apart because it is the only judge of a workflow: what passes here can be stored and routed. This file checks the
 //! names and the roles; [`graph`] checks the graph against them. It never reads a file and never writes a node.
 
+mod artifacts;
 mod graph;
 #[cfg(test)]
 mod tests;
@@ -30,7 +31,9 @@ pub(super) fn check(raw: RawWorkflow, problems: &mut Diagnostics<'_>) -> Checked
         raw_roles.iter().map(|raw| (raw.name.clone(), role(&name, raw, problems))).collect();
     let graph = match (raw.graph, &raw.roles) {
         (Some(nodes), Some(raw_roles)) => {
-            let schemas = roles.iter().map(|(name, role)| (name.as_str(), &role.schema)).collect();
+            let seen: Vec<_> =
+                roles.iter().map(|(name, role)| (name.as_str(), artifacts::seen(role))).collect();
+            let schemas = seen.iter().map(|(name, schema)| (*name, schema.as_ref())).collect();
             graph::check(nodes, raw_roles, &schemas, problems)
         }
         // Without roles every edge would be wrong.
@@ -79,17 +82,16 @@ fn role(workflow: &str, raw: &RawRole, problems: &mut Diagnostics<'_>) -> Checke
     if let Some(goal) = raw.goal.as_ref().filter(|goal| goal.text.trim().is_empty()) {
         problems.at(&goal.pointer, format!("the goal of role `{}` is blank", raw.name), None);
     }
+    let frontmatter = |schema| frontmatter(workflow, raw, schema, problems);
+    let schema = raw.frontmatter.as_ref().map_or(Value::Null, frontmatter);
     CheckedRole {
         description: text_of(raw.description.as_ref()),
         goal: text_of(raw.goal.as_ref()),
         capabilities: raw.capabilities.clone(),
         procedure: text_of(raw.procedure.as_ref()),
         output: text_of(raw.output.as_ref()),
-        schema: raw
-            .frontmatter
-            .as_ref()
-            .map_or(Value::Null, |raw_schema| frontmatter(workflow, raw, raw_schema, problems)),
-        artifacts: Vec::new(),
+        artifacts: artifacts::check(raw, &schema, problems),
+        schema,
         context: Vec::new(),
     }
 }

@@ -42,6 +42,6 @@ pub use include::WorkflowText;
 pub use read::{Invalid, read};
 pub use uwf_store::schema::pointer;
 pub use values::{
-    CheckedRole, CheckedWorkflow, CompactRule, Condition, ContextSource, OutputField, OutputMaps, Role,
-    WORKFLOW, WORKFLOW_2, Workflow,
+    ARTIFACTS, CheckedRole, CheckedWorkflow, CompactRule, Condition, ContextSource, OutputField, OutputMaps,
+    Role, WORKFLOW, WORKFLOW_2, Workflow,
 };

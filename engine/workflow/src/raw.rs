@@ -41,6 +41,7 @@ pub(super) struct RawRole {
     pub(super) procedure: Option<RawText>,
     pub(super) output: Option<RawText>,
     pub(super) frontmatter: Option<RawSchema>,
+    pub(super) artifacts: Vec<RawText>,
 }
 
 /// A role's schema and where it stands.
@@ -89,7 +90,7 @@ fn role(entry: RawEntry<'_>, problems: &mut Diagnostics<'_>) -> RawRole {
         return RawRole { name: name.to_owned(), pointer, ..RawRole::default() };
     };
     section.tell_others(
-        (&["goal", "frontmatter"], &["description", "capabilities", "procedure", "output"]),
+        (&["goal", "frontmatter"], &["description", "capabilities", "procedure", "output", "artifacts"]),
         problems,
     );
     let goal = section.called("goal", problems);
@@ -98,10 +99,11 @@ fn role(entry: RawEntry<'_>, problems: &mut Diagnostics<'_>) -> RawRole {
         name: name.to_owned(),
         description: section.text("description", problems),
         goal: section.required(goal, problems),
-        capabilities: section.texts("capabilities", problems),
+        capabilities: section.texts("capabilities", problems).into_iter().map(|item| item.text).collect(),
         procedure: section.text("procedure", problems),
         output: section.text("output", problems),
         frontmatter: section.section(frontmatter, problems).map(RawSchema::of),
+        artifacts: section.texts("artifacts", problems),
         pointer,
     }
 }
@@ -265,15 +267,14 @@ impl<'v> Section<'v> {
         }
     }
 
-    fn texts(&self, key: &str, problems: &mut Diagnostics<'_>) -> Vec<String> {
+    fn texts(&self, key: &str, problems: &mut Diagnostics<'_>) -> Vec<RawText> {
         let pointer = self.below(key);
         match self.map.get(key) {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(items)) => {
-                let text = |(index, item): (usize, &Value)| match item {
-                    Value::String(text) => Some(text.clone()),
-                    other => {
-                        let pointer = format!("{pointer}/{index}");
+                let text = |(index, item): (usize, &Value)| match (format!("{pointer}/{index}"), item) {
+                    (pointer, Value::String(text)) => Some(RawText { text: text.clone(), pointer }),
+                    (pointer, other) => {
                         not_text(&format!("an item of `{key}`"), &pointer, other, problems);
                         None
                     }
