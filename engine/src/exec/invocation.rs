@@ -8,6 +8,7 @@ use uwf_workflow::moderator::PROMPT_MAX;
 use uwf_workflow::moderator::Route;
 
 use super::agent::{NAME, StepAgent};
+use super::artifacts;
 use super::reply::{self, Expected, Outcome};
 use super::{Engine, ExecError, ExecOptions, LockedThread, Observer, StepResult};
 use crate::builtin;
@@ -84,7 +85,8 @@ impl Invocation {
             }
         }
         let prev = self.instead.as_ref().map_or(played.step.prev, |instead| instead.prev);
-        let links = self.links(locked, prev)?;
+        let content = artifacts::kept(self, locked, &played)?;
+        let links = StepLinks { content, ..self.links(locked, prev)? };
         if self.instead.is_none() && linked == own && links == played.step.links {
             return Ok(played);
         }

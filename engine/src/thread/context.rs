@@ -8,9 +8,10 @@ use uwf_store::{Hash, Store, StoreError, suggest};
 use uwf_workflow::moderator::Target;
 
 use super::{
-    Chain, Head, StartNode, Status, StepNode, ThreadError, ThreadId, chain, failed_attempts, head, next,
+    Chain, Head, StartNode, Status, StepNode, ThreadError, ThreadId, artifacts_of, chain, failed_attempts,
+    head, next,
 };
-use crate::record::{Detail, Turn};
+use crate::record::{Artifact, Detail, Turn};
 use crate::spawn::protocol::{AgentRequest, EdgePromptSource};
 use crate::workflow::{self, Role, Workflow};
 
@@ -60,6 +61,8 @@ pub struct EarlierStep {
     pub agent: String,
     /// How many attempts had failed before it.
     pub failures: usize,
+    /// What is kept of it.
+    pub artifacts: Vec<Artifact>,
 }
 
 impl RoleContext {
@@ -152,6 +155,7 @@ fn edge_prompt(store: &Store, request: &AgentRequest, head: &Head, workflow: &Wo
 fn earlier(store: &Store, hash: Hash, step: StepNode) -> Result<EarlierStep, ThreadError> {
     Ok(EarlierStep {
         hash,
+        artifacts: artifacts_of(store, &step)?,
         output: store.get(&step.output)?.payload,
         answer: answer_of(store, &step.detail)?,
         role: step.role,
