@@ -10,6 +10,7 @@ mod fault;
 mod glob;
 
 use std::io::Read;
+use std::path::Path;
 
 use serde_json::Value;
 use uwf_store::{BLOB, BYTES, Batch, Hash, Store, StoreError, kind};
@@ -18,7 +19,6 @@ use uwf_workflow::moderator::SUSPEND;
 
 use self::directory::{FoundFile, StepDirectory};
 pub use self::fault::{ArtifactError, ArtifactFault};
-use super::invocation::Invocation;
 use super::{ExecError, LockedThread, StepResult};
 use crate::builtin::TEXT;
 use crate::record::{self, Artifact, StepContent};
@@ -29,23 +29,23 @@ pub const MAX_ARTIFACTS: usize = 1_000;
 /// How many bytes the artifacts of a step can have together.
 pub const MAX_ARTIFACT_BYTES: u64 = 256 << 20;
 
-/// Stores what the role's `artifacts` name; none where they name nothing, or the role asks a person.
+/// Stores what the role's `artifacts` name, files from the directory `cwd`; none where they name nothing, or the role asks a person.
 pub(super) fn kept(
-    invocation: &Invocation,
     locked: &LockedThread<'_>,
+    cwd: &Path,
     played: &StepResult,
 ) -> Result<Option<Hash>, ExecError> {
-    let role = role_of(&locked.workflow, &invocation.role)?;
+    let role = role_of(&locked.workflow, &played.step.role)?;
     if role.artifacts.is_empty() || record::status(&played.output) == Some(SUSPEND) {
         return Ok(None);
     }
     let (store, homes) = (locked.engine.store, locked.engine.homes);
     let failed = |declared: &str, fault: Misnamed| {
         let Misnamed { named, fault } = fault;
-        let (role, declared) = (invocation.role.clone(), declared.to_owned());
+        let (role, declared) = (played.step.role.clone(), declared.to_owned());
         ExecError::Artifact(Box::new(ArtifactError { role, declared, named, fault }))
     };
-    let dir = StepDirectory::open(&invocation.cwd, &[&homes.uwf, &homes.ocas])
+    let dir = StepDirectory::open(cwd, &[&homes.uwf, &homes.ocas])
         .map_err(|fault| failed(&role.artifacts[0], fault.into()))?;
     let mut keeper = Keeper { store, dir, batch: store.batch(), refs: Vec::new(), bytes: 0 };
     for declared in &role.artifacts {

@@ -85,7 +85,7 @@ impl Invocation {
             }
         }
         let prev = self.instead.as_ref().map_or(played.step.prev, |instead| instead.prev);
-        let content = artifacts::kept(self, locked, &played)?;
+        let content = artifacts::kept(locked, &self.cwd, &played)?;
         let links = StepLinks { content, ..self.links(locked, prev)? };
         if self.instead.is_none() && linked == own && links == played.step.links {
             return Ok(played);

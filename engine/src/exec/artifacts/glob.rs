@@ -18,18 +18,18 @@ const MAX_SEEN: usize = 100_000;
 
 /// The paths of all files that match, sorted.
 pub(super) fn files(dir: &StepDirectory, parts: &[GlobPart]) -> Result<BTreeSet<String>, ArtifactFault> {
-    let mut search = GlobSearch { dir, found: BTreeSet::new(), seen: 0 };
+    let mut search = FileSearch { dir, found: BTreeSet::new(), seen: 0 };
     search.below("", parts)?;
     Ok(search.found)
 }
 
-struct GlobSearch<'d> {
+struct FileSearch<'d> {
     dir: &'d StepDirectory,
     found: BTreeSet<String>,
     seen: usize,
 }
 
-impl GlobSearch<'_> {
+impl FileSearch<'_> {
     /// What matches `parts` below the directory `at`.
     fn below(&mut self, at: &str, parts: &[GlobPart]) -> Result<(), ArtifactFault> {
         match parts {
