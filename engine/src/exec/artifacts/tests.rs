@@ -323,3 +323,24 @@ fn what_is_kept_outlives_the_file_a_collection_and_a_journey() {
         assert!(bytes == big);
     }
 }
+
+#[test]
+fn a_step_that_is_poked_has_its_own() {
+    let (place, thread) = place_with("[a.md]");
+    write(&place, "a.md", "first");
+    let store = place.store();
+    let again = json!({"$status": "again"});
+    let first = exec(&place, &thread, &again).unwrap();
+    write(&place, "a.md", "second one");
+    let agent = |request: &AgentRequest, cwd: &Path| -> Result<AdapterOutput, StepAgentError> {
+        Ok(answer(&store, request, cwd, &again)?)
+    };
+    let poked = place.with_engine(|engine| {
+        let engine = Engine { agent: Some(&agent), ..*engine };
+        let lock = hold(&engine, &thread).unwrap();
+        crate::exec::poke_once(&engine, &lock, "Again.", &ExecOptions::default(), &mut Unobserved).unwrap()
+    });
+    assert_eq!((kept(&place, &first), kept(&place, &poked)), (vec![file("a.md", 5)], vec![file("a.md", 10)]));
+    let found = artifacts(&store, &poked.head).unwrap();
+    assert_eq!(found.len(), 1, "the step before is in the store, and no more in the thread");
+}
