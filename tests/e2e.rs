@@ -14,6 +14,8 @@ mod site;
 mod agents;
 #[path = "e2e/aimock.rs"]
 mod aimock;
+#[path = "e2e/artifacts.rs"]
+mod artifacts;
 #[path = "e2e/ask.rs"]
 mod ask;
 #[path = "e2e/attacks.rs"]

@@ -23,7 +23,7 @@ use self::file::read;
 pub use self::keys::{check_key, lookup, masked, masked_at};
 pub use self::models::{ModelConfig, ProviderConfig};
 use crate::home::disk_hint;
-use crate::spawn::protocol::AgentCommand;
+use crate::spawn::protocol::{AgentCommand, CallForm};
 
 /// The agent that needs no configuration.
 pub const BUILTIN: &str = "uwf-builtin";
@@ -224,7 +224,9 @@ fn shape() -> Value {
     let map = |of: Value| json!({"type": "object", "additionalProperties": of});
     let record = |required: &[&str], properties: Value| json!({"type": "object", "required": required, "properties": properties});
     let args = json!({"type": "array", "items": {"type": "string"}});
-    let mut agent = record(&[], json!({"command": text, "args": args, "workflow": text}));
+    let protocol = json!({"enum": CallForm::WORDS});
+    let agent = json!({"command": text, "args": args, "protocol": protocol, "workflow": text});
+    let mut agent = record(&[], agent);
     agent["oneOf"] = json!([{"required": ["command"]}, {"required": ["workflow"]}]);
     agent["description"] = json!("an agent is a `command` with its `args`, or a `workflow`");
     let properties = json!({
@@ -299,7 +301,7 @@ impl Config {
         let words = shlex::split(text).unwrap_or_default();
         let (program, args) =
             words.split_first().ok_or_else(|| ConfigError::BadCommand { text: text.to_owned() })?;
-        let mut agent = AgentCommand { program: program.clone(), args: args.to_vec() };
+        let mut agent = AgentCommand::new(program.as_str(), args.to_vec());
         anchor(&mut agent, cwd);
         Ok(agent)
     }

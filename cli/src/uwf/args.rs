@@ -1,5 +1,6 @@
 //! What can be typed, and every help text: one file a noun. No meaning is given to anything here.
 
+mod artifacts;
 mod as_agent;
 mod cas;
 mod config;
@@ -17,6 +18,7 @@ mod workflow;
 
 use clap::{Parser, Subcommand};
 
+pub(super) use self::artifacts::{Artifacts, ArtifactsCommand, GetArtifact};
 pub(super) use self::as_agent::AsAgent;
 pub(super) use self::cas::{CasCommand, Put, SchemaCommand, Values};
 pub(super) use self::config::ConfigCommand;

@@ -217,7 +217,7 @@ impl AgentChecks<'_> {
         let args = words.into_iter().chain(online.then_some("--online")).map(Into::into).collect();
         let run = |file: String| {
             let run = ProcessSpec {
-                command: &AgentCommand { program: builtin.to_owned(), args: Vec::new() },
+                command: &AgentCommand::new(builtin, Vec::new()),
                 file: &file,
                 args,
                 cwd: self.cwd,

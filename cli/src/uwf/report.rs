@@ -13,7 +13,7 @@ use uwf_workflow::moderator::Target;
 
 use crate::shell::{
     CliError,
-    render::{duration, fenced, quotation, time, usage, yaml_block},
+    render::{artifact, duration, fenced, quotation, time, usage, yaml_block},
 };
 use uwf_engine::record::{self, Detail, Turn};
 use uwf_engine::thread::{self, Chain, Status, StepNode, ThreadId};
@@ -141,11 +141,22 @@ fn asked(step: &StepNode) -> String {
 
 fn answered(store: &Store, step: &StepNode, output: &Value) -> Result<String, CliError> {
     let mut text = format!("\n**Output:**\n\n{}", yaml_block(output));
+    text += &kept(store, step)?;
     let answer = thread::answer_of(store, &step.detail)?;
     if let Some(body) = answer.as_deref().map(frontmatter::body).filter(|body| !body.is_empty()) {
         text += &format!("\n**Answer:**\n\n{body}\n");
     }
     Ok(text)
+}
+
+/// What is kept of a step; nothing where nothing is.
+fn kept(store: &Store, step: &StepNode) -> Result<String, CliError> {
+    let artifacts = thread::artifacts_of(store, step)?;
+    if artifacts.is_empty() {
+        return Ok(String::new());
+    }
+    let lines: String = artifacts.iter().map(|kept| format!("- {}\n", artifact(kept))).collect();
+    Ok(format!("\n**Artifacts:**\n\n{lines}"))
 }
 
 fn attempt_lines(store: &Store, attempts: &[Hash]) -> Result<String, CliError> {
@@ -211,7 +222,7 @@ pub(super) fn step(store: &Store, hash: &Hash, quota: Option<usize>) -> Result<S
         facts(&step, thread::failed_calls(store, &step)),
         asked(&step)
     );
-    let tail = format!("\n## Output\n\n{}", yaml_block(&output));
+    let tail = format!("\n## Output\n\n{}{}", yaml_block(&output), kept(store, &step)?);
     let used = head.chars().count() + tail.chars().count();
     let skipped =
         if turns.is_empty() { 0 } else { skipped(&turns, quota.map(|quota| quota.saturating_sub(used))) };

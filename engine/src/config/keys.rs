@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(unread("defaultagent").unwrap()[0], "defaultAgent");
         assert_eq!(
             unread("agents.mine.comand").unwrap(),
-            ["agents.mine.command", "agents.mine.args", "agents.mine.workflow"]
+            ["agents.mine.command", "agents.mine.args", "agents.mine.protocol", "agents.mine.workflow"]
         );
     }
 

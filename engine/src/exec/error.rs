@@ -6,6 +6,7 @@ use thiserror::Error;
 use uwf_workflow::moderator::PROMPT_MAX;
 
 use super::agent::StepAgentError;
+use super::artifacts::ArtifactError;
 use super::reply::ReplyFault;
 use crate::config::ConfigError;
 use crate::lock::LockError;
@@ -166,6 +167,9 @@ pub enum ExecError {
         /// In which way.
         source: Box<ReplyFault>,
     },
+    /// What the role was to leave cannot be kept.
+    #[error(transparent)]
+    Artifact(Box<ArtifactError>),
 }
 
 impl ExecError {
@@ -175,6 +179,7 @@ impl ExecError {
             ExecError::Lock(error) => error.hint(),
             ExecError::Thread(error) => error.hint(),
             ExecError::Config(error) => error.hint(),
+            ExecError::Artifact(error) => Some(error.hint()),
             ExecError::NotActive { thread, status: "end" } => {
                 Some(format!("begin it again with `uwf thread resume {thread} -p TEXT`"))
             }

@@ -8,6 +8,7 @@ use uwf_workflow::moderator::PROMPT_MAX;
 use uwf_workflow::moderator::Route;
 
 use super::agent::{NAME, StepAgent};
+use super::artifacts;
 use super::child::{self, WorkflowCall};
 use super::reply::{self, Expected, Outcome};
 use super::{Engine, ExecError, ExecOptions, LockedThread, Observer, StepResult};
@@ -86,7 +87,8 @@ impl Invocation {
             }
         }
         let prev = self.instead.as_ref().map_or(played.step.prev, |instead| instead.prev);
-        let links = self.links(locked, prev, &played.step.detail)?;
+        let content = artifacts::kept(locked, &self.cwd, &played)?;
+        let links = StepLinks { content, ..self.links(locked, prev, &played.step.detail)? };
         if self.instead.is_none() && linked == own && links == played.step.links {
             return Ok(played);
         }
@@ -230,11 +232,13 @@ impl Invocation {
         observer: &mut dyn Observer,
     ) -> Result<Finished, ExecError> {
         let engine = locked.engine;
-        let env = engine.agent_env(options);
+        let request = self.request(locked);
+        let mut env = engine.agent_env(options);
+        request.to_env(command.form).into_iter().for_each(|(name, prompt)| env.set(name, prompt));
         let run = ProcessSpec {
             command,
             file,
-            args: self.request(locked).to_args(),
+            args: request.to_args(command.form),
             cwd: &self.cwd,
             env: &env,
             deadline: options.deadline,

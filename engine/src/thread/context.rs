@@ -9,11 +9,11 @@ use uwf_workflow::ContextSource;
 use uwf_workflow::moderator::Target;
 
 use super::{
-    Chain, Head, StartNode, Status, StepNode, ThreadError, ThreadId, chain, detail_of, failed_attempts, head,
-    next, stack, step_node,
+    Chain, Head, StartNode, Status, StepNode, ThreadError, ThreadId, artifacts_of, chain, detail_of,
+    failed_attempts, head, next, stack, step_node,
 };
 use crate::builtin;
-use crate::record::{Detail, Turn};
+use crate::record::{Artifact, Detail, Turn};
 use crate::spawn::protocol::{AgentRequest, EdgePromptSource};
 use crate::workflow::{self, Role, Workflow};
 
@@ -63,6 +63,8 @@ pub struct EarlierStep {
     pub agent: String,
     /// How many attempts had failed before it.
     pub failures: usize,
+    /// What is kept of it.
+    pub artifacts: Vec<Artifact>,
 }
 
 impl RoleContext {
@@ -173,6 +175,7 @@ fn callers_steps(store: &Store, start: &StartNode, role: &Role) -> Result<Vec<Ea
 fn earlier(store: &Store, hash: Hash, step: StepNode) -> Result<EarlierStep, ThreadError> {
     Ok(EarlierStep {
         hash,
+        artifacts: artifacts_of(store, &step)?,
         output: store.get(&step.output)?.payload,
         answer: answer_of(store, &step.detail)?,
         role: step.role,

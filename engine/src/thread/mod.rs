@@ -4,6 +4,7 @@
 //! [`Status`]. Failed visits are listed apart, under `@uwf/thread-failed/<id>/<role>`, so that they never move a head.
 //! Heads move only through [`advance`], by compare-and-set. Nothing here spawns or prints.
 
+mod artifacts;
 mod cancel;
 mod chain;
 mod child;
@@ -25,6 +26,7 @@ use serde_json::json;
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
 use uwf_workflow::moderator::Target;
 
+pub use self::artifacts::{ThreadArtifact, artifacts, artifacts_of};
 pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
 pub use self::child::{

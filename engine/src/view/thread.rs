@@ -8,6 +8,7 @@ use serde::Serialize;
 use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::{Route, Target};
 
+use super::ArtifactRow;
 use crate::exec::StepReport;
 use crate::lock::{self, Running};
 use crate::record;
@@ -43,6 +44,9 @@ pub struct ThreadView {
     pub hint: Option<String>,
     /// The step that stands between the thread and its next one.
     pub error: Option<FailedStep>,
+    /// What is kept of its steps, the oldest first, where that was asked for; absent where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactRow>,
     /// Who called this thread; absent where nobody did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentView>,
@@ -138,7 +142,20 @@ impl ThreadView {
         let workflow = workflow::get(store, &hash)?;
         let head = head.settled(store, &workflow);
         let view = ThreadView::stored(store, (*thread, &head), (hash, &workflow)).linked(store, &head)?;
-        Ok(view.running(&lock::running(home, thread)))
+        view.running(&lock::running(home, thread)).with_artifacts(store, &workflow)
+    }
+
+    /// This view with what is kept of the thread's steps. The chain is walked only where a role of the workflow leaves
+    /// anything.
+    ///
+    /// # Errors
+    /// The chain, or what is kept of a step, cannot be read.
+    pub fn with_artifacts(self, store: &Store, workflow: &Workflow) -> Result<ThreadView, ThreadError> {
+        if workflow.roles.values().all(|role| role.artifacts.is_empty()) {
+            return Ok(self);
+        }
+        let kept = thread::artifacts(store, &self.head)?;
+        Ok(ThreadView { artifacts: kept.into_iter().map(ArtifactRow::from).collect(), ..self })
     }
 
     /// After a step.
@@ -226,6 +243,7 @@ impl ThreadView {
             error: None,
             parent: None,
             child: None,
+            artifacts: Vec::new(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{RawEntry, RawText, Section, not_text};
+use super::{RawEntry, RawText, Section};
 use crate::diagnostics::Diagnostics;
 use crate::yaml::kind;
 
@@ -69,31 +69,5 @@ fn optional<'v>(section: &Section<'v>, key: &str, problems: &mut Diagnostics<'_>
     match section.map.get(key)? {
         Value::Null => None,
         value => Section::open(value, section.below(key), &format!("`{key}`"), problems),
-    }
-}
-
-/// `context`, if it is there.
-pub(super) fn context(section: &Section<'_>, problems: &mut Diagnostics<'_>) -> Vec<RawText> {
-    let pointer = section.below("context");
-    match section.map.get("context") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(items)) => {
-            let text = |(at, item): (usize, &Value)| {
-                let pointer = format!("{pointer}/{at}");
-                match item {
-                    Value::String(text) => Some(RawText { text: text.clone(), pointer }),
-                    other => {
-                        not_text("an item of `context`", &pointer, other, problems);
-                        None
-                    }
-                }
-            };
-            items.iter().enumerate().filter_map(text).collect()
-        }
-        Some(other) => {
-            let message = format!("`context` must be a list, got {}", kind(other));
-            problems.at(&pointer, message, Some("write `context: [caller]`".to_owned()));
-            Vec::new()
-        }
     }
 }
