@@ -227,8 +227,12 @@ fn shape() -> Value {
     let protocol = json!({"enum": CallForm::WORDS});
     let agent = json!({"command": text, "args": args, "protocol": protocol, "workflow": text});
     let mut agent = record(&[], agent);
-    agent["oneOf"] = json!([{"required": ["command"]}, {"required": ["workflow"]}]);
-    agent["description"] = json!("an agent is a `command` with its `args`, or a `workflow`");
+    agent["if"] = json!({"required": ["workflow"]});
+    let of_program = ["command", "args", "protocol"].map(|key| json!({"required": [key]}));
+    agent["then"] = json!({"not": {"anyOf": of_program}});
+    agent["else"] = json!({"required": ["command"]});
+    agent["description"] =
+        json!("an agent is a `command` with its `args` and `protocol`, or a `workflow` alone");
     let properties = json!({
         "agents": map(agent),
         "defaultAgent": text,

@@ -6,7 +6,7 @@ use crate::site::Site;
 /// What `config.yaml` says of the agents, and what is told.
 #[test]
 fn calls_that_cannot_be_made_are_told_before_anything_is_stored() {
-    let cases: [(&str, &str, &[&str]); 12] = [
+    let cases: [(&str, &str, &[&str]); 13] = [
         // A cycle at each length.
         (
             "inner: { workflow: inner }",
@@ -42,6 +42,11 @@ fn calls_that_cannot_be_made_are_told_before_anything_is_stored() {
         (
             "middle: { workflow: middle }",
             "middle: { workflow: middle, command: x }",
+            &["config.yaml:2", "agents.middle"],
+        ),
+        (
+            "middle: { workflow: middle }",
+            "middle: { workflow: middle, args: [x] }",
             &["config.yaml:2", "agents.middle"],
         ),
         ("middle: { workflow: middle }", "middle: { workflow: 5 }", &["agents.middle"]),
