@@ -38,7 +38,7 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
         ThreadCommand::Cancel { thread } => change::cancel(session, &thread),
         ThreadCommand::Rm { thread, force } => change::remove(session, &thread, force),
         ThreadCommand::Fork { from } => change::fork(session, &from),
-        ThreadCommand::Steps { thread } => step::list(session, &thread),
+        ThreadCommand::Steps { thread } => step::list(session, &thread, None, None),
         ThreadCommand::StepDetails { step } => step::show(session, &step),
         ThreadCommand::Export { thread, output } => export::export(session, &thread, output.as_deref()),
         ThreadCommand::Import { file } => export::import(session, &file),

@@ -63,6 +63,14 @@ pub enum ThreadError {
         /// The step's.
         found: Hash,
     },
+    /// A step that is named as one of a thread is none.
+    #[error("{step} is not a step of thread {thread}")]
+    NotOfThread {
+        /// The step.
+        step: Hash,
+        /// The thread.
+        thread: ThreadId,
+    },
     /// The variable's tags name a state this version does not know.
     #[error("thread {thread} has the status `{status}`, which this uwf does not know")]
     UnknownStatus {
@@ -142,6 +150,7 @@ impl ThreadError {
                 Some("`uwf cas verify` tells all that is damaged, and who refers to it".to_owned())
             }
             ThreadError::Ended { thread } => Some(format!("`uwf thread rm {thread}` takes it off the list")),
+            ThreadError::NotOfThread { thread, .. } => Some(format!("`uwf step list {thread}` shows them")),
             ThreadError::UnknownStatus { .. } => Some("a newer uwf may have written it".to_owned()),
             ThreadError::HeadMoved { thread, .. } => {
                 Some(format!("another program works on it; see `uwf thread show {thread}`"))

@@ -4,6 +4,7 @@
 //! [`Status`]. Failed visits are listed apart, under `@uwf/thread-failed/<id>/<role>`, so that they never move a head.
 //! Heads move only through [`advance`], by compare-and-set. Nothing here spawns or prints.
 
+mod back;
 mod cancel;
 mod chain;
 mod context;
@@ -23,6 +24,7 @@ use serde_json::json;
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
 use uwf_workflow::moderator::Target;
 
+pub use self::back::{Back, nth_back};
 pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
 pub use self::context::{

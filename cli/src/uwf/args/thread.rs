@@ -122,7 +122,7 @@ pub(in crate::uwf) enum ThreadCommand {
         after_long_help = "Examples:\n  uwf thread checkout 01K…:2 ../as-of-step-2\n  uwf thread checkout 01K…:1 /tmp/before --before\n  uwf thread checkout 9GDHFMG6KAC8V ../review"
     )]
     Checkout {
-        /// The step: its hash, or T:n for the n-th step of the thread T
+        /// The step: its hash, T:n for the n-th step of the thread T, or T:-n for the n-th from its end
         #[arg(value_name = "STEP|T:n")]
         step: String,
         /// The directory: a new one, or an empty one
