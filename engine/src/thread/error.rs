@@ -63,6 +63,14 @@ pub enum ThreadError {
         /// The step's.
         found: Hash,
     },
+    /// A step's `ancestors` are not what its `prev` leads to.
+    #[error("the ancestors that step {step} names are not those it has: {why}")]
+    FalseAncestors {
+        /// The step.
+        step: Hash,
+        /// What is wrong with them.
+        why: &'static str,
+    },
     /// A step that is named as one of a thread is none.
     #[error("{step} is not a step of thread {thread}")]
     NotOfThread {
@@ -150,6 +158,10 @@ impl ThreadError {
                 Some("`uwf cas verify` tells all that is damaged, and who refers to it".to_owned())
             }
             ThreadError::Ended { thread } => Some(format!("`uwf thread rm {thread}` takes it off the list")),
+            ThreadError::FalseAncestors { .. } => Some(
+                "`prev` is what counts: `uwf step fork STEP`, of a step before that one, leaves it behind"
+                    .to_owned(),
+            ),
             ThreadError::NotOfThread { thread, .. } => Some(format!("`uwf step list {thread}` shows them")),
             ThreadError::UnknownStatus { .. } => Some("a newer uwf may have written it".to_owned()),
             ThreadError::HeadMoved { thread, .. } => {

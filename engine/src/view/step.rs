@@ -129,8 +129,9 @@ impl ThreadSteps {
                 return Err(ThreadError::NotOfThread { step, thread: *thread });
             }
         }
-        let links: Result<Vec<Link>, ThreadError> =
-            back.by_ref().take(page.take.unwrap_or(usize::MAX)).collect();
+        let take = page.take.unwrap_or(usize::MAX);
+        let mut back = back.at_most(take);
+        let links: Result<Vec<Link>, ThreadError> = back.by_ref().take(take).collect();
         let mut links = links?;
         links.reverse();
         let read: Result<Vec<StepView>, ThreadError> =
