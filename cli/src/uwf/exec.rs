@@ -11,6 +11,7 @@ use uwf_store::Store;
 
 use self::complaints::{Complaints, chatter};
 use super::args::{Exec, How};
+use super::thread::compact;
 use super::thread_id;
 use crate::shell::{CliError, FAILED_STEP, Format, OK, SUSPENDED, SandboxLevel, Session, Ui, render};
 use uwf_engine::config::{self, BUILTIN, Config};
@@ -115,7 +116,7 @@ fn steps(count: u32) -> String {
 }
 
 /// Prints what was done, then fails if something did.
-fn finish(
+pub(super) fn finish(
     session: &mut Session<'_>,
     context: &ExecContext,
     (reports, many): (&[StepReport], bool),
@@ -240,9 +241,18 @@ impl ExecContext {
         session: &mut Session<'_>,
         run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
     ) -> Result<StepReport, CliError> {
-        let report = self.run(session, run).map_err(|error| unread(error, &session.ui))?;
+        let report = self.attempt(session, run)?;
         print_step(&mut session.ui, &report)?;
         Ok(report)
+    }
+
+    /// Has an agent run, and gives what came of it.
+    pub(super) fn attempt<T>(
+        &self,
+        session: &mut Session<'_>,
+        run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> Result<T, ExecError>,
+    ) -> Result<T, CliError> {
+        self.run(session, run).map_err(|error| unread(error, &session.ui))
     }
 }
 
@@ -314,7 +324,7 @@ impl Observer for Watcher<'_, '_> {
 }
 
 /// In text, tells a step at once; other formats have all of them at the end.
-fn print_step(ui: &mut Ui<'_>, report: &StepReport) -> Result<(), CliError> {
+pub(super) fn print_step(ui: &mut Ui<'_>, report: &StepReport) -> Result<(), CliError> {
     if ui.format == Format::Text { ui.print(&step_text(report)) } else { Ok(()) }
 }
 
@@ -341,5 +351,6 @@ fn step_text(report: &StepReport) -> String {
             (None, None) => String::new(),
         },
     };
-    format!("{}{next}", played.unwrap_or_default())
+    let compacted = report.compacted.as_ref().map(compact::text).unwrap_or_default();
+    format!("{compacted}{}{next}", played.unwrap_or_default())
 }

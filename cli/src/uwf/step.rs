@@ -17,7 +17,7 @@ use super::{changes, report, thread_id, utf8};
 use crate::shell::{CliError, Format, Session, render};
 use crate::step_argument::StepArgument;
 use uwf_engine::record;
-use uwf_engine::thread;
+use uwf_engine::thread::{self, SummaryPlace};
 use uwf_engine::view::{
     ForkedFrom, ListedNode, StepDocument, StepPrompt, StepView, StepsPage, ThreadForked, ThreadSteps, Unread,
 };
@@ -124,11 +124,13 @@ fn cells(number: String, step: &StepView) -> [String; 9] {
 
 fn status(step: &StepView) -> String {
     let status = record::status(&step.output).unwrap_or("?");
-    match step.undone {
-        None => status.to_owned(),
-        Some("part") => format!("{status} (undone in part)"),
-        Some(_) => format!("{status} (undone)"),
-    }
+    let undone = match step.undone {
+        None => "",
+        Some("part") => " (undone in part)",
+        Some(_) => " (undone)",
+    };
+    let summary = if step.compact.is_some() { " (after a summary)" } else { "" };
+    format!("{status}{undone}{summary}")
 }
 
 pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
@@ -138,14 +140,22 @@ pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, CliError
     let detail = expanded(&store, &step.detail)?;
     session.ui.result(&detail, || {
         let took = render::duration(step.duration_ms());
+        let summary = SummaryPlace::of(&hash, &step)
+            .map(|place| format!("# after the summary {}{}\n", place.summary, by(&place)))
+            .unwrap_or_default();
         format!(
-            "# step {hash}: {} by {}, {took}; detail {}\n{}",
+            "# step {hash}: {} by {}, {took}; detail {}\n{summary}{}",
             step.role,
             step.agent,
             step.detail,
             yaml::write(&detail)
         )
     })
+}
+
+/// Who made a summary.
+pub(super) fn by(place: &SummaryPlace) -> String {
+    place.by.map(|by| format!(", made by {by}")).unwrap_or_default()
 }
 
 /// A node's payload with the nodes it refers to in their places; what those refer to stays a hash.

@@ -2,6 +2,7 @@
 //! changes of state below.
 
 mod change;
+pub(super) mod compact;
 mod diff;
 mod list;
 
@@ -25,6 +26,7 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
             exec::resume(session, &thread, prompt.as_deref(), &how)
         }
         ThreadCommand::Poke { thread, prompt, how } => exec::poke(session, &thread, &prompt, &how),
+        ThreadCommand::Compact { thread, keep, how } => compact::compact(session, &thread, keep, &how),
         ThreadCommand::Show { thread } => show(session, &thread),
         ThreadCommand::List(which) => list::list(session, &which),
         ThreadCommand::Diff { thread, shape } => diff::diff(session, &thread, shape),
@@ -102,6 +104,9 @@ fn view_text(view: &ThreadView, workflow: &str, task: &str) -> String {
     if let (Some(role), Some(message)) = (&view.suspended_role, &view.suspend_message) {
         lines.push(("asked by", role.clone()));
         lines.push(("question", message.clone()));
+    }
+    if let Some(place) = &view.summary {
+        lines.push(("summary", format!("{}, before the step {}", place.summary, place.step)));
     }
     if let Some(error) = &view.error {
         lines.push(("failed", error.message.clone()));

@@ -62,6 +62,9 @@ pub enum ExecError {
         /// What the step says.
         agent: String,
     },
+    /// A summary needs a step that comes after it.
+    #[error("no step would stay: a summary is kept with the step that comes after it")]
+    KeepsNothing,
     /// There is nothing to say to the role.
     #[error("there is no prompt for role `{role}`")]
     EmptyPrompt {
@@ -161,6 +164,7 @@ impl ExecError {
             ExecError::NothingToPoke { thread } => {
                 Some(format!("run its first step with `uwf thread exec {thread}`"))
             }
+            ExecError::KeepsNothing => Some("let at least the last one stay: --keep 1".to_owned()),
             ExecError::UnknownMaker { .. } => Some("name an agent with --agent".to_owned()),
             ExecError::EmptyPrompt { .. } => Some("say what to do with -p TEXT".to_owned()),
             ExecError::PromptWithNul { .. } => Some(

@@ -18,7 +18,7 @@ use crate::spawn::protocol::{
     AgentCommand, AgentReply, AgentRequest, EdgePromptSource, SANDBOX, parse_reply,
 };
 use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
-use crate::thread::{StartNode, StepLinks, StepNode, ThreadError, role_of, step_node};
+use crate::thread::{StartNode, StepLinks, StepNode, ThreadError, role_played, step_node};
 
 /// What is to be played, where.
 #[derive(Debug)]
@@ -106,7 +106,11 @@ impl Invocation {
             || locked.workflow.type_() == WORKFLOW_2
             || before.type_() == builtin::UWF_STEP;
         let ancestors = if has_ancestors { before.ancestors_after(prev) } else { Vec::new() };
-        Ok(StepLinks { ancestors, ..StepLinks::default() })
+        // A summary of what is before a step is one of what is before the step that takes its place.
+        let replaced = self.instead.as_ref().map(|step| &step.links);
+        let compact = replaced.and_then(|links| links.compact);
+        let compacted_by = replaced.and_then(|links| links.compacted_by);
+        Ok(StepLinks { ancestors, compact, compacted_by, ..StepLinks::default() })
     }
 
     /// Runs the agent and checks its step.
@@ -116,7 +120,7 @@ impl Invocation {
         options: &ExecOptions,
         observer: &mut dyn Observer,
     ) -> Result<(StepResult, Outcome), ExecError> {
-        let role = role_of(&locked.workflow, &self.role)?;
+        let role = role_played(&locked.workflow, &self.role)?;
         let (agent, reply) = match locked.engine.agent.filter(|_| options.agent.is_none()) {
             Some(agent) => (NAME.to_owned(), self.played_by(locked, agent)?),
             None => self.replied(locked, options, observer)?,

@@ -20,7 +20,7 @@ const FIRST_CHUNK: usize = StepLinks::ANCESTORS;
 const LARGEST_CHUNK: usize = 2048;
 
 /// The steps from a head to the start, one read each.
-pub struct Back<'a> {
+pub struct WalkBack<'a> {
     store: &'a Store,
     start: Hash,
     next: Option<NextStep>,
@@ -41,12 +41,12 @@ enum NextStep {
     Before { step: Hash, prev: Hash },
 }
 
-impl<'a> Back<'a> {
+impl<'a> WalkBack<'a> {
     /// A walk from `head`, a StartNode or a StepNode, that node included; one read.
     ///
     /// # Errors
     /// The node is missing, damaged or of another type.
-    pub fn from(store: &'a Store, head: &Hash) -> Result<Back<'a>, ThreadError> {
+    pub fn from(store: &'a Store, head: &Hash) -> Result<WalkBack<'a>, ThreadError> {
         let node = store.get(head)?;
         let (start, next) = match builtin::STARTS.contains(&node.type_) {
             true => (*head, None),
@@ -56,12 +56,12 @@ impl<'a> Back<'a> {
             }
         };
         let (ahead, told) = (VecDeque::new(), ToldAncestors::default());
-        Ok(Back { store, start, next, ahead, chunk: FIRST_CHUNK, wanted: usize::MAX, told })
+        Ok(WalkBack { store, start, next, ahead, chunk: FIRST_CHUNK, wanted: usize::MAX, told })
     }
 
     /// The walk, of which at most so many steps will be asked for: no others are read ahead.
-    pub fn at_most(self, wanted: usize) -> Back<'a> {
-        Back { wanted, ..self }
+    pub fn at_most(self, wanted: usize) -> WalkBack<'a> {
+        WalkBack { wanted, ..self }
     }
 
     /// The StartNode, as the node says where the walk began.
@@ -134,7 +134,7 @@ impl<'a> Back<'a> {
     }
 }
 
-impl Iterator for Back<'_> {
+impl Iterator for WalkBack<'_> {
     type Item = Result<Link, ThreadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -151,7 +151,7 @@ pub fn nth_back(store: &Store, head: &Hash, back: usize) -> Result<Result<Hash, 
     let mut passed = 0;
     let mut at = *head;
     loop {
-        let mut walk = Back::from(store, &at)?.at_most(1);
+        let mut walk = WalkBack::from(store, &at)?.at_most(1);
         let Some(link) = walk.next().transpose()? else { return Ok(Err(passed)) };
         let (ancestors, left) = (&link.step.links.ancestors, back - passed);
         (at, passed) = match (left, ancestors.len(), link.step.prev) {

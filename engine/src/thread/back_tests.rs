@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use uwf_store::{Hash, Store};
 
-use super::{Back, nth_back};
+use super::{WalkBack, nth_back};
 use crate::builtin;
 use crate::fixture::Place;
 use crate::thread::{StepLinks, StepNode, ThreadError, ThreadId, links, step_node};
@@ -55,7 +55,7 @@ proptest! {
         let expected = by_prev(&store, &head);
         prop_assert_eq!(&walked(&store, &head), &expected);
         let page: Vec<Hash> =
-            Back::from(&store, &head).unwrap().at_most(wanted).take(wanted).map(|link| link.unwrap().hash).collect();
+            WalkBack::from(&store, &head).unwrap().at_most(wanted).take(wanted).map(|link| link.unwrap().hash).collect();
         prop_assert_eq!(&page[..], &expected[..wanted.min(expected.len())]);
         for back in 0..expected.len() + 3 {
             let nth = expected.get(back).copied().ok_or(expected.len());
@@ -113,7 +113,7 @@ fn what_cannot_be_read_is_an_error_when_the_walk_comes_there() {
     let chain = chain_of(&place, &store, &thread, &[11; 30]);
     std::fs::remove_file(place.homes().ocas.join(format!("nodes/{}.bin", chain[20]))).unwrap();
     let store = place.store();
-    let walk = Back::from(&store, &chain[29]).unwrap();
+    let walk = WalkBack::from(&store, &chain[29]).unwrap();
     let read: Vec<Result<Hash, String>> =
         walk.map(|link| link.map(|link| link.hash).map_err(|error| error.to_string())).collect();
     let error = format!("the step before step {} cannot be read", chain[21]);

@@ -3,7 +3,7 @@
 use crate::builtin;
 use uwf_store::{Hash, Node, Store};
 
-use super::{Back, StartNode, StepNode, ThreadError, decode, start_node};
+use super::{StartNode, StepNode, ThreadError, WalkBack, decode, start_node};
 
 /// A thread's nodes from its start to one head.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub struct Link {
 /// # Errors
 /// A node of the chain is missing, damaged, of another type, or belongs to the start of another thread.
 pub fn links(store: &Store, head: &Hash, visit: &mut dyn FnMut(Link)) -> Result<Hash, ThreadError> {
-    let mut back = Back::from(store, head)?;
+    let mut back = WalkBack::from(store, head)?;
     for link in &mut back {
         visit(link?);
     }

@@ -7,6 +7,7 @@
 mod back;
 mod cancel;
 mod chain;
+mod compaction;
 mod context;
 mod entry;
 mod error;
@@ -24,11 +25,15 @@ use serde_json::json;
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
 use uwf_workflow::moderator::Target;
 
-pub use self::back::{Back, nth_back};
+pub use self::back::{WalkBack, nth_back};
 pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
+pub use self::compaction::{
+    COMPACT, KEEP, SUMMARY, SummaryPlace, compact_prompt, compact_role, ensure_summary_type, is_due,
+    kept_steps, stored_again,
+};
 pub use self::context::{
-    EarlierStep, RoleContext, answer_of, failed_calls, role_context, role_context_at, role_of,
+    EarlierStep, RoleContext, answer_of, failed_calls, role_context, role_context_at, role_of, role_played,
 };
 pub use self::entry::{ThreadEntries, ThreadEntry, entries, entry, head, stands_at};
 pub use self::error::{ThreadError, store_hint};

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_store::{Hash, Store, parallel};
 
-use crate::thread::{self, Back, Link, ThreadError, ThreadId, Usage};
+use crate::thread::{self, Link, ThreadError, ThreadId, Usage, WalkBack};
 use crate::undo_log::UndoLog;
 use crate::variables::UNDOS;
 
@@ -84,6 +84,12 @@ pub struct StepView {
     /// How much of what it changed in the workspace is undone: `whole` or `part`; absent where nothing is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undone: Option<&'static str>,
+    /// A text node: the summary of everything before it; absent where none stands here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compact: Option<Hash>,
+    /// The step that made the summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compacted_by: Option<Hash>,
 }
 
 /// A failed attempt at a step.
@@ -120,10 +126,10 @@ impl ThreadSteps {
         page: &StepsPage,
     ) -> Result<(ThreadSteps, Vec<Unread>), ThreadError> {
         let head = thread::entry(store, thread)?.head;
-        let mut back = Back::from(store, &head).map_err(|error| error.headless(thread))?;
+        let mut back = WalkBack::from(store, &head).map_err(|error| error.headless(thread))?;
         if let Some(step) = page.before {
             let of = back.start();
-            back = Back::from(store, &step)?;
+            back = WalkBack::from(store, &step)?;
             // The steps of a fork share their start: whether they are of this thread, its whole chain alone would tell.
             if back.start() != of || back.next().transpose()?.is_none() {
                 return Err(ThreadError::NotOfThread { step, thread: *thread });
@@ -145,9 +151,9 @@ impl ThreadSteps {
             unread.push(Unread { what: "what was undone", list: format!("{UNDOS}{thread}"), error });
             UndoLog::default()
         });
-        let undone = log.steps();
+        let undone = log.undone_runs();
         for step in read.iter_mut().chain(&mut failed) {
-            step.undone = undone.get(&step.hash).map(|undone| undone.word());
+            step.undone = undone.get(&step.detail).map(|undone| undone.word());
         }
         let start = StartView::of(store, (&back.start(), &head))?;
         let (workflow, begins) = (start.workflow, back.peek().is_none());
@@ -218,6 +224,8 @@ impl StepView {
             failed_calls: thread::failed_calls(store, step),
             previous_attempts: step.previous_attempts.as_ref().map(named),
             undone: None,
+            compact: step.links.compact,
+            compacted_by: step.links.compacted_by,
         })
     }
 }

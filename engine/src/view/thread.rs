@@ -8,10 +8,10 @@ use serde::Serialize;
 use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::{Route, Target};
 
-use crate::exec::StepReport;
+use crate::exec::{Compacted, StepReport};
 use crate::lock::{self, Running};
 use crate::record;
-use crate::thread::{self, Head, Status, ThreadEntry, ThreadError, ThreadId};
+use crate::thread::{self, COMPACT, Head, Status, SummaryPlace, ThreadEntry, ThreadError, ThreadId};
 use crate::workflow::{self, Workflow};
 
 /// The word for a thread of which a step runs just now, which is no stored state.
@@ -43,6 +43,12 @@ pub struct ThreadView {
     pub hint: Option<String>,
     /// The step that stands between the thread and its next one.
     pub error: Option<FailedStep>,
+    /// The youngest summary of what happened before; absent where none stands among the last few hundred steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<SummaryPlace>,
+    /// The summary that was made before the step; absent where none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compacted: Option<Compacted>,
 }
 
 /// A step that failed, and has not succeeded since.
@@ -93,7 +99,7 @@ impl ThreadView {
         };
         let current_role = report.current_role.clone();
         let view = ThreadView::bare((*thread, report.head, report.workflow), &report.status);
-        ThreadView { current_role, error, hint, ..view }
+        ThreadView { current_role, error, hint, compacted: report.compacted, ..view }
     }
 
     /// As it is stored, of a head that is settled.
@@ -112,11 +118,18 @@ impl ThreadView {
             Status::Idle => format!("exec {thread}"),
             _ => format!("resume {thread} -p TEXT"),
         };
-        let error = retried.and_then(|role| last_failure(store, &thread, &role));
-        let again = error.as_ref().map(|error| error.again(&command));
+        let failed =
+            retried.and_then(|role| last_failure(store, &thread, &role)).map(|error| (error, command));
+        let failed = failed.or_else(|| {
+            let verb = if workflow.compact.is_some() { "exec" } else { "compact" };
+            Some((last_failure(store, &thread, COMPACT)?, format!("{verb} {thread}")))
+        });
+        let again = failed.as_ref().map(|(error, command)| error.again(command));
+        let error = failed.map(|(error, _)| error);
         let hint = obstacle.or(again).or_else(|| resume_hint(&thread, &head.status));
         let view = ThreadView::bare((thread, head.hash, hash), &head.status);
-        ThreadView { current_role, error, hint, ..view }
+        let summary = SummaryPlace::last(store, &head.hash).ok().flatten();
+        ThreadView { current_role, error, hint, summary, ..view }
     }
 
     /// This view with what runs just now: an earlier failure is not shown while it runs.
@@ -149,6 +162,8 @@ impl ThreadView {
             background: None,
             hint: None,
             error: None,
+            summary: None,
+            compacted: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Apart because it is the only judge of a workflow: what passes here can be stored and routed. This file checks the
 //! names and the roles; [`graph`] checks the graph against them. It never reads a file and never writes a node.
 
+mod compact;
 mod graph;
 #[cfg(test)]
 mod tests;
@@ -43,7 +44,7 @@ pub(super) fn check(raw: RawWorkflow, problems: &mut Diagnostics<'_>) -> Checked
         roles,
         graph,
         conditions: BTreeMap::new(),
-        compact: None,
+        compact: compact::check(raw.compact, problems),
         output_maps: BTreeMap::new(),
         warnings: Vec::new(),
     }

@@ -3,12 +3,16 @@
 //! Apart from the check because it knows only the shape: which keys there are and what type each has. It never
 //! compares one part with another.
 
+mod compact;
+
 use serde_json::{Map, Value};
 use uwf_store::schema::pointer::escape;
 use uwf_store::suggest;
 
 use crate::diagnostics::{Diagnostics, meant};
 use crate::yaml::kind;
+
+pub(super) use self::compact::RawCompact;
 
 /// The whole file.
 #[derive(Default)]
@@ -18,6 +22,7 @@ pub(super) struct RawWorkflow {
     /// `None`: missing or of the wrong type, which has been reported.
     pub(super) roles: Option<Vec<RawRole>>,
     pub(super) graph: Option<Vec<RawNode>>,
+    pub(super) compact: Option<RawCompact>,
 }
 
 /// A string and where it stands.
@@ -61,7 +66,7 @@ pub(super) fn read(value: &Value, problems: &mut Diagnostics<'_>) -> RawWorkflow
     let Some(top) = Section::open(value, String::new(), "a workflow", problems) else {
         return RawWorkflow::default();
     };
-    top.tell_others((&["name", "roles", "graph"], &["description"]), problems);
+    top.tell_others((&["name", "roles", "graph"], &["description", "compact"]), problems);
     let roles = top.section("roles", problems);
     let graph = top.section("graph", problems);
     RawWorkflow {
@@ -69,6 +74,7 @@ pub(super) fn read(value: &Value, problems: &mut Diagnostics<'_>) -> RawWorkflow
         description: top.text("description", problems),
         roles: roles.map(|roles| roles.entries().map(|entry| role(entry, problems)).collect()),
         graph: graph.map(|graph| graph.entries().map(|entry| node(entry, problems)).collect()),
+        compact: RawCompact::read(&top, problems),
     }
 }
 
