@@ -28,6 +28,8 @@ mod bounds;
 mod calls;
 #[path = "e2e/changes.rs"]
 mod changes;
+#[path = "e2e/compaction.rs"]
+mod compaction;
 #[path = "e2e/concurrency.rs"]
 mod concurrency;
 #[path = "e2e/continued.rs"]

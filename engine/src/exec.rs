@@ -115,6 +115,8 @@ pub struct StepReport {
     pub failure: Option<String>,
     /// Whether that failed step was to take the place of the head.
     pub poked: bool,
+    /// How many steps were to stay, where that failed step was to sum the thread up and somebody wanted it to.
+    pub compact_keep: Option<u32>,
     /// What stands in the way of the next step, if that is known by now.
     pub obstacle: Option<String>,
     /// The summary that was made before the step, as the workflow wants it.
@@ -393,6 +395,7 @@ impl<'a> LockedThread<'a> {
             played: None,
             failure: None,
             poked: false,
+            compact_keep: None,
             obstacle: None,
             compacted: None,
         }

@@ -12,6 +12,7 @@ use uwf_workflow::moderator::{Route, Target};
 use super::invocation::Invocation;
 use super::reply::Outcome;
 use super::{Engine, ExecError, ExecOptions, LockedThread, Observer, StepReport, StepResult, player};
+use crate::journals;
 use crate::lock::ThreadLock;
 use crate::log::LogEvent;
 use crate::thread::{self, COMPACT, Link, Status, ThreadError, ThreadId};
@@ -64,11 +65,26 @@ pub fn compact_once(
     if keep == 0 {
         return Err(ExecError::KeepsNothing);
     }
-    locked.compact(keep, options, observer)
+    if let Some(role) = locked.role_in_progress()? {
+        return Err(ExecError::InProgress { thread: locked.thread, role });
+    }
+    Ok(match locked.compact(keep, options, observer)? {
+        Compaction::Failed(report) => {
+            Compaction::Failed(Box::new(StepReport { compact_keep: Some(keep), ..*report }))
+        }
+        done @ Compaction::Done(_) => done,
+    })
 }
 
 impl LockedThread<'_> {
-    /// How many steps are to stay where the workflow wants a summary before a role plays by this route.
+    /// The role that would lose what it has done so far if the head moved now.
+    fn role_in_progress(&self) -> Result<Option<String>, ExecError> {
+        let visit = (&self.thread, &self.head.hash);
+        Ok(journals::role_in_progress(&self.engine.homes.uwf, visit, COMPACT)?)
+    }
+
+    /// How many steps are to stay where the workflow wants a summary before a role plays by this route. A visit that was
+    /// cut off is made first.
     pub(super) fn to_compact(&self, route: &Route) -> Result<Option<u32>, ExecError> {
         let rule = match route.target {
             Target::Role(_) => self.workflow.compact,
@@ -76,7 +92,7 @@ impl LockedThread<'_> {
         };
         let Some(rule) = rule else { return Ok(None) };
         let is_due = thread::is_due(self.engine.store, &self.head.hash, rule.after)?;
-        Ok(is_due.then_some(rule.keep))
+        Ok((is_due && self.role_in_progress()?.is_none()).then_some(rule.keep))
     }
 
     /// Has `$COMPACT` play, and moves the head to the steps that have its summary before them.
@@ -97,7 +113,12 @@ impl LockedThread<'_> {
                 attempts = self.attempts_before(&played.step);
                 Ok((invocation.placed(self, played, &attempts)?, outcome))
             }
-            Outcome::Suspended(reason) => Ok((played, Outcome::Failed(format!("it asks instead: {reason}")))),
+            Outcome::Suspended(reason) => {
+                // For its agent this is an answer, which it would give again.
+                let visit = (&self.thread, &self.head.hash);
+                journals::forget_visits(&self.engine.homes.uwf, visit, COMPACT);
+                Ok((played, Outcome::Failed(format!("it asks instead: {reason}"))))
+            }
             Outcome::Failed(_) => Ok((played, outcome)),
         });
         self.log(LogEvent::of_invocation(COMPACT, &ran));

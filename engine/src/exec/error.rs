@@ -8,6 +8,7 @@ use uwf_workflow::moderator::PROMPT_MAX;
 use super::agent::StepAgentError;
 use super::reply::ReplyFault;
 use crate::config::ConfigError;
+use crate::journals::JournalsError;
 use crate::lock::LockError;
 use crate::spawn::SpawnError;
 use crate::spawn::protocol::ProtocolError;
@@ -65,6 +66,19 @@ pub enum ExecError {
     /// A summary needs a step that comes after it.
     #[error("no step would stay: a summary is kept with the step that comes after it")]
     KeepsNothing,
+    /// A visit that was cut off can be continued at this head alone.
+    #[error(
+        "role `{role}` of thread {thread} was cut off and can go on: a summary would lose what it has done"
+    )]
+    InProgress {
+        /// The thread.
+        thread: ThreadId,
+        /// The role.
+        role: String,
+    },
+    /// Which visits were cut off cannot be told.
+    #[error(transparent)]
+    Journals(#[from] JournalsError),
     /// There is nothing to say to the role.
     #[error("there is no prompt for role `{role}`")]
     EmptyPrompt {
@@ -164,6 +178,9 @@ impl ExecError {
             ExecError::NothingToPoke { thread } => {
                 Some(format!("run its first step with `uwf thread exec {thread}`"))
             }
+            ExecError::InProgress { thread, .. } => Some(format!(
+                "let it come to its end first: `uwf doctor` tells how, mostly `uwf thread exec {thread}`"
+            )),
             ExecError::KeepsNothing => Some("let at least the last one stay: --keep 1".to_owned()),
             ExecError::UnknownMaker { .. } => Some("name an agent with --agent".to_owned()),
             ExecError::EmptyPrompt { .. } => Some("say what to do with -p TEXT".to_owned()),

@@ -85,10 +85,11 @@ impl ThreadView {
     /// After a step.
     pub fn after(report: &StepReport) -> ThreadView {
         let thread = &report.thread;
-        let command = match (report.poked, &report.status) {
-            (true, _) => format!("poke {thread} -p TEXT"),
-            (false, Status::Idle) => format!("exec {thread}"),
-            (false, _) => format!("resume {thread} -p TEXT"),
+        let command = match (report.compact_keep, report.poked, &report.status) {
+            (Some(keep), ..) => format!("compact {thread} --keep {keep}"),
+            (None, true, _) => format!("poke {thread} -p TEXT"),
+            (None, false, Status::Idle) => format!("exec {thread}"),
+            (None, false, _) => format!("resume {thread} -p TEXT"),
         };
         let failed = report.played.as_ref().zip(report.failure.clone());
         let error = failed.map(|(played, message)| FailedStep { step_hash: played.hash, message });
