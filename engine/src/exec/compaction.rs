@@ -80,7 +80,8 @@ impl LockedThread<'_> {
     /// The role that would lose what it has done so far if the head moved now.
     fn role_in_progress(&self) -> Result<Option<String>, ExecError> {
         let visit = (&self.thread, &self.head.hash);
-        Ok(journals::role_in_progress(&self.engine.homes.uwf, visit, COMPACT)?)
+        journals::role_in_progress(&self.engine.homes.uwf, visit, COMPACT)
+            .map_err(|error| ExecError::Journals(Box::new(error)))
     }
 
     /// How many steps are to stay where the workflow wants a summary before a role plays by this route. A visit that was

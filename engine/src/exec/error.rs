@@ -78,7 +78,7 @@ pub enum ExecError {
     },
     /// Which visits were cut off cannot be told.
     #[error(transparent)]
-    Journals(#[from] JournalsError),
+    Journals(Box<JournalsError>),
     /// There is nothing to say to the role.
     #[error("there is no prompt for role `{role}`")]
     EmptyPrompt {
