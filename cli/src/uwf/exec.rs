@@ -11,12 +11,13 @@ use uwf_store::Store;
 
 use self::complaints::{Complaints, chatter};
 use super::args::{Exec, How};
-use super::thread::compact;
 use super::thread_id;
 use crate::shell::{CliError, FAILED_STEP, Format, OK, SUSPENDED, SandboxLevel, Session, Ui, render};
 use uwf_engine::config::{self, BUILTIN, Config};
 use uwf_engine::drive::{DriveError, Halt, drive};
-use uwf_engine::exec::{Engine, ExecError, ExecOptions, Observer, StepReport, hold, poke_once, resume_once};
+use uwf_engine::exec::{
+    Compacted, Engine, ExecError, ExecOptions, Observer, StepReport, hold, poke_once, resume_once,
+};
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::lock::ThreadLock;
 use uwf_engine::record;
@@ -351,6 +352,12 @@ fn step_text(report: &StepReport) -> String {
             (None, None) => String::new(),
         },
     };
-    let compacted = report.compacted.as_ref().map(compact::text).unwrap_or_default();
+    let compacted = report.compacted.as_ref().map(summed_up).unwrap_or_default();
     format!("{compacted}{}{next}", played.unwrap_or_default())
+}
+
+/// A summary that was made, in a line.
+pub(super) fn summed_up(compacted: &Compacted) -> String {
+    let Compacted { summary, step, compacted_by, .. } = compacted;
+    format!("summed up: {summary}, before the step {step}; made by {compacted_by}\n")
 }

@@ -2,7 +2,7 @@
 //! changes of state below.
 
 mod change;
-pub(super) mod compact;
+mod compact;
 mod diff;
 mod list;
 

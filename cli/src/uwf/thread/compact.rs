@@ -2,9 +2,9 @@
 
 use crate::shell::{CliError, OK, Session};
 use crate::uwf::args::How;
-use crate::uwf::exec::{ExecContext, finish, print_step};
+use crate::uwf::exec::{ExecContext, finish, print_step, summed_up};
 use crate::uwf::thread_id;
-use uwf_engine::exec::{Compacted, Compaction, compact_once, hold};
+use uwf_engine::exec::{Compaction, compact_once, hold};
 
 pub(super) fn compact(session: &mut Session<'_>, thread: &str, keep: u32, how: &How) -> Result<u8, CliError> {
     let thread = thread_id(thread)?;
@@ -14,7 +14,7 @@ pub(super) fn compact(session: &mut Session<'_>, thread: &str, keep: u32, how: &
         .attempt(session, |engine, options, observer| compact_once(engine, &lock, keep, options, observer))?;
     match ran {
         Compaction::Done(compacted) => {
-            session.ui.result(&compacted, || text(&compacted))?;
+            session.ui.result(&compacted, || summed_up(&compacted))?;
             Ok(OK)
         }
         Compaction::Failed(report) => {
@@ -22,10 +22,4 @@ pub(super) fn compact(session: &mut Session<'_>, thread: &str, keep: u32, how: &
             finish(session, &context, (&[*report], false), None)
         }
     }
-}
-
-/// A summary that was made, in a line.
-pub(in crate::uwf) fn text(compacted: &Compacted) -> String {
-    let Compacted { summary, step, compacted_by, .. } = compacted;
-    format!("summed up: {summary}, before the step {step}; made by {compacted_by}\n")
 }
