@@ -142,25 +142,20 @@ impl Iterator for WalkBack<'_> {
     }
 }
 
-/// The step `back` steps before that at `head`; or, where there are fewer, how many there are. A step that names its
-/// ancestors leads over them with one read.
+/// The step `back` steps before that at `head`; or, where there are fewer, how many there are. The steps between are read
+/// all the same: only their `prev` says what is before them.
 ///
 /// # Errors
-/// A node on the way is missing, damaged, of another type, or belongs to the start of another thread.
+/// A node on the way is missing, damaged, of another type, or belongs to the start of another thread; or its ancestors are
+/// not those it has.
 pub fn nth_back(store: &Store, head: &Hash, back: usize) -> Result<Result<Hash, usize>, ThreadError> {
-    let mut passed = 0;
-    let mut at = *head;
-    loop {
-        let mut walk = WalkBack::from(store, &at)?.at_most(1);
-        let Some(link) = walk.next().transpose()? else { return Ok(Err(passed)) };
-        let (ancestors, left) = (&link.step.links.ancestors, back - passed);
-        (at, passed) = match (left, ancestors.len(), link.step.prev) {
-            (0, ..) => return Ok(Ok(link.hash)),
-            (_, 0, None) => return Ok(Err(passed + 1)),
-            (_, 0, Some(prev)) => (prev, passed + 1),
-            (_, named, _) => (ancestors[left.min(named) - 1], passed + left.min(named)),
-        };
+    let mut walk = WalkBack::from(store, head)?.at_most(back);
+    for passed in 0..back {
+        if walk.next().transpose()?.is_none() {
+            return Ok(Err(passed));
+        }
     }
+    Ok(walk.peek().ok_or(back))
 }
 
 #[cfg(test)]

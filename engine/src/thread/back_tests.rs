@@ -77,6 +77,9 @@ fn ancestors_that_prev_does_not_lead_to_are_an_error() {
             ..last.clone()
         };
         let hash = store.put(&builtin::UWF_STEP, &json!(step)).unwrap();
+        let (nth, steps) = (nth_back(&store, &hash, 5), by_prev(&store, &hash));
+        let true_one = steps.get(5).copied().ok_or(steps.len());
+        assert!(nth.is_err() || nth.is_ok_and(|nth| nth == true_one), "`prev` is what counts");
         match links(&store, &hash, &mut |_| ()) {
             Ok(_) => "good".to_owned(),
             Err(error @ ThreadError::FalseAncestors { .. }) => {
