@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use bench_home::{AGENT, BenchHome, UWF};
 use floor::{Syncs, median, sync_time, timed};
-use threads::Threads;
+use threads::{Threads, Written};
 use turns::Turns;
 
 /// How often a program is started for one figure.
@@ -44,6 +44,7 @@ fn main() {
     }
     many_threads();
     long_threads();
+    pages();
 }
 
 /// One program, one run, one step.
@@ -137,8 +138,8 @@ fn many_threads() {
 fn long_threads() {
     let home = BenchHome::new();
     let mut threads = Threads::of(&home);
-    let (short, after_short) = threads.thread("short", 10, RUNS);
-    let (long, after_long) = threads.thread("long", 10_000, RUNS);
+    let Written { thread: short, ahead: after_short, .. } = threads.thread("short", 10, RUNS);
+    let Written { thread: long, ahead: after_long, .. } = threads.thread("long", 10_000, RUNS);
     threads.flush();
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let on = |verb: &str, thread: &str| median(RUNS, || home.uwf(&words(&["thread", verb, thread])));
@@ -156,6 +157,24 @@ fn long_threads() {
     let few = exec(short.as_str(), &after_short);
     let many = exec(long.as_str(), &after_long);
     claim(&format!("exec without its agent on 10,000 steps (on 10: {})", ms(few)), many, few * 2);
+}
+
+/// A page of a thread, which costs no more the longer the thread is and wherever in it the page is.
+fn pages() {
+    let home = BenchHome::new();
+    let mut threads = Threads::of(&home);
+    let [short, long] = [100, 100_000].map(|steps| threads.thread(&format!("{steps} steps"), steps, 0));
+    threads.flush();
+    let page = |of: &Written, before: usize| {
+        let (thread, before) = (of.thread.to_string(), of.steps[before].to_string());
+        let args = ["step", "list", &thread, "--before", &before, "--take", "50"].map(str::to_owned);
+        median(RUNS, || home.uwf(&args))
+    };
+    let few = page(&short, 99);
+    for (end, before) in [("deep", 60), ("near", 99_999)] {
+        let figure = format!("50 steps at the {end} end of 100,000 (of 100: {})", ms(few));
+        claim(&figure, page(&long, before), few * 2);
+    }
 }
 
 /// Our side of a turn: 2 ms beside its syncs (the reply and the start of the tool, the result, and once more before the

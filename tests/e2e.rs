@@ -30,6 +30,8 @@ mod bounds;
 mod calls;
 #[path = "e2e/changes.rs"]
 mod changes;
+#[path = "e2e/compaction.rs"]
+mod compaction;
 #[path = "e2e/composed.rs"]
 mod composed;
 #[path = "e2e/concurrency.rs"]

@@ -247,11 +247,17 @@ impl VisitPrompt<'_> {
             .collect();
         let (edge_prompt, happened, previous_failures) = (self.edge_prompt, steps.as_slice(), self.failures);
         if self.visit == 0 {
-            let task = &context.start.prompt;
-            uwf_prompts::opening(&OpeningView { task, edge_prompt, happened, previous_failures })
+            let (task, summary) = (&context.start.prompt, context.summary.as_deref());
+            uwf_prompts::opening(&OpeningView { task, edge_prompt, summary, happened, previous_failures })
         } else {
-            let visit = self.visit;
-            uwf_prompts::continuation(&ContinuationView { edge_prompt, happened, visit, previous_failures })
+            let (visit, summarised) = (self.visit, context.summary.is_some());
+            uwf_prompts::continuation(&ContinuationView {
+                edge_prompt,
+                happened,
+                visit,
+                summarised,
+                previous_failures,
+            })
         }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use uwf_engine::thread::COMPACT;
 
 /// What is said of one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -82,17 +83,24 @@ impl PermissionsByRole {
         roles: impl Iterator<Item = &'a String> + Clone,
     ) -> Result<RolePermissions, PermissionsError> {
         for name in self.0.keys().filter_map(|name| name.strip_prefix(workflow)?.strip_prefix('/')) {
-            if !roles.clone().any(|role| role == name) {
+            if name != COMPACT && !roles.clone().any(|role| role == name) {
                 let known: Vec<&str> = roles.map(String::as_str).collect();
                 let (workflow, role, known) = (workflow.to_owned(), name.to_owned(), known.join(", "));
                 return Err(PermissionsError::Role { workflow, role, known });
             }
         }
-        Ok(self.0.get(&format!("{workflow}/{role}")).cloned().unwrap_or_default())
+        let said = self.0.get(&format!("{workflow}/{role}")).cloned();
+        Ok(said.unwrap_or_else(|| RolePermissions::of_nobody(role)))
     }
 }
 
 impl RolePermissions {
+    /// What is taken away where nobody says: who sums a thread up has all that it needs in its prompt.
+    fn of_nobody(role: &str) -> RolePermissions {
+        let tools = (role == COMPACT).then(Vec::new);
+        RolePermissions { tools, ..RolePermissions::default() }
+    }
+
     /// The tools that are left of those a run may offer; `None` is all.
     pub(crate) fn tools(&self, offered: Option<Vec<String>>) -> Option<Vec<String>> {
         if self.tools.is_none() && !self.read_only {
@@ -130,6 +138,11 @@ mod tests {
         assert_eq!(permissions.tools(Some(names(&["glob"]))), Some(vec![]), "nothing is ever added");
         let other = roles.of("w", "s", names(&["r", "s"]).iter()).unwrap();
         assert_eq!((other.tools(None), other.writable), (None, None));
+        let compact =
+            |roles: &PermissionsByRole| roles.of("w", COMPACT, names(&["r"]).iter()).unwrap().tools(None);
+        assert_eq!(compact(&roles), Some(vec![]), "a summary needs no tool");
+        let allowed = read(json!({"w/$COMPACT": {"tools": ["read_file"]}})).unwrap();
+        assert_eq!(compact(&allowed), Some(names(&["read_file"])));
     }
 
     #[test]

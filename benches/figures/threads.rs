@@ -39,6 +39,15 @@ pub(crate) struct Threads {
     heads: Vec<VarChange>,
 }
 
+/// A thread that was written.
+pub(crate) struct Written {
+    pub(crate) thread: ThreadId,
+    /// Its steps, the oldest first.
+    pub(crate) steps: Vec<Hash>,
+    /// The steps behind its head that are not its own yet.
+    pub(crate) ahead: Vec<Hash>,
+}
+
 impl Threads {
     /// In the store of `home`.
     pub(crate) fn of(home: &BenchHome) -> Threads {
@@ -54,21 +63,17 @@ impl Threads {
 
     /// A thread of `steps` steps, and `ahead` more behind its head that are not its own yet. All are in the store after
     /// [`Threads::flush`].
-    pub(crate) fn thread(&mut self, task: &str, steps: usize, ahead: usize) -> (ThreadId, Vec<Hash>) {
+    pub(crate) fn thread(&mut self, task: &str, steps: usize, ahead: usize) -> Written {
         let start =
             StartNode { workflow: self.workflow, prompt: task.to_owned(), cwd: self.cwd.clone(), call: None };
         let start = self.add(builtin::START_NODE, json!(start));
-        let mut prev = None;
-        let (mut head, mut next) = ((builtin::START_NODE, start), Vec::new());
+        let mut all: Vec<Hash> = Vec::new();
         for n in 0..steps + ahead {
-            let step = self.step(start, prev, n);
-            prev = Some(step);
-            if n < steps {
-                head = (builtin::STEP_NODE, step);
-            } else {
-                next.push(step);
-            }
+            let step = self.step(start, all.last().copied(), n);
+            all.push(step);
         }
+        let ahead = all.split_off(steps);
+        let head = all.last().map_or((builtin::START_NODE, start), |step| (builtin::STEP_NODE, *step));
         let thread = ThreadId::new(now());
         let (schema, value) = head;
         let name = format!("@uwf/thread/{thread}");
@@ -79,7 +84,7 @@ impl Threads {
             tags: BTreeMap::new(),
             expect: Expect::Absent,
         });
-        (thread, next)
+        Written { thread, steps: all, ahead }
     }
 
     fn step(&mut self, start: Hash, prev: Option<Hash>, n: usize) -> Hash {

@@ -14,34 +14,55 @@ pub(crate) enum StepArgument {
     Hash(Hash),
     /// A step of a thread, from 1.
     Number(ThreadId, usize),
+    /// A step of a thread, from its end: 1 is the last one.
+    FromEnd(ThreadId, usize),
 }
 
 impl StepArgument {
     /// What was typed.
     pub(crate) fn parse(text: &str) -> Result<StepArgument, CliError> {
         let Some((thread, number)) = text.split_once(':') else { return Ok(StepArgument::Hash(hash(text)?)) };
-        match number.parse() {
-            Ok(number @ 1..) => Ok(StepArgument::Number(thread.parse()?, number)),
-            _ => Err(CliError::user(format!("`{text}` names no step: {number:?} is no number from 1 on"))
-                .with_hint("`uwf step list THREAD` shows the steps with their numbers")),
+        let (from_end, digits) = number.strip_prefix('-').map_or((false, number), |digits| (true, digits));
+        match (digits.parse(), from_end) {
+            (Ok(number @ 1..), false) => Ok(StepArgument::Number(thread.parse()?, number)),
+            (Ok(number @ 1..), true) => Ok(StepArgument::FromEnd(thread.parse()?, number)),
+            _ => Err(CliError::user(format!(
+                "`{text}` names no step: {number:?} is no number from 1 on, nor from -1 down"
+            ))
+            .with_hint("`uwf step list THREAD` shows the steps with their numbers")),
         }
     }
 
-    /// The node.
+    /// The thread that it names.
+    pub(crate) fn thread(self) -> Option<ThreadId> {
+        match self {
+            StepArgument::Hash(_) => None,
+            StepArgument::Number(thread, _) | StepArgument::FromEnd(thread, _) => Some(thread),
+        }
+    }
+
+    /// The node. From the end it costs as many reads as the number says, from the start the whole chain.
     pub(crate) fn find(self, store: &Store) -> Result<Hash, CliError> {
         match self {
             StepArgument::Hash(hash) => Ok(hash),
             StepArgument::Number(thread, number) => {
                 let steps = hashes(store, &thread)?;
-                let none = || {
-                    let error = format!("thread {thread} has no step {number}: it has {}", steps.len());
-                    CliError::user(error)
-                        .with_hint(format!("`uwf step list {thread}` shows the steps with their numbers"))
-                };
+                let none = || no_such_step(&thread, &number.to_string(), steps.len());
                 steps.get(number - 1).copied().ok_or_else(none)
+            }
+            StepArgument::FromEnd(thread, number) => {
+                let head = thread::entry(store, &thread)?.head;
+                let found =
+                    thread::nth_back(store, &head, number - 1).map_err(|error| error.headless(&thread))?;
+                found.map_err(|count| no_such_step(&thread, &format!("-{number}"), count))
             }
         }
     }
+}
+
+fn no_such_step(thread: &ThreadId, number: &str, count: usize) -> CliError {
+    CliError::user(format!("thread {thread} has no step {number}: it has {count}"))
+        .with_hint(format!("`uwf step list {thread}` shows the steps with their numbers"))
 }
 
 /// The steps of a thread, the oldest first.
@@ -79,5 +100,13 @@ mod tests {
             StepArgument::parse(&format!("{thread}:2")).unwrap(),
             StepArgument::Number(thread.parse().unwrap(), 2)
         );
+        assert_eq!(
+            StepArgument::parse(&format!("{thread}:-2")).unwrap(),
+            StepArgument::FromEnd(thread.parse().unwrap(), 2)
+        );
+        for none in ["0", "-0", "--1", "", "-", "1.5", "x"] {
+            let error = format!("{:?}", StepArgument::parse(&format!("{thread}:{none}")).unwrap_err());
+            assert!(error.contains("is no number from 1 on, nor from -1 down"), "{none}: {error}");
+        }
     }
 }

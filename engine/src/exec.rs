@@ -7,6 +7,7 @@
 mod agent;
 mod artifacts;
 pub(crate) mod child;
+mod compaction;
 mod continue_hint;
 pub(crate) mod error;
 mod invocation;
@@ -22,6 +23,7 @@ use uwf_workflow::moderator::{Route, SUSPEND, Target};
 pub use self::agent::{StepAgent, StepAgentError, answer};
 pub use self::artifacts::{ArtifactError, ArtifactFault, MAX_ARTIFACT_BYTES, MAX_ARTIFACTS};
 pub use self::child::{WorkflowCall, call_workflow};
+pub use self::compaction::{Compacted, Compaction, compact_once};
 pub use self::continue_hint::command_for;
 pub use self::error::ExecError;
 use self::invocation::Invocation;
@@ -117,8 +119,12 @@ pub struct StepReport {
     pub failure: Option<String>,
     /// Whether that failed step was to take the place of the head.
     pub poked: bool,
+    /// How many steps were to stay, where that failed step was to sum the thread up and somebody wanted it to.
+    pub compact_keep: Option<u32>,
     /// What stands in the way of the next step, if that is known by now.
     pub obstacle: Option<String>,
+    /// The summary that was made before the step, as the workflow wants it.
+    pub compacted: Option<Compacted>,
 }
 
 /// A step that an agent has just made.
@@ -142,7 +148,8 @@ pub fn hold(engine: &Engine<'_>, thread: &ThreadId) -> Result<ThreadLock, ExecEr
     Ok(ThreadLock::acquire(&engine.homes.uwf, thread, &start.workflow, store.now())?)
 }
 
-/// Runs the next step of an idle thread. A suspended thread is only reported; an ended or cancelled one is an error.
+/// Runs the next step of an idle thread, and before it `$COMPACT` where the workflow wants a summary by now: if that fails,
+/// its failed step is the one that is reported. A suspended thread is only reported; an ended or cancelled one is an error.
 ///
 /// # Errors
 /// The thread has ended or was cancelled, the graph has no route from its head, the agent cannot be started or gives no
@@ -162,7 +169,19 @@ pub fn step_once(
     let route = thread::next(engine.store, &locked.workflow, &locked.head)?;
     match &route.target {
         Target::Role(role) => {
-            locked.play(&Invocation::routed(&locked.start, role, &route, options)?, options, observer)
+            let invocation = Invocation::routed(&locked.start, role, &route, options)?;
+            match locked
+                .to_compact(&route)?
+                .map(|keep| locked.compact(keep, options, observer))
+                .transpose()?
+            {
+                None => locked.play(&invocation, options, observer),
+                Some(Compaction::Failed(report)) => Ok(*report),
+                Some(Compaction::Done(compacted)) => {
+                    let report = LockedThread::begin(engine, lock)?.play(&invocation, options, observer)?;
+                    Ok(StepReport { compacted: Some(compacted), ..report })
+                }
+            }
         }
         Target::End | Target::Suspend => {
             let status = locked.settled(&route, locked.head.step());
@@ -380,7 +399,9 @@ impl<'a> LockedThread<'a> {
             played: None,
             failure: None,
             poked: false,
+            compact_keep: None,
             obstacle: None,
+            compacted: None,
         }
     }
 }

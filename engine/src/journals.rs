@@ -16,7 +16,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use uwf_store::{Store, open_regular};
+use uwf_store::{Hash, Store, open_regular};
 
 pub use self::forks::{FORK_FILE, forks, remove_forgotten_forks};
 pub use self::name::{JournalName, spool_dir};
@@ -113,6 +113,41 @@ pub fn survey(store: &Store, home: &Path) -> Result<Vec<JournalFile>, JournalsEr
         found.push(JournalFile { path, name, bytes, written, standing });
     }
     Ok(found)
+}
+
+/// The role of a visit that began at this head and is not over, or whose step the head has not moved to: what was done in
+/// it is lost where the head moves elsewhere. The visits of `but` do not count.
+///
+/// # Errors
+/// The journals cannot be listed or read.
+pub fn role_in_progress(
+    home: &Path,
+    (thread, head): (&ThreadId, &Hash),
+    but: &str,
+) -> Result<Option<String>, JournalsError> {
+    for (path, name) in list(&directory(home))? {
+        if (name.thread, name.head) != (*thread, *head) {
+            continue;
+        }
+        let Some(role) = header(&path).map(|header| header.role).filter(|role| role != but) else { continue };
+        let progress = open_regular(&path).and_then(progress::of);
+        let progress = progress.map_err(|source| JournalsError::Io { path, source })?;
+        if progress.has_begun && progress.failed != Some(true) {
+            return Ok(Some(role));
+        }
+    }
+    Ok(None)
+}
+
+/// Removes the journals of the visits of a role that began at this head: what came of them is on record, and is not to be
+/// given again. What cannot be removed stays.
+pub(crate) fn forget_visits(home: &Path, (thread, head): (&ThreadId, &Hash), role: &str) {
+    for (path, name) in list(&directory(home)).unwrap_or_default() {
+        let is_theirs = (name.thread, name.head) == (*thread, *head);
+        if is_theirs && header(&path).is_some_and(|header| header.role == role) {
+            remove(&path).ok();
+        }
+    }
 }
 
 /// Removes the stale ones among these, with the outputs beside them; with `dry_run` they stay. What cannot be removed,

@@ -1,9 +1,10 @@
 //! What was undone in the workspace of a thread, step by step, and what of that was done again: a log that only grows.
 //!
 //! The variable `@uwf/undo/<thread>` names the youngest entry, each entry the one before, so that collecting the store
-//! keeps them and the trees they need. An entry is written before its first file is changed: a file that an entry is
-//! about is as before it, or as after it. Nothing here looks at a workspace; whoever changes the log has the lock of the
-//! thread.
+//! keeps them and the trees they need. An entry names a step, which may be stored again since, when its thread was summed
+//! up: what is undone is what a run did, and both name its record. An entry is written before its first file is changed: a
+//! file that an entry is about is as before it, or as after it. Nothing here looks at a workspace; whoever changes the log
+//! has the lock of the thread.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use uwf_store::{Expect, Hash, Store, VarChange};
 
 use crate::builtin;
 use crate::record::{UndoKind, UndoRecord};
-use crate::thread::{ThreadError, ThreadId};
+use crate::thread::{self, ThreadError, ThreadId};
 use crate::variables::UNDOS;
 
 /// The log of one thread.
@@ -19,6 +20,8 @@ use crate::variables::UNDOS;
 pub struct UndoLog {
     /// The youngest first.
     entries: Vec<(Hash, UndoRecord)>,
+    /// The records of the runs whose steps these name; a step that cannot be read stands for itself.
+    runs: BTreeMap<Hash, Hash>,
 }
 
 /// An undo that was not wholly taken back.
@@ -63,13 +66,20 @@ impl UndoLog {
     /// An entry is missing, damaged or of another type.
     pub fn of(store: &Store, thread: &ThreadId) -> Result<UndoLog, ThreadError> {
         let mut next = store.vars().get(&variable(thread))?.map(|variable| variable.value);
-        let mut entries = Vec::new();
+        let (mut entries, mut runs) = (Vec::new(), BTreeMap::new());
         while let Some(hash) = next {
             let record = entry(store, &hash)?;
             next = record.previous;
+            let run = || thread::step_node(store, &record.step).map_or(record.step, |step| step.detail);
+            runs.entry(record.step).or_insert_with(run);
             entries.push((hash, record));
         }
-        Ok(UndoLog { entries })
+        Ok(UndoLog { entries, runs })
+    }
+
+    /// The record (a StepNode's `detail`) of the run that an entry is about.
+    pub fn run(&self, record: &UndoRecord) -> Hash {
+        self.runs.get(&record.step).copied().unwrap_or(record.step)
     }
 
     /// The youngest entry.
@@ -99,27 +109,28 @@ impl UndoLog {
         found
     }
 
-    /// What was redone of a step at some time, whether that was finished or not.
-    pub fn redone(&self, step: &Hash) -> BTreeSet<&str> {
-        let is_redo = |record: &&UndoRecord| record.kind == UndoKind::Redo && record.step == *step;
+    /// What was redone at some time of what a run did, whether that was finished or not.
+    pub fn redone(&self, run: &Hash) -> BTreeSet<&str> {
+        let is_redo = |record: &&UndoRecord| record.kind == UndoKind::Redo && self.run(record) == *run;
         let redone = self.entries.iter().map(|(_, record)| record).filter(is_redo);
         redone.flat_map(|record| &record.paths).map(String::as_str).collect()
     }
 
-    /// What is undone still of each step.
-    pub fn steps(&self) -> BTreeMap<Hash, UndoneExtent> {
-        let mut steps: BTreeMap<Hash, UndoneExtent> = BTreeMap::new();
+    /// What is undone still of what each run did, by its record.
+    pub fn undone_runs(&self) -> BTreeMap<Hash, UndoneExtent> {
+        let mut runs: BTreeMap<Hash, UndoneExtent> = BTreeMap::new();
         for StandingUndo { record, paths, .. } in self.standing() {
             let is_whole = paths.len() == record.paths.len();
-            let undone = match steps.get(&record.step) {
+            let run = self.run(record);
+            let undone = match runs.get(&run) {
                 // What the one before left is in a younger one.
                 Some(UndoneExtent::Whole) if is_whole => UndoneExtent::Whole,
                 None if is_whole && record.left.is_empty() => UndoneExtent::Whole,
                 _ => UndoneExtent::Part,
             };
-            steps.insert(record.step, undone);
+            runs.insert(run, undone);
         }
-        steps
+        runs
     }
 }
 

@@ -57,7 +57,7 @@ impl Log {
 
     fn state(&self, step: &str) -> Option<UndoneExtent> {
         let step = self.store.put_text(step).unwrap();
-        self.read().steps().get(&step).copied()
+        self.read().undone_runs().get(&step).copied()
     }
 }
 

@@ -24,7 +24,8 @@ const ARTIFACTS: usize = 40;
 /// The longest name of a role or status that is shown, in characters.
 const NAME: usize = 120;
 
-/// The first message to a role on its first visit: the thread's task always, the steps so far, the edge prompt last
+/// The first message to a role on its first visit: the thread's task always, the summary of earlier steps where there is one,
+/// the steps so far, the edge prompt last
 /// (once only when it is the task itself).
 ///
 /// # Errors
@@ -33,6 +34,7 @@ pub fn opening(view: &OpeningView<'_>) -> Result<String, PromptError> {
     let (task, edge_prompt) = (view.task.trim(), view.edge_prompt.trim());
     render(&Opening {
         task,
+        summary: view.summary.map(|summary| fenced("", summary.trim())).unwrap_or_default(),
         progress: progress(view.happened)?,
         failures: view.previous_failures,
         edge_prompt: if edge_prompt == task { "" } else { edge_prompt },
@@ -46,6 +48,7 @@ pub fn opening(view: &OpeningView<'_>) -> Result<String, PromptError> {
 pub fn continuation(view: &ContinuationView<'_>) -> Result<String, PromptError> {
     render(&Continuation {
         visit: view.visit,
+        summarised: view.summarised,
         progress: progress(view.happened)?,
         failures: view.previous_failures,
         edge_prompt: view.edge_prompt.trim(),
@@ -55,6 +58,7 @@ pub fn continuation(view: &ContinuationView<'_>) -> Result<String, PromptError> 
 #[derive(Default, Serialize)]
 pub(crate) struct Opening<'a> {
     task: &'a str,
+    summary: String,
     progress: String,
     failures: usize,
     edge_prompt: &'a str,
@@ -64,6 +68,7 @@ context!(Opening<'_>, "opening");
 #[derive(Default, Serialize)]
 pub(crate) struct Continuation<'a> {
     visit: usize,
+    summarised: bool,
     progress: String,
     failures: usize,
     edge_prompt: &'a str,

@@ -83,6 +83,8 @@ pub struct OpeningView<'a> {
     pub task: &'a str,
     /// What the workflow tells this role to do now.
     pub edge_prompt: &'a str,
+    /// What happened before the first of these steps, where that was summed up.
+    pub summary: Option<&'a str>,
     /// All steps before this one, oldest first.
     pub happened: &'a [FinishedStepView<'a>],
     /// How many attempts at this very step failed before.
@@ -96,8 +98,10 @@ pub struct ContinuationView<'a> {
     pub edge_prompt: &'a str,
     /// The steps since this role's last answer, oldest first.
     pub happened: &'a [FinishedStepView<'a>],
-    /// How many times this role has answered in this thread before.
+    /// How many times this role has answered in this thread before; where that was summed up, since then.
     pub visit: usize,
+    /// Whether what happened before was summed up.
+    pub summarised: bool,
     /// How many attempts at this very step failed before.
     pub previous_failures: usize,
 }

@@ -65,16 +65,16 @@ fn steps(store: &Store, args: &ReplayArgs) -> Result<Vec<Hash>, CliError> {
     let head = thread::head(store, &thread)?;
     let (chain, workflow) =
         (thread::chain(store, &head.hash)?, workflow::get(store, &head.start(store)?.workflow)?);
-    let linked = chain
-        .steps
-        .into_iter()
-        .flat_map(|(hash, step)| step.previous_attempts.unwrap_or_default().into_iter().chain([hash]));
+    let linked = chain.steps.into_iter().flat_map(|(hash, step)| {
+        let attempts = step.previous_attempts.unwrap_or_default();
+        attempts.into_iter().chain(step.links.compacted_by).chain([hash])
+    });
     let linked: Vec<Hash> = linked.collect();
     let mut steps = Vec::new();
     for step in linked {
         steps.extend(played(store, step)?);
     }
-    for role in workflow.roles.keys() {
+    for role in workflow.roles.keys().map(String::as_str).chain([thread::COMPACT]) {
         steps.extend(thread::failed_attempts(store, &thread, role)?);
     }
     let is_own = |hash: &Hash| thread::step_node(store, hash).is_ok_and(|step| step.agent == AGENT);

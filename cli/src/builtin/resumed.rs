@@ -67,7 +67,9 @@ pub(super) fn command(store: &Store, request: &AgentRequest, workspace: &Path, s
     if stand_alone {
         return format!("uwf-builtin run --continue {thread}");
     }
-    let alone = format!("uwf-builtin {thread} {role}");
+    // To a shell, `$COMPACT` is a variable.
+    let quote = if role.starts_with('$') { "'" } else { "" };
+    let alone = format!("uwf-builtin {thread} {quote}{role}{quote}");
     let prompt = thread::role_context(store, request).map(|context| context.edge_prompt);
     let engines =
         prompt.ok().and_then(|prompt| command_for(store, thread, (role, prompt.as_str()), workspace));

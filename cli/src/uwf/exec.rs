@@ -15,7 +15,9 @@ use super::thread_id;
 use crate::shell::{CliError, FAILED_STEP, Format, OK, SUSPENDED, SandboxLevel, Session, Ui, render};
 use uwf_engine::config::{self, BUILTIN, Config};
 use uwf_engine::drive::{DriveError, Halt, drive};
-use uwf_engine::exec::{Engine, ExecError, ExecOptions, Observer, StepReport, hold, poke_once, resume_once};
+use uwf_engine::exec::{
+    Compacted, Engine, ExecError, ExecOptions, Observer, StepReport, hold, poke_once, resume_once,
+};
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::lock::ThreadLock;
 use uwf_engine::record;
@@ -115,7 +117,7 @@ fn steps(count: u32) -> String {
 }
 
 /// Prints what was done, then fails if something did.
-fn finish(
+pub(super) fn finish(
     session: &mut Session<'_>,
     context: &ExecContext,
     (reports, many): (&[StepReport], bool),
@@ -244,9 +246,18 @@ impl ExecContext {
         session: &mut Session<'_>,
         run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
     ) -> Result<StepReport, CliError> {
-        let report = self.run(session, run).map_err(|error| unread(error, &session.ui))?;
+        let report = self.attempt(session, run)?;
         print_step(&mut session.ui, &report)?;
         Ok(report)
+    }
+
+    /// Has an agent run, and gives what came of it.
+    pub(super) fn attempt<T>(
+        &self,
+        session: &mut Session<'_>,
+        run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> Result<T, ExecError>,
+    ) -> Result<T, CliError> {
+        self.run(session, run).map_err(|error| unread(error, &session.ui))
     }
 }
 
@@ -318,7 +329,7 @@ impl Observer for Watcher<'_, '_> {
 }
 
 /// In text, tells a step at once; other formats have all of them at the end.
-fn print_step(ui: &mut Ui<'_>, report: &StepReport) -> Result<(), CliError> {
+pub(super) fn print_step(ui: &mut Ui<'_>, report: &StepReport) -> Result<(), CliError> {
     if ui.format == Format::Text { ui.print(&step_text(report)) } else { Ok(()) }
 }
 
@@ -345,5 +356,12 @@ fn step_text(report: &StepReport) -> String {
             (None, None) => String::new(),
         },
     };
-    format!("{}{next}", played.unwrap_or_default())
+    let compacted = report.compacted.as_ref().map(summed_up).unwrap_or_default();
+    format!("{compacted}{}{next}", played.unwrap_or_default())
+}
+
+/// A summary that was made, in a line.
+pub(super) fn summed_up(compacted: &Compacted) -> String {
+    let Compacted { summary, step, compacted_by, .. } = compacted;
+    format!("summed up: {summary}, before the step {step}; made by {compacted_by}\n")
 }

@@ -16,7 +16,7 @@ use crate::shell::{
     render::{artifact, duration, fenced, quotation, time, usage, yaml_block},
 };
 use uwf_engine::record::{self, Detail, Turn};
-use uwf_engine::thread::{self, Chain, Status, StepNode, ThreadId};
+use uwf_engine::thread::{self, Chain, Status, StepNode, SummaryPlace, ThreadId};
 use uwf_engine::workflow::{self, Workflow};
 
 /// How many lines of a tool's result are shown.
@@ -105,7 +105,8 @@ fn skipped(sections: &[String], room: Option<usize>) -> usize {
 
 fn step_section(store: &Store, number: &str, hash: &Hash, step: &StepNode) -> Result<String, CliError> {
     let output = store.get(&step.output)?.payload;
-    let mut text = format!(
+    let mut text = summary_line(hash, step);
+    text += &format!(
         "## Step {number}: {} → {} `{hash}`\n\n{}",
         step.role,
         status(&output),
@@ -117,6 +118,13 @@ fn step_section(store: &Store, number: &str, hash: &Hash, step: &StepNode) -> Re
     }
     text += &calls::below(store, number, step)?;
     Ok(text + &answered(store, step, &output)?)
+}
+
+/// That a summary stands before a step: roles are shown it in the place of what comes before here.
+fn summary_line(hash: &Hash, step: &StepNode) -> String {
+    let Some(place) = SummaryPlace::of(hash, step) else { return String::new() };
+    let by = place.by.map(|by| format!(", made by `{by}`")).unwrap_or_default();
+    format!("*(a summary of everything before this step: `uwf cas get {}`{by})*\n\n", place.summary)
 }
 
 fn status(output: &Value) -> &str {
@@ -216,7 +224,8 @@ pub(super) fn step(store: &Store, hash: &Hash, quota: Option<usize>) -> Result<S
     let output = store.get(&step.output)?.payload;
     let turns = turns(store, &step.detail)?;
     let head = format!(
-        "# Step `{hash}`\n\n**Role:** {} | **Status:** {}\n\n{}{}",
+        "# Step `{hash}`\n\n{}**Role:** {} | **Status:** {}\n\n{}{}",
+        summary_line(hash, &step),
         step.role,
         status(&output),
         facts(&step, thread::failed_calls(store, &step)),

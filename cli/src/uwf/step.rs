@@ -14,17 +14,17 @@ use uwf_workflow::{ARTIFACTS, yaml};
 use super::args::StepCommand;
 use super::checkout::{self, CheckoutMoment};
 use super::{changes, report, thread_id, utf8};
-use crate::shell::{CliError, Session, render};
+use crate::shell::{CliError, Format, Session, render};
 use crate::step_argument::StepArgument;
 use uwf_engine::record;
-use uwf_engine::thread;
+use uwf_engine::thread::{self, SummaryPlace};
 use uwf_engine::view::{
-    ForkedFrom, ListedNode, StepDocument, StepPrompt, StepView, ThreadForked, ThreadSteps, Unread,
+    ForkedFrom, ListedNode, StepDocument, StepPrompt, StepView, StepsPage, ThreadForked, ThreadSteps, Unread,
 };
 
 pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8, CliError> {
     match command {
-        StepCommand::List { thread } => list(session, &thread),
+        StepCommand::List { thread, before, take } => list(session, &thread, before.as_deref(), take),
         StepCommand::Show { step } => show(session, &step),
         StepCommand::Read { step, prompt: true, .. } => prompt(session, &step),
         StepCommand::Read { step, quota, .. } => read(session, &step, quota),
@@ -34,23 +34,74 @@ pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8,
     }
 }
 
-pub(super) fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
-    let (thread, store) = (thread_id(thread)?, session.store()?);
-    let (listed, unread) = ThreadSteps::of(&store, &thread)?;
+/// Lists the steps of a thread, or those of a page: before a step as typed, so many at most.
+pub(super) fn list(
+    session: &mut Session<'_>,
+    thread: &str,
+    before: Option<&str>,
+    take: Option<u32>,
+) -> Result<u8, CliError> {
+    let (thread, named) = (thread_id(thread)?, before.map(StepArgument::parse).transpose()?);
+    if let Some(other) = named.and_then(StepArgument::thread).filter(|other| *other != thread) {
+        let error = format!("{} names a step of thread {other}", before.unwrap_or_default());
+        return Err(CliError::user(format!("{error}, and the steps of thread {thread} are to be listed"))
+            .with_hint(format!("name a step of that thread: its hash, or {thread}:n")));
+    }
+    let store = session.store()?;
+    let before = named.map(|named| named.find(&store)).transpose()?;
+    let page = StepsPage { before, take: take.and_then(|take| take.try_into().ok()) };
+    let (listed, unread) = ThreadSteps::of(&store, &thread, &page)?;
     for Unread { what, list, error } in unread {
         session.ui.warn(&format!("{what} in {list} cannot be read: {error}"));
     }
-    session.ui.result(&listed, || {
+    let exit = session.ui.result(&listed, || {
+        let numbers = PageNumbers::of(&listed, named);
         let steps = listed.steps.iter().enumerate();
         let done = steps.filter_map(|(at, node)| match node {
             ListedNode::Start(_) => None,
-            ListedNode::Step(step) => Some(cells(at.to_string(), step)),
+            ListedNode::Step(step) => Some(cells(numbers.number(at), step)),
         });
         let failed = listed.failed.iter().map(|step| cells("-".to_owned(), step));
         let headings =
             ["#", "STEP", "ROLE", "STATUS", "DURATION", "TOKENS IN", "OUT", "FAILED CALLS", "FAILED BEFORE"];
         render::table(headings, &done.chain(failed).collect::<Vec<_>>())
-    })
+    })?;
+    if let (Some(first), Some(take), Format::Text) = (listed.earlier, take, session.ui.format) {
+        session.ui.note(&format!(
+            "the steps before these: `uwf step list {thread} --before {first} --take {take}`"
+        ));
+    }
+    Ok(exit)
+}
+
+/// How the steps of a page are numbered, as far as that can be told without walking to the start.
+enum PageNumbers {
+    /// From the start: that of the node at place 0.
+    FromStart(usize),
+    /// From the end: that of the node at place 0.
+    FromEnd(usize),
+    Unknown,
+}
+
+impl PageNumbers {
+    fn of(listed: &ThreadSteps, before: Option<StepArgument>) -> PageNumbers {
+        let count = listed.steps.len();
+        match (listed.earlier, before) {
+            (None, _) => PageNumbers::FromStart(0),
+            (Some(_), None) => PageNumbers::FromEnd(count),
+            (Some(_), Some(StepArgument::Number(_, before))) => PageNumbers::FromStart(before - count),
+            (Some(_), Some(StepArgument::FromEnd(_, before))) => PageNumbers::FromEnd(before + count),
+            (Some(_), Some(StepArgument::Hash(_))) => PageNumbers::Unknown,
+        }
+    }
+
+    fn number(&self, at: usize) -> String {
+        match self {
+            PageNumbers::FromStart(first) => (first + at).to_string(),
+            PageNumbers::FromEnd(first) => format!("-{}", first - at),
+            PageNumbers::Unknown => String::new(),
+        }
+    }
 }
 
 fn cells(number: String, step: &StepView) -> [String; 9] {
@@ -73,11 +124,13 @@ fn cells(number: String, step: &StepView) -> [String; 9] {
 
 fn status(step: &StepView) -> String {
     let status = record::status(&step.output).unwrap_or("?");
-    match step.undone {
-        None => status.to_owned(),
-        Some("part") => format!("{status} (undone in part)"),
-        Some(_) => format!("{status} (undone)"),
-    }
+    let undone = match step.undone {
+        None => "",
+        Some("part") => " (undone in part)",
+        Some(_) => " (undone)",
+    };
+    let summary = if step.compact.is_some() { " (after a summary)" } else { "" };
+    format!("{status}{undone}{summary}")
 }
 
 pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
@@ -93,14 +146,22 @@ pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, CliError
     }
     session.ui.result(&detail, || {
         let took = render::duration(step.duration_ms());
+        let summary = SummaryPlace::of(&hash, &step)
+            .map(|place| format!("# after the summary {}{}\n", place.summary, by(&place)))
+            .unwrap_or_default();
         format!(
-            "# step {hash}: {} by {}, {took}; detail {}\n{}",
+            "# step {hash}: {} by {}, {took}; detail {}\n{summary}{}",
             step.role,
             step.agent,
             step.detail,
             yaml::write(&detail)
         )
     })
+}
+
+/// Who made a summary.
+pub(super) fn by(place: &SummaryPlace) -> String {
+    place.by.map(|by| format!(", made by {by}")).unwrap_or_default()
 }
 
 /// A node's payload with the nodes it refers to in their places; what those refer to stays a hash.

@@ -4,7 +4,7 @@ use uwf_store::{Hash, Store};
 
 use super::changes::why_unknown;
 use crate::shell::CliError;
-use crate::step_argument::{StepArgument, hashes};
+use crate::step_argument::StepArgument;
 use uwf_engine::ThreadId;
 use uwf_engine::record::Detail;
 use uwf_engine::thread::{self, StepNode};
@@ -31,7 +31,10 @@ impl StepArgument {
                 .with_hint("`uwf step list THREAD` shows the steps of a thread")
         };
         let thread = thread::owner(store, &hash)?.ok_or_else(none)?;
-        let number = hashes(store, &thread)?.iter().position(|step| *step == hash).map(|at| at + 1);
+        let steps = thread::chain(store, &thread::head(store, &thread)?.hash)?.steps;
+        // One that was named before its thread was summed up may be stored again since.
+        let is_it = |(named, step): &(Hash, StepNode)| *named == hash || step.is_of_visit(&node);
+        let number = steps.iter().position(is_it).map(|at| at + 1);
         Ok(StepOfThread { thread, number, hash, node })
     }
 }

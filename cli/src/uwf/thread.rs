@@ -3,6 +3,7 @@
 
 mod artifacts;
 mod change;
+mod compact;
 mod diff;
 mod list;
 
@@ -26,6 +27,7 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
             exec::resume(session, &thread, prompt.as_deref(), &how)
         }
         ThreadCommand::Poke { thread, prompt, how } => exec::poke(session, &thread, &prompt, &how),
+        ThreadCommand::Compact { thread, keep, how } => compact::compact(session, &thread, keep, &how),
         ThreadCommand::Show { thread } => show(session, &thread),
         ThreadCommand::List(which) => list::list(session, &which),
         ThreadCommand::Diff { thread, shape } => diff::diff(session, &thread, shape),
@@ -40,7 +42,7 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
         ThreadCommand::Cancel { thread } => change::cancel(session, &thread),
         ThreadCommand::Rm { thread, force } => change::remove(session, &thread, force),
         ThreadCommand::Fork { from } => change::fork(session, &from),
-        ThreadCommand::Steps { thread } => step::list(session, &thread),
+        ThreadCommand::Steps { thread } => step::list(session, &thread, None, None),
         ThreadCommand::StepDetails { step } => step::show(session, &step),
         ThreadCommand::Export { thread, output } => export::export(session, &thread, output.as_deref()),
         ThreadCommand::Import { file } => export::import(session, &file),
@@ -117,6 +119,9 @@ fn view_text(view: &ThreadView, workflow: &str, task: &str) -> String {
     if let (Some(role), Some(message)) = (&view.suspended_role, &view.suspend_message) {
         lines.push(("asked by", role.clone()));
         lines.push(("question", message.clone()));
+    }
+    if let Some(place) = &view.summary {
+        lines.push(("summary", format!("{}, before the step {}", place.summary, place.step)));
     }
     if let Some(error) = &view.error {
         lines.push(("failed", error.message.clone()));

@@ -22,7 +22,7 @@ use crate::step_argument::{StepArgument, hashes};
 use uwf_engine::ThreadId;
 use uwf_engine::lock::ThreadLock;
 use uwf_engine::record::{Detail, UndoKind, UndoRecord};
-use uwf_engine::thread;
+use uwf_engine::thread::{self, StepNode};
 use uwf_engine::undo_log::{self, UndoLog};
 use uwf_engine::view::ComparedSnapshots;
 
@@ -39,10 +39,10 @@ pub(super) fn undo(session: &mut Session<'_>, args: &Undo) -> Result<u8, CliErro
         return Err(CliError::user(format!("{} changed nothing in the workspace to be undone", step.name())));
     }
     let log = UndoLog::of(&store, &step.thread)?;
-    let of_step = log.standing().into_iter().filter(|undo| undo.record.step == step.hash);
+    let of_step = log.standing().into_iter().filter(|undo| log.run(undo.record) == step.node.detail);
     let undone: BTreeSet<String> = of_step.flat_map(|undo| undo.paths).map(str::to_owned).collect();
     let previewed = preview(&store, &changes, &dir)?;
-    let also: BTreeSet<String> = log.redone(&step.hash).into_iter().map(str::to_owned).collect();
+    let also: BTreeSet<String> = log.redone(&step.node.detail).into_iter().map(str::to_owned).collect();
     // A redo that was cut off has left them as they shall be.
     let is_cut_off = |path: &PathBuf| also.contains(&text(path)) && !undone.contains(&text(path));
     let takes_back_redo = previewed.already.iter().any(is_cut_off);
@@ -104,10 +104,11 @@ fn refused_hint(
 ) -> Result<String, CliError> {
     let partial = "--partial leaves these alone and undoes the rest";
     let Some(number) = step.number else { return Ok(partial.to_owned()) };
-    let undone = UndoLog::of(store, &step.thread)?.steps();
+    let undone = UndoLog::of(store, &step.thread)?.undone_runs();
     for (at, hash) in hashes(store, &step.thread)?.iter().enumerate().skip(number).rev() {
-        let detail = thread::detail_of(store, &thread::step_node(store, hash)?)?;
-        if let Some(trees) = ComparedSnapshots::of(&detail).filter(|_| !undone.contains_key(hash))
+        let node = thread::step_node(store, hash)?;
+        let detail = thread::detail_of(store, &node)?;
+        if let Some(trees) = ComparedSnapshots::of(&detail).filter(|_| !undone.contains_key(&node.detail))
             && !paths(&diff(store, &trees.before, &trees.after)?).is_disjoint(conflicts)
         {
             let (later, thread) = (at + 1, step.thread);
@@ -162,8 +163,8 @@ pub(super) fn redo(session: &mut Session<'_>, args: &Redo) -> Result<u8, CliErro
     };
     let _lock = lock(session, &store, &thread)?;
     let log = UndoLog::of(&store, &thread)?;
-    let step_hash = step.as_ref().map(|step| step.hash);
-    let operation = to_redo(&store, (&thread, &log), step_hash, named.as_deref())?;
+    let run = step.as_ref().map(|step| step.node.detail);
+    let operation = to_redo(&store, (&thread, &log), run, named.as_deref())?;
     let operation = operation.ok_or_else(|| {
         let what = step.map_or_else(|| format!("thread {thread}"), |step| step.name());
         let hint = "`uwf step list THREAD` marks the steps that are undone";
@@ -217,16 +218,19 @@ fn last_undone_in(session: &Session<'_>, store: &Store, named: Option<&Path>) ->
 fn to_redo(
     store: &Store,
     (thread, log): (&ThreadId, &UndoLog),
-    step: Option<Hash>,
+    run: Option<Hash>,
     named: Option<&Path>,
 ) -> Result<Option<UndoOperation>, CliError> {
-    let is_wanted = |record: &UndoRecord| step.is_none_or(|step| step == record.step);
+    let is_wanted = |record: &UndoRecord| run.is_none_or(|run| run == log.run(record));
     let operation = |record: &UndoRecord, trees: ComparedSnapshots, paths: BTreeSet<String>| {
         let also = paths.clone();
         let paths: BTreeSet<PathBuf> =
             paths.iter().filter_map(|path| unescaped(path)).map(PathBuf::from).collect();
         let all = diff(store, &trees.before, &trees.after)?;
-        let number = hashes(store, thread)?.iter().position(|step| *step == record.step).map(|at| at + 1);
+        let head = thread::head(store, thread)?.hash;
+        let steps = thread::chain(store, &head)?.steps;
+        let is_it = |(hash, step): &(Hash, StepNode)| *hash == record.step || step.detail == log.run(record);
+        let number = steps.iter().position(is_it).map(|at| at + 1);
         Ok::<_, CliError>(UndoOperation {
             kind: UndoKind::Redo,
             thread: *thread,

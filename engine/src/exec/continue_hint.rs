@@ -7,8 +7,11 @@ use std::path::Path;
 use uwf_store::Store;
 use uwf_workflow::moderator::Target;
 
-use crate::thread::{self, Status, ThreadId};
-use crate::workflow;
+use crate::thread::{self, COMPACT, Head, Status, ThreadId, compact_prompt};
+use crate::workflow::{self, CompactRule, Workflow};
+
+/// How many kept steps are tried to find what a prompt asks for.
+const KEPT_AT_MOST: u32 = 1000;
 
 /// The command that has `role` play where the thread stands, with these words, in this directory; none when there is
 /// none. What a person must say again is left to them.
@@ -23,6 +26,9 @@ pub fn command_for(
     let start = head.start(store).ok()?;
     let workflow = workflow::get(store, &start.workflow).ok()?;
     let head = head.settled(store, &workflow);
+    if role == COMPACT {
+        return Some(to_sum_up(store, (thread, &head), &workflow, prompt));
+    }
     let left = head.step().map_or(start.cwd.as_str(), |step| step.cwd.as_str());
     let is = |target: &Target| matches!(target, Target::Role(next) if next == role);
     let elsewhere = |usual: &Path| match same(usual, cwd) {
@@ -56,6 +62,21 @@ pub fn command_for(
     }
     let is_last = head.step().is_some_and(|step| step.role == role);
     is_last.then(|| format!("uwf thread poke {thread}{}{AGAIN}", elsewhere(Path::new(left))))
+}
+
+/// The command that has a thread summed up with these words: by the workflow's rule, or as somebody wanted it.
+fn to_sum_up(store: &Store, (thread, head): (&ThreadId, &Head), workflow: &Workflow, prompt: &str) -> String {
+    let is_due = |rule: &CompactRule| {
+        head.status == Status::Idle
+            && compact_prompt(rule.keep) == prompt
+            && thread::is_due(store, &head.hash, rule.after).unwrap_or(false)
+    };
+    if workflow.compact.as_ref().is_some_and(is_due) {
+        return format!("uwf thread exec {thread}");
+    }
+    let keep = (1..=KEPT_AT_MOST).find(|keep| compact_prompt(*keep) == prompt);
+    let keep = keep.map_or_else(|| "…".to_owned(), |keep| keep.to_string());
+    format!("uwf thread compact {thread} --keep {keep}")
 }
 
 /// Whether a prompt is what a thread was left with and what a person had to say to that.
@@ -121,6 +142,7 @@ mod tests {
         assert_eq!(told("writer", "What now?"), "resume T -p … with the same words");
         assert_eq!(told("writer", "What now? No."), "poke T -p … with the same words");
 
+        assert_eq!(told(COMPACT, &compact_prompt(3)), "compact T --keep 3");
         at(json!({"$status": "done"}), Status::Ended { completed_at: 1 });
         assert_eq!(told("writer", "Write it anew.\n\nMore."), "resume T -p … with the same words");
         assert_eq!(told("writer", "Better."), "");

@@ -9,6 +9,7 @@ use super::agent::StepAgentError;
 use super::artifacts::ArtifactError;
 use super::reply::ReplyFault;
 use crate::config::ConfigError;
+use crate::journals::JournalsError;
 use crate::lock::LockError;
 use crate::spawn::SpawnError;
 use crate::spawn::protocol::ProtocolError;
@@ -63,6 +64,22 @@ pub enum ExecError {
         /// What the step says.
         agent: String,
     },
+    /// A summary needs a step that comes after it.
+    #[error("no step would stay: a summary is kept with the step that comes after it")]
+    KeepsNothing,
+    /// A visit that was cut off can be continued at this head alone.
+    #[error(
+        "role `{role}` of thread {thread} was cut off and can go on: a summary would lose what it has done"
+    )]
+    InProgress {
+        /// The thread.
+        thread: ThreadId,
+        /// The role.
+        role: String,
+    },
+    /// Which visits were cut off cannot be told.
+    #[error(transparent)]
+    Journals(Box<JournalsError>),
     /// There is nothing to say to the role.
     #[error("there is no prompt for role `{role}`")]
     EmptyPrompt {
@@ -195,6 +212,10 @@ impl ExecError {
             ExecError::NothingToPoke { thread } => {
                 Some(format!("run its first step with `uwf thread exec {thread}`"))
             }
+            ExecError::InProgress { thread, .. } => Some(format!(
+                "let it come to its end first: `uwf doctor` tells how, mostly `uwf thread exec {thread}`"
+            )),
+            ExecError::KeepsNothing => Some("let at least the last one stay: --keep 1".to_owned()),
             ExecError::UnknownMaker { .. } => Some("name an agent with --agent".to_owned()),
             ExecError::EmptyPrompt { .. } => Some("say what to do with -p TEXT".to_owned()),
             ExecError::PromptWithNul { .. } => Some(
@@ -208,9 +229,6 @@ impl ExecError {
             ExecError::EmptyLocation { .. } => Some(
                 "the output of the step before must give the names used in the edge's `location`".to_owned(),
             ),
-            ExecError::Spawn(SpawnError::Directory { .. }) => {
-                Some("make it one that you may enter, or run the step elsewhere with --cwd DIR".to_owned())
-            }
             ExecError::NoDirectory { located: true, .. } => Some(
                 "the edge's `location` says so: create it, or let the step before name another one, with `uwf thread poke`"
                     .to_owned(),
@@ -221,10 +239,7 @@ impl ExecError {
             ExecError::Stopped { thread, .. } => {
                 Some(format!("the step was not made; `uwf thread show {thread}` tells where the thread stands"))
             }
-            ExecError::Spawn(SpawnError::Start { .. }) => {
-                Some("name an agent with --agent, or set defaultAgent in config.yaml".to_owned())
-            }
-            ExecError::Spawn(SpawnError::Inside { .. }) => Some(INSIDE.to_owned()),
+            ExecError::Spawn(error) => spawn_hint(error).map(str::to_owned),
             ExecError::CallsItself { role, .. } => {
                 Some(format!("give role `{role}` another agent, with --agent or in agentOverrides of config.yaml"))
             }
@@ -232,5 +247,16 @@ impl ExecError {
             ExecError::Below { source, .. } => source.hint(),
             _ => None,
         }
+    }
+}
+
+fn spawn_hint(error: &SpawnError) -> Option<&'static str> {
+    match error {
+        SpawnError::Directory { .. } => {
+            Some("make it one that you may enter, or run the step elsewhere with --cwd DIR")
+        }
+        SpawnError::Start { .. } => Some("name an agent with --agent, or set defaultAgent in config.yaml"),
+        SpawnError::Inside { .. } => Some(INSIDE),
+        _ => None,
     }
 }

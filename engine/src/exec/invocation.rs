@@ -21,7 +21,9 @@ use crate::spawn::protocol::{
     parse_reply,
 };
 use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
-use crate::thread::{StartNode, StepLinks, StepNode, ThreadError, called_by, role_of, step_node};
+use crate::thread::{
+    COMPACT, StartNode, StepLinks, StepNode, ThreadError, called_by, role_played, step_node,
+};
 
 /// What is to be played, where.
 #[derive(Debug)]
@@ -116,7 +118,11 @@ impl Invocation {
             || locked.workflow.type_() == WORKFLOW_2
             || before.type_() == builtin::UWF_STEP;
         let ancestors = if has_ancestors { before.ancestors_after(prev) } else { Vec::new() };
-        Ok(StepLinks { ancestors, child_thread, ..StepLinks::default() })
+        // A summary of what is before a step is one of what is before the step that takes its place.
+        let replaced = self.instead.as_ref().map(|step| &step.links);
+        let compact = replaced.and_then(|links| links.compact);
+        let compacted_by = replaced.and_then(|links| links.compacted_by);
+        Ok(StepLinks { ancestors, child_thread, compact, compacted_by, ..StepLinks::default() })
     }
 
     /// Runs the agent and checks its step.
@@ -126,7 +132,7 @@ impl Invocation {
         options: &ExecOptions,
         observer: &mut dyn Observer,
     ) -> Result<(StepResult, Outcome), ExecError> {
-        let role = role_of(&locked.workflow, &self.role)?;
+        let role = role_played(&locked.workflow, &self.role)?;
         let (agent, reply) = match locked.engine.agent.filter(|_| options.agent.is_none()) {
             Some(agent) => (NAME.to_owned(), self.played_by(locked, agent)?),
             None => self.replied(locked, options, observer)?,
@@ -260,10 +266,12 @@ impl Invocation {
         workflow: &str,
         observer: &mut dyn Observer,
     ) -> Result<AgentCommand, ExecError> {
-        if let Some(command) = &options.agent {
+        // A summary is of what a thread did, not for a thread of its own.
+        let can_play = |command: &&AgentCommand| self.role != COMPACT || command.of_workflow().is_none();
+        if let Some(command) = options.agent.as_ref().filter(can_play) {
             return Ok(engine.own(command));
         }
-        let configured = engine.config.agent_for(workflow, &self.role)?;
+        let configured = engine.config.agent_for(workflow, &self.role)?.filter(can_play);
         match &self.instead {
             Some(step) => engine.maker(step, configured, observer),
             None => Ok(engine.own(configured.unwrap_or(engine.builtin))),

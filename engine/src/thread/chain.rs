@@ -3,7 +3,7 @@
 use crate::builtin;
 use uwf_store::{Hash, Node, Store};
 
-use super::{StartNode, StepNode, ThreadError, decode, start_node};
+use super::{StartNode, StepNode, ThreadError, WalkBack, decode, start_node};
 
 /// A thread's nodes from its start to one head.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,22 +33,11 @@ pub struct Link {
 /// # Errors
 /// A node of the chain is missing, damaged, of another type, or belongs to the start of another thread.
 pub fn links(store: &Store, head: &Hash, visit: &mut dyn FnMut(Link)) -> Result<Hash, ThreadError> {
-    let node = store.get(head)?;
-    if builtin::STARTS.contains(&node.type_) {
-        return Ok(*head);
+    let mut back = WalkBack::from(store, head)?;
+    for link in &mut back {
+        visit(link?);
     }
-    let mut link = linked(*head, node)?;
-    let start = link.step.start;
-    loop {
-        if link.step.start != start {
-            let found = link.step.start;
-            return Err(ThreadError::BrokenChain { hash: link.hash, expected: start, found });
-        }
-        let (from, prev) = (link.hash, link.step.prev);
-        visit(link);
-        let Some(prev) = prev else { return Ok(start) };
-        link = self::link(store, &prev).map_err(|error| error.severed(&from, "the step before"))?;
-    }
+    Ok(back.start())
 }
 
 /// One step, with the time it was put.
@@ -59,7 +48,7 @@ pub fn link(store: &Store, hash: &Hash) -> Result<Link, ThreadError> {
     linked(*hash, store.get(hash)?)
 }
 
-fn linked(hash: Hash, node: Node) -> Result<Link, ThreadError> {
+pub(super) fn linked(hash: Hash, node: Node) -> Result<Link, ThreadError> {
     if !builtin::STEPS.contains(&node.type_) {
         return Err(ThreadError::NotAThreadNode { hash, type_: node.type_ });
     }

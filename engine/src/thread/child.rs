@@ -10,7 +10,7 @@ use serde_json::json;
 use uwf_store::{Expect, Hash, Store, VarChange};
 
 use super::step::{Call, StartNode};
-use super::{ThreadError, ThreadId, check_task, start_node, step_node, variable};
+use super::{Status, ThreadError, ThreadId, check_task, entry, start_node, step_node, variable};
 use crate::builtin;
 use crate::variables::{CHILDREN, PARENTS};
 use crate::workflow;
@@ -54,6 +54,21 @@ pub fn last_called(store: &Store, caller: &ThreadId) -> Result<Option<CalledThre
     let start = start_node(store, &variable.value)?;
     let role = variable.tags.get(ROLE).cloned().unwrap_or_default();
     Ok(Some(CalledThread { thread, start_hash: variable.value, start, role }))
+}
+
+/// The last thread that `caller` called, if that was where it stands at `head` and nobody gave it up: what plays there, or has
+/// played and is yet to be told.
+///
+/// # Errors
+/// As [`last_called`].
+pub fn called_at(store: &Store, caller: &ThreadId, head: &Hash) -> Result<Option<CalledThread>, ThreadError> {
+    let last = last_called(store, caller)?;
+    let is_here = |called: &CalledThread| called.start.call.is_some_and(|call| call.parent_state == *head);
+    let counts = |called: &CalledThread| {
+        let entry = entry(store, &called.thread);
+        entry.is_ok_and(|entry| !matches!(entry.status(), Ok(Status::Cancelled { .. })))
+    };
+    Ok(last.filter(|called| is_here(called) && counts(called)))
 }
 
 /// Begins a thread that plays `role` of `caller`, and notes it as the last one that was called; both or neither.

@@ -9,8 +9,8 @@ use uwf_workflow::ContextSource;
 use uwf_workflow::moderator::Target;
 
 use super::{
-    Chain, Head, StartNode, Status, StepNode, ThreadError, ThreadId, artifacts_of, chain, detail_of,
-    failed_attempts, head, next, stack, step_node,
+    COMPACT, Head, Link, StartNode, Status, StepNode, SummaryPlace, ThreadError, ThreadId, WalkBack,
+    artifacts_of, chain, compact_role, detail_of, failed_attempts, head, next, stack, start_node, step_node,
 };
 use crate::builtin;
 use crate::record::{Artifact, Detail, Turn};
@@ -36,7 +36,9 @@ pub struct RoleContext {
     pub role: Role,
     /// The JSON Schema of the role's output.
     pub schema: Value,
-    /// What happened so far, oldest first.
+    /// What happened before the first of `steps`, where that was summed up.
+    pub summary: Option<String>,
+    /// What happened so far, oldest first; no step from before the summary.
     pub steps: Vec<EarlierStep>,
     /// Failed visits of this role since its last success.
     pub previous_attempts: Vec<Hash>,
@@ -68,7 +70,7 @@ pub struct EarlierStep {
 }
 
 impl RoleContext {
-    /// How often this role has had its turn before.
+    /// How often this role has had its turn before; where that was summed up, since then.
     pub fn visit(&self) -> usize {
         self.steps.iter().filter(|step| step.role == self.role_name).count()
     }
@@ -109,11 +111,11 @@ pub fn role_context_at(
     head: &Hash,
     previous_attempts: Vec<Hash>,
 ) -> Result<RoleContext, ThreadError> {
-    let Chain { start_hash, start, steps } = chain(store, head)?;
+    let Remembered { start_hash, start, steps, summary } = remembered(store, head)?;
     let workflow = workflow::get(store, &start.workflow)?;
-    let role = role_of(&workflow, &request.role)?.clone();
+    let role = role_played(&workflow, &request.role)?;
     let own: Vec<EarlierStep> =
-        steps.into_iter().map(|(hash, step)| earlier(store, hash, step)).collect::<Result<_, _>>()?;
+        steps.into_iter().map(|link| earlier(store, link.hash, link.step)).collect::<Result<_, _>>()?;
     let mut steps = callers_steps(store, &start, &role)?;
     steps.extend(own);
     let (edge_prompt, edge_prompt_source) = match &request.prompt {
@@ -130,6 +132,7 @@ pub fn role_context_at(
         role,
         workflow,
         previous_attempts,
+        summary,
         steps,
         edge_prompt,
         edge_prompt_source,
@@ -145,6 +148,47 @@ pub fn role_of<'a>(workflow: &'a Workflow, name: &str) -> Result<&'a Role, Threa
         let roles = suggest::sorted(name, workflow.roles.keys());
         ThreadError::UnknownRole { role: name.to_owned(), workflow: workflow.name.clone(), roles }
     })
+}
+
+/// The role of that name, as [`role_of`], or the one that sums up.
+///
+/// # Errors
+/// [`ThreadError::UnknownRole`].
+pub fn role_played(workflow: &Workflow, name: &str) -> Result<Role, ThreadError> {
+    if name == COMPACT { Ok(compact_role()) } else { role_of(workflow, name).cloned() }
+}
+
+/// What a thread has that a role may see: no more of it is read.
+struct Remembered {
+    start_hash: Hash,
+    start: StartNode,
+    /// Oldest first.
+    steps: Vec<Link>,
+    summary: Option<String>,
+}
+
+/// Walks back from `head` to the first step before which a summary stands, that one included, or to the start.
+fn remembered(store: &Store, head: &Hash) -> Result<Remembered, ThreadError> {
+    let (mut back, mut steps, mut found) = (WalkBack::from(store, head)?, Vec::new(), None);
+    let start_hash = back.start();
+    for link in &mut back {
+        let link = link?;
+        found = SummaryPlace::of(&link.hash, &link.step);
+        steps.push(link);
+        if found.is_some() {
+            break;
+        }
+    }
+    steps.reverse();
+    let text = |place: SummaryPlace| {
+        let node = store.get(&place.summary);
+        let node =
+            node.map_err(|error| ThreadError::from(error).severed(&place.step, "the summary before"))?;
+        Ok::<_, ThreadError>(node.payload.as_str().unwrap_or_default().to_owned())
+    };
+    let summary = found.map(text).transpose()?;
+    let start = start_node(store, &start_hash).map_err(|error| error.severed(head, "the start of"))?;
+    Ok(Remembered { start_hash, start, steps, summary })
 }
 
 /// What the moderator asks of this role now.

@@ -63,6 +63,32 @@ pub enum ThreadError {
         /// The step's.
         found: Hash,
     },
+    /// A step's `ancestors` are not what its `prev` leads to.
+    #[error("the ancestors that step {step} names are not those it has: {why}")]
+    FalseAncestors {
+        /// The step.
+        step: Hash,
+        /// What is wrong with them.
+        why: &'static str,
+    },
+    /// Every step before those that are to stay is summed up already, or there are none.
+    #[error("there is nothing to sum up in thread {thread}: it has {}, and {keep} {} to stay", since(*found), if *keep == 1 { "is" } else { "are" })]
+    NothingToSumUp {
+        /// The thread.
+        thread: ThreadId,
+        /// How many steps have come since the last summary, or since the start, as far as that was counted.
+        found: usize,
+        /// How many are to stay.
+        keep: u32,
+    },
+    /// A step that is named as one of a thread is none.
+    #[error("{step} is not a step of thread {thread}")]
+    NotOfThread {
+        /// The step.
+        step: Hash,
+        /// The thread.
+        thread: ThreadId,
+    },
     /// The variable's tags name a state this version does not know.
     #[error("thread {thread} has the status `{status}`, which this uwf does not know")]
     UnknownStatus {
@@ -142,6 +168,17 @@ impl ThreadError {
                 Some("`uwf cas verify` tells all that is damaged, and who refers to it".to_owned())
             }
             ThreadError::Ended { thread } => Some(format!("`uwf thread rm {thread}` takes it off the list")),
+            ThreadError::FalseAncestors { .. } => Some(
+                "`prev` is what counts: `uwf step fork STEP`, of a step before that one, leaves it behind"
+                    .to_owned(),
+            ),
+            ThreadError::NothingToSumUp { found: 0 | 1, .. } => {
+                Some("two steps are needed at least: one to sum up, and one that stays".to_owned())
+            }
+            ThreadError::NothingToSumUp { thread, found, .. } => {
+                Some(format!("fewer may stay: `uwf thread compact {thread} --keep {}`", found - 1))
+            }
+            ThreadError::NotOfThread { thread, .. } => Some(format!("`uwf step list {thread}` shows them")),
             ThreadError::UnknownStatus { .. } => Some("a newer uwf may have written it".to_owned()),
             ThreadError::HeadMoved { thread, .. } => {
                 Some(format!("another program works on it; see `uwf thread show {thread}`"))
@@ -157,6 +194,15 @@ impl ThreadError {
             }
             _ => None,
         }
+    }
+}
+
+/// How many steps a thread has that no summary tells of.
+fn since(found: usize) -> String {
+    match found {
+        0 => "no step yet".to_owned(),
+        1 => "1 step since its start or its last summary".to_owned(),
+        _ => format!("{found} steps since its start or its last summary"),
     }
 }
 

@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use crate::builtin;
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
 
-use super::{FAILED, ThreadError, ThreadId};
+use super::{COMPACT, FAILED, ThreadError, ThreadId};
 
+/// What [`COMPACT`] is called in the name of a variable.
+const COMPACT_VARIABLE: &str = "-COMPACT";
 /// How often an append is tried again when another program appends at the same time.
 const TRIES: usize = 5;
 
@@ -88,6 +90,8 @@ pub(crate) fn steps_in(list: &Hash, node: &Node) -> Result<Vec<Hash>, ThreadErro
     serde_json::from_str(text).map_err(|source| ThreadError::Malformed { hash: *list, source })
 }
 
+/// The role that no workflow has is called as no role can be: names of variables have no `$`.
 fn variable(thread: &ThreadId, role: &str) -> String {
-    format!("{FAILED}{thread}/{role}")
+    let name = if role == COMPACT { COMPACT_VARIABLE } else { role };
+    format!("{FAILED}{thread}/{name}")
 }

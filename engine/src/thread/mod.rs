@@ -5,9 +5,11 @@
 //! Heads move only through [`advance`], by compare-and-set. Nothing here spawns or prints.
 
 mod artifacts;
+mod back;
 mod cancel;
 mod chain;
 mod child;
+mod compaction;
 mod context;
 mod detail;
 mod entry;
@@ -27,13 +29,18 @@ use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
 use uwf_workflow::moderator::Target;
 
 pub use self::artifacts::{ThreadArtifact, artifacts, artifacts_of};
+pub use self::back::{WalkBack, nth_back};
 pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
 pub use self::child::{
-    CalledThread, Frame, adopt, call, called_by, caller, forget_called, last_called, stack,
+    CalledThread, Frame, adopt, call, called_at, called_by, caller, forget_called, last_called, stack,
+};
+pub use self::compaction::{
+    COMPACT, KEEP, SUMMARY, SummaryPlace, compact_prompt, compact_role, ensure_summary_type, is_due,
+    kept_steps, stored_again,
 };
 pub use self::context::{
-    EarlierStep, RoleContext, answer_of, failed_calls, role_context, role_context_at, role_of,
+    EarlierStep, RoleContext, answer_of, failed_calls, role_context, role_context_at, role_of, role_played,
 };
 pub use self::detail::{called_steps, detail_of};
 pub use self::entry::{ThreadEntries, ThreadEntry, entries, entry, head, stands_at};

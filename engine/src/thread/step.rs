@@ -129,6 +129,14 @@ impl StepNode {
         if self.links == StepLinks::default() { builtin::STEP_NODE } else { builtin::UWF_STEP }
     }
 
+    /// Whether both are of the same visit: one may be stored again, behind another step or with more links.
+    pub fn is_of_visit(&self, other: &StepNode) -> bool {
+        let times = |step: &StepNode| (step.started_at_ms, step.completed_at_ms);
+        self.start == other.start
+            && (&self.role, self.output, self.detail) == (&other.role, other.output, other.detail)
+            && (times(self), &self.edge_prompt) == (times(other), &other.edge_prompt)
+    }
+
     /// How long the visit took, in milliseconds; 0 when the clock went backwards.
     pub fn duration_ms(&self) -> u64 {
         self.completed_at_ms.saturating_sub(self.started_at_ms)

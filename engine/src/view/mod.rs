@@ -32,7 +32,7 @@ pub use self::document::{
 pub use self::log::{LogCleaned, LogDay};
 pub use self::model::ModelRow;
 pub use self::replay::{ReplayChange, ReplayedStep};
-pub use self::step::{AttemptView, ListedNode, StartView, StepView, ThreadSteps, Unread};
+pub use self::step::{AttemptView, ListedNode, StartView, StepView, StepsPage, ThreadSteps, Unread};
 pub use self::store::{
     FindingView, SchemaRow, StoreCollected, StoreStatsView, StoreVerified, TypeStatsView, VariableValue,
 };

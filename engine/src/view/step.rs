@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_store::{Hash, Store, parallel};
 
-use crate::thread::{self, Link, ThreadError, ThreadId, Usage};
+use crate::thread::{self, Link, ThreadError, ThreadId, Usage, WalkBack};
 use crate::undo_log::UndoLog;
 use crate::variables::UNDOS;
 
@@ -15,11 +15,23 @@ pub struct ThreadSteps {
     pub thread: ThreadId,
     /// Its Workflow node.
     pub workflow: Hash,
-    /// The start, then the steps, oldest first.
+    /// The start, then the steps, oldest first; of a page that does not reach back to it, without the start.
     pub steps: Vec<ListedNode>,
+    /// The step before which the steps are that this page leaves out; absent where it begins with the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Hash>,
     /// The attempts of roles that have not succeeded since, role by role; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<StepView>,
+}
+
+/// Which of a thread's steps are listed; by default all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepsPage {
+    /// Only those before this step; failed attempts, which come after all steps, are left out then.
+    pub before: Option<Hash>,
+    /// At most so many, the last ones.
+    pub take: Option<usize>,
 }
 
 /// A node of a thread.
@@ -72,6 +84,12 @@ pub struct StepView {
     /// How much of what it changed in the workspace is undone: `whole` or `part`; absent where nothing is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undone: Option<&'static str>,
+    /// A text node: the summary of everything before it; absent where none stands here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compact: Option<Hash>,
+    /// The step that made the summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compacted_by: Option<Hash>,
 }
 
 /// A failed attempt at a step.
@@ -96,36 +114,61 @@ pub struct Unread {
 }
 
 impl ThreadSteps {
-    /// The steps of a thread. The chain is walked one node after the other; what its steps refer to is read side by side.
-    /// Lists of failed attempts and a log of what was undone that cannot be read hide nothing else, and are given beside
-    /// it.
+    /// The steps of a thread. The chain is walked one node after the other, no farther than to the first step of the
+    /// page; what its steps refer to is read side by side. Lists of failed attempts and a log of what was undone that
+    /// cannot be read hide nothing else, and are given beside it.
     ///
     /// # Errors
-    /// What the chain cannot be read for.
-    pub fn of(store: &Store, thread: &ThreadId) -> Result<(ThreadSteps, Vec<Unread>), ThreadError> {
+    /// What the chain cannot be read for, or [`ThreadError::NotOfThread`] for a page before a step of another thread.
+    pub fn of(
+        store: &Store,
+        thread: &ThreadId,
+        page: &StepsPage,
+    ) -> Result<(ThreadSteps, Vec<Unread>), ThreadError> {
         let head = thread::entry(store, thread)?.head;
-        let mut links = Vec::new();
-        let hash = thread::links(store, &head, &mut |link| links.push(link))
-            .map_err(|error| error.headless(thread))?;
+        let mut back = WalkBack::from(store, &head).map_err(|error| error.headless(thread))?;
+        if let Some(step) = page.before {
+            let of = back.start();
+            back = WalkBack::from(store, &step)?;
+            // The steps of a fork share their start: whether they are of this thread, its whole chain alone would tell.
+            if back.start() != of || back.next().transpose()?.is_none() {
+                return Err(ThreadError::NotOfThread { step, thread: *thread });
+            }
+        }
+        let take = page.take.unwrap_or(usize::MAX);
+        let mut back = back.at_most(take);
+        let links: Result<Vec<Link>, ThreadError> = back.by_ref().take(take).collect();
+        let mut links = links?;
         links.reverse();
-        let start = thread::start_node(store, &hash).map_err(|error| error.severed(&head, "the start of"))?;
         let read: Result<Vec<StepView>, ThreadError> =
             parallel::map(&links, |link| StepView::of(store, link)).into_iter().collect();
         let mut read = read?;
-        let (mut failed, mut unread) = failed_since(store, thread)?;
+        let (mut failed, mut unread) = match page.before {
+            Some(_) => Default::default(),
+            None => failed_since(store, thread)?,
+        };
         let log = UndoLog::of(store, thread).unwrap_or_else(|error| {
             unread.push(Unread { what: "what was undone", list: format!("{UNDOS}{thread}"), error });
             UndoLog::default()
         });
-        let undone = log.steps();
+        let undone = log.undone_runs();
         for step in read.iter_mut().chain(&mut failed) {
-            step.undone = undone.get(&step.hash).map(|undone| undone.word());
+            step.undone = undone.get(&step.detail).map(|undone| undone.word());
         }
-        let (workflow, prompt) = (start.workflow, start.prompt);
-        let start = StartView { hash, workflow, prompt, timestamp: store.get(&hash)?.timestamp };
+        let start = StartView::of(store, (&back.start(), &head))?;
+        let (workflow, begins) = (start.workflow, back.peek().is_none());
+        let earlier = links.first().map(|link| link.hash).filter(|_| !begins);
         let steps = read.into_iter().map(|step| ListedNode::Step(Box::new(step)));
-        let steps = std::iter::once(ListedNode::Start(start)).chain(steps).collect();
-        Ok((ThreadSteps { thread: *thread, workflow, steps, failed }, unread))
+        let steps = begins.then_some(ListedNode::Start(start)).into_iter().chain(steps).collect();
+        Ok((ThreadSteps { thread: *thread, workflow, steps, earlier, failed }, unread))
+    }
+}
+
+impl StartView {
+    fn of(store: &Store, (hash, head): (&Hash, &Hash)) -> Result<StartView, ThreadError> {
+        let start = thread::start_node(store, hash).map_err(|error| error.severed(head, "the start of"))?;
+        let timestamp = store.get(hash)?.timestamp;
+        Ok(StartView { hash: *hash, workflow: start.workflow, prompt: start.prompt, timestamp })
     }
 }
 
@@ -181,6 +224,8 @@ impl StepView {
             failed_calls: thread::failed_calls(store, step),
             previous_attempts: step.previous_attempts.as_ref().map(named),
             undone: None,
+            compact: step.links.compact,
+            compacted_by: step.links.compacted_by,
         })
     }
 }

@@ -9,10 +9,12 @@ use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::{Route, Target};
 
 use super::ArtifactRow;
-use crate::exec::StepReport;
+use crate::exec::{Compacted, StepReport};
 use crate::lock::{self, Running};
 use crate::record;
-use crate::thread::{self, Head, StartNode, Status, ThreadEntry, ThreadError, ThreadId};
+use crate::thread::{
+    self, COMPACT, Head, StartNode, Status, SummaryPlace, ThreadEntry, ThreadError, ThreadId,
+};
 use crate::workflow::{self, Workflow};
 
 /// The word for a thread of which a step runs just now, which is no stored state.
@@ -53,6 +55,12 @@ pub struct ThreadView {
     /// The last thread that this one called; absent where it called none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub child: Option<ChildView>,
+    /// The youngest summary of what happened before; absent where none stands among the last few hundred steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<SummaryPlace>,
+    /// The summary that was made before the step; absent where none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compacted: Option<Compacted>,
 }
 
 /// Who called a thread.
@@ -161,10 +169,11 @@ impl ThreadView {
     /// After a step.
     pub fn after(report: &StepReport) -> ThreadView {
         let thread = &report.thread;
-        let command = match (report.poked, &report.status) {
-            (true, _) => format!("poke {thread} -p TEXT"),
-            (false, Status::Idle) => format!("exec {thread}"),
-            (false, _) => format!("resume {thread} -p TEXT"),
+        let command = match (report.compact_keep, report.poked, &report.status) {
+            (Some(keep), ..) => format!("compact {thread} --keep {keep}"),
+            (None, true, _) => format!("poke {thread} -p TEXT"),
+            (None, false, Status::Idle) => format!("exec {thread}"),
+            (None, false, _) => format!("resume {thread} -p TEXT"),
         };
         let failed = report.played.as_ref().zip(report.failure.clone());
         let error = failed.map(|(played, message)| FailedStep { step_hash: played.hash, message });
@@ -175,7 +184,7 @@ impl ThreadView {
         };
         let current_role = report.current_role.clone();
         let view = ThreadView::bare((*thread, report.head, report.workflow), &report.status);
-        ThreadView { current_role, error, hint, ..view }
+        ThreadView { current_role, error, hint, compacted: report.compacted, ..view }
     }
 
     /// As it is stored, of a head that is settled.
@@ -194,11 +203,18 @@ impl ThreadView {
             Status::Idle => format!("exec {thread}"),
             _ => format!("resume {thread} -p TEXT"),
         };
-        let error = retried.and_then(|role| last_failure(store, &thread, &role));
-        let again = error.as_ref().map(|error| error.again(&command));
+        let failed =
+            retried.and_then(|role| last_failure(store, &thread, &role)).map(|error| (error, command));
+        let failed = failed.or_else(|| {
+            let verb = if workflow.compact.is_some() { "exec" } else { "compact" };
+            Some((last_failure(store, &thread, COMPACT)?, format!("{verb} {thread}")))
+        });
+        let again = failed.as_ref().map(|(error, command)| error.again(command));
+        let error = failed.map(|(error, _)| error);
         let hint = obstacle.or(again).or_else(|| resume_hint(&thread, &head.status));
         let view = ThreadView::bare((thread, head.hash, hash), &head.status);
-        ThreadView { current_role, error, hint, ..view }
+        let summary = SummaryPlace::last(store, &head.hash).ok().flatten();
+        ThreadView { current_role, error, hint, summary, ..view }
     }
 
     /// This view with who called the thread, and whom it called.
@@ -244,6 +260,8 @@ impl ThreadView {
             parent: None,
             child: None,
             artifacts: Vec::new(),
+            summary: None,
+            compacted: None,
         }
     }
 }

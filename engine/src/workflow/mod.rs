@@ -22,7 +22,7 @@ pub use history::{Back, HistoryEntry, history, rollback};
 pub(crate) use registry::registration;
 pub use registry::{ListedWorkflow, REGISTRY, Resolved, WorkflowOrigin, add, list, resolve};
 pub use uwf_workflow::moderator::{Edge, Graph};
-pub use uwf_workflow::{CheckedRole, CheckedWorkflow, Diagnostic, Role, Workflow};
+pub use uwf_workflow::{CheckedRole, CheckedWorkflow, CompactRule, Diagnostic, Role, Workflow};
 
 /// Why there is no such workflow.
 #[derive(Debug, thiserror::Error)]

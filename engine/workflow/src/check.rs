@@ -5,6 +5,7 @@
 
 mod artifacts;
 mod calls;
+mod compact;
 mod graph;
 #[cfg(test)]
 mod tests;
@@ -48,7 +49,7 @@ pub(super) fn check(raw: RawWorkflow, problems: &mut Diagnostics<'_>) -> Checked
         roles,
         graph,
         conditions: BTreeMap::new(),
-        compact: None,
+        compact: compact::check(raw.compact, problems),
         output_maps,
         warnings: Vec::new(),
     }

@@ -4,6 +4,7 @@
 //! compares one part with another.
 
 pub(super) mod calls;
+mod compact;
 
 use serde_json::{Map, Value};
 use uwf_store::schema::pointer::escape;
@@ -11,6 +12,8 @@ use uwf_store::suggest;
 
 use crate::diagnostics::{Diagnostics, meant};
 use crate::yaml::kind;
+
+pub(super) use self::compact::RawCompact;
 
 /// The whole file.
 #[derive(Default)]
@@ -21,6 +24,7 @@ pub(super) struct RawWorkflow {
     pub(super) roles: Option<Vec<RawRole>>,
     pub(super) graph: Option<Vec<RawNode>>,
     pub(super) output: Vec<calls::RawOutput>,
+    pub(super) compact: Option<RawCompact>,
 }
 
 /// Keys of a role as older documents have them, and what they are called now.
@@ -76,7 +80,7 @@ pub(super) fn read(value: &Value, problems: &mut Diagnostics<'_>) -> RawWorkflow
     let Some(top) = Section::open(value, String::new(), "a workflow", problems) else {
         return RawWorkflow::default();
     };
-    top.tell_others((&["name", "roles", "graph"], &["description", "output"]), problems);
+    top.tell_others((&["name", "roles", "graph"], &["description", "output", "compact"]), problems);
     let roles = top.section("roles", problems);
     let graph = top.section("graph", problems);
     RawWorkflow {
@@ -85,6 +89,7 @@ pub(super) fn read(value: &Value, problems: &mut Diagnostics<'_>) -> RawWorkflow
         output: calls::outputs(&top, problems),
         roles: roles.map(|roles| roles.entries().map(|entry| role(entry, problems)).collect()),
         graph: graph.map(|graph| graph.entries().map(|entry| node(entry, problems)).collect()),
+        compact: RawCompact::read(&top, problems),
     }
 }
 

@@ -3,59 +3,60 @@
 use super::{Stack, WORKS};
 use crate::site::Site;
 
-/// What `config.yaml` says of the agents, and what is told.
+/// What `config.yaml` says in the place of what, and what is told.
+const CALLS: [(&str, &str, &[&str]); 13] = [
+    // A cycle at each length.
+    (
+        "inner: { workflow: inner }",
+        "inner: { workflow: middle }",
+        &["plays above it", "outer → middle → middle"],
+    ),
+    (
+        "inner: { workflow: inner }",
+        "inner: { workflow: outer }",
+        &["plays above it", "outer → middle → outer", "give role"],
+    ),
+    ("middle: { workflow: middle }", "middle: { workflow: outer }", &["plays above it", "outer → outer"]),
+    // Too deep.
+    (
+        "defaultAgent: mock",
+        "defaultAgent: mock\nmaxDepth: 1",
+        &["at most 1 threads", "outer → middle → inner", "config set maxDepth"],
+    ),
+    ("defaultAgent: mock", "defaultAgent: mock\nmaxDepth: 0", &["at most 0 threads", "outer → middle"]),
+    // Workflows that are not there.
+    ("middle: { workflow: middle }", "middle: { workflow: midle }", &["no workflow `midle`", "middle"]),
+    (
+        "middle: { workflow: middle }",
+        "middle: { workflow: ./gone.yaml }",
+        &["cannot read workflow file", "gone.yaml"],
+    ),
+    (
+        "middle: { workflow: middle }",
+        "middle: { workflow: '0000000000000' }",
+        &["no workflow `0000000000000`"],
+    ),
+    // Settings that say nothing that can be.
+    (
+        "middle: { workflow: middle }",
+        "middle: { workflow: middle, command: x }",
+        &["config.yaml:2", "agents.middle"],
+    ),
+    (
+        "middle: { workflow: middle }",
+        "middle: { workflow: middle, args: [x] }",
+        &["config.yaml:2", "agents.middle"],
+    ),
+    ("middle: { workflow: middle }", "middle: { workflow: 5 }", &["agents.middle"]),
+    ("middle: { workflow: middle }", "middle: { args: [x] }", &["agents.middle"]),
+    ("defaultAgent: mock", "defaultAgent: mock\nmaxDepth: -1", &["maxDepth"]),
+];
+
 #[test]
 fn calls_that_cannot_be_made_are_told_before_anything_is_stored() {
-    let cases: [(&str, &str, &[&str]); 13] = [
-        // A cycle at each length.
-        (
-            "inner: { workflow: inner }",
-            "inner: { workflow: middle }",
-            &["plays above it", "outer → middle → middle"],
-        ),
-        (
-            "inner: { workflow: inner }",
-            "inner: { workflow: outer }",
-            &["plays above it", "outer → middle → outer", "give role"],
-        ),
-        ("middle: { workflow: middle }", "middle: { workflow: outer }", &["plays above it", "outer → outer"]),
-        // Too deep.
-        (
-            "defaultAgent: mock",
-            "defaultAgent: mock\nmaxDepth: 1",
-            &["at most 1 threads", "outer → middle → inner", "config set maxDepth"],
-        ),
-        ("defaultAgent: mock", "defaultAgent: mock\nmaxDepth: 0", &["at most 0 threads", "outer → middle"]),
-        // Workflows that are not there.
-        ("middle: { workflow: middle }", "middle: { workflow: midle }", &["no workflow `midle`", "middle"]),
-        (
-            "middle: { workflow: middle }",
-            "middle: { workflow: ./gone.yaml }",
-            &["cannot read workflow file", "gone.yaml"],
-        ),
-        (
-            "middle: { workflow: middle }",
-            "middle: { workflow: '0000000000000' }",
-            &["no workflow `0000000000000`"],
-        ),
-        // Settings that say nothing that can be.
-        (
-            "middle: { workflow: middle }",
-            "middle: { workflow: middle, command: x }",
-            &["config.yaml:2", "agents.middle"],
-        ),
-        (
-            "middle: { workflow: middle }",
-            "middle: { workflow: middle, args: [x] }",
-            &["config.yaml:2", "agents.middle"],
-        ),
-        ("middle: { workflow: middle }", "middle: { workflow: 5 }", &["agents.middle"]),
-        ("middle: { workflow: middle }", "middle: { args: [x] }", &["agents.middle"]),
-        ("defaultAgent: mock", "defaultAgent: mock\nmaxDepth: -1", &["maxDepth"]),
-    ];
     let stack = Stack::new(WORKS);
     let good = std::fs::read_to_string(stack.site.home().join(".uwf/config.yaml")).unwrap();
-    for (from, to, words) in cases {
+    for (from, to, words) in CALLS {
         let config = good.replace(from, to);
         assert_ne!(config, good, "{from}");
         let outer = stack.start();

@@ -9,15 +9,29 @@ use super::How;
 #[derive(Debug, Subcommand)]
 pub(in crate::uwf) enum StepCommand {
     /// List the steps of a thread, the oldest first
-    #[command(after_long_help = "Examples:\n  uwf step list 01K… --format json")]
+    #[command(
+        long_about = "List the steps of a thread, the oldest first; with --take the last of them, with --before those before a step. \
+                      A page costs as many reads as it has steps, wherever in the thread it is, if its end is named by a \
+                      hash, or by T:-n with a small n.\n\n\
+                      Steps are numbered from the first one on, or, where a page does not begin with it, back from the last \
+                      one (T:-1). A page that says neither, since it ends at a hash, has no numbers. The page that begins \
+                      with the first step has the thread's start as well; failed attempts are listed without --before only.",
+        after_long_help = "Examples:\n  uwf step list 01K… --format json\n  uwf step list 01K… --take 20\n  uwf step list 01K… --before 9GDHFMG6KAC8V --take 20"
+    )]
     List {
         /// The thread's id
         thread: String,
+        /// Only the steps before this one: its hash, T:n for the n-th step of the thread T, or T:-n for the n-th from its end
+        #[arg(long, value_name = "STEP|T:n")]
+        before: Option<String>,
+        /// At most this many of them, the last ones
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        take: Option<u32>,
     },
     /// Print the agent's record of a step, with its turns
     #[command(after_long_help = "Examples:\n  uwf step show 9GDHFMG6KAC8V --format yaml")]
     Show {
-        /// The step: its hash, or T:n for the n-th step of the thread T
+        /// The step: its hash, T:n for the n-th step of the thread T, or T:-n for the n-th from its end
         #[arg(value_name = "STEP|T:n")]
         step: String,
     },
@@ -26,7 +40,7 @@ pub(in crate::uwf) enum StepCommand {
         after_long_help = "Examples:\n  uwf step read 9GDHFMG6KAC8V\n  uwf step read 9GDHFMG6KAC8V --prompt"
     )]
     Read {
-        /// The step: its hash, or T:n for the n-th step of the thread T
+        /// The step: its hash, T:n for the n-th step of the thread T, or T:-n for the n-th from its end
         #[arg(value_name = "STEP|T:n")]
         step: String,
         /// The opening messages as they were sent to the model, instead; or that the agent kept none
@@ -46,7 +60,7 @@ pub(in crate::uwf) enum StepCommand {
         after_long_help = "Examples:\n  uwf step fork 9GDHFMG6KAC8V\n  uwf step fork 01K…:2 --worktree ../another-way"
     )]
     Fork {
-        /// The step: its hash, T:n for the n-th step of the thread T, or the hash of a thread's start
+        /// The step: its hash, T:n or T:-n for the n-th step of the thread T or the n-th from its end, or the hash of a thread's start
         #[arg(value_name = "STEP|T:n")]
         step: String,
         /// Fork the files, too: write the workspace as after the step into this directory, a new or an empty one, and work there
@@ -69,7 +83,7 @@ pub(in crate::uwf) enum StepCommand {
         after_long_help = "Examples:\n  uwf step diff 9GDHFMG6KAC8V\n  uwf step diff 9GDHFMG6KAC8V --stat\n  uwf step diff 9GDHFMG6KAC8V --patch | git apply -R"
     )]
     Diff {
-        /// The step: its hash, or T:n for the n-th step of the thread T
+        /// The step: its hash, T:n for the n-th step of the thread T, or T:-n for the n-th from its end
         #[arg(value_name = "STEP|T:n")]
         step: String,
         #[command(flatten)]

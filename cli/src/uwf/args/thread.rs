@@ -73,6 +73,29 @@ pub(in crate::uwf) enum ThreadCommand {
         #[command(flatten)]
         how: How,
     },
+    /// Sum up what happened in a thread, but for its last steps
+    #[command(
+        long_about = "Sum up what happened in a thread, but for its last steps: roles that play from then on are shown the summary \
+                      in the place of the steps before, and the steps after it as they are. Nothing is lost: `step list`, \
+                      `thread read` and all that look back show every step, and say where a summary stands.\n\n\
+                      The summary is made by the role `$COMPACT`, which is played as other roles are, by the agent that is \
+                      configured for it; uwf-builtin gives it no tools. The last steps are then stored again behind the same \
+                      step, the first of them with the summary, and so have other hashes.\n\n\
+                      A thread that waits for a person or has ended stays so. `compact: { after: 20, keep: 5 }` in a workflow \
+                      has this done by `thread exec` when more than 20 steps have come since the last summary.\n\n\
+                      Exit status: 0 summed up, 3 the role failed (the head stays), 129/130/143 ended by a signal (the head \
+                      stays), 1 anything else.",
+        after_long_help = "Examples:\n  uwf thread compact 01K…\n  uwf thread compact 01K… --keep 10 --agent \"my-agent --fast\""
+    )]
+    Compact {
+        /// The thread's id
+        thread: String,
+        /// How many of the last steps stay as they are
+        #[arg(long, value_name = "N", default_value_t = uwf_engine::thread::KEEP, value_parser = clap::value_parser!(u32).range(1..))]
+        keep: u32,
+        #[command(flatten)]
+        how: How,
+    },
     /// Say where a thread stands
     #[command(after_long_help = "Examples:\n  uwf thread show 01K…")]
     Show {
@@ -130,7 +153,7 @@ pub(in crate::uwf) enum ThreadCommand {
         after_long_help = "Examples:\n  uwf thread checkout 01K…:2 ../as-of-step-2\n  uwf thread checkout 01K…:1 /tmp/before --before\n  uwf thread checkout 9GDHFMG6KAC8V ../review"
     )]
     Checkout {
-        /// The step: its hash, or T:n for the n-th step of the thread T
+        /// The step: its hash, T:n for the n-th step of the thread T, or T:-n for the n-th from its end
         #[arg(value_name = "STEP|T:n")]
         step: String,
         /// The directory: a new one, or an empty one

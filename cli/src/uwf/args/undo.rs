@@ -7,7 +7,7 @@ use clap::Args;
 /// Which step is undone.
 #[derive(Debug, Args)]
 pub(in crate::uwf) struct Undo {
-    /// The step: its hash, or T:n for the n-th step of the thread T
+    /// The step: its hash, T:n for the n-th step of the thread T, or T:-n for the n-th from its end
     #[arg(value_name = "STEP|T:n")]
     pub(in crate::uwf) step: String,
     #[command(flatten)]

@@ -164,7 +164,9 @@ fn a_step_may_be_named_by_its_number_wherever_a_step_is() {
     assert_eq!(forked["forkedFrom"]["step"], json!(at.steps[0]));
     let none = refused(at.uwf(&["step", "show", &at.nth(3)]));
     assert!(none.contains(&format!("thread {} has no step 3: it has 2\n", at.thread)), "{none}");
-    for bad in ["0", "", "-1", "two"] {
+    let none = refused(at.uwf(&["undo", &format!("{}:-3", at.thread)]));
+    assert!(none.contains(&format!("thread {} has no step -3: it has 2\n", at.thread)), "{none}");
+    for bad in ["0", "", "-0", "--1", "two"] {
         let none = refused(at.uwf(&["undo", &format!("{}:{bad}", at.thread)]));
         assert!(none.contains(&format!("names no step: {bad:?} is no number from 1 on")), "{none}");
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::command_line::CommandLine;
 use uwf_engine::fixture::Place;
 use uwf_engine::thread::{self, Status, record_failure};
-use uwf_engine::view::{ThreadRow, ThreadSteps, ThreadView, Workflows};
+use uwf_engine::view::{StepsPage, ThreadRow, ThreadSteps, ThreadView, Workflows};
 
 #[test]
 fn a_thread_is_read_as_the_command_line_shows_it() {
@@ -19,7 +19,7 @@ fn a_thread_is_read_as_the_command_line_shows_it() {
         place.step(&thread, None, "writer", &json!({"$status": "error", "error": "no", "phase": "answer"}));
     record_failure(&store, &thread, "writer", &failed).unwrap();
     assert_eq!(of()["error"], json!({"stepHash": failed, "message": "no"}));
-    let (steps, unread) = ThreadSteps::of(&store, &thread).unwrap();
+    let (steps, unread) = ThreadSteps::of(&store, &thread, &StepsPage::default()).unwrap();
     assert_eq!((json!(steps), unread.len()), (shown(&["step", "list"]), 0));
     assert_eq!((steps.steps.len(), steps.failed[0].hash), (1, failed));
     let from = thread::head(&store, &thread).unwrap().hash;

@@ -141,6 +141,46 @@ fn a_schema_that_no_node_could_hold_is_refused() {
 }
 
 #[test]
+fn when_a_thread_is_summed_up() {
+    let rule = |typed: &str| {
+        let files = Files::new();
+        files.write("w.yaml", &good().replacen("graph:", &format!("compact: {typed}\ngraph:"), 1));
+        match files.read("w.yaml") {
+            Ok(checked) => {
+                assert_eq!(checked.type_() == crate::WORKFLOW_2, checked.compact.is_some());
+                checked.compact.map_or("none".to_owned(), |rule| format!("{} {}", rule.after, rule.keep))
+            }
+            Err(_) => files.problems("w.yaml").replace("w.yaml:", ""),
+        }
+    };
+    let mut told = String::new();
+    for typed in [
+        "{ after: 20, keep: 5 }",
+        "{ after: 6 }",
+        "{ after: 6, keep: null }",
+        "null",
+        "{ after: 5 }",
+        "{ after: 5, keep: 5 }",
+        "{ after: 1, keep: 1 }",
+        "{ keep: 5 }",
+        "{ afer: 5, keep: 2 }",
+        "{ after: null, keep: 2 }",
+        "{ after: 0 }",
+        "{ after: -3 }",
+        "{ after: 2.5 }",
+        "{ after: 5000000000 }",
+        "{ after: twenty }",
+        "{ after: 20, keep: [5] }",
+        "{ after: 20, keep: 0 }",
+        "20",
+        "[20, 5]",
+    ] {
+        writeln!(told, "{typed}  =>  {}", rule(typed)).unwrap();
+    }
+    insta::assert_snapshot!(told);
+}
+
+#[test]
 fn graph() {
     let told = told(&[
         ("  $START:\n", "  START:\n"),
