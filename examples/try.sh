@@ -15,7 +15,7 @@ try=$(mktemp -d "${TMPDIR:-/tmp}/uwf-try.XXXXXX")
 export UWF_HOME=$try/uwf OCAS_HOME=$try/ocas
 # Not a clone: git refuses to read a repository that belongs to somebody else.
 mkdir "$try/copy"
-tar --create --exclude=./.git --exclude=target --exclude=node_modules --exclude=corpus --exclude=artifacts . | tar --extract --directory "$try/copy" --no-same-owner
+tar --create --exclude=./.git --exclude=target --exclude=node_modules --exclude=corpus --exclude=fuzz/artifacts . | tar --extract --directory "$try/copy" --no-same-owner
 git -C "$try/copy" init --quiet
 git -C "$try/copy" add --all
 

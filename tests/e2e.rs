@@ -14,6 +14,8 @@ mod site;
 mod agents;
 #[path = "e2e/aimock.rs"]
 mod aimock;
+#[path = "e2e/artifacts.rs"]
+mod artifacts;
 #[path = "e2e/ask.rs"]
 mod ask;
 #[path = "e2e/attacks.rs"]
@@ -30,6 +32,8 @@ mod calls;
 mod changes;
 #[path = "e2e/compaction.rs"]
 mod compaction;
+#[path = "e2e/composed.rs"]
+mod composed;
 #[path = "e2e/concurrency.rs"]
 mod concurrency;
 #[path = "e2e/continued.rs"]

@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         homes: &homes,
         config: &Config::default(),
         env: &Env::default(),
-        builtin: &AgentCommand { program: "none".into(), args: vec![] },
+        builtin: &AgentCommand::new("none", vec![]),
         programs: &Programs::default(),
         stop: &StopSignal::default(),
         agent: Some(&plays),

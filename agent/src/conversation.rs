@@ -8,9 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
+use uwf_engine::record::Artifact;
 use uwf_engine::{EarlierStep, RoleContext, record};
 use uwf_prompts::{
-    ContinuationView, FinishedStepView, OpeningView, PromptError, RoleView, SystemView, WorkspaceView,
+    ArtifactView, ContinuationView, FinishedStepView, OpeningView, PromptError, RoleView, SystemView,
+    WorkspaceView,
 };
 use uwf_workflow::{frontmatter, yaml};
 
@@ -69,6 +71,7 @@ impl Conversation {
                 capabilities: &role.capabilities,
                 procedure: &role.procedure,
                 output: &role.output,
+                artifacts: &role.artifacts,
             },
             workspace: *workspace,
         })?;
@@ -234,8 +237,14 @@ impl VisitPrompt<'_> {
     fn prompt(&self, context: &RoleContext, since: &[EarlierStep]) -> Result<String, PromptError> {
         let bodies: Vec<String> =
             since.iter().map(|step| frontmatter::body(step.answer.as_deref().unwrap_or_default())).collect();
-        let steps: Vec<FinishedStepView<'_>> =
-            since.iter().zip(&bodies).map(|(step, body)| step_view(step, body)).collect();
+        let artifacts: Vec<Vec<ArtifactView<'_>>> =
+            since.iter().map(|step| step.artifacts.iter().map(artifact_view).collect()).collect();
+        let told = bodies.iter().zip(&artifacts);
+        let steps: Vec<FinishedStepView<'_>> = since
+            .iter()
+            .zip(told)
+            .map(|(step, (body, artifacts))| step_view(step, body, artifacts))
+            .collect();
         let (edge_prompt, happened, previous_failures) = (self.edge_prompt, steps.as_slice(), self.failures);
         if self.visit == 0 {
             let (task, summary) = (&context.start.prompt, context.summary.as_deref());
@@ -253,12 +262,22 @@ impl VisitPrompt<'_> {
     }
 }
 
-fn step_view<'a>(step: &'a EarlierStep, body: &'a str) -> FinishedStepView<'a> {
+fn artifact_view(artifact: &Artifact) -> ArtifactView<'_> {
+    let Artifact { name, path, content, size } = artifact;
+    ArtifactView { name, path: path.as_deref(), content: content.as_str(), size: *size }
+}
+
+fn step_view<'a>(
+    step: &'a EarlierStep,
+    body: &'a str,
+    artifacts: &'a [ArtifactView<'a>],
+) -> FinishedStepView<'a> {
     FinishedStepView {
         role: &step.role,
         status: record::status(&step.output).unwrap_or("?"),
         output: &step.output,
         answer_body: Some(body).filter(|body| !body.is_empty()),
+        artifacts,
     }
 }
 

@@ -20,7 +20,7 @@ use crate::exec::error::INSIDE;
 use crate::exec::{Engine, ExecError, ExecOptions, Observer};
 use crate::record::Detail;
 use crate::spawn::ask_protocol::AskCall;
-use crate::spawn::protocol::AgentCommand;
+use crate::spawn::protocol::{AgentCommand, CallForm};
 use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
 use crate::thread::{self, StartNode, StepNode, ThreadError};
 use crate::workflow;
@@ -68,6 +68,14 @@ pub enum AskError {
     /// Who is to answer, as configured.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The agent is called in the older form, which has no questions.
+    #[error(
+        "the agent `{agent}` takes no questions: it is called as `{agent} THREAD ROLE`, by `protocol: positional`"
+    )]
+    OlderForm {
+        /// The program.
+        agent: String,
+    },
     /// The directory the step worked in is gone.
     #[error("there is no directory {}, where step {step} worked", path.display())]
     NoDirectory {
@@ -115,12 +123,27 @@ impl AskError {
             }
             AskError::Spawn(SpawnError::Inside { .. }) => Some(INSIDE.to_owned()),
             AskError::Spawn(SpawnError::Start { .. }) => Some("name an agent with --agent".to_owned()),
+            AskError::OlderForm { .. } => Some(
+                "name an agent that does with --agent; where this one does, `protocol: flags` in config.yaml"
+                    .to_owned(),
+            ),
             AskError::Refused { remembered: true, .. } => {
                 Some("--fresh forks the step's session anew".to_owned())
             }
             AskError::Refused { .. } | AskError::Spawn(_) | AskError::Cache { .. } => None,
         }
     }
+}
+
+/// The step that an agent made: of one that a workflow made, the last step of the thread that was called.
+fn innermost(engine: &Engine<'_>, step: Hash) -> Result<Hash, ThreadError> {
+    let mut innermost = step;
+    while let Some(called) =
+        thread::called_by(engine.store, &thread::step_node(engine.store, &innermost)?.detail)?
+    {
+        innermost = called;
+    }
+    Ok(innermost)
 }
 
 /// Asks the agent of `question.step`, or the one in `options`, and waits for its answer.
@@ -135,10 +158,14 @@ pub fn ask(
     observer: &mut dyn Observer,
 ) -> Result<Answer, AskError> {
     check(question.text)?;
+    let question = &Question { step: innermost(engine, question.step)?, ..*question };
     let step = thread::step_node(engine.store, &question.step)?;
     let detail = Detail::read(engine.store, &step.detail).map_err(ThreadError::from)?;
     let start = thread::start_node(engine.store, &step.start)?;
     let command = agent(engine, (&start, &step), options, observer)?;
+    if command.form == CallForm::Positional {
+        return Err(AskError::OlderForm { agent: command.program });
+    }
     let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from(&step.cwd));
     if !cwd.is_dir() {
         return Err(AskError::NoDirectory { step: question.step, path: cwd });

@@ -23,7 +23,7 @@ use self::file::read;
 pub use self::keys::{check_key, lookup, masked, masked_at};
 pub use self::models::{ModelConfig, ProviderConfig};
 use crate::home::disk_hint;
-use crate::spawn::protocol::AgentCommand;
+use crate::spawn::protocol::{AgentCommand, CallForm};
 
 /// The agent that needs no configuration.
 pub const BUILTIN: &str = "uwf-builtin";
@@ -42,6 +42,8 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderConfig>,
     /// Models by alias.
     pub models: BTreeMap<String, ModelConfig>,
+    /// How many threads may be above one that is called to play a role.
+    pub max_depth: Option<u32>,
     /// The model alias used when nothing else is said.
     pub default_model: Option<String>,
     /// Purpose (`agent`, `extract`, …) → model alias.
@@ -169,7 +171,9 @@ pub fn path(home: &Path) -> PathBuf {
 /// The file cannot be read or is not a valid configuration.
 pub fn load(home: &Path) -> Result<Config, ConfigError> {
     let file = path(home);
-    let value = checked(&file, &shape())?;
+    let mut value = checked(&file, &shape())?;
+    let agents = value.get_mut("agents").and_then(Value::as_object_mut);
+    agents.into_iter().flat_map(|agents| agents.values_mut()).for_each(as_command);
     let mut config: Config = serde_json::from_value(value).map_err(|error| {
         let problem = format!("{}: {error}", file.display());
         ConfigError::Invalid { problems: vec![problem] }
@@ -180,9 +184,20 @@ pub fn load(home: &Path) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
+/// An agent that is a workflow, as the command that stands for it.
+fn as_command(agent: &mut Value) {
+    if let Some(reference) = agent["workflow"].as_str() {
+        *agent = json!(AgentCommand::workflow(reference));
+    }
+}
+
 /// A program given as a relative path counts from `base`, since agents start in other directories.
 fn anchor(agent: &mut AgentCommand, base: &Path) {
-    if agent.program.contains('/') {
+    if let Some(reference) = agent.of_workflow() {
+        if reference.contains('/') {
+            *agent = AgentCommand::workflow(&base.join(reference).to_string_lossy());
+        }
+    } else if agent.program.contains('/') {
         agent.program = base.join(&agent.program).to_string_lossy().into_owned();
     }
 }
@@ -209,13 +224,22 @@ fn shape() -> Value {
     let map = |of: Value| json!({"type": "object", "additionalProperties": of});
     let record = |required: &[&str], properties: Value| json!({"type": "object", "required": required, "properties": properties});
     let args = json!({"type": "array", "items": {"type": "string"}});
-    let agent = record(&["command"], json!({"command": text, "args": args}));
+    let protocol = json!({"enum": CallForm::WORDS});
+    let agent = json!({"command": text, "args": args, "protocol": protocol, "workflow": text});
+    let mut agent = record(&[], agent);
+    agent["if"] = json!({"required": ["workflow"]});
+    let of_program = ["command", "args", "protocol"].map(|key| json!({"required": [key]}));
+    agent["then"] = json!({"not": {"anyOf": of_program}});
+    agent["else"] = json!({"required": ["command"]});
+    agent["description"] =
+        json!("an agent is a `command` with its `args` and `protocol`, or a `workflow` alone");
     let properties = json!({
         "agents": map(agent),
         "defaultAgent": text,
         "agentOverrides": map(map(text.clone())),
         "providers": map(models::provider_shape()),
         "models": map(models::model_shape()),
+        "maxDepth": {"type": "integer", "minimum": 0, "maximum": 100},
         "defaultModel": text,
         "modelOverrides": map(text.clone()),
     });
@@ -281,7 +305,7 @@ impl Config {
         let words = shlex::split(text).unwrap_or_default();
         let (program, args) =
             words.split_first().ok_or_else(|| ConfigError::BadCommand { text: text.to_owned() })?;
-        let mut agent = AgentCommand { program: program.clone(), args: args.to_vec() };
+        let mut agent = AgentCommand::new(program.as_str(), args.to_vec());
         anchor(&mut agent, cwd);
         Ok(agent)
     }

@@ -48,7 +48,7 @@
 //!     homes: &homes,
 //!     config: &Config::default(),
 //!     env: &Env::default(),
-//!     builtin: &AgentCommand { program: "none".into(), args: vec![] },
+//!     builtin: &AgentCommand::new("none", vec![]),
 //!     programs: &Programs::default(),
 //!     stop: &StopSignal::default(),
 //!     agent: Some(&agent),

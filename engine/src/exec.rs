@@ -5,6 +5,8 @@
 //! stays where it was.
 
 mod agent;
+mod artifacts;
+pub(crate) mod child;
 mod compaction;
 mod continue_hint;
 pub(crate) mod error;
@@ -19,6 +21,8 @@ use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::{Route, SUSPEND, Target};
 
 pub use self::agent::{StepAgent, StepAgentError, answer};
+pub use self::artifacts::{ArtifactError, ArtifactFault, MAX_ARTIFACT_BYTES, MAX_ARTIFACTS};
+pub use self::child::{WorkflowCall, call_workflow};
 pub use self::compaction::{Compacted, Compaction, compact_once};
 pub use self::continue_hint::command_for;
 pub use self::error::ExecError;

@@ -116,7 +116,7 @@ impl Place {
             homes: &homes,
             config: &Config::default(),
             env: &env,
-            builtin: &AgentCommand { program: "no-builtin-agent-here".to_owned(), args: vec![] },
+            builtin: &AgentCommand::new("no-builtin-agent-here", vec![]),
             programs: &Programs::look_up(["sh"], env.get("PATH")),
             stop: &StopSignal::default(),
             agent: None,

@@ -106,6 +106,8 @@ fn among(store: &Store, steps: &[Hash]) -> Result<Option<Lost>, StoreError> {
     found.extend(removed);
     steps.retain(|step| !found.contains(&step.start));
     if !steps.is_empty() {
+        // A thread that was called needs no name as long as its caller has one.
+        steps.retain(|step| !first_start(store, &step.start).is_some_and(|start| found.contains(&start)));
         found = named(store, store.vars().remembered()?.into_iter());
         steps.retain(|step| !found.contains(&step.start));
     }
@@ -142,6 +144,17 @@ fn start_of(store: &Store, hash: &Hash) -> Option<Hash> {
         }
         _ => None,
     }
+}
+
+/// The start of the first thread of the stack that one is on top of; none where that one was not called.
+fn first_start(store: &Store, start: &Hash) -> Option<Hash> {
+    let mut first = None;
+    let mut next = *start;
+    while let Some(state) = store.find(&next).ok()??.payload["parentState"].as_str() {
+        next = start_of(store, &state.parse().ok()?)?;
+        first = Some(next);
+    }
+    first
 }
 
 /// A step that cannot be read is told of by others.

@@ -5,8 +5,11 @@
 /// Where thread heads live among the variables.
 pub const HEADS: &str = "@uwf/thread/";
 
-/// Where a thread that another one started has that one's name, among the variables.
+/// Where a thread that another one called has the node at which that one stood, among the variables; a tag has its name.
 pub const PARENTS: &str = "@uwf/parent/";
+
+/// Where the start of the last thread that a thread called lives among the variables; a tag has its name.
+pub const CHILDREN: &str = "@uwf/child/";
 
 /// Where the failed visits of threads live among the variables.
 pub const FAILED: &str = "@uwf/thread-failed/";

@@ -46,8 +46,8 @@ pub use run::{
 pub use system::system;
 pub use templates::PromptError;
 pub use views::{
-    ContinuationView, CorrectionView, DeadlineView, FinishedStepView, GraceView, LeftOutView, NudgeView,
-    OpeningView, RepeatedView, RoleView, SystemView, ViolationView, WorkspaceView,
+    ArtifactView, ContinuationView, CorrectionView, DeadlineView, FinishedStepView, GraceView, LeftOutView,
+    NudgeView, OpeningView, RepeatedView, RoleView, SystemView, ViolationView, WorkspaceView,
 };
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! the task and the edge prompt are orders and stand as they are.
 
 use crate::templates::{PromptError, context, render};
-use crate::views::{ContinuationView, FinishedStepView, OpeningView};
+use crate::views::{ArtifactView, ContinuationView, FinishedStepView, OpeningView};
 use crate::{example, quote};
 use serde::Serialize;
 use serde_json::Value;
@@ -19,6 +19,8 @@ const OLD_ANSWER: usize = 500;
 const RECENT: usize = 8;
 /// How much of one field of an earlier answer is shown, in characters.
 const FIELD: usize = 1_000;
+/// How many of the files that are kept of a step are named.
+const ARTIFACTS: usize = 40;
 /// The longest name of a role or status that is shown, in characters.
 const NAME: usize = 120;
 
@@ -84,6 +86,8 @@ pub(crate) struct StepText {
     role: String,
     status: String,
     fields: Option<String>,
+    artifacts: Option<String>,
+    left_out: usize,
     answer: Option<String>,
 }
 context!(StepText, "step");
@@ -105,6 +109,8 @@ fn step(view: &FinishedStepView<'_>, limit: usize) -> Result<String, PromptError
         role: quote::inline(view.role, NAME),
         status: quote::inline(view.status, NAME),
         fields: output_lines(view.output).map(|lines| fenced("", &lines)),
+        artifacts: artifact_lines(view.artifacts).map(|lines| fenced("", &lines)),
+        left_out: view.artifacts.len().saturating_sub(ARTIFACTS),
         answer: answer.map(|body| fenced("", &quote::cut(body, limit, "\n"))),
     })
 }
@@ -119,6 +125,21 @@ fn output_lines(output: &Value) -> Option<String> {
         format!("{name}: {}", quote::cut(&quote::compact(value), FIELD, " "))
     };
     (!fields.is_empty()).then(|| fields.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+/// One line a file: its path and its length; of a node its name and its hash. None where nothing is kept.
+fn artifact_lines(artifacts: &[ArtifactView<'_>]) -> Option<String> {
+    let line = |artifact: &ArtifactView<'_>| {
+        let name = quote::compact(&Value::from(artifact.name));
+        let size = artifact.size.map(|size| format!(", {size} bytes")).unwrap_or_default();
+        match artifact.path {
+            Some(path) if path == artifact.name => format!("file {name}{size}"),
+            Some(path) => format!("file {}, called {name}{size}", quote::compact(&Value::from(path))),
+            None => format!("node {}, called {name}{size}", artifact.content),
+        }
+    };
+    let shown: Vec<String> = artifacts.iter().take(ARTIFACTS).map(line).collect();
+    (!shown.is_empty()).then(|| shown.join("\n"))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ fn view<'a>(schema: &'a Value, capabilities: &'a [String]) -> SystemView<'a> {
             capabilities,
             procedure: "1. Read the diff.\n2. Run the tests.\n3. Decide.",
             output: "A verdict and, for a rejection, what to change.",
+            artifacts: &[],
         },
         workspace: WorkspaceView { root: "/srv/project", tools: &["read_file", "grep", "run_command"] },
     }
@@ -52,4 +53,11 @@ fn what_a_role_does_not_say_is_left_out() {
     let workspace = WorkspaceView { root: "/srv/project", tools: &[] };
     let text = system(&SystemView { schema: &schema, role, workspace }).unwrap();
     insta::assert_snapshot!("system_without_tools", &text[text.find("# Your role").unwrap()..]);
+}
+
+#[test]
+fn a_role_is_told_what_is_kept_of_its_work() {
+    let artifacts = ["/report".to_owned(), "figures/*.png?".to_owned()];
+    let view = RoleView { workflow: "w", name: "r", artifacts: &artifacts, ..RoleView::default() };
+    insta::assert_snapshot!("artifacts", role(&view).unwrap());
 }

@@ -35,6 +35,8 @@ pub struct RoleView<'a> {
     pub procedure: &'a str,
     /// What the role delivers.
     pub output: &'a str,
+    /// What is kept of its steps: pointers into its answer, and globs of files.
+    pub artifacts: &'a [String],
 }
 
 /// The directory and the tools of a run.
@@ -57,6 +59,21 @@ pub struct FinishedStepView<'a> {
     pub output: &'a Value,
     /// The text below its frontmatter, when there was one.
     pub answer_body: Option<&'a str>,
+    /// What is kept of it.
+    pub artifacts: &'a [ArtifactView<'a>],
+}
+
+/// A file or a node that is kept of a step.
+#[derive(Clone, Copy, Debug)]
+pub struct ArtifactView<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// The file's path below the directory of the step; none of a node.
+    pub path: Option<&'a str>,
+    /// The node that has it.
+    pub content: &'a str,
+    /// How many bytes, where that can be told.
+    pub size: Option<u64>,
 }
 
 /// The first visit of a role; see [`opening`](crate::opening).

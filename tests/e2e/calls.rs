@@ -1,6 +1,6 @@
 //! The call forms of `uwf-builtin`, as engines use them.
 
-use crate::site::{AGENT, MockServer, Said, Site, example};
+use crate::site::{AGENT, MockServer, Said, Site, UWF, example};
 
 const PLAN: &str = "turns:\n  - content: |\n      ---\n      $status: planned\n      files: [a]\n      plan: p\n      ---\n      Body.\n";
 
@@ -107,4 +107,35 @@ fn the_mock_server_serves_the_same_script() {
     let server = MockServer::start(&site, &mock);
     let said = site.agent(&[&thread, "planner", "--base-url", &server.url, "--model", "m"]);
     assert_eq!(said.ok().reply()["frontmatter"]["plan"], "p");
+}
+
+/// An agent of before the named form, in the shell: it knows its thread and role by their places.
+const OLDER: &str = r#"#!/bin/sh
+[ $# -eq 2 ] || { echo "usage: older THREAD ROLE, got: $*" >&2; exit 2; }
+echo "$1 $2 $UWF_EDGE_PROMPT" >> called
+exec "$AGENT" "$1" "$2" --mock "$MOCK" --reply hash
+"#;
+
+#[test]
+fn an_agent_of_the_older_form_gets_thread_and_role_alone() {
+    let (site, thread, mock) = site();
+    let older = site.write("home/bin/older", OLDER);
+    let config = format!("agents:\n  older: {{ command: sh, args: [{older}], protocol: positional }}\n");
+    site.write("home/.uwf/config.yaml", &config);
+    let exec = |protocol: &str| {
+        site.uwf(&["config", "set", "agents.older.protocol", protocol]).ok();
+        let mut command = site.command(UWF);
+        command.env("AGENT", AGENT).env("MOCK", &mock).args(["thread", "exec", &thread, "--agent", "older"]);
+        Said::of(command.output().unwrap())
+    };
+    exec("flags").fails(1, &["gave no reply", "usage: older THREAD ROLE, got: --thread"]);
+    exec("positional").ok();
+    let called = std::fs::read_to_string(site.workspace().join("called")).unwrap();
+    assert_eq!(called, format!("{thread} planner Plan how to solve the issue.\n"));
+    let step = site.uwf(&["thread", "show", &thread]).ok().json()["head"].as_str().unwrap().to_owned();
+    let node = site.uwf(&["cas", "get", &step]).ok().json();
+    assert_eq!(node["payload"]["edgePrompt"], "Plan how to solve the issue.");
+    site.uwf(&["step", "ask", &step, "-p", "Why?", "--agent", "older"])
+        .fails(1, &["takes no questions", "hint: name an agent"]);
+    site.verify();
 }

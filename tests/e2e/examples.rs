@@ -15,7 +15,7 @@ fn roles(site: &Site, thread: &str) -> Vec<String> {
 #[test]
 fn every_example_is_valid() {
     let site = Site::new();
-    for name in ["solve-issue", "debate", "socratic-questioning"] {
+    for name in ["solve-issue", "develop", "debate", "socratic-questioning", "report"] {
         let said = site.uwf(&["workflow", "validate", &example(&format!("{name}/workflow.yaml"))]).ok();
         assert_eq!(said.json()["name"], name);
     }
@@ -45,5 +45,20 @@ fn a_person_is_asked_until_he_has_seen_it() {
     let ended = site.uwf(&["thread", "exec", &thread, "--agent", &agent]).ok().json();
     assert_eq!((&ended["status"], &ended["done"]), (&"end".into(), &true.into()));
     assert_eq!(roles(&site, &thread), ["teacher", "teacher", "teacher", "scribe"]);
+    site.verify();
+}
+
+#[test]
+fn a_report_is_edited_until_it_is_accepted() {
+    let site = Site::new();
+    site.project("report/project");
+    let thread = site.start(&example("report/workflow.yaml"), "How did the sales go?");
+    site.uwf(&["thread", "exec", &thread, "--until-end", "--agent", &mock("report")]).ok();
+    assert_eq!(roles(&site, &thread), ["analyst", "editor", "analyst", "editor"]);
+    let report = site.uwf(&["thread", "artifacts", "get", &thread, "report.md"]).ok().out;
+    assert_eq!(report, "# Sales\n\nThey fell to 90 in the second quarter, and rose to 210 by the fourth.\n");
+    let first =
+        site.uwf(&["thread", "artifacts", "get", &thread, "report.md", "--step", &format!("{thread}:1")]);
+    assert_eq!(first.ok().out, "# Sales\n\nThey rose from 120 to 180.\n");
     site.verify();
 }

@@ -22,6 +22,7 @@ use std::process::ExitCode;
 
 use crate::shell::{CliError, OK, ProcessContext, Session, in_process, man_pages};
 use clap::CommandFactory;
+use uwf_engine::spawn::protocol::EDGE_PROMPT;
 use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 
 use self::args::{AgentArgs, BuiltinCli, Command, MockServerArgs, ReplyForm};
@@ -115,7 +116,7 @@ fn request(args: &AgentArgs, session: &Session<'_>) -> Result<AgentRequest, CliE
     let thread = args.thread.as_ref().or(args.thread_option.as_ref()).ok_or_else(|| missing("thread"))?;
     let thread = thread.parse().map_err(|error| usage(format!("{error}")))?;
     let role = args.role.as_ref().or(args.role_option.as_ref()).ok_or_else(|| missing("role"))?;
-    let environment = session.env.text("UWF_EDGE_PROMPT").map(str::to_owned);
+    let environment = session.env.text(EDGE_PROMPT).map(str::to_owned);
     Ok(AgentRequest::new(thread, role, args.prompt.clone(), environment))
 }
 

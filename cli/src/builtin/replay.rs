@@ -59,7 +59,7 @@ fn steps(store: &Store, args: &ReplayArgs) -> Result<Vec<Hash>, CliError> {
             )),
             Err(_) => error,
         })?;
-        return Ok(vec![named.find(store)?]);
+        return played(store, named.find(store)?);
     }
     let thread: ThreadId = args.step.parse()?;
     let head = thread::head(store, &thread)?;
@@ -69,12 +69,26 @@ fn steps(store: &Store, args: &ReplayArgs) -> Result<Vec<Hash>, CliError> {
         let attempts = step.previous_attempts.unwrap_or_default();
         attempts.into_iter().chain(step.links.compacted_by).chain([hash])
     });
-    let mut steps: Vec<Hash> = linked.collect();
+    let linked: Vec<Hash> = linked.collect();
+    let mut steps = Vec::new();
+    for step in linked {
+        steps.extend(played(store, step)?);
+    }
     for role in workflow.roles.keys().map(String::as_str).chain([thread::COMPACT]) {
         steps.extend(thread::failed_attempts(store, &thread, role)?);
     }
     let is_own = |hash: &Hash| thread::step_node(store, hash).is_ok_and(|step| step.agent == AGENT);
     Ok(steps.into_iter().filter(is_own).collect())
+}
+
+/// What was played for a step: itself, or the steps of the thread that was called for it.
+fn played(store: &Store, step: Hash) -> Result<Vec<Hash>, CliError> {
+    let called = thread::called_steps(store, &thread::step_node(store, &step)?)?;
+    if called.is_empty() {
+        return Ok(vec![step]);
+    }
+    let played: Result<Vec<_>, _> = called.into_iter().map(|(step, _)| played(store, step)).collect();
+    Ok(played?.concat())
 }
 
 /// The directories that something is played in.

@@ -7,6 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde_json::Value;
 use uwf_workflow::yaml;
 
+use uwf_engine::record::Artifact;
 use uwf_engine::thread::Usage;
 
 /// Rows under headings, in columns as wide as they need to be; no heading line when there are no rows.
@@ -64,6 +65,12 @@ pub(crate) fn bytes(count: u64) -> String {
         tenths /= 1024;
     }
     format!("{}.{} TiB", tenths / 10, tenths % 10)
+}
+
+/// `report.md, 1.2 KiB, 9GDHFMG6KAC8V`.
+pub(crate) fn artifact(artifact: &Artifact) -> String {
+    let size = artifact.size.map(|size| format!(", {}", bytes(size))).unwrap_or_default();
+    format!("{}{size}, {}", artifact.name, artifact.content)
 }
 
 /// `3 turns, 1200 tokens in, 80 out`.

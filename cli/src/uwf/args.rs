@@ -1,5 +1,7 @@
 //! What can be typed, and every help text: one file a noun. No meaning is given to anything here.
 
+mod artifacts;
+mod as_agent;
 mod cas;
 mod config;
 mod doctor;
@@ -16,6 +18,8 @@ mod workflow;
 
 use clap::{Parser, Subcommand};
 
+pub(super) use self::artifacts::{Artifacts, ArtifactsCommand, GetArtifact};
+pub(super) use self::as_agent::AsAgent;
 pub(super) use self::cas::{CasCommand, Put, SchemaCommand, Values};
 pub(super) use self::config::ConfigCommand;
 pub(super) use self::doctor::Doctor;
@@ -101,6 +105,18 @@ pub(super) enum Noun {
         after_long_help = "Examples:\n  uwf redo\n  uwf redo 01K…\n  uwf redo 01K…:2 --dry-run"
     )]
     Redo(Redo),
+    /// Play one role of a thread by running another workflow: an agent for any engine
+    #[command(
+        long_about = "Play one role of a thread by running another workflow, as the agent of an engine that knows agents alone: \
+                      begin a thread for it, or go on with the one that was begun, run that until it ends, asks or fails, and \
+                      print the reply of an agent, one line of JSON. What the workflow asks is asked by the role; the answer goes \
+                      down. This engine needs no such command: `agents: {NAME: {workflow: WORKFLOW}}` in config.yaml, or \
+                      `--agent workflow:WORKFLOW`.\n\n\
+                      Exit status: 0 there is a reply, also of a step that failed; 1 there is none.",
+        after_long_help = "Examples:\n  uwf as-agent develop --thread 01K… --role developer --prompt \"Fix it\"\n  \
+                           uwf config set agents.develop.command uwf && uwf config set agents.develop.args \"[as-agent, develop]\""
+    )]
+    AsAgent(AsAgent),
     /// The content-addressed store underneath
     #[command(subcommand)]
     Cas(CasCommand),

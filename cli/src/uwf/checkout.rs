@@ -11,7 +11,8 @@ use uwf_store::{Hash, Store};
 use super::step_of_thread::StepOfThread;
 use crate::shell::{CliError, Session};
 use crate::step_argument::StepArgument;
-use uwf_engine::record::{Detail, RecordedSnapshot, RunSnapshots};
+use uwf_engine::record::{RecordedSnapshot, RunSnapshots};
+use uwf_engine::thread;
 use uwf_engine::view::CheckedOut;
 
 /// Which of the two snapshots of a step.
@@ -61,7 +62,7 @@ pub(super) fn write(
     step: &StepOfThread,
     (dir, moment): (&Path, CheckoutMoment),
 ) -> Result<WrittenWorkspace, CliError> {
-    let detail = Detail::read(store, &step.node.detail)?;
+    let detail = thread::detail_of(store, &step.node)?;
     let RunSnapshots { before, after, failed } = detail.snapshots.clone().unwrap_or_default();
     let snapshot = if moment == CheckoutMoment::Before { before } else { after };
     let snapshot = snapshot.ok_or_else(|| step.without_snapshots("cannot be checked out", &detail))?;

@@ -16,9 +16,10 @@ use crate::shell::{CliError, Format, OK, Session, USER, render};
 use uwf_engine::config::{self, BUILTIN, Config, ConfigError};
 use uwf_engine::home::{Env, Homes, OCAS_HOME, UWF_HOME};
 use uwf_engine::spawn::lookup::Programs;
-use uwf_engine::spawn::protocol::AgentCommand;
+use uwf_engine::spawn::protocol::{AgentCommand, WORKFLOW_PREFIX};
 use uwf_engine::spawn::{self, ProcessSpec, SpawnError, StopSignal};
 use uwf_engine::thread::{self, ThreadError, ThreadId};
+use uwf_engine::workflow;
 
 /// How long the builtin agent may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -162,6 +163,15 @@ fn configuration(homes: &Homes, config: &Result<Config, ConfigError>) -> ConfigC
     }
 }
 
+/// What plays where an agent is a workflow; none where it is a file that is no workflow. What a name stands for depends on
+/// where a thread works.
+fn found_workflow(reference: &str) -> Option<String> {
+    match reference.contains('/') {
+        true => workflow::load(Path::new(reference)).ok().map(|_| reference.to_owned()),
+        false => Some(format!("the workflow `{reference}`, looked up where a thread works")),
+    }
+}
+
 /// What the checks of agents need.
 struct AgentChecks<'a> {
     env: &'a Env,
@@ -182,7 +192,13 @@ impl AgentChecks<'_> {
             .map(|(name, program)| AgentCheck {
                 name: name.to_owned(),
                 program: program.to_owned(),
-                found: self.programs(program).any_file_of(program),
+                found: match program.strip_prefix(WORKFLOW_PREFIX) {
+                    Some(reference) => found_workflow(reference),
+                    None => {
+                        let program = if program == BUILTIN { builtin } else { program };
+                        self.programs(program).any_file_of(program)
+                    }
+                },
             })
             .collect()
     }
@@ -201,7 +217,7 @@ impl AgentChecks<'_> {
         let args = words.into_iter().chain(online.then_some("--online")).map(Into::into).collect();
         let run = |file: String| {
             let run = ProcessSpec {
-                command: &AgentCommand { program: builtin.to_owned(), args: Vec::new() },
+                command: &AgentCommand::new(builtin, Vec::new()),
                 file: &file,
                 args,
                 cwd: self.cwd,
@@ -259,7 +275,11 @@ impl DoctorReport {
 
 impl AgentCheck {
     fn line(&self) -> String {
-        let state = self.found.clone().unwrap_or_else(|| format!("no program {}", self.program));
+        let none = || match self.program.strip_prefix(WORKFLOW_PREFIX) {
+            Some(reference) => format!("no workflow can be read from {reference}"),
+            None => format!("no program {}", self.program),
+        };
+        let state = self.found.clone().unwrap_or_else(none);
         line(self.found.is_some(), format!("agent {}: {state}", self.name))
     }
 }

@@ -202,6 +202,10 @@ impl ExecContext {
             None => return Ok(()),
         };
         let command = self.options.agent.as_ref().or(configured).unwrap_or(&self.builtin);
+        if let Some(reference) = command.of_workflow() {
+            workflow::resolve(&self.store, reference, Path::new(&start.cwd))?;
+            return Ok(());
+        }
         let program = if command.program == BUILTIN { &self.builtin.program } else { &command.program };
         let own = Path::new(&start.cwd);
         let dirs = [own, self.options.cwd.as_deref().unwrap_or(own)];
@@ -278,7 +282,7 @@ pub(super) fn leave_unread(last_words: &mut String, ui: &Ui<'_>) {
 pub(super) fn builtin(program: Option<&Path>) -> AgentCommand {
     let beside = program.and_then(Path::parent).map(|dir| dir.join(BUILTIN)).filter(|file| file.is_file());
     let program = beside.and_then(|file| file.into_os_string().into_string().ok());
-    AgentCommand { program: program.unwrap_or_else(|| BUILTIN.to_owned()), args: Vec::new() }
+    AgentCommand::new(program.unwrap_or_else(|| BUILTIN.to_owned()), Vec::new())
 }
 
 /// Passes on what happens: all of it to people, of the agent's words only complaints where nobody reads along.

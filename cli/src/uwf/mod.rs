@@ -4,6 +4,7 @@
 //! does the command line of `uwf-builtin`. One file a noun: each reads its arguments, calls, prints.
 
 mod args;
+mod as_agent;
 mod ask;
 mod cas;
 mod changes;
@@ -60,6 +61,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Workflow(command) => workflow::run(session, command),
         Noun::Thread(command) => thread::run(session, command),
         Noun::Step(command) => step::run(session, command),
+        Noun::AsAgent(args) => as_agent::run(session, args),
         Noun::Replay(args) => replay::replay(session, &args),
         Noun::Undo(args) => undo::undo(session, &args),
         Noun::Redo(args) => undo::redo(session, &args),

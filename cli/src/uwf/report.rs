@@ -2,6 +2,8 @@
 //!
 //! For people first; nothing reads it back. Long tool results are shortened, outputs and answers never are.
 
+mod calls;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -11,7 +13,7 @@ use uwf_workflow::moderator::Target;
 
 use crate::shell::{
     CliError,
-    render::{duration, fenced, quotation, time, usage, yaml_block},
+    render::{artifact, duration, fenced, quotation, time, usage, yaml_block},
 };
 use uwf_engine::record::{self, Detail, Turn};
 use uwf_engine::thread::{self, Chain, Status, StepNode, SummaryPlace, ThreadId};
@@ -38,11 +40,12 @@ pub(super) fn thread(store: &Store, thread: &ThreadId, range: &ReportRange) -> R
     let head = head.settled(store, &workflow);
     let mut sections = Vec::new();
     if range.with_task {
-        sections.push(task_section(thread, &workflow, &chain, range.quota));
+        let called = calls::above(store, thread, &chain.start)?;
+        sections.push(task_section(thread, &workflow, &chain, range.quota) + &called);
     }
     let mut steps = Vec::new();
     for (at, (hash, step)) in chain.steps[..end(&chain, thread, range)?].iter().enumerate() {
-        steps.push(step_section(store, at + 1, hash, step)?);
+        steps.push(step_section(store, &(at + 1).to_string(), hash, step)?);
     }
     let status_section =
         if range.before.is_none() { status_section(store, thread, &head, &workflow)? } else { String::new() };
@@ -100,7 +103,7 @@ fn skipped(sections: &[String], room: Option<usize>) -> usize {
     sections.len().saturating_sub(kept)
 }
 
-fn step_section(store: &Store, number: usize, hash: &Hash, step: &StepNode) -> Result<String, CliError> {
+fn step_section(store: &Store, number: &str, hash: &Hash, step: &StepNode) -> Result<String, CliError> {
     let output = store.get(&step.output)?.payload;
     let mut text = summary_line(hash, step);
     text += &format!(
@@ -113,6 +116,7 @@ fn step_section(store: &Store, number: usize, hash: &Hash, step: &StepNode) -> R
     if let Some(attempts) = step.previous_attempts.as_deref().filter(|attempts| !attempts.is_empty()) {
         text += &format!("\n**Failed attempts before this one:**\n\n{}", attempt_lines(store, attempts)?);
     }
+    text += &calls::below(store, number, step)?;
     Ok(text + &answered(store, step, &output)?)
 }
 
@@ -145,11 +149,22 @@ fn asked(step: &StepNode) -> String {
 
 fn answered(store: &Store, step: &StepNode, output: &Value) -> Result<String, CliError> {
     let mut text = format!("\n**Output:**\n\n{}", yaml_block(output));
+    text += &kept(store, step)?;
     let answer = thread::answer_of(store, &step.detail)?;
     if let Some(body) = answer.as_deref().map(frontmatter::body).filter(|body| !body.is_empty()) {
         text += &format!("\n**Answer:**\n\n{body}\n");
     }
     Ok(text)
+}
+
+/// What is kept of a step; nothing where nothing is.
+fn kept(store: &Store, step: &StepNode) -> Result<String, CliError> {
+    let artifacts = thread::artifacts_of(store, step)?;
+    if artifacts.is_empty() {
+        return Ok(String::new());
+    }
+    let lines: String = artifacts.iter().map(|kept| format!("- {}\n", artifact(kept))).collect();
+    Ok(format!("\n**Artifacts:**\n\n{lines}"))
 }
 
 fn attempt_lines(store: &Store, attempts: &[Hash]) -> Result<String, CliError> {
@@ -216,7 +231,7 @@ pub(super) fn step(store: &Store, hash: &Hash, quota: Option<usize>) -> Result<S
         facts(&step, thread::failed_calls(store, &step)),
         asked(&step)
     );
-    let tail = format!("\n## Output\n\n{}", yaml_block(&output));
+    let tail = format!("\n## Output\n\n{}{}", yaml_block(&output), kept(store, &step)?);
     let used = head.chars().count() + tail.chars().count();
     let skipped =
         if turns.is_empty() { 0 } else { skipped(&turns, quota.map(|quota| quota.saturating_sub(used))) };

@@ -6,10 +6,10 @@ mod diff;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use uwf_snapshot::TREE;
 use uwf_store::{BLOB, Hash, Store};
-use uwf_workflow::yaml;
+use uwf_workflow::{ARTIFACTS, yaml};
 
 use super::args::StepCommand;
 use super::checkout::{self, CheckoutMoment};
@@ -137,7 +137,13 @@ pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, CliError
     let (named, store) = (StepArgument::parse(text)?, session.store()?);
     let hash = named.find(&store)?;
     let step = thread::step_node(&store, &hash)?;
-    let detail = expanded(&store, &step.detail)?;
+    let mut detail = expanded(&store, &step.detail)?;
+    let artifacts = thread::artifacts_of(&store, &step)?;
+    if let Value::Object(fields) = &mut detail
+        && !artifacts.is_empty()
+    {
+        fields.entry(ARTIFACTS).or_insert_with(|| json!(artifacts));
+    }
     session.ui.result(&detail, || {
         let took = render::duration(step.duration_ms());
         let summary = SummaryPlace::of(&hash, &step)

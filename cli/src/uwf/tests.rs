@@ -1,5 +1,6 @@
 //! Command lines as a script or a person types them, down to status, stdout and stderr.
 
+mod artifacts;
 mod checkout;
 mod command_line;
 mod commands;

@@ -1,6 +1,7 @@
 //! `uwf thread start|show|read`, and where every other command of the noun is: running steps in `exec`, lists and
 //! changes of state below.
 
+mod artifacts;
 mod change;
 mod compact;
 mod diff;
@@ -36,6 +37,7 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
             &dir,
             if before { CheckoutMoment::Before } else { CheckoutMoment::After },
         ),
+        ThreadCommand::Artifacts(what) => artifacts::run(session, &what),
         ThreadCommand::Stop { thread } => change::stop(session, &thread),
         ThreadCommand::Cancel { thread } => change::cancel(session, &thread),
         ThreadCommand::Rm { thread, force } => change::remove(session, &thread, force),
@@ -85,9 +87,14 @@ fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
     let workflow = workflow::get(&store, &start.workflow)?;
     let head = head.settled(&store, &workflow);
     let view = ThreadView::stored(&store, (thread, &head), (start.workflow, &workflow))
-        .running(&lock::running(&homes.uwf, &thread));
+        .linked(&store, &head)?
+        .running(&lock::running(&homes.uwf, &thread))
+        .with_artifacts(&store, &workflow)?;
     session.ui.result(&view, || view_text(&view, &workflow.name, &start.prompt))
 }
+
+/// How many artifacts are shown with their thread: the newest.
+const ARTIFACTS: usize = 20;
 
 fn view_text(view: &ThreadView, workflow: &str, task: &str) -> String {
     let mut lines = vec![
@@ -98,6 +105,14 @@ fn view_text(view: &ThreadView, workflow: &str, task: &str) -> String {
         ("head", view.head.to_string()),
         ("status", view.status.to_owned()),
     ];
+    if let Some(parent) = &view.parent {
+        let by = parent.thread.map_or_else(|| parent.state.to_string(), |thread| thread.to_string());
+        let stack: Vec<&str> = parent.stack.iter().rev().map(String::as_str).collect();
+        lines.push(("called by", format!("{by} ({})", stack.join(" → "))));
+    }
+    if let Some(child) = &view.child {
+        lines.push(("called", format!("{} for role {} ({})", child.thread, child.role, child.status)));
+    }
     if let Some(role) = &view.current_role {
         lines.push(("next role", role.clone()));
     }
@@ -113,6 +128,13 @@ fn view_text(view: &ThreadView, workflow: &str, task: &str) -> String {
     }
     if let Some(hint) = &view.hint {
         lines.push(("hint", hint.clone()));
+    }
+    let more = view.artifacts.len().saturating_sub(ARTIFACTS);
+    for row in &view.artifacts[more..] {
+        lines.push(("kept", format!("#{} {}", row.number, render::artifact(&row.artifact))));
+    }
+    if more > 0 {
+        lines.push(("", format!("and {more} older ones: uwf thread artifacts {}", view.thread)));
     }
     lines.iter().map(|(name, value)| format!("{name:<10} {value}\n")).collect()
 }

@@ -30,7 +30,7 @@ pub(super) fn undo(session: &mut Session<'_>, args: &Undo) -> Result<u8, CliErro
     let named = StepArgument::parse(&args.step)?;
     let store = session.store()?;
     let step = named.in_thread(&store)?;
-    let detail = Detail::read(&store, &step.node.detail)?;
+    let detail = thread::detail_of(&store, &step.node)?;
     let trees = snapshots(&step, &detail)?;
     let dir = session.directory(Some(args.how.cwd.as_deref().unwrap_or(Path::new(&step.node.cwd))))?;
     let _lock = lock(session, &store, &step.thread)?;
@@ -106,9 +106,9 @@ fn refused_hint(
     let Some(number) = step.number else { return Ok(partial.to_owned()) };
     let undone = UndoLog::of(store, &step.thread)?.undone_runs();
     for (at, hash) in hashes(store, &step.thread)?.iter().enumerate().skip(number).rev() {
-        let run = thread::step_node(store, hash)?.detail;
-        let detail = Detail::read(store, &run)?;
-        if let Some(trees) = ComparedSnapshots::of(&detail).filter(|_| !undone.contains_key(&run))
+        let node = thread::step_node(store, hash)?;
+        let detail = thread::detail_of(store, &node)?;
+        if let Some(trees) = ComparedSnapshots::of(&detail).filter(|_| !undone.contains_key(&node.detail))
             && !paths(&diff(store, &trees.before, &trees.after)?).is_disjoint(conflicts)
         {
             let (later, thread) = (at + 1, step.thread);

@@ -128,3 +128,19 @@ fn what_cannot_be_answered_is_an_error() {
     let start = thread::step_node(&place.store(), &asked).unwrap().start;
     assert!(matches!(put(&place, &question(start), "unused"), Err(AskError::Thread(_))));
 }
+
+#[test]
+fn an_agent_of_the_older_form_is_asked_nothing() {
+    let place = Place::new();
+    let step = step(&place, Some("s1"));
+    let mut command = Config::default().named_agent(&place.script(AGENT), Path::new("/")).unwrap();
+    command.form = CallForm::Positional;
+    let options = ExecOptions { agent: Some(command), ..ExecOptions::default() };
+    let error = place.with_engine(|engine| ask(engine, &question(step), &options, &mut Told::default()));
+    let error = error.unwrap_err();
+    let expected =
+        "the agent `sh` takes no questions: it is called as `sh THREAD ROLE`, by `protocol: positional`";
+    assert_eq!(error.to_string(), expected);
+    assert!(error.hint().unwrap().contains("--agent"));
+    assert_eq!(place.calls(), [""; 0]);
+}

@@ -240,7 +240,10 @@ mod tests {
             assert_eq!(unread(key), None, "{key}");
         }
         assert_eq!(unread("defaultagent").unwrap()[0], "defaultAgent");
-        assert_eq!(unread("agents.mine.comand").unwrap(), ["agents.mine.command", "agents.mine.args"]);
+        assert_eq!(
+            unread("agents.mine.comand").unwrap(),
+            ["agents.mine.command", "agents.mine.args", "agents.mine.protocol", "agents.mine.workflow"]
+        );
     }
 
     #[test]

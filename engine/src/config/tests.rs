@@ -118,6 +118,24 @@ fn an_agent_is_named_by_alias_or_command_line() {
 }
 
 #[test]
+fn an_agent_may_ask_for_the_older_form() {
+    let text =
+        "agents:\n  old: { command: old, protocol: positional }\n  new: { command: new, protocol: flags }\n";
+    let home = home(text);
+    let config = load(home.path()).unwrap();
+    let forms = ["old", "new"].map(|alias| config.named_agent(alias, Path::new("/")).unwrap().form);
+    assert_eq!(forms, [CallForm::Positional, CallForm::Flags]);
+    let whole = value(home.path()).unwrap();
+    assert_eq!(masked(&whole, ""), whole, "it is no secret");
+    set(home.path(), "agents.new.protocol", "positional").unwrap();
+    assert_eq!(load(home.path()).unwrap().agents["new"].form, CallForm::Positional);
+    let told: String = ["other", "positionl", "5", "[flags]"]
+        .map(|word| problem(&format!("agents: {{ a: {{ command: a, protocol: {word} }} }}\n")) + "\n")
+        .concat();
+    insta::assert_snapshot!(told);
+}
+
+#[test]
 fn mistakes_are_shown_with_their_place_and_without_values() {
     let text = problem("agents:\n  a: { command: 5 }\nproviders: { p: { apiKey: [sk-secret] } }\n");
     insta::assert_snapshot!(text);
@@ -151,11 +169,11 @@ fn keys_that_nothing_reads_are_told_with_what_was_meant() {
         unread(home(&text.replace("defaultModel:", "defaulModel:")).path()).unwrap(),
         [
             "nothing here reads `defaulModel` (did you mean `defaultModel`?); there are agentOverrides, agents, \
-             defaultAgent, defaultModel, modelOverrides, models, providers",
+             defaultAgent, defaultModel, maxDepth, modelOverrides, models, providers",
             "nothing here reads `providers.local.apikey` (did you mean `apiKey`?); there are apiKey, apiKeyEnv, \
              baseUrl, dialect, headers, requestBody, wire",
             "nothing here reads `theirs`; there are agentOverrides, agents, defaultAgent, defaultModel, \
-             modelOverrides, models, providers",
+             maxDepth, modelOverrides, models, providers",
         ]
     );
     assert!(unread(home("agentOverrides: { any: { role: uwf-builtin } }\n").path()).unwrap().is_empty());

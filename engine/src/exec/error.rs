@@ -6,6 +6,7 @@ use thiserror::Error;
 use uwf_workflow::moderator::PROMPT_MAX;
 
 use super::agent::StepAgentError;
+use super::artifacts::ArtifactError;
 use super::reply::ReplyFault;
 use crate::config::ConfigError;
 use crate::journals::JournalsError;
@@ -146,6 +147,35 @@ pub enum ExecError {
         /// What its stdout was instead.
         source: Option<ProtocolError>,
     },
+    /// A workflow is to play a role of one that is above it already.
+    #[error("role `{role}` cannot be played by a workflow that plays above it: {}", stack.join(" → "))]
+    CallsItself {
+        /// The role.
+        role: String,
+        /// The workflows, from the first caller to the one that would be called.
+        stack: Vec<String>,
+    },
+    /// A workflow is to play a role too far down.
+    #[error("role `{role}` cannot be played by a workflow here: at most {max} threads may be above another: {}",
+        stack.join(" → "))]
+    TooDeep {
+        /// The role.
+        role: String,
+        /// The workflows, from the first caller to the one that would be called.
+        stack: Vec<String>,
+        /// How many there may be above.
+        max: u32,
+    },
+    /// A step of the thread that plays the role cannot be made.
+    #[error("the thread {thread}, which plays role `{role}`, cannot go on")]
+    Below {
+        /// The role.
+        role: String,
+        /// The thread that was called.
+        thread: ThreadId,
+        /// Why it cannot.
+        source: Box<ExecError>,
+    },
     /// The agent's reply is not true.
     #[error("the reply of the agent `{agent}` is not valid; the head has not moved")]
     BadReply {
@@ -154,6 +184,9 @@ pub enum ExecError {
         /// In which way.
         source: Box<ReplyFault>,
     },
+    /// What the role was to leave cannot be kept.
+    #[error(transparent)]
+    Artifact(Box<ArtifactError>),
 }
 
 impl ExecError {
@@ -163,6 +196,7 @@ impl ExecError {
             ExecError::Lock(error) => error.hint(),
             ExecError::Thread(error) => error.hint(),
             ExecError::Config(error) => error.hint(),
+            ExecError::Artifact(error) => Some(error.hint()),
             ExecError::NotActive { thread, status: "end" } => {
                 Some(format!("begin it again with `uwf thread resume {thread} -p TEXT`"))
             }
@@ -212,6 +246,11 @@ impl ExecError {
                 Some("name an agent with --agent, or set defaultAgent in config.yaml".to_owned())
             }
             ExecError::Spawn(SpawnError::Inside { .. }) => Some(INSIDE.to_owned()),
+            ExecError::CallsItself { role, .. } => {
+                Some(format!("give role `{role}` another agent, with --agent or in agentOverrides of config.yaml"))
+            }
+            ExecError::TooDeep { .. } => Some("`uwf config set maxDepth N` allows more".to_owned()),
+            ExecError::Below { source, .. } => source.hint(),
             _ => None,
         }
     }

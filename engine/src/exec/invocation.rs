@@ -8,6 +8,8 @@ use uwf_workflow::moderator::PROMPT_MAX;
 use uwf_workflow::moderator::Route;
 
 use super::agent::{NAME, StepAgent};
+use super::artifacts;
+use super::child::{self, WorkflowCall};
 use super::reply::{self, Expected, Outcome};
 use super::{Engine, ExecError, ExecOptions, LockedThread, Observer, StepResult};
 use crate::builtin;
@@ -15,10 +17,13 @@ use crate::config::BUILTIN;
 use crate::home::Env;
 use crate::log::{self, LogEvent};
 use crate::spawn::protocol::{
-    AgentCommand, AgentReply, AgentRequest, EdgePromptSource, SANDBOX, parse_reply,
+    AdapterOutput, AgentCommand, AgentReply, AgentRequest, EdgePromptSource, SANDBOX, WORKFLOW_PREFIX,
+    parse_reply,
 };
 use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
-use crate::thread::{StartNode, StepLinks, StepNode, ThreadError, role_played, step_node};
+use crate::thread::{
+    COMPACT, StartNode, StepLinks, StepNode, ThreadError, called_by, role_played, step_node,
+};
 
 /// What is to be played, where.
 #[derive(Debug)]
@@ -84,7 +89,8 @@ impl Invocation {
             }
         }
         let prev = self.instead.as_ref().map_or(played.step.prev, |instead| instead.prev);
-        let links = self.links(locked, prev)?;
+        let content = artifacts::kept(locked, &self.cwd, &played)?;
+        let links = StepLinks { content, ..self.links(locked, prev, &played.step.detail)? };
         if self.instead.is_none() && linked == own && links == played.step.links {
             return Ok(played);
         }
@@ -96,8 +102,14 @@ impl Invocation {
     }
 
     /// What a step behind `prev` refers to beside what its agent wrote.
-    fn links(&self, locked: &LockedThread<'_>, prev: Option<Hash>) -> Result<StepLinks, ExecError> {
-        let Some(prev) = prev else { return Ok(StepLinks::default()) };
+    fn links(
+        &self,
+        locked: &LockedThread<'_>,
+        prev: Option<Hash>,
+        detail: &Hash,
+    ) -> Result<StepLinks, ExecError> {
+        let child_thread = called_by(locked.engine.store, detail)?;
+        let Some(prev) = prev else { return Ok(StepLinks { child_thread, ..StepLinks::default() }) };
         let before = match locked.head.step().filter(|_| prev == locked.head.hash) {
             Some(before) => before.clone(),
             None => step_node(locked.engine.store, &prev)?,
@@ -110,7 +122,7 @@ impl Invocation {
         let replaced = self.instead.as_ref().map(|step| &step.links);
         let compact = replaced.and_then(|links| links.compact);
         let compacted_by = replaced.and_then(|links| links.compacted_by);
-        Ok(StepLinks { ancestors, compact, compacted_by, ..StepLinks::default() })
+        Ok(StepLinks { ancestors, child_thread, compact, compacted_by, ..StepLinks::default() })
     }
 
     /// Runs the agent and checks its step.
@@ -128,6 +140,20 @@ impl Invocation {
         let expected = Expected { start: locked.head.start_hash(), head: locked.head.hash, role: &self.role };
         reply::check(locked.engine.store, reply, &expected, &role.frontmatter)
             .map_err(|source| ExecError::BadReply { agent, source: Box::new(source) })
+    }
+
+    /// What a workflow made of the role.
+    fn called(
+        &self,
+        locked: &LockedThread<'_>,
+        workflow: &str,
+        options: &ExecOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<AdapterOutput, ExecError> {
+        locked.log(LogEvent::StepStarted { role: &self.role, agent: workflow, cwd: &self.cwd });
+        let request = self.request(locked);
+        let call = WorkflowCall { request: &request, workflow, cwd: &self.cwd };
+        child::call_workflow(locked.engine, &call, options, observer)
     }
 
     /// The reply of code of this program.
@@ -151,6 +177,10 @@ impl Invocation {
         let engine = locked.engine;
         let command = self.agent(engine, options, &locked.workflow.name, observer)?;
         self.check()?;
+        if let Some(workflow) = command.of_workflow() {
+            let output = self.called(locked, workflow, options, observer)?;
+            return Ok((command.program.clone(), AgentReply::Output(Box::new(output))));
+        }
         let file = engine.programs.file_of(&command.program, &[Path::new(&locked.start.cwd), &self.cwd])?;
         observer.spawning(&self.role, &command, &self.cwd);
         let agent = log::name(&command.program);
@@ -208,11 +238,13 @@ impl Invocation {
         observer: &mut dyn Observer,
     ) -> Result<Finished, ExecError> {
         let engine = locked.engine;
-        let env = engine.agent_env(options);
+        let request = self.request(locked);
+        let mut env = engine.agent_env(options);
+        request.to_env(command.form).into_iter().for_each(|(name, prompt)| env.set(name, prompt));
         let run = ProcessSpec {
             command,
             file,
-            args: self.request(locked).to_args(),
+            args: request.to_args(command.form),
             cwd: &self.cwd,
             env: &env,
             deadline: options.deadline,
@@ -234,10 +266,20 @@ impl Invocation {
         workflow: &str,
         observer: &mut dyn Observer,
     ) -> Result<AgentCommand, ExecError> {
+        let mut is_able =
+            |command: &&AgentCommand| match command.of_workflow().filter(|_| self.role == COMPACT) {
+                None => true,
+                Some(reference) => {
+                    observer.warn(&format!(
+                        "the workflow `{reference}` cannot sum up a thread: the builtin agent takes its place"
+                    ));
+                    false
+                }
+            };
         if let Some(command) = &options.agent {
-            return Ok(engine.own(command));
+            return Ok(engine.own(Some(command).filter(&mut is_able).unwrap_or(engine.builtin)));
         }
-        let configured = engine.config.agent_for(workflow, &self.role)?;
+        let configured = engine.config.agent_for(workflow, &self.role)?.filter(&mut is_able);
         match &self.instead {
             Some(step) => engine.maker(step, configured, observer),
             None => Ok(engine.own(configured.unwrap_or(engine.builtin))),
@@ -261,9 +303,11 @@ impl Engine<'_> {
     ) -> Result<AgentCommand, ExecError> {
         let name = step.agent.as_str();
         let is_it = |command: &&AgentCommand| Path::new(&command.program).file_name() == Some(name.as_ref());
+        let called = name.strip_prefix(WORKFLOW_PREFIX).map(AgentCommand::workflow);
         let known = configured
             .filter(is_it)
             .or_else(|| self.config.agents.get(name))
+            .or(called.as_ref())
             .or_else(|| only(self.config.agents.values().filter(is_it)))
             .or_else(|| (name == BUILTIN).then_some(self.builtin));
         if let Some(command) = known {

@@ -2,7 +2,7 @@
 //! the role may give, and what it records beside that is there.
 //!
 //! What an agent did is its own to describe: its record may be of any type that the store knows, but for those that say
-//! what something else is.
+//! what something else is; of a thread that was called for the step it is that thread's last step.
 
 use serde_json::Value;
 use thiserror::Error;
@@ -14,7 +14,7 @@ use super::StepResult;
 use crate::builtin;
 use crate::record;
 use crate::spawn::protocol::AgentReply;
-use crate::thread::{StepNode, ThreadError, step_node};
+use crate::thread::{StepNode, ThreadError, called_by, step_node};
 
 /// What the step must say of itself.
 pub(super) struct Expected<'a> {
@@ -182,6 +182,10 @@ fn unread(what: &'static str, hash: Hash) -> impl FnOnce(StoreError) -> ReplyFau
 
 fn is_record(store: &Store, detail: &Hash) -> Result<(), ReplyFault> {
     let node = store.get(detail).map_err(unread("detail", *detail))?;
+    let unreadable = |source| ReplyFault::NoStep { step: *detail, source: Box::new(source) };
+    if called_by(store, detail).map_err(unreadable)?.is_some() {
+        return Ok(());
+    }
     if let Some((_, found)) = NO_RECORDS.iter().find(|(type_, _)| *type_ == node.type_) {
         return Err(ReplyFault::DetailType { detail: *detail, found });
     }

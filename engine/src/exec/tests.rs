@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::fixture::{Place, Told, reply};
+use crate::spawn::protocol::CallForm;
 use crate::thread::{failed_attempts, head, record_failure};
 
 /// One step of `thread` by that agent, as the library does it.
@@ -47,6 +48,23 @@ fn a_step_is_asked_for_checked_and_becomes_the_head() {
     let call = format!("{}|own --thread {thread} --role writer --prompt Write it.", project.display());
     assert_eq!(place.calls(), [call]);
     assert_eq!(fs::read_dir(place.homes().uwf.join("running")).unwrap().count(), 0);
+}
+
+#[test]
+fn an_agent_of_the_older_form_has_the_prompt_in_its_environment() {
+    let place = Place::new();
+    let thread = place.flow_thread();
+    let step = place.step(&thread, None, "writer", &json!({"$status": "checked"}));
+    let script = place.script(&format!("echo \"$UWF_EDGE_PROMPT\" > \"$D/prompt\"; echo {step}\n"));
+    let mut options = options(&script);
+    options.agent.as_mut().unwrap().form = CallForm::Positional;
+    let report = place.with_engine(|engine| {
+        step_once(engine, &hold(engine, &thread).unwrap(), &options, &mut Told::default())
+    });
+    assert_eq!(report.unwrap().head, step);
+    assert!(place.calls()[0].ends_with(&format!("|own {thread} writer")), "{:?}", place.calls());
+    let prompt = Path::new(script.strip_prefix("sh ").unwrap()).with_file_name("prompt");
+    assert_eq!(fs::read_to_string(prompt).unwrap(), "Write it.\n");
 }
 
 #[test]
@@ -425,9 +443,8 @@ fn the_maker_of_a_step_is_the_only_configured_agent_with_that_program() {
     .unwrap();
     node["agent"] = json!("uwf-other");
     let step: StepNode = serde_json::from_value(node).unwrap();
-    let command = |program: &str, args: &[&str]| AgentCommand {
-        program: program.into(),
-        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+    let command = |program: &str, args: &[&str]| {
+        AgentCommand::new(program, args.iter().map(|arg| (*arg).to_owned()).collect())
     };
     let (usual, other) = (command("usual", &[]), command("/opt/uwf-other", &["-x"]));
     let made = |agents: &[&AgentCommand]| {

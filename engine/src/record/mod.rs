@@ -36,6 +36,7 @@
 //!
 //! [`Batch`]: uwf_store::Batch
 
+mod content;
 mod detail;
 mod lenient;
 mod log;
@@ -44,6 +45,7 @@ mod settings;
 mod turn;
 mod undo;
 
+pub use self::content::{Artifact, StepContent};
 pub use self::detail::{Change, Detail, Listed, RecordedSnapshot, RunSnapshots};
 pub use self::log::RunLog;
 pub use self::output::{ErrorOutput, error, phase, reason, status};

@@ -17,6 +17,9 @@ use crate::usage::Usage;
 /// have none, or another kind, pass it over.
 pub const SANDBOX: &str = "UWF_BUILTIN_SANDBOX";
 
+/// The variable that has the edge prompt where the command line has none.
+pub const EDGE_PROMPT: &str = "UWF_EDGE_PROMPT";
+
 /// A program that plays roles, and the arguments it always gets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentCommand {
@@ -26,6 +29,51 @@ pub struct AgentCommand {
     /// Arguments before those of the protocol.
     #[serde(default)]
     pub args: Vec<String>,
+    /// In which form it is asked.
+    #[serde(default, rename = "protocol", skip_serializing_if = "CallForm::is_usual")]
+    pub form: CallForm,
+}
+
+impl AgentCommand {
+    /// A program that is asked in the usual form.
+    pub fn new(program: impl Into<String>, args: Vec<String>) -> AgentCommand {
+        AgentCommand { program: program.into(), args, form: CallForm::default() }
+    }
+}
+
+/// How a program is told what to play.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallForm {
+    /// `--thread ID --role ROLE --prompt TEXT`.
+    #[default]
+    Flags,
+    /// The older form: `ID ROLE`, and the prompt in [`EDGE_PROMPT`].
+    Positional,
+}
+
+impl CallForm {
+    /// The words of `protocol` in `config.yaml`.
+    pub const WORDS: [&'static str; 2] = ["flags", "positional"];
+
+    fn is_usual(&self) -> bool {
+        *self == CallForm::Flags
+    }
+}
+
+/// How the program of a workflow that plays roles begins: `workflow:develop`.
+pub const WORKFLOW_PREFIX: &str = "workflow:";
+
+impl AgentCommand {
+    /// A workflow in the place of a program, by its hash, its file or its name.
+    pub fn workflow(reference: &str) -> AgentCommand {
+        AgentCommand::new(format!("{WORKFLOW_PREFIX}{reference}"), Vec::new())
+    }
+
+    /// The workflow that it is, if it is no program.
+    pub fn of_workflow(&self) -> Option<&str> {
+        self.program.strip_prefix(WORKFLOW_PREFIX)
+    }
 }
 
 /// Where an edge prompt is from.
@@ -73,10 +121,21 @@ impl AgentRequest {
     }
 
     /// The arguments that the engine appends to the agent's command.
-    pub fn to_args(&self) -> Vec<OsString> {
+    pub fn to_args(&self, form: CallForm) -> Vec<OsString> {
         let thread = self.thread.to_string();
         let prompt = self.prompt.as_deref().unwrap_or_default();
-        ["--thread", &thread, "--role", &self.role, "--prompt", prompt].map(OsString::from).to_vec()
+        match form {
+            CallForm::Flags => {
+                ["--thread", &thread, "--role", &self.role, "--prompt", prompt].map(OsString::from).to_vec()
+            }
+            CallForm::Positional => [&thread, &self.role].map(OsString::from).to_vec(),
+        }
+    }
+
+    /// What the engine sets in the agent's environment beside that.
+    pub fn to_env(&self, form: CallForm) -> Option<(&'static str, &str)> {
+        let prompt = self.prompt.as_deref().unwrap_or_default();
+        (form == CallForm::Positional).then_some((EDGE_PROMPT, prompt))
     }
 }
 
@@ -240,10 +299,33 @@ mod tests {
     }
 
     #[test]
+    fn a_request_is_two_arguments_and_a_variable_in_the_older_form() {
+        let thread = ThreadId::new(0);
+        let request = AgentRequest::new(thread, "fixer", Some("--- a\nb".into()), None);
+        let form = CallForm::Positional;
+        assert_eq!(request.to_args(form), [thread.as_str(), "fixer"].map(OsString::from));
+        assert_eq!(request.to_env(form), Some(("UWF_EDGE_PROMPT", "--- a\nb")));
+    }
+
+    #[test]
+    fn the_usual_form_of_a_command_is_not_written() {
+        let usual = AgentCommand::new("a", vec![]);
+        assert_eq!(json!(usual), json!({"command": "a", "args": []}));
+        let older = AgentCommand { form: CallForm::Positional, ..usual };
+        assert_eq!(json!(older), json!({"command": "a", "args": [], "protocol": "positional"}));
+        for word in CallForm::WORDS {
+            let read: AgentCommand =
+                serde_json::from_value(json!({"command": "a", "protocol": word})).unwrap();
+            assert_eq!(json!(read.form), json!(word));
+        }
+    }
+
+    #[test]
     fn a_request_is_six_arguments() {
         let thread = ThreadId::new(0);
         let request = AgentRequest::new(thread, "fixer", Some("--- a\nb".into()), None);
         let expected = ["--thread", thread.as_str(), "--role", "fixer", "--prompt", "--- a\nb"];
-        assert_eq!(request.to_args(), expected.map(OsString::from));
+        assert_eq!(request.to_args(CallForm::Flags), expected.map(OsString::from));
+        assert_eq!(request.to_env(CallForm::Flags), None);
     }
 }

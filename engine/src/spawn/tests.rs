@@ -13,8 +13,7 @@ fn sh_in(
     deadline: Option<Duration>,
     stop: &StopSignal,
 ) -> (Result<Finished, SpawnError>, String) {
-    let command =
-        AgentCommand { program: "sh".into(), args: vec!["-c".into(), script.into(), "agent".into()] };
+    let command = AgentCommand::new("sh", vec!["-c".into(), script.into(), "agent".into()]);
     let env: Env = [("PATH", "/usr/bin:/bin"), ("GIVEN", "yes")].into_iter().collect();
     let mut stderr = Vec::new();
     let finished = run(
@@ -122,7 +121,7 @@ fn a_stop_signal_is_forwarded() {
 
 #[test]
 fn a_missing_program_is_named() {
-    let command = AgentCommand { program: "no-such-agent".into(), args: vec![] };
+    let command = AgentCommand::new("no-such-agent", vec![]);
     let run = ProcessSpec {
         command: &command,
         file: "no-such-agent",

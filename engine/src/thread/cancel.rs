@@ -2,11 +2,13 @@
 
 use uwf_store::{Store, StoreError, VarChange};
 
-use super::{FAILED, PARENTS, Status, ThreadError, ThreadId, advance, entry, variable};
+use super::{
+    CHILDREN, FAILED, PARENTS, Status, ThreadError, ThreadId, advance, entry, last_called, variable,
+};
 use crate::lost;
 use crate::variables::UNDOS;
 
-/// Gives a thread up where it stands; its failed attempts are forgotten. One that was given up before stays as it is:
+/// Gives a thread up where it stands, and the thread that it called; their failed attempts are forgotten. One that was given up before stays as it is:
 /// then the answer is false.
 ///
 /// # Errors
@@ -21,8 +23,19 @@ pub fn cancel(store: &Store, thread: &ThreadId) -> Result<bool, ThreadError> {
             entry.read(store)?;
             let cancelled = Status::Cancelled { completed_at: store.now() };
             advance(store, thread, &entry.head, &entry.head, &cancelled)?;
+            cancel_called(store, thread);
             Ok(true)
         }
+    }
+}
+
+/// Gives up what the thread called and is not done: nobody waits for it any more. One that cannot be read is left.
+fn cancel_called(store: &Store, caller: &ThreadId) {
+    if let Ok(Some(called)) = last_called(store, caller)
+        && let Ok(entry) = entry(store, &called.thread)
+        && entry.status().is_ok_and(|status| !status.is_final())
+    {
+        cancel(store, &called.thread).ok();
     }
 }
 
@@ -47,6 +60,7 @@ pub fn remove(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
         VarChange::Remove { name: variable(thread) },
         VarChange::RemovePrefix { prefix: format!("{FAILED}{thread}/") },
         VarChange::Remove { name: format!("{PARENTS}{thread}") },
+        VarChange::Remove { name: format!("{CHILDREN}{thread}") },
         VarChange::Remove { name: format!("{UNDOS}{thread}") },
     ];
     // Its steps are to be seen as removed, not as lost; where its head is damaged there is nothing to tell them by.

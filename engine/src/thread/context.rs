@@ -5,13 +5,15 @@
 
 use serde_json::Value;
 use uwf_store::{Hash, Store, StoreError, suggest};
+use uwf_workflow::ContextSource;
 use uwf_workflow::moderator::Target;
 
 use super::{
     COMPACT, Head, Link, StartNode, Status, StepNode, SummaryPlace, ThreadError, ThreadId, WalkBack,
-    compact_role, failed_attempts, head, next, start_node,
+    artifacts_of, chain, compact_role, detail_of, failed_attempts, head, next, stack, start_node, step_node,
 };
-use crate::record::{Detail, Turn};
+use crate::builtin;
+use crate::record::{Artifact, Detail, Turn};
 use crate::spawn::protocol::{AgentRequest, EdgePromptSource};
 use crate::workflow::{self, Role, Workflow};
 
@@ -63,6 +65,8 @@ pub struct EarlierStep {
     pub agent: String,
     /// How many attempts had failed before it.
     pub failures: usize,
+    /// What is kept of it.
+    pub artifacts: Vec<Artifact>,
 }
 
 impl RoleContext {
@@ -110,8 +114,10 @@ pub fn role_context_at(
     let Remembered { start_hash, start, steps, summary } = remembered(store, head)?;
     let workflow = workflow::get(store, &start.workflow)?;
     let role = role_played(&workflow, &request.role)?;
-    let steps: Vec<EarlierStep> =
+    let own: Vec<EarlierStep> =
         steps.into_iter().map(|link| earlier(store, link.hash, link.step)).collect::<Result<_, _>>()?;
+    let mut steps = callers_steps(store, &start, &role)?;
+    steps.extend(own);
     let (edge_prompt, edge_prompt_source) = match &request.prompt {
         Some(prompt) => (prompt.clone(), request.prompt_source),
         None => (start.prompt.clone(), EdgePromptSource::Task),
@@ -194,9 +200,26 @@ fn edge_prompt(store: &Store, request: &AgentRequest, head: &Head, workflow: &Wo
     (route.target == Target::Role(request.role.clone())).then_some(route.prompt)
 }
 
+/// What was done before the call, by every thread above this one, if the role is to see it: the outermost thread first. Their
+/// roles are told by the names of their workflows, so that nobody takes them for roles of this one.
+fn callers_steps(store: &Store, start: &StartNode, role: &Role) -> Result<Vec<EarlierStep>, ThreadError> {
+    if !role.context.contains(&ContextSource::Caller) {
+        return Ok(Vec::new());
+    }
+    let mut steps = Vec::new();
+    for frame in stack(store, start)?.iter().rev() {
+        for (hash, step) in chain(store, &frame.state)?.steps {
+            let step = earlier(store, hash, step)?;
+            steps.push(EarlierStep { role: format!("{}/{}", frame.workflow, step.role), ..step });
+        }
+    }
+    Ok(steps)
+}
+
 fn earlier(store: &Store, hash: Hash, step: StepNode) -> Result<EarlierStep, ThreadError> {
     Ok(EarlierStep {
         hash,
+        artifacts: artifacts_of(store, &step)?,
         output: store.get(&step.output)?.payload,
         answer: answer_of(store, &step.detail)?,
         role: step.role,
@@ -208,15 +231,20 @@ fn earlier(store: &Store, hash: Hash, step: StepNode) -> Result<EarlierStep, Thr
 
 /// How many tool calls of a step failed, where its detail counts them; a detail that cannot be read counts nothing.
 pub fn failed_calls(store: &Store, step: &StepNode) -> Option<u64> {
-    Detail::read(store, &step.detail).ok()?.failed_calls
+    detail_of(store, step).ok()?.failed_calls
 }
 
-/// The last thing an assistant said in a detail node that keeps `turns`; none when the detail has no such shape.
+/// The last thing an assistant said in a detail node that keeps `turns`, or in the last step of a thread that was called;
+/// none when the detail has no such shape.
 ///
 /// # Errors
 /// The detail node or one of its turns cannot be read; a turn that is missing is not an error.
 pub fn answer_of(store: &Store, detail: &Hash) -> Result<Option<String>, ThreadError> {
-    let turns = Detail::read(store, detail)?.turns;
+    let node = store.get(detail)?;
+    if builtin::STEPS.contains(&node.type_) {
+        return answer_of(store, &step_node(store, detail)?.detail);
+    }
+    let turns = Detail::of(node.payload).turns;
     for turn in turns.unwrap_or_default().iter().rev() {
         let Some(hash) = turn.turn() else { return Ok(None) };
         let turn = match Turn::read(store, &hash) {

@@ -4,11 +4,14 @@
 //! [`Status`]. Failed visits are listed apart, under `@uwf/thread-failed/<id>/<role>`, so that they never move a head.
 //! Heads move only through [`advance`], by compare-and-set. Nothing here spawns or prints.
 
+mod artifacts;
 mod back;
 mod cancel;
 mod chain;
+mod child;
 mod compaction;
 mod context;
+mod detail;
 mod entry;
 mod error;
 mod failures;
@@ -25,9 +28,13 @@ use serde_json::json;
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
 use uwf_workflow::moderator::Target;
 
+pub use self::artifacts::{ThreadArtifact, artifacts, artifacts_of};
 pub use self::back::{WalkBack, nth_back};
 pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
+pub use self::child::{
+    CalledThread, Frame, adopt, call, called_by, caller, forget_called, last_called, stack,
+};
 pub use self::compaction::{
     COMPACT, KEEP, SUMMARY, SummaryPlace, compact_prompt, compact_role, ensure_summary_type, is_due,
     kept_steps, stored_again,
@@ -35,6 +42,7 @@ pub use self::compaction::{
 pub use self::context::{
     EarlierStep, RoleContext, answer_of, failed_calls, role_context, role_context_at, role_of, role_played,
 };
+pub use self::detail::{called_steps, detail_of};
 pub use self::entry::{ThreadEntries, ThreadEntry, entries, entry, head, stands_at};
 pub use self::error::{ThreadError, store_hint};
 pub(crate) use self::failures::steps_in;
@@ -47,7 +55,7 @@ pub use self::step::{Call, StartNode, StepLinks, StepNode};
 use crate::builtin;
 pub use crate::thread_id::{ThreadId, ThreadIdError};
 pub use crate::usage::Usage;
-pub use crate::variables::{FAILED, HEADS, PARENTS};
+pub use crate::variables::{CHILDREN, FAILED, HEADS, PARENTS};
 use crate::workflow::Workflow;
 
 /// How often a head that is gone for a moment is waited for.

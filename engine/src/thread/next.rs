@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 use uwf_store::Store;
+use uwf_workflow::ARTIFACTS;
 use uwf_workflow::moderator::{self, Route, SUSPEND, Target};
 
-use super::{Head, HeadKind, Status, ThreadError};
-use crate::record;
+use super::{Head, HeadKind, Status, ThreadError, artifacts_of};
+use crate::record::{self, Artifact};
 use crate::workflow::Workflow;
 
-/// The route from `head`. Costs one read at most (the last output), however long the chain is. An output that asks a
+/// The route from `head`. Costs two reads at most (the last output, and its artifacts), however long the chain is. An output that asks a
 /// person leads to them whatever the graph says.
 ///
 /// # Errors
@@ -16,13 +17,26 @@ use crate::workflow::Workflow;
 pub fn next(store: &Store, workflow: &Workflow, head: &Head) -> Result<Route, ThreadError> {
     let (role, output) = match &head.kind {
         HeadKind::Start(_) => (moderator::START, begin("new")),
-        HeadKind::Step(step) => (step.role.as_str(), store.get(&step.output)?.payload),
+        HeadKind::Step(step) => {
+            let output = store.get(&step.output)?.payload;
+            (step.role.as_str(), with_artifacts(output, &artifacts_of(store, step)?))
+        }
     };
     if record::status(&output) == Some(SUSPEND) {
         let prompt = record::reason(&output).unwrap_or_default().to_owned();
         return Ok(Route { target: Target::Suspend, prompt, location: None });
     }
     Ok(moderator::route(&workflow.graph, role, &output)?)
+}
+
+/// What templates see: the output, and the artifacts of the step where that has no field of their name.
+fn with_artifacts(mut output: Value, artifacts: &[Artifact]) -> Value {
+    if let Value::Object(fields) = &mut output
+        && !artifacts.is_empty()
+    {
+        fields.entry(ARTIFACTS).or_insert_with(|| json!(artifacts));
+    }
+    output
 }
 
 /// The route on which an ended thread begins again.

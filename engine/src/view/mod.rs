@@ -6,6 +6,7 @@
 //! renamed. A view is read from a store by a plain function; how it looks to people (tables,
 //! sentences, colours) is no business of it.
 
+mod artifact;
 mod changed;
 mod config;
 mod document;
@@ -18,6 +19,7 @@ mod thread;
 mod undo;
 mod workflow;
 
+pub use self::artifact::{ArtifactRow, ArtifactWritten};
 pub use self::changed::{
     ForkedFrom, ThreadCancelled, ThreadExported, ThreadForked, ThreadImported, ThreadRemoved, ThreadStarted,
     ThreadStopped, WorkflowAdded, WorkflowRolledBack, WorkflowValid,
@@ -34,6 +36,6 @@ pub use self::step::{AttemptView, ListedNode, StartView, StepView, StepsPage, Th
 pub use self::store::{
     FindingView, SchemaRow, StoreCollected, StoreStatsView, StoreVerified, TypeStatsView, VariableValue,
 };
-pub use self::thread::{FailedStep, ThreadRow, ThreadView, Workflows, current_role};
+pub use self::thread::{ChildView, FailedStep, ParentView, ThreadRow, ThreadView, Workflows, current_role};
 pub use self::undo::{CheckedOut, LeftPath, UndoView};
 pub use self::workflow::{HistoryView, WorkflowRow, WorkflowView};

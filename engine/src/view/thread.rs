@@ -8,10 +8,13 @@ use serde::Serialize;
 use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::{Route, Target};
 
+use super::ArtifactRow;
 use crate::exec::{Compacted, StepReport};
 use crate::lock::{self, Running};
 use crate::record;
-use crate::thread::{self, COMPACT, Head, Status, SummaryPlace, ThreadEntry, ThreadError, ThreadId};
+use crate::thread::{
+    self, COMPACT, Head, StartNode, Status, SummaryPlace, ThreadEntry, ThreadError, ThreadId,
+};
 use crate::workflow::{self, Workflow};
 
 /// The word for a thread of which a step runs just now, which is no stored state.
@@ -49,6 +52,74 @@ pub struct ThreadView {
     /// The summary that was made before the step; absent where none was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compacted: Option<Compacted>,
+    /// What is kept of its steps, the oldest first, where that was asked for; absent where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactRow>,
+    /// Who called this thread; absent where nobody did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentView>,
+    /// The last thread that this one called; absent where it called none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub child: Option<ChildView>,
+}
+
+/// Who called a thread.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ParentView {
+    /// The thread that did, where that is noted.
+    pub thread: Option<ThreadId>,
+    /// The role of it that is played, where that is noted.
+    pub role: Option<String>,
+    /// Where it stood then: its last step, or its StartNode.
+    pub state: Hash,
+    /// How many threads are above the one that was called.
+    pub depth: u32,
+    /// The workflows of these, the nearest first.
+    pub stack: Vec<String>,
+}
+
+/// A thread that was called.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChildView {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The role that it plays.
+    pub role: String,
+    /// Where it stands.
+    pub head: Hash,
+    /// `idle`, `suspended`, `end` or `cancelled`.
+    pub status: &'static str,
+}
+
+impl ParentView {
+    /// Who called the thread that began so.
+    ///
+    /// # Errors
+    /// The variable that notes it, or a node of the stack, cannot be read.
+    pub fn of(
+        store: &Store,
+        thread: &ThreadId,
+        start: &StartNode,
+    ) -> Result<Option<ParentView>, ThreadError> {
+        let Some(call) = start.call else { return Ok(None) };
+        let (caller, role) = thread::caller(store, thread)?.unzip();
+        let stack = thread::stack(store, start)?.into_iter().map(|frame| frame.workflow).collect();
+        Ok(Some(ParentView { thread: caller, role, state: call.parent_state, depth: call.depth, stack }))
+    }
+}
+
+impl ChildView {
+    /// The last thread that this one called; none where it is gone.
+    ///
+    /// # Errors
+    /// The variable that notes it cannot be read.
+    pub fn of(store: &Store, caller: &ThreadId) -> Result<Option<ChildView>, ThreadError> {
+        let Some(called) = thread::last_called(store, caller)? else { return Ok(None) };
+        let Ok(entry) = thread::entry(store, &called.thread) else { return Ok(None) };
+        let status = entry.status()?.as_str();
+        Ok(Some(ChildView { thread: called.thread, role: called.role, head: entry.head, status }))
+    }
 }
 
 /// A step that failed, and has not succeeded since.
@@ -78,8 +149,21 @@ impl ThreadView {
         let hash = head.start(store)?.workflow;
         let workflow = workflow::get(store, &hash)?;
         let head = head.settled(store, &workflow);
-        let view = ThreadView::stored(store, (*thread, &head), (hash, &workflow));
-        Ok(view.running(&lock::running(home, thread)))
+        let view = ThreadView::stored(store, (*thread, &head), (hash, &workflow)).linked(store, &head)?;
+        view.running(&lock::running(home, thread)).with_artifacts(store, &workflow)
+    }
+
+    /// This view with what is kept of the thread's steps. The chain is walked only where a role of the workflow leaves
+    /// anything.
+    ///
+    /// # Errors
+    /// The chain, or what is kept of a step, cannot be read.
+    pub fn with_artifacts(self, store: &Store, workflow: &Workflow) -> Result<ThreadView, ThreadError> {
+        if workflow.roles.values().all(|role| role.artifacts.is_empty()) {
+            return Ok(self);
+        }
+        let kept = thread::artifacts(store, &self.head)?;
+        Ok(ThreadView { artifacts: kept.into_iter().map(ArtifactRow::from).collect(), ..self })
     }
 
     /// After a step.
@@ -133,6 +217,16 @@ impl ThreadView {
         ThreadView { current_role, error, hint, summary, ..view }
     }
 
+    /// This view with who called the thread, and whom it called.
+    ///
+    /// # Errors
+    /// The variables that note it, or a node of the stack, cannot be read.
+    pub fn linked(self, store: &Store, head: &Head) -> Result<ThreadView, ThreadError> {
+        let parent = ParentView::of(store, &self.thread, &head.start(store)?)?;
+        let child = ChildView::of(store, &self.thread)?;
+        Ok(ThreadView { parent, child, ..self })
+    }
+
     /// This view with what runs just now: an earlier failure is not shown while it runs.
     pub fn running(self, running: &Running) -> ThreadView {
         match running.is_running() {
@@ -165,6 +259,9 @@ impl ThreadView {
             error: None,
             summary: None,
             compacted: None,
+            parent: None,
+            child: None,
+            artifacts: Vec::new(),
         }
     }
 }

@@ -52,6 +52,16 @@ impl AtomicFile {
         self.persist()
     }
 
+    /// [`AtomicFile::persist_whole`] where there is nothing yet.
+    ///
+    /// # Errors
+    /// Something is there already; or it cannot be synced or renamed.
+    pub fn persist_new(self) -> io::Result<()> {
+        self.temp.as_file().sync_all()?;
+        self.temp.persist_noclobber(&self.target)?;
+        Ok(())
+    }
+
     /// [`AtomicFile::persist_whole`], and it is there still after a power cut.
     ///
     /// # Errors
@@ -139,5 +149,8 @@ mod tests {
         new.persist_durably().unwrap();
         assert_eq!((fs::read(&file).unwrap(), link.is_symlink()), (b"new".to_vec(), true));
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o400);
+        let late = AtomicFile::create(&link, 0o644).unwrap();
+        assert_eq!(late.persist_new().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&file).unwrap(), b"new");
     }
 }

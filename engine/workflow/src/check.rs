@@ -3,6 +3,8 @@
 //! Apart because it is the only judge of a workflow: what passes here can be stored and routed. This file checks the
 //! names and the roles; [`graph`] checks the graph against them. It never reads a file and never writes a node.
 
+mod artifacts;
+mod calls;
 mod compact;
 mod graph;
 #[cfg(test)]
@@ -16,7 +18,7 @@ use uwf_store::schema::pointer::escape;
 use uwf_store::schema::{self, SchemaError};
 
 use crate::diagnostics::Diagnostics;
-use crate::raw::{RawRole, RawText, RawWorkflow};
+use crate::raw::{RawRole, RawSchema, RawText, RawWorkflow};
 use crate::schema_analysis::{self, Impossible, Statuses};
 use crate::values::{CheckedRole, CheckedWorkflow};
 
@@ -29,9 +31,12 @@ pub(super) fn check(raw: RawWorkflow, problems: &mut Diagnostics<'_>) -> Checked
     let raw_roles = raw.roles.as_deref().unwrap_or_default();
     let roles: BTreeMap<String, CheckedRole> =
         raw_roles.iter().map(|raw| (raw.name.clone(), role(&name, raw, problems))).collect();
+    let output_maps = calls::outputs(raw.output, &roles, problems);
     let graph = match (raw.graph, &raw.roles) {
         (Some(nodes), Some(raw_roles)) => {
-            let schemas = roles.iter().map(|(name, role)| (name.as_str(), &role.schema)).collect();
+            let seen: Vec<_> =
+                roles.iter().map(|(name, role)| (name.as_str(), artifacts::seen(role))).collect();
+            let schemas = seen.iter().map(|(name, schema)| (*name, schema.as_ref())).collect();
             graph::check(nodes, raw_roles, &schemas, problems)
         }
         // Without roles every edge would be wrong.
@@ -45,7 +50,7 @@ pub(super) fn check(raw: RawWorkflow, problems: &mut Diagnostics<'_>) -> Checked
         graph,
         conditions: BTreeMap::new(),
         compact: compact::check(raw.compact, problems),
-        output_maps: BTreeMap::new(),
+        output_maps,
         warnings: Vec::new(),
     }
 }
@@ -80,30 +85,33 @@ fn role(workflow: &str, raw: &RawRole, problems: &mut Diagnostics<'_>) -> Checke
     if let Some(goal) = raw.goal.as_ref().filter(|goal| goal.text.trim().is_empty()) {
         problems.at(&goal.pointer, format!("the goal of role `{}` is blank", raw.name), None);
     }
+    let frontmatter = |schema| frontmatter(workflow, raw, schema, problems);
+    let schema = raw.frontmatter.as_ref().map_or(Value::Null, frontmatter);
     CheckedRole {
         description: text_of(raw.description.as_ref()),
         goal: text_of(raw.goal.as_ref()),
         capabilities: raw.capabilities.clone(),
         procedure: text_of(raw.procedure.as_ref()),
         output: text_of(raw.output.as_ref()),
-        schema: raw
-            .frontmatter
-            .as_ref()
-            .map_or(Value::Null, |schema| frontmatter(workflow, raw, schema, problems)),
-        artifacts: Vec::new(),
-        context: Vec::new(),
+        artifacts: artifacts::check(raw, &schema, problems),
+        schema,
+        context: calls::context(&raw.context, problems),
     }
 }
 
 /// The schema with its title; null if it is refused, so that nothing further is held against it.
-fn frontmatter(workflow: &str, role: &RawRole, schema: &Value, problems: &mut Diagnostics<'_>) -> Value {
-    let pointer = format!("{}/frontmatter", role.pointer);
+fn frontmatter(
+    workflow: &str,
+    role: &RawRole,
+    RawSchema { schema, pointer }: &RawSchema,
+    problems: &mut Diagnostics<'_>,
+) -> Value {
     if is_deeper(schema, MAX_SCHEMA_DEPTH) {
         let message = format!(
             "the frontmatter schema of role `{}` is nested deeper than {MAX_SCHEMA_DEPTH} levels",
             role.name
         );
-        problems.at_key(&pointer, message, None);
+        problems.at_key(pointer, message, None);
         return Value::Null;
     }
     // Validating anything finds what may be stored but cannot be validated against.
@@ -114,10 +122,10 @@ fn frontmatter(workflow: &str, role: &RawRole, schema: &Value, problems: &mut Di
         problems.at_key(&format!("{pointer}{below}"), message, schema_hint(&error));
         return Value::Null;
     }
-    if !declares_status(&pointer, role, schema, problems) {
+    if !declares_status(pointer, role, schema, problems) {
         return Value::Null;
     }
-    can_be_answered(&pointer, role, schema, problems);
+    can_be_answered(pointer, role, schema, problems);
     let mut schema = schema.clone();
     if let Value::Object(keywords) = &mut schema {
         keywords.entry("title").or_insert_with(|| Value::from(format!("{workflow}.{}", role.name)));

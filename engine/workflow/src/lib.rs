@@ -5,7 +5,7 @@
 //! form. From the bottom up: [`yaml`] is the one YAML reader and writer; [`frontmatter`] says where an answer's fields are;
 //! [`schema_analysis`] what a role's schema lets it answer; [`template`] renders the prompts of edges; [`moderator`] says
 //! for `graph[role][status]` where to go; [`graph_export`] draws it all; [`json_schema`] tells editors what a file may
-//! hold; [`markdown`] quotes text that is not ours.
+//! hold; [`artifact`] reads what a role is to leave; [`markdown`] quotes text that is not ours.
 //!
 //! Opens no file, and knows no thread, no process and no clock. Of the store it knows what needs no store on a disk.
 
@@ -14,6 +14,7 @@
     allow(clippy::disallowed_methods, reason = "tests are programs: they have an environment and a clock")
 )]
 
+pub mod artifact;
 mod check;
 mod diagnostics;
 #[cfg(test)]
@@ -41,6 +42,6 @@ pub use include::WorkflowText;
 pub use read::{Invalid, read};
 pub use uwf_store::schema::pointer;
 pub use values::{
-    CheckedRole, CheckedWorkflow, CompactRule, Condition, ContextSource, OutputField, OutputMaps, Role,
-    WORKFLOW, WORKFLOW_2, Workflow,
+    ARTIFACTS, CheckedRole, CheckedWorkflow, CompactRule, Condition, ContextSource, OutputField, OutputMaps,
+    Role, WORKFLOW, WORKFLOW_2, Workflow,
 };

@@ -3,6 +3,7 @@
 //! Apart from the check because it knows only the shape: which keys there are and what type each has. It never
 //! compares one part with another.
 
+pub(super) mod calls;
 mod compact;
 
 use serde_json::{Map, Value};
@@ -23,7 +24,12 @@ pub(super) struct RawWorkflow {
     pub(super) roles: Option<Vec<RawRole>>,
     pub(super) graph: Option<Vec<RawNode>>,
     pub(super) compact: Option<RawCompact>,
+    pub(super) output: Vec<calls::RawOutput>,
 }
+
+/// Keys of a role as older documents have them, and what they are called now.
+const OLDER: [(&str, &str); 3] =
+    [("systemPrompt", "goal"), ("outputSchema", "frontmatter"), ("meta", "frontmatter")];
 
 /// A string and where it stands.
 pub(super) struct RawText {
@@ -41,7 +47,15 @@ pub(super) struct RawRole {
     pub(super) capabilities: Vec<String>,
     pub(super) procedure: Option<RawText>,
     pub(super) output: Option<RawText>,
-    pub(super) frontmatter: Option<Value>,
+    pub(super) frontmatter: Option<RawSchema>,
+    pub(super) artifacts: Vec<RawText>,
+    pub(super) context: Vec<RawText>,
+}
+
+/// A role's schema and where it stands.
+pub(super) struct RawSchema {
+    pub(super) schema: Value,
+    pub(super) pointer: String,
 }
 
 /// `graph.<role>`.
@@ -66,12 +80,13 @@ pub(super) fn read(value: &Value, problems: &mut Diagnostics<'_>) -> RawWorkflow
     let Some(top) = Section::open(value, String::new(), "a workflow", problems) else {
         return RawWorkflow::default();
     };
-    top.tell_others((&["name", "roles", "graph"], &["description", "compact"]), problems);
+    top.tell_others((&["name", "roles", "graph"], &["description", "output", "compact"]), problems);
     let roles = top.section("roles", problems);
     let graph = top.section("graph", problems);
     RawWorkflow {
         name: top.required("name", problems),
         description: top.text("description", problems),
+        output: calls::outputs(&top, problems),
         roles: roles.map(|roles| roles.entries().map(|entry| role(entry, problems)).collect()),
         graph: graph.map(|graph| graph.entries().map(|entry| node(entry, problems)).collect()),
         compact: RawCompact::read(&top, problems),
@@ -85,18 +100,31 @@ fn role(entry: RawEntry<'_>, problems: &mut Diagnostics<'_>) -> RawRole {
         return RawRole { name: name.to_owned(), pointer, ..RawRole::default() };
     };
     section.tell_others(
-        (&["goal", "frontmatter"], &["description", "capabilities", "procedure", "output"]),
+        (
+            &["goal", "frontmatter"],
+            &["description", "capabilities", "procedure", "output", "artifacts", "context"],
+        ),
         problems,
     );
+    let goal = section.called("goal", problems);
+    let frontmatter = section.called("frontmatter", problems);
     RawRole {
         name: name.to_owned(),
         description: section.text("description", problems),
-        goal: section.required("goal", problems),
-        capabilities: section.texts("capabilities", problems),
+        goal: section.required(goal, problems),
+        capabilities: section.texts("capabilities", problems).into_iter().map(|item| item.text).collect(),
         procedure: section.text("procedure", problems),
         output: section.text("output", problems),
-        frontmatter: section.section("frontmatter", problems).map(|schema| Value::from(schema.map.clone())),
+        frontmatter: section.section(frontmatter, problems).map(RawSchema::of),
+        artifacts: section.texts("artifacts", problems),
+        context: section.texts("context", problems),
         pointer,
+    }
+}
+
+impl RawSchema {
+    fn of(section: Section<'_>) -> RawSchema {
+        RawSchema { schema: Value::from(section.map.clone()), pointer: section.pointer }
     }
 }
 
@@ -167,7 +195,9 @@ impl<'v> Section<'v> {
     /// missing part that must be there is refused where that is looked for.
     fn tell_others(&self, (required, optional): (&[&str], &[&str]), problems: &mut Diagnostics<'_>) {
         let known = [required, optional].concat();
-        for key in self.map.keys().filter(|key| !known.contains(&key.as_str())) {
+        let is_older = |key: &str| OLDER.iter().any(|(older, now)| *older == key && known.contains(now));
+        let is_read = |key: &str| known.contains(&key) || is_older(key);
+        for key in self.map.keys().filter(|key| !is_read(key)) {
             let pointer = self.below(key);
             match key.as_str() {
                 _ if required.iter().any(|part| self.instead_of(part) == Some(key)) => {}
@@ -182,6 +212,23 @@ impl<'v> Section<'v> {
                 ),
             }
         }
+    }
+
+    /// The name under which a part is given: an older one where that alone is there, which is warned of. Of several the
+    /// newest counts, and the others have to go.
+    fn called(&self, now: &'static str, problems: &mut Diagnostics<'_>) -> &'static str {
+        let older = OLDER.iter().filter(|(_, part)| *part == now).map(|(older, _)| *older);
+        let mut given = std::iter::once(now).chain(older).filter(|key| self.map.contains_key(*key));
+        let Some(counts) = given.next() else { return now };
+        if counts != now {
+            let message = format!("`{counts}` is called `{now}` now");
+            problems.warn_at_key(&self.below(counts), message, format!("write `{now}`"));
+        }
+        for key in given {
+            let message = format!("`{counts}` and `{key}` say the same thing: `{counts}` counts");
+            problems.at_key(&self.below(key), message, format!("remove `{key}`, an older name of `{now}`"));
+        }
+        counts
     }
 
     /// A mapping that must be there.
@@ -215,7 +262,9 @@ impl<'v> Section<'v> {
 
     /// The key that probably is a missing one, misspelt.
     fn instead_of(&self, missing: &str) -> Option<&'v String> {
-        let absent = !self.map.contains_key(missing);
+        let is_given = |key: &str| self.map.contains_key(key);
+        let absent =
+            !is_given(missing) && !OLDER.iter().any(|(older, now)| *now == missing && is_given(older));
         let similar = |given: &&String| absent && suggest::one(given, [missing]).is_some();
         self.map.keys().find(similar)
     }
@@ -232,15 +281,14 @@ impl<'v> Section<'v> {
         }
     }
 
-    fn texts(&self, key: &str, problems: &mut Diagnostics<'_>) -> Vec<String> {
+    fn texts(&self, key: &str, problems: &mut Diagnostics<'_>) -> Vec<RawText> {
         let pointer = self.below(key);
         match self.map.get(key) {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(items)) => {
-                let text = |(index, item): (usize, &Value)| match item {
-                    Value::String(text) => Some(text.clone()),
-                    other => {
-                        let pointer = format!("{pointer}/{index}");
+                let text = |(index, item): (usize, &Value)| match (format!("{pointer}/{index}"), item) {
+                    (pointer, Value::String(text)) => Some(RawText { text: text.clone(), pointer }),
+                    (pointer, other) => {
                         not_text(&format!("an item of `{key}`"), &pointer, other, problems);
                         None
                     }
@@ -260,3 +308,6 @@ fn not_text(what: &str, pointer: &str, got: &Value, problems: &mut Diagnostics<'
     let hint = matches!(got, Value::Bool(_) | Value::Number(_)).then(|| format!("quote it: \"{got}\""));
     problems.at(pointer, format!("{what} must be text, got {}", kind(got)), hint);
 }
+
+#[cfg(test)]
+mod tests;

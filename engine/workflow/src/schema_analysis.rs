@@ -5,6 +5,7 @@
 //! always a mistake. The same schema as a person reads it is in [`forms`].
 
 pub mod forms;
+pub(crate) mod pointed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

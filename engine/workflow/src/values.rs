@@ -18,6 +18,9 @@ pub const WORKFLOW: Hash = Hash::from_static("73WN2ZCV9037P");
 /// The type of stored workflows that say more than roles and edges: see [`Workflow::type_`].
 pub const WORKFLOW_2: Hash = Hash::from_static("EX4DPNPYBFX92");
 
+/// The field that templates see the artifacts of a step under, unless its output has one of that name.
+pub const ARTIFACTS: &str = "artifacts";
+
 /// A workflow as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workflow {

@@ -6,6 +6,7 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = threads();
     cases.extend(starts());
     cases.extend(steps());
+    cases.extend(artifacts());
     cases.extend(others());
     cases
 }
@@ -78,6 +79,34 @@ fn steps() -> Vec<Case> {
         uwf(&["step", "read", "{idle}"], 1, &["{idle}", "is a thread, and a step is wanted"]),
         uwf(&["step", "list", "nope"], 1, &["`nope` is not a thread id"]),
         uwf(&["step", "list", "{unknown}"], 1, &["{unknown}"]),
+    ]
+}
+
+fn artifacts() -> Vec<Case> {
+    vec![
+        uwf(&["thread", "artifacts"], 2, &["<THREAD>"]),
+        uwf(&["thread", "artifacts", "nope"], 1, &["`nope` is not a thread id"]),
+        uwf(&["thread", "artifacts", "{unknown}"], 1, &["{unknown}"]),
+        uwf(&["thread", "artifacts", "{step}"], 1, &["{step}"]),
+        uwf(&["thread", "artifacts", "get", "{ended}"], 2, &["<NAME>"]),
+        uwf(
+            &["thread", "artifacts", "get", "{ended}", "a.md"],
+            1,
+            &["has no artifact `a.md`", "it has none"],
+        ),
+        uwf(&["thread", "artifacts", "get", "{unknown}", "a.md"], 1, &["{unknown}"]),
+        uwf(&["thread", "artifacts", "get", "{ended}", "a.md", "--force"], 2, &["--output"]),
+        uwf(
+            &["thread", "artifacts", "get", "{ended}", "a.md", "--step", "nope"],
+            1,
+            &["nope", "13 characters"],
+        ),
+        uwf(&["thread", "artifacts", "get", "{ended}", "a.md", "--step", "{ended}:7"], 1, &["has no step 7"]),
+        uwf(
+            &["thread", "artifacts", "get", "{ended}", "a.md", "--step", "{step}"],
+            1,
+            &["step {step} of thread"],
+        ),
     ]
 }
 

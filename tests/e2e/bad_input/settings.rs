@@ -27,6 +27,12 @@ fn config() -> Vec<Case> {
         bad("providers: { p: { baseUrl: '' } }\n", &["config.yaml:1", "providers.p.baseUrl"]),
         bad("models: { m: { name: x } }\n", &["config.yaml:1", "`provider` is missing"]),
         bad("agents: { a: { command: x, args: -v } }\n", &["config.yaml:1", "agents.a.args"]),
+        bad(
+            "agents: { a: { command: x, protocol: other } }\n",
+            &["config.yaml:1:38", "`agents.a.protocol`", "expected one of flags, positional"],
+        ),
+        exec("agents: { a: { command: x, protocol: positionl } }\n", &["did you mean positional?"]),
+        exec("agents: { a: { command: x, protocol: [flags] } }\n", &["`agents.a.protocol`", "an array"]),
         exec("agents: { a: {} }\n", &["config.yaml:1", "`command` is missing"]),
         exec("defaultAgent: ghost\n", &["no such agent: `ghost`", "defaultAgent", "uwf-builtin"]),
         exec("agentOverrides: { one: { a: ghost } }\n", &["`ghost`", "agentOverrides.one.a"]),
@@ -104,6 +110,8 @@ fn commands() -> Vec<Case> {
             .file(file, "defaultAgent: a\n"),
         uwf(&["config", "get", ""], 1, &["``"]),
         uwf(&["config", "set", "a..b", "1"], 1, &["`a..b` is not a key"]),
+        uwf(&["config", "set", "agents.a.protocol", "named"], 1, &["expected one of flags, positional"])
+            .file(file, "agents: { a: { command: x } }\n"),
         uwf(&["config", "set", "agents", "5"], 1, &["`agents`", "object"]),
         uwf(&["config", "set", "agents.a.args", "[x]"], 1, &["`command` is missing"]),
         uwf(&["config", "set", "defaultAgent", "[]"], 1, &["`defaultAgent`"]),

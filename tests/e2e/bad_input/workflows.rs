@@ -33,6 +33,7 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = texts();
     cases.extend(roles());
     cases.extend(graphs());
+    cases.extend(artifacts());
     cases.extend(includes());
     cases
 }
@@ -82,6 +83,19 @@ fn roles() -> Vec<Case> {
         ),
         bad(flow!("roles:\n  a: { goal: g, frontmatter: { $ref: x } }\ngraph: {}\n"), &["w.yaml:4", "$ref"]),
         bad(flow!("roles:\n  a: { goal: g, frontmatter: 7 }\ngraph: {}\n"), &["w.yaml:4"]),
+        bad(
+            flow!("roles:\n  a: { goal: g, systemPrompt: h, frontmatter: {} }\ngraph: {}\n"),
+            &["w.yaml:4:17", "`goal` counts", "remove `systemPrompt`"],
+        ),
+        bad(
+            flow!("roles:\n  a: { goal: g, meta: {}, outputSchema: {} }\ngraph: {}\n"),
+            &["w.yaml:4:17", "`outputSchema` counts", "remove `meta`"],
+        ),
+        bad(
+            flow!("roles:\n  a: { systemPrompt: 5, meta: {} }\ngraph: {}\n"),
+            &["`systemPrompt` must be text"],
+        ),
+        bad(flow!("roles:\n  a: { systemPrompt: g, meta: 7 }\ngraph: {}\n"), &["`meta` must be a mapping"]),
     ]
 }
 
@@ -111,6 +125,48 @@ fn graphs() -> Vec<Case> {
             .file("work/w.yaml", graph!("done: { role: $ENDE, prompt: x }")),
         uwf(&["thread", "start", "w", "-p", "x"], 1, &["w.yaml:11", "$ENDE"])
             .file("work/.workflows/w.yaml", graph!("done: { role: $ENDE, prompt: x }")),
+    ]
+}
+
+macro_rules! leaves {
+    ($artifacts:literal) => {
+        concat!(
+            "name: w\ndescription: d\nroles:\n  a:\n    goal: g\n    artifacts: ",
+            $artifacts,
+            "\n    frontmatter: { type: object, required: [$status], properties: { $status: { const: done }, report: { type: string }, n: { type: integer } } }\n",
+            "graph:\n  $START:\n    new: { role: a, prompt: Go. }\n  a:\n    done: { role: $END, prompt: End. }\n"
+        )
+    };
+}
+
+fn artifacts() -> Vec<Case> {
+    vec![
+        bad(leaves!("report.md"), &["w.yaml:6:16", "`artifacts` must be a list of texts"]),
+        bad(leaves!("{ a: b }"), &["w.yaml:6:16", "`artifacts` must be a list of texts"]),
+        bad(leaves!("[5]"), &["w.yaml:6:17", "must be text", "quote it"]),
+        bad(leaves!("[[a]]"), &["w.yaml:6:17", "must be text"]),
+        bad(leaves!("['']"), &["w.yaml:6:17", "of role `a` cannot be: it is blank"]),
+        bad(leaves!("['?']"), &["w.yaml:6:17", "it is blank"]),
+        bad(leaves!("[/]"), &["w.yaml:6:17", "the whole output"]),
+        bad(leaves!("[/reprot]"), &["w.yaml:6:17", "no answer of role `a` has", "did you mean `/report`?"]),
+        bad(
+            leaves!("[/tmp/out.md]"),
+            &["w.yaml:6:17", "names `tmp`", "relative to the directory of the step"],
+        ),
+        bad(leaves!("[/report/0]"), &["w.yaml:6:17", "names `0`, which `/report`"]),
+        bad(leaves!("[/n]"), &["w.yaml:6:17", "admits neither a text nor a list of texts"]),
+        bad(leaves!("[/$status~]"), &["w.yaml:6:17", "`~0` stands for `~`"]),
+        bad(leaves!("[a.md, b.md, a.md]"), &["w.yaml:6:29", "`a.md` of role `a` is named twice"]),
+        bad(leaves!("['../a.md']"), &["w.yaml:6:17", "`..` leads out"]),
+        bad(leaves!("['a/../../b']"), &["w.yaml:6:17", "`..` leads out"]),
+        bad(leaves!("[figures/]"), &["w.yaml:6:17", "`figures/**` are the files in it"]),
+        bad(leaves!("['.']"), &["w.yaml:6:17", "names a directory"]),
+        bad(leaves!("['a[0-9']"), &["w.yaml:6:17", "unclosed character class"]),
+        bad(leaves!("['{a,b']"), &["w.yaml:6:17", "unclosed alternate group"]),
+        bad(leaves!("['{a/b,c}']"), &["w.yaml:6:17", "unclosed alternate group"]),
+        bad(leaves!("[\"a\\0b\"]"), &["w.yaml:6:17", "NUL"]),
+        uwf(ADD, 1, &["w.yaml:6:17", "`..` leads out"]).file("work/w.yaml", leaves!("['../a.md']")),
+        uwf(START, 1, &["w.yaml:6:17", "did you mean `/report`?"]).file("work/w.yaml", leaves!("[/reprot]")),
     ]
 }
 

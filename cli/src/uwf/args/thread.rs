@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::artifacts::Artifacts;
 use super::step::DiffShape;
 use crate::shell::SandboxLevel;
 
@@ -135,6 +136,13 @@ pub(in crate::uwf) enum ThreadCommand {
         #[command(flatten)]
         shape: DiffShape,
     },
+    /// List the files and nodes that are kept of a thread's steps
+    #[command(
+        long_about = "List what is kept of the steps of a thread, the oldest first: files and nodes that their roles' `artifacts` in the \
+                      workflow name. Each is as it was when its step was made, whatever became of the file since.",
+        after_long_help = "Examples:\n  uwf thread artifacts 01K…\n  uwf thread artifacts 01K… --format json\n  uwf thread artifacts get 01K… report.md -o report.md"
+    )]
+    Artifacts(Artifacts),
     /// Write the workspace as it was after a step into another directory
     #[command(
         long_about = "Write the workspace as it was after a step, or before it, into a directory that is new or empty. The \
@@ -270,7 +278,7 @@ pub(in crate::uwf) struct Exec {
 }
 
 /// How steps are run.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(in crate::uwf) struct How {
     /// Who plays: an alias from config.yaml or a command line [default: as configured, else uwf-builtin; for poke and
     /// ask whoever made the step]

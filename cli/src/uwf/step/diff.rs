@@ -19,7 +19,7 @@ pub(super) fn diff(session: &mut Session<'_>, text: &str, shape: DiffShape) -> R
     let (named, store) = (StepArgument::parse(text)?, session.store()?);
     let hash = named.find(&store)?;
     let step = thread::step_node(&store, &hash)?;
-    let detail = Detail::read(&store, &step.detail)?;
+    let detail = thread::detail_of(&store, &step)?;
     let snapshots = ComparedSnapshots::of(&detail);
     let (mut files, unknown) = match &snapshots {
         Some(snapshots) => (captured(&store, &detail, snapshots)?, None),

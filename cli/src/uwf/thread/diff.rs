@@ -59,7 +59,7 @@ fn captured_steps(store: &Store, thread: &ThreadId) -> Result<(Vec<CapturedStep>
     links.reverse();
     let (mut steps, mut without) = (Vec::new(), 0);
     for (at, Link { hash, step, .. }) in links.into_iter().enumerate() {
-        let detail = Detail::read(store, &step.detail)?;
+        let detail = thread::detail_of(store, &step)?;
         let Some(trees) = ComparedSnapshots::of(&detail) else {
             without += usize::from(may_have_changed(store, &detail)?);
             continue;

@@ -1,0 +1,28 @@
+//! `uwf as-agent`: a workflow as the agent of any engine. The engine that calls holds the thread's lock and moves its head; here
+//! only the thread that is called runs.
+
+use super::args::{AsAgent, How};
+use super::exec::ExecContext;
+use super::thread_id;
+use crate::shell::{CliError, OK, Session};
+use uwf_engine::AgentRequest;
+use uwf_engine::exec::{WorkflowCall, call_workflow};
+use uwf_engine::thread::role_context;
+
+pub(super) fn run(session: &mut Session<'_>, args: AsAgent) -> Result<u8, CliError> {
+    let AsAgent { workflow, thread, role, prompt, positional } = args;
+    let mut positional = positional.into_iter();
+    let thread = thread_id(&thread.or(positional.next()).unwrap_or_default())?;
+    let role = role.or(positional.next()).unwrap_or_default();
+    let context = ExecContext::open(session, &How::default())?;
+    let environment = session.env.text("UWF_EDGE_PROMPT").map(str::to_owned);
+    let asked = AgentRequest::new(thread, &role, prompt, environment);
+    let seen = role_context(&context.store, &asked)?;
+    let request =
+        AgentRequest { prompt: Some(seen.edge_prompt), prompt_source: seen.edge_prompt_source, ..asked };
+    let call = WorkflowCall { request: &request, workflow: &workflow, cwd: &session.cwd.clone() };
+    let reply =
+        context.run(session, |engine, options, observer| call_workflow(engine, &call, options, observer))?;
+    session.ui.print(&reply.to_line())?;
+    Ok(OK)
+}

@@ -1,0 +1,164 @@
+//! Threads that a thread called to have a role played: who called whom, and which called thread is the last one.
+//!
+//! A called thread's StartNode names the node at which its caller stood ([`Call`]), so that from any node the whole stack can
+//! be told. Names lead the other way: `@uwf/child/<caller>` is the start of the last thread that was called, and
+//! `@uwf/parent/<called>` the node at which its caller stood; their tags have the ids. Nothing here runs a step.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use uwf_store::{Expect, Hash, Store, VarChange};
+
+use super::step::{Call, StartNode};
+use super::{ThreadError, ThreadId, check_task, start_node, step_node, variable};
+use crate::builtin;
+use crate::variables::{CHILDREN, PARENTS};
+use crate::workflow;
+
+/// The tag that names a thread.
+const THREAD: &str = "thread";
+/// The tag that names the role that a thread was called for.
+const ROLE: &str = "role";
+
+/// A thread that was called by another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalledThread {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its StartNode.
+    pub start_hash: Hash,
+    /// The payload of that.
+    pub start: StartNode,
+    /// The role of the caller that it plays.
+    pub role: String,
+}
+
+/// One level of a call stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Where the caller stood: its last step, or its StartNode.
+    pub state: Hash,
+    /// The caller's StartNode.
+    pub start: StartNode,
+    /// What the caller's workflow is called.
+    pub workflow: String,
+}
+
+/// The last thread that `caller` called, if it called one.
+///
+/// # Errors
+/// The variable or the StartNode that it names cannot be read.
+pub fn last_called(store: &Store, caller: &ThreadId) -> Result<Option<CalledThread>, ThreadError> {
+    let Some(variable) = store.vars().get(&format!("{CHILDREN}{caller}"))? else { return Ok(None) };
+    let Some(thread) = variable.tags.get(THREAD).and_then(|id| id.parse().ok()) else { return Ok(None) };
+    let start = start_node(store, &variable.value)?;
+    let role = variable.tags.get(ROLE).cloned().unwrap_or_default();
+    Ok(Some(CalledThread { thread, start_hash: variable.value, start, role }))
+}
+
+/// Begins a thread that plays `role` of `caller`, and notes it as the last one that was called; both or neither.
+///
+/// # Errors
+/// [`ThreadError::NoTask`] for an empty task; otherwise the node or the variables cannot be written.
+pub fn call(
+    store: &Store,
+    caller: &ThreadId,
+    role: &str,
+    start: &StartNode,
+) -> Result<CalledThread, ThreadError> {
+    check_task(&start.prompt)?;
+    let start_hash = store.put(&start.type_(), &json!(start))?;
+    let thread = ThreadId::new(store.now());
+    let head = VarChange::Set {
+        name: variable(&thread),
+        schema: start.type_(),
+        value: start_hash,
+        tags: BTreeMap::new(),
+        expect: Expect::Absent,
+    };
+    let mut changes = vec![head, noted(caller, role, (&thread, start_hash, start.type_()))];
+    if let Some(call) = start.call {
+        changes.push(VarChange::Set {
+            name: format!("{PARENTS}{thread}"),
+            schema: store.get(&call.parent_state)?.type_,
+            value: call.parent_state,
+            tags: tagged(caller, role),
+            expect: Expect::Any,
+        });
+    }
+    store.vars().apply(&changes)?;
+    Ok(CalledThread { thread, start_hash, start: start.clone(), role: role.to_owned() })
+}
+
+/// Notes a thread that is there, a fork of one that was called elsewhere, as the last one that `caller` called for `role`.
+///
+/// # Errors
+/// The variable cannot be written.
+pub fn adopt(store: &Store, caller: &ThreadId, role: &str, called: &CalledThread) -> Result<(), ThreadError> {
+    let change = noted(caller, role, (&called.thread, called.start_hash, called.start.type_()));
+    Ok(store.vars().apply(&[change])?)
+}
+
+fn noted(caller: &ThreadId, role: &str, (thread, value, schema): (&ThreadId, Hash, Hash)) -> VarChange {
+    let name = format!("{CHILDREN}{caller}");
+    VarChange::Set { name, schema, value, tags: tagged(thread, role), expect: Expect::Any }
+}
+
+fn tagged(thread: &ThreadId, role: &str) -> BTreeMap<String, String> {
+    [(THREAD, thread.to_string()), (ROLE, role.to_owned())]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+}
+
+/// Forgets which thread was called last: the next call begins a new one.
+///
+/// # Errors
+/// The variable cannot be removed.
+pub fn forget_called(store: &Store, caller: &ThreadId) -> Result<(), ThreadError> {
+    Ok(store.vars().apply(&[VarChange::Remove { name: format!("{CHILDREN}{caller}") }])?)
+}
+
+/// The thread that called this one, where that is noted, and the role that it was called for.
+///
+/// # Errors
+/// The variable cannot be read.
+pub fn caller(store: &Store, called: &ThreadId) -> Result<Option<(ThreadId, String)>, ThreadError> {
+    let Some(variable) = store.vars().get(&format!("{PARENTS}{called}"))? else { return Ok(None) };
+    let thread = variable.tags.get(THREAD).and_then(|id| id.parse().ok());
+    Ok(thread.map(|thread| (thread, variable.tags.get(ROLE).cloned().unwrap_or_default())))
+}
+
+/// Who called a thread that began so, from its caller to the first thread of all.
+///
+/// # Errors
+/// A node of the stack or a workflow of it cannot be read.
+pub fn stack(store: &Store, start: &StartNode) -> Result<Vec<Frame>, ThreadError> {
+    let (mut frames, mut next) = (Vec::new(), start.call);
+    while let Some(Call { parent_state, .. }) = next {
+        let start = start_at(store, &parent_state)?;
+        let workflow = workflow::get(store, &start.workflow)?.name;
+        next = start.call;
+        frames.push(Frame { state: parent_state, start, workflow });
+    }
+    Ok(frames)
+}
+
+/// The start of the thread that a node is of.
+fn start_at(store: &Store, node: &Hash) -> Result<StartNode, ThreadError> {
+    match builtin::STARTS.contains(&store.get(node)?.type_) {
+        true => start_node(store, node),
+        false => start_node(store, &step_node(store, node)?.start),
+    }
+}
+
+/// The last step of a thread that was called, where that is what a step has for its record.
+///
+/// # Errors
+/// The record or the thread's start cannot be read.
+pub fn called_by(store: &Store, detail: &Hash) -> Result<Option<Hash>, ThreadError> {
+    if !builtin::STEPS.contains(&store.get(detail)?.type_) {
+        return Ok(None);
+    }
+    let start = start_node(store, &step_node(store, detail)?.start)?;
+    Ok(start.call.map(|_| *detail))
+}
