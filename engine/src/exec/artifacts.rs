@@ -22,7 +22,7 @@ pub use self::fault::{ArtifactError, ArtifactFault};
 use super::{ExecError, LockedThread, StepResult};
 use crate::builtin::TEXT;
 use crate::record::{self, Artifact, StepContent};
-use crate::thread::{ThreadError, answer_of, role_of};
+use crate::thread::{ThreadError, answer_of, role_played};
 
 /// How many artifacts a step can have.
 pub const MAX_ARTIFACTS: usize = 1_000;
@@ -35,7 +35,7 @@ pub(super) fn kept(
     cwd: &Path,
     played: &StepResult,
 ) -> Result<Option<Hash>, ExecError> {
-    let role = role_of(&locked.workflow, &played.step.role)?;
+    let role = role_played(&locked.workflow, &played.step.role)?;
     if role.artifacts.is_empty() || record::status(&played.output) == Some(SUSPEND) {
         return Ok(None);
     }

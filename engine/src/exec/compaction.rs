@@ -15,7 +15,7 @@ use super::{Engine, ExecError, ExecOptions, LockedThread, Observer, StepReport, 
 use crate::journals;
 use crate::lock::ThreadLock;
 use crate::log::LogEvent;
-use crate::thread::{self, COMPACT, Link, Status, ThreadError, ThreadId};
+use crate::thread::{self, COMPACT, Link, Status, ThreadEntry, ThreadError, ThreadId};
 
 /// A summary that was put before the last steps of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -80,8 +80,16 @@ impl LockedThread<'_> {
     /// The role that would lose what it has done so far if the head moved now.
     fn role_in_progress(&self) -> Result<Option<String>, ExecError> {
         let visit = (&self.thread, &self.head.hash);
-        journals::role_in_progress(&self.engine.homes.uwf, visit, COMPACT)
-            .map_err(|error| ExecError::Journals(Box::new(error)))
+        let role = journals::role_in_progress(&self.engine.homes.uwf, visit, COMPACT)
+            .map_err(|error| ExecError::Journals(Box::new(error)))?;
+        // A thread that was called here is found again by this head.
+        let called = thread::last_called(self.engine.store, &self.thread)?.filter(|called| {
+            let is_here = called.start.call.is_some_and(|call| call.parent_state == self.head.hash);
+            let entry = thread::entry(self.engine.store, &called.thread);
+            let is_cancelled = |entry: ThreadEntry| matches!(entry.status(), Ok(Status::Cancelled { .. }));
+            is_here && entry.is_ok_and(|entry| !is_cancelled(entry))
+        });
+        Ok(role.or_else(|| called.map(|called| called.role)))
     }
 
     /// How many steps are to stay where the workflow wants a summary before a role plays by this route. A visit that was
