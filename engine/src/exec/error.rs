@@ -212,10 +212,6 @@ impl ExecError {
             ExecError::NothingToPoke { thread } => {
                 Some(format!("run its first step with `uwf thread exec {thread}`"))
             }
-            ExecError::InProgress { thread, .. } => Some(format!(
-                "let it come to its end first: `uwf doctor` tells how, mostly `uwf thread exec {thread}`"
-            )),
-            ExecError::KeepsNothing => Some("let at least the last one stay: --keep 1".to_owned()),
             ExecError::UnknownMaker { .. } => Some("name an agent with --agent".to_owned()),
             ExecError::EmptyPrompt { .. } => Some("say what to do with -p TEXT".to_owned()),
             ExecError::PromptWithNul { .. } => Some(
@@ -251,6 +247,17 @@ impl ExecError {
             }
             ExecError::TooDeep { .. } => Some("`uwf config set maxDepth N` allows more".to_owned()),
             ExecError::Below { source, .. } => source.hint(),
+            _ => self.compaction_hint(),
+        }
+    }
+
+    /// The same, of what stands in the way of a summary.
+    fn compaction_hint(&self) -> Option<String> {
+        match self {
+            ExecError::InProgress { thread, .. } => Some(format!(
+                "let it come to its end first: `uwf doctor` tells how, mostly `uwf thread exec {thread}`"
+            )),
+            ExecError::KeepsNothing => Some("let at least the last one stay: --keep 1".to_owned()),
             _ => None,
         }
     }
