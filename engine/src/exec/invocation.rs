@@ -266,12 +266,20 @@ impl Invocation {
         workflow: &str,
         observer: &mut dyn Observer,
     ) -> Result<AgentCommand, ExecError> {
-        // A summary is of what a thread did, not for a thread of its own.
-        let can_play = |command: &&AgentCommand| self.role != COMPACT || command.of_workflow().is_none();
-        if let Some(command) = options.agent.as_ref().filter(can_play) {
-            return Ok(engine.own(command));
+        let mut is_able =
+            |command: &&AgentCommand| match command.of_workflow().filter(|_| self.role == COMPACT) {
+                None => true,
+                Some(reference) => {
+                    observer.warn(&format!(
+                        "the workflow `{reference}` cannot sum up a thread: the builtin agent takes its place"
+                    ));
+                    false
+                }
+            };
+        if let Some(command) = &options.agent {
+            return Ok(engine.own(Some(command).filter(&mut is_able).unwrap_or(engine.builtin)));
         }
-        let configured = engine.config.agent_for(workflow, &self.role)?.filter(can_play);
+        let configured = engine.config.agent_for(workflow, &self.role)?.filter(&mut is_able);
         match &self.instead {
             Some(step) => engine.maker(step, configured, observer),
             None => Ok(engine.own(configured.unwrap_or(engine.builtin))),
