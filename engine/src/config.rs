@@ -23,7 +23,7 @@ use self::file::read;
 pub use self::keys::{check_key, lookup, masked, masked_at};
 pub use self::models::{ModelConfig, ProviderConfig};
 use crate::home::disk_hint;
-use crate::spawn::protocol::{AgentCommand, CallForm};
+use crate::spawn::protocol::{AgentCommand, CallForm, WORKFLOW_PREFIX};
 
 /// The agent that needs no configuration.
 pub const BUILTIN: &str = "uwf-builtin";
@@ -121,6 +121,14 @@ pub enum ConfigError {
         /// The aliases there are, the nearest first.
         known: Vec<String>,
     },
+    /// `--agent` is a workflow with more than its name.
+    #[error(
+        "`{text}` is not a workflow: expected `workflow:` and a hash, a file or a name, and nothing after it"
+    )]
+    BadWorkflow {
+        /// What was given.
+        text: String,
+    },
     /// `--agent` is no command line.
     #[error("`{text}` is not a command: a quote is not closed, or it is empty")]
     BadCommand {
@@ -141,6 +149,10 @@ impl ConfigError {
                 "agents known: {}; define one with `uwf config set agents.NAME.command PROGRAM`",
                 known.join(", ")
             )),
+            ConfigError::BadWorkflow { .. } => Some(
+                "who plays its roles is configured, as for any workflow: see agentOverrides in config.yaml"
+                    .to_owned(),
+            ),
             ConfigError::BadCommand { .. } => {
                 Some("name a program, as in --agent \"my-agent --fast\"".to_owned())
             }
@@ -305,6 +317,11 @@ impl Config {
         let words = shlex::split(text).unwrap_or_default();
         let (program, args) =
             words.split_first().ok_or_else(|| ConfigError::BadCommand { text: text.to_owned() })?;
+        if let Some(reference) = program.strip_prefix(WORKFLOW_PREFIX)
+            && (!args.is_empty() || reference.is_empty())
+        {
+            return Err(ConfigError::BadWorkflow { text: text.to_owned() });
+        }
         let mut agent = AgentCommand::new(program.as_str(), args.to_vec());
         anchor(&mut agent, cwd);
         Ok(agent)

@@ -340,7 +340,19 @@ impl<'a> LockedThread<'a> {
         if !attempts.is_empty() {
             thread::clear_failures(self.engine.store, &self.thread, &invocation.role).ok();
         }
+        self.give_up_called(&played.step);
         Ok(StepReport { current_role, obstacle, played: Some(played), ..self.report(hash, status) })
+    }
+
+    /// Cancels a thread that was called for the visit that somebody else has made now.
+    fn give_up_called(&self, made: &StepNode) {
+        let store = self.engine.store;
+        let Ok(Some(called)) = thread::called_at(store, &self.thread, &self.head.hash) else { return };
+        let start = thread::step_node(store, &made.detail).map(|step| step.start);
+        if !start.is_ok_and(|start| start == called.start_hash) {
+            // One that has ended is left as it is.
+            thread::cancel(store, &called.thread).ok();
+        }
     }
 
     /// The failed attempts before a success: it links them, and then they are listed no longer. None when one came after

@@ -21,6 +21,7 @@ use std::fmt;
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable, parallel};
 
 use crate::builtin;
+use crate::thread::MAX_LEVELS;
 use crate::thread_id::ThreadId;
 use crate::variables::HEADS;
 
@@ -150,7 +151,9 @@ fn start_of(store: &Store, hash: &Hash) -> Option<Hash> {
 fn first_start(store: &Store, start: &Hash) -> Option<Hash> {
     let mut first = None;
     let mut next = *start;
-    while let Some(state) = store.find(&next).ok()??.payload["parentState"].as_str() {
+    for _ in 0..MAX_LEVELS {
+        let node = store.find(&next).ok()??;
+        let Some(state) = node.payload["parentState"].as_str() else { break };
         next = start_of(store, &state.parse().ok()?)?;
         first = Some(next);
     }

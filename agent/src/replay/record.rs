@@ -27,8 +27,11 @@ impl RecordedRun {
     /// There is no such step, or no record that tells enough of it.
     pub fn read(store: &Store, step: Hash) -> Result<RecordedRun, ReplayError> {
         let node = thread::step_node(store, &step)?;
-        let detail = Detail::read(store, &node.detail)?;
         let none = |why| ReplayError::NoRecord { step, why };
+        if let Some(last) = thread::called_by(store, &node.detail)? {
+            return Err(none(format!("a workflow made it; `uwf replay {last}` plays the last step of that")));
+        }
+        let detail = Detail::read(store, &node.detail)?;
         let entries = record::entries(store, &detail).map_err(none)?;
         if !matches!(entries.first(), Some(Entry::Run { .. })) {
             return Err(none("its log does not begin with a run".to_owned()));

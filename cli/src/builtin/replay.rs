@@ -83,12 +83,14 @@ fn steps(store: &Store, args: &ReplayArgs) -> Result<Vec<Hash>, CliError> {
 
 /// What was played for a step: itself, or the steps of the thread that was called for it.
 fn played(store: &Store, step: Hash) -> Result<Vec<Hash>, CliError> {
-    let called = thread::called_steps(store, &thread::step_node(store, &step)?)?;
-    if called.is_empty() {
-        return Ok(vec![step]);
+    let (mut open, mut played) = (vec![step], Vec::new());
+    while let Some(step) = open.pop() {
+        match thread::called_steps(store, &thread::step_node(store, &step)?)? {
+            called if called.is_empty() => played.push(step),
+            called => open.extend(called.into_iter().rev().map(|(step, _)| step)),
+        }
     }
-    let played: Result<Vec<_>, _> = called.into_iter().map(|(step, _)| played(store, step)).collect();
-    Ok(played?.concat())
+    Ok(played)
 }
 
 /// The directories that something is played in.

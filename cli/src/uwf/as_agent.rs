@@ -20,7 +20,8 @@ pub(super) fn run(session: &mut Session<'_>, args: AsAgent) -> Result<u8, CliErr
     let seen = role_context(&context.store, &asked)?;
     let request =
         AgentRequest { prompt: Some(seen.edge_prompt), prompt_source: seen.edge_prompt_source, ..asked };
-    let call = WorkflowCall { request: &request, workflow: &workflow, cwd: &session.cwd.clone() };
+    let call =
+        WorkflowCall { request: &request, workflow: &workflow, cwd: &session.cwd.clone(), instead: None };
     let reply =
         context.run(session, |engine, options, observer| call_workflow(engine, &call, options, observer))?;
     session.ui.print(&reply.to_line())?;

@@ -229,7 +229,7 @@ pub(super) fn step(store: &Store, hash: &Hash, quota: Option<usize>) -> Result<S
         step.role,
         status(&output),
         facts(&step, thread::failed_calls(store, &step)),
-        asked(&step)
+        asked(&step) + &calls::below(store, "", &step)?
     );
     let tail = format!("\n## Output\n\n{}{}", yaml_block(&output), kept(store, &step)?);
     let used = head.chars().count() + tail.chars().count();

@@ -24,9 +24,10 @@ use crate::record::ErrorOutput;
 use crate::spawn::SpawnError;
 use crate::spawn::protocol::{AdapterOutput, AgentRequest, WORKFLOW_PREFIX};
 use crate::thread::{
-    self, Call, CalledThread, Head, StartNode, Status, StepLinks, StepNode, ThreadError, Usage, role_of,
+    self, Call, CalledThread, Head, StartNode, Status, StepLinks, StepNode, ThreadEntry, ThreadError, Usage,
+    role_of,
 };
-use crate::workflow::{self, Role, Workflow};
+use crate::workflow::{self, Resolved, Role, Workflow};
 
 /// How many threads may be above another where nothing else is configured.
 pub(crate) const MAX_DEPTH: u32 = 3;
@@ -46,6 +47,8 @@ pub struct WorkflowCall<'a> {
     pub workflow: &'a str,
     /// Where it is to work.
     pub cwd: &'a Path,
+    /// The step that is to be replaced, if one is: what it was asked for is asked again, with what is asked now.
+    pub instead: Option<&'a StepNode>,
 }
 
 /// Has a workflow play a role: begins a thread for it, or goes on with the one that was begun, runs that until it ends, asks
@@ -65,6 +68,13 @@ pub fn call_workflow(
     let lock = hold(engine, &called.thread)?;
     let failure = caller.run(&called, &lock, options, observer)?;
     caller.step(&called, failure)
+}
+
+/// Why a called thread could not go on, and where.
+struct Failure {
+    error: String,
+    /// The step that failed, or the one after which there was no further one.
+    at: Hash,
 }
 
 /// Where the caller stands.
@@ -106,26 +116,55 @@ impl<'a> Caller<'a> {
             return Ok(asked);
         }
         let last = thread::last_called(self.store(), caller)?;
+        let noted = last.as_ref().map(|last| last.start_hash);
         let begun = last.filter(|last| {
             let is_here = last.start.call.is_some_and(|call| call.parent_state == self.head.hash);
             is_here && last.role == self.role()
         });
-        if let Some(begun) = begun {
-            let active = thread::entry(self.store(), &begun.thread).ok().and_then(|entry| {
-                let cancelled = matches!(entry.status(), Ok(Status::Cancelled { .. }));
-                (!cancelled).then_some(entry)
-            });
-            match active {
-                Some(_) if begun.start.prompt == self.task() => return Ok(begun),
-                // Other words are another visit: nobody waits for the one before.
-                Some(_) => drop(thread::cancel(self.store(), &begun.thread)),
-                None => observer.warn(&format!(
-                    "thread {}, which played role `{}`, is gone or cancelled: a new one begins",
-                    begun.thread, begun.role
-                )),
-            }
+        let resolved = self.resolved()?;
+        let Some(begun) = begun else { return self.begin(&resolved, noted) };
+        let active = thread::entry(self.store(), &begun.thread).ok();
+        let active = active.filter(|entry| !matches!(entry.status(), Ok(Status::Cancelled { .. })));
+        let Some(active) = active else {
+            observer.warn(&format!(
+                "thread {}, which played role `{}`, is gone or cancelled: a new one begins",
+                begun.thread, begun.role
+            ));
+            return self.begin(&resolved, noted);
+        };
+        let workflow = workflow::get(self.store(), &begun.start.workflow).map_err(ThreadError::from)?;
+        let is_other = begun.start.prompt != self.task() || workflow.name != resolved.name;
+        if is_other || self.was_unfit(&active)? {
+            // Nobody waits for it: this is another visit, or it has ended with what cannot be used.
+            thread::cancel(self.store(), &begun.thread).ok();
+            return self.begin(&resolved, noted);
         }
-        self.begin()
+        if resolved.hash != Some(begun.start.workflow) {
+            observer.warn(&format!(
+                "workflow `{}` has changed since thread {} began, which goes on as it was; `uwf thread cancel {}` first to \
+                 begin with what it is now",
+                workflow.name, begun.thread, begun.thread
+            ));
+        }
+        Ok(begun)
+    }
+
+    /// Whether a thread ended with an output that was told to be none of the role.
+    fn was_unfit(&self, called: &ThreadEntry) -> Result<bool, ExecError> {
+        if !called.status()?.is_final() {
+            return Ok(false);
+        }
+        let attempts = thread::failed_attempts(self.store(), &self.call.request.thread, self.role())?;
+        let is_of = |attempt: &Hash| {
+            thread::step_node(self.store(), attempt).is_ok_and(|attempt| attempt.detail == called.head)
+        };
+        Ok(attempts.iter().any(is_of))
+    }
+
+    /// The workflow that is named.
+    fn resolved(&self) -> Result<Resolved, ExecError> {
+        let cwd = Path::new(&self.start.cwd);
+        Ok(workflow::resolve(self.store(), self.call.workflow, cwd).map_err(ThreadError::from)?)
     }
 
     /// The called thread that asked what is answered now. One that is known here by its steps alone is taken up as a thread.
@@ -133,7 +172,11 @@ impl<'a> Caller<'a> {
         let store = self.store();
         let Status::Suspended { role, .. } = &self.head.status else { return Ok(None) };
         let Some(step) = self.head.step().filter(|_| role == self.role()) else { return Ok(None) };
-        let Some(question) = thread::called_by(store, &step.detail)? else { return Ok(None) };
+        // Where the graph asks, the thread that played has ended.
+        let asks = store.get(&step.output).map_err(ThreadError::from)?.type_ == builtin::SUSPEND_OUTPUT;
+        let Some(question) = thread::called_by(store, &step.detail)?.filter(|_| asks) else {
+            return Ok(None);
+        };
         let start_hash = thread::step_node(store, &question)?.start;
         let last = thread::last_called(store, &self.call.request.thread)?;
         if let Some(last) = last.filter(|last| last.start_hash == start_hash)
@@ -154,8 +197,10 @@ impl<'a> Caller<'a> {
 
     /// What the called thread is to do, and for whom.
     fn task(&self) -> String {
+        let before = self.call.instead.map(|step| format!("{}\n\n", step.edge_prompt.trim_end()));
         format!(
-            "{}\n\n(For role `{}` of workflow `{}`, thread {}.)",
+            "{}{}\n\n(For role `{}` of workflow `{}`, thread {}.)",
+            before.unwrap_or_default(),
             self.prompt().trim_end(),
             self.role(),
             self.workflow.name,
@@ -164,21 +209,20 @@ impl<'a> Caller<'a> {
     }
 
     /// A new thread; nothing is stored unless it may be called from here.
-    fn begin(&self) -> Result<CalledThread, ExecError> {
-        let (store, reference) = (self.store(), self.call.workflow);
-        let resolved =
-            workflow::resolve(store, reference, Path::new(&self.start.cwd)).map_err(ThreadError::from)?;
+    fn begin(&self, resolved: &Resolved, noted: Option<Hash>) -> Result<CalledThread, ExecError> {
+        let store = self.store();
         let mut names = vec![self.workflow.name.clone()];
         names.extend(thread::stack(store, &self.start)?.into_iter().map(|frame| frame.workflow));
         names.reverse();
         let role = self.role().to_owned();
+        let depth = names.len() as u32;
         if names.contains(&resolved.name) {
-            names.push(resolved.name);
+            names.push(resolved.name.clone());
             return Err(ExecError::CallsItself { role, stack: names });
         }
-        let (depth, max) = (self.start.depth() + 1, self.engine.config.max_depth.unwrap_or(MAX_DEPTH));
+        let max = self.engine.config.max_depth.unwrap_or(MAX_DEPTH);
         if depth > max {
-            names.push(resolved.name);
+            names.push(resolved.name.clone());
             return Err(ExecError::TooDeep { role, stack: names, max });
         }
         let start = StartNode {
@@ -187,7 +231,7 @@ impl<'a> Caller<'a> {
             cwd: self.call.cwd.display().to_string(),
             call: Some(Call { parent_state: self.head.hash, depth }),
         };
-        Ok(thread::call(store, &self.call.request.thread, self.role(), &start)?)
+        Ok(thread::call(store, (&self.call.request.thread, self.role()), &start, noted)?)
     }
 
     /// Runs the called thread until it ends, asks or fails; why it failed, if it did.
@@ -197,32 +241,47 @@ impl<'a> Caller<'a> {
         lock: &ThreadLock,
         options: &ExecOptions,
         observer: &mut dyn Observer,
-    ) -> Result<Option<String>, ExecError> {
+    ) -> Result<Option<Failure>, ExecError> {
         let (begun, mut answer) = (Instant::now(), self.answer(called)?);
         let mut below = Below::new(self.role(), observer);
         for _ in 0..MAX_STEPS {
-            let status = self.standing(called)?.status;
-            let options = ExecOptions {
-                agent: None,
-                cwd: None,
-                deadline: self.left(begun, options)?,
-                ..options.clone()
-            };
-            let report = match (status, answer.take()) {
-                (Status::Suspended { .. }, Some(answer)) => {
-                    resume_once(self.engine, lock, Some(&answer), &options, &mut below)
-                }
-                (Status::Idle, _) => step_once(self.engine, lock, &options, &mut below),
+            let answer = match (self.standing(called)?.status, answer.take()) {
+                (Status::Suspended { .. }, Some(answer)) => Some(answer),
+                (Status::Idle, _) => None,
                 _ => return Ok(None),
             };
+            let options = self.options(called, begun, options)?;
+            let report = match answer {
+                Some(answer) => resume_once(self.engine, lock, Some(&answer), &options, &mut below),
+                None => step_once(self.engine, lock, &options, &mut below),
+            };
             let report = report.map_err(|error| self.failed(called, error))?;
-            if let Some(failure) = report.failure {
-                let role = report.played.map(|played| played.step.role).unwrap_or_default();
-                return Ok(Some(format!("role `{role}` of thread {} failed: {failure}", called.thread)));
+            if let (Some(failure), Some(played)) = (report.failure, report.played) {
+                let (role, thread) = (played.step.role, called.thread);
+                let error = format!("role `{role}` of thread {thread} failed: {failure}");
+                return Ok(Some(Failure { error, at: played.hash }));
             }
         }
-        let done = self.standing(called)?.status != Status::Idle;
-        Ok((!done).then(|| format!("thread {} has made {MAX_STEPS} steps and has not ended", called.thread)))
+        let standing = self.standing(called)?;
+        let error = format!("thread {} has made {MAX_STEPS} steps and has not ended", called.thread);
+        Ok((standing.status == Status::Idle).then_some(Failure { error, at: standing.hash }))
+    }
+
+    /// How the next step of the called thread is to be run: by whoever plays its roles, in the directory that the caller's role
+    /// has now, in the time that is left.
+    fn options(
+        &self,
+        called: &CalledThread,
+        begun: Instant,
+        options: &ExecOptions,
+    ) -> Result<ExecOptions, ExecError> {
+        let is_elsewhere = self.call.cwd != Path::new(&called.start.cwd);
+        Ok(ExecOptions {
+            agent: None,
+            cwd: is_elsewhere.then(|| self.call.cwd.to_owned()),
+            deadline: self.left(begun, options)?,
+            ..options.clone()
+        })
     }
 
     /// What a person says to the question that the called thread waits with; none where it waits with another one, or not at
@@ -269,32 +328,31 @@ impl<'a> Caller<'a> {
     }
 
     /// The step of the caller, made from where the called thread stands.
-    fn step(&self, called: &CalledThread, failure: Option<String>) -> Result<AdapterOutput, ExecError> {
+    fn step(&self, called: &CalledThread, failure: Option<Failure>) -> Result<AdapterOutput, ExecError> {
         let (store, role) = (self.store(), role_of(&self.workflow, self.role())?);
         let standing = self.standing(called)?;
-        let detail = match &failure {
-            Some(_) => last_attempt(store, called, &standing)?,
-            None => standing.hash,
+        let (detail, fit) = match failure {
+            Some(Failure { error, at }) => (at, Fit::Unfit(error)),
+            None => (standing.hash, self.fit(role, &standing)?),
         };
-        let fit = match failure {
-            Some(error) => Fit::Failed(error),
-            None => self.fit(role, &standing)?,
-        };
-        let is_unfit = matches!(&fit, Fit::Unfit(_));
         let (schema, output, error_message) = match fit {
             Fit::Output(output) => (role.frontmatter, output, None),
             Fit::Asks(reason) => {
                 (builtin::SUSPEND_OUTPUT, json!({"$status": "$SUSPEND", "reason": reason}), None)
             }
-            Fit::Failed(error) | Fit::Unfit(error) => {
-                (builtin::ERROR_OUTPUT, json!(ErrorOutput::new(&error, PHASE)), Some(error))
-            }
+            Fit::Unfit(error) => (builtin::ERROR_OUTPUT, json!(ErrorOutput::new(&error, PHASE)), Some(error)),
         };
-        let (started_at_ms, completed_at_ms) = (put_at(store, &called.start_hash)?, put_at(store, &detail)?);
+        let prev = (self.head.hash != self.head.start_hash()).then_some(self.head.hash);
+        let since = thread::called_since(store, prev.as_ref(), &detail)?;
+        let started_at_ms = match since.first() {
+            Some((_, first)) => first.started_at_ms,
+            None => put_at(store, &called.start_hash)?,
+        };
+        let completed_at_ms = put_at(store, &detail)?;
         let mut batch = store.batch();
         let step = StepNode {
             start: self.head.start_hash(),
-            prev: (self.head.hash != self.head.start_hash()).then_some(self.head.hash),
+            prev,
             role: self.role().to_owned(),
             output: batch.put(&schema, &output).map_err(ThreadError::from)?,
             detail,
@@ -304,16 +362,12 @@ impl<'a> Caller<'a> {
             completed_at_ms,
             cwd: self.call.cwd.display().to_string(),
             assembled_prompt: None,
-            usage: used(store, &detail)?,
+            usage: used(since),
             previous_attempts: None,
             links: StepLinks::default(),
         };
         let step_hash = batch.put(&step.type_(), &json!(step)).map_err(ThreadError::from)?;
         batch.commit().map_err(ThreadError::from)?;
-        if is_unfit {
-            // It has ended so for good: the next attempt needs another thread.
-            thread::forget_called(store, &self.call.request.thread)?;
-        }
         let body = thread::answer_of(store, &detail)?.map(|answer| frontmatter::body(&answer));
         Ok(AdapterOutput {
             step_hash,
@@ -348,31 +402,18 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// The last failed attempt of a called thread at the role that it stands at; where it stands, if there is none.
-fn last_attempt(store: &Store, called: &CalledThread, standing: &Head) -> Result<Hash, ExecError> {
-    let attempts = thread::all_failures(store, Some(&called.thread))?;
-    let listed = attempts.into_iter().filter_map(|list| list.steps.ok()).flatten();
-    let last = listed.max_by_key(|hash| put_at(store, hash).unwrap_or_default());
-    match last {
-        Some(last) => Ok(last),
-        None if standing.step().is_some() => Ok(standing.hash),
-        None => Err(ExecError::NothingToPoke { thread: called.thread }),
-    }
-}
-
 /// When a node was put.
 fn put_at(store: &Store, hash: &Hash) -> Result<u64, ExecError> {
     Ok(store.get(hash).map_err(ThreadError::from)?.timestamp)
 }
 
-/// What all steps up to one used; none where none tells.
-fn used(store: &Store, last: &Hash) -> Result<Option<Usage>, ExecError> {
-    let steps = thread::chain(store, last)?.steps;
+/// What steps used in all; none where none tells.
+fn used(steps: Vec<(Hash, StepNode)>) -> Option<Usage> {
     let used = steps.into_iter().filter_map(|(_, step)| step.usage);
-    Ok(used.reduce(|one, other| Usage {
-        turns: one.turns + other.turns,
-        input_tokens: one.input_tokens + other.input_tokens,
-        output_tokens: one.output_tokens + other.output_tokens,
+    used.reduce(|one, other| Usage {
+        turns: one.turns.saturating_add(other.turns),
+        input_tokens: one.input_tokens.saturating_add(other.input_tokens),
+        output_tokens: one.output_tokens.saturating_add(other.output_tokens),
         duration: one.duration + other.duration,
-    }))
+    })
 }

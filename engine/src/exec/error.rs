@@ -241,10 +241,16 @@ impl ExecError {
             }
             ExecError::Spawn(error) => spawn_hint(error).map(str::to_owned),
             ExecError::CallsItself { role, .. } => {
-                Some(format!("give role `{role}` another agent, with --agent or in agentOverrides of config.yaml"))
+                Some(format!("give role `{role}` another agent in agentOverrides of config.yaml"))
             }
             ExecError::TooDeep { .. } => Some("`uwf config set maxDepth N` allows more".to_owned()),
-            ExecError::Below { source, .. } => source.hint(),
+            ExecError::Below { thread, source, .. } => {
+                // What is typed for the caller's step does not reach this one.
+                let is_meant = |hint: &String| !hint.contains("--agent") && !hint.contains("--cwd");
+                let alone =
+                    || format!("`uwf thread exec {thread}` makes its step alone, with options of its own");
+                Some(source.hint().filter(is_meant).unwrap_or_else(alone))
+            }
             _ => None,
         }
     }

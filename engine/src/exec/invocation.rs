@@ -17,8 +17,7 @@ use crate::config::BUILTIN;
 use crate::home::Env;
 use crate::log::{self, LogEvent};
 use crate::spawn::protocol::{
-    AdapterOutput, AgentCommand, AgentReply, AgentRequest, EdgePromptSource, SANDBOX, WORKFLOW_PREFIX,
-    parse_reply,
+    AdapterOutput, AgentCommand, AgentReply, AgentRequest, EdgePromptSource, SANDBOX, parse_reply,
 };
 use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
 use crate::thread::{
@@ -152,7 +151,8 @@ impl Invocation {
     ) -> Result<AdapterOutput, ExecError> {
         locked.log(LogEvent::StepStarted { role: &self.role, agent: workflow, cwd: &self.cwd });
         let request = self.request(locked);
-        let call = WorkflowCall { request: &request, workflow, cwd: &self.cwd };
+        let call =
+            WorkflowCall { request: &request, workflow, cwd: &self.cwd, instead: self.instead.as_ref() };
         child::call_workflow(locked.engine, &call, options, observer)
     }
 
@@ -302,12 +302,12 @@ impl Engine<'_> {
         observer: &mut dyn Observer,
     ) -> Result<AgentCommand, ExecError> {
         let name = step.agent.as_str();
-        let is_it = |command: &&AgentCommand| Path::new(&command.program).file_name() == Some(name.as_ref());
-        let called = name.strip_prefix(WORKFLOW_PREFIX).map(AgentCommand::workflow);
+        let is_it = |command: &&AgentCommand| {
+            command.program == name || Path::new(&command.program).file_name() == Some(name.as_ref())
+        };
         let known = configured
             .filter(is_it)
             .or_else(|| self.config.agents.get(name))
-            .or(called.as_ref())
             .or_else(|| only(self.config.agents.values().filter(is_it)))
             .or_else(|| (name == BUILTIN).then_some(self.builtin));
         if let Some(command) = known {

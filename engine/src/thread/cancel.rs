@@ -3,7 +3,8 @@
 use uwf_store::{Store, StoreError, VarChange};
 
 use super::{
-    CHILDREN, FAILED, PARENTS, Status, ThreadError, ThreadId, advance, entry, last_called, variable,
+    CHILDREN, FAILED, MAX_LEVELS, PARENTS, Status, ThreadError, ThreadId, advance, all_called, entry,
+    last_called, variable,
 };
 use crate::lost;
 use crate::variables::UNDOS;
@@ -50,12 +51,22 @@ pub fn check_exists(store: &Store, thread: &ThreadId) -> Result<(), ThreadError>
     }
 }
 
-/// Forgets a thread: its head, its failed attempts, its parent, what was undone. The nodes stay until somebody collects garbage.
+/// Forgets a thread, and those that it called: their heads, failed attempts and callers, and what was undone. The nodes stay
+/// until somebody collects garbage.
 ///
 /// # Errors
 /// There is no such thread, or the variables cannot be read or changed.
 pub fn remove(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
     check_exists(store, thread)?;
+    forget(store, thread, 0)
+}
+
+fn forget(store: &Store, thread: &ThreadId, level: usize) -> Result<(), ThreadError> {
+    if level < MAX_LEVELS {
+        for called in all_called(store, thread)?.iter().filter(|called| *called != thread) {
+            forget(store, called, level + 1)?;
+        }
+    }
     let mut changes = vec![
         VarChange::Remove { name: variable(thread) },
         VarChange::RemovePrefix { prefix: format!("{FAILED}{thread}/") },

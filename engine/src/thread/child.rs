@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use uwf_store::{Expect, Hash, Store, VarChange};
+use uwf_store::{Expect, Hash, Store, VarChange, Variable};
 
 use super::step::{Call, StartNode};
 use super::{Status, ThreadError, ThreadId, check_task, entry, start_node, step_node, variable};
@@ -19,6 +19,9 @@ use crate::workflow;
 const THREAD: &str = "thread";
 /// The tag that names the role that a thread was called for.
 const ROLE: &str = "role";
+
+/// How many threads can be above another at all; no configuration allows more.
+pub const MAX_LEVELS: usize = 100;
 
 /// A thread that was called by another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,15 +74,17 @@ pub fn called_at(store: &Store, caller: &ThreadId, head: &Hash) -> Result<Option
     Ok(last.filter(|called| is_here(called) && counts(called)))
 }
 
-/// Begins a thread that plays `role` of `caller`, and notes it as the last one that was called; both or neither.
+/// Begins a thread that plays a role of `caller`, and notes it as the last one that was called, after the one that began with
+/// `noted`; both or neither.
 ///
 /// # Errors
-/// [`ThreadError::NoTask`] for an empty task; otherwise the node or the variables cannot be written.
+/// [`ThreadError::NoTask`] for an empty task; another thread was called meanwhile; otherwise the node or the variables
+/// cannot be written.
 pub fn call(
     store: &Store,
-    caller: &ThreadId,
-    role: &str,
+    (caller, role): (&ThreadId, &str),
     start: &StartNode,
+    noted: Option<Hash>,
 ) -> Result<CalledThread, ThreadError> {
     check_task(&start.prompt)?;
     let start_hash = store.put(&start.type_(), &json!(start))?;
@@ -91,7 +96,8 @@ pub fn call(
         tags: BTreeMap::new(),
         expect: Expect::Absent,
     };
-    let mut changes = vec![head, noted(caller, role, (&thread, start_hash, start.type_()))];
+    let expect = noted.map_or(Expect::Absent, Expect::Value);
+    let mut changes = vec![head, note((caller, role), (&thread, start_hash, start.type_()), expect)];
     if let Some(call) = start.call {
         changes.push(VarChange::Set {
             name: format!("{PARENTS}{thread}"),
@@ -110,13 +116,18 @@ pub fn call(
 /// # Errors
 /// The variable cannot be written.
 pub fn adopt(store: &Store, caller: &ThreadId, role: &str, called: &CalledThread) -> Result<(), ThreadError> {
-    let change = noted(caller, role, (&called.thread, called.start_hash, called.start.type_()));
+    let thread = (&called.thread, called.start_hash, called.start.type_());
+    let change = note((caller, role), thread, Expect::Any);
     Ok(store.vars().apply(&[change])?)
 }
 
-fn noted(caller: &ThreadId, role: &str, (thread, value, schema): (&ThreadId, Hash, Hash)) -> VarChange {
+fn note(
+    (caller, role): (&ThreadId, &str),
+    (thread, value, schema): (&ThreadId, Hash, Hash),
+    expect: Expect,
+) -> VarChange {
     let name = format!("{CHILDREN}{caller}");
-    VarChange::Set { name, schema, value, tags: tagged(thread, role), expect: Expect::Any }
+    VarChange::Set { name, schema, value, tags: tagged(thread, role), expect }
 }
 
 fn tagged(thread: &ThreadId, role: &str) -> BTreeMap<String, String> {
@@ -125,12 +136,14 @@ fn tagged(thread: &ThreadId, role: &str) -> BTreeMap<String, String> {
         .into()
 }
 
-/// Forgets which thread was called last: the next call begins a new one.
+/// The threads that `caller` called, as far as they are noted.
 ///
 /// # Errors
-/// The variable cannot be removed.
-pub fn forget_called(store: &Store, caller: &ThreadId) -> Result<(), ThreadError> {
-    Ok(store.vars().apply(&[VarChange::Remove { name: format!("{CHILDREN}{caller}") }])?)
+/// The variables cannot be listed.
+pub fn all_called(store: &Store, caller: &ThreadId) -> Result<Vec<ThreadId>, ThreadError> {
+    let is_of = |variable: &Variable| variable.tags.get(THREAD).is_some_and(|id| *id == caller.to_string());
+    let called = store.vars().list(PARENTS)?.into_iter().filter(is_of);
+    Ok(called.filter_map(|variable| variable.name.strip_prefix(PARENTS)?.parse().ok()).collect())
 }
 
 /// The thread that called this one, where that is noted, and the role that it was called for.
@@ -150,6 +163,9 @@ pub fn caller(store: &Store, called: &ThreadId) -> Result<Option<(ThreadId, Stri
 pub fn stack(store: &Store, start: &StartNode) -> Result<Vec<Frame>, ThreadError> {
     let (mut frames, mut next) = (Vec::new(), start.call);
     while let Some(Call { parent_state, .. }) = next {
+        if frames.len() == MAX_LEVELS {
+            return Err(ThreadError::CallsWithoutEnd { node: parent_state });
+        }
         let start = start_at(store, &parent_state)?;
         let workflow = workflow::get(store, &start.workflow)?.name;
         next = start.call;

@@ -9,8 +9,9 @@ use uwf_workflow::ContextSource;
 use uwf_workflow::moderator::Target;
 
 use super::{
-    COMPACT, Head, Link, StartNode, Status, StepNode, SummaryPlace, ThreadError, ThreadId, WalkBack,
-    artifacts_of, chain, compact_role, detail_of, failed_attempts, head, next, stack, start_node, step_node,
+    COMPACT, Head, Link, MAX_LEVELS, StartNode, Status, StepNode, SummaryPlace, ThreadError, ThreadId,
+    WalkBack, artifacts_of, chain, compact_role, decode, detail_of, failed_attempts, head, next, stack,
+    start_node,
 };
 use crate::builtin;
 use crate::record::{Artifact, Detail, Turn};
@@ -240,9 +241,12 @@ pub fn failed_calls(store: &Store, step: &StepNode) -> Option<u64> {
 /// # Errors
 /// The detail node or one of its turns cannot be read; a turn that is missing is not an error.
 pub fn answer_of(store: &Store, detail: &Hash) -> Result<Option<String>, ThreadError> {
-    let node = store.get(detail)?;
-    if builtin::STEPS.contains(&node.type_) {
-        return answer_of(store, &step_node(store, detail)?.detail);
+    let mut node = store.get(detail)?;
+    for _ in 0..MAX_LEVELS {
+        if !builtin::STEPS.contains(&node.type_) {
+            break;
+        }
+        node = store.get(&decode::<StepNode>(detail, node)?.detail)?;
     }
     let turns = Detail::of(node.payload).turns;
     for turn in turns.unwrap_or_default().iter().rev() {

@@ -114,6 +114,12 @@ pub enum ThreadError {
         /// Where it is.
         found: Option<Hash>,
     },
+    /// Threads call each other further down than any engine lets them.
+    #[error("{node} has more than {} threads above or below it", super::child::MAX_LEVELS)]
+    CallsWithoutEnd {
+        /// Where that was found.
+        node: Hash,
+    },
     /// The workflow has no such role.
     #[error("workflow `{workflow}` has no role `{role}`: it has {}", roles.join(", "))]
     UnknownRole {

@@ -33,7 +33,8 @@ pub use self::back::{WalkBack, nth_back};
 pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
 pub use self::child::{
-    CalledThread, Frame, adopt, call, called_at, called_by, caller, forget_called, last_called, stack,
+    CalledThread, Frame, MAX_LEVELS, adopt, all_called, call, called_at, called_by, caller, last_called,
+    stack,
 };
 pub use self::compaction::{
     COMPACT, KEEP, SUMMARY, SummaryPlace, compact_prompt, compact_role, ensure_summary_type, is_due,
@@ -42,7 +43,7 @@ pub use self::compaction::{
 pub use self::context::{
     EarlierStep, RoleContext, answer_of, failed_calls, role_context, role_context_at, role_of, role_played,
 };
-pub use self::detail::{called_steps, detail_of};
+pub use self::detail::{called_since, called_steps, detail_of};
 pub use self::entry::{ThreadEntries, ThreadEntry, entries, entry, head, stands_at};
 pub use self::error::{ThreadError, store_hint};
 pub(crate) use self::failures::steps_in;

@@ -4,7 +4,7 @@
 //! Shapes only: field names, what may be absent and what is always written. Reading and writing nodes is the store's
 //! business, what a chain of them means is the chain's.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use uwf_store::Hash;
 
@@ -21,8 +21,22 @@ pub struct StartNode {
     /// The directory the thread works in, absolute.
     pub cwd: String,
     /// Where the thread that called this one stood, if one did.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "call")]
     pub call: Option<Call>,
+}
+
+/// Who called, if anybody did; a `parentState` with a depth that is none is an error, not a thread that nobody called.
+fn call<'de, D: Deserializer<'de>>(fields: D) -> Result<Option<Call>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Fields {
+        #[serde(default)]
+        parent_state: Option<Hash>,
+        #[serde(default)]
+        depth: u32,
+    }
+    let Fields { parent_state, depth } = Fields::deserialize(fields)?;
+    Ok(parent_state.map(|parent_state| Call { parent_state, depth }))
 }
 
 /// The frame in which a thread was called by another one.
@@ -163,6 +177,10 @@ mod tests {
         )
         .unwrap();
         assert_eq!(top.call, None);
+        for depth in [json!(-1), json!(4_294_967_296_u64), json!("1")] {
+            let odd = json!({"workflow": REF, "prompt": "p", "cwd": "/", "parentState": REF, "depth": depth});
+            assert!(serde_json::from_value::<StartNode>(odd).is_err());
+        }
 
         let step = json!({
             "start": REF, "prev": null, "role": "r", "output": REF, "detail": REF, "agent": "a", "edgePrompt": "",

@@ -109,6 +109,131 @@ fn a_step_that_failed_below_is_tried_again_where_it_failed() {
 }
 
 #[test]
+fn where_the_graph_asks_the_answer_begins_another_thread() {
+    let stack = Stack::new(
+        "
+roles:
+  inner-role:
+    - turns: [{ content: \"---\\n$status: more\\ntext: what\\n---\\n\" }]
+",
+    );
+    let asks = super::flow("outer").replace(
+        "role: outer-role, prompt: 'Go on in outer: {{text}}'",
+        "role: $SUSPEND, prompt: 'Say {{text}}.'",
+    );
+    stack.site.write("work/.workflow/outer.yaml", &asks);
+    let ends = super::flow("middle").replace(
+        "more: { role: middle-role, prompt: 'Go on in middle: {{text}}' }",
+        "more: { role: $END, prompt: Done. }",
+    );
+    stack.site.write("work/.workflow/middle.yaml", &ends);
+    let ends = super::flow("inner").replace(
+        "more: { role: inner-role, prompt: 'Go on in inner: {{text}}' }",
+        "more: { role: $END, prompt: Done. }",
+    );
+    stack.site.write("work/.workflow/inner.yaml", &ends);
+    let outer = stack.start();
+    assert_eq!(stack.exec(&outer).code(10).json()[0]["suspendMessage"], "Say what.");
+    let asked = stack.called(&outer);
+    stack.site.write(
+        "mock.yaml",
+        &WORKS.replace(
+            "- turns: [{ content: \"---\\n$status: more",
+            "- turns: [{ expect: { last_contains: This. }, content: \"---\\n$status: done",
+        ),
+    );
+    stack.site.uwf(&["thread", "resume", &outer, "-p", "This."]);
+    assert_ne!(stack.called(&outer), asked);
+    stack.site.verify();
+}
+
+#[test]
+fn what_was_told_before_a_question_is_not_told_again() {
+    let used = ASKS.replace(
+        "- turns: [{ content",
+        "- turns: [{ tool_calls: [{ name: write_file, arguments: { path: first, content: '1' } }] }, { content",
+    );
+    assert_ne!(used, ASKS);
+    let stack = Stack::new(&used);
+    let outer = stack.start();
+    stack.exec(&outer).code(10);
+    stack.site.uwf(&["thread", "resume", &outer, "-p", "The left one."]).ok();
+    let turns: Vec<_> =
+        stack.steps(&outer).iter().map(|step| step["usage"]["turns"].as_u64().unwrap()).collect();
+    assert_eq!(turns, [2, 1]);
+    let diff = |n: u32| stack.site.uwf(&["step", "diff", &format!("{outer}:{n}"), "--name-only"]).out;
+    assert!(diff(1).contains("first") && !diff(2).contains("first"), "{} and {}", diff(1), diff(2));
+    let read = stack.site.uwf(&["thread", "read", &outer]).ok().out;
+    assert!(read.contains("Step 1.1.1: inner-role") && read.contains("Step 2.1.1: inner-role"), "{read}");
+    assert!(!read.contains("2.1.2"), "{read}");
+    let step = stack.steps(&outer)[0]["hash"].as_str().unwrap().to_owned();
+    let read = stack.site.uwf(&["step", "read", &step]).ok().out;
+    assert!(read.contains("Played by workflow `middle`") && read.contains("Step 1.1: inner-role"), "{read}");
+}
+
+#[test]
+fn a_forked_question_is_answered_in_the_directory_of_the_fork() {
+    let stack = Stack::new(&ASKS.replace(
+        "        - content: \"---\\n$status: done",
+        "        - tool_calls: [{ name: write_file, arguments: { path: where, content: here } }]\n          expect: { last_contains: The left one. }\n        - content: \"---\\n$status: done",
+    ).replace("\n          expect: { last_contains: The left one. }\n\"", "\n\""));
+    let outer = stack.start();
+    stack.exec(&outer).code(10);
+    let copy = stack.site.workspace().with_file_name("copy");
+    let forked = stack
+        .site
+        .uwf(&["step", "fork", &format!("{outer}:1"), "--worktree", copy.to_str().unwrap()])
+        .ok()
+        .json();
+    let fork = forked["thread"].as_str().unwrap();
+    stack.site.uwf(&["thread", "resume", fork, "-p", "The left one."]);
+    assert!(copy.join("where").exists() && !stack.site.workspace().join("where").exists());
+    assert_eq!(stack.show(&outer)["status"], "suspended");
+}
+
+#[test]
+fn another_visit_has_another_thread_and_the_one_before_is_given_up() {
+    let broken = WORKS.replace("$status: done", "$status: odd");
+    let stack = Stack::new(&broken);
+    let outer = stack.start();
+    stack.exec(&outer).code(3);
+    let [_, middle, inner] = stack.threads(&outer);
+    let mock = stack.site.write("mock.yaml", WORKS);
+    stack.site.write("home/.uwf/config.yaml", &super::config(&mock));
+    // Another workflow in its place.
+    stack.site.uwf(&["thread", "exec", &outer, "--agent", "workflow:inner"]).ok();
+    assert_ne!(stack.called(&outer), middle);
+    assert_eq!(
+        (&stack.show(&middle)["status"], &stack.show(&inner)["status"]),
+        (&json!("cancelled"), &json!("cancelled"))
+    );
+    // What is poked is asked what it was asked for, and more.
+    stack.site.write(
+        "mock.yaml",
+        &WORKS.replace(
+            "- turns: [{ content: \"---\\n$status: more",
+            "- turns: [{ expect: { last_contains: Do it in inner. }, content: \"---\\n$status: more",
+        ),
+    );
+    let outer = stack.start();
+    stack.exec(&outer).ok();
+    let said = stack.site.uwf(&["thread", "poke", &outer, "-p", "Better."]);
+    said.fails(1, &["not active"]);
+    // An agent that makes the visit itself leaves nobody waiting.
+    let stack = Stack::new(&broken);
+    let outer = stack.start();
+    stack.exec(&outer).code(3);
+    let middle = stack.called(&outer);
+    let script = stack.site.write("own.yaml", "turns: [{ content: \"---\\n$status: done\\n---\\n\" }]\n");
+    let agent = format!("{} --mock {script}", crate::site::AGENT);
+    stack.site.uwf(&["thread", "exec", &outer, "--agent", &agent]).ok();
+    assert_eq!(stack.show(&middle)["status"], "cancelled");
+    stack.site.uwf(&["thread", "rm", &outer]).ok();
+    stack.site.uwf(&["thread", "show", &middle]).fails(1, &["no such thread"]);
+    stack.site.verify();
+}
+
+#[test]
 fn an_engine_that_knows_agents_alone_can_call_a_workflow() {
     let stack = Stack::new(WORKS);
     let config = std::fs::read_to_string(stack.site.home().join(".uwf/config.yaml")).unwrap();

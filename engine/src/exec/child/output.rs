@@ -13,9 +13,7 @@ pub(super) enum Fit {
     Output(Value),
     /// It asks a person.
     Asks(String),
-    /// A step of it failed: the next attempt goes on there.
-    Failed(String),
-    /// It came to an end that is no output of the role: the next attempt begins anew.
+    /// It did not come to an end, or to one that is no output of the role.
     Unfit(String),
 }
 
