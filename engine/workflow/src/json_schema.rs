@@ -5,10 +5,12 @@
 //! that nobody reads, of which the check only warns, are allowed.
 
 use serde_json::Value;
+use uwf_store::json::sorted;
 
 /// The schema, draft-07. An `!include` counts as its file's name, which is what editors make of it.
 pub fn schema() -> Value {
-    serde_json::from_str(include_str!("workflow.schema.json")).expect("the file is part of this program")
+    let schema = include_str!("workflow.schema.json");
+    sorted(serde_json::from_str(schema).expect("the file is part of this program"))
 }
 
 #[cfg(test)]
