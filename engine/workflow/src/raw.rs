@@ -3,10 +3,13 @@
 //! Apart from the check because it knows only the shape: which keys there are and what type each has. It never
 //! compares one part with another.
 
+mod graph;
+
 use serde_json::{Map, Value};
 use uwf_store::schema::pointer::escape;
 use uwf_store::suggest;
 
+pub(super) use self::graph::{RawCondition, RawEdge, RawNode};
 use crate::diagnostics::{Diagnostics, meant};
 use crate::yaml::kind;
 
@@ -18,6 +21,7 @@ pub(super) struct RawWorkflow {
     /// `None`: missing or of the wrong type, which has been reported.
     pub(super) roles: Option<Vec<RawRole>>,
     pub(super) graph: Option<Vec<RawNode>>,
+    pub(super) conditions: Vec<RawCondition>,
 }
 
 /// A string and where it stands.
@@ -39,36 +43,19 @@ pub(super) struct RawRole {
     pub(super) frontmatter: Option<Value>,
 }
 
-/// `graph.<role>`.
-pub(super) struct RawNode {
-    pub(super) role: String,
-    pub(super) pointer: String,
-    /// `None`: not a mapping, which has been reported.
-    pub(super) edges: Option<Vec<RawEdge>>,
-}
-
-/// `graph.<role>.<status>`.
-#[derive(Default)]
-pub(super) struct RawEdge {
-    pub(super) status: String,
-    pub(super) pointer: String,
-    pub(super) role: Option<RawText>,
-    pub(super) prompt: Option<RawText>,
-    pub(super) location: Option<RawText>,
-}
-
 pub(super) fn read(value: &Value, problems: &mut Diagnostics<'_>) -> RawWorkflow {
     let Some(top) = Section::open(value, String::new(), "a workflow", problems) else {
         return RawWorkflow::default();
     };
-    top.tell_others((&["name", "roles", "graph"], &["description"]), problems);
+    top.tell_others((&["name", "roles", "graph"], &["description", "conditions"]), problems);
     let roles = top.section("roles", problems);
     let graph = top.section("graph", problems);
     RawWorkflow {
         name: top.required("name", problems),
         description: top.text("description", problems),
         roles: roles.map(|roles| roles.entries().map(|entry| role(entry, problems)).collect()),
-        graph: graph.map(|graph| graph.entries().map(|entry| node(entry, problems)).collect()),
+        graph: graph.map(|graph| graph.entries().map(|entry| graph::node(entry, problems)).collect()),
+        conditions: graph::conditions(&top, problems),
     }
 }
 
@@ -90,32 +77,6 @@ fn role(entry: RawEntry<'_>, problems: &mut Diagnostics<'_>) -> RawRole {
         procedure: section.text("procedure", problems),
         output: section.text("output", problems),
         frontmatter: section.section("frontmatter", problems).map(|schema| Value::from(schema.map.clone())),
-        pointer,
-    }
-}
-
-fn node(entry: RawEntry<'_>, problems: &mut Diagnostics<'_>) -> RawNode {
-    let of = format!("the edges of `{}`", entry.name);
-    let section = Section::open(entry.value, entry.pointer.clone(), &of, problems);
-    RawNode {
-        role: entry.name.to_owned(),
-        pointer: entry.pointer,
-        edges: section.map(|edges| edges.entries().map(|entry| edge(entry, problems)).collect()),
-    }
-}
-
-/// An edge of the wrong shape is still an edge, as with roles.
-fn edge(entry: RawEntry<'_>, problems: &mut Diagnostics<'_>) -> RawEdge {
-    let RawEntry { name, value, pointer } = entry;
-    let Some(section) = Section::open(value, pointer.clone(), &format!("the edge `{name}`"), problems) else {
-        return RawEdge { status: name.to_owned(), pointer, ..RawEdge::default() };
-    };
-    section.tell_others((&["role", "prompt"], &["location"]), problems);
-    RawEdge {
-        status: name.to_owned(),
-        role: section.required("role", problems),
-        prompt: section.required("prompt", problems),
-        location: section.text("location", problems),
         pointer,
     }
 }
