@@ -250,7 +250,7 @@ impl VisitPrompt<'_> {
 fn step_view<'a>(step: &'a EarlierStep, body: &'a str) -> FinishedStepView<'a> {
     FinishedStepView {
         role: &step.role,
-        status: record::status(&step.output).unwrap_or("?"),
+        status: record::status(&step.output).unwrap_or_default(),
         output: &step.output,
         answer_body: Some(body).filter(|body| !body.is_empty()),
     }

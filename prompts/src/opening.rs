@@ -77,7 +77,7 @@ context!(ProgressText, "progress");
 #[derive(Default, Serialize)]
 pub(crate) struct StepText {
     role: String,
-    status: String,
+    status: Option<String>,
     fields: Option<String>,
     answer: Option<String>,
 }
@@ -98,7 +98,7 @@ fn step(view: &FinishedStepView<'_>, limit: usize) -> Result<String, PromptError
     let answer = view.answer_body.map(str::trim).filter(|body| !body.is_empty());
     render(&StepText {
         role: quote::inline(view.role, NAME),
-        status: quote::inline(view.status, NAME),
+        status: (!view.status.is_empty()).then(|| quote::inline(view.status, NAME)),
         fields: output_lines(view.output).map(|lines| fenced("", &lines)),
         answer: answer.map(|body| fenced("", &quote::cut(body, limit, "\n"))),
     })
