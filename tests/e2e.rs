@@ -30,6 +30,8 @@ mod calls;
 mod changes;
 #[path = "e2e/concurrency.rs"]
 mod concurrency;
+#[path = "e2e/conditions.rs"]
+mod conditions;
 #[path = "e2e/continued.rs"]
 mod continued;
 #[path = "e2e/events.rs"]
@@ -48,6 +50,8 @@ mod guides;
 mod interrupted;
 #[path = "e2e/isolated.rs"]
 mod isolated;
+#[path = "e2e/jsonata.rs"]
+mod jsonata;
 #[path = "e2e/library.rs"]
 mod library;
 #[path = "e2e/long.rs"]

@@ -15,7 +15,7 @@ fn roles(site: &Site, thread: &str) -> Vec<String> {
 #[test]
 fn every_example_is_valid() {
     let site = Site::new();
-    for name in ["solve-issue", "debate", "socratic-questioning"] {
+    for name in ["solve-issue", "debate", "socratic-questioning", "plan-and-review"] {
         let said = site.uwf(&["workflow", "validate", &example(&format!("{name}/workflow.yaml"))]).ok();
         assert_eq!(said.json()["name"], name);
     }
@@ -45,5 +45,24 @@ fn a_person_is_asked_until_he_has_seen_it() {
     let ended = site.uwf(&["thread", "exec", &thread, "--agent", &agent]).ok().json();
     assert_eq!((&ended["status"], &ended["done"]), (&"end".into(), &true.into()));
     assert_eq!(roles(&site, &thread), ["teacher", "teacher", "teacher", "scribe"]);
+    site.verify();
+}
+
+#[test]
+fn conditions_lead_from_a_plan_to_an_approved_change() {
+    let site = Site::new();
+    let thread = site.start(&example("plan-and-review/workflow.yaml"), "Let the tool read its settings.");
+    assert_eq!(site.uwf(&["thread", "show", &thread]).ok().json()["currentRole"], "planner");
+    site.uwf(&["thread", "exec", &thread, "--until-end", "--agent", &mock("plan-and-review")]).ok();
+    assert_eq!(roles(&site, &thread), ["planner", "developer", "reviewer", "developer", "reviewer"]);
+    let read = site.uwf(&["thread", "read", &thread]).ok().out;
+    assert!(read.contains("approved: true") && read.contains("**Ended**"), "{read}");
+    let drawn = site
+        .uwf(&["workflow", "graph", &example("plan-and-review/workflow.yaml"), "--format", "text"])
+        .ok()
+        .out;
+    for line in ["-->|\"Reviewer rejected the implementation\"|", "-.->|\"FALLBACK\"|"] {
+        assert!(drawn.contains(line), "{drawn}");
+    }
     site.verify();
 }
