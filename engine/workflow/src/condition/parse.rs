@@ -42,10 +42,11 @@ const TOKENS: [(&str, &str); 8] = [
 ];
 
 /// The error without the names of the parser's own types.
-fn words(text: &str, at: usize, error: &ParserError) -> String {
+fn words(text: &str, at: Option<usize>, error: &ParserError) -> String {
     let message = error.to_string();
     let plain = ["Invalid syntax: ", "Invalid number: "].iter().find_map(|kind| message.strip_prefix(kind));
     let mut plain = plain.unwrap_or(&message).to_owned();
+    let Some(at) = at else { return plain };
     let token = position::token(text, at);
     if token.is_empty() {
         let says_so = plain.contains("end of expression");

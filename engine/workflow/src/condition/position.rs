@@ -4,25 +4,27 @@
 
 use jsonata_core::parser::{self, ParserError};
 
-/// A longer beginning is not searched: each try parses it anew.
-const SEARCHED: usize = 4000;
+/// How many bytes are parsed in all while a place is searched: each try parses a beginning anew.
+const SEARCHED: usize = 1 << 18;
 
 /// The character at which the parser gives up: the one that ends the shortest beginning with this same error, and there
 /// the start of the token.
-pub(super) fn of_syntax(text: &str, error: &ParserError) -> usize {
+/// None where that would take long.
+pub(super) fn of_syntax(text: &str, error: &ParserError) -> Option<usize> {
     let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).chain([text.len()]).collect();
     let (all, wanted) = (ends.len(), error.to_string());
     if ["S0207", "before end of expression"].iter().any(|end| wanted.contains(end)) {
-        return all;
+        return Some(all);
     }
     let same = |characters: usize| {
         parser::parse(&text[..ends[characters - 1]]).is_err_and(|found| found.to_string() == wanted)
     };
-    let mut shortest = all;
-    while shortest > 1 && all - shortest < SEARCHED && same(shortest - 1) {
+    let (mut shortest, mut left) = (all, SEARCHED);
+    while shortest > 1 && same(shortest - 1) {
         shortest -= 1;
+        left = left.checked_sub(shortest)?;
     }
-    start_of_word(text, shortest - 1)
+    Some(start_of_word(text, shortest - 1))
 }
 
 /// The start of the word that has the character at `at`; `at` itself where that is no part of a word.

@@ -195,3 +195,50 @@ fn an_expression_that_fails_is_told_with_its_place() {
     .collect();
     insta::assert_snapshot!(told.join("\n"));
 }
+
+#[test]
+fn deep_and_long_expressions_do_no_harm() {
+    let many = |part: &str, last: &str| format!("{}{last}", part.repeat(super::LONGEST / part.len() - 2));
+    for (part, last) in [
+        ("(", "1"),
+        ("[", "1"),
+        ("{\"a\":", "1"),
+        ("-", "1"),
+        ("1+", "1"),
+        ("a.", "b"),
+        ("a[", "1"),
+        ("a=", "1"),
+        ("$f(", "1"),
+        ("a?b:", "c"),
+        ("a;", "b"),
+        ("function(){", "1"),
+        ("a and ", "b"),
+        ("a~>$b~>", "$c"),
+        ("\"a\"&", "1"),
+        ("(a;", "1"),
+        ("a^(", "b"),
+        ("a{b:", "c"),
+        ("|a|", "b"),
+        ("/*", ""),
+        ("`a`.", "b"),
+        ("%.", "a"),
+        ("a[0]", ""),
+        ("**.", "a"),
+    ] {
+        let text = many(part, last);
+        let begun = std::time::Instant::now();
+        if let Ok(names) = check(&text) {
+            drop(names);
+            asked(&[&text]);
+        }
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{part}: {:?}", begun.elapsed());
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "[a-z0-9$%@#^&|~?:;.,*/+=<>!\"'`\\[\\](){} -]{0,60}") {
+        let found = check(&text).err().and_then(|error| error.at);
+        proptest::prop_assert!(found.is_none_or(|at| at <= text.chars().count()));
+    }
+}
