@@ -24,7 +24,7 @@ roles:
 conditions:
   one: { description: One, expression: 'steps[-1].output.n = 1' }
   two: { description: Two, expression: 'steps[-1].output.n = 2' }
-  fails: { description: Fails, expression: 'steps[-1].output.n & 1 - \"x\"' }
+  fails: { description: Fails, expression: 'steps[-1].output.n + \"x\"' }
 graph:
   $START: [{ role: a, condition: null }]
   a: [{ role: b, condition: one, location: 'd{{n}}' }, { role: $SUSPEND, condition: two, prompt: 'Two?' }, { role: a, condition: fails }]
@@ -119,8 +119,8 @@ fn what_cannot_be_decided_is_told() {
     let (listed, here) = (Listed::new(), Here::default());
     listed.step("a", &json!({"n": 3}));
     let error = listed.next(&here).unwrap_err();
-    let expected = "condition `fails`, which decides what comes after role `a`, fails: at character 25: T2002: The right side \
-                    of the - operator must evaluate to a number (in `steps[-1].output.n & 1 - \"x\"`)";
+    let expected = "condition `fails`, which decides what comes after role `a`, fails: at character 20: T2002: The right side \
+                    of the + operator must evaluate to a number (in `steps[-1].output.n + \"x\"`)";
     assert_eq!(error.to_string(), expected);
     assert!(error.hint().unwrap().contains("uwf thread poke"));
     let nobody = thread::next(&listed.store, &listed.workflow, &listed.head(), None).unwrap_err();
@@ -129,7 +129,7 @@ fn what_cannot_be_decided_is_told() {
     let again = thread::again(&listed.store, &listed.workflow, &listed.head(), Some(&here)).unwrap_err();
     assert!(again.to_string().contains("`$START` has no edge for status `resume`"), "{again}");
     let view = ThreadView::of(&listed.store, &listed.place.homes().uwf, &listed.thread, Some(&here)).unwrap();
-    assert!(view.hint.unwrap().contains("at character 25"));
+    assert!(view.hint.unwrap().contains("at character 20"));
 }
 
 #[test]
