@@ -30,6 +30,7 @@ mod calls;
 mod changes;
 #[path = "e2e/concurrency.rs"]
 mod concurrency;
+#[cfg(feature = "conditions")]
 #[path = "e2e/conditions.rs"]
 mod conditions;
 #[path = "e2e/continued.rs"]
@@ -50,6 +51,7 @@ mod guides;
 mod interrupted;
 #[path = "e2e/isolated.rs"]
 mod isolated;
+#[cfg(feature = "conditions")]
 #[path = "e2e/jsonata.rs"]
 mod jsonata;
 #[path = "e2e/library.rs"]
