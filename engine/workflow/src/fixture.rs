@@ -13,6 +13,7 @@ pub(crate) const FIX_BUG: &str = include_str!("../testdata/workflows/fix-bug.yam
 pub(crate) const FLOW: &str = include_str!("../testdata/workflows/flow.yaml");
 
 /// A workflow with both forms of a graph, and conditions in both.
+#[cfg(feature = "conditions")]
 pub(crate) const CONDITIONS: &str = include_str!("../testdata/workflows/conditions.yaml");
 
 /// A workflow of one text.

@@ -48,7 +48,8 @@ mod tests {
         workflows_below(&root.join("testdata/workflows"), &mut files);
         let texts = files.iter().map(|file| fs::read_to_string(file).unwrap());
         let (mut good, mut bad) = (0, 0);
-        for text in texts.filter(|text| text.contains("graph:")) {
+        let known = |text: &String| crate::condition::SUPPORTED || !text.contains("\nconditions:");
+        for text in texts.filter(|text| text.contains("graph:")).filter(known) {
             let files = Files::new();
             files.write("w.yaml", &text);
             let value = yaml::parse_value(&text).unwrap();

@@ -38,6 +38,7 @@ pub fn known(place: &str) -> &'static [&'static str] {
 
 const CONTEXT: &str = "the context of a condition";
 const START: &str = "`start`";
+#[cfg(feature = "conditions")]
 const STEP: &str = "a step";
 
 #[cfg(feature = "conditions")]
