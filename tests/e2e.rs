@@ -36,6 +36,9 @@ mod compaction;
 mod composed;
 #[path = "e2e/concurrency.rs"]
 mod concurrency;
+#[cfg(feature = "conditions")]
+#[path = "e2e/conditions.rs"]
+mod conditions;
 #[path = "e2e/continued.rs"]
 mod continued;
 #[path = "e2e/events.rs"]
@@ -54,6 +57,9 @@ mod guides;
 mod interrupted;
 #[path = "e2e/isolated.rs"]
 mod isolated;
+#[cfg(feature = "conditions")]
+#[path = "e2e/jsonata.rs"]
+mod jsonata;
 #[path = "e2e/library.rs"]
 mod library;
 #[path = "e2e/long.rs"]

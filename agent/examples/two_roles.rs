@@ -49,6 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         programs: &Programs::default(),
         stop: &StopSignal::default(),
         agent: Some(&plays),
+        conditions: None,
     };
     let held = hold(&engine, &thread)?;
     let driven = drive(&engine, &held, &ExecOptions::default(), 10, &mut Unobserved)?;

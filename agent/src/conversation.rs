@@ -274,7 +274,7 @@ fn step_view<'a>(
 ) -> FinishedStepView<'a> {
     FinishedStepView {
         role: &step.role,
-        status: record::status(&step.output).unwrap_or("?"),
+        status: record::status(&step.output).unwrap_or_default(),
         output: &step.output,
         answer_body: Some(body).filter(|body| !body.is_empty()),
         artifacts,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use reqwest::{Client, redirect};
 use serde_json::{Map, Value, json};
+use uwf_store::json::sorted;
 
 use crate::journal::Entry;
 use crate::provider::http::Resolver;
@@ -234,7 +235,7 @@ pub async fn export(url: &str, body: &Value) -> Result<(), String> {
         .dns_resolver(Resolver::new())
         .redirect(redirect::Policy::none())
         .build();
-    let sent = client.map_err(|error| error.to_string())?.post(url).json(body).send().await;
+    let sent = client.map_err(|error| error.to_string())?.post(url).json(&sorted(body.clone())).send().await;
     let reply = sent.map_err(|error| error.without_url().to_string())?;
     if reply.status().is_success() { Ok(()) } else { Err(format!("it answered {}", reply.status().as_u16())) }
 }

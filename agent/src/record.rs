@@ -377,7 +377,7 @@ fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<T
 
 /// How the requests became shorter at this point; the content is JSON.
 fn shorter(kind: &str, how: &Value, at: u64) -> Turn {
-    let message = Message::text(Speaker::User, MessageKind::Summary, how.to_string());
+    let message = Message::text(Speaker::User, MessageKind::Summary, uwf_store::json::line(how));
     Turn { kind: Some(kind.to_owned()), ..turn_node(&message, at) }
 }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
-use uwf_store::sounds_secret;
+use uwf_store::{json, sounds_secret};
 use uwf_tools::Redactor;
 
 /// Shorter "secrets" are placeholders that local servers want (`none`, `x`); blotting them out would only garble.
@@ -45,7 +45,7 @@ impl Secrets {
         let escaped =
             serde_json::from_str(&text).ok().filter(|_| text.contains('\\')).and_then(|value: Value| {
                 let clean = self.clean_value(value.clone());
-                (clean != value).then(|| clean.to_string())
+                (clean != value).then(|| json::line(&clean))
             });
         let text = escaped.unwrap_or(text);
         self.clean(&text).into_owned()

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
+use uwf_store::json::sorted;
 use uwf_store::suggest;
 
 pub use self::edit::{ConfigChange, Edited, apply, set, unset};
@@ -255,7 +256,7 @@ fn shape() -> Value {
         "defaultModel": text,
         "modelOverrides": map(text.clone()),
     });
-    record(&[], properties)
+    sorted(record(&[], properties))
 }
 
 impl Config {

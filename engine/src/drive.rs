@@ -52,6 +52,7 @@
 //!     programs: &Programs::default(),
 //!     stop: &StopSignal::default(),
 //!     agent: Some(&agent),
+//!     conditions: None,
 //! };
 //! let driven = drive(&engine, &hold(&engine, &thread)?, &ExecOptions::default(), 10, &mut Unobserved)?;
 //! assert_eq!((driven.steps.len(), driven.halt), (2, Halt::Settled));

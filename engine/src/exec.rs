@@ -29,6 +29,7 @@ pub use self::error::ExecError;
 use self::invocation::Invocation;
 use self::reply::Outcome;
 pub use self::reply::ReplyFault;
+use crate::conditions::Judge;
 use crate::config::Config;
 use crate::home::{Env, Homes};
 use crate::lock::ThreadLock;
@@ -59,6 +60,8 @@ pub struct Engine<'a> {
     pub stop: &'a StopSignal,
     /// Code of this program that plays the roles, in the place of processes; [`ExecOptions::agent`] still names one.
     pub agent: Option<&'a dyn StepAgent>,
+    /// Who evaluates the conditions of graphs; without anybody a thread stops where one decides.
+    pub conditions: Judge<'a>,
 }
 
 /// How one step is to be run.
@@ -166,7 +169,7 @@ pub fn step_once(
         Status::Suspended { .. } => return Ok(locked.report(locked.head.hash, locked.head.status.clone())),
         Status::Ended { .. } | Status::Cancelled { .. } => return Err(locked.not_active()),
     }
-    let route = thread::next(engine.store, &locked.workflow, &locked.head)?;
+    let route = thread::next(engine.store, &locked.workflow, &locked.head, engine.conditions)?;
     match &route.target {
         Target::Role(role) => {
             let invocation = Invocation::routed(&locked.start, role, &route, options)?;
@@ -208,10 +211,12 @@ pub fn resume_once(
     let thread = locked.thread;
     let (role, message) = match &locked.head.status {
         Status::Suspended { role, message } => (role.clone(), message.clone()),
-        Status::Ended { .. } => match thread::again(&locked.workflow) {
-            Ok(Route { target: Target::Role(role), prompt, .. }) => (role, prompt),
-            _ => return Err(ExecError::NothingToResume { thread }),
-        },
+        Status::Ended { .. } => {
+            match thread::again(engine.store, &locked.workflow, &locked.head, engine.conditions) {
+                Ok(Route { target: Target::Role(role), prompt, .. }) => (role, prompt),
+                _ => return Err(ExecError::NothingToResume { thread }),
+            }
+        }
         status => return Err(ExecError::NotResumable { thread, status: status.as_str() }),
     };
     let last = locked.head.step().map_or(locked.start.cwd.as_str(), |step| step.cwd.as_str());
@@ -292,7 +297,7 @@ impl<'a> LockedThread<'a> {
         let head = thread::head(store, &thread)?;
         let start = head.start(store)?;
         let workflow = workflow::get(store, &start.workflow).map_err(ThreadError::from)?;
-        let head = head.settled(store, &workflow);
+        let head = head.settled(store, &workflow, engine.conditions);
         Ok(LockedThread { engine, thread, head, start, workflow })
     }
 
@@ -321,7 +326,7 @@ impl<'a> LockedThread<'a> {
             // An agent may have listed it itself. That the list is damaged is no reason to keep silent about the failure.
             thread::record_failure(self.engine.store, &self.thread, &invocation.role, &played.hash).ok();
             let idle = self.head.status == Status::Idle;
-            let next = || thread::next(self.engine.store, &self.workflow, &self.head).ok().and_then(player);
+            let next = || self.way_from(&self.head).ok().and_then(player);
             return Ok(StepReport {
                 current_role: idle.then(next).flatten(),
                 played: Some(played),
@@ -373,7 +378,11 @@ impl<'a> LockedThread<'a> {
     fn after(&self, played: &StepResult) -> Result<Route, ThreadError> {
         let kind = HeadKind::Step(Box::new(played.step.clone()));
         let head = Head { hash: played.hash, status: Status::Idle, kind, updated: self.engine.store.now() };
-        thread::next(self.engine.store, &self.workflow, &head)
+        self.way_from(&head)
+    }
+
+    fn way_from(&self, head: &Head) -> Result<Route, ThreadError> {
+        thread::next(self.engine.store, &self.workflow, head, self.engine.conditions)
     }
 
     /// The state that a route leads to by itself.

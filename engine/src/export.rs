@@ -197,7 +197,7 @@ pub fn export(store: &Store, thread: &ThreadId, out: &mut dyn Write) -> Result<E
 
 /// By way of a value, whose keys are sorted.
 fn json(line: &impl Serialize) -> Value {
-    serde_json::to_value(line).expect("hashes, texts, numbers and values are JSON")
+    uwf_store::json::tree(line).expect("hashes, texts, numbers and values are JSON")
 }
 
 /// Stores a thread that [`export`] wrote. One that is here already, at the same head, stays as it is.

@@ -120,6 +120,7 @@ impl Place {
             programs: &Programs::look_up(["sh"], env.get("PATH")),
             stop: &StopSignal::default(),
             agent: None,
+            conditions: None,
         })
     }
 

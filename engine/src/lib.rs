@@ -18,6 +18,7 @@
 //! | [`spawn`] | one agent process; [`spawn::protocol`] is its command line and its reply as values |
 //! | [`config`], [`home`], [`lock`] | `config.yaml`, `$UWF_HOME` and `.env`, one run of a thread at a time |
 //! | [`catalogue`] | models: windows, prices, what they can be asked for; a table with a date |
+//! | [`conditions`] | who evaluates the conditions of graphs, and what that can come to |
 //! | [`log`] | what happened, a line an event in `$UWF_HOME/logs` |
 //! | [`legacy`] | state files of the oldest design, taken over once |
 //! | [`export`] | a thread as one file, to be taken to another store |
@@ -32,7 +33,8 @@
 //! # Invariants
 //!
 //! 1. A head moves only in [`thread::advance`], by compare-and-set, and only after the step it moves to was checked.
-//! 2. A step costs the same however long its thread is: routing reads the head and its output, never the chain.
+//! 2. A step costs the same however long its thread is: routing reads the head and its output, and the
+//!    chain only where conditions decide.
 //! 3. Failed steps never move a head; they are kept beside the thread until a visit succeeds or the thread ends.
 //! 4. Nothing here reads the environment, the clock, the terminal or the home directory: they come in as values.
 //! 5. Bad input changes nothing: checks come before writes, and writes are whole or not at all.
@@ -46,6 +48,7 @@
 pub mod ask;
 pub mod builtin;
 pub mod catalogue;
+pub mod conditions;
 pub mod config;
 mod dotenv;
 pub mod drive;
@@ -76,7 +79,7 @@ pub use exec::{Engine, ExecError, ExecOptions, Observer, StepReport, step_once};
 pub use home::{Env, Homes};
 pub use spawn::protocol::{AdapterOutput, AgentCommand, AgentRequest, EdgePromptSource};
 pub use thread::{
-    Call, Chain, EarlierStep, Head, HeadKind, RoleContext, StartNode, Status, StepLinks, StepNode,
+    CalledFrom, Chain, EarlierStep, Head, HeadKind, RoleContext, StartNode, Status, StepLinks, StepNode,
     ThreadError, ThreadId, Usage, role_context,
 };
 pub use workflow::{Role, Workflow};

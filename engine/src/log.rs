@@ -14,6 +14,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::Serialize;
 use serde_json::Value;
 use uwf_store::Hash;
+use uwf_store::json::sorted;
 
 use crate::home::make_private;
 use crate::spawn::LAST_WORDS;
@@ -205,7 +206,7 @@ impl Day {
         let text = String::from_utf8_lossy(&bytes);
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         let (entries, torn): (Vec<_>, Vec<_>) = lines.map(serde_json::from_str).partition(Result::is_ok);
-        Ok((entries.into_iter().flatten().collect(), torn.len()))
+        Ok((entries.into_iter().flatten().map(sorted).collect(), torn.len()))
     }
 
     /// Whether all of it was before that time, in ms since the epoch.

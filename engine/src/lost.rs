@@ -21,8 +21,7 @@ use std::fmt;
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable, parallel};
 
 use crate::builtin;
-use crate::thread::MAX_LEVELS;
-use crate::thread_id::ThreadId;
+use crate::thread_id::{MAX_LEVELS, ThreadId};
 use crate::variables::HEADS;
 
 /// Where it is noted that threads were removed: one variable for each StartNode.

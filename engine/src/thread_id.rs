@@ -11,6 +11,9 @@ use serde::{Serialize, Serializer};
 use thiserror::Error;
 use ulid::Ulid;
 
+/// How many threads can be above another one that they called; no configuration allows more.
+pub const MAX_LEVELS: usize = 100;
+
 /// Crockford's alphabet: digits and letters without I, L, O and U.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 

@@ -6,6 +6,7 @@
 use crate::templates::{PromptError, context, render};
 use serde::Serialize;
 use serde_json::Value;
+use uwf_store::json;
 use uwf_workflow::markdown::fenced;
 
 /// The rules of an extraction: a reply of one JSON object that obeys this schema.
@@ -13,7 +14,7 @@ use uwf_workflow::markdown::fenced;
 /// # Errors
 /// The template cannot be rendered.
 pub fn extraction(schema: &Value) -> Result<String, PromptError> {
-    let schema = serde_json::to_string_pretty(schema).unwrap_or_default();
+    let schema = serde_json::to_string_pretty(&json::sorted(schema.clone())).unwrap_or_default();
     render(&Extraction { schema: fenced("", &schema) })
 }
 

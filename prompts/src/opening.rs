@@ -84,7 +84,7 @@ context!(ProgressText, "progress");
 #[derive(Default, Serialize)]
 pub(crate) struct StepText {
     role: String,
-    status: String,
+    status: Option<String>,
     fields: Option<String>,
     artifacts: Option<String>,
     left_out: usize,
@@ -107,7 +107,7 @@ fn step(view: &FinishedStepView<'_>, limit: usize) -> Result<String, PromptError
     let answer = view.answer_body.map(str::trim).filter(|body| !body.is_empty());
     render(&StepText {
         role: quote::inline(view.role, NAME),
-        status: quote::inline(view.status, NAME),
+        status: (!view.status.is_empty()).then(|| quote::inline(view.status, NAME)),
         fields: output_lines(view.output).map(|lines| fenced("", &lines)),
         artifacts: artifact_lines(view.artifacts).map(|lines| fenced("", &lines)),
         left_out: view.artifacts.len().saturating_sub(ARTIFACTS),

@@ -53,7 +53,7 @@ pub struct WorkspaceView<'a> {
 pub struct FinishedStepView<'a> {
     /// The role that took the step.
     pub role: &'a str,
-    /// Its `$status`.
+    /// Its `$status`; empty where it has none.
     pub status: &'a str,
     /// Its frontmatter; `$status` inside it is not said twice.
     pub output: &'a Value,

@@ -15,7 +15,7 @@ fn roles(site: &Site, thread: &str) -> Vec<String> {
 #[test]
 fn every_example_is_valid() {
     let site = Site::new();
-    for name in ["solve-issue", "develop", "debate", "socratic-questioning", "report"] {
+    for name in ["solve-issue", "develop", "debate", "socratic-questioning", "report", "plan-and-review"] {
         let said = site.uwf(&["workflow", "validate", &example(&format!("{name}/workflow.yaml"))]).ok();
         assert_eq!(said.json()["name"], name);
     }
@@ -60,5 +60,24 @@ fn a_report_is_edited_until_it_is_accepted() {
     let first =
         site.uwf(&["thread", "artifacts", "get", &thread, "report.md", "--step", &format!("{thread}:1")]);
     assert_eq!(first.ok().out, "# Sales\n\nThey rose from 120 to 180.\n");
+    site.verify();
+}
+
+#[test]
+fn conditions_lead_from_a_plan_to_an_approved_change() {
+    let site = Site::new();
+    let thread = site.start(&example("plan-and-review/workflow.yaml"), "Let the tool read its settings.");
+    assert_eq!(site.uwf(&["thread", "show", &thread]).ok().json()["currentRole"], "planner");
+    site.uwf(&["thread", "exec", &thread, "--until-end", "--agent", &mock("plan-and-review")]).ok();
+    assert_eq!(roles(&site, &thread), ["planner", "developer", "reviewer", "developer", "reviewer"]);
+    let read = site.uwf(&["thread", "read", &thread]).ok().out;
+    assert!(read.contains("approved: true") && read.contains("**Ended**"), "{read}");
+    let drawn = site
+        .uwf(&["workflow", "graph", &example("plan-and-review/workflow.yaml"), "--format", "text"])
+        .ok()
+        .out;
+    for line in ["-->|\"Reviewer rejected the implementation\"|", "-.->|\"FALLBACK\"|"] {
+        assert!(drawn.contains(line), "{drawn}");
+    }
     site.verify();
 }

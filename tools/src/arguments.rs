@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
-use uwf_store::suggest;
+use uwf_store::{json, suggest};
 
 use crate::limits::cut_line;
 use crate::similar_paths::ALIKE;
@@ -38,12 +38,12 @@ pub(crate) fn schema<Args: JsonSchema>() -> Value {
     for property in properties.as_object_mut().into_iter().flat_map(Map::values_mut) {
         simplify(property);
     }
-    serde_json::json!({
+    json::sorted(serde_json::json!({
         "type": "object",
         "properties": properties,
         "required": member("required", Value::Array(Vec::new())),
         "additionalProperties": false,
-    })
+    }))
 }
 
 /// `Option<u64>` is generated as `["integer", "null"]` with a format and a default: the model only needs `integer`,
@@ -62,6 +62,7 @@ fn simplify(property: &mut Value) {
 pub(crate) fn parse(text: &str, schema: &Value) -> Result<Value, ArgumentsError> {
     let text = if text.trim().is_empty() { "{}" } else { text };
     let value: Value = serde_json::from_str(text)
+        .map(json::sorted)
         .map_err(|source| ArgumentsError::Syntax { near: near(text, &source), source })?;
     let object = value.as_object().ok_or(ArgumentsError::NotAnObject { got: kind(&value) })?;
     let problems = first_of(problems(object, schema));

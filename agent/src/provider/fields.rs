@@ -4,10 +4,12 @@
 //! merged into it, by name.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
+use uwf_store::json::sorted;
 
 use crate::secrets::Secrets;
 
@@ -40,20 +42,20 @@ impl Fields {
     /// Merges fields in: an object into an object, field by field; anything else takes the place of what is there; null
     /// removes it.
     pub(in crate::provider) fn merge(&mut self, fields: &Map<String, Value>) {
-        for (name, value) in fields {
+        for (name, value) in by_name(fields) {
             let Some(at) = self.0.iter().position(|(known, _)| known == name) else {
                 let mut new = Map::new();
                 merge_into(&mut new, &Map::from_iter([(name.clone(), value.clone())]));
-                self.0.extend(new.iter().map(|(name, value)| (Cow::Owned(name.clone()), raw(value))));
+                self.0.extend(new.into_iter().map(|(name, value)| (Cow::Owned(name), raw_value(value))));
                 continue;
             };
             match (value, serde_json::from_str(self.0[at].1.get())) {
                 (Value::Null, _) => drop(self.0.remove(at)),
                 (Value::Object(new), Ok(Value::Object(mut there))) => {
                     merge_into(&mut there, new);
-                    self.0[at].1 = raw(&there);
+                    self.0[at].1 = raw_value(Value::Object(there));
                 }
-                _ => self.0[at].1 = raw(value),
+                _ => self.0[at].1 = raw_value(value.clone()),
             }
         }
     }
@@ -71,7 +73,7 @@ impl Fields {
             let value: Value = serde_json::from_str(value.get()).expect("a raw value is JSON");
             let clean = secrets.clean_value(value.clone());
             if clean != value {
-                cleaned.get_or_insert_with(|| self.clone()).0[at].1 = raw(&clean);
+                cleaned.get_or_insert_with(|| self.clone()).0[at].1 = raw_value(clean);
             }
         }
         cleaned
@@ -105,7 +107,7 @@ impl Fields {
         let was_there = object.remove(within).is_some();
         match object.is_empty() {
             true => drop(self.0.remove(at)),
-            false => self.0[at].1 = raw(&object),
+            false => self.0[at].1 = raw_value(Value::Object(object)),
         }
         was_there
     }
@@ -127,7 +129,17 @@ pub(crate) fn merge_into(there: &mut Map<String, Value>, new: &Map<String, Value
     }
 }
 
-/// A value as JSON text.
+/// The fields in the order of their names, in which new ones are added.
+fn by_name(fields: &Map<String, Value>) -> BTreeMap<&String, &Value> {
+    fields.iter().collect()
+}
+
+/// A value as JSON text, its fields in the order of their names.
+pub(in crate::provider) fn raw_value(value: Value) -> Box<RawValue> {
+    raw(&sorted(value))
+}
+
+/// What has an order of its own as JSON text.
 pub(in crate::provider) fn raw(value: &(impl Serialize + ?Sized)) -> Box<RawValue> {
     to_raw_value(value).expect("texts, numbers and maps with text keys are always JSON")
 }

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use uwf_store::json::sorted;
 
 pub use uwf_engine::record::TokenUsage;
 
@@ -217,7 +218,7 @@ impl ToolDeclaration {
             schema.entry("properties").or_insert_with(|| json!({}));
             schema.entry("required").or_insert_with(|| json!([]));
         }
-        parameters
+        sorted(parameters)
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn put(
             Entry::Replied { .. } => continue,
             Entry::Run { .. } => {
                 let declared = line.remove("tools").unwrap_or_default();
-                tools = Some(batch.put(&builtin::TEXT, &json!(declared.to_string()))?);
+                tools = Some(batch.put(&builtin::TEXT, &json!(uwf_store::json::line(&declared)))?);
             }
             Entry::Answered { .. } => drop(line.insert("raw".to_owned(), replies.next().unwrap_or_default())),
             _ => {}

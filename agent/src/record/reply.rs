@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
+use uwf_store::json::sorted;
 use uwf_store::schema::pointer::escape;
 
 use crate::provider::message::Message;
@@ -93,9 +94,9 @@ fn compare(last: &Value, reply: &Value, at: &mut String, changed: &mut Map<Strin
 fn said(message: &Message) -> Value {
     let native = message.native.as_ref().map(|native| &native.value);
     let native: Option<Value> = native.and_then(|native| serde_json::from_str(native).ok());
-    json!({
+    sorted(json!({
         "content": message.content, "reasoning": message.reasoning, "calls": message.tool_calls, "native": native,
-    })
+    }))
 }
 
 /// The texts and where they are.

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use uwf_store::json::sorted;
 
 use crate::journal::Difference;
 
@@ -61,7 +62,7 @@ fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
-        value => serde_json::to_string_pretty(value).unwrap_or_default(),
+        value => serde_json::to_string_pretty(&sorted(value.clone())).unwrap_or_default(),
     }
 }
 

@@ -6,6 +6,7 @@
 use secrecy::ExposeSecret;
 use serde_json::{Number, Value, json};
 use uwf_engine::record;
+use uwf_store::json::sorted;
 use uwf_store::sounds_secret;
 
 use super::{Endpoint, Limits, ProviderSettings, Settings, recorded};
@@ -34,7 +35,7 @@ impl Settings {
         });
         let Limits { turns, tokens, usd, .. } = self.limits;
         let usd = usd.map(Usd::in_dollars);
-        json!(record::RecordedSettings {
+        sorted(json!(record::RecordedSettings {
             provider,
             model: Some(self.model.clone()),
             extract: self.extract.as_ref().map(|endpoint| endpoint.model.clone()),
@@ -49,7 +50,7 @@ impl Settings {
             sandbox: self.sandbox.describe(),
             snapshots: self.snapshots.describe(),
             ..record::RecordedSettings::default()
-        })
+        }))
     }
 
     fn endpoint_on_record(&self, endpoint: &Endpoint) -> record::RecordedEndpoint {

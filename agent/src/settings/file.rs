@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use uwf_engine::catalogue::Prices;
 use uwf_engine::config;
+use uwf_store::json::sorted;
 
 use super::SettingsError;
 use super::snapshots::{self, FileSnapshots};
@@ -171,7 +172,7 @@ fn shape() -> Value {
         "limits": closed(json!({"processes": some, "fileBytes": some, "memoryBytes": some, "diskBytes": some})),
     });
     let window = json!({"type": "integer", "minimum": 1000});
-    closed(json!({
+    sorted(closed(json!({
         "provider": with(closed(provider), &["baseUrl"]),
         "model": text,
         "contextWindow": window,
@@ -182,7 +183,7 @@ fn shape() -> Value {
         "sandbox": closed(sandbox),
         "snapshots": snapshots::shape(),
         "roles": map(role()),
-    }))
+    })))
 }
 
 /// What is said of one role.

@@ -16,6 +16,7 @@ use uwf_store::{Clock, Store};
 use super::args::{Color, Format, Global};
 use super::error::{BUG, CliError, OK, USAGE, USER};
 use super::ui::Ui;
+use uwf_engine::conditions::process::ConditionProcess;
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::spawn::StopSignal;
 
@@ -219,6 +220,11 @@ impl Session<'_> {
     /// The homes are unknown, or the store cannot be opened.
     pub fn store(&self) -> Result<Store, CliError> {
         Ok(uwf_engine::open_store(&self.homes()?.ocas, self.clock)?)
+    }
+
+    /// Who evaluates the conditions of graphs: this very program, in a process of its own.
+    pub fn conditions(&self) -> Option<ConditionProcess> {
+        self.program.clone().map(ConditionProcess::new)
     }
 
     /// A directory as typed, absolute and without links.

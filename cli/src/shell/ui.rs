@@ -9,6 +9,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::Value;
+use uwf_store::json;
 use uwf_workflow::yaml;
 
 use super::args::Format;
@@ -205,5 +206,5 @@ impl Ui<'_> {
 
 /// The value with the fields of every object in the order of their names, which is the order in which they are printed.
 fn tree(value: &(impl Serialize + ?Sized)) -> Value {
-    serde_json::to_value(value).expect("a view has names for fields, and texts that are UTF-8")
+    json::tree(value).expect("a view has names for fields, and texts that are UTF-8")
 }

@@ -13,6 +13,8 @@ use self::complaints::{Complaints, chatter};
 use super::args::{Exec, How};
 use super::thread_id;
 use crate::shell::{CliError, FAILED_STEP, Format, OK, SUSPENDED, SandboxLevel, Session, Ui, render};
+use uwf_engine::conditions::Judge;
+use uwf_engine::conditions::process::{ConditionProcess, judge};
 use uwf_engine::config::{self, BUILTIN, Config};
 use uwf_engine::drive::{DriveError, Halt, drive};
 use uwf_engine::exec::{
@@ -38,17 +40,17 @@ pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, CliErro
         return run(session, &context, &lock, what);
     }
     // Only an idle thread has anything to run; any other is told of at once.
-    if what.background && is_idle(&context.store, &thread)? {
+    if what.background && is_idle(&context.store, &thread, context.judge())? {
         return background::launch(session, &context, &thread, what);
     }
     let lock = hold(&context.engine(&session.stop), &thread)?;
     run(session, &context, &lock, what)
 }
 
-fn is_idle(store: &Store, thread: &ThreadId) -> Result<bool, CliError> {
+fn is_idle(store: &Store, thread: &ThreadId, judge: Judge<'_>) -> Result<bool, CliError> {
     let head = thread::head(store, thread)?;
     let workflow = workflow::get(store, &head.start(store)?.workflow)?;
-    Ok(head.settled(store, &workflow).status == Status::Idle)
+    Ok(head.settled(store, &workflow, judge).status == Status::Idle)
 }
 
 /// The steps, one after the other.
@@ -150,6 +152,7 @@ pub(super) struct ExecContext {
     env: Env,
     builtin: AgentCommand,
     programs: Programs,
+    conditions: Option<ConditionProcess>,
     pub(super) options: ExecOptions,
 }
 
@@ -172,7 +175,8 @@ impl ExecContext {
         let builtin = builtin(session.program.as_deref());
         let agents = config.agents.values().chain(&options.agent).chain([&builtin]);
         let programs = Programs::look_up(agents.map(|agent| agent.program.as_str()), env.get("PATH"));
-        Ok(ExecContext { store: session.store()?, homes, config, env, builtin, programs, options })
+        let (store, conditions) = (session.store()?, session.conditions());
+        Ok(ExecContext { store, homes, config, env, builtin, programs, conditions, options })
     }
 
     /// Whether the exit status is to say only that the command did its work, for programs that take any other for a
@@ -192,7 +196,13 @@ impl ExecContext {
             programs: &self.programs,
             stop,
             agent: None,
+            conditions: self.judge(),
         }
+    }
+
+    /// Who evaluates the conditions of graphs.
+    fn judge(&self) -> Judge<'_> {
+        judge(self.conditions.as_ref())
     }
 
     /// Makes sure that there is a program for the agent that plays `role` next, if anybody does.

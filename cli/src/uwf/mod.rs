@@ -35,8 +35,9 @@ use clap::CommandFactory;
 use uwf_store::Hash;
 
 use self::args::{Noun, UwfCli};
-use crate::shell::{CliError, ProcessContext, Session, in_process, man_pages};
+use crate::shell::{CliError, OK, ProcessContext, Session, USER, in_process, man_pages};
 use uwf_engine::ThreadId;
+use uwf_engine::conditions::process::{COMMAND, serve};
 
 /// The whole of `uwf`'s `main`.
 pub fn main() -> ExitCode {
@@ -45,9 +46,23 @@ pub fn main() -> ExitCode {
 
 /// Runs one command line and returns its exit status.
 pub fn main_with(process: ProcessContext<'_>) -> u8 {
+    // Not for people, and so no part of the command line: `uwf` starts itself so to evaluate conditions.
+    if matches!(process.args.as_slice(), [_, only] if only == COMMAND) {
+        return evaluated(process);
+    }
     match process.parse::<UwfCli>() {
         Ok(cli) => process.command(&cli.global, |session| run(session, cli.noun)),
         Err(error) => process.usage(&error),
+    }
+}
+
+fn evaluated(process: ProcessContext<'_>) -> u8 {
+    match serve(process.stdin, process.out) {
+        Ok(()) => OK,
+        Err(error) => {
+            writeln!(process.err, "uwf {COMMAND}: {error}").ok();
+            USER
+        }
     }
 }
 

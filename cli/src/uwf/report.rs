@@ -15,6 +15,7 @@ use crate::shell::{
     CliError,
     render::{artifact, duration, fenced, quotation, time, usage, yaml_block},
 };
+use uwf_engine::conditions::Judge;
 use uwf_engine::record::{self, Detail, Turn};
 use uwf_engine::thread::{self, Chain, Status, StepNode, SummaryPlace, ThreadId};
 use uwf_engine::workflow::{self, Workflow};
@@ -33,11 +34,16 @@ pub(super) struct ReportRange {
 }
 
 /// A thread from its task to where it stands.
-pub(super) fn thread(store: &Store, thread: &ThreadId, range: &ReportRange) -> Result<String, CliError> {
+pub(super) fn thread(
+    store: &Store,
+    thread: &ThreadId,
+    range: &ReportRange,
+    judge: Judge<'_>,
+) -> Result<String, CliError> {
     let head = thread::head(store, thread)?;
     let chain = thread::chain(store, &head.hash)?;
     let workflow = workflow::get(store, &chain.start.workflow)?;
-    let head = head.settled(store, &workflow);
+    let head = head.settled(store, &workflow, judge);
     let mut sections = Vec::new();
     if range.with_task {
         let called = calls::above(store, thread, &chain.start)?;
@@ -47,8 +53,11 @@ pub(super) fn thread(store: &Store, thread: &ThreadId, range: &ReportRange) -> R
     for (at, (hash, step)) in chain.steps[..end(&chain, thread, range)?].iter().enumerate() {
         steps.push(step_section(store, &(at + 1).to_string(), hash, step)?);
     }
-    let status_section =
-        if range.before.is_none() { status_section(store, thread, &head, &workflow)? } else { String::new() };
+    let status_section = if range.before.is_none() {
+        status_section(store, (thread, &head), &workflow, judge)?
+    } else {
+        String::new()
+    };
     let used: usize = sections.iter().chain([&status_section]).map(|section| section.chars().count()).sum();
     let skipped = skipped(&steps, range.quota.map(|quota| quota.saturating_sub(used)));
     if skipped > 0 {
@@ -186,9 +195,9 @@ fn attempt_lines(store: &Store, attempts: &[Hash]) -> Result<String, CliError> {
 /// The last section: where the thread stands now.
 fn status_section(
     store: &Store,
-    thread: &ThreadId,
-    head: &thread::Head,
+    (thread, head): (&ThreadId, &thread::Head),
     workflow: &Workflow,
+    judge: Judge<'_>,
 ) -> Result<String, CliError> {
     let mut next = None;
     let mut text = match &head.status {
@@ -197,7 +206,7 @@ fn status_section(
         }
         Status::Ended { completed_at } => format!("**Ended** {} UTC\n", time(*completed_at)),
         Status::Cancelled { completed_at } => format!("**Cancelled** {} UTC\n", time(*completed_at)),
-        Status::Idle => match thread::next(store, workflow, head) {
+        Status::Idle => match thread::next(store, workflow, head, judge) {
             Ok(route) => match route.target {
                 Target::Role(role) => format!("**Next:** {}\n", next.insert(role)),
                 Target::End => "**Next:** the end\n".to_owned(),

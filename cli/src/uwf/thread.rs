@@ -13,6 +13,7 @@ use super::args::ThreadCommand;
 use super::checkout::{CheckoutMoment, checkout};
 use super::{exec, export, hash, report, step, thread_id, utf8};
 use crate::shell::{CliError, Format, OK, Session, render};
+use uwf_engine::conditions::process::judge;
 use uwf_engine::lock;
 use uwf_engine::log::{Log, LogEvent};
 use uwf_engine::thread;
@@ -85,8 +86,10 @@ fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
     let head = thread::head(&store, &thread)?;
     let start = head.start(&store)?;
     let workflow = workflow::get(&store, &start.workflow)?;
-    let head = head.settled(&store, &workflow);
-    let view = ThreadView::stored(&store, (thread, &head), (start.workflow, &workflow))
+    let conditions = session.conditions();
+    let judge = judge(conditions.as_ref());
+    let head = head.settled(&store, &workflow, judge);
+    let view = ThreadView::stored(&store, (thread, &head), (start.workflow, &workflow), judge)
         .linked(&store, &head)?
         .running(&lock::running(&homes.uwf, &thread))
         .with_artifacts(&store, &workflow)?;
@@ -141,6 +144,8 @@ fn view_text(view: &ThreadView, workflow: &str, task: &str) -> String {
 
 fn read(session: &mut Session<'_>, thread: &str, range: &report::ReportRange) -> Result<u8, CliError> {
     let (thread, store) = (thread_id(thread)?, session.store()?);
-    let document = ThreadDocument { thread, markdown: report::thread(&store, &thread, range)? };
+    let conditions = session.conditions();
+    let judge = judge(conditions.as_ref());
+    let document = ThreadDocument { thread, markdown: report::thread(&store, &thread, range, judge)? };
     session.ui.document(&document, &document.markdown)
 }

@@ -24,8 +24,8 @@ use crate::record::ErrorOutput;
 use crate::spawn::SpawnError;
 use crate::spawn::protocol::{AdapterOutput, AgentRequest, WORKFLOW_PREFIX};
 use crate::thread::{
-    self, Call, CalledThread, Head, StartNode, Status, StepLinks, StepNode, ThreadEntry, ThreadError, Usage,
-    role_of,
+    self, CalledFrom, CalledThread, Head, StartNode, Status, StepLinks, StepNode, ThreadEntry, ThreadError,
+    Usage, role_of,
 };
 use crate::workflow::{self, Resolved, Role, Workflow};
 
@@ -71,7 +71,7 @@ pub fn call_workflow(
 }
 
 /// Why a called thread could not go on, and where.
-struct Failure {
+struct StuckBelow {
     error: String,
     /// The step that failed, or the one after which there was no further one.
     at: Hash,
@@ -92,7 +92,7 @@ impl<'a> Caller<'a> {
         let head = thread::head(store, &call.request.thread)?;
         let start = head.start(store)?;
         let workflow = workflow::get(store, &start.workflow).map_err(ThreadError::from)?;
-        let head = head.settled(store, &workflow);
+        let head = head.settled(store, &workflow, engine.conditions);
         Ok(Caller { engine, call, head, start, workflow })
     }
 
@@ -229,7 +229,7 @@ impl<'a> Caller<'a> {
             workflow: resolved.ensure_stored(store).map_err(ThreadError::from)?,
             prompt: self.task(),
             cwd: self.call.cwd.display().to_string(),
-            call: Some(Call { parent_state: self.head.hash, depth }),
+            call: Some(CalledFrom { parent_state: self.head.hash, depth }),
         };
         Ok(thread::call(store, (&self.call.request.thread, self.role()), &start, noted)?)
     }
@@ -241,7 +241,7 @@ impl<'a> Caller<'a> {
         lock: &ThreadLock,
         options: &ExecOptions,
         observer: &mut dyn Observer,
-    ) -> Result<Option<Failure>, ExecError> {
+    ) -> Result<Option<StuckBelow>, ExecError> {
         let (begun, mut answer) = (Instant::now(), self.answer(called)?);
         let mut below = Below::new(self.role(), observer);
         for _ in 0..MAX_STEPS {
@@ -259,12 +259,12 @@ impl<'a> Caller<'a> {
             if let (Some(failure), Some(played)) = (report.failure, report.played) {
                 let (role, thread) = (played.step.role, called.thread);
                 let error = format!("role `{role}` of thread {thread} failed: {failure}");
-                return Ok(Some(Failure { error, at: played.hash }));
+                return Ok(Some(StuckBelow { error, at: played.hash }));
             }
         }
         let standing = self.standing(called)?;
         let error = format!("thread {} has made {MAX_STEPS} steps and has not ended", called.thread);
-        Ok((standing.status == Status::Idle).then_some(Failure { error, at: standing.hash }))
+        Ok((standing.status == Status::Idle).then_some(StuckBelow { error, at: standing.hash }))
     }
 
     /// How the next step of the called thread is to be run: by whoever plays its roles, in the directory that the caller's role
@@ -297,7 +297,11 @@ impl<'a> Caller<'a> {
     /// Where the called thread stands.
     fn standing(&self, called: &CalledThread) -> Result<Head, ExecError> {
         let workflow = workflow::get(self.store(), &called.start.workflow).map_err(ThreadError::from)?;
-        Ok(thread::head(self.store(), &called.thread)?.settled(self.store(), &workflow))
+        Ok(thread::head(self.store(), &called.thread)?.settled(
+            self.store(),
+            &workflow,
+            self.engine.conditions,
+        ))
     }
 
     /// How much of the time is left for the next step.
@@ -328,11 +332,11 @@ impl<'a> Caller<'a> {
     }
 
     /// The step of the caller, made from where the called thread stands.
-    fn step(&self, called: &CalledThread, failure: Option<Failure>) -> Result<AdapterOutput, ExecError> {
+    fn step(&self, called: &CalledThread, failure: Option<StuckBelow>) -> Result<AdapterOutput, ExecError> {
         let (store, role) = (self.store(), role_of(&self.workflow, self.role())?);
         let standing = self.standing(called)?;
         let (detail, fit) = match failure {
-            Some(Failure { error, at }) => (at, Fit::Unfit(error)),
+            Some(StuckBelow { error, at }) => (at, Fit::Unfit(error)),
             None => (standing.hash, self.fit(role, &standing)?),
         };
         let (schema, output, error_message) = match fit {

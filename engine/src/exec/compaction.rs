@@ -156,7 +156,11 @@ impl LockedThread<'_> {
 
     /// The thread as it stands after a failed attempt.
     fn not_summed_up(&self, played: StepResult, message: String) -> StepReport {
-        let next = || thread::next(self.engine.store, &self.workflow, &self.head).ok().and_then(player);
+        let next = || {
+            thread::next(self.engine.store, &self.workflow, &self.head, self.engine.conditions)
+                .ok()
+                .and_then(player)
+        };
         let current_role = (self.head.status == Status::Idle).then(next).flatten();
         StepReport {
             current_role,

@@ -210,7 +210,7 @@ fn a_summary_that_fails_is_a_failed_step_and_tried_again() {
     assert_eq!((failed.step.role.as_str(), report.head), (COMPACT, before.hash));
     assert_eq!(failed_attempts(&store, &thread, COMPACT).unwrap(), [failed.hash]);
     let workflow = workflow::get(&store, &before.start(&store).unwrap().workflow).unwrap();
-    let view = ThreadView::stored(&store, (thread, &before), (report.workflow, &workflow));
+    let view = ThreadView::stored(&store, (thread, &before), (report.workflow, &workflow), None);
     let hint = view.hint.unwrap();
     assert!(hint.ends_with(&format!("try again with `uwf thread exec {thread}`")), "{hint}");
     assert_eq!(view.error.unwrap().step_hash, failed.hash);

@@ -25,7 +25,7 @@ pub fn command_for(
     let head = thread::head(store, thread).ok()?;
     let start = head.start(store).ok()?;
     let workflow = workflow::get(store, &start.workflow).ok()?;
-    let head = head.settled(store, &workflow);
+    let head = head.settled(store, &workflow, None);
     if role == COMPACT {
         return Some(to_sum_up(store, (thread, &head), &workflow, prompt));
     }
@@ -37,7 +37,7 @@ pub fn command_for(
     };
     match &head.status {
         Status::Idle => {
-            let route = thread::next(store, &workflow, &head).ok();
+            let route = thread::next(store, &workflow, &head, None).ok();
             if let Some(route) = route.filter(|route| is(&route.target) && route.prompt == prompt) {
                 let base = Path::new(&start.cwd);
                 return match route.location.as_deref().map(str::trim) {
@@ -53,7 +53,7 @@ pub fn command_for(
             return Some(format!("uwf thread resume {thread}{}{AGAIN}", elsewhere(Path::new(left))));
         }
         Status::Ended { .. } => {
-            let route = thread::again(&workflow).ok()?;
+            let route = thread::again(store, &workflow, &head, None).ok()?;
             let is_it = is(&route.target) && continues(prompt, &route.prompt);
             return is_it.then(|| format!("uwf thread resume {thread}{}{AGAIN}", elsewhere(Path::new(left))));
         }

@@ -240,6 +240,13 @@ impl ExecError {
                 Some(format!("the step was not made; `uwf thread show {thread}` tells where the thread stands"))
             }
             ExecError::Spawn(error) => spawn_hint(error).map(str::to_owned),
+            _ => self.call_hint(),
+        }
+    }
+
+    /// The same, of a workflow that is to play a role.
+    fn call_hint(&self) -> Option<String> {
+        match self {
             ExecError::CallsItself { role, .. } => {
                 Some(format!("give role `{role}` another agent in agentOverrides of config.yaml"))
             }

@@ -3,6 +3,7 @@
 use std::time::UNIX_EPOCH;
 
 use serde_json::{Map, Value};
+use uwf_store::json::sorted;
 
 use crate::thread::Status;
 
@@ -76,7 +77,9 @@ pub(super) fn named(value: &Value) -> Result<(Vec<LegacyEntry>, Vec<String>), St
 pub(super) fn lines(text: &str) -> (Vec<LegacyEntry>, Vec<String>) {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let values: Vec<(String, Value)> = lines
-        .map(|(at, line)| (format!("line {}", at + 1), serde_json::from_str(line).unwrap_or(Value::Null)))
+        .map(|(at, line)| {
+            (format!("line {}", at + 1), serde_json::from_str(line).map_or(Value::Null, sorted))
+        })
         .collect();
     listed(values.iter().map(|(place, value)| (place.clone(), value)))
 }

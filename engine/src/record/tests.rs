@@ -1,5 +1,6 @@
 use crate::builtin;
 use serde_json::{Value, json};
+use uwf_store::json::line;
 
 use super::*;
 use crate::fixture::Place;
@@ -54,8 +55,8 @@ fn what_was_written_is_written_again() {
     });
     endpoint["budget"]["seconds"] = json!(1.5);
     for settings in [golden_settings(), endpoint] {
-        let text = json!(RecordedSettings::of(settings.clone())).to_string();
-        assert_eq!(text, settings.to_string(), "an integer stays one");
+        let text = line(&json!(RecordedSettings::of(settings.clone())));
+        assert_eq!(text, line(&settings), "an integer stays one");
         let interrupted = Interrupted { started_at_ms: 1, last_at_ms: 2, sandbox: Value::Null };
         let completed = RecordedSettings::completed(settings, Some(json!({"host": "h"})), &[interrupted]);
         assert_eq!(completed["interrupted"], json!([{"startedAtMs": 1, "lastAtMs": 2, "sandbox": null}]));

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 use uwf_store::Hash;
+use uwf_store::json::sorted;
 
 use crate::thread_id::ThreadId;
 use crate::usage::Usage;
@@ -171,7 +172,8 @@ pub struct AdapterOutput {
 impl AdapterOutput {
     /// The reply as the line an agent prints, with its line end.
     pub fn to_line(&self) -> String {
-        let mut line = serde_json::to_string(self).expect("strings, numbers and JSON always serialise");
+        let sorted = AdapterOutput { frontmatter: sorted(self.frontmatter.clone()), ..self.clone() };
+        let mut line = serde_json::to_string(&sorted).expect("strings, numbers and JSON always serialise");
         line.push('\n');
         line
     }

@@ -1,6 +1,6 @@
 //! Threads that a thread called to have a role played: who called whom, and which called thread is the last one.
 //!
-//! A called thread's StartNode names the node at which its caller stood ([`Call`]), so that from any node the whole stack can
+//! A called thread's StartNode names the node at which its caller stood ([`CalledFrom`]), so that from any node the whole stack can
 //! be told. Names lead the other way: `@uwf/child/<caller>` is the start of the last thread that was called, and
 //! `@uwf/parent/<called>` the node at which its caller stood; their tags have the ids. Nothing here runs a step.
 
@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use uwf_store::{Expect, Hash, Store, VarChange, Variable};
 
-use super::step::{Call, StartNode};
+use super::step::{CalledFrom, StartNode};
 use super::{Status, ThreadError, ThreadId, check_task, entry, start_node, step_node, variable};
 use crate::builtin;
+pub use crate::thread_id::MAX_LEVELS;
 use crate::variables::{CHILDREN, PARENTS};
 use crate::workflow;
 
@@ -19,9 +20,6 @@ use crate::workflow;
 const THREAD: &str = "thread";
 /// The tag that names the role that a thread was called for.
 const ROLE: &str = "role";
-
-/// How many threads can be above another at all; no configuration allows more.
-pub const MAX_LEVELS: usize = 100;
 
 /// A thread that was called by another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,7 +160,7 @@ pub fn caller(store: &Store, called: &ThreadId) -> Result<Option<(ThreadId, Stri
 /// A node of the stack or a workflow of it cannot be read.
 pub fn stack(store: &Store, start: &StartNode) -> Result<Vec<Frame>, ThreadError> {
     let (mut frames, mut next) = (Vec::new(), start.call);
-    while let Some(Call { parent_state, .. }) = next {
+    while let Some(CalledFrom { parent_state, .. }) = next {
         if frames.len() == MAX_LEVELS {
             return Err(ThreadError::CallsWithoutEnd { node: parent_state });
         }

@@ -197,7 +197,7 @@ fn edge_prompt(store: &Store, request: &AgentRequest, head: &Head, workflow: &Wo
     if matches!(head.status, Status::Suspended { .. }) {
         return None;
     }
-    let route = next(store, workflow, head).ok()?;
+    let route = next(store, workflow, head, None).ok()?;
     (route.target == Target::Role(request.role.clone())).then_some(route.prompt)
 }
 

@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
     use crate::fixture::Place;
-    use crate::thread::{Call, StartNode, answer_of, stack, start_node};
+    use crate::thread::{CalledFrom, StartNode, answer_of, stack, start_node};
 
     /// A step that so many called threads of two steps each are below, both of which have the same record.
     fn nested(store: &Store, first: StepNode, levels: u32) -> (Hash, StepNode) {
@@ -124,7 +124,7 @@ mod tests {
         let mut state = first.start;
         let mut last = (store.put(&first.type_(), &json!(first)).unwrap(), first);
         for depth in 1..=levels {
-            let call = Some(Call { parent_state: state, depth });
+            let call = Some(CalledFrom { parent_state: state, depth });
             let called = StartNode { call, ..start.clone() };
             state = store.put(&called.type_(), &json!(called)).unwrap();
             let one = StepNode { start: state, prev: None, detail: last.0, ..last.1.clone() };

@@ -2,9 +2,11 @@
 
 use thiserror::Error;
 use uwf_store::{Hash, StoreError};
+use uwf_workflow::condition::ExpressionError;
 use uwf_workflow::moderator::RouteError;
 
 use super::{HEADS, ThreadId};
+use crate::conditions::Unanswered;
 use crate::workflow::WorkflowError;
 
 /// What can be wrong with a thread.
@@ -136,6 +138,38 @@ pub enum ThreadError {
     /// The thread's workflow cannot be read.
     #[error(transparent)]
     Workflow(#[from] WorkflowError),
+    /// An edge names a condition that the workflow does not define.
+    #[error("an edge of role `{role}` names the condition `{condition}`, which the workflow does not define")]
+    UndefinedCondition {
+        /// The role that ended.
+        role: String,
+        /// The condition.
+        condition: String,
+    },
+    /// The expression of a condition fails.
+    #[error(
+        "condition `{condition}`, which decides what comes after role `{role}`, fails: {source} (in `{expression}`)"
+    )]
+    Condition {
+        /// The role that ended.
+        role: String,
+        /// The condition.
+        condition: String,
+        /// Its expression.
+        expression: String,
+        /// What went wrong in it, and where.
+        source: Box<ExpressionError>,
+    },
+    /// Conditions were not evaluated to an end.
+    #[error("what comes after role `{role}` cannot be decided by {}: {source}", conditions.iter().map(|name| format!("condition `{name}`")).collect::<Vec<_>>().join(", "))]
+    Unjudged {
+        /// The role that ended.
+        role: String,
+        /// The one that was being tried, or all.
+        conditions: Vec<String>,
+        /// Why.
+        source: Unanswered,
+    },
     /// The graph has no way on from where the thread stands.
     #[error(transparent)]
     Route(#[from] RouteError),
@@ -195,6 +229,12 @@ impl ThreadError {
             ThreadError::Store(error) => store_hint(error),
             ThreadError::Workflow(error) => error.hint(),
             ThreadError::Route(error) => Some(error.hint()),
+            ThreadError::Unjudged { source, .. } => source.hint(),
+            ThreadError::Condition { .. } => Some(
+                "mend the expression in the workflow and add it again: a new thread runs it; `uwf thread poke` lets the last \
+                 role give another output"
+                    .to_owned(),
+            ),
             ThreadError::NotAThreadNode { .. } => {
                 Some("`uwf step list THREAD` shows the steps of a thread".to_owned())
             }

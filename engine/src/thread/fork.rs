@@ -61,7 +61,7 @@ fn moved(path: &str, (from, to): (&str, &str)) -> String {
 fn begin(store: &Store, (hash, schema): (Hash, Hash), kind: HeadKind) -> Result<ThreadId, ThreadError> {
     let head = Head { hash, status: Status::Idle, kind, updated: store.now() };
     let workflow = workflow::get(store, &head.start(store)?.workflow)?;
-    let tags = head.settled(store, &workflow).status.to_tags();
+    let tags = head.settled(store, &workflow, None).status.to_tags();
     let thread = ThreadId::new(store.now());
     let name = variable(&thread);
     store.vars().apply(&[VarChange::Set { name, schema, value: hash, tags, expect: Expect::Absent }])?;

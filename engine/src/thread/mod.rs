@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
-use uwf_workflow::moderator::Target;
+use uwf_workflow::moderator::{Edges, START, SUSPEND, Target};
 
 pub use self::artifacts::{ThreadArtifact, artifacts, artifacts_of};
 pub use self::back::{WalkBack, nth_back};
@@ -52,8 +52,9 @@ pub use self::fork::{fork, fork_into};
 pub use self::next::{again, next, retried};
 pub use self::owner::owner;
 pub use self::status::Status;
-pub use self::step::{Call, StartNode, StepLinks, StepNode};
+pub use self::step::{CalledFrom, StartNode, StepLinks, StepNode};
 use crate::builtin;
+use crate::conditions::Judge;
 pub use crate::thread_id::{ThreadId, ThreadIdError};
 pub use crate::usage::Usage;
 pub use crate::variables::{CHILDREN, FAILED, HEADS, PARENTS};
@@ -105,9 +106,14 @@ impl Head {
 
     /// This head with the state that counts: where none is stored, the last step may still ask a person, by its output
     /// or by the edge it leads to. Other engines do not store that for a fork, or for a step that was poked.
-    pub fn settled(self, store: &Store, workflow: &Workflow) -> Head {
+    /// Where conditions decide that and nobody is there to judge them, what is stored counts.
+    pub fn settled(self, store: &Store, workflow: &Workflow, judge: Judge<'_>) -> Head {
+        // No condition is evaluated for an answer that is no.
+        let role = self.step().map_or(START, |step| step.role.as_str());
+        let ways = workflow.graph.get(role).map(Edges::ways).unwrap_or_default();
+        let judge = judge.filter(|_| ways.iter().any(|way| way.role == SUSPEND));
         let asks = match (&self.status, &self.kind) {
-            (Status::Idle, HeadKind::Step(step)) => next(store, workflow, &self)
+            (Status::Idle, HeadKind::Step(step)) => next(store, workflow, &self, judge)
                 .ok()
                 .filter(|route| route.target == Target::Suspend)
                 .map(|route| Status::Suspended { role: step.role.clone(), message: route.prompt }),

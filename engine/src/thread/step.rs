@@ -22,27 +22,27 @@ pub struct StartNode {
     pub cwd: String,
     /// Where the thread that called this one stood, if one did.
     #[serde(flatten, deserialize_with = "call")]
-    pub call: Option<Call>,
+    pub call: Option<CalledFrom>,
 }
 
 /// Who called, if anybody did; a `parentState` with a depth that is none is an error, not a thread that nobody called.
-fn call<'de, D: Deserializer<'de>>(fields: D) -> Result<Option<Call>, D::Error> {
+fn call<'de, D: Deserializer<'de>>(fields: D) -> Result<Option<CalledFrom>, D::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Fields {
+    struct CalledFromFields {
         #[serde(default)]
         parent_state: Option<Hash>,
         #[serde(default)]
         depth: u32,
     }
-    let Fields { parent_state, depth } = Fields::deserialize(fields)?;
-    Ok(parent_state.map(|parent_state| Call { parent_state, depth }))
+    let CalledFromFields { parent_state, depth } = CalledFromFields::deserialize(fields)?;
+    Ok(parent_state.map(|parent_state| CalledFrom { parent_state, depth }))
 }
 
 /// The frame in which a thread was called by another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Call {
+pub struct CalledFrom {
     /// The head of the caller: its last step, or its StartNode when it had none yet.
     pub parent_state: Hash,
     /// How many threads are above this one; at least 1.

@@ -9,6 +9,7 @@ use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::{Route, Target};
 
 use super::ArtifactRow;
+use crate::conditions::Judge;
 use crate::exec::{Compacted, StepReport};
 use crate::lock::{self, Running};
 use crate::record;
@@ -144,12 +145,18 @@ impl ThreadView {
     ///
     /// # Errors
     /// What the thread, its head or its workflow cannot be read for.
-    pub fn of(store: &Store, home: &Path, thread: &ThreadId) -> Result<ThreadView, ThreadError> {
+    pub fn of(
+        store: &Store,
+        home: &Path,
+        thread: &ThreadId,
+        judge: Judge<'_>,
+    ) -> Result<ThreadView, ThreadError> {
         let head = thread::head(store, thread)?;
         let hash = head.start(store)?.workflow;
         let workflow = workflow::get(store, &hash)?;
-        let head = head.settled(store, &workflow);
-        let view = ThreadView::stored(store, (*thread, &head), (hash, &workflow)).linked(store, &head)?;
+        let head = head.settled(store, &workflow, judge);
+        let view =
+            ThreadView::stored(store, (*thread, &head), (hash, &workflow), judge).linked(store, &head)?;
         view.running(&lock::running(home, thread)).with_artifacts(store, &workflow)
     }
 
@@ -192,8 +199,9 @@ impl ThreadView {
         store: &Store,
         (thread, head): (ThreadId, &Head),
         (hash, workflow): (Hash, &Workflow),
+        judge: Judge<'_>,
     ) -> ThreadView {
-        let next = (head.status == Status::Idle).then(|| thread::next(store, workflow, head));
+        let next = (head.status == Status::Idle).then(|| thread::next(store, workflow, head, judge));
         let (current_role, obstacle) = match next.transpose() {
             Ok(route) => (route.and_then(player), None),
             Err(error) => (None, Some(format!("the next step has no way to go: {error}"))),
@@ -280,8 +288,8 @@ fn last_failure(store: &Store, thread: &ThreadId, role: &str) -> Option<FailedSt
 }
 
 /// Who plays next, if anybody does and it can be told.
-pub fn current_role(store: &Store, workflow: &Workflow, head: &Head) -> Option<String> {
-    let route = (head.status == Status::Idle).then(|| thread::next(store, workflow, head))?;
+pub fn current_role(store: &Store, workflow: &Workflow, head: &Head, judge: Judge<'_>) -> Option<String> {
+    let route = (head.status == Status::Idle).then(|| thread::next(store, workflow, head, judge))?;
     player(route.ok()?)
 }
 
@@ -329,7 +337,8 @@ impl ThreadRow {
         let head = entry.read(store)?;
         let hash = head.start(store)?.workflow;
         let workflow = known.get(store, &hash)?;
-        let head = head.settled(store, &workflow);
+        // Of many threads: no process is started for each, and what conditions decide is not told.
+        let head = head.settled(store, &workflow, None);
         let suspended_role = match &head.status {
             Status::Suspended { role, .. } => Some(role.clone()),
             _ => None,
@@ -340,7 +349,7 @@ impl ThreadRow {
             workflow_name: workflow.name.clone(),
             head: head.hash,
             status: if runs { RUNNING } else { head.status.as_str() },
-            current_role: current_role(store, &workflow, &head),
+            current_role: current_role(store, &workflow, &head, None),
             started_at: entry.thread.time_ms(),
             suspended_role,
         })

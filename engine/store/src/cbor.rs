@@ -104,6 +104,8 @@ fn read_map(decoder: &mut Decoder<'_>, nesting: usize) -> Result<Value, CborErro
             }
         };
     }
+    // By name, as in every value that is read: in a node shorter keys come first.
+    map.sort_keys();
     Ok(Value::Object(map))
 }
 

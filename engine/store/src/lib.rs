@@ -37,6 +37,7 @@ pub mod fuzzing;
 mod gc;
 mod graph;
 mod hash;
+pub mod json;
 mod kind;
 mod memory;
 mod names;

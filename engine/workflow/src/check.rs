@@ -1,16 +1,22 @@
 //! What was typed → what it means, or everything that is wrong with it.
 //!
 //! Apart because it is the only judge of a workflow: what passes here can be stored and routed. This file checks the
-//! names and the roles; [`graph`] checks the graph against them. It never reads a file and never writes a node.
+//! names and the roles; [`graph`] checks the graph against them, [`conditions`] what edges depend on, [`ends`] whether
+//! runs can end. It never reads a file and never writes a node.
 
 mod artifacts;
 mod calls;
 mod compact;
+#[cfg(test)]
+#[cfg(feature = "conditions")]
+mod condition_tests;
+mod conditions;
+mod ends;
 mod graph;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use uwf_store::is_deeper;
@@ -29,18 +35,25 @@ const MAX_SCHEMA_DEPTH: usize = 64;
 pub(super) fn check(raw: RawWorkflow, problems: &mut Diagnostics<'_>) -> CheckedWorkflow {
     let name = raw.name.map_or_else(String::new, |name| workflow_name(name, problems));
     let raw_roles = raw.roles.as_deref().unwrap_or_default();
-    let roles: BTreeMap<String, CheckedRole> =
-        raw_roles.iter().map(|raw| (raw.name.clone(), role(&name, raw, problems))).collect();
+    // What comes after these is no matter of a status.
+    let listed: BTreeSet<&str> =
+        raw.graph.iter().flatten().filter(|node| node.listed).map(|node| node.role.as_str()).collect();
+    let roles: BTreeMap<String, CheckedRole> = raw_roles
+        .iter()
+        .map(|raw| (raw.name.clone(), role(&name, raw, listed.contains(raw.name.as_str()), problems)))
+        .collect();
     let output_maps = calls::outputs(raw.output, &roles, problems);
-    let graph = match (raw.graph, &raw.roles) {
+    let (graph, conditions) = match (raw.graph, &raw.roles) {
         (Some(nodes), Some(raw_roles)) => {
             let seen: Vec<_> =
                 roles.iter().map(|(name, role)| (name.as_str(), artifacts::seen(role))).collect();
             let schemas = seen.iter().map(|(name, schema)| (*name, schema.as_ref())).collect();
-            graph::check(nodes, raw_roles, &schemas, problems)
+            let conditions = conditions::check(&raw.conditions, &nodes, &schemas, problems);
+            ends::check(&nodes, &schemas, problems);
+            (graph::check(nodes, raw_roles, &schemas, problems), conditions)
         }
         // Without roles every edge would be wrong.
-        _ => BTreeMap::new(),
+        _ => Default::default(),
     };
     let description = raw.description.map_or_else(String::new, |description| description.text);
     CheckedWorkflow {
@@ -48,7 +61,7 @@ pub(super) fn check(raw: RawWorkflow, problems: &mut Diagnostics<'_>) -> Checked
         description,
         roles,
         graph,
-        conditions: BTreeMap::new(),
+        conditions,
         compact: compact::check(raw.compact, problems),
         output_maps,
         warnings: Vec::new(),
@@ -77,7 +90,7 @@ pub fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-fn role(workflow: &str, raw: &RawRole, problems: &mut Diagnostics<'_>) -> CheckedRole {
+fn role(workflow: &str, raw: &RawRole, listed: bool, problems: &mut Diagnostics<'_>) -> CheckedRole {
     if !is_name(&raw.name) {
         let message = format!("role name `{}` cannot be stored", raw.name);
         problems.at_key(&raw.pointer, message, NAME_HINT.to_owned());
@@ -85,7 +98,7 @@ fn role(workflow: &str, raw: &RawRole, problems: &mut Diagnostics<'_>) -> Checke
     if let Some(goal) = raw.goal.as_ref().filter(|goal| goal.text.trim().is_empty()) {
         problems.at(&goal.pointer, format!("the goal of role `{}` is blank", raw.name), None);
     }
-    let frontmatter = |schema| frontmatter(workflow, raw, schema, problems);
+    let frontmatter = |schema| frontmatter((workflow, listed), raw, schema, problems);
     let schema = raw.frontmatter.as_ref().map_or(Value::Null, frontmatter);
     CheckedRole {
         description: text_of(raw.description.as_ref()),
@@ -101,7 +114,7 @@ fn role(workflow: &str, raw: &RawRole, problems: &mut Diagnostics<'_>) -> Checke
 
 /// The schema with its title; null if it is refused, so that nothing further is held against it.
 fn frontmatter(
-    workflow: &str,
+    (workflow, listed): (&str, bool),
     role: &RawRole,
     RawSchema { schema, pointer }: &RawSchema,
     problems: &mut Diagnostics<'_>,
@@ -122,7 +135,13 @@ fn frontmatter(
         problems.at_key(&format!("{pointer}{below}"), message, schema_hint(&error));
         return Value::Null;
     }
-    if !declares_status(pointer, role, schema, problems) {
+    if listed && schema_analysis::kept_fields(schema).is_empty() {
+        let message = format!("the frontmatter schema of role `{}` declares no field", role.name);
+        let hint = "declare under `properties` what its answers hold".to_owned();
+        problems.at_key(pointer, message, hint);
+        return Value::Null;
+    }
+    if !listed && !declares_status(pointer, role, schema, problems) {
         return Value::Null;
     }
     can_be_answered(pointer, role, schema, problems);

@@ -12,6 +12,10 @@ pub(crate) const FIX_BUG: &str = include_str!("../testdata/workflows/fix-bug.yam
 /// A workflow with every kind of edge.
 pub(crate) const FLOW: &str = include_str!("../testdata/workflows/flow.yaml");
 
+/// A workflow with both forms of a graph, and conditions in both.
+#[cfg(feature = "conditions")]
+pub(crate) const CONDITIONS: &str = include_str!("../testdata/workflows/conditions.yaml");
+
 /// A workflow of one text.
 pub(crate) fn checked(text: &str) -> CheckedWorkflow {
     let files = Files::new();

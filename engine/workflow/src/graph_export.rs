@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::moderator::{END, START};
+use crate::moderator::{END, START, Way};
 
 use crate::values::Workflow;
 
@@ -55,18 +55,50 @@ struct Point<'w> {
 
 /// The start, the roles by name, and the ends that edges lead to.
 fn points<'w>(workflow: &'w Workflow, progress: &ThreadProgress) -> Vec<Point<'w>> {
-    let targets: BTreeSet<&str> = edges(workflow).map(|(_, _, to)| to).collect();
+    let targets: BTreeSet<&str> = edges(workflow).map(|line| line.to).collect();
     let roles = workflow.roles.keys().map(String::as_str);
     let ends = targets.into_iter().filter(|target| !workflow.roles.contains_key(*target));
     let names = std::iter::once(START).chain(roles).chain(ends.filter(|end| *end != START));
     names.map(|name| Point { name, paint: progress.of(name) }).collect()
 }
 
-/// From, status, to.
-fn edges(workflow: &Workflow) -> impl Iterator<Item = (&str, &str, &str)> {
+/// What a fallback is called: an edge that is followed when no condition is true.
+const FALLBACK: &str = "FALLBACK";
+
+/// One edge as it is drawn.
+struct Line<'w> {
+    from: &'w str,
+    to: &'w str,
+    label: String,
+    /// Whether it is a fallback, which is dashed.
+    fallback: bool,
+}
+
+fn edges(workflow: &Workflow) -> impl Iterator<Item = Line<'_>> {
     workflow.graph.iter().flat_map(|(from, edges)| {
-        edges.iter().map(move |(status, edge)| (from.as_str(), status.as_str(), edge.role.as_str()))
+        let ways = edges.ways();
+        let lines: Vec<Line<'_>> = ways
+            .iter()
+            .map(|way| {
+                // The one edge of a status is no fallback of anything.
+                let alone = ways.iter().filter(|other| other.status == way.status).count() == 1;
+                let fallback = way.condition.is_none() && (way.status.is_none() || !alone);
+                let label = label(workflow, way, fallback);
+                Line { from, to: way.role, label, fallback }
+            })
+            .collect();
+        lines
     })
+}
+
+/// The status, and on what condition: in the words of its description, else by its name.
+fn label(workflow: &Workflow, way: &Way<'_>, fallback: bool) -> String {
+    let condition = way.condition.map(|name| match workflow.conditions.get(name) {
+        Some(condition) if !condition.description.is_empty() => condition.description.as_str(),
+        _ => name,
+    });
+    let condition = condition.or(fallback.then_some(FALLBACK));
+    way.status.into_iter().chain(condition).collect::<Vec<_>>().join(": ")
 }
 
 /// The graph as a Mermaid flowchart.
@@ -80,8 +112,9 @@ pub fn mermaid(workflow: &Workflow, progress: &ThreadProgress) -> String {
         let (open, close) = if point.name.starts_with('$') { ("([", "])") } else { ("[", "]") };
         line(&mut text, &format!("{}{open}\"{}\"{close}", id(point.name), mermaid_text(point.name)));
     }
-    for (from, status, to) in edges(workflow) {
-        line(&mut text, &format!("{} -->|\"{}\"| {}", id(from), mermaid_text(status), id(to)));
+    for Line { from, to, label, fallback } in edges(workflow) {
+        let arrow = if fallback { "-.->" } else { "-->" };
+        line(&mut text, &format!("{} {arrow}|\"{}\"| {}", id(from), mermaid_text(&label), id(to)));
     }
     for (paint, class, style) in [
         (Paint::Done, "done", "fill:#d3f9d8,stroke:#2b8a3e"),
@@ -112,9 +145,10 @@ pub fn dot(workflow: &Workflow, progress: &ThreadProgress) -> String {
         };
         line(&mut text, &format!("{} [{shape}{style}];", dot_text(point.name)));
     }
-    for (from, status, to) in edges(workflow) {
-        let (from, to, status) = (dot_text(from), dot_text(to), dot_text(status));
-        line(&mut text, &format!("{from} -> {to} [label={status}];"));
+    for Line { from, to, label, fallback } in edges(workflow) {
+        let (from, to, label) = (dot_text(from), dot_text(to), dot_text(&label));
+        let style = if fallback { ", style=dashed" } else { "" };
+        line(&mut text, &format!("{from} -> {to} [label={label}{style}];"));
     }
     text + "}\n"
 }

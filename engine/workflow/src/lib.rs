@@ -4,8 +4,9 @@
 //! text becomes a [`CheckedWorkflow`] by [`read()`], or everything that is wrong with it; a [`Workflow`] is the stored
 //! form. From the bottom up: [`yaml`] is the one YAML reader and writer; [`frontmatter`] says where an answer's fields are;
 //! [`schema_analysis`] what a role's schema lets it answer; [`template`] renders the prompts of edges; [`moderator`] says
-//! for `graph[role][status]` where to go; [`graph_export`] draws it all; [`json_schema`] tells editors what a file may
-//! hold; [`artifact`] reads what a role is to leave; [`markdown`] quotes text that is not ours.
+//! for `graph[role][status]` where to go, and [`condition`] evaluates what that may depend on; [`graph_export`] draws it all;
+//! [`json_schema`] tells editors what a file may hold; [`artifact`] reads what a role is to leave; [`markdown`] quotes text
+//! that is not ours.
 //!
 //! Opens no file, and knows no thread, no process and no clock. Of the store it knows what needs no store on a disk.
 
@@ -16,6 +17,7 @@
 
 pub mod artifact;
 mod check;
+pub mod condition;
 mod diagnostics;
 #[cfg(test)]
 mod fixture;

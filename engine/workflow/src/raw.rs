@@ -5,11 +5,13 @@
 
 pub(super) mod calls;
 mod compact;
+mod graph;
 
 use serde_json::{Map, Value};
 use uwf_store::schema::pointer::escape;
 use uwf_store::suggest;
 
+pub(super) use self::graph::{RawCondition, RawEdge, RawNode};
 use crate::diagnostics::{Diagnostics, meant};
 use crate::yaml::kind;
 
@@ -25,6 +27,7 @@ pub(super) struct RawWorkflow {
     pub(super) graph: Option<Vec<RawNode>>,
     pub(super) output: Vec<calls::RawOutput>,
     pub(super) compact: Option<RawCompact>,
+    pub(super) conditions: Vec<RawCondition>,
 }
 
 /// Keys of a role as older documents have them, and what they are called now.
@@ -58,29 +61,14 @@ pub(super) struct RawSchema {
     pub(super) pointer: String,
 }
 
-/// `graph.<role>`.
-pub(super) struct RawNode {
-    pub(super) role: String,
-    pub(super) pointer: String,
-    /// `None`: not a mapping, which has been reported.
-    pub(super) edges: Option<Vec<RawEdge>>,
-}
-
-/// `graph.<role>.<status>`.
-#[derive(Default)]
-pub(super) struct RawEdge {
-    pub(super) status: String,
-    pub(super) pointer: String,
-    pub(super) role: Option<RawText>,
-    pub(super) prompt: Option<RawText>,
-    pub(super) location: Option<RawText>,
-}
-
 pub(super) fn read(value: &Value, problems: &mut Diagnostics<'_>) -> RawWorkflow {
     let Some(top) = Section::open(value, String::new(), "a workflow", problems) else {
         return RawWorkflow::default();
     };
-    top.tell_others((&["name", "roles", "graph"], &["description", "output", "compact"]), problems);
+    top.tell_others(
+        (&["name", "roles", "graph"], &["description", "output", "compact", "conditions"]),
+        problems,
+    );
     let roles = top.section("roles", problems);
     let graph = top.section("graph", problems);
     RawWorkflow {
@@ -88,8 +76,9 @@ pub(super) fn read(value: &Value, problems: &mut Diagnostics<'_>) -> RawWorkflow
         description: top.text("description", problems),
         output: calls::outputs(&top, problems),
         roles: roles.map(|roles| roles.entries().map(|entry| role(entry, problems)).collect()),
-        graph: graph.map(|graph| graph.entries().map(|entry| node(entry, problems)).collect()),
+        graph: graph.map(|graph| graph.entries().map(|entry| graph::node(entry, problems)).collect()),
         compact: RawCompact::read(&top, problems),
+        conditions: graph::conditions(&top, problems),
     }
 }
 
@@ -125,32 +114,6 @@ fn role(entry: RawEntry<'_>, problems: &mut Diagnostics<'_>) -> RawRole {
 impl RawSchema {
     fn of(section: Section<'_>) -> RawSchema {
         RawSchema { schema: Value::from(section.map.clone()), pointer: section.pointer }
-    }
-}
-
-fn node(entry: RawEntry<'_>, problems: &mut Diagnostics<'_>) -> RawNode {
-    let of = format!("the edges of `{}`", entry.name);
-    let section = Section::open(entry.value, entry.pointer.clone(), &of, problems);
-    RawNode {
-        role: entry.name.to_owned(),
-        pointer: entry.pointer,
-        edges: section.map(|edges| edges.entries().map(|entry| edge(entry, problems)).collect()),
-    }
-}
-
-/// An edge of the wrong shape is still an edge, as with roles.
-fn edge(entry: RawEntry<'_>, problems: &mut Diagnostics<'_>) -> RawEdge {
-    let RawEntry { name, value, pointer } = entry;
-    let Some(section) = Section::open(value, pointer.clone(), &format!("the edge `{name}`"), problems) else {
-        return RawEdge { status: name.to_owned(), pointer, ..RawEdge::default() };
-    };
-    section.tell_others((&["role", "prompt"], &["location"]), problems);
-    RawEdge {
-        status: name.to_owned(),
-        role: section.required("role", problems),
-        prompt: section.required("prompt", problems),
-        location: section.text("location", problems),
-        pointer,
     }
 }
 

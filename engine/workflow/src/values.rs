@@ -11,7 +11,7 @@ use uwf_store::Hash;
 use uwf_store::schema::builtin::META_SCHEMA;
 
 use crate::diagnostics::{self, Diagnostic};
-use crate::moderator::Graph;
+use crate::moderator::{Edges, Graph};
 
 /// The type of stored workflows: roles and graph.
 pub const WORKFLOW: Hash = Hash::from_static("73WN2ZCV9037P");
@@ -81,7 +81,8 @@ impl Workflow {
         let is_plain = self.conditions.is_empty()
             && self.compact.is_none()
             && self.output.is_empty()
-            && !self.roles.values().any(more);
+            && !self.roles.values().any(more)
+            && self.graph.values().all(Edges::is_plain);
         if is_plain { WORKFLOW } else { WORKFLOW_2 }
     }
 }
@@ -151,7 +152,8 @@ pub struct CheckedRole {
     pub procedure: String,
     /// What its answer is to contain; may be empty.
     pub output: String,
-    /// The JSON Schema of its answers' frontmatter: storable, titled, and declaring `$status`.
+    /// The JSON Schema of its answers' frontmatter: storable, titled, and declaring `$status` unless what comes
+    /// next is no matter of it.
     pub schema: Value,
     /// What of its output are files or nodes that it made.
     pub artifacts: Vec<String>,

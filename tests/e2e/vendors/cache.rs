@@ -1,6 +1,7 @@
 //! Caches of prompts: with marks, as Claude has them, and by common beginnings, as the others do.
 
 use serde_json::Value;
+use uwf_store::json::sorted;
 
 use super::blob::hash;
 use super::{State, Usage, tokens};
@@ -51,7 +52,7 @@ pub(super) fn unmarked(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let fields = fields.iter().filter(|(name, _)| *name != "cache_control");
-            Value::Object(fields.map(|(name, value)| (name.clone(), unmarked(value))).collect())
+            sorted(Value::Object(fields.map(|(name, value)| (name.clone(), unmarked(value))).collect()))
         }
         Value::Array(values) => Value::Array(values.iter().map(unmarked).collect()),
         value => value.clone(),

@@ -10,8 +10,8 @@ use super::mode::{Kind, Mode};
 pub(super) struct Refusal {
     pub(super) status: u16,
     pub(super) message: String,
-    pub(super) param: Value,
-    pub(super) code: Value,
+    pub(super) param: Box<Value>,
+    pub(super) code: Box<Value>,
     /// More fields of the error.
     more: Vec<(&'static str, Value)>,
     /// No body at all.
@@ -28,16 +28,16 @@ pub(super) fn refuse(message: impl AsRef<str>) -> Refusal {
 
 impl Refusal {
     pub(super) fn new(status: u16, message: &str) -> Refusal {
-        let (param, code) = (Value::Null, Value::Null);
+        let (param, code) = (Box::new(Value::Null), Box::new(Value::Null));
         Refusal { status, message: message.to_owned(), param, code, more: Vec::new(), empty: false }
     }
 
     pub(super) fn param(self, param: impl AsRef<str>) -> Refusal {
-        Refusal { param: json!(param.as_ref()), ..self }
+        Refusal { param: Box::new(json!(param.as_ref())), ..self }
     }
 
     pub(super) fn code(self, code: &str) -> Refusal {
-        Refusal { code: json!(code), ..self }
+        Refusal { code: Box::new(json!(code)), ..self }
     }
 
     pub(super) fn more(mut self, name: &'static str, value: Value) -> Refusal {
@@ -93,7 +93,7 @@ impl Refusal {
             Kind::OpenRouterClaude | Kind::OpenRouterGemini => return self.routed(mode.kind),
             Kind::Xai => return json!({"code": xai_code(*status), "error": message}),
             Kind::Zai => {
-                let code = if code.is_null() { json!("1210") } else { code.clone() };
+                let code = if code.is_null() { json!("1210") } else { (**code).clone() };
                 return json!({"error": {"code": code, "message": message}});
             }
             Kind::MiniMax => {

@@ -72,22 +72,25 @@ fn send(vendor: &Vendor, method: &str, path: &str, headers: &[&str], body: &str)
         body.len()
     )
     .unwrap();
-    let mut all = String::new();
-    stream.read_to_string(&mut all).unwrap();
-    let (head, body) = all.split_once("\r\n\r\n").unwrap();
+    let mut all = Vec::new();
+    stream.read_to_end(&mut all).unwrap();
+    let end = all.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8(all[..end].to_vec()).unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    let body = if head.contains("chunked") { unchunked(body) } else { body.to_owned() };
-    Got { status, head: head.to_owned(), body }
+    let body = &all[end + 4..];
+    let body = if head.contains("chunked") { unchunked(body) } else { body.to_vec() };
+    Got { status, head, body: String::from_utf8(body).unwrap() }
 }
 
-fn unchunked(mut body: &str) -> String {
+/// A chunk may end within a character.
+fn unchunked(mut body: &[u8]) -> Vec<u8> {
     let mut all = Vec::new();
-    while let Some((size, rest)) = body.split_once("\r\n") {
-        let size = usize::from_str_radix(size, 16).unwrap();
-        all.extend_from_slice(&rest.as_bytes()[..size]);
-        body = rest.get(size + 2..).unwrap_or("");
+    while let Some(end) = body.windows(2).position(|two| two == b"\r\n") {
+        let size = usize::from_str_radix(std::str::from_utf8(&body[..end]).unwrap(), 16).unwrap();
+        all.extend_from_slice(&body[end + 2..][..size]);
+        body = body.get(end + 2 + size + 2..).unwrap_or_default();
     }
-    String::from_utf8(all).unwrap()
+    all
 }
 
 /// Asks for a completion, with the keys that the vendor wants.

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use uwf_store::json;
 
 /// The JSON text with U+FFFD in the place of every half of a surrogate pair that stands alone: some cut a character in two,
 /// and no reader of JSON takes the halves.
@@ -52,7 +53,7 @@ pub(in crate::provider) fn event<'e, T: Deserialize<'e> + Default>(
     if let Some(fields) = object(event) {
         return (fields, event);
     }
-    *unique = serde_json::from_str::<Value>(event).unwrap_or_default().to_string();
+    *unique = json::line(&serde_json::from_str(event).unwrap_or_default());
     (object(unique).unwrap_or_default(), unique)
 }
 
@@ -68,7 +69,7 @@ pub(in crate::provider) fn read<T: DeserializeOwned>(text: &str) -> Option<T> {
     }
     serde_json::from_str(text).ok().or_else(|| {
         // Where a key stands twice, the last one counts.
-        let unique = serde_json::from_str::<Value>(text).ok()?.to_string();
+        let unique = json::line(&serde_json::from_str(text).ok()?);
         serde_json::from_str(&unique).ok()
     })
 }

@@ -1,6 +1,7 @@
 //! What the tests of all wires write: a conversation with everything in it, for a target of their choice.
 
 use serde_json::{Value, json};
+use uwf_store::json::line;
 
 use super::RequestTarget;
 use super::written::Written;
@@ -42,7 +43,7 @@ impl Sample {
 
     /// A native part that this endpoint said.
     pub(in crate::provider) fn native(&self, value: &Value) -> Option<Native> {
-        Some(Native { origin: self.origin.clone(), value: value.to_string(), prefix_changed: false })
+        Some(Native { origin: self.origin.clone(), value: line(value), prefix_changed: false })
     }
 
     /// The body of a request.

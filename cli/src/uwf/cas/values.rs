@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_engine::builtin;
+use uwf_store::json::sorted;
 use uwf_store::{Hash, Store, StoreError};
 
 use super::{lines, print_lines, type_named};
@@ -65,6 +66,7 @@ fn one(session: &mut Session<'_>, store: &Store, values: &Values) -> Result<(Has
     let input = Input::open(session.stdin, &session.cwd, &values.file)?;
     let name = input.name.clone();
     let payload = serde_json::from_str(&input.text()?)
+        .map(sorted)
         .map_err(|error| CliError::said(format!("{name} does not hold one JSON value"), error))?;
     Ok((type_, payload))
 }
@@ -101,7 +103,7 @@ fn each(
             Some(known) => *known,
             None => *types.entry(type_.clone()).or_insert(type_named(store, &type_)?),
         };
-        visit(&place, &type_, &payload)?;
+        visit(&place, &type_, &sorted(payload))?;
     }
     Ok(())
 }

@@ -41,9 +41,13 @@ pub(super) fn launch(
     let head = thread::head(store, &thread)?;
     let start = head.start(store)?;
     let workflow = workflow::get(store, &start.workflow)?;
-    let head = head.settled(store, &workflow);
+    let head = head.settled(store, &workflow, context.judge());
     // Nobody would see that it cannot be started.
-    context.find_agent(&start, &workflow, current_role(store, &workflow, &head).as_deref())?;
+    context.find_agent(
+        &start,
+        &workflow,
+        current_role(store, &workflow, &head, context.judge()).as_deref(),
+    )?;
     let log = log_path(&context.homes.uwf, &thread);
     // What earlier runs said is not about this one.
     let said = fs::metadata(&log).map_or(0, |log| log.len());
@@ -52,8 +56,8 @@ pub(super) fn launch(
     lock.assign(pid, &start.workflow, store.now())?;
     wait_until_settled(&mut child, || last_words(&log, said))?;
     lock.release_to_assigned();
-    let view =
-        ThreadView::stored(store, (thread, &head), (start.workflow, &workflow)).while_running(Some(true));
+    let view = ThreadView::stored(store, (thread, &head), (start.workflow, &workflow), context.judge())
+        .while_running(Some(true));
     let exit = session.ui.result(&view, || format!("running in process {pid}\n"))?;
     session.ui.note(&format!("its words go to {}; end it with `uwf thread stop {thread}`", log.display()));
     Ok(exit)

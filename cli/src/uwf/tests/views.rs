@@ -12,7 +12,7 @@ fn a_thread_is_read_as_the_command_line_shows_it() {
     let place = Place::new();
     let (store, thread) = (place.store(), place.flow_thread());
     let shown = |args: &[&str]| place.uwf(&[args, &[thread.as_str()]].concat()).json();
-    let of = || json!(ThreadView::of(&store, &place.homes().uwf, &thread).unwrap());
+    let of = || json!(ThreadView::of(&store, &place.homes().uwf, &thread, None).unwrap());
     assert_eq!(of(), shown(&["thread", "show"]));
     assert_eq!((&of()["status"], &of()["currentRole"]), (&json!("idle"), &json!("writer")));
     let failed =
@@ -25,7 +25,7 @@ fn a_thread_is_read_as_the_command_line_shows_it() {
     let from = thread::head(&store, &thread).unwrap().hash;
     let asks = place.step(&thread, None, "writer", &json!({"$status": "waits"}));
     thread::advance(&store, &thread, &from, &asks, &Status::Idle).unwrap();
-    let view = ThreadView::of(&store, &place.homes().uwf, &thread).unwrap();
+    let view = ThreadView::of(&store, &place.homes().uwf, &thread, None).unwrap();
     assert_eq!(
         (view.status, view.suspended_role.as_deref(), view.done),
         ("suspended", Some("writer"), false)

@@ -6,6 +6,8 @@ use uwf_workflow::graph_export::{self, ThreadProgress};
 use crate::shell::{CliError, Session};
 use crate::uwf::args::Language;
 use crate::uwf::thread_id;
+use uwf_engine::conditions::Judge;
+use uwf_engine::conditions::process::judge;
 use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
 use uwf_engine::view::{self, WorkflowGraph};
 use uwf_engine::workflow::{self, Workflow};
@@ -18,7 +20,9 @@ pub(super) fn run(
 ) -> Result<u8, CliError> {
     let store = session.store()?;
     let thread = thread.map(thread_id).transpose()?;
-    let played = thread.map(|thread| progress(&store, &thread)).transpose()?;
+    let conditions = session.conditions();
+    let judge = judge(conditions.as_ref());
+    let played = thread.map(|thread| progress(&store, &thread, judge)).transpose()?;
     let (own, progress) = played.unzip();
     let named =
         reference.map(|reference| workflow::resolve(&store, reference, &session.cwd)?.workflow(&store));
@@ -44,15 +48,19 @@ pub(super) fn run(
 }
 
 /// The thread's own workflow, and how far it has come.
-fn progress(store: &Store, thread: &ThreadId) -> Result<(Workflow, ThreadProgress), ThreadError> {
+fn progress(
+    store: &Store,
+    thread: &ThreadId,
+    judge: Judge<'_>,
+) -> Result<(Workflow, ThreadProgress), ThreadError> {
     let head = thread::head(store, thread)?;
     let chain = thread::chain(store, &head.hash)?;
     let workflow = workflow::get(store, &chain.start.workflow)?;
-    let head = head.settled(store, &workflow);
+    let head = head.settled(store, &workflow, judge);
     let failures = thread::all_failures(store, Some(thread))?.into_iter();
     let current = match &head.status {
         Status::Suspended { role, .. } => Some(role.clone()),
-        _ => view::current_role(store, &workflow, &head),
+        _ => view::current_role(store, &workflow, &head, judge),
     };
     let progress = ThreadProgress {
         done: chain.steps.into_iter().map(|(_, step)| step.role).collect(),

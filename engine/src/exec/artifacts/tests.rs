@@ -91,7 +91,7 @@ fn files_and_nodes_that_the_output_names_are_kept_in_order() {
     // What comes next can tell of them.
     let head = thread::head(&store, &thread).unwrap();
     let workflow = crate::workflow::get(&store, &head.start(&store).unwrap().workflow).unwrap();
-    let route = thread::next(&store, &workflow, &head).unwrap();
+    let route = thread::next(&store, &workflow, &head, None).unwrap();
     assert_eq!(
         route.prompt,
         "Check figures/a.bin=figures/a.bin,3; y/1=,6; y/2=,; report.md=report.md,8; it."

@@ -22,7 +22,7 @@ pub enum SchemaError {
         /// JSON pointer into the schema.
         path: String,
         /// What stands there.
-        got: Value,
+        got: Box<Value>,
     },
     /// A keyword that no store takes, such as `$ref`.
     #[error("schema{}: the keyword {keyword:?} is not allowed", at(path))]
@@ -42,7 +42,7 @@ pub enum SchemaError {
         /// What its value must be.
         expected: &'static str,
         /// What it is.
-        got: Value,
+        got: Box<Value>,
     },
     /// A keyword that may be stored but that nothing can be validated against: `prefixItems`, or a `format`
     /// other than `ocas_ref`.
@@ -53,7 +53,7 @@ pub enum SchemaError {
         /// The keyword.
         keyword: String,
         /// Its value.
-        value: Value,
+        value: Box<Value>,
     },
     /// Stored, but not a draft-07 schema: a pattern that is no regular expression, a negative length.
     #[error("schema{}: {message}", at(path))]
@@ -176,7 +176,7 @@ impl Shape {
 
 fn check_at(schema: &Value, path: &str) -> Result<(), SchemaError> {
     let Value::Object(keywords) = schema else {
-        return Err(SchemaError::NotAnObject { path: path.to_owned(), got: schema.clone() });
+        return Err(SchemaError::NotAnObject { path: path.to_owned(), got: Box::new(schema.clone()) });
     };
     for (keyword, value) in keywords {
         let Some(shape) = shape(keyword) else {
@@ -187,7 +187,7 @@ fn check_at(schema: &Value, path: &str) -> Result<(), SchemaError> {
                 path: path.to_owned(),
                 keyword: keyword.clone(),
                 expected: shape.expected(),
-                got: value.clone(),
+                got: Box::new(value.clone()),
             });
         }
     }
@@ -203,7 +203,7 @@ fn usable_at(schema: &Value, path: &str) -> Result<(), SchemaError> {
         return Err(SchemaError::Unsupported {
             path: path.to_owned(),
             keyword: keyword.clone(),
-            value: value.clone(),
+            value: Box::new(value.clone()),
         });
     }
     sub_schemas(keywords).try_for_each(|(step, inner)| usable_at(inner, &format!("{path}{step}")))

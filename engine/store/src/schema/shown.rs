@@ -6,14 +6,14 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::excerpt;
+use crate::{excerpt, json};
 
 /// Values longer than this are cut in messages; `got` always has them whole.
 const SHOWN: usize = 160;
 
 /// A value as JSON on one line, cut if it is long.
 pub(super) fn shown(value: &Value) -> String {
-    let text = value.to_string();
+    let text = json::line(value);
     match excerpt(&text, SHOWN) {
         Cow::Owned(start) => format!("{start} ({} bytes)", text.len()),
         Cow::Borrowed(_) => text,

@@ -12,6 +12,7 @@ use super::keywords::{self, OCAS_REF, SchemaError};
 use super::variants;
 use super::violation::Violation;
 use crate::Hash;
+use crate::json::sorted;
 
 /// Everything that is wrong with a payload, the first fifty things in words; empty means it obeys the schema.
 ///
@@ -29,7 +30,7 @@ pub(crate) struct Schema {
 
 impl Schema {
     pub(crate) fn new(value: Value) -> Schema {
-        Schema { value, validator: OnceLock::new() }
+        Schema { value: sorted(value), validator: OnceLock::new() }
     }
 
     pub(crate) fn value(&self) -> &Value {
@@ -42,6 +43,8 @@ impl Schema {
         if validator.is_valid(payload) {
             return Ok(Vec::new());
         }
+        // What is wrong is told in the order of the names.
+        let payload = &sorted(payload.clone());
         let (mut violations, mut untold) = (Vec::new(), 0_usize);
         for error in validator.iter_errors(payload) {
             untold += variants::explain(&error, &self.value, &mut violations);

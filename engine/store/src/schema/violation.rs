@@ -88,9 +88,9 @@ impl From<SchemaError> for Violation {
     fn from(error: SchemaError) -> Violation {
         let path = error.path().to_owned();
         let (expected, got) = match &error {
-            SchemaError::NotAnObject { got, .. } => (Some("an object".to_owned()), Some(got.clone())),
+            SchemaError::NotAnObject { got, .. } => (Some("an object".to_owned()), Some((**got).clone())),
             SchemaError::BadKeyword { expected, got, .. } => {
-                (Some((*expected).to_owned()), Some(got.clone()))
+                (Some((*expected).to_owned()), Some((**got).clone()))
             }
             _ => (None, None),
         };

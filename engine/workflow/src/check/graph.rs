@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::moderator::{END, Edge, Graph, START, SUSPEND};
+use crate::moderator::{END, Edge, Edges, Graph, START, SUSPEND, Targets, Transition};
 use crate::template;
 use serde_json::{Value, json};
 
@@ -40,22 +40,44 @@ pub(super) fn check(
     }
     without_edges(&nodes, roles, schemas, problems);
     unreached(&nodes, roles, schemas, problems);
-    nodes.into_iter().map(|node| (node.role, edges(node.edges.unwrap_or_default()))).collect()
+    nodes
+        .into_iter()
+        .map(|node| {
+            let edges = node.edges.unwrap_or_default();
+            (node.role, if node.listed { listed(edges) } else { by_status(edges) })
+        })
+        .collect()
 }
 
-fn edges(raw: Vec<RawEdge>) -> BTreeMap<String, Edge> {
-    let text = |text: Option<RawText>| text.map_or_else(String::new, |text| text.text);
-    let edge = |raw: RawEdge| {
-        let location = raw.location.map(|location| location.text);
-        (raw.status, Edge { role: text(raw.role), prompt: text(raw.prompt), location })
+fn listed(raw: Vec<RawEdge>) -> Edges {
+    let transition = |raw: RawEdge| Transition {
+        role: raw.role.map_or_else(String::new, |role| role.text),
+        condition: raw.when.map(|condition| condition.text),
+        prompt: raw.prompt.map(|prompt| prompt.text),
+        location: raw.location.map(|location| location.text),
     };
-    raw.into_iter().map(edge).collect()
+    Edges::Listed(raw.into_iter().map(transition).collect())
+}
+
+fn by_status(raw: Vec<RawEdge>) -> Edges {
+    let text = |text: Option<RawText>| text.map_or_else(String::new, |text| text.text);
+    let mut statuses: BTreeMap<String, Targets> = BTreeMap::new();
+    for raw in raw {
+        let edge = Edge {
+            role: text(raw.role),
+            prompt: text(raw.prompt),
+            location: raw.location.map(|location| location.text),
+            when: raw.when.map(|condition| condition.text),
+        };
+        statuses.entry(raw.status).or_insert_with(|| Targets(Vec::new())).0.push(edge);
+    }
+    Edges::ByStatus(statuses)
 }
 
 fn check_node(node: &RawNode, schema: &Value, schemas: &Schemas<'_>, problems: &mut Diagnostics<'_>) {
     let Some(edges) = node.edges.as_ref().filter(|edges| !edges.is_empty()) else { return };
     let answers = (!schema.is_null()).then(|| Answers::of(schema));
-    if let Some(answers) = &answers {
+    if let Some(answers) = answers.as_ref().filter(|_| !node.listed) {
         check_statuses(node, edges, answers, problems);
     }
     for edge in edges {
@@ -72,10 +94,12 @@ fn check_node(node: &RawNode, schema: &Value, schemas: &Schemas<'_>, problems: &
         }
         if let Some(prompt) = edge.prompt.as_ref().filter(|prompt| prompt.text.trim().is_empty()) {
             let hint = "every edge says something, also the ones to $END and $SUSPEND".to_owned();
-            problems.at(&prompt.pointer, format!("the prompt of `{}` is blank", edge.status), hint);
+            let of = if node.listed { "a transition".to_owned() } else { format!("`{}`", edge.status) };
+            problems.at(&prompt.pointer, format!("the prompt of {of} is blank"), hint);
         }
         for template in [&edge.prompt, &edge.location].into_iter().flatten() {
-            check_template(template, (&node.role, &edge.status), answers.as_ref(), problems);
+            let status = (!node.listed).then_some(edge.status.as_str());
+            check_template(template, (&node.role, status), answers.as_ref(), problems);
         }
     }
 }
@@ -88,7 +112,7 @@ fn check_statuses(node: &RawNode, edges: &[RawEdge], answers: &Answers<'_>, prob
         let never = if is_start { "has no" } else { "never ends with" };
         let message = format!("{of} {never} status `{}`", edge.status);
         let hint = problems.meant(&edge.status, statuses);
-        problems.at_key(&edge.pointer, message, hint);
+        problems.at_key(&edge.status_pointer, message, hint);
     }
     // A resumed thread needs an edge only when there is something to resume to; a role suspends itself without one.
     let optional = |status: &str| status == SUSPEND || (is_start && status == "resume");
@@ -118,7 +142,7 @@ fn check_target(role: &RawText, schemas: &Schemas<'_>, problems: &mut Diagnostic
 /// `answers` are those of the role; none where its schema was refused, which has been reported.
 fn check_template(
     template: &RawText,
-    (role, status): (&str, &str),
+    (role, status): (&str, Option<&str>),
     answers: Option<&Answers<'_>>,
     problems: &mut Diagnostics<'_>,
 ) {
@@ -133,7 +157,10 @@ fn check_template(
         }
     };
     let Some(answers) = answers else { return };
-    let unknown = names.iter().filter(|name| !answers.has(status, name));
+    // A transition is followed whatever the status.
+    let kept_at_all = |name: &&template::Name| status.is_none() && answers.keeps_at_all(&name.name);
+    let status = status.unwrap_or_default();
+    let unknown = names.iter().filter(|name| !answers.has(status, name) && !kept_at_all(name));
     let unknown: BTreeSet<&str> = unknown.map(|name| name.name.as_str()).collect();
     if role == START {
         unknown_at_start(template, (status, &unknown), problems);

@@ -31,7 +31,7 @@ fn files_are_spliced_relative_to_the_file_that_includes() {
     assert_eq!(files.problems("w.yaml"), "");
     let workflow = files.read("w.yaml").unwrap();
     assert_eq!(workflow.roles["a"].goal, "Do it: {{now}}\n- [ ] all\n");
-    assert_eq!(workflow.graph["$START"]["new"].prompt, "Begin.\n");
+    assert_eq!(workflow.graph["$START"].ways_for("new")[0].prompt, Some("Begin.\n"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{END, Graph, Route, RouteError, START, SUSPEND, Target, route};
+use super::{END, Edges, Graph, Route, RouteError, START, SUSPEND, Target, route};
 
 fn graph() -> Graph {
     serde_json::from_value(json!({
@@ -77,7 +77,8 @@ fn errors_name_what_there_is() {
 #[test]
 fn a_location_that_does_not_render_is_named() {
     let mut graph = graph();
-    graph.get_mut("finder").unwrap().get_mut("found").unwrap().location = Some("{{dir".to_owned());
+    let Edges::ByStatus(edges) = graph.get_mut("finder").unwrap() else { unreachable!("as written above") };
+    edges.get_mut("found").unwrap().0[0].location = Some("{{dir".to_owned());
     let error = route(&graph, "finder", &json!({"$status": "found"})).unwrap_err();
     assert!(matches!(error, RouteError::Template { field: "location", .. }), "{error}");
 }

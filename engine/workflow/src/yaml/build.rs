@@ -109,7 +109,10 @@ impl<'a> Builder<'a> {
         let Some(open) = self.open.pop() else { return Ok(()) };
         let value = match open.contents {
             Contents::Sequence(items) => Value::Array(items),
-            Contents::Mapping { entries, .. } => Value::Object(entries),
+            Contents::Mapping { mut entries, .. } => {
+                entries.sort_keys();
+                Value::Object(entries)
+            }
         };
         self.close(Built { value, place: open.place, weight: open.weight, height: open.height }, open.anchor)
     }

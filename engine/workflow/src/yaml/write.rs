@@ -5,6 +5,7 @@
 //! something else.
 
 use serde_json::Value;
+use uwf_store::json;
 
 use crate::yaml;
 
@@ -14,7 +15,7 @@ const LONGEST_KEY: usize = 1000;
 /// `value` as one YAML document in block style, ending in a line end.
 pub fn write(value: &Value) -> String {
     let mut text = String::new();
-    block(value, 0, &mut text);
+    block(&json::sorted(value.clone()), 0, &mut text);
     text.trim_start_matches(['\n', ' ']).to_owned()
 }
 

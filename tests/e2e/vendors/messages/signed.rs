@@ -1,6 +1,7 @@
 //! Thoughts are signed, and from Claude 5.1 on a signature holds only behind the prefix that it was made behind.
 
 use serde_json::{Value, json};
+use uwf_store::json::line;
 
 use super::super::blob::{base64, hash};
 use super::super::cache::unmarked;
@@ -57,7 +58,7 @@ fn blocks(body: &Value) -> impl Iterator<Item = (usize, usize, &str, Value)> {
 /// What stands in a turn before a thought, but for thoughts.
 fn place(blocks: &[Value]) -> u64 {
     let blocks: Vec<Value> = blocks.iter().filter(|block| !is_thought(block)).map(unmarked).collect();
-    hash(&[&json!(blocks).to_string()])
+    hash(&[&line(&json!(blocks))])
 }
 
 /// Signs the thoughts of a new turn.

@@ -4,6 +4,7 @@
 //! anything else is left for a new attempt.
 
 use serde_json::Value;
+use uwf_store::json;
 
 use super::chunk::CallPiece;
 use super::tool_call_assembler::ToolCallAssembler;
@@ -68,7 +69,7 @@ fn function_calls(text: &str) -> Option<Vec<(String, String)>> {
         let mut values = serde_json::Deserializer::from_str(arguments).into_iter::<Value>();
         let arguments = match values.next() {
             None => String::new(),
-            Some(value) => value.ok()?.to_string(),
+            Some(value) => json::line(&value.ok()?),
         };
         Some((name.trim_matches(['=', '(', '"', ' ']).to_owned(), arguments))
     };

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::native::ChatNative;
 use crate::provider::dialect::{Cache, Echo, Effort, ReasoningField};
-use crate::provider::fields::{Fields, raw};
+use crate::provider::fields::{Fields, raw, raw_value};
 use crate::provider::message::{Message, Request, Speaker, ToolCall, ToolDeclaration};
 use crate::provider::wires::arguments::arguments;
 use crate::provider::wires::written::Written;
@@ -85,7 +85,7 @@ pub(in crate::provider) fn write(
     fields.push_some("prompt_cache_key", target.prompt_cache_key());
     let marks = dialect.cache == Cache::Marks;
     let tools = tools(request.tools, marks);
-    fields.push_some("tools", (!tools.is_empty()).then_some(&tools));
+    fields.push_some("tools", (!request.tools.is_empty()).then_some(&tools));
     fields.push("messages", &messages(request, target, written));
     fields.push_some("tool_choice", tool_choice(request));
     fields.push("stream", &target.stream);
@@ -118,7 +118,7 @@ fn messages(request: &Request<'_>, target: &RequestTarget<'_>, written: &mut Wri
     let marked: Vec<(usize, Box<RawValue>)> =
         ends.map(|at| (at, raw(&self::message(&messages[at], target, true)))).collect();
     marked.iter().for_each(|(at, message)| list[*at] = message);
-    let acknowledged = raw(&json!({ "role": "assistant", "content": ACKNOWLEDGED }));
+    let acknowledged = raw_value(json!({ "role": "assistant", "content": ACKNOWLEDGED }));
     if target.dialect.answers_results {
         let speaks = |at: &usize| {
             messages[*at].role == Speaker::User && *at > 0 && messages[*at - 1].role == Speaker::Tool
@@ -130,12 +130,12 @@ fn messages(request: &Request<'_>, target: &RequestTarget<'_>, written: &mut Wri
 
 /// The tools as they are declared; the last one of a list that is to be cached has
 /// the mark.
-fn tools(tools: &[ToolDeclaration], marks: bool) -> Vec<Value> {
+fn tools(tools: &[ToolDeclaration], marks: bool) -> Box<RawValue> {
     let mut list: Vec<Value> = tools.iter().map(tool).collect();
     if let Some(last) = list.last_mut().filter(|_| marks) {
         last["cache_control"] = json!({ "type": "ephemeral" });
     }
-    list
+    raw_value(Value::from(list))
 }
 
 fn tool(tool: &ToolDeclaration) -> Value {
@@ -182,7 +182,7 @@ fn content<'r>(message: &'r Message, thinking: Option<&str>, marked: bool) -> Ch
         Some(thinking) => {
             let thinking = json!({ "type": "thinking", "thinking": [{ "type": "text", "text": thinking }] });
             let text = (!text.is_empty()).then(|| json!({ "type": "text", "text": text }));
-            ChatContent::Parts(raw(&[Some(thinking), text].into_iter().flatten().collect::<Vec<_>>()))
+            ChatContent::Parts(raw_value([Some(thinking), text].into_iter().flatten().collect()))
         }
         None if marked && !text.trim().is_empty() => {
             let text = serde_json::to_string(text).unwrap_or_default();

@@ -1,5 +1,6 @@
 use bytes::Bytes;
 use proptest::prelude::*;
+use uwf_store::json::sorted;
 
 use super::*;
 use crate::provider::CompletionEvent;
@@ -101,14 +102,14 @@ const INPUT: &str = "input_json_delta";
 
 #[test]
 fn a_turn_of_everything_is_the_same_streamed_and_not() {
-    let blocks = json!([
+    let blocks = sorted(json!([
         {"type": "thinking", "thinking": "hmm", "signature": "c2ln"},
         {"type": "redacted_thinking", "data": "ZGF0YQ=="},
         {"type": "text", "text": "Let me look."},
         tool_use("a", json!({"x": 1})),
         {"type": "of_tomorrow", "y": [1]},
         {"type": "tool_use", "id": "b", "name": "g", "input": {}, "caller": {"type": "direct"}},
-    ]);
+    ]));
     let events = [
         start(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
         json!({"type": "ping"}),

@@ -4,6 +4,7 @@
 //! without thinking, newer ones decide by themselves, and the newest bind what they thought to all that was said before.
 
 use serde_json::json;
+use uwf_store::json::sorted;
 
 use super::event::BlockFields;
 use crate::provider::fields::Fields;
@@ -82,12 +83,12 @@ impl<'r> Thinking<'r> {
                 if drops_unbound {
                     thinking["block_binding"] = json!({ "prefix_mismatch_behavior": "drop_block" });
                 }
-                fields.push("thinking", &thinking);
+                fields.push("thinking", &sorted(thinking));
                 let config = effort.map(|effort| json!({ "effort": effort }));
                 fields.push_some("output_config", config.as_ref());
             }
             Thinking::Budget(tokens) => {
-                fields.push("thinking", &json!({ "type": "enabled", "budget_tokens": tokens }));
+                fields.push("thinking", &sorted(json!({ "type": "enabled", "budget_tokens": tokens })));
             }
         }
     }

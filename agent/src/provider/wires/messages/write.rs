@@ -6,6 +6,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use uwf_store::json::sorted;
 
 use super::blocks::{marked, text};
 use super::thinking::Thinking;
@@ -98,7 +99,7 @@ fn tool(tool: &ToolDeclaration) -> Box<RawValue> {
             schema.retain(|name, _| SCHEMA_FIELDS.contains(&name.as_str()));
             Value::Object(schema)
         }
-        _ => json!({ "type": "object", "properties": {}, "required": [] }),
+        _ => sorted(json!({ "type": "object", "properties": {}, "required": [] })),
     };
     raw(&WireTool { name: &tool.name, description: &tool.description, input_schema: schema })
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use uwf_store::json::sorted;
 
 use super::event::{Item, ItemKind};
 use crate::provider::call_ids::CallIds;
@@ -72,13 +73,13 @@ fn reasoning(effort: &str) -> Value {
 }
 
 fn tool(tool: &ToolDeclaration) -> Value {
-    json!({
+    sorted(json!({
         "type": "function",
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.schema(),
         "strict": false,
-    })
+    }))
 }
 
 /// The input as one JSON text.

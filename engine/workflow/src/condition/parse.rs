@@ -1,0 +1,63 @@
+//! An expression's text → its tree, or what is wrong with it and where.
+
+use jsonata_core::ast::AstNode;
+use jsonata_core::parser::{self, ParserError};
+
+use super::{ExpressionError, LONGEST, position, purity};
+
+/// The tree of an expression that may be evaluated.
+pub(super) fn parse(text: &str) -> Result<AstNode, ExpressionError> {
+    let tree = syntax(text)?;
+    match purity::impure(text, &tree) {
+        Some(error) => Err(error),
+        None => Ok(tree),
+    }
+}
+
+/// The tree of an expression, whatever it asks for.
+fn syntax(text: &str) -> Result<AstNode, ExpressionError> {
+    if text.trim().is_empty() {
+        return Err(ExpressionError::at(None, "the expression is empty"));
+    }
+    if text.len() > LONGEST {
+        let message = format!("the expression has {} bytes: at most {LONGEST} are read", text.len());
+        return Err(ExpressionError::at(None, message));
+    }
+    parser::parse(text).map_err(|error| {
+        let at = position::of_syntax(text, &error);
+        ExpressionError::at(at, words(text, at, &error))
+    })
+}
+
+/// What the parser calls some tokens, and how they are written.
+const TOKENS: [(&str, &str); 8] = [
+    ("LeftParen", "`(`"),
+    ("RightParen", "`)`"),
+    ("LeftBracket", "`[`"),
+    ("RightBracket", "`]`"),
+    ("LeftBrace", "`{`"),
+    ("RightBrace", "`}`"),
+    ("Colon", "`:`"),
+    ("Equal", "`=`"),
+];
+
+/// The error without the names of the parser's own types.
+fn words(text: &str, at: Option<usize>, error: &ParserError) -> String {
+    let message = error.to_string();
+    let plain = ["Invalid syntax: ", "Invalid number: "].iter().find_map(|kind| message.strip_prefix(kind));
+    let mut plain = plain.unwrap_or(&message).to_owned();
+    let Some(at) = at else { return plain };
+    let token = position::token(text, at);
+    if token.is_empty() {
+        let says_so = plain.contains("end of expression");
+        return TOKENS.iter().fold(plain, |text, (name, token)| text.replace(name, token))
+            + if says_so { "" } else { ", at the end of the expression" };
+    }
+    if plain.starts_with("S0201") {
+        return format!("S0201: Syntax error: `{token}` cannot stand here");
+    }
+    if let Some((expected, _)) = plain.split_once(", got ") {
+        plain = format!("{expected}, got `{token}`");
+    }
+    TOKENS.iter().fold(plain, |text, (name, token)| text.replace(&format!(" {name}"), &format!(" {token}")))
+}
