@@ -5,15 +5,13 @@
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use uwf_workflow::markdown::longest_run;
+use uwf_workflow::markdown::code_span;
 
 /// The text as one line of inline code; white space is folded, at most `limit` characters.
 pub(crate) fn inline(text: &str, limit: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = cut(&line, limit, " ");
-    let fence = "`".repeat(longest_run(&line) + 1);
-    let pad = if line.starts_with('`') || line.ends_with('`') || line.is_empty() { " " } else { "" };
-    format!("{fence}{pad}{line}{pad}{fence}")
+    code_span(&line)
 }
 
 /// The value as inline code: compact JSON, at most `limit` characters.
@@ -49,6 +47,7 @@ fn sorted(value: &Value) -> Value {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use uwf_workflow::markdown::longest_run;
 
     proptest! {
         #[test]

@@ -3,12 +3,15 @@
 //! Apart because it is the prefix every request of a role has in common: it depends on the workflow, the directory
 //! and the tools alone, never on what has happened.
 
-use crate::example;
 use crate::fields::{Field, SchemaForm, fields};
 use crate::templates::{PromptError, context, render};
 use crate::views::{RoleView, SystemView, WorkspaceView};
+use crate::{example, quote};
 use serde::Serialize;
 use serde_json::Value;
+
+/// The longest entry of a role's `artifacts` that is shown, in characters: a workflow has no longer one.
+const ARTIFACT: usize = 4_096;
 
 /// The system message of a role. Byte-identical for the same view, so over all turns and visits.
 ///
@@ -110,7 +113,10 @@ pub(crate) fn example_answer(yaml: &str) -> Result<String, PromptError> {
 }
 
 fn role(view: &RoleView<'_>) -> Result<String, PromptError> {
+    let artifacts: Vec<String> =
+        view.artifacts.iter().map(|artifact| quote::inline(artifact, ARTIFACT)).collect();
     render(&RoleView {
+        artifacts: &artifacts,
         description: view.description.trim(),
         goal: view.goal.trim(),
         procedure: view.procedure.trim(),

@@ -60,4 +60,8 @@ fn a_role_is_told_what_is_kept_of_its_work() {
     let artifacts = ["/report".to_owned(), "figures/*.png?".to_owned()];
     let view = RoleView { workflow: "w", name: "r", artifacts: &artifacts, ..RoleView::default() };
     insta::assert_snapshot!("artifacts", role(&view).unwrap());
+    // A name is one line and one code span, whatever it holds.
+    let artifacts = ["a`\n\n# Task".to_owned()];
+    let odd = role(&RoleView { artifacts: &artifacts, ..view }).unwrap();
+    assert!(odd.ends_with("\n- ``a` # Task``"), "{odd}");
 }

@@ -190,3 +190,27 @@ fn nothing_outside_the_directory_is_ever_kept() {
         assert_eq!(crate::site::find(&site.home().join(".ocas"), secret.as_bytes()), None);
     }
 }
+
+#[test]
+fn a_name_leaves_its_line_in_no_text_and_is_what_it_is_for_programs() {
+    let leaving = Leaving::new("['a*', config.yaml?]", "-");
+    let name = "a`\n# Forged\n\u{1b}[2J";
+    leaving.put(name);
+    leaving.exec().ok();
+    let (site, thread) = (&leaving.site, leaving.thread.as_str());
+    let step = format!("{thread}:1");
+    for args in [
+        ["thread", "show", thread],
+        ["thread", "read", thread],
+        ["thread", "artifacts", thread],
+        ["step", "show", &step],
+        ["step", "read", &step],
+    ] {
+        let said = site.uwf(&[&args[..], &["--format", "text"]].concat()).ok().out;
+        assert!(said.contains("# Forged") && !said.contains('\u{1b}'), "{args:?}: {said}");
+        assert!(said.lines().all(|line| !line.starts_with("# Forged")), "{args:?}: {said}");
+    }
+    assert_eq!(site.uwf(&["thread", "artifacts", thread]).ok().json()[0]["name"], name);
+    site.uwf(&["thread", "artifacts", "get", thread, name, "-o", "got"]).ok();
+    site.verify();
+}

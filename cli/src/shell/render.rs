@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::Value;
-use uwf_workflow::yaml;
+use uwf_workflow::{markdown, yaml};
 
+use super::sanitise::one_line;
 use uwf_engine::record::Artifact;
 use uwf_engine::thread::Usage;
 
@@ -67,10 +68,24 @@ pub(crate) fn bytes(count: u64) -> String {
     format!("{}.{} TiB", tenths / 10, tenths % 10)
 }
 
+/// The name of a file or node as a terminal may be given it, on one line.
+pub(crate) fn name(name: &str) -> String {
+    one_line(name).into_owned()
+}
+
 /// `report.md, 1.2 KiB, 9GDHFMG6KAC8V`.
 pub(crate) fn artifact(artifact: &Artifact) -> String {
+    named(artifact, &name(&artifact.name))
+}
+
+/// The same in markdown: `` `report.md`, 1.2 KiB, 9GDHFMG6KAC8V ``.
+pub(crate) fn artifact_in_markdown(artifact: &Artifact) -> String {
+    named(artifact, &markdown::code_span(&one_line(&artifact.name)))
+}
+
+fn named(artifact: &Artifact, name: &str) -> String {
     let size = artifact.size.map(|size| format!(", {}", bytes(size))).unwrap_or_default();
-    format!("{}{size}, {}", artifact.name, artifact.content)
+    format!("{name}{size}, {}", artifact.content)
 }
 
 /// `3 turns, 1200 tokens in, 80 out`.

@@ -107,6 +107,8 @@ pub(super) enum Noun {
     Redo(Redo),
     /// Play one role of a thread by running another workflow: an agent for any engine
     #[command(
+        override_usage = "uwf as-agent <WORKFLOW> --thread <THREAD> --role <ROLE> [--prompt <TEXT>]\n       \
+                          uwf as-agent <WORKFLOW> <THREAD> <ROLE>",
         long_about = "Play one role of a thread by running another workflow, as the agent of an engine that knows agents alone: \
                       begin a thread for it, or go on with the one that was begun, run that until it ends, asks or fails, and \
                       print the reply of an agent, one line of JSON. What the workflow asks is asked by the role; the answer goes \

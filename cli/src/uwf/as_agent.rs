@@ -7,15 +7,15 @@ use super::thread_id;
 use crate::shell::{CliError, OK, Session};
 use uwf_engine::AgentRequest;
 use uwf_engine::exec::{WorkflowCall, call_workflow};
+use uwf_engine::spawn::protocol::EDGE_PROMPT;
 use uwf_engine::thread::role_context;
 
 pub(super) fn run(session: &mut Session<'_>, args: AsAgent) -> Result<u8, CliError> {
-    let AsAgent { workflow, thread, role, prompt, positional } = args;
-    let mut positional = positional.into_iter();
-    let thread = thread_id(&thread.or(positional.next()).unwrap_or_default())?;
-    let role = role.or(positional.next()).unwrap_or_default();
+    let AsAgent { workflow, thread, role, prompt, older_thread, older_role } = args;
+    let thread = thread_id(&thread.or(older_thread).unwrap_or_default())?;
+    let role = role.or(older_role).unwrap_or_default();
     let context = ExecContext::open(session, &How::default())?;
-    let environment = session.env.text("UWF_EDGE_PROMPT").map(str::to_owned);
+    let environment = session.env.text(EDGE_PROMPT).map(str::to_owned);
     let asked = AgentRequest::new(thread, &role, prompt, environment);
     let seen = role_context(&context.store, &asked)?;
     let request =

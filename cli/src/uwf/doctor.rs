@@ -20,6 +20,7 @@ use uwf_engine::spawn::protocol::{AgentCommand, WORKFLOW_PREFIX};
 use uwf_engine::spawn::{self, ProcessSpec, SpawnError, StopSignal};
 use uwf_engine::thread::{self, ThreadError, ThreadId};
 use uwf_engine::workflow;
+use uwf_store::{Clock, Hash};
 
 /// How long the builtin agent may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -34,7 +35,8 @@ pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, CliErr
     let env = with_dotenv.unwrap_or_else(|_| session.env.clone());
     let config = config::load(&homes.uwf);
     let patience = if args.online { PATIENCE_ONLINE } else { PATIENCE };
-    let checks = AgentChecks { env: &env, homes: &homes, cwd: &session.cwd, patience, stop: &session.stop };
+    let (cwd, stop, clock) = (session.cwd.as_path(), &session.stop, session.clock);
+    let checks = AgentChecks { env: &env, homes: &homes, cwd, patience, stop, clock };
     let builtin = exec::builtin(session.program.as_deref()).program;
     let from = |names| Some(session.env.first(names).map_or("default".to_owned(), |name| format!("${name}")));
     let mut report = DoctorReport {
@@ -118,10 +120,14 @@ struct AgentCheck {
     found: Option<String>,
 }
 
+/// To open a directory that is no store yet would make it one.
+fn is_store(root: &Path) -> bool {
+    root.join("nodes").is_dir()
+}
+
 fn store(session: &Session<'_>, root: &Path) -> StoreCheck {
     let mut check = StoreCheck::default();
-    // To open a directory that is no store yet would make it one.
-    if !root.join("nodes").is_dir() {
+    if !is_store(root) {
         return check;
     }
     let looked = uwf_engine::open_store(root, session.clock).map_err(ThreadError::from).and_then(|store| {
@@ -163,15 +169,6 @@ fn configuration(homes: &Homes, config: &Result<Config, ConfigError>) -> ConfigC
     }
 }
 
-/// What plays where an agent is a workflow; none where it is a file that is no workflow. What a name stands for depends on
-/// where a thread works.
-fn found_workflow(reference: &str) -> Option<String> {
-    match reference.contains('/') {
-        true => workflow::load(Path::new(reference)).ok().map(|_| reference.to_owned()),
-        false => Some(format!("the workflow `{reference}`, looked up where a thread works")),
-    }
-}
-
 /// What the checks of agents need.
 struct AgentChecks<'a> {
     env: &'a Env,
@@ -180,6 +177,7 @@ struct AgentChecks<'a> {
     /// How long it is waited for an answer.
     patience: Duration,
     stop: &'a StopSignal,
+    clock: Clock,
 }
 
 impl AgentChecks<'_> {
@@ -193,7 +191,7 @@ impl AgentChecks<'_> {
                 name: name.to_owned(),
                 program: program.to_owned(),
                 found: match program.strip_prefix(WORKFLOW_PREFIX) {
-                    Some(reference) => found_workflow(reference),
+                    Some(reference) => self.found_workflow(reference),
                     None => {
                         let program = if program == BUILTIN { builtin } else { program };
                         self.programs(program).any_file_of(program)
@@ -201,6 +199,20 @@ impl AgentChecks<'_> {
                 },
             })
             .collect()
+    }
+
+    /// What plays where an agent is a workflow; none where it is a file that is no workflow, or a hash that the store does
+    /// not have. What a name stands for depends on where a thread works.
+    fn found_workflow(&self, reference: &str) -> Option<String> {
+        if reference.contains('/') {
+            return workflow::load(Path::new(reference)).ok().map(|_| reference.to_owned());
+        }
+        if reference.parse::<Hash>().is_ok() && is_store(&self.homes.ocas) {
+            let store = uwf_engine::open_store(&self.homes.ocas, self.clock).ok()?;
+            let found = workflow::resolve(&store, reference, self.cwd).ok()?;
+            return Some(format!("the workflow `{}` ({reference})", found.name));
+        }
+        Some(format!("the workflow `{reference}`, looked up where a thread works"))
     }
 
     fn programs(&self, program: &str) -> Programs {
@@ -292,7 +304,7 @@ fn second(opinion: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use uwf_engine::fixture::Place;
+    use uwf_engine::fixture::{Place, clock};
 
     #[test]
     fn an_agent_that_does_not_answer_is_a_finding() {
@@ -300,10 +312,32 @@ mod tests {
         std::fs::write(place.project().join("doctor"), "sleep 60\n").unwrap();
         let (env, homes, cwd) = (place.env(), place.homes(), place.project());
         let patience = Duration::from_millis(100);
-        let checks = AgentChecks { env: &env, homes: &homes, cwd: &cwd, patience, stop: &stop };
+        let checks = AgentChecks { env: &env, homes: &homes, cwd: &cwd, patience, stop: &stop, clock };
         let (text, agrees) = checks.ask("sh", Format::Text, false);
         assert!(!agrees && text.contains("took longer than 100ms"), "{text}");
         assert!(checks.ask("sh", Format::Json, false).0.starts_with("{\"error\""));
         assert_eq!(checks.ask("no-such-agent", Format::Json, false), (String::new(), true));
+    }
+
+    #[test]
+    fn a_workflow_that_the_store_does_not_have_is_a_finding() {
+        let (place, stop) = (Place::new(), StopSignal::default());
+        let (env, homes, cwd) = (place.env(), place.homes(), place.project());
+        let checks =
+            AgentChecks { env: &env, homes: &homes, cwd: &cwd, patience: PATIENCE, stop: &stop, clock };
+        let gone = "0123456789ABC";
+        // Without a store nothing is looked up, and none is made.
+        assert!(checks.found_workflow(gone).is_some() && !is_store(&homes.ocas));
+        let file = workflow::load(&cwd.join(".workflows/flow.yaml")).unwrap();
+        let hash = workflow::put(&place.store(), &file).unwrap().to_string();
+        assert_eq!(checks.found_workflow(gone), None);
+        assert_eq!(checks.found_workflow(&hash), Some(format!("the workflow `flow` ({hash})")));
+        assert!(checks.found_workflow("some-name").unwrap().contains("looked up where a thread works"));
+        let config = format!("agents: {{ gone: {{ workflow: {gone} }} }}\n");
+        std::fs::create_dir_all(&homes.uwf).unwrap();
+        std::fs::write(config::path(&homes.uwf), config).unwrap();
+        let config = config::load(&homes.uwf).unwrap();
+        let line = checks.agents(&config, BUILTIN)[1].line();
+        assert_eq!(line, format!("✗ agent gone: no workflow can be read from {gone}"));
     }
 }

@@ -13,7 +13,7 @@ use uwf_workflow::moderator::Target;
 
 use crate::shell::{
     CliError,
-    render::{artifact, duration, fenced, quotation, time, usage, yaml_block},
+    render::{artifact_in_markdown, duration, fenced, quotation, time, usage, yaml_block},
 };
 use uwf_engine::conditions::Judge;
 use uwf_engine::record::{self, Detail, Turn};
@@ -172,7 +172,7 @@ fn kept(store: &Store, step: &StepNode) -> Result<String, CliError> {
     if artifacts.is_empty() {
         return Ok(String::new());
     }
-    let lines: String = artifacts.iter().map(|kept| format!("- {}\n", artifact(kept))).collect();
+    let lines: String = artifacts.iter().map(|kept| format!("- {}\n", artifact_in_markdown(kept))).collect();
     Ok(format!("\n**Artifacts:**\n\n{lines}"))
 }
 

@@ -106,7 +106,7 @@ impl Keeper<'_> {
             Ok(hash) => self.node(hash, name()),
             Err(_) => self.file(text),
         };
-        kept.map_err(|fault| Misnamed { named: Some(text.replace('\0', "\\0")), fault })
+        kept.map_err(|fault| Misnamed { named: Some(text.clone()), fault })
     }
 
     fn matching(&mut self, glob: &ArtifactGlob) -> Result<(), Misnamed> {

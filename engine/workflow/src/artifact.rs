@@ -7,7 +7,7 @@
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use thiserror::Error;
-use uwf_store::schema::pointer::unescape;
+use uwf_store::schema::pointer::{self, PointerFault};
 
 /// The longest text that is read, in bytes.
 const MAX_LENGTH: usize = 4_096;
@@ -70,9 +70,9 @@ pub enum ArtifactSyntax {
     /// A character that no file's name has.
     #[error("it holds a NUL character")]
     Nul,
-    /// `~` is special in a JSON pointer.
-    #[error("`~` in a JSON pointer is followed by `0` or `1`: `~0` stands for `~`, `~1` for `/`")]
-    Escape,
+    /// It begins with `/` as a pointer does, and is none.
+    #[error(transparent)]
+    Pointer(PointerFault),
     /// The whole output is no artifact.
     #[error("it points to the whole output, which names no file")]
     Whole,
@@ -105,15 +105,11 @@ impl DeclaredArtifact {
 
 impl ArtifactPointer {
     fn parse(text: &str) -> Result<ArtifactPointer, ArtifactSyntax> {
-        if text == "/" {
-            return Err(ArtifactSyntax::Whole);
-        }
-        let is_escaped = |token: &str| token.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
-        let tokens: Vec<&str> = text.split('/').skip(1).collect();
-        if !tokens.iter().all(|token| is_escaped(token)) {
-            return Err(ArtifactSyntax::Escape);
-        }
-        Ok(ArtifactPointer { text: text.to_owned(), keys: tokens.into_iter().map(unescape).collect() })
+        let keys = pointer::keys(text).map_err(|fault| match fault {
+            PointerFault::Whole => ArtifactSyntax::Whole,
+            fault => ArtifactSyntax::Pointer(fault),
+        })?;
+        Ok(ArtifactPointer { text: text.to_owned(), keys })
     }
 }
 

@@ -9,6 +9,16 @@ pub fn fenced(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
+/// The text of one line between backticks that are more than any run of them inside.
+pub fn code_span(line: &str) -> String {
+    let fence = "`".repeat(longest_run(line) + 1);
+    let has_edge = |at: char| line.starts_with(at) || line.ends_with(at);
+    // A space at both ends is no part of a code span; a text of nothing but spaces is taken as it is.
+    let is_stripped = line.starts_with(' ') && line.ends_with(' ') && !line.trim().is_empty();
+    let pad = if line.is_empty() || has_edge('`') || is_stripped { " " } else { "" };
+    format!("{fence}{pad}{line}{pad}{fence}")
+}
+
 /// How many backticks there are at most in a row.
 pub fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
@@ -24,6 +34,21 @@ mod tests {
     fn a_fence_is_longer_than_what_it_holds() {
         assert_eq!(fenced("", "a\n````\nb\n"), "`````\na\n````\nb\n`````");
         assert_eq!(fenced("yaml", "a: b"), "```yaml\na: b\n```");
+    }
+
+    #[test]
+    fn a_code_span_is_the_text() {
+        for (text, span) in [
+            ("a b.md", "`a b.md`"),
+            ("", "`  `"),
+            ("a`b", "``a`b``"),
+            ("`a``", "``` `a`` ```"),
+            (" a ", "`  a  `"),
+            (" a", "` a`"),
+            ("  ", "`  `"),
+        ] {
+            assert_eq!(code_span(text), span);
+        }
     }
 
     proptest! {

@@ -91,6 +91,7 @@ fn what_a_file_says_of_calls_is_checked() {
         (with("output: { w-role: { text: text } }"), "`text` is no JSON pointer"),
         (with("output: { w-role: { text: '/a~2' } }"), "`/a~2` is no JSON pointer"),
         (with("output: { w-role: { text: '' } }"), "is no JSON pointer"),
+        (with("output: { w-role: { text: / } }"), "`/` is no JSON pointer to a field"),
         (with("output: { w-role: { text: 5 } }"), "the field `text` must be a JSON pointer or a mapping"),
         (with("output: { w-role: { text: { values: { a: b } } } }"), "`from` is missing"),
         (with("output: { w-role: { text: { from: 5 } } }"), "`from` must be text"),
@@ -123,6 +124,9 @@ fn what_as_agent_cannot_play_is_told() {
     for args in [&["middle"][..], &["middle", "--thread", &outer], &["middle", &outer]] {
         let said = stack.site.uwf(&[&["as-agent"], args].concat()).code(2);
         assert!(said.err.contains("Usage: "), "{}", said.err);
+        let forms =
+            ["as-agent <WORKFLOW> --thread <THREAD> --role <ROLE>", "as-agent <WORKFLOW> <THREAD> <ROLE>"];
+        assert!(forms.iter().all(|form| said.err.contains(form)), "{}", said.err);
     }
     assert!(stack.show(&outer).get("child").is_none());
 }

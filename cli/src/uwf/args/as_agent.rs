@@ -10,22 +10,25 @@ pub(in crate::uwf) struct AsAgent {
     #[arg(
         long = "thread",
         value_name = "THREAD",
-        conflicts_with = "positional",
-        required_unless_present = "positional"
+        conflicts_with = "older_thread",
+        required_unless_present = "older_thread"
     )]
     pub(in crate::uwf) thread: Option<String>,
     /// The role that is played
     #[arg(
         long = "role",
         value_name = "ROLE",
-        conflicts_with = "positional",
-        required_unless_present = "positional"
+        conflicts_with = "older_role",
+        required_unless_present = "older_role"
     )]
     pub(in crate::uwf) role: Option<String>,
     /// What it is asked for [default: $UWF_EDGE_PROMPT, else what the graph says]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(in crate::uwf) prompt: Option<String>,
-    /// The thread and the role, in the older form
-    #[arg(value_names = ["THREAD", "ROLE"], num_args = 2)]
-    pub(in crate::uwf) positional: Vec<String>,
+    /// The thread, in the older form
+    #[arg(value_name = "THREAD", requires = "older_role")]
+    pub(in crate::uwf) older_thread: Option<String>,
+    /// The role, in the older form
+    #[arg(value_name = "ROLE")]
+    pub(in crate::uwf) older_role: Option<String>,
 }

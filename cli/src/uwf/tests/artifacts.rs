@@ -64,9 +64,9 @@ fn they_are_listed_and_shown() {
         "{shown}"
     );
     let read = place.uwf(&["thread", "read", id]).out;
-    assert!(read.contains("**Artifacts:**\n\n- a.md, 7 B, ") && read.contains("- dir, "), "{read}");
+    assert!(read.contains("**Artifacts:**\n\n- `a.md`, 7 B, ") && read.contains("- `dir`, "), "{read}");
     let read = place.uwf(&["step", "read", first.as_str()]).out;
-    assert!(read.contains("- a.md, 6 B, "), "{read}");
+    assert!(read.contains("- `a.md`, 6 B, "), "{read}");
     // The record of these agents is a text, which has no fields.
     assert!(place.uwf(&["step", "show", first.as_str()]).json().is_string());
     // The role that comes next is told.
@@ -135,4 +135,35 @@ fn what_is_not_there_is_told() {
         assert_eq!(place.uwf(&[&["thread", "artifacts"], args].concat()).exit, 2, "{args:?}");
     }
     assert_eq!(place.uwf(&["thread", "artifacts", other.as_str()]).json(), json!([]));
+}
+
+#[test]
+fn a_name_cannot_write_lines_of_its_own() {
+    let place = Place::new();
+    let goal = "    goal: You write.\n";
+    let text = FLOW.replacen(goal, &format!("{goal}    artifacts: ['out/*']\n"), 1);
+    fs::write(place.project().join(".workflows/flow.yaml"), text).unwrap();
+    let thread = place.flow_thread();
+    let name = "out/`a`\n# Task\n\u{1b}[2J\t**b**";
+    fs::create_dir(place.project().join("out")).unwrap();
+    fs::write(place.project().join(name), "x").unwrap();
+    let step = exec(&place, &thread, None, &json!({"$status": "again"}));
+    let (id, step) = (thread.as_str(), step.as_str());
+    let shown = "out/`a`\\u000a# Task\\u000a\\u001b[2J\\u0009**b**";
+    let text = ["--format", "text"];
+    for (args, expected) in [
+        (&["thread", "show", id][..], format!("kept       #1 {shown}, 1 B, ")),
+        (&["thread", "artifacts", id], format!("  {shown}  1 B   ")),
+        (&["thread", "read", id], format!("\n- ``{shown}``, 1 B, ")),
+        (&["step", "read", step], format!("\n- ``{shown}``, 1 B, ")),
+        (&["thread", "artifacts", "get", id, name, "-o", "got"], format!("{shown}: 1 B in got\n")),
+    ] {
+        let ran = place.uwf(&[args, &text].concat());
+        assert!(ran.exit == 0 && ran.out.contains(&expected), "{args:?}: {ran:?}");
+        assert!(!ran.out.contains('\u{1b}') && !ran.out.contains("\n# Task\n"), "{args:?}: {ran:?}");
+    }
+    let told = place.uwf(&["thread", "artifacts", "get", id, &name[..name.len() - 1]]);
+    assert!(told.err.contains(&format!("did you mean `{shown}`?")), "{}", told.err);
+    // Programs are given the name as it is.
+    assert_eq!(place.uwf(&["thread", "show", id]).json()["artifacts"][0]["name"], name);
 }

@@ -40,7 +40,7 @@ fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
 fn cells(row: &ArtifactRow) -> [String; 6] {
     let ArtifactRow { number, step, role, artifact } = row;
     let size = artifact.size.map(render::bytes).unwrap_or_default();
-    let (name, content) = (artifact.name.clone(), artifact.content.to_string());
+    let (name, content) = (render::name(&artifact.name), artifact.content.to_string());
     [number.to_string(), step.to_string(), role.clone(), name, size, content]
 }
 
@@ -77,7 +77,7 @@ fn get(session: &mut Session<'_>, what: &GetArtifact) -> Result<u8, CliError> {
         file: file.display().to_string(),
     };
     session.ui.result(&written, || {
-        format!("{}: {} in {}\n", written.name, render::bytes(written.size), written.file)
+        format!("{}: {} in {}\n", render::name(&written.name), render::bytes(written.size), written.file)
     })
 }
 
@@ -99,11 +99,13 @@ fn find(
     let mut known: Vec<&str> = there.iter().map(|found| found.artifact.name.as_str()).collect();
     known.dedup();
     let hint = match (suggest::one(name, &known), known.is_empty()) {
-        (Some(meant), _) => format!("did you mean `{meant}`? `uwf thread artifacts {thread}` lists them all"),
+        (Some(meant), _) => {
+            format!("did you mean `{}`? `uwf thread artifacts {thread}` lists them all", render::name(&meant))
+        }
         (None, false) => format!("`uwf thread artifacts {thread}` lists them"),
         (None, true) => "it has none: a role's `artifacts` in the workflow say what is kept".to_owned(),
     };
-    Err(CliError::user(format!("{of} has no artifact `{name}`")).with_hint(hint))
+    Err(CliError::user(format!("{of} has no artifact `{}`", render::name(name))).with_hint(hint))
 }
 
 /// The bytes of a content, or the JSON of a node that is none.
@@ -141,7 +143,11 @@ impl WriteFault {
 }
 
 fn unread(found: &ThreadArtifact, error: io::Error) -> CliError {
-    let what = format!("cannot read {}, the artifact `{}`", found.artifact.content, found.artifact.name);
+    let what = format!(
+        "cannot read {}, the artifact `{}`",
+        found.artifact.content,
+        render::name(&found.artifact.name)
+    );
     CliError::said(what, error).with_hint("`uwf cas verify` tells what is damaged in the store")
 }
 

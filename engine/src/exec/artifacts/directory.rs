@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::ErrorKind;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
@@ -18,6 +18,9 @@ use super::ArtifactFault;
 
 /// Tries when the kernel cannot exclude that a rename elsewhere led out.
 const MAX_TRIES: usize = 16;
+
+/// Where the system says what the handles of this process are.
+const HANDLES: &str = "/proc/self/fd";
 
 /// What a path leads to, without opening what is in it.
 const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
@@ -33,6 +36,8 @@ pub(super) struct StepDirectory {
     pub(super) path: PathBuf,
     /// Where uwf keeps its own files, without links.
     private: Vec<PathBuf>,
+    /// [`HANDLES`], or what stands for it.
+    handles: &'static str,
 }
 
 /// A regular file, open.
@@ -51,15 +56,20 @@ pub(super) struct ListedEntry {
 }
 
 impl StepDirectory {
-    /// Opens it; what is below one of `private` is never given.
+    /// Opens it; what is below one of `private` is never given, also where the directory itself is there.
     pub(super) fn open(path: &Path, private: &[&Path]) -> Result<StepDirectory, ArtifactFault> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = openat(CWD, path, flags, Mode::empty())
             .map_err(|error| ArtifactFault::Directory { dir: path.to_owned(), source: error.into() })?;
-        let own = path.canonicalize().unwrap_or_default();
-        let private = private.iter().filter_map(|path| path.canonicalize().ok());
-        let private = private.filter(|private| !own.starts_with(private)).collect();
-        Ok(StepDirectory { handle, path: path.to_owned(), private })
+        let mut real = Vec::new();
+        for path in private {
+            match path.canonicalize() {
+                Ok(path) => real.push(path),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(source) => return Err(ArtifactFault::Doubtful { place: (*path).to_owned(), source }),
+            }
+        }
+        Ok(StepDirectory { handle, path: path.to_owned(), private: real, handles: HANDLES })
     }
 
     /// The regular file that somebody calls `named`.
@@ -69,7 +79,7 @@ impl StepDirectory {
         must_be_a_file(&seen)?;
         let file = self.beneath(&path, READ).map_err(|error| self.fault(error))?;
         let size = must_be_a_file(&file)?;
-        if self.is_private(&file) {
+        if self.is_private(&file)? {
             return Err(ArtifactFault::Private);
         }
         Ok(FoundFile { path, file: file.into(), size })
@@ -82,17 +92,18 @@ impl StepDirectory {
     }
 
     /// Whether a directory is one of those where uwf keeps its own files.
-    pub(super) fn is_withheld(&self, path: &str) -> bool {
-        !self.private.is_empty() && self.beneath(path, LOOK).is_ok_and(|opened| self.is_private(&opened))
+    pub(super) fn is_withheld(&self, path: &str) -> Result<bool, ArtifactFault> {
+        // One that cannot be opened cannot be listed either, which is told then.
+        self.beneath(path, LOOK).map_or(Ok(false), |opened| self.is_private(&opened))
     }
 
-    /// The names in a directory, in no order; none where there is no such directory.
+    /// The names in a directory, in no order; none where there is no such directory, or it is too deep to be opened.
     pub(super) fn entries(&self, path: &str) -> Result<Vec<ListedEntry>, ArtifactFault> {
         let handle = match self.beneath(if path.is_empty() { "." } else { path }, LIST) {
-            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
-            handle => handle.map_err(|error| self.fault(error))?,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => return Ok(Vec::new()),
+            handle => handle.map_err(|error| self.unlisted(path, error))?,
         };
-        let failed = |error: Errno| ArtifactFault::Unreadable { source: error.into() };
+        let failed = |error| self.unlisted(path, error);
         let mut entries = Vec::new();
         for entry in Dir::read_from(handle).map_err(failed)? {
             let entry = entry.map_err(failed)?;
@@ -147,15 +158,29 @@ impl StepDirectory {
             Errno::NOENT | Errno::NOTDIR => ArtifactFault::Missing { dir: dir() },
             Errno::XDEV => ArtifactFault::Outside { dir: dir() },
             Errno::LOOP => ArtifactFault::Links,
-            error => ArtifactFault::Unreadable { source: io::Error::from(error) },
+            // Reading needs no privilege: what refuses so is a filter of system calls.
+            Errno::NOSYS | Errno::PERM => ArtifactFault::Unsupported { source: error.into() },
+            error => ArtifactFault::Unreadable { source: error.into() },
+        }
+    }
+
+    /// Why the directory `path` cannot be listed.
+    fn unlisted(&self, path: &str, error: Errno) -> ArtifactFault {
+        match self.fault(error) {
+            ArtifactFault::Unsupported { source } => ArtifactFault::Unsupported { source },
+            _ => ArtifactFault::Directory { dir: self.path.join(path), source: error.into() },
         }
     }
 
     /// Whether something that is open belongs to uwf, by whatever way it was reached.
-    fn is_private(&self, opened: &OwnedFd) -> bool {
-        let link = format!("/proc/self/fd/{}", opened.as_raw_fd());
-        let real = fs::read_link(link).unwrap_or_default();
-        self.private.iter().any(|private| real.starts_with(private))
+    fn is_private(&self, opened: &OwnedFd) -> Result<bool, ArtifactFault> {
+        if self.private.is_empty() {
+            return Ok(false);
+        }
+        let link = Path::new(self.handles).join(opened.as_raw_fd().to_string());
+        let doubtful = |source| ArtifactFault::Doubtful { place: self.handles.into(), source };
+        let real = fs::read_link(link).map_err(doubtful)?;
+        Ok(self.private.iter().any(|private| real.starts_with(private)))
     }
 }
 
@@ -171,3 +196,7 @@ fn must_be_a_file(opened: &OwnedFd) -> Result<u64, ArtifactFault> {
     };
     Err(ArtifactFault::NoFile { kind })
 }
+
+#[cfg(test)]
+#[path = "directory_tests.rs"]
+mod tests;

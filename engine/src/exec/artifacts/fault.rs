@@ -61,6 +61,22 @@ pub enum ArtifactFault {
     /// What uwf keeps of threads is no artifact of theirs.
     #[error("is one of the files that uwf itself keeps")]
     Private,
+    /// Whether it is one of those.
+    #[error("is not opened, since which files are uwf's own cannot be told: {} cannot be read", place.display())]
+    Doubtful {
+        /// What would tell.
+        place: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Nothing else keeps a path within a directory.
+    #[error(
+        "cannot be opened: the system does not allow the call `openat2`, which keeps a path within a directory"
+    )]
+    Unsupported {
+        /// The system's reason.
+        source: io::Error,
+    },
     /// There is none.
     #[error("does not exist in {}", dir.display())]
     Missing {
@@ -88,7 +104,7 @@ pub enum ArtifactFault {
         /// The system's reason.
         source: io::Error,
     },
-    /// The directory of the step is not there any more.
+    /// The directory of the step is not there any more, or one below it cannot be listed.
     #[error("cannot be looked for in {}", dir.display())]
     Directory {
         /// The directory.
@@ -106,7 +122,7 @@ pub enum ArtifactFault {
         dir: PathBuf,
     },
     /// Two things under one name.
-    #[error("is called `{name}`, as another artifact of the step is")]
+    #[error("is called `{}`, as another artifact of the step is", one_line(name))]
     SameName {
         /// The name.
         name: String,
@@ -135,11 +151,20 @@ impl std::fmt::Display for ArtifactError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ArtifactError { role, declared, named, fault } = self;
         match named.as_ref().filter(|named| *named != declared) {
-            Some(named) => write!(f, "the artifact `{named}` of role `{role}`, named by `{declared}`,")?,
+            Some(named) => {
+                let named = one_line(named);
+                write!(f, "the artifact `{named}` of role `{role}`, named by `{declared}`,")?;
+            }
             None => write!(f, "the artifact `{declared}` of role `{role}`")?,
         }
         write!(f, " {fault}; the head has not moved")
     }
+}
+
+/// A name that does not end the line it is told on.
+fn one_line(name: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+    name.chars().map(shown).collect()
 }
 
 impl std::error::Error for ArtifactError {
@@ -161,6 +186,14 @@ impl ArtifactError {
             }
             ArtifactFault::Unreadable { .. } | ArtifactFault::Directory { .. } => {
                 format!("make it readable, {AGAIN}")
+            }
+            ArtifactFault::Doubtful { .. } => {
+                format!("make that readable (`/proc` must be mounted), {AGAIN}")
+            }
+            ArtifactFault::Unsupported { .. } => {
+                format!(
+                    "use Linux 5.6 or later, allow `openat2` where a container's seccomp filter forbids it, {AGAIN}"
+                )
             }
             ArtifactFault::NoFile { .. } => {
                 format!("put a file in its place, {AGAIN}; `DIR/**` are all files below a directory")

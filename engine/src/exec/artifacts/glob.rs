@@ -1,7 +1,8 @@
 //! The files that a glob matches, part by part: only directories that can hold one are listed.
 //!
 //! Directories behind links are entered where the glob names them, not where it only matches them; `.git` is entered by its
-//! name alone, and where uwf keeps its own files never. A link that matches is given as it is: whoever opens it sees where it leads.
+//! name alone, where uwf keeps its own files never, and what is too deep for the system to open neither. A link that matches
+//! is given as it is: whoever opens it sees where it leads.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -65,7 +66,7 @@ impl FileSearch<'_> {
             kind => kind,
         };
         match (kind, rest) {
-            (FileType::Directory, _) if self.dir.is_withheld(&path) => Ok(()),
+            (FileType::Directory, _) if self.dir.is_withheld(&path)? => Ok(()),
             (FileType::Directory, rest) => self.below(&path, rest),
             (FileType::Symlink, []) if self.dir.kind(&path) == Ok(FileType::Directory) => Ok(()),
             (_, []) => self.add(path),
@@ -76,7 +77,7 @@ impl FileSearch<'_> {
     /// The path itself, if there is anything: what cannot be told is for whoever opens it.
     fn exactly(&mut self, path: String) -> Result<(), ArtifactFault> {
         match self.dir.kind(&path) {
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => Ok(()),
             _ => self.add(path),
         }
     }

@@ -3,7 +3,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::fs::{CWD, Mode, OFlags, mkdirat, mkfifoat, openat};
 use serde_json::json;
 use uwf_store::Collect;
 
@@ -231,6 +231,12 @@ fn a_file_that_may_not_be_read_is_told_with_the_reason() {
     }
     let text = told("[a]", &json!({}), prepare);
     assert!(text.contains("cannot be read; the head has not moved\n    Permission denied"), "{text}");
+    // Of a glob, the directory that stands in its way.
+    let text = told("['**/*.yaml?']", &json!({}), |dir| {
+        fs::create_dir_all(dir.join("deep/closed")).unwrap();
+        fs::set_permissions(dir.join("deep/closed"), fs::Permissions::from_mode(0o000)).unwrap();
+    });
+    assert!(text.contains("cannot be looked for in DIR/deep/closed; the head has not moved"), "{text}");
 }
 
 #[test]
@@ -263,6 +269,45 @@ fn what_uwf_keeps_itself_is_never_an_artifact() {
 }
 
 #[test]
+fn a_step_that_works_where_uwf_keeps_its_files_leaves_none_of_them() {
+    for (below, artifacts) in
+        [("uwf", "[/x]"), ("uwf", "['*.yaml']"), ("uwf/logs", "[/x]"), ("ocas/nodes", "['*.yaml']")]
+    {
+        let (place, thread) = place_with(artifacts);
+        let dir = place.path().join(below);
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("config.yaml"), "key: k").unwrap();
+        let (store, output) = (place.store(), output(&json!({"x": "config.yaml"})));
+        let agent = |request: &AgentRequest, cwd: &Path| -> Result<AdapterOutput, StepAgentError> {
+            Ok(answer(&store, request, cwd, &output)?)
+        };
+        let options = ExecOptions { cwd: Some(dir), ..ExecOptions::default() };
+        let error = place.with_engine(|engine| {
+            let engine = Engine { agent: Some(&agent), ..*engine };
+            step_once(&engine, &hold(&engine, &thread).unwrap(), &options, &mut Unobserved).unwrap_err()
+        });
+        let error = error.to_string();
+        assert!(error.contains("`config.yaml` of role `writer`"), "{below} {artifacts}: {error}");
+        assert!(error.contains("is one of the files that uwf itself keeps"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_too_deep_to_be_opened_is_passed_over() {
+    let globs = "['**/*.csv', '**/a.csv', '**/none.csv?', '**/x/*.csv?', '**/*/none/*.csv?']";
+    let (place, thread) = place_with(globs);
+    write(&place, "a.csv", "x");
+    let mut at = rustix::fs::open(place.project(), OFlags::DIRECTORY, Mode::empty()).unwrap();
+    let name = "d".repeat(250);
+    for _ in 0..20 {
+        mkdirat(&at, &name, Mode::RWXU).unwrap();
+        at = openat(&at, &name, OFlags::DIRECTORY, Mode::empty()).unwrap();
+    }
+    let report = exec(&place, &thread, &output(&json!({}))).unwrap();
+    assert_eq!(kept(&place, &report), [file("a.csv", 1)]);
+}
+
+#[test]
 fn more_than_a_step_can_have_is_refused() {
     let (place, thread) = place_with("['many/*']");
     for at in 0..MAX_ARTIFACTS {
@@ -284,6 +329,15 @@ fn two_things_of_one_name_are_refused() {
     let text = place.store().put_text("a text").unwrap();
     let error = exec(&place, &thread, &output(&json!({"x": text}))).unwrap_err().to_string();
     assert!(error.contains("is called `x`, as another artifact of the step is"), "{error}");
+}
+
+#[test]
+fn a_name_does_not_end_the_line_it_is_told_on() {
+    let text = told("[/x]", &json!({"x": "a\nerror: b\u{1b}"}), |_| ());
+    assert!(
+        text.starts_with("the artifact `a\\nerror: b\\u{1b}` of role `writer`, named by `/x`, does not"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use uwf_store::schema::pointer::{self, PointerFault};
+
 use crate::diagnostics::Diagnostics;
 use crate::raw::RawText;
 use crate::raw::calls::{RawField, RawOutput};
@@ -43,18 +45,21 @@ fn output_field(
         problems.at_key(&field.pointer, message, hint);
     }
     let from = field.from?;
-    if !is_pointer(&from.text) {
-        let message = format!("`{}` is no JSON pointer", from.text);
-        problems.at(&from.pointer, message, Some(format!("write `/{}`", from.text.trim_start_matches('.'))));
+    if let Err(fault) = pointer::keys(&from.text) {
+        let message = match fault {
+            PointerFault::Whole => format!("`{}` is no JSON pointer to a field", from.text),
+            fault => format!("`{}` is no JSON pointer: {fault}", from.text),
+        };
+        let hint = match pointer::meant(&from.text) {
+            Some(meant) => format!("write `{meant}`"),
+            None => {
+                "write `/` and the name of a field of the output that the workflow there ends with".to_owned()
+            }
+        };
+        problems.at(&from.pointer, message, hint);
         return None;
     }
     Some((field.name, OutputField { from: from.text, values: field.values }))
-}
-
-/// RFC 6901: each name begins with `/`, and `~` is followed by 0 or 1.
-fn is_pointer(text: &str) -> bool {
-    let escaped = |name: &str| name.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
-    text.starts_with('/') && text.split('/').all(escaped)
 }
 
 /// Whose steps a role sees.
@@ -71,4 +76,26 @@ pub(super) fn context(raw: &[RawText], problems: &mut Diagnostics<'_>) -> Vec<Co
         }
     }
     sources
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::{FIX_BUG, Files};
+
+    #[test]
+    fn a_pointer_that_is_none_is_told_with_the_one_that_is_meant() {
+        for (from, message, hint) in [
+            ("summary", "`summary` is no JSON pointer: a JSON pointer begins with `/`", "write `/summary`"),
+            (".a.b", "`.a.b` is no JSON pointer", "write `/a/b`"),
+            ("/a~2", "`/a~2` is no JSON pointer: `~` in a JSON pointer is followed by", "write `/a~02`"),
+            ("", "`` is no JSON pointer to a field", "write `/` and the name of a field"),
+            ("/", "`/` is no JSON pointer to a field", "write `/` and the name of a field"),
+        ] {
+            let files = Files::new();
+            let text = format!("{FIX_BUG}\noutput: {{ fixer: {{ summary: '{from}' }} }}\n");
+            files.write("w.yaml", &text);
+            let told = files.problems("w.yaml");
+            assert!(told.contains(message) && told.contains(hint), "{from}: {told}");
+        }
+    }
 }
