@@ -185,10 +185,10 @@ impl Spans {
     pub fn body(&self, service: &str) -> Value {
         let resource = object(json!({"service.name": service}));
         let scope = json!({"name": "uwf-builtin", "version": env!("CARGO_PKG_VERSION")});
-        json!({"resourceSpans": [{
+        sorted(json!({"resourceSpans": [{
             "resource": {"attributes": written_attributes(resource)},
             "scopeSpans": [{"scope": scope, "spans": self.done}],
-        }]})
+        }]}))
     }
 }
 
@@ -209,8 +209,9 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// Attributes as the protocol's JSON has them: 64-bit numbers are text.
+/// Attributes as the protocol's JSON has them, by name: 64-bit numbers are text.
 fn written_attributes(attributes: Map<String, Value>) -> Vec<Value> {
+    let attributes: BTreeMap<String, Value> = attributes.into_iter().collect();
     let value = |value: Value| match value {
         Value::Number(number) => json!({"intValue": number.to_string()}),
         Value::Array(items) => {
@@ -235,7 +236,7 @@ pub async fn export(url: &str, body: &Value) -> Result<(), String> {
         .dns_resolver(Resolver::new())
         .redirect(redirect::Policy::none())
         .build();
-    let sent = client.map_err(|error| error.to_string())?.post(url).json(&sorted(body.clone())).send().await;
+    let sent = client.map_err(|error| error.to_string())?.post(url).json(body).send().await;
     let reply = sent.map_err(|error| error.without_url().to_string())?;
     if reply.status().is_success() { Ok(()) } else { Err(format!("it answered {}", reply.status().as_u16())) }
 }
