@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use uwf_store::{Hash, Store};
-use uwf_workflow::moderator::{Route, SUSPEND, Target};
+use uwf_workflow::moderator::{Route, RouteError, SUSPEND, Target};
 
 pub use self::agent::{StepAgent, StepAgentError, answer};
 pub use self::artifacts::{ArtifactError, ArtifactFault, MAX_ARTIFACT_BYTES, MAX_ARTIFACTS};
@@ -214,14 +214,22 @@ pub fn resume_once(
         Status::Ended { .. } => {
             match thread::again(engine.store, &locked.workflow, &locked.head, engine.conditions) {
                 Ok(Route { target: Target::Role(role), prompt, .. }) => (role, prompt),
-                _ => return Err(ExecError::NothingToResume { thread }),
+                Ok(_)
+                | Err(ThreadError::Route(
+                    RouteError::UnknownStatus { .. } | RouteError::UnknownRole { .. },
+                )) => return Err(ExecError::NothingToResume { thread }),
+                Err(error) => return Err(error.into()),
             }
         }
         status => return Err(ExecError::NotResumable { thread, status: status.as_str() }),
     };
     let last = locked.head.step().map_or(locked.start.cwd.as_str(), |step| step.cwd.as_str());
     let prompt = joined(&message, text.unwrap_or_default());
-    locked.play(&Invocation::again(role, prompt, last, options), options, observer)
+    let mut invocation = Invocation::again(role, prompt, last, options);
+    if let (Status::Suspended { .. }, Some(step)) = (&locked.head.status, locked.head.step()) {
+        invocation = invocation.answering(engine.store, step)?;
+    }
+    locked.play(&invocation, options, observer)
 }
 
 /// Has the last role of an active thread play once more, told `text`; the new step takes the place of the last one,
@@ -352,7 +360,7 @@ impl<'a> LockedThread<'a> {
     /// Cancels a thread that was called for the visit that somebody else has made now.
     fn give_up_called(&self, made: &StepNode) {
         let store = self.engine.store;
-        let Ok(Some(called)) = thread::called_at(store, &self.thread, &self.head.hash) else { return };
+        let Ok(Some(called)) = thread::last_called(store, &self.thread) else { return };
         let start = thread::step_node(store, &made.detail).map(|step| step.start);
         if !start.is_ok_and(|start| start == called.start_hash) {
             // One that has ended is left as it is.

@@ -102,7 +102,8 @@ fn where_none_is_true_the_error_names_the_role_and_the_values() {
     site.uwf(&["thread", "exec", &thread, "--agent", &format!("{AGENT} --mock {mock}")]).ok();
     let before = head(&site, &thread);
     let said = exec(&site, &thread).code(1);
-    let expected = "nothing comes after role `a`: not true is any of the condition `two`; the output of `a` is {\"n\":1}";
+    let expected =
+        "nothing comes after role `a`: none is true of the condition `two`; the output of `a` is {\"n\":1}";
     assert!(said.err.contains(expected), "{}", said.err);
     assert_eq!(head(&site, &thread), before);
     // Another output is another way.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, pidfd_open, setrlimit};
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, pidfd_open, setrlimit};
 use serde::{Deserialize, Serialize};
 use uwf_workflow::condition;
 
@@ -57,9 +57,11 @@ impl ConditionProcess {
         let (mut asked, said, complaints) = (file()?, file()?, file()?);
         serde_json::to_writer(io::BufWriter::new(&asked), question)?;
         asked.rewind()?;
+        // Where this program works may be gone by now.
         let child = Command::new(&self.program)
             .arg(COMMAND)
             .env_clear()
+            .current_dir("/")
             .stdin(asked)
             .stdout(said.try_clone()?)
             .stderr(complaints.try_clone()?)
@@ -151,7 +153,9 @@ fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
 /// The limits cannot be set, what comes is no question, or nobody listens.
 pub fn serve(question: &mut dyn Read, answer: &mut dyn Write) -> io::Result<()> {
     for (resource, limit) in [(Resource::As, MEMORY), (Resource::Cpu, CPU.as_secs()), (Resource::Core, 0)] {
-        setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit + 1) })?;
+        // Whoever started this engine may have set less.
+        let maximum = getrlimit(resource).maximum.map_or(limit + 1, |maximum| maximum.min(limit + 1));
+        setrlimit(resource, Rlimit { current: Some(limit.min(maximum)), maximum: Some(maximum) })?;
     }
     let mut text = String::new();
     question.read_to_string(&mut text)?;

@@ -155,8 +155,11 @@ impl<'a> Caller<'a> {
             return Ok(false);
         }
         let attempts = thread::failed_attempts(self.store(), &self.call.request.thread, self.role())?;
+        let Ok(ended) = thread::step_node(self.store(), &called.head) else { return Ok(false) };
         let is_of = |attempt: &Hash| {
-            thread::step_node(self.store(), attempt).is_ok_and(|attempt| attempt.detail == called.head)
+            let attempt = thread::step_node(self.store(), attempt);
+            let told = attempt.and_then(|attempt| thread::step_node(self.store(), &attempt.detail));
+            told.is_ok_and(|told| told.is_of_visit(&ended))
         };
         Ok(attempts.iter().any(is_of))
     }
@@ -180,9 +183,9 @@ impl<'a> Caller<'a> {
         let start_hash = thread::step_node(store, &question)?.start;
         let last = thread::last_called(store, &self.call.request.thread)?;
         if let Some(last) = last.filter(|last| last.start_hash == start_hash)
-            && thread::check_exists(store, &last.thread).is_ok()
+            && let Ok(entry) = thread::entry(store, &last.thread)
         {
-            return Ok(Some(last));
+            return Ok((!self.was_unfit(&entry)?).then_some(last));
         }
         let start = thread::start_node(store, &start_hash)?;
         let adopted = CalledThread {
@@ -197,7 +200,13 @@ impl<'a> Caller<'a> {
 
     /// What the called thread is to do, and for whom.
     fn task(&self) -> String {
-        let before = self.call.instead.map(|step| format!("{}\n\n", step.edge_prompt.trim_end()));
+        // A thread that begins anew knows nothing of what was asked before.
+        let answered = match &self.head.status {
+            Status::Suspended { role, .. } if role == self.role() => self.head.step(),
+            _ => None,
+        };
+        let before = self.call.instead.or(answered);
+        let before = before.map(|step| format!("{}\n\n", step.edge_prompt.trim_end()));
         format!(
             "{}{}\n\n(For role `{}` of workflow `{}`, thread {}.)",
             before.unwrap_or_default(),
@@ -250,12 +259,13 @@ impl<'a> Caller<'a> {
                 (Status::Idle, _) => None,
                 _ => return Ok(None),
             };
+            let limit = options.deadline;
             let options = self.options(called, begun, options)?;
             let report = match answer {
                 Some(answer) => resume_once(self.engine, lock, Some(&answer), &options, &mut below),
                 None => step_once(self.engine, lock, &options, &mut below),
             };
-            let report = report.map_err(|error| self.failed(called, error))?;
+            let report = report.map_err(|error| self.failed(called, error, limit))?;
             if let (Some(failure), Some(played)) = (report.failure, report.played) {
                 let (role, thread) = (played.step.role, called.thread);
                 let error = format!("role `{role}` of thread {thread} failed: {failure}");
@@ -289,7 +299,10 @@ impl<'a> Caller<'a> {
     fn answer(&self, called: &CalledThread) -> Result<Option<String>, ExecError> {
         let Status::Suspended { role, message } = &self.head.status else { return Ok(None) };
         let Some(step) = self.head.step().filter(|_| role == self.role()) else { return Ok(None) };
-        let waits = thread::head(self.store(), &called.thread)?.hash == step.detail;
+        // It may have been stored again since, behind a summary.
+        let asked = thread::step_node(self.store(), &step.detail)?;
+        let waits =
+            thread::head(self.store(), &called.thread)?.step().is_some_and(|at| at.is_of_visit(&asked));
         let answer = self.prompt().strip_prefix(message.as_str()).unwrap_or(self.prompt()).trim();
         Ok(waits.then(|| answer.to_owned()))
     }
@@ -314,7 +327,14 @@ impl<'a> Caller<'a> {
     }
 
     /// An error of a step of the called thread, told to whoever runs this one.
-    fn failed(&self, called: &CalledThread, error: ExecError) -> ExecError {
+    fn failed(&self, called: &CalledThread, error: ExecError, limit: Option<Duration>) -> ExecError {
+        let error = match (error, limit) {
+            // What was left of the time means nothing to whoever set the limit.
+            (ExecError::Spawn(SpawnError::Deadline { program, .. }), Some(deadline)) => {
+                SpawnError::Deadline { program, deadline }.into()
+            }
+            (error, _) => error,
+        };
         match error {
             ExecError::Stopped { signal, .. } => {
                 ExecError::Stopped { thread: self.call.request.thread, signal }
@@ -402,7 +422,9 @@ impl<'a> Caller<'a> {
         let output = store.get(&last.output).map_err(ThreadError::from)?.payload;
         let schema = store.schema_of(&role.frontmatter).map_err(ThreadError::from)?;
         let fields = self.workflow.output.get(self.role());
-        Ok(output::fit(&output, &schema, fields, (self.role(), self.call.workflow)))
+        let start = thread::start_node(store, &last.start)?;
+        let played = workflow::get(store, &start.workflow).map_err(ThreadError::from)?.name;
+        Ok(output::fit(&output, &schema, fields, (self.role(), &played)))
     }
 }
 

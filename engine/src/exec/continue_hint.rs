@@ -5,9 +5,9 @@
 use std::path::Path;
 
 use uwf_store::Store;
-use uwf_workflow::moderator::Target;
+use uwf_workflow::moderator::{RouteError, Target};
 
-use crate::thread::{self, COMPACT, Head, Status, ThreadId, compact_prompt};
+use crate::thread::{self, COMPACT, Head, MAX_LEVELS, Status, ThreadError, ThreadId, compact_prompt};
 use crate::workflow::{self, CompactRule, Workflow};
 
 /// How many kept steps are tried to find what a prompt asks for.
@@ -22,6 +22,9 @@ pub fn command_for(
     cwd: &Path,
 ) -> Option<String> {
     const AGAIN: &str = " -p … with the same words";
+    if let Some((caller, _)) = thread::caller(store, thread).ok()? {
+        return of_caller(store, caller);
+    }
     let head = thread::head(store, thread).ok()?;
     let start = head.start(store).ok()?;
     let workflow = workflow::get(store, &start.workflow).ok()?;
@@ -37,8 +40,12 @@ pub fn command_for(
     };
     match &head.status {
         Status::Idle => {
-            let route = thread::next(store, &workflow, &head, None).ok();
-            if let Some(route) = route.filter(|route| is(&route.target) && route.prompt == prompt) {
+            let route = thread::next(store, &workflow, &head, None);
+            // A condition decides, which nobody evaluates here: whoever plays was led here by it.
+            if let Err(ThreadError::Route(RouteError::Conditional { .. })) = &route {
+                return Some(format!("uwf thread exec {thread}{}", elsewhere(Path::new(&start.cwd))));
+            }
+            if let Some(route) = route.ok().filter(|route| is(&route.target) && route.prompt == prompt) {
                 let base = Path::new(&start.cwd);
                 return match route.location.as_deref().map(str::trim) {
                     None => Some(format!("uwf thread exec {thread}{}", elsewhere(base))),
@@ -77,6 +84,24 @@ fn to_sum_up(store: &Store, (thread, head): (&ThreadId, &Head), workflow: &Workf
     let keep = (1..=KEPT_AT_MOST).find(|keep| compact_prompt(*keep) == prompt);
     let keep = keep.map_or_else(|| "…".to_owned(), |keep| keep.to_string());
     format!("uwf thread compact {thread} --keep {keep}")
+}
+
+/// The command that goes on with the first of all callers, and so with all that were called.
+fn of_caller(store: &Store, caller: ThreadId) -> Option<String> {
+    let mut first = caller;
+    for _ in 0..MAX_LEVELS {
+        match thread::caller(store, &first).ok()? {
+            Some((above, _)) => first = above,
+            None => break,
+        }
+    }
+    match thread::head(store, &first).ok()?.status {
+        Status::Idle => Some(format!("uwf thread exec {first}")),
+        Status::Suspended { .. } | Status::Ended { .. } => {
+            Some(format!("uwf thread resume {first} -p … with the same words"))
+        }
+        Status::Cancelled { .. } => None,
+    }
 }
 
 /// Whether a prompt is what a thread was left with and what a person had to say to that.

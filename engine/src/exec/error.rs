@@ -254,8 +254,11 @@ impl ExecError {
             ExecError::Below { thread, source, .. } => {
                 // What is typed for the caller's step does not reach this one.
                 let is_meant = |hint: &String| !hint.contains("--agent") && !hint.contains("--cwd");
-                let alone =
-                    || format!("`uwf thread exec {thread}` makes its step alone, with options of its own");
+                let alone = || {
+                    format!(
+                        "what was done stays, and the same command goes on; `uwf thread exec {thread}` makes that step alone"
+                    )
+                };
                 Some(source.hint().filter(is_meant).unwrap_or_else(alone))
             }
             _ => None,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use uwf_store::Hash;
+use uwf_store::{Hash, Store};
 use uwf_workflow::WORKFLOW_2;
 use uwf_workflow::moderator::PROMPT_MAX;
 use uwf_workflow::moderator::Route;
@@ -17,7 +17,8 @@ use crate::config::BUILTIN;
 use crate::home::Env;
 use crate::log::{self, LogEvent};
 use crate::spawn::protocol::{
-    AdapterOutput, AgentCommand, AgentReply, AgentRequest, EdgePromptSource, SANDBOX, parse_reply,
+    AdapterOutput, AgentCommand, AgentReply, AgentRequest, EdgePromptSource, SANDBOX, WORKFLOW_PREFIX,
+    parse_reply,
 };
 use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
 use crate::thread::{
@@ -34,6 +35,8 @@ pub(super) struct Invocation {
     located: bool,
     /// The step that this one is to replace, if it is not to come after the head.
     instead: Option<StepNode>,
+    /// Who asked what is answered now, where that is a workflow whose thread waits.
+    asked_by: Option<AgentCommand>,
 }
 
 impl Invocation {
@@ -51,13 +54,28 @@ impl Invocation {
             Some(location) => base.join(location),
         };
         let located = route.location.is_some();
-        Ok(Invocation { role: role.to_owned(), prompt: route.prompt.clone(), cwd, located, instead: None })
+        Ok(Invocation {
+            role: role.to_owned(),
+            prompt: route.prompt.clone(),
+            cwd,
+            located,
+            instead: None,
+            asked_by: None,
+        })
     }
 
     /// A role once more, in the directory it worked in.
     pub(super) fn again(role: String, prompt: String, cwd: &str, options: &ExecOptions) -> Invocation {
         let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from(cwd));
-        Invocation { role, prompt, cwd, located: false, instead: None }
+        Invocation { role, prompt, cwd, located: false, instead: None, asked_by: None }
+    }
+
+    /// This invocation, which answers what `step` asked: where a workflow did, its thread goes on unless another agent is named.
+    pub(super) fn answering(self, store: &Store, step: &StepNode) -> Result<Invocation, ExecError> {
+        let waits = called_by(store, &step.detail)?.is_some()
+            && store.get(&step.output).map_err(ThreadError::from)?.type_ == builtin::SUSPEND_OUTPUT;
+        let reference = step.agent.strip_prefix(WORKFLOW_PREFIX).filter(|_| waits);
+        Ok(Invocation { asked_by: reference.map(AgentCommand::workflow), ..self })
     }
 
     /// This invocation, with its step to take the place of `step`.
@@ -278,6 +296,9 @@ impl Invocation {
             };
         if let Some(command) = &options.agent {
             return Ok(engine.own(Some(command).filter(&mut is_able).unwrap_or(engine.builtin)));
+        }
+        if let Some(asked_by) = &self.asked_by {
+            return Ok(asked_by.clone());
         }
         let configured = engine.config.agent_for(workflow, &self.role)?.filter(&mut is_able);
         match &self.instead {

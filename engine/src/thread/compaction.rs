@@ -21,7 +21,7 @@ pub const COMPACT: &str = "$COMPACT";
 pub const SUMMARY: Hash = Hash::from_static("1TQMDCRNEED37");
 
 /// How many steps stay as they are where nobody says.
-pub const KEEP: u32 = 5;
+pub use uwf_workflow::KEEP;
 
 /// How many of the last steps are looked at for a summary where only people ask.
 const LOOKED_AT: usize = 256;

@@ -116,6 +116,14 @@ pub enum ThreadError {
         /// Where it is.
         found: Option<Hash>,
     },
+    /// A step that made a summary is in no chain.
+    #[error("step {step} made a summary: no thread goes on from there")]
+    NoWayOn {
+        /// The step.
+        step: Hash,
+        /// Where the thread stood when it was made.
+        before: Hash,
+    },
     /// Threads call each other further down than any engine lets them.
     #[error("{node} has more than {} threads above or below it", super::child::MAX_LEVELS)]
     CallsWithoutEnd {
@@ -207,6 +215,7 @@ impl ThreadError {
             ThreadError::Severed { .. } => {
                 Some("`uwf cas verify` tells all that is damaged, and who refers to it".to_owned())
             }
+            ThreadError::NoWayOn { before, .. } => Some(format!("fork where it was made: `uwf step fork {before}`")),
             ThreadError::Ended { thread } => Some(format!("`uwf thread rm {thread}` takes it off the list")),
             ThreadError::FalseAncestors { .. } => Some(
                 "`prev` is what counts: `uwf step fork STEP`, of a step before that one, leaves it behind"

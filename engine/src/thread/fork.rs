@@ -6,7 +6,9 @@ use serde_json::json;
 
 use uwf_store::{Expect, Hash, Store, VarChange};
 
-use super::{Chain, Head, HeadKind, StartNode, Status, StepNode, ThreadError, ThreadId, chain, variable};
+use super::{
+    COMPACT, Chain, Head, HeadKind, StartNode, Status, StepNode, ThreadError, ThreadId, chain, variable,
+};
 use crate::workflow;
 
 /// Begins a thread whose head is `node`, a StartNode or a StepNode; the thread it is from stays as it is. A fork of a
@@ -18,6 +20,11 @@ pub fn fork(store: &Store, node: &Hash) -> Result<ThreadId, ThreadError> {
     let found = store.get(node)?;
     let schema = found.type_;
     let kind = HeadKind::of(node, found)?;
+    if let HeadKind::Step(step) = &kind
+        && step.role == COMPACT
+    {
+        return Err(ThreadError::NoWayOn { step: *node, before: step.prev.unwrap_or(step.start) });
+    }
     begin(store, (*node, schema), kind)
 }
 

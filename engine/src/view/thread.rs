@@ -232,7 +232,12 @@ impl ThreadView {
     pub fn linked(self, store: &Store, head: &Head) -> Result<ThreadView, ThreadError> {
         let parent = ParentView::of(store, &self.thread, &head.start(store)?)?;
         let child = ChildView::of(store, &self.thread)?;
-        Ok(ThreadView { parent, child, ..self })
+        let asks = self.suspended_role.is_some();
+        let caller = parent.as_ref().and_then(|parent| parent.thread).filter(|_| asks);
+        let hint = caller.map(|caller| {
+            format!("Its caller asks the same. Answer with: uwf thread resume {caller} -p TEXT")
+        });
+        Ok(ThreadView { parent, child, hint: hint.or(self.hint.clone()), ..self })
     }
 
     /// This view with what runs just now: an earlier failure is not shown while it runs.

@@ -16,6 +16,7 @@ mod graph;
 #[cfg(test)]
 mod tests;
 
+pub use self::compact::KEEP;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};

@@ -38,7 +38,7 @@ pub mod template;
 mod values;
 pub mod yaml;
 
-pub use check::{NAME_HINT, is_name};
+pub use check::{KEEP, NAME_HINT, is_name};
 pub use diagnostics::Diagnostic;
 pub use include::WorkflowText;
 pub use read::{Invalid, read};

@@ -69,6 +69,52 @@ fn a_question_that_was_answered_below_is_not_asked_again() {
 }
 
 #[test]
+fn whoever_asked_is_answered_also_where_nobody_says_so() {
+    let stack = Stack::new(ASKS);
+    let config = std::fs::read_to_string(stack.site.home().join(".uwf/config.yaml")).unwrap();
+    stack.site.write("home/.uwf/config.yaml", &config.replace("  outer: { outer-role: middle }\n", ""));
+    let outer = stack.start();
+    stack.site.uwf(&["thread", "exec", &outer, "--agent", "workflow:middle"]).code(10);
+    let called = stack.called(&outer);
+    let hint = stack.show(&called)["hint"].as_str().unwrap().to_owned();
+    assert!(hint.ends_with(&format!("uwf thread resume {outer} -p TEXT")), "{hint}");
+    stack.site.uwf(&["thread", "resume", &outer, "-p", "The left one."]).ok();
+    assert_eq!((stack.called(&outer), &stack.show(&called)["status"]), (called, &json!("end")));
+
+    // Another agent takes the question over, and nobody waits below.
+    let outer = stack.start();
+    stack.site.uwf(&["thread", "exec", &outer, "--agent", "workflow:middle"]).code(10);
+    let script = stack.site.write("own.yaml", "turns: [{ content: \"---\\n$status: done\\n---\\n\" }]\n");
+    let agent = format!("{} --mock {script}", crate::site::AGENT);
+    stack.site.uwf(&["thread", "resume", &outer, "-p", "Mine.", "--agent", &agent]).ok();
+    assert_eq!(stack.show(&stack.called(&outer))["status"], "cancelled");
+    stack.site.verify();
+}
+
+#[test]
+fn an_output_that_does_not_fit_after_a_question_is_tried_anew() {
+    let stack = Stack::new(ASKS);
+    let outer = super::flow("outer").replace("required: [$status]", "required: [$status, question]");
+    stack.site.write("work/.workflow/outer.yaml", &outer);
+    let outer = stack.start();
+    stack.exec(&outer).code(10);
+    let first = stack.called(&outer);
+    let resume = || stack.site.uwf(&["thread", "resume", &outer, "-p", "The left one."]);
+    let failed = resume().code(3).json();
+    let message = failed["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("workflow `middle` ended with an output that is none of role `outer-role`"),
+        "{message}"
+    );
+    assert_eq!(stack.called(&outer), first);
+    assert_eq!(resume().code(10).json()["suspendMessage"], "Which half?", "another thread asks");
+    assert_ne!(stack.called(&outer), first);
+    let task = stack.payload(&stack.show(&stack.called(&outer))["head"])["prompt"].clone();
+    assert!(task.is_null() || task.as_str().unwrap().contains("Do it in outer."), "{task}");
+    stack.site.verify();
+}
+
+#[test]
 fn a_suspended_thread_goes_on_in_another_store() {
     let stack = Stack::new(ASKS);
     let outer = stack.start();

@@ -39,8 +39,8 @@ pub(super) fn fit(
     match schema::validate(schema, &fitted) {
         Ok(violations) if violations.is_empty() => Fit::Output(fitted),
         Ok(violations) => Fit::Unfit(format!(
-            "the output of workflow `{workflow}` is none of role `{role}`: {}; `output:` in the caller's workflow says which \
-             field is from where",
+            "workflow `{workflow}` ended with an output that is none of role `{role}`: {}; map its fields with `output:` in the \
+             workflow of a new thread, or change the last role of `{workflow}`",
             schema::sentence(&violations)
         )),
         Err(error) => Fit::Unfit(format!("the schema of role `{role}` cannot be used: {error}")),

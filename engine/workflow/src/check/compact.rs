@@ -5,7 +5,7 @@ use crate::raw::RawCompact;
 use crate::values::CompactRule;
 
 /// How many steps stay where `keep` does not say.
-const KEEP: u32 = 5;
+pub const KEEP: u32 = 5;
 
 /// The rule, unless something is wrong with it.
 pub(super) fn check(raw: Option<RawCompact>, problems: &mut Diagnostics<'_>) -> Option<CompactRule> {

@@ -63,6 +63,7 @@ fn what_is_wrong_with_conditions_is_told_with_its_place() {
         ("condition: asks", "condition: true"),
         ("condition: asks", "when: asks"),
         ("[-1].output.question)", "[-1].output.qestion)"),
+        ("[-1].output.question)", "[-1].output.$question)"),
         ("[-1].output.question)", "[-1].outptu.question)"),
         ("$exists(steps[-1].output.question)", "step[-1].output.question"),
         ("$exists(steps[-1].output.question)", "start.promt = 'x'"),

@@ -110,13 +110,24 @@ fn check_expression(
             return;
         }
     };
-    let Names { unknown, roles, fields } = names;
+    let Names { unknown, roles, fields, unquoted } = names;
+    for name in unquoted {
+        let message = format!(
+            "condition `{}` has the variable `${name}` where a field of an output is meant",
+            raw.name
+        );
+        problems.at(
+            &expression.pointer,
+            message,
+            format!("write the field between backquotes: output.`${name}`"),
+        );
+    }
     for (place, name) in unknown {
         let message = format!("condition `{}` names `{name}`, which {place} does not have", raw.name);
         let hint = problems.meant(&name, condition::known(place));
         problems.at(&expression.pointer, message, hint);
     }
-    for role in roles.iter().filter(|role| !schemas.contains_key(role.as_str())) {
+    for role in roles.iter().filter(|role| !role.is_empty() && !schemas.contains_key(role.as_str())) {
         let message = format!("condition `{}` names the role `{role}`, which is no role", raw.name);
         let hint = problems.meant(role, schemas.keys());
         problems.at(&expression.pointer, message, hint);
@@ -128,6 +139,10 @@ fn check_expression(
         {
             let message = format!("condition `{}` names `{field}`, which no output of {of} has", raw.name);
             let hint = problems.meant(&field, known);
+            let hint = hint.map(|hint| match hint.contains("`$") {
+                true => format!("{hint} (a field whose name begins with `$` is written between backquotes)"),
+                false => hint,
+            });
             problems.at(&expression.pointer, message, hint);
         }
     }
@@ -142,7 +157,9 @@ fn outputs<'s>(
 ) -> Option<(String, BTreeSet<&'s str>)> {
     let roles: Vec<&str> = match steps {
         Steps::Of(role) => vec![role.as_str()],
-        Steps::Last => users.iter().copied().filter(|role| *role != START).collect(),
+        // At $START the last step is that of whoever ended the thread.
+        Steps::Last if users.contains(START) => schemas.keys().copied().collect(),
+        Steps::Last => users.iter().copied().collect(),
         Steps::Any => schemas.keys().copied().collect(),
     };
     if roles.is_empty() {

@@ -25,6 +25,8 @@ pub struct Names {
     pub roles: BTreeSet<String>,
     /// Fields of outputs.
     pub fields: BTreeSet<(Steps, String)>,
+    /// Variables in the place of fields of outputs, without their `$`: `output.$status` for ``output.`$status` ``.
+    pub unquoted: BTreeSet<String>,
 }
 
 /// What the context of an expression has, and what its `start` and each of its `steps` have.
@@ -109,6 +111,11 @@ mod follow {
         fn path(&mut self, steps: &[PathStep], within: &Meaning) -> Meaning {
             let mut meaning = within.clone();
             for step in steps {
+                if let (AstNode::Variable(name), Meaning::Output(_)) = (&step.node, &meaning)
+                    && !name.is_empty()
+                {
+                    self.unquoted.insert(name.clone());
+                }
                 meaning = self.follow(&step.node, &meaning);
                 for filter in walk::filters(step) {
                     self.follow(filter, &meaning);

@@ -23,9 +23,28 @@ fn syntax(text: &str) -> Result<AstNode, ExpressionError> {
         let message = format!("the expression has {} bytes: at most {LONGEST} are read", text.len());
         return Err(ExpressionError::at(None, message));
     }
+    if is_deep(text) {
+        return Err(ExpressionError::at(None, format!("it is nested deeper than {DEEPEST} levels")));
+    }
     parser::parse(text).map_err(|error| {
         let at = position::of_syntax(text, &error);
         ExpressionError::at(at, words(text, at, &error))
+    })
+}
+
+/// How deep the signatures of functions may be nested: the parser goes down each by a call of its own.
+const DEEPEST: usize = 250;
+
+/// Whether a signature, as `<a<a<s>>>`, may be nested too deep; comparisons count as if they opened one.
+fn is_deep(text: &str) -> bool {
+    let mut depth = 0_usize;
+    text.chars().any(|character| {
+        match character {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > DEEPEST
     })
 }
 

@@ -5,7 +5,9 @@
 use jsonata_core::parser::{self, ParserError};
 
 /// How many bytes are parsed in all while a place is searched: each try parses a beginning anew.
-const SEARCHED: usize = 1 << 18;
+const SEARCHED: usize = 1 << 16;
+/// How many beginnings are tried.
+const TRIES: usize = 64;
 
 /// The character at which the parser gives up: the one that ends the shortest beginning with this same error, and there
 /// the start of the token.
@@ -13,15 +15,20 @@ const SEARCHED: usize = 1 << 18;
 pub(super) fn of_syntax(text: &str, error: &ParserError) -> Option<usize> {
     let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).chain([text.len()]).collect();
     let (all, wanted) = (ends.len(), error.to_string());
+    // What is too deep is so from many a place on, and each try would go as deep.
+    if wanted.contains("U1002") {
+        return None;
+    }
     if ["S0207", "before end of expression"].iter().any(|end| wanted.contains(end)) {
         return Some(all);
     }
     let same = |characters: usize| {
         parser::parse(&text[..ends[characters - 1]]).is_err_and(|found| found.to_string() == wanted)
     };
-    let (mut shortest, mut left) = (all, SEARCHED);
+    let (mut shortest, mut left, mut tries) = (all, SEARCHED, TRIES);
     while shortest > 1 && same(shortest - 1) {
         shortest -= 1;
+        tries = tries.checked_sub(1)?;
         left = left.checked_sub(shortest)?;
     }
     Some(start_of_word(text, shortest - 1))

@@ -16,18 +16,39 @@ pub(super) fn impure(text: &str, tree: &AstNode) -> Option<ExpressionError> {
         AstNode::Function { name, .. } | AstNode::Variable(name) if asks(name).is_some() => {
             Some(ExpressionError::at(position::only(text, &format!("${name}")), refusal(name)))
         }
-        AstNode::Function { name, args, .. } if name == "toMillis" && lacks_date(args) => {
-            let message = "$toMillis with a picture that has no year takes the rest from today's date: a condition \
-                           knows no clock";
-            Some(ExpressionError::at(position::only(text, "$toMillis"), message))
+        AstNode::Function { name, args, .. }
+            if name == "toMillis" && (lacks_date(args) || is_handed_on(text)) =>
+        {
+            Some(ExpressionError::at(position::only(text, "$toMillis"), TO_MILLIS))
+        }
+        AstNode::Variable(name) if name == "toMillis" => {
+            Some(ExpressionError::at(position::only(text, "$toMillis"), TO_MILLIS))
+        }
+        AstNode::Function { name, .. } if name == "eval" && text.contains("toMillis") => {
+            Some(ExpressionError::at(position::only(text, "$eval"), TO_MILLIS))
         }
         _ => None,
     })
 }
 
-/// A picture that says no year (`[Y`, or `[X` of the ISO week) is filled in from the present day.
+const TO_MILLIS: &str = "$toMillis needs a picture that is written out and has a year: it takes what is not there from \
+                         today's date, and a condition knows no clock";
+
+/// A picture that says no year (`[Y`, or `[X` of the ISO week) is filled in from the present day; one that is not written out
+/// may be such a one.
 fn lacks_date(args: &[AstNode]) -> bool {
-    matches!(args.get(1), Some(AstNode::String(picture)) if !picture.contains("[Y") && !picture.contains("[X"))
+    match args.get(1) {
+        None => false,
+        Some(AstNode::String(picture)) => {
+            picture.contains("[[") || !(picture.contains("[Y") || picture.contains("[X"))
+        }
+        Some(_) => true,
+    }
+}
+
+/// Whether a function may get an argument that is not among those in its parentheses.
+fn is_handed_on(text: &str) -> bool {
+    text.contains("~>")
 }
 
 fn asks(name: &str) -> Option<&'static str> {

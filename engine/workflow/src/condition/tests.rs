@@ -59,6 +59,11 @@ fn a_clock_and_chance_are_refused_wherever_they_are_asked_for() {
         "function(){ $now() }()",
         "$now() = $now()",
         "$toMillis(\"12:00\", \"[H]:[m]\") > 0",
+        "(\"12:00\" ~> $toMillis(\"[H]:[m]\")) > 0",
+        "($p := \"[H]:[m]\"; $toMillis(\"12:00\", $p)) > 0",
+        "$toMillis(\"12\", \"[[Y]][H]\") > 0",
+        "$map([\"12\"], $toMillis)",
+        "$eval(\"$toMillis('12:00', '[H]:[m]')\") > 0",
     ]
     .iter()
     .map(|expression| refused(expression))
@@ -219,6 +224,7 @@ fn deep_and_long_expressions_do_no_harm() {
         ("a^(", "b"),
         ("a{b:", "c"),
         ("|a|", "b"),
+        ("function($x)<a<", "1"),
         ("/*", ""),
         ("`a`.", "b"),
         ("%.", "a"),
@@ -241,4 +247,11 @@ proptest::proptest! {
         let found = check(&text).err().and_then(|error| error.at);
         proptest::prop_assert!(found.is_none_or(|at| at <= text.chars().count()));
     }
+}
+
+#[test]
+fn a_signature_may_be_nested_so_far() {
+    let nested = |levels: usize| format!("function($x)<{}s{}>{{1}}", "a<".repeat(levels), ">".repeat(levels));
+    check(&nested(200)).unwrap();
+    assert!(refused(&nested(4_000)).contains("nested deeper than 250 levels"));
 }

@@ -44,7 +44,7 @@ pub enum RouteError {
         conditions: Vec<String>,
     },
     /// No condition is true, and there is no fallback.
-    #[error("nothing comes after role `{role}`: not true is any of {}; {values}", named(.conditions))]
+    #[error("nothing comes after role `{role}`: none is true of {}; {values}", named(.conditions))]
     NoneMatches {
         /// The role that ended.
         role: String,
