@@ -1,6 +1,6 @@
 //! One file, replaced whole or not at all.
 //!
-//! The new content goes to a temporary file in the same directory, is synced, and takes the old one's place by a rename;
+//! The new content goes to a file without a name in the same directory, is synced, and takes the old one's place by a rename;
 //! all of it over the directory's handle, so that no other directory can be meant in between. Three cases are written in
 //! place instead, and say so: a file with several hard links (a rename would part them), one with an access list (its
 //! mode alone would let in others), and one whose owner cannot be kept. What the content is, and whether it may change,
@@ -8,7 +8,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -148,25 +148,18 @@ impl WriteTarget<'_> {
         let name = self.real.file_name().ok_or(Errno::ISDIR)?;
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let temporary = format!(".uwf-{}-{number}.tmp", std::process::id());
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // A new file gets the mode that the umask leaves; one that replaces another is closed until it has the
-        // other's mode.
-        let mode = Mode::from_raw_mode(if stat.is_some() { 0o600 } else { 0o666 });
-        let file = File::from(rustix::fs::openat(dir, &temporary, flags, mode)?);
-        let result = fill(file, stat, content).and_then(|()| {
-            let flags = if stat.is_some() { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
-            match rustix::fs::renameat_with(dir, &temporary, dir, name, flags) {
-                // Not every file system knows NOREPLACE.
-                Err(Errno::INVAL) => rustix::fs::renameat(dir, &temporary, dir, name)?,
-                renamed => renamed?,
-            }
-            Ok(rustix::fs::fsync(dir)?)
-        });
-        if result.is_err() {
-            // Gone already when only the last sync failed.
+        stage(dir, &temporary, stat, content)?;
+        let flags = if stat.is_some() { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
+        let renamed = match rustix::fs::renameat_with(dir, &temporary, dir, name, flags) {
+            // Not every file system knows NOREPLACE.
+            Err(Errno::INVAL) => rustix::fs::renameat(dir, &temporary, dir, name),
+            renamed => renamed,
+        };
+        if renamed.is_err() {
             let _ = rustix::fs::unlinkat(dir, &temporary, AtFlags::empty());
         }
-        result
+        renamed?;
+        Ok(rustix::fs::fsync(dir)?)
     }
 
     /// Writes into the file itself; it must still be the one that was read.
@@ -205,11 +198,33 @@ impl<E: Into<io::Error>> From<E> for ReplaceError {
     }
 }
 
-fn fill(mut file: File, stat: Option<&Stat>, content: &[u8]) -> Result<(), ReplaceError> {
+/// Puts the content into a file of that name, and on the disk. Where the file system has files without a name it is one
+/// until it is whole: whoever ends this process meanwhile leaves nothing behind.
+fn stage(dir: &OwnedFd, temporary: &str, stat: Option<&Stat>, content: &[u8]) -> Result<(), ReplaceError> {
+    // A new file gets the mode that the umask leaves; one that replaces another is closed until it has the other's mode.
+    let mode = Mode::from_raw_mode(if stat.is_some() { 0o600 } else { 0o666 });
+    let unnamed = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
+    if let Ok(file) = rustix::fs::openat(dir, ".", unnamed, mode) {
+        let file = File::from(file);
+        fill(&file, stat, content)?;
+        let held = format!("/proc/self/fd/{}", file.as_raw_fd());
+        if rustix::fs::linkat(rustix::fs::CWD, held, dir, temporary, AtFlags::SYMLINK_FOLLOW).is_ok() {
+            return Ok(());
+        }
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let filled = fill(&File::from(rustix::fs::openat(dir, temporary, flags, mode)?), stat, content);
+    if filled.is_err() {
+        let _ = rustix::fs::unlinkat(dir, temporary, AtFlags::empty());
+    }
+    filled
+}
+
+fn fill(mut file: &File, stat: Option<&Stat>, content: &[u8]) -> Result<(), ReplaceError> {
     file.write_all(content)?;
     if let Some(stat) = stat {
-        keep_owner(&file, stat)?;
-        rustix::fs::fchmod(&file, mode_of(stat))?;
+        keep_owner(file, stat)?;
+        rustix::fs::fchmod(file, mode_of(stat))?;
     }
     Ok(file.sync_all()?)
 }
