@@ -88,9 +88,8 @@ pub fn glance(store: &Store) -> Result<Option<Lost>, StoreError> {
 
 /// The steps of both types.
 fn steps(of_type: impl Fn(&Hash) -> Result<Vec<Hash>, StoreError>) -> Result<Vec<Hash>, StoreError> {
-    let [mut steps, more] = [of_type(&builtin::STEPS[0])?, of_type(&builtin::STEPS[1])?];
-    steps.extend(more);
-    Ok(steps)
+    let steps = builtin::STEPS.iter().map(of_type).collect::<Result<Vec<_>, _>>()?;
+    Ok(steps.concat())
 }
 
 fn among(store: &Store, steps: &[Hash]) -> Result<Option<Lost>, StoreError> {

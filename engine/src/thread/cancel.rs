@@ -9,8 +9,8 @@ use super::{
 use crate::lost;
 use crate::variables::UNDOS;
 
-/// Gives a thread up where it stands, and the thread that it called; their failed attempts are forgotten. One that was given up before stays as it is:
-/// then the answer is false.
+/// Gives a thread up where it stands, and the thread that it called; their failed attempts are forgotten. One that was given
+/// up before stays as it is: then the answer is false.
 ///
 /// # Errors
 /// There is no such thread, it has ended, its head cannot be read, or another program moved the head meanwhile.

@@ -6,11 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
 use uwf_store::{Expect, Hash, Store, VarChange, Variable};
 
 use super::step::{CalledFrom, StartNode};
-use super::{Status, ThreadError, ThreadId, check_task, entry, start_node, step_node, variable};
+use super::{Status, ThreadError, ThreadId, begun, entry, start_node, step_node};
 use crate::builtin;
 pub use crate::thread_id::MAX_LEVELS;
 use crate::variables::{CHILDREN, PARENTS};
@@ -32,6 +31,13 @@ pub struct CalledThread {
     pub start: StartNode,
     /// The role of the caller that it plays.
     pub role: String,
+}
+
+impl CalledThread {
+    /// Whether it was called where its caller stood at `head`.
+    pub fn is_from(&self, head: &Hash) -> bool {
+        self.start.call.is_some_and(|call| call.parent_state == *head)
+    }
 }
 
 /// One level of a call stack.
@@ -64,12 +70,11 @@ pub fn last_called(store: &Store, caller: &ThreadId) -> Result<Option<CalledThre
 /// As [`last_called`].
 pub fn called_at(store: &Store, caller: &ThreadId, head: &Hash) -> Result<Option<CalledThread>, ThreadError> {
     let last = last_called(store, caller)?;
-    let is_here = |called: &CalledThread| called.start.call.is_some_and(|call| call.parent_state == *head);
     let counts = |called: &CalledThread| {
         let entry = entry(store, &called.thread);
         entry.is_ok_and(|entry| !matches!(entry.status(), Ok(Status::Cancelled { .. })))
     };
-    Ok(last.filter(|called| is_here(called) && counts(called)))
+    Ok(last.filter(|called| called.is_from(head) && counts(called)))
 }
 
 /// Begins a thread that plays a role of `caller`, and notes it as the last one that was called, after the one that began with
@@ -84,16 +89,7 @@ pub fn call(
     start: &StartNode,
     noted: Option<Hash>,
 ) -> Result<CalledThread, ThreadError> {
-    check_task(&start.prompt)?;
-    let start_hash = store.put(&start.type_(), &json!(start))?;
-    let thread = ThreadId::new(store.now());
-    let head = VarChange::Set {
-        name: variable(&thread),
-        schema: start.type_(),
-        value: start_hash,
-        tags: BTreeMap::new(),
-        expect: Expect::Absent,
-    };
+    let (thread, start_hash, head) = begun(store, start)?;
     let expect = noted.map_or(Expect::Absent, Expect::Value);
     let mut changes = vec![head, note((caller, role), (&thread, start_hash, start.type_()), expect)];
     if let Some(call) = start.call {

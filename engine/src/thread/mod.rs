@@ -157,18 +157,19 @@ pub fn check_task(prompt: &str) -> Result<(), ThreadError> {
 /// # Errors
 /// [`ThreadError::NoTask`] for an empty task; otherwise the node or the variable cannot be written.
 pub fn start(store: &Store, workflow: &Hash, prompt: &str, cwd: &str) -> Result<ThreadId, ThreadError> {
-    check_task(prompt)?;
     let start = StartNode { workflow: *workflow, prompt: prompt.to_owned(), cwd: cwd.to_owned(), call: None };
-    let node = store.put(&start.type_(), &json!(start))?;
-    let thread = ThreadId::new(store.now());
-    store.vars().apply(&[VarChange::Set {
-        name: variable(&thread),
-        schema: start.type_(),
-        value: node,
-        tags: BTreeMap::new(),
-        expect: Expect::Absent,
-    }])?;
+    let (thread, _, head) = begun(store, &start)?;
+    store.vars().apply(&[head])?;
     Ok(thread)
+}
+
+/// A new thread that begins so: its StartNode, which is stored, and the change that makes it a thread.
+fn begun(store: &Store, start: &StartNode) -> Result<(ThreadId, Hash, VarChange), ThreadError> {
+    check_task(&start.prompt)?;
+    let value = store.put(&start.type_(), &json!(start))?;
+    let (thread, schema) = (ThreadId::new(store.now()), start.type_());
+    let (name, tags, expect) = (variable(&thread), BTreeMap::new(), Expect::Absent);
+    Ok((thread, value, VarChange::Set { name, schema, value, tags, expect }))
 }
 
 /// The change that makes a thread of what another record knows: a head that is here, and the tags that are its state.
