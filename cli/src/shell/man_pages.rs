@@ -44,7 +44,7 @@ pub fn man(session: &mut Session<'_>, args: &Man, command: Command) -> Result<u8
                     .with_hint("name a directory with --out DIR")
             })?;
             let files: Vec<String> = files.iter().map(|file| render::path(file)).collect();
-            session.ui.result(&files, || files.iter().map(|file| format!("{file}\n")).collect())?;
+            session.ui.result(&files, || files.iter().map(|file| format!("{file}\n")).collect::<String>())?;
         }
     }
     Ok(OK)

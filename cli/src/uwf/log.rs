@@ -89,7 +89,7 @@ fn show(session: &mut Session<'_>, args: &LogShow) -> Result<u8, CliError> {
         found.extend(entries(session, day)?.into_iter().filter(|entry| filter.has(entry)));
     }
     let value: Value = found.iter().cloned().map(under_both_names).collect();
-    session.ui.result(&value, || found.iter().map(line).collect())?;
+    session.ui.result(&value, || found.iter().map(line).collect::<String>())?;
     let asked = [&args.which, &args.thread, &args.date].into_iter().flatten().cloned();
     let asked: Vec<String> = asked.chain(args.process.map(|pid| format!("process {pid}"))).collect();
     if found.is_empty() && !asked.is_empty() {

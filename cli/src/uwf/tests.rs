@@ -18,6 +18,7 @@ mod replies;
 mod setup;
 mod steps;
 mod store;
+mod tables;
 mod undo;
 mod undo_sequences;
 mod views;

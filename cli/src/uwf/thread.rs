@@ -12,7 +12,7 @@ use std::path::Path;
 use super::args::ThreadCommand;
 use super::checkout::{CheckoutMoment, checkout};
 use super::{exec, export, report, step, utf8};
-use crate::shell::{CliError, Format, OK, Session, render};
+use crate::shell::{CliError, Format, OK, Session, Text, render};
 use uwf_engine::conditions::process::judge;
 use uwf_engine::lock;
 use uwf_engine::log::{Log, LogEvent};
@@ -100,7 +100,7 @@ fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
 /// How many artifacts are shown with their thread: the newest.
 const ARTIFACTS: usize = 20;
 
-fn view_text(view: &ThreadView, workflow: &str, task: &str) -> String {
+fn view_text(view: &ThreadView, workflow: &str, task: &str) -> Text {
     let mut lines = vec![
         ("thread", view.thread.to_string()),
         ("workflow", format!("{workflow} ({})", view.workflow)),
@@ -140,7 +140,10 @@ fn view_text(view: &ThreadView, workflow: &str, task: &str) -> String {
     if more > 0 {
         lines.push(("", format!("and {more} older ones: uwf thread artifacts {}", view.thread)));
     }
-    lines.iter().map(|(name, value)| format!("{name:<10} {value}\n")).collect()
+    lines.iter().fold(Text::default(), |text, (name, value)| match *name {
+        "status" => text.then(format!("{name:<10} ")).then_status(value).then("\n"),
+        name => text.then(format!("{name:<10} {value}\n")),
+    })
 }
 
 fn read(session: &mut Session<'_>, thread: &str, range: &report::ReportRange) -> Result<u8, CliError> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use uwf_store::{Expect, Store, StoreError, VarChange, Variable, suggest};
 
 use super::args::VarCommand;
-use crate::shell::{CliError, Session, USAGE, render};
+use crate::shell::{CliError, Column, Session, USAGE, render};
 use uwf_engine::view::VariableValue;
 use uwf_engine::workflow::REGISTRY;
 use uwf_engine::{lost, thread, workflow};
@@ -92,7 +92,16 @@ fn list(session: &mut Session<'_>, prefix: &str) -> Result<u8, CliError> {
     let rows = session.store()?.vars().rows(prefix)?;
     session.ui.result(&rows, || {
         let cells: Vec<_> = rows.iter().map(cells).collect();
-        render::table(["NAME", "VALUE", "SCHEMA", "UPDATED (UTC)", "TAGS"], &cells)
+        render::table(
+            [
+                Column::new("NAME"),
+                Column::new("VALUE"),
+                Column::new("SCHEMA").rank(5),
+                Column::new("UPDATED (UTC)").rank(4),
+                Column::new("TAGS").rank(3).cut(20),
+            ],
+            &cells,
+        )
     })
 }
 

@@ -8,7 +8,7 @@ use uwf_workflow::{json_schema, yaml};
 
 use super::args::WorkflowCommand;
 use crate::shell::{
-    CliError, Session,
+    CliError, Column, Session,
     input::{is_stdin, name_of},
     render,
 };
@@ -81,7 +81,15 @@ fn history(session: &mut Session<'_>, name: &str) -> Result<u8, CliError> {
             let about = render::first_line(&view.description, 60);
             [view.n.to_string(), view.hash.to_string(), render::time(view.set_at), about]
         });
-        render::table(["N", "HASH", "SET (UTC)", "DESCRIPTION"], &cells.collect::<Vec<_>>())
+        render::table(
+            [
+                Column::new("N"),
+                Column::new("HASH"),
+                Column::new("SET (UTC)"),
+                Column::new("DESCRIPTION").rank(2).cut(20),
+            ],
+            &cells.collect::<Vec<_>>(),
+        )
     })
 }
 

@@ -41,6 +41,9 @@ pub(super) trait CommandLine {
     /// What TAB offers behind a command line: the words of a line each.
     fn completing(&self, args: &[&str]) -> Vec<String>;
 
+    /// Runs a command line for a person at a terminal of that width.
+    fn at_width(&self, width: &str, args: &[&str]) -> Ran;
+
     /// Runs a command line until a signal comes.
     fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: StopSignal) -> Ran;
 }
@@ -59,7 +62,7 @@ impl CommandLine for Place {
     }
 
     fn typed(&self, args: &[OsString]) -> Ran {
-        ran(self, (self.env(), args.to_vec()), ("", false), StopSignal::default())
+        ran(self, self.env(), args.to_vec(), ("", false), StopSignal::default())
     }
 
     fn completing(&self, args: &[&str]) -> Vec<String> {
@@ -67,22 +70,31 @@ impl CommandLine for Place {
         let mut env = self.env();
         env.set("COMPLETE", "fish");
         let args = ["--", "uwf"].iter().chain(args).map(Into::into).collect();
-        let ran = ran(self, (env, args), ("", false), StopSignal::default());
+        let ran = ran(self, env, args, ("", false), StopSignal::default());
         assert_eq!((ran.exit, ran.err.as_str()), (0, ""));
         ran.out.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
     }
 
+    fn at_width(&self, width: &str, args: &[&str]) -> Ran {
+        let mut env = self.env();
+        env.set("COLUMNS", width);
+        ran(self, env, args.iter().map(Into::into).collect(), ("", true), StopSignal::default())
+    }
+
     fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: StopSignal) -> Ran {
-        ran(self, (self.env(), args.iter().map(Into::into).collect()), (stdin, terminal), stop)
+        ran(self, self.env(), args.iter().map(Into::into).collect(), (stdin, terminal), stop)
     }
 }
 
 fn ran(
     place: &Place,
-    (env, args): (Env, Vec<OsString>),
+    mut env: Env,
+    args: Vec<OsString>,
     (stdin, terminal): (&str, bool),
     stop: StopSignal,
 ) -> Ran {
+    // What is said is compared as text; `--color always` asks for more.
+    env.set("NO_COLOR", "1");
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let exit = main_with(ProcessContext {
         args: std::iter::once("uwf".into()).chain(args).collect(),
