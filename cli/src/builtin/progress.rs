@@ -58,7 +58,8 @@ impl Show {
             return;
         }
         let text = self.screen(event);
-        let text = if tool(event).is_some() { ui.marked(text) } else { text };
+        let is_call = matches!(event, Notice::Entry(Entry::Finished { .. }, _));
+        let text = if is_call { ui.marked(text) } else { text };
         if !text.is_empty() {
             ui.pass(text.as_bytes());
         }
