@@ -6,6 +6,8 @@ pub(crate) mod checks;
 mod error;
 pub(crate) mod input;
 pub mod man_pages;
+#[cfg(test)]
+pub(crate) mod reference;
 pub(crate) mod render;
 mod sanitise;
 mod session;
