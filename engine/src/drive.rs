@@ -82,6 +82,8 @@ pub enum Halt {
     Settled,
     /// The last step failed; the head has not moved.
     Failed,
+    /// It is to make no further step for now: somebody has paused it, or a role has played as often as it may.
+    Paused,
     /// As many steps as were allowed are done, and it is still idle.
     Limit,
     /// The observer has seen enough.
@@ -98,7 +100,7 @@ pub struct DriveError {
     pub source: Box<ExecError>,
 }
 
-/// Runs the steps of a locked thread, at most `max_steps`, until it is not idle any more or one fails. A thread that
+/// Runs the steps of a locked thread, at most `max_steps`, until it is not idle any more, is paused, or one fails. A thread that
 /// waits already is only told of.
 ///
 /// # Errors
@@ -110,15 +112,23 @@ pub fn drive(
     max_steps: u32,
     observer: &mut dyn Observer,
 ) -> Result<Driven, DriveError> {
-    let mut steps = Vec::new();
+    let mut steps: Vec<StepReport> = Vec::new();
     for _ in 0..max_steps {
         let report = match step_once(engine, lock, options, observer) {
             Ok(report) => report,
+            // Paused between two steps.
+            Err(ExecError::Paused { reason, .. }) if !steps.is_empty() => {
+                if let Some(last) = steps.last_mut() {
+                    last.paused = Some(reason);
+                }
+                return Ok(Driven { steps, halt: Halt::Paused });
+            }
             Err(error) => return Err(DriveError { steps, source: Box::new(error) }),
         };
         let goes_on = observer.stepped(&report).is_continue();
         let halt = match &report {
             StepReport { failure: Some(_), .. } => Some(Halt::Failed),
+            StepReport { paused: Some(_), .. } => Some(Halt::Paused),
             StepReport { status: Status::Idle, .. } => (!goes_on).then_some(Halt::Observer),
             _ => Some(Halt::Settled),
         };

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | first | `{"format": "uwf-thread", "version": 1, "thread", "head", "nodes": <count>, "variables": <count>}` |
 //! | nodes | `{"node": <hash>, "type", "payload", "timestamp"}`, each after all that it refers to |
-//! | variables | `{"variable", "value", "tags"}`: the thread's head with its state, its failed attempts, and the log of what was undone in its workspace |
+//! | variables | `{"variable", "value", "tags"}`: the thread's head with its state, its failed attempts, the log of what was undone in its workspace, the options that were chosen |
 //!
 //! Everything that can be reached is in it: steps, answers, records, the workflow, the types of all of these. What is
 //! not: names in the registry, and the thread that this one was begun by. The same thread makes the same bytes.
@@ -23,7 +23,7 @@ use serde_json::Value;
 use uwf_store::{Batch, Expect, Hash, Node, Store, StoreError, VarChange, check_name};
 
 use crate::builtin;
-use crate::thread::{self, Status, ThreadError, ThreadId};
+use crate::thread::{self, Status, ThreadError, ThreadId, UWF_OPTIONS, options};
 use crate::undo_log;
 
 const FORMAT: &str = "uwf-thread";
@@ -175,6 +175,10 @@ pub fn export(store: &Store, thread: &ThreadId, out: &mut dyn Write) -> Result<E
         roots.push(undone.value);
         variables.push(VariableLine { variable: undone.name, value: undone.value, tags: undone.tags });
     }
+    if let Some(kept) = store.vars().get(&options::variable(thread))? {
+        roots.push(kept.value);
+        variables.push(VariableLine { variable: kept.name, value: kept.value, tags: kept.tags });
+    }
     let nodes = store.closure(&roots)?;
     let header = Header {
         format: FORMAT.to_owned(),
@@ -249,6 +253,9 @@ fn check(batch: &Batch<'_>, thread: &ThreadId, line: &VariableLine) -> Result<()
     if *variable == undo_log::variable(thread) {
         return of_type(value, &node, &[builtin::UWF_UNDO]);
     }
+    if *variable == options::variable(thread) {
+        return of_type(value, &node, &[UWF_OPTIONS]);
+    }
     let is_step = |step: &Hash| of_type(step, &batch.get(step)?, &builtin::STEPS);
     thread::steps_in(value, &node)?.iter().try_for_each(is_step)
 }
@@ -266,6 +273,11 @@ fn change(store: &Store, thread: &ThreadId, line: VariableLine) -> Result<VarCha
         return Ok(thread::adoption(store, thread, &value, tags)?);
     }
     let schema = store.get(&value)?.type_;
+    // Whoever made the file says neither who plays here nor what that may do.
+    let value = match name == options::variable(thread) {
+        true => options::put(store, &options::read(store, &value)?.from_elsewhere().0)?,
+        false => value,
+    };
     Ok(VarChange::Set { name, schema, value, tags, expect: Expect::Any })
 }
 
@@ -330,9 +342,10 @@ impl Lines<'_> {
         let is_head = last.variable == thread::variable(thread) && last.value == *head;
         let is_failed = last.variable.starts_with(&format!("{}{thread}/", thread::FAILED));
         let is_undone = last.variable == undo_log::variable(thread);
+        let is_chosen = last.variable == options::variable(thread);
         match variables.len() {
             1 if is_head => Ok(()),
-            2.. if is_failed || is_undone => Ok(()),
+            2.. if is_failed || is_undone || is_chosen => Ok(()),
             _ => Err(self.damaged(format!("it sets {} to {}", last.variable, last.value))),
         }
     }

@@ -13,7 +13,7 @@ use crate::journals::JournalsError;
 use crate::lock::LockError;
 use crate::spawn::SpawnError;
 use crate::spawn::protocol::ProtocolError;
-use crate::thread::{ThreadError, ThreadId};
+use crate::thread::{PausedBy, ThreadError, ThreadId};
 
 /// What to do about an agent that lies in the thread's directory.
 pub(crate) const INSIDE: &str = "name it by its full path if that is meant";
@@ -37,6 +37,22 @@ pub enum ExecError {
         thread: ThreadId,
         /// Its status.
         status: &'static str,
+    },
+    /// The thread is to make no further step for now.
+    #[error("thread {thread} is paused: {reason}")]
+    Paused {
+        /// The thread.
+        thread: ThreadId,
+        /// Why.
+        reason: String,
+        /// Who wants it.
+        by: PausedBy,
+    },
+    /// The thread is paused, and nobody in it waits for an answer.
+    #[error("thread {thread} is paused and asks nothing: there is nobody to be told anything")]
+    NothingAsked {
+        /// The thread.
+        thread: ThreadId,
     },
     /// There is nothing to take up.
     #[error("thread {thread} cannot be resumed: its status is {status}")]
@@ -202,6 +218,12 @@ impl ExecError {
             }
             ExecError::NotActive { .. } | ExecError::NotResumable { status: "cancelled", .. } => {
                 Some("a cancelled thread stays so; start a new one".to_owned())
+            }
+            ExecError::Paused { thread, by: PausedBy::Person, .. } | ExecError::NothingAsked { thread } => {
+                Some(format!("it goes on with `uwf thread resume {thread}`"))
+            }
+            ExecError::Paused { thread, by: PausedBy::Rounds, .. } => {
+                Some(format!("it goes on with `uwf thread resume {thread} --max-rounds N`, with a larger N"))
             }
             ExecError::NotResumable { thread, .. } => {
                 Some(format!("run its next step with `uwf thread exec {thread}`"))

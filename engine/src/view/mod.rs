@@ -36,6 +36,8 @@ pub use self::step::{AttemptView, ListedNode, StartView, StepView, StepsPage, Th
 pub use self::store::{
     FindingView, SchemaRow, StoreCollected, StoreStatsView, StoreVerified, TypeStatsView, VariableValue,
 };
-pub use self::thread::{ChildView, FailedStep, ParentView, ThreadRow, ThreadView, Workflows, current_role};
+pub use self::thread::{
+    ChildView, FailedStep, PAUSED, ParentView, ThreadRow, ThreadView, Workflows, current_role,
+};
 pub use self::undo::{CheckedOut, LeftPath, UndoView};
 pub use self::workflow::{HistoryView, WorkflowRow, WorkflowView};
