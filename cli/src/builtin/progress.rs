@@ -59,6 +59,7 @@ impl Show {
             return;
         }
         let text = self.screen(event);
+        let text = if tool(event).is_some() { ui.marked(text) } else { text };
         if !text.is_empty() {
             ui.pass(text.as_bytes());
         }
