@@ -25,7 +25,7 @@ pub use self::agent::{StepAgent, StepAgentError, answer};
 pub use self::artifacts::{ArtifactError, ArtifactFault, MAX_ARTIFACT_BYTES, MAX_ARTIFACTS};
 pub use self::child::{WorkflowCall, call_workflow};
 pub use self::compaction::{Compacted, Compaction, compact_once};
-pub use self::continue_hint::command_for;
+pub use self::continue_hint::{command_for, quoted};
 pub use self::error::ExecError;
 use self::invocation::Invocation;
 use self::reply::Outcome;
@@ -331,7 +331,8 @@ impl<'a> LockedThread<'a> {
     }
 
     fn not_active(&self) -> ExecError {
-        ExecError::NotActive { thread: self.thread, status: self.head.status.as_str() }
+        let again = thread::begins_again(&self.workflow);
+        ExecError::NotActive { thread: self.thread, status: self.head.status.as_str(), again }
     }
 
     /// Spawns the agent, checks what it did, and moves the head if that was a success.

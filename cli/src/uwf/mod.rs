@@ -75,6 +75,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         legacy::take_over(session);
     }
     match noun {
+        Noun::Run(run) => exec::run(session, &run),
         Noun::Workflow(command) => workflow::run(session, command),
         Noun::Thread(command) => thread::run(session, command),
         Noun::Step(command) => step::run(session, command),

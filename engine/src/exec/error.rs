@@ -37,6 +37,8 @@ pub enum ExecError {
         thread: ThreadId,
         /// Its status.
         status: &'static str,
+        /// Whether its workflow says how it begins again.
+        again: bool,
     },
     /// The thread is to make no further step for now.
     #[error("thread {thread} is paused: {reason}")]
@@ -213,9 +215,12 @@ impl ExecError {
             ExecError::Thread(error) => error.hint(),
             ExecError::Config(error) => error.hint(),
             ExecError::Artifact(error) => Some(error.hint()),
-            ExecError::NotActive { thread, status: "end" } => {
+            ExecError::NotActive { thread, status: "end", again: true } => {
                 Some(format!("begin it again with `uwf thread resume {thread} -p TEXT`"))
             }
+            ExecError::NotActive { thread, status: "end", again: false } => Some(format!(
+                "`uwf thread read {thread}` tells what happened; its workflow has no `resume` edge, so start a new thread for more"
+            )),
             ExecError::NotActive { .. } | ExecError::NotResumable { status: "cancelled", .. } => {
                 Some("a cancelled thread stays so; start a new one".to_owned())
             }

@@ -51,8 +51,10 @@ pub use self::error::{ThreadError, store_hint};
 pub(crate) use self::failures::steps_in;
 pub use self::failures::{Failures, all_failures, clear_failures, failed_attempts, record_failure};
 pub use self::fork::{fork, fork_into};
-pub use self::next::{again, next, retried};
-pub use self::options::{ThreadOptions, UWF_OPTIONS, inherit_options, keep_options, options};
+pub use self::next::{again, begins_again, next, retried};
+pub use self::options::{
+    ThreadOptions, UWF_OPTIONS, chosen_for_thread_of, inherit_options, keep_options, options,
+};
 pub use self::owner::owner;
 pub use self::pause::{Pause, PausedBy, all_paused, pause, paused, unpause};
 pub use self::status::Status;
@@ -61,7 +63,7 @@ use crate::builtin;
 use crate::conditions::Judge;
 pub use crate::thread_id::{ThreadId, ThreadIdError};
 pub use crate::usage::Usage;
-pub use crate::variables::{CHILDREN, FAILED, HEADS, PARENTS};
+pub use crate::variables::{CHILDREN, FAILED, HEADS, OPTIONS, PARENTS, PAUSES};
 use crate::workflow::Workflow;
 
 /// How often a head that is gone for a moment is waited for.

@@ -5,6 +5,7 @@
 //! one. What comes with a thread from elsewhere is data of somebody else: [`ThreadOptions::from_elsewhere`] takes nothing
 //! of it that names a program or an endpoint, or weakens a sandbox.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use serde_json::Value;
 use uwf_store::schema::builtin::META_SCHEMA;
 use uwf_store::{Expect, Hash, Store, VarChange};
 
-use super::{ThreadError, ThreadId, decode};
+use super::{ThreadError, ThreadId, decode, links};
 use crate::spawn::protocol::{AgentCommand, SANDBOX};
 use crate::variables::OPTIONS;
 
@@ -229,6 +230,38 @@ pub(crate) fn put(store: &Store, options: &ThreadOptions) -> Result<Hash, Thread
 /// The options cannot be read or written.
 pub fn inherit_options(store: &Store, from: &ThreadId, to: &ThreadId) -> Result<(), ThreadError> {
     keep_options(store, to, &options(store, from)?)
+}
+
+/// The youngest thread that something was chosen for and that a node is of: a step of its chain, or its start. Threads that
+/// nothing was chosen for are not looked at.
+///
+/// # Errors
+/// The variables cannot be listed. A thread that cannot be read is passed over.
+pub fn chosen_for_thread_of(store: &Store, node: &Hash) -> Result<Option<ThreadId>, ThreadError> {
+    let mut threads: Vec<ThreadId> = store
+        .vars()
+        .list(OPTIONS)?
+        .iter()
+        .filter_map(|found| found.name.strip_prefix(OPTIONS)?.parse().ok())
+        .collect();
+    threads.sort_by_key(|thread| Reverse((thread.time_ms(), *thread)));
+    Ok(threads.into_iter().find(|thread| has(store, thread, node).unwrap_or(false)))
+}
+
+/// Whether a node is of a thread.
+fn has(store: &Store, thread: &ThreadId, node: &Hash) -> Result<bool, ThreadError> {
+    let head = super::head(store, thread)?;
+    let start = head.start_hash();
+    if start == *node {
+        return Ok(true);
+    }
+    // A node of another start costs no walk.
+    if super::step_node(store, node).map(|step| step.start).ok() != Some(start) {
+        return Ok(false);
+    }
+    let mut found = false;
+    links(store, &head.hash, &mut |link| found |= link.hash == *node)?;
+    Ok(found)
 }
 
 fn schema() -> Value {
