@@ -20,6 +20,7 @@ mod store;
 mod tables;
 mod undo;
 mod undo_sequences;
+mod unknown_commands;
 mod views;
 mod workflows;
 mod workspace;

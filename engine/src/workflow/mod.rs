@@ -18,7 +18,7 @@ use uwf_store::{Hash, Store, StoreError};
 use uwf_workflow::{Invalid, NAME_HINT};
 
 pub use files::{load, read};
-pub use history::{Back, HistoryEntry, history, rollback};
+pub use history::{Back, HistoryEntry, history, remove, rollback};
 pub(crate) use registry::registration;
 pub use registry::{ListedWorkflow, REGISTRY, Resolved, WorkflowOrigin, add, list, resolve};
 pub use uwf_workflow::moderator::{Edge, Graph};
