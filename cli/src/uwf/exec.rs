@@ -11,7 +11,6 @@ use uwf_store::Store;
 
 use self::complaints::{Complaints, chatter};
 use super::args::{Exec, How};
-use super::thread_id;
 use crate::shell::{CliError, FAILED_STEP, Format, OK, SUSPENDED, SandboxLevel, Session, Text, Ui, render};
 use uwf_engine::conditions::Judge;
 use uwf_engine::conditions::process::{ConditionProcess, judge};
@@ -31,7 +30,7 @@ use uwf_engine::view::ThreadView;
 use uwf_engine::workflow::{self, Workflow};
 
 pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, CliError> {
-    let thread = thread_id(&what.thread)?;
+    let thread = session.thread_id(&what.thread)?;
     let context = ExecContext::open(session, &what.how)?;
     if what.detached {
         // Its stderr is the log, which is all there will be to read.
@@ -102,7 +101,7 @@ fn once(
     how: &How,
     step: impl FnOnce(&Engine<'_>, &ThreadLock, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
 ) -> Result<u8, CliError> {
-    let thread = thread_id(thread)?;
+    let thread = session.thread_id(thread)?;
     let context = ExecContext::open(session, how)?;
     let lock = hold(&context.engine(&session.stop), &thread)?;
     let report = context.step(session, |engine, options, observer| step(engine, &lock, options, observer))?;

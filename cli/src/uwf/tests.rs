@@ -10,6 +10,7 @@ mod help;
 mod legacy;
 mod logged;
 mod models;
+mod names;
 mod paging;
 mod played;
 mod reference;

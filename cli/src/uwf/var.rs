@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use uwf_store::{Expect, Store, StoreError, VarChange, Variable, suggest};
 
 use super::args::VarCommand;
-use super::hash;
 use crate::shell::{CliError, Column, Session, USAGE, render};
 use uwf_engine::view::VariableValue;
 use uwf_engine::workflow::REGISTRY;
@@ -27,7 +26,7 @@ pub(super) fn run(session: &mut Session<'_>, command: VarCommand) -> Result<u8, 
 fn get(session: &mut Session<'_>, name: &str, schema: Option<&str>) -> Result<u8, CliError> {
     let store = session.store()?;
     let rows = rows(&store, name)?;
-    let wanted = schema.map(hash).transpose()?;
+    let wanted = schema.map(|schema| session.node_hash(schema)).transpose()?;
     let found = rows.iter().find(|row| wanted.is_none_or(|schema| row.schema == schema));
     let found = found.ok_or_else(|| {
         let schemas: Vec<String> = rows.iter().map(|row| row.schema.to_string()).collect();
@@ -51,7 +50,7 @@ fn set(
     tags: &[String],
     force: bool,
 ) -> Result<u8, CliError> {
-    let value = hash(value)?;
+    let value = session.node_hash(value)?;
     let tags = tags.iter().map(|text| tag(text)).collect::<Result<BTreeMap<_, _>, CliError>>()?;
     if !force && KEPT.iter().any(|kept| name.starts_with(kept)) {
         return Err(CliError::user(format!("variable {name} is kept by the engine"))

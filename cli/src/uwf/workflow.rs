@@ -7,7 +7,6 @@ use std::path::Path;
 use uwf_workflow::{json_schema, yaml};
 
 use super::args::WorkflowCommand;
-use super::hash;
 use crate::shell::{
     CliError, Column, Session,
     input::{is_stdin, name_of},
@@ -98,7 +97,7 @@ fn rollback(session: &mut Session<'_>, name: &str, to: &str) -> Result<u8, CliEr
     let back = match to.parse() {
         // A hash may be all digits, but then it has thirteen of them.
         Ok(steps) if to.len() < 13 => Back::Steps(steps),
-        _ => Back::To(hash(to)?),
+        _ => Back::To(session.node_hash(to)?),
     };
     let (hash, before) = workflow::rollback(&session.store()?, name, back)?;
     let rolled_back = WorkflowRolledBack { name: name.to_owned(), hash, before };

@@ -38,6 +38,9 @@ pub(super) trait CommandLine {
     /// Runs a command line of words that need not be text.
     fn typed(&self, args: &[OsString]) -> Ran;
 
+    /// What TAB offers behind a command line: the words of a line each.
+    fn completing(&self, args: &[&str]) -> Vec<String>;
+
     /// Runs a command line for a person at a terminal of that width.
     fn at_width(&self, width: &str, args: &[&str]) -> Ran;
 
@@ -60,6 +63,16 @@ impl CommandLine for Place {
 
     fn typed(&self, args: &[OsString]) -> Ran {
         ran(self, self.env(), args.to_vec(), ("", false), StopSignal::default())
+    }
+
+    fn completing(&self, args: &[&str]) -> Vec<String> {
+        // As the script for fish has it.
+        let mut env = self.env();
+        env.set("COMPLETE", "fish");
+        let args = ["--", "uwf"].iter().chain(args).map(Into::into).collect();
+        let ran = ran(self, env, args, ("", false), StopSignal::default());
+        assert_eq!((ran.exit, ran.err.as_str()), (0, ""));
+        ran.out.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
     }
 
     fn at_width(&self, width: &str, args: &[&str]) -> Ran {
