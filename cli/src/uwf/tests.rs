@@ -22,6 +22,7 @@ mod tables;
 mod undo;
 mod undo_sequences;
 mod unknown_commands;
+mod upkeep;
 mod views;
 mod workflows;
 mod workspace;

@@ -14,7 +14,7 @@ use uwf_store::suggest;
 const NAMED: usize = 3;
 
 /// What other programs call a command: a word, and the names that it has here, or their beginning.
-const OTHER_NAMES: [(&str, &[&str]); 30] = [
+const OTHER_NAMES: [(&str, &[&str]); 29] = [
     ("ls", &["list", "thread list", "workflow list"]),
     ("ps", &["list", "thread list"]),
     ("jobs", &["thread list"]),
@@ -34,7 +34,6 @@ const OTHER_NAMES: [(&str, &[&str]); 30] = [
     ("begin", &["start", "thread start"]),
     ("launch", &["run", "start", "thread start"]),
     ("execute", &["exec", "run", "thread exec"]),
-    ("step", &["exec"]),
     ("continue", &["resume", "thread resume"]),
     ("answer", &["resume", "thread resume"]),
     ("reply", &["resume", "thread resume"]),
@@ -119,7 +118,8 @@ fn verbs(root: &Command) -> Vec<(String, String)> {
     let nouns = root.get_subcommands().filter(|noun| !noun.is_hide_set());
     let pairs = nouns.flat_map(|noun| names(noun).map(|verb| (noun.get_name().to_owned(), verb.to_owned())));
     let mut pairs: Vec<(String, String)> = pairs.filter(|(_, verb)| verb != "help").collect();
-    let place = |noun: &str| ["thread", "step", "workflow"].iter().position(|first| *first == noun).unwrap_or(3);
+    let place =
+        |noun: &str| ["thread", "step", "workflow"].iter().position(|first| *first == noun).unwrap_or(3);
     pairs.sort_by_key(|(noun, _)| place(noun));
     pairs
 }
