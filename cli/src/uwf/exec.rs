@@ -5,7 +5,7 @@ mod complaints;
 
 use std::mem;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use uwf_store::Store;
 
@@ -106,11 +106,6 @@ fn once(
     let lock = hold(&context.engine(&session.stop), &thread)?;
     let report = context.step(session, |engine, options, observer| step(engine, &lock, options, observer))?;
     finish(session, &context, (&[report], false), None)
-}
-
-/// Where a background run of this thread writes what it has to say.
-pub(super) fn log_path(home: &Path, thread: &ThreadId) -> PathBuf {
-    home.join("logs/threads").join(format!("{thread}.log"))
 }
 
 fn steps(count: u32) -> String {
