@@ -58,7 +58,7 @@ struct VariableLine {
 }
 
 /// A thread in a file: as it was exported, or imported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportedThread {
     /// The thread.
     pub thread: ThreadId,
@@ -68,6 +68,8 @@ pub struct ExportedThread {
     pub nodes: u64,
     /// Whether the store that it was imported into did not have it; always so when it is exported.
     pub new: bool,
+    /// What was chosen for it there and is not taken over here: who plays, and what weakens its sandbox.
+    pub left_out: Vec<&'static str>,
 }
 
 /// Why a thread cannot be exported or imported. Nothing was changed.
@@ -196,7 +198,13 @@ pub fn export(store: &Store, thread: &ThreadId, out: &mut dyn Write) -> Result<E
         line(json(&NodeLine { node: *node, type_, payload, timestamp }))?;
     }
     variables.iter().try_for_each(|variable| line(json(variable)))?;
-    Ok(ExportedThread { thread: *thread, head: head.value, nodes: header.nodes, new: true })
+    Ok(ExportedThread {
+        thread: *thread,
+        head: head.value,
+        nodes: header.nodes,
+        new: true,
+        left_out: Vec::new(),
+    })
 }
 
 /// By way of a value, whose keys are sorted.
@@ -231,13 +239,13 @@ pub fn import(store: &Store, input: &mut dyn BufRead) -> Result<ExportedThread, 
     }
     lines.end()?;
     batch.commit()?;
-    let new = there.is_none();
+    let (new, mut left_out) = (there.is_none(), Vec::new());
     if new {
-        let changes: Result<Vec<VarChange>, ExportError> =
-            variables.into_iter().map(|line| change(store, &thread, line)).collect();
+        let changed = |line| change(store, &thread, line, &mut left_out);
+        let changes: Result<Vec<VarChange>, ExportError> = variables.into_iter().map(changed).collect();
         store.vars().apply(&changes?)?;
     }
-    Ok(ExportedThread { thread, head: header.head, nodes: header.nodes, new })
+    Ok(ExportedThread { thread, head: header.head, nodes: header.nodes, new, left_out })
 }
 
 /// Whether what a variable names is in the file and is what it must be: later nothing else asks that.
@@ -267,7 +275,12 @@ fn of_type(hash: &Hash, node: &Node, types: &[Hash]) -> Result<(), ThreadError> 
     }
 }
 
-fn change(store: &Store, thread: &ThreadId, line: VariableLine) -> Result<VarChange, ExportError> {
+fn change(
+    store: &Store,
+    thread: &ThreadId,
+    line: VariableLine,
+    left_out: &mut Vec<&'static str>,
+) -> Result<VarChange, ExportError> {
     let VariableLine { variable: name, value, tags } = line;
     if name == thread::variable(thread) {
         return Ok(thread::adoption(store, thread, &value, tags)?);
@@ -275,7 +288,11 @@ fn change(store: &Store, thread: &ThreadId, line: VariableLine) -> Result<VarCha
     let schema = store.get(&value)?.type_;
     // Whoever made the file says neither who plays here nor what that may do.
     let value = match name == options::variable(thread) {
-        true => options::put(store, &options::read(store, &value)?.from_elsewhere().0)?,
+        true => {
+            let (taken, left) = options::read(store, &value)?.from_elsewhere();
+            left_out.extend(left);
+            options::put(store, &taken)?
+        }
         false => value,
     };
     Ok(VarChange::Set { name, schema, value, tags, expect: Expect::Any })

@@ -5,10 +5,9 @@
 
 use std::fs;
 use std::io::Read;
-use std::os::fd::AsFd;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
+use super::editor::edit;
 use super::error::{CliError, USAGE};
 use super::input::Input;
 use super::session::Session;
@@ -104,43 +103,23 @@ impl Session<'_> {
         if !self.has_person() {
             return Err(missing("say it with -p TEXT, or read it with -f FILE or, from stdin, -p -"));
         }
-        let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| self.env.text(name));
-        let Some(editor) = editor.filter(|editor| !editor.trim().is_empty()).map(str::to_owned) else {
-            return Err(missing("say it with -p TEXT or -f FILE, or set EDITOR to write it there"));
-        };
         let template = format!(
             "\n{SCISSORS}\n# {}\n# An empty text changes nothing.\n",
             wanted.about.replace('\n', "\n# ")
         );
-        let text = above_scissors(&self.edited(&editor, &template)?).trim().to_owned();
+        let text = above_scissors(&self.edited(&template)?).trim().to_owned();
         match text.is_empty() {
             true => Err(CliError::user(format!("the {name} is empty; nothing was changed"))),
             false => Ok(text),
         }
     }
 
-    /// What becomes of a text in an editor, which is a command line as a shell reads it.
-    fn edited(&mut self, editor: &str, template: &str) -> Result<String, CliError> {
+    /// What becomes of a text in the person's editor.
+    fn edited(&mut self, template: &str) -> Result<String, CliError> {
         let failed = |error| CliError::said("cannot write the text for the editor", error);
         let file = tempfile::Builder::new().prefix("uwf-").suffix(".md").tempfile().map_err(failed)?;
         fs::write(file.path(), template).map_err(failed)?;
-        let mut command = Command::new("sh");
-        command.args(["-c", &format!("{editor} \"$@\""), editor]).arg(file.path());
-        command.current_dir(&self.cwd).env_clear().envs(self.env.iter());
-        // What is printed to stdout is a result: the editor draws on the terminal that stderr is.
-        if !self.terminals.out {
-            let terminal = std::io::stderr().as_fd().try_clone_to_owned();
-            command.stdout(terminal.map_or_else(|_| Stdio::null(), Stdio::from));
-        }
-        let ended = command.status();
-        let ended =
-            ended.map_err(|error| CliError::said(format!("cannot start the editor {editor}"), error))?;
-        if !ended.success() {
-            return Err(CliError::user(format!(
-                "the editor {editor} ended with {ended}; nothing was changed"
-            ))
-            .with_hint("say it with -p TEXT or -f FILE, or set EDITOR"));
-        }
+        edit(self, file.path())?;
         fs::read_to_string(file.path()).map_err(|error| CliError::said("cannot read what was written", error))
     }
 }

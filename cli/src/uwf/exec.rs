@@ -9,8 +9,6 @@ mod question;
 mod run;
 mod watcher;
 
-use std::path::{Path, PathBuf};
-
 use self::background::arrive;
 use self::complaints::chatter;
 pub(super) use self::context::{ExecContext, Keeps, builtin};
@@ -176,11 +174,6 @@ fn told(
 ) -> Result<u8, CliError> {
     made.tell_limit(session, wanted);
     finish(session, context, (&made.reports, wanted.is_many()), made.error)
-}
-
-/// Where a background run of this thread writes what it has to say.
-pub(super) fn log_path(home: &Path, thread: &ThreadId) -> PathBuf {
-    home.join("logs/threads").join(format!("{thread}.log"))
 }
 
 /// Prints what was done, then fails if something did.

@@ -13,9 +13,10 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use super::ExecContext;
 use super::making::Wanted;
-use super::{ExecContext, log_path};
 use crate::shell::{CliError, Session};
+use uwf_agent::live::thread_log;
 use uwf_engine::home::make_private;
 use uwf_engine::lock::{ThreadLock, session as session_of};
 use uwf_engine::thread::{self, Status, ThreadId};
@@ -49,7 +50,7 @@ pub(super) fn launch(
     };
     context.find_agent(&start, &workflow, next.as_deref())?;
     thread::keep_options(store, &thread, &context.options.chosen)?;
-    let log = log_path(&context.homes.uwf, &thread);
+    let log = thread_log(&context.homes.uwf, &thread);
     // What earlier runs said is not about this one.
     let said = fs::metadata(&log).map_or(0, |log| log.len());
     let mut child = start_detached(session, context, &lock, (wanted, &log))?;

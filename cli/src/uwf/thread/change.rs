@@ -3,8 +3,8 @@
 use std::fs;
 
 use crate::shell::{CliError, Session};
-use crate::uwf::exec::log_path;
 use crate::uwf::step::fork_at;
+use uwf_agent::live::thread_log;
 use uwf_engine::journals;
 use uwf_engine::lock::{self, LockError, ThreadLock};
 use uwf_engine::log::{Log, LogEvent};
@@ -80,7 +80,7 @@ pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Re
         ThreadLock::unannounced(&homes.uwf, &thread).map_err(|error| busy(error, &thread))?
     };
     thread::remove(&store, &thread)?;
-    let log = log_path(&homes.uwf, &thread);
+    let log = thread_log(&homes.uwf, &thread);
     if let Err(error) = fs::remove_file(&log)
         && error.kind() != std::io::ErrorKind::NotFound
     {
