@@ -30,7 +30,7 @@ pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, CliErro
     let context =
         context.of_thread(session, &thread, Keeps::All)?.asking(session, what.until_end && !what.detached);
     let steps = if what.until_end { what.max_steps } else { what.count };
-    let exec = Continuation::new("exec").within(context.options.cwd.as_deref());
+    let exec = Continuation::new("exec").like(&context.options);
     let wanted = Wanted {
         resume: None,
         limit: steps,
@@ -94,7 +94,7 @@ pub(super) fn resume(session: &mut Session<'_>, what: &Resume) -> Result<u8, Cli
         given => given,
     };
     let limit = if what.until_end { what.max_steps } else { 1 };
-    let verb = |verb| Continuation::new(verb).within(context.options.cwd.as_deref());
+    let verb = |verb| Continuation::new(verb).like(&context.options);
     let wanted = Wanted {
         go_on: verb("exec").until(what.until_end, limit),
         resume_with: Some(verb("resume").told(text.as_deref()).until(what.until_end, limit)),
@@ -156,7 +156,11 @@ pub(super) fn poke(session: &mut Session<'_>, what: &Poke) -> Result<u8, CliErro
         WantedText { name: "text for the role", about: "The text above this line is what the role is told." };
     let text = session.prompt_text(&source, &wanted_text)?;
     let context = ExecContext::open(session, &what.how)?.of_thread(session, &thread, Keeps::AllButAgent)?;
-    let go_on = Continuation::new("poke").within(context.options.cwd.as_deref()).told(Some(&text));
+    let mut go_on = Continuation::new("poke").like(&context.options).told(Some(&text));
+    // It is not kept with the thread.
+    if let Some(agent) = &what.how.flags.agent {
+        go_on = go_on.option("--agent", agent);
+    }
     let lock = hold(&context.engine(&session.stop), &thread)?;
     let report = context
         .run(session, |engine, options, observer| poke_once(engine, &lock, &text, options, observer))

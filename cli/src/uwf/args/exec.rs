@@ -116,7 +116,7 @@ pub(in crate::uwf) struct How {
 
 /// Who plays, and what that agent is told.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "The agent (all but --timeout is kept with the thread)")]
+#[command(next_help_heading = "The agent")]
 pub(in crate::uwf) struct AgentFlags {
     /// Who plays: an alias from config.yaml or a command line [default: as configured, else uwf-builtin; for poke and
     /// ask whoever made the step]
@@ -160,7 +160,7 @@ pub(in crate::uwf) struct AgentFlags {
     /// uwf-builtin: do not capture the workspace before and after each step
     #[arg(long)]
     pub(in crate::uwf) no_snapshots: bool,
-    /// Forget what is kept of these with the thread; what is typed here takes its place
+    /// Forget what is kept of these with the thread, as all of them but --timeout are; what is typed here takes its place
     #[arg(long)]
     pub(in crate::uwf) reset_options: bool,
 }

@@ -3,10 +3,8 @@
 //! Of what was typed it names what is not kept with the thread. Words that a role was told are part of it, unless they are
 //! too long to be typed.
 
-use std::path::Path;
-
 use crate::uwf::args::MAX_STEPS;
-use uwf_engine::exec::quoted;
+use uwf_engine::exec::{ExecOptions, quoted};
 use uwf_engine::thread::ThreadId;
 
 /// How long a text may be that is shown in a command.
@@ -41,10 +39,13 @@ impl Continuation {
         self
     }
 
-    /// In a directory that was named.
-    pub(super) fn within(self, cwd: Option<&Path>) -> Continuation {
-        match cwd {
-            Some(cwd) => self.option("--cwd", cwd.display()),
+    /// In the directory and the time that were named.
+    pub(super) fn like(mut self, options: &ExecOptions) -> Continuation {
+        if let Some(cwd) = &options.cwd {
+            self = self.option("--cwd", cwd.display());
+        }
+        match options.deadline {
+            Some(time) => self.option("--timeout", humantime::format_duration(time)),
             None => self,
         }
     }
@@ -68,6 +69,8 @@ impl Continuation {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -81,8 +84,9 @@ mod tests {
         );
         assert_eq!(told(Continuation::new("exec").until(false, 1)), "uwf thread exec T");
         assert_eq!(told(Continuation::new("exec").until(false, 3)), "uwf thread exec T -c 3");
-        let there = Continuation::new("exec").within(Some(Path::new("/a b")));
-        assert_eq!(told(there), "uwf thread exec T --cwd '/a b'");
+        let (cwd, deadline) = (Some("/a b".into()), Some(Duration::from_secs(90)));
+        let there = Continuation::new("exec").like(&ExecOptions { cwd, deadline, ..ExecOptions::default() });
+        assert_eq!(told(there), "uwf thread exec T --cwd '/a b' --timeout '1m 30s'");
         let resume = |text| told(Continuation::new("resume").told(Some(text)));
         assert_eq!(resume("it's mine"), "uwf thread resume T -p \"it's mine\"");
         assert_eq!(resume("a\nb"), "uwf thread resume T -f FILE (the same words)");

@@ -92,8 +92,7 @@ pub(super) fn make(
         match asked(session, context, &made) {
             Ok(Some(text)) => {
                 let told = Continuation::new("resume").told(Some(&text));
-                resume_with =
-                    Some(told.within(context.options.cwd.as_deref()).until(wanted.until_end, wanted.limit));
+                resume_with = Some(told.like(&context.options).until(wanted.until_end, wanted.limit));
                 answer = Some(Some(text));
             }
             Ok(None) => return made,
