@@ -53,6 +53,10 @@ pub(crate) fn script(shell: &str, program: &str) -> Vec<u8> {
             .write_registration(VARIABLE, program, program, program, &mut script)
             .expect("writing to memory does not fail");
     }
+    if shell == "bash" {
+        // Else a word such as `@:last` is three.
+        script.extend_from_slice(b"COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n");
+    }
     script
 }
 
@@ -97,7 +101,7 @@ fn candidates_for(arg: &Arg) -> Option<Candidates> {
         }
         "workflow" => workflows,
         "agent" => agents,
-        "model" => models,
+        "model" | "pattern" => models,
         "role" | "older_role" => roles,
         _ => return None,
     })

@@ -143,5 +143,6 @@ fn tab_offers_what_there_is() {
     assert_eq!(offered(&["step", "show", &typed]), ["1", "2", "last"].map(|place| format!("{typed}{place}")));
     assert!(offered(&["thread", "start", "fl"]).contains(&"flow".to_owned()));
     assert_eq!(offered(&["thread", "exec", "--agent", "uwf-"]), ["uwf-builtin"]);
+    assert!(offered(&["models", "claude-opus"]).iter().all(|model| model.starts_with("claude-opus")));
     assert!(Place::new().completing(&["thread", "show", "0"]).is_empty());
 }
