@@ -5,6 +5,7 @@ mod as_agent;
 mod cas;
 mod config;
 mod doctor;
+mod init;
 mod log;
 mod models;
 mod prompt;
@@ -23,6 +24,7 @@ pub(super) use self::as_agent::AsAgent;
 pub(super) use self::cas::{CasCommand, Put, SchemaCommand, Values};
 pub(super) use self::config::ConfigCommand;
 pub(super) use self::doctor::Doctor;
+pub(super) use self::init::{Init, Template};
 pub(super) use self::log::{LogCommand, LogShow};
 pub(super) use self::models::Models;
 pub(super) use self::prompt::{PromptCommand, Skill};
@@ -65,6 +67,14 @@ pub(super) struct UwfCli {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Noun {
+    /// Write a first workflow into .workflow/, with a script that plays it without a model
+    #[command(
+        long_about = "Write a first workflow into .workflow/NAME.yaml of the current directory, with .workflow/NAME.mock.yaml, a \
+                      script that plays it without a model, and print the command that runs both. Nothing that is there is \
+                      written over.",
+        after_long_help = "Examples:\n  uwf init\n  uwf init --template single look-around\n  uwf run review-loop -p \"Make the tests pass\" --mock .workflow/review-loop.mock.yaml"
+    )]
+    Init(Init),
     /// Workflows: check, register, look at them
     #[command(subcommand)]
     Workflow(WorkflowCommand),
