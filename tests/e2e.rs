@@ -84,6 +84,8 @@ mod rounds;
 mod run;
 #[path = "e2e/sandbox.rs"]
 mod sandbox;
+#[path = "e2e/screen.rs"]
+mod screen;
 #[path = "e2e/secrecy.rs"]
 mod secrecy;
 #[path = "e2e/setup.rs"]
@@ -104,3 +106,5 @@ mod trace;
 mod undo;
 #[path = "e2e/vendors.rs"]
 mod vendors;
+#[path = "e2e/watch.rs"]
+mod watch;

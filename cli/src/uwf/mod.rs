@@ -16,6 +16,7 @@ mod export;
 mod init;
 mod legacy;
 mod log;
+mod logs;
 mod models;
 mod prompt;
 mod replay;
@@ -28,6 +29,8 @@ mod time_argument;
 mod undo;
 mod unknown_command;
 mod var;
+mod wait;
+mod watch;
 mod workflow;
 
 use std::path::PathBuf;
@@ -84,6 +87,9 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Workflow(command) => workflow::run(session, command),
         Noun::Thread(command) => thread::run(session, command),
         Noun::Step(command) => step::run(session, command),
+        Noun::Watch(args) => watch::watch(session, &args),
+        Noun::Logs(args) => logs::logs(session, &args),
+        Noun::Wait(args) => wait::wait(session, &args),
         Noun::AsAgent(args) => as_agent::run(session, args),
         Noun::Replay(args) => replay::replay(session, &args),
         Noun::Undo(args) => undo::undo(session, &args),
