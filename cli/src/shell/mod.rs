@@ -14,6 +14,7 @@ mod session;
 mod table;
 mod text;
 mod ui;
+mod version;
 
 pub use self::args::{
     Color, Completions, Format, Global, Man, SandboxLevel, dollars, some_time, temperature,

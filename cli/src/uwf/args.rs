@@ -6,6 +6,7 @@ mod cas;
 mod config;
 mod doctor;
 mod exec;
+mod init;
 mod log;
 mod models;
 mod prompt;
@@ -27,6 +28,7 @@ pub(super) use self::cas::{CasCommand, Put, SchemaCommand, Values};
 pub(super) use self::config::ConfigCommand;
 pub(super) use self::doctor::Doctor;
 pub(super) use self::exec::{AgentFlags, Exec, How, MAX_STEPS, Poke, Resume, Rounds, Start};
+pub(super) use self::init::{Init, Template};
 pub(super) use self::log::{LogCommand, LogShow};
 pub(super) use self::models::Models;
 pub(super) use self::prompt::{PromptCommand, Skill};
@@ -73,6 +75,14 @@ pub(super) struct UwfCli {
 #[derive(Debug, Subcommand)]
 #[expect(clippy::large_enum_variant, reason = "there is one of it in a process")]
 pub(super) enum Noun {
+    /// Write a first workflow into .workflow/, with a script that plays it without a model
+    #[command(
+        long_about = "Write a first workflow into .workflow/NAME.yaml of the current directory, with .workflow/NAME.mock.yaml, a \
+                      script that plays it without a model, and print the command that runs both. Nothing that is there is \
+                      written over.",
+        after_long_help = "Examples:\n  uwf init\n  uwf init --template single look-around\n  uwf run review-loop -p \"Make the tests pass\" --mock .workflow/review-loop.mock.yaml"
+    )]
+    Init(Init),
     /// Begin a thread and run it to its end
     #[command(
         long_about = thread::with_exit_status(
