@@ -53,6 +53,8 @@ mod failures;
 mod faults;
 #[path = "e2e/guides.rs"]
 mod guides;
+#[path = "e2e/init.rs"]
+mod init;
 #[path = "e2e/interrupted.rs"]
 mod interrupted;
 #[path = "e2e/isolated.rs"]

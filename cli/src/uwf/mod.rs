@@ -13,6 +13,7 @@ mod config;
 mod doctor;
 mod exec;
 mod export;
+mod init;
 mod legacy;
 mod log;
 mod logs;
@@ -42,9 +43,9 @@ use crate::completion;
 use crate::shell::{CliError, OK, ProcessContext, Session, USER, in_process, man_pages};
 use uwf_engine::conditions::process::{COMMAND, serve};
 
-/// The whole of `uwf`'s `main`.
-pub fn main() -> ExitCode {
-    in_process(main_with)
+/// The whole of `uwf`'s `main`; `commit` is what it was built from.
+pub fn main(commit: Option<&'static str>) -> ExitCode {
+    in_process(commit, main_with)
 }
 
 /// Runs one command line and returns its exit status.
@@ -82,6 +83,8 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         legacy::take_over(session);
     }
     match noun {
+        Noun::Init(args) => init::init(session, &args),
+        Noun::Run(run) => exec::run(session, &run),
         Noun::Workflow(command) => workflow::run(session, command),
         Noun::Thread(command) => thread::run(session, command),
         Noun::Step(command) => step::run(session, command),
