@@ -52,7 +52,7 @@
 //! `record` writes the nodes, and `stand_alone` moves the head where no engine does. What happens is an entry of `journal`;
 //! `run_state` is what entries come to, live and in `resume`; `budget`, `loop_guard` and `context_window` decide from it.
 //! `settings`, `permissions`, `prices` and `confinement` say under what, `events`, `trace` and `otel` tell others of it,
-//! `ask` answers questions about a step from its record. `workers`, `signals`, `secrets` and `blobs` serve the rest.
+//! `ask` answers questions about a step from its record, `live` reads runs of other processes as they go. `workers`, `signals`, `secrets` and `blobs` serve the rest.
 
 #![cfg_attr(
     test,
@@ -95,6 +95,8 @@ pub mod fuzzing;
 pub mod isolated;
 #[doc(hidden)]
 pub mod journal;
+#[doc(hidden)]
+pub mod live;
 #[doc(hidden)]
 pub mod mock_server;
 #[cfg(feature = "otel")]
@@ -150,7 +152,7 @@ pub mod runtime {
     pub use crate::otel;
     #[doc(inline)]
     pub use crate::{
-        ask, confinement, context_window, events, failure, journal, mock_server, provider, react, replay,
-        resume, role_run, run_state, settings, signals, stand_alone, trace, workers,
+        ask, confinement, context_window, events, failure, journal, live, mock_server, provider, react,
+        replay, resume, role_run, run_state, settings, signals, stand_alone, trace, workers,
     };
 }

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`uwf`] | the command line of `uwf`, one file a noun |
 //! | [`builtin`] | the command line of `uwf-builtin` |
-//! | `step_argument` | a step as it is typed: its hash, or its number in its thread |
+//! | `completion` | what TAB offers |
+//! | `names` | what the name of a thread, a step or a node on a command line means |
 //! | [`shell`] | what they share: the process as values, sessions, errors, man pages |
 //!
 //! Nothing but this crate reads the environment, the arguments, the clock or a terminal, installs a handler of signals, or
@@ -16,6 +17,7 @@
 )]
 
 pub mod builtin;
+mod completion;
+mod names;
 pub mod shell;
-mod step_argument;
 pub mod uwf;

@@ -54,7 +54,7 @@ fn a_background_run_returns_at_once_and_comes_to_its_end() {
     wait_for(|| fs::read_dir(site.home().join(".uwf/running")).unwrap().count() == 0);
     assert_eq!(show(&site, &thread)["background"], Value::Null);
     let log = fs::read_to_string(site.home().join(format!(".uwf/logs/threads/{thread}.log"))).unwrap();
-    for word in ["worker → more", "next: worker", "worker → done", "ended\n", "turn 1: text"] {
+    for word in ["worker → more", "next: worker", "worker → done", "end\n", "turn 1: text"] {
         assert!(log.contains(word), "{word:?} is not in {log}");
     }
     site.verify();

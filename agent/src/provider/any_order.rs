@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use uwf_engine::{AdapterOutput, AgentRequest, Env, thread, workflow};
+use uwf_engine::{AdapterOutput, AgentRequest, Env, ThreadId, thread, workflow};
 use uwf_store::{Hash, Store};
 use uwf_tools::sandbox::{Level, Policy, Sandbox};
 
@@ -72,6 +72,12 @@ impl RunFixture {
         self.dir.path().canonicalize().unwrap().join("work")
     }
 
+    /// A thread that nobody has played yet.
+    pub(crate) fn start(&self) -> ThreadId {
+        let workspace = self.workspace().display().to_string();
+        thread::start(&self.store, &self.workflow, "t", &workspace).unwrap()
+    }
+
     /// Plays the script in a thread of its own, on a clock that does not wait.
     fn run(&self, turns: &[Value]) -> Result<AdapterOutput, String> {
         self.run_with(turns, &|_| (), &mut |_| {})
@@ -88,8 +94,7 @@ impl RunFixture {
         let script = root.join("script.json");
         std::fs::write(&script, json!({ "turns": turns }).to_string()).unwrap();
         let (home, workspace) = (root.join("uwf"), root.join("work"));
-        let thread =
-            thread::start(&self.store, &self.workflow, "t", &workspace.display().to_string()).unwrap();
+        let thread = self.start();
         let mut settings = settings(&script, &home);
         change(&mut settings);
         let request = AgentRequest::new(thread, "worker", Some("Work.".to_owned()), None);

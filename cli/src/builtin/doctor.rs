@@ -11,7 +11,7 @@ mod sandbox_checks;
 use std::path::Path;
 
 use crate::shell::checks::{HomeCheck, SettingCheck, line};
-use crate::shell::{CliError, OK, Session, USER, render};
+use crate::shell::{CliError, OK, Session, Text, USER, render};
 use serde::Serialize;
 use uwf_engine::Homes;
 use uwf_tools::EnvironmentSurvey;
@@ -45,7 +45,7 @@ pub(super) fn doctor(args: &DoctorArgs, session: &mut Session<'_>) -> Result<u8,
         homes: [HomeCheck::of("UWF_HOME", &homes.uwf, None), HomeCheck::of("OCAS_HOME", &homes.ocas, None)],
         online: args.online.then(|| online::report(&found)).transpose()?,
     };
-    session.ui.result(&report, || report.text())?;
+    session.ui.result(&report, || Text::marked(&report.text()))?;
     Ok(if report.is_well() { OK } else { USER })
 }
 

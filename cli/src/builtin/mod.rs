@@ -20,6 +20,7 @@ mod traces;
 
 use std::process::ExitCode;
 
+use crate::completion;
 use crate::shell::{CliError, OK, ProcessContext, Session, in_process, man_pages};
 use clap::CommandFactory;
 use uwf_engine::spawn::protocol::EDGE_PROMPT;
@@ -42,6 +43,9 @@ pub fn main() -> ExitCode {
 
 /// Runs one command line and returns its exit status.
 pub fn main_with(process: ProcessContext<'_>) -> u8 {
+    if let Some(shell) = completion::asking_shell(&process) {
+        return completion::answer(process, &shell, BuiltinCli::command());
+    }
     match process.parse::<BuiltinCli>() {
         Ok(cli) => process.command(&cli.global, |session| match &cli.command {
             Some(_) if cli.agent.is_given() => Err(usage(
@@ -55,7 +59,7 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
             Some(Command::Tools) => tools(session),
             Some(Command::Doctor(args)) => doctor::doctor(args, session),
             Some(Command::Completions(shell)) => {
-                man_pages::completions(session, shell, BuiltinCli::command())
+                man_pages::completions(session, shell, &BuiltinCli::command())
             }
             Some(Command::Man(man)) => man_pages::man(session, man, BuiltinCli::command()),
         }),

@@ -4,14 +4,13 @@
 //! Apart so that the loop knows no terminal. What a model or a tool says is shown without its control characters:
 //! they could make a terminal do things.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::shell::Ui;
 
 use uwf_agent::journal::Entry;
-use uwf_agent::provider::message::{MessageKind, ToolCall};
+use uwf_agent::live::{Line, LineKind, continued, seconds, shown};
 use uwf_agent::react::{Notice, Progress};
-use uwf_agent::run_state::RunState;
 
 /// Clears the line that the cursor is in, and turns off wrapping so that a status line stays one line.
 const STATUS: &str = "\r\x1b[2K\x1b[?7l";
@@ -59,6 +58,8 @@ impl Show {
             return;
         }
         let text = self.screen(event);
+        let is_call = matches!(event, Notice::Entry(Entry::Finished { .. }, _));
+        let text = if is_call { ui.marked(text) } else { text };
         if !text.is_empty() {
             ui.pass(text.as_bytes());
         }
@@ -86,7 +87,7 @@ impl Show {
             Notice::Entry(Entry::Replied { .. }, _) | Notice::Stopped { .. } => {
                 self.end_of_words() + &self.clear()
             }
-            event => match tool(event).or_else(|| notable(event)) {
+            event => match own_line(event) {
                 Some(line) => format!("{}{}{line}\n", self.end_of_words(), self.clear()),
                 None => String::new(),
             },
@@ -123,73 +124,32 @@ impl Show {
 /// The one line of a turn, and what is worth one of its own.
 fn plain(event: &Notice<'_>) -> Option<String> {
     match event {
-        Notice::Entry(Entry::Answered { message, duration_ms, .. }, RunState { spent, .. }) => {
-            let (number, took) = (spent.turns, Duration::from_millis(*duration_ms));
-            Some(format!("turn {number}: {} ({})", tools(&message.tool_calls), seconds(took)))
-        }
-        Notice::Entry(Entry::Finished { facts, .. }, _) if facts.failed() => tool(event),
-        event => notable(event),
+        Notice::Entry(entry, state) => Line::of(entry, state.spent.turns)
+            .filter(|line| line.kind != LineKind::Call { failed: false })
+            .map(|line| line.text),
+        event => passing(event),
     }
 }
 
-/// The tools of a turn: `read_file, grep ×3`.
-fn tools(calls: &[ToolCall]) -> String {
-    if calls.is_empty() {
-        return "text".to_owned();
+/// What a terminal shows on a line of its own: a turn has its words there.
+fn own_line(event: &Notice<'_>) -> Option<String> {
+    match event {
+        Notice::Entry(entry, state) => Line::of(entry, state.spent.turns)
+            .filter(|line| line.kind != LineKind::Turn)
+            .map(|line| line.text),
+        event => passing(event),
     }
-    let alike: Vec<String> = calls
-        .chunk_by(|one, next| one.name == next.name)
-        .map(|same| match same.len() {
-            1 => shown(&same[0].name),
-            times => format!("{} ×{times}", shown(&same[0].name)),
-        })
-        .collect();
-    alike.join(", ")
 }
 
-/// The line of a finished tool call.
-fn tool(event: &Notice<'_>) -> Option<String> {
-    let Notice::Entry(Entry::Finished { facts, duration_ms, .. }, _) = event else { return None };
-    // A name may hold line ends, and a line of its own would look like one of ours.
-    let (title, took) = (shown(&facts.title).replace('\n', " "), Duration::from_millis(*duration_ms));
-    Some(format!("  {} {title} ({})", if facts.failed() { "✗" } else { "✓" }, seconds(took)))
-}
-
-/// What people should know in either case.
-fn notable(event: &Notice<'_>) -> Option<String> {
+/// What people should know in either case, and is in no journal.
+fn passing(event: &Notice<'_>) -> Option<String> {
     Some(match event {
-        Notice::Opened { resumed: Some(turns), .. } => {
-            format!(
-                "continues the interrupted run, after {turns} {}",
-                if *turns == 1 { "turn" } else { "turns" }
-            )
-        }
+        Notice::Opened { resumed: Some(turns), .. } => continued(*turns),
         Notice::Progress(Progress::Retry { attempt, wait, reason }) => {
             format!("attempt {attempt} failed: {}; again in {}", shown(reason), seconds(*wait))
         }
-        Notice::Entry(Entry::RequestChanged { change, reason, .. }, _) => {
-            format!("refused: {}; {}", shown(reason), shown(change))
-        }
-        Notice::Entry(Entry::Said { message, .. }, _)
-            if !matches!(message.kind, MessageKind::Opening | MessageKind::Extract) =>
-        {
-            format!("told the model: {}", message.kind.as_str())
-        }
-        Notice::Entry(Entry::Warned { message, .. }, _) => format!("warning: {}", shown(message)),
-        Notice::Entry(Entry::Elided { marks, .. }, _) => {
-            format!("the window is nearly full: {} old results are left out", marks.len())
-        }
         _ => return None,
     })
-}
-
-fn seconds(duration: Duration) -> String {
-    format!("{:.1} s", duration.as_secs_f64())
-}
-
-/// The text without control characters, but for line breaks and tabs.
-fn shown(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
 #[cfg(test)]
@@ -198,7 +158,8 @@ mod tests {
 
     use super::*;
     use uwf_agent::journal::ToolFacts;
-    use uwf_agent::provider::message::{Message, Speaker};
+    use uwf_agent::provider::message::{Message, MessageKind, Speaker, ToolCall};
+    use uwf_agent::run_state::RunState;
 
     fn call(name: &str) -> ToolCall {
         ToolCall { id: "a".into(), name: name.into(), arguments: "{}".into() }

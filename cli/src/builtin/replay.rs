@@ -10,13 +10,12 @@ use std::path::PathBuf;
 use similar::TextDiff;
 use tempfile::TempDir;
 use uwf_engine::view::{ReplayChange, ReplayedStep};
-use uwf_engine::{ThreadId, thread, workflow};
+use uwf_engine::{thread, workflow};
 use uwf_store::{Hash, Store};
 
 pub(crate) use self::args::ReplayArgs;
 use super::Host;
 use crate::shell::{CliError, OK, Session, USER};
-use crate::step_argument::StepArgument;
 use uwf_agent::AGENT;
 use uwf_agent::replay::{
     RecordedRun, ReplayDifference, ReplayError, Replayed, questions, replay as play, restore,
@@ -25,7 +24,7 @@ use uwf_agent::role_run::RunContext;
 
 pub(crate) fn replay(session: &mut Session<'_>, args: &ReplayArgs) -> Result<u8, CliError> {
     let host = Host::open(session)?;
-    let steps = steps(&host.store, args)?;
+    let steps = steps(session, &host.store, args)?;
     let (mut views, mut is_same) = (Vec::new(), true);
     for step in steps {
         let replayed = match args.asked {
@@ -51,17 +50,19 @@ pub(crate) fn replay(session: &mut Session<'_>, args: &ReplayArgs) -> Result<u8,
 }
 
 /// The steps that are meant; of a thread those of the builtin agent.
-fn steps(store: &Store, args: &ReplayArgs) -> Result<Vec<Hash>, CliError> {
+fn steps(session: &Session<'_>, store: &Store, args: &ReplayArgs) -> Result<Vec<Hash>, CliError> {
     if !args.all {
-        let named = StepArgument::parse(&args.step).map_err(|error| match args.step.parse::<ThreadId>() {
+        let named = session.step_argument(&args.step).map_err(|error| {
+            match session.thread_id(&args.step) {
             Ok(thread) => error.with_hint(format!(
                 "`uwf replay {thread}:1` plays its first step again, `uwf replay --all {thread}` every one"
             )),
             Err(_) => error,
+        }
         })?;
         return played(store, named.find(store)?);
     }
-    let thread: ThreadId = args.step.parse()?;
+    let thread = session.thread_id(&args.step)?;
     let head = thread::head(store, &thread)?;
     let (chain, workflow) =
         (thread::chain(store, &head.hash)?, workflow::get(store, &head.start(store)?.workflow)?);

@@ -12,19 +12,14 @@ use super::args::{Completions, Man};
 use super::error::{CliError, OK};
 use super::render;
 use super::session::Session;
+use crate::completion;
 
 /// Prints the completion script of a program.
 ///
 /// # Errors
 /// When stdout cannot be written to.
-pub fn completions(
-    session: &mut Session<'_>,
-    args: &Completions,
-    mut command: Command,
-) -> Result<u8, CliError> {
-    let mut script = Vec::new();
-    let name = command.get_name().to_owned();
-    clap_complete::generate(args.shell, &mut command, name, &mut script);
+pub fn completions(session: &mut Session<'_>, args: &Completions, command: &Command) -> Result<u8, CliError> {
+    let script = completion::script(&args.shell.to_string(), command.get_name());
     session.ui.print(&String::from_utf8_lossy(&script))?;
     Ok(OK)
 }
@@ -49,7 +44,7 @@ pub fn man(session: &mut Session<'_>, args: &Man, command: Command) -> Result<u8
                     .with_hint("name a directory with --out DIR")
             })?;
             let files: Vec<String> = files.iter().map(|file| render::path(file)).collect();
-            session.ui.result(&files, || files.iter().map(|file| format!("{file}\n")).collect())?;
+            session.ui.result(&files, || files.iter().map(|file| format!("{file}\n")).collect::<String>())?;
         }
     }
     Ok(OK)

@@ -9,9 +9,13 @@ pub mod man_pages;
 pub(crate) mod render;
 mod sanitise;
 mod session;
+mod table;
+mod text;
 mod ui;
 
 pub use self::args::{Color, Completions, Format, Global, Man, SandboxLevel, some_time};
 pub use self::error::{BUG, CliError, FAILED_STEP, OK, SUSPENDED, USAGE, USER};
 pub use self::session::{ProcessContext, Session, Terminals, ignores_hangups, in_process};
+pub use self::table::{Column, Table};
+pub use self::text::{Paint, Reader, Text, status_painted};
 pub use self::ui::Ui;

@@ -1,4 +1,4 @@
-//! Small pieces of text for people: tables, paths, times, durations, blocks of markdown.
+//! Small pieces of text for people: paths, times, durations, blocks of markdown.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -8,25 +8,9 @@ use serde_json::Value;
 use uwf_workflow::{markdown, yaml};
 
 use super::sanitise::one_line;
+pub(crate) use super::table::table;
 use uwf_engine::record::Artifact;
 use uwf_engine::thread::Usage;
-
-/// Rows under headings, in columns as wide as they need to be; no heading line when there are no rows.
-pub(crate) fn table<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    let heading = headings.map(str::to_owned);
-    let lines: Vec<&[String; N]> = std::iter::once(&heading).chain(rows).collect();
-    let widths: Vec<usize> =
-        (0..N).map(|at| lines.iter().map(|row| row[at].chars().count()).max().unwrap_or(0)).collect();
-    let line = |row: &[String; N]| {
-        let cells: String =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect();
-        format!("{}\n", cells.trim_end())
-    };
-    lines.into_iter().map(line).collect()
-}
 
 /// A path as it is printed: a name that is no text as well as may be.
 pub(crate) fn path(path: &Path) -> String {
@@ -121,13 +105,6 @@ pub(crate) fn first_line(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [["a".to_owned(), "länger".to_owned()], ["bbbb".to_owned(), String::new()]];
-        assert_eq!(table(["X", "Y"], &rows), "X     Y\na     länger\nbbbb\n");
-        assert_eq!(table(["X"], &[]), "");
-    }
 
     #[test]
     fn times_and_durations_read_well() {

@@ -15,6 +15,7 @@ use uwf_store::{Clock, Store};
 
 use super::args::{Color, Format, Global};
 use super::error::{BUG, CliError, OK, USAGE, USER};
+use super::text::Reader;
 use super::ui::Ui;
 use uwf_engine::conditions::process::ConditionProcess;
 use uwf_engine::home::{Env, Homes};
@@ -75,6 +76,7 @@ pub fn in_process(run: impl FnOnce(ProcessContext<'_>) -> u8) -> ExitCode {
                 input: io::stdin().is_terminal(),
                 out: io::stdout().is_terminal(),
                 err: io::stderr().is_terminal(),
+                width: width(),
             },
             program: std::env::current_exe().ok(),
             clock: now_ms,
@@ -150,10 +152,15 @@ impl<'a> ProcessContext<'a> {
     fn session(self, global: &Global) -> Session<'a> {
         let terminals = self.terminals;
         let default = if terminals.out { Format::Text } else { Format::Json };
-        let color = match global.color {
+        let color = |is_terminal: bool| match global.color {
             Color::Always => true,
             Color::Never => false,
-            Color::Auto => terminals.err && self.env.get("NO_COLOR").is_none(),
+            Color::Auto => is_terminal && self.env.get("NO_COLOR").is_none(),
+        };
+        let reader = Reader {
+            width: terminals.columns(&self.env),
+            color: color(terminals.out),
+            is_terminal: terminals.out,
         };
         let ui = Ui {
             out: self.out,
@@ -163,8 +170,8 @@ impl<'a> ProcessContext<'a> {
             quiet: global.quiet,
             verbose: global.verbose > 0,
             remarks: !global.quiet,
-            color,
-            out_is_terminal: terminals.out,
+            color: color(terminals.err),
+            reader,
         };
         let ProcessContext { env, cwd, stdin, program, clock, stop, catch_signals, .. } = self;
         Session { ui, env, cwd, stdin, terminals, program, clock, stop, catch_signals }
@@ -180,6 +187,22 @@ pub struct Terminals {
     pub out: bool,
     /// stderr.
     pub err: bool,
+    /// How many characters a line of stdout's terminal has.
+    pub width: Option<usize>,
+}
+
+impl Terminals {
+    /// How many characters a line of stdout may have: as `COLUMNS` says, else as the terminal does. A line of a file or a
+    /// pipe has no end.
+    fn columns(&self, env: &Env) -> Option<usize> {
+        let told = env.get("COLUMNS").and_then(|text| text.to_str()?.parse().ok());
+        told.or(self.width).filter(|width| self.out && *width > 0)
+    }
+}
+
+/// How wide the terminal at stdout is.
+fn width() -> Option<usize> {
+    rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col.into())
 }
 
 /// One command's surroundings.

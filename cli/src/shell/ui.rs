@@ -15,6 +15,7 @@ use uwf_workflow::yaml;
 use super::args::Format;
 use super::error::{CliError, OK};
 use super::sanitise::sanitise;
+use super::text::{Paint, Reader, Text};
 use uwf_engine::workflow::CheckedWorkflow;
 
 /// Where a command writes, and how.
@@ -30,8 +31,10 @@ pub struct Ui<'a> {
     pub(crate) verbose: bool,
     /// Whether anybody reads remarks; otherwise stderr is for what goes wrong.
     pub(crate) remarks: bool,
+    /// Whether stderr has colours.
     pub(crate) color: bool,
-    pub(crate) out_is_terminal: bool,
+    /// Who reads stdout.
+    pub(crate) reader: Reader,
 }
 
 impl Ui<'_> {
@@ -40,20 +43,28 @@ impl Ui<'_> {
     ///
     /// # Errors
     /// stdout cannot be written to; that its reader has gone away ends the command quietly.
-    pub fn result(
+    pub fn result<T: Into<Text>>(
         &mut self,
         value: &(impl Serialize + ?Sized),
-        text: impl FnOnce() -> String,
+        text: impl FnOnce() -> T,
     ) -> Result<u8, CliError> {
-        let printed = match self.format {
-            Format::Text => text(),
-            Format::Json => {
-                serde_json::to_string_pretty(&tree(value)).expect("a JSON value always serialises") + "\n"
-            }
-            Format::Yaml => yaml::write(&tree(value)),
-        };
-        self.print(&printed)?;
+        match self.format {
+            Format::Text => self.print_text(text())?,
+            Format::Json => self.print(
+                &(serde_json::to_string_pretty(&tree(value)).expect("a JSON value always serialises") + "\n"),
+            )?,
+            Format::Yaml => self.print(&yaml::write(&tree(value)))?,
+        }
         Ok(OK)
+    }
+
+    /// Prints a text for people to stdout, as whoever reads there can have it.
+    ///
+    /// # Errors
+    /// stdout cannot be written to; that its reader has gone away ends the command quietly.
+    pub fn print_text(&mut self, text: impl Into<Text>) -> Result<(), CliError> {
+        let text = text.into().for_reader(&self.reader);
+        self.write(text.as_bytes())
     }
 
     /// Prints a result that people read as YAML.
@@ -90,7 +101,7 @@ impl Ui<'_> {
         if self.explicit_format && self.format != Format::Text {
             return self.result(value, String::new);
         }
-        let shown: Cow<'_, [u8]> = match self.out_is_terminal {
+        let shown: Cow<'_, [u8]> = match self.reader.is_terminal {
             false => bytes.into(),
             true => Cow::Owned(self.shown(&String::from_utf8_lossy(bytes), color_of).into_bytes()),
         };
@@ -102,7 +113,7 @@ impl Ui<'_> {
     fn shown(&self, text: &str, color_of: fn(&str) -> Option<&'static str>) -> String {
         let shown = |line: &str| {
             let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
-            match color_of(line).filter(|_| self.color) {
+            match color_of(line).filter(|_| self.reader.color) {
                 Some(color) => format!("\x1b[{color}m{}\x1b[0m{end}", sanitise(line)),
                 None => format!("{}{end}", sanitise(line)),
             }
@@ -115,7 +126,7 @@ impl Ui<'_> {
     /// # Errors
     /// stdout cannot be written to; that its reader has gone away ends the command quietly.
     pub fn print(&mut self, text: &str) -> Result<(), CliError> {
-        let text = if self.out_is_terminal { sanitise(text) } else { text.into() };
+        let text = self.reader.shown(text);
         self.write(text.as_bytes())
     }
 
@@ -124,7 +135,7 @@ impl Ui<'_> {
     /// # Errors
     /// stdout cannot be written to; that its reader has gone away ends the command quietly.
     pub fn print_bytes(&mut self, bytes: &[u8]) -> Result<(), CliError> {
-        if self.out_is_terminal { self.print(&String::from_utf8_lossy(bytes)) } else { self.write(bytes) }
+        if self.reader.is_terminal { self.print(&String::from_utf8_lossy(bytes)) } else { self.write(bytes) }
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), CliError> {
@@ -197,6 +208,16 @@ impl Ui<'_> {
             writeln!(self.err, "  hint: {}", sanitise(hint))?;
         }
         Ok(())
+    }
+
+    /// What a terminal at stderr is sent, with the mark of a finished call in its colour.
+    pub(crate) fn marked(&self, text: String) -> String {
+        let marks = [("✓", Paint::Good), ("✗", Paint::Bad)];
+        let found = marks.into_iter().find(|(mark, _)| text.contains(&format!("  {mark} ")));
+        match found.filter(|_| self.color) {
+            Some((mark, paint)) => text.replacen(mark, &paint.on(mark), 1),
+            None => text,
+        }
     }
 
     fn painted(&self, word: &str, color: &str) -> String {

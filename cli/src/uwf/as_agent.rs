@@ -3,7 +3,6 @@
 
 use super::args::{AsAgent, How};
 use super::exec::ExecContext;
-use super::thread_id;
 use crate::shell::{CliError, OK, Session};
 use uwf_engine::AgentRequest;
 use uwf_engine::exec::{WorkflowCall, call_workflow};
@@ -12,7 +11,7 @@ use uwf_engine::thread::role_context;
 
 pub(super) fn run(session: &mut Session<'_>, args: AsAgent) -> Result<u8, CliError> {
     let AsAgent { workflow, thread, role, prompt, older_thread, older_role } = args;
-    let thread = thread_id(&thread.or(older_thread).unwrap_or_default())?;
+    let thread = session.thread_id(&thread.or(older_thread).unwrap_or_default())?;
     let role = role.or(older_role).unwrap_or_default();
     let context = ExecContext::open(session, &How::default())?;
     let environment = session.env.text(EDGE_PROMPT).map(str::to_owned);

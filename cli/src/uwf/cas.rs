@@ -8,7 +8,6 @@ use uwf_engine::builtin;
 use uwf_store::{Hash, Store, StoreError};
 
 use super::args::CasCommand;
-use super::hash;
 use crate::shell::{CliError, OK, Session, USER};
 
 /// The engine's own types by name; those of the store have variables.
@@ -45,13 +44,14 @@ pub(super) fn run(session: &mut Session<'_>, command: CasCommand) -> Result<u8, 
 }
 
 fn get(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
-    let node = session.store()?.get(&hash(text)?)?;
+    let hash = session.node_hash(text)?;
+    let node = session.store()?.get(&hash)?;
     session.ui.yaml(&node)
 }
 
 fn cat(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let store = session.store()?;
-    let mut content = store.blob(&hash(text)?)?;
+    let mut content = store.blob(&session.node_hash(text)?)?;
     loop {
         match content.read_next()? {
             [] => return Ok(OK),
@@ -61,18 +61,21 @@ fn cat(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
 }
 
 fn has(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
-    let there = session.store()?.has(&hash(text)?);
+    let hash = session.node_hash(text)?;
+    let there = session.store()?.has(&hash);
     session.ui.print(&format!("{there}\n"))?;
     Ok(if there { OK } else { USER })
 }
 
 fn refs(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
-    let refs = session.store()?.refs(&hash(text)?)?;
+    let hash = session.node_hash(text)?;
+    let refs = session.store()?.refs(&hash)?;
     session.ui.result(&refs, || lines(&refs))
 }
 
 fn walk(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
-    let walk = session.store()?.walk(&hash(text)?)?;
+    let hash = session.node_hash(text)?;
+    let walk = session.store()?.walk(&hash)?;
     session.ui.result(&walk.nodes, || lines(&walk.nodes))?;
     for (missing, referrer) in &walk.missing {
         session.ui.warn(&format!("{missing} is missing; {referrer} refers to it"));

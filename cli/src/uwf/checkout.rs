@@ -10,7 +10,6 @@ use uwf_store::{Hash, Store};
 
 use super::step_of_thread::StepOfThread;
 use crate::shell::{CliError, Session};
-use crate::step_argument::StepArgument;
 use uwf_engine::record::{RecordedSnapshot, RunSnapshots};
 use uwf_engine::thread;
 use uwf_engine::view::CheckedOut;
@@ -36,7 +35,7 @@ pub(super) fn checkout(
     dir: &Path,
     moment: CheckoutMoment,
 ) -> Result<u8, CliError> {
-    let named = StepArgument::parse(text)?;
+    let named = session.step_argument(text)?;
     let store = session.store()?;
     let step = named.in_thread(&store)?;
     let WrittenWorkspace { snapshot, dir } = write(session, &store, &step, (dir, moment))?;

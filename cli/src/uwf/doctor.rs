@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::args::Doctor;
 use super::exec;
 use crate::shell::checks::{HomeCheck, SettingCheck, line};
-use crate::shell::{CliError, Format, OK, Session, USER, render};
+use crate::shell::{CliError, Format, OK, Session, Text, USER, render};
 use uwf_engine::config::{self, BUILTIN, Config, ConfigError};
 use uwf_engine::home::{Env, Homes, OCAS_HOME, UWF_HOME};
 use uwf_engine::spawn::lookup::Programs;
@@ -53,7 +53,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Doctor) -> Result<u8, CliErr
     let (opinion, agrees) = checks.ask(&builtin, session.ui.format, args.online);
     let exit = if report.is_well() && agrees { OK } else { USER };
     if session.ui.format == Format::Text {
-        session.ui.print(&(report.text() + &second(&opinion)))?;
+        session.ui.print_text(Text::marked(&(report.text() + &second(&opinion))))?;
     } else {
         report.builtin = serde_json::from_str(&opinion).unwrap_or_default();
         session.ui.result(&report, String::new)?;

@@ -5,14 +5,13 @@ mod complaints;
 
 use std::mem;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use uwf_store::Store;
 
 use self::complaints::{Complaints, chatter};
 use super::args::{Exec, How};
-use super::thread_id;
-use crate::shell::{CliError, FAILED_STEP, Format, OK, SUSPENDED, SandboxLevel, Session, Ui, render};
+use crate::shell::{CliError, FAILED_STEP, Format, OK, SUSPENDED, SandboxLevel, Session, Text, Ui, render};
 use uwf_engine::conditions::Judge;
 use uwf_engine::conditions::process::{ConditionProcess, judge};
 use uwf_engine::config::{self, BUILTIN, Config};
@@ -31,7 +30,7 @@ use uwf_engine::view::ThreadView;
 use uwf_engine::workflow::{self, Workflow};
 
 pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, CliError> {
-    let thread = thread_id(&what.thread)?;
+    let thread = session.thread_id(&what.thread)?;
     let context = ExecContext::open(session, &what.how)?;
     if what.detached {
         // Its stderr is the log, which is all there will be to read.
@@ -102,16 +101,11 @@ fn once(
     how: &How,
     step: impl FnOnce(&Engine<'_>, &ThreadLock, &ExecOptions, &mut dyn Observer) -> Result<StepReport, ExecError>,
 ) -> Result<u8, CliError> {
-    let thread = thread_id(thread)?;
+    let thread = session.thread_id(thread)?;
     let context = ExecContext::open(session, how)?;
     let lock = hold(&context.engine(&session.stop), &thread)?;
     let report = context.step(session, |engine, options, observer| step(engine, &lock, options, observer))?;
     finish(session, &context, (&[report], false), None)
-}
-
-/// Where a background run of this thread writes what it has to say.
-pub(super) fn log_path(home: &Path, thread: &ThreadId) -> PathBuf {
-    home.join("logs/threads").join(format!("{thread}.log"))
 }
 
 fn steps(count: u32) -> String {
@@ -340,34 +334,37 @@ impl Observer for Watcher<'_, '_> {
 
 /// In text, tells a step at once; other formats have all of them at the end.
 pub(super) fn print_step(ui: &mut Ui<'_>, report: &StepReport) -> Result<(), CliError> {
-    if ui.format == Format::Text { ui.print(&step_text(report)) } else { Ok(()) }
+    if ui.format == Format::Text { ui.print_text(step_text(report)) } else { Ok(()) }
 }
 
 /// A step and where it led to, in one or two lines.
-fn step_text(report: &StepReport) -> String {
+fn step_text(report: &StepReport) -> Text {
     let played = report.played.as_ref().map(|played| {
         let status = record::status(&played.output).unwrap_or("?");
         let took = render::duration(played.step.duration_ms());
         format!("{} → {status}  {took}  {}\n", played.step.role, played.hash)
     });
-    let next = match (&report.failure, &report.status) {
+    let (status, next) = match (&report.failure, &report.status) {
         (Some(error), _) => {
             let hint = ThreadView::after(report).hint.unwrap_or_default();
-            format!("failed: {error}\n{hint}\n")
+            ("failed", format!(": {error}\n{hint}\n"))
         }
         (None, Status::Suspended { role, message }) => {
             let thread = report.thread;
-            format!("suspended: {role} asks: {message}\nanswer with: uwf thread resume {thread} -p TEXT\n")
+            let answer = format!("answer with: uwf thread resume {thread} -p TEXT");
+            ("suspended", format!(": {role} asks: {message}\n{answer}\n"))
         }
-        (None, Status::Ended { .. } | Status::Cancelled { .. }) => "ended\n".to_owned(),
+        (None, status @ (Status::Ended { .. } | Status::Cancelled { .. })) => {
+            (status.as_str(), "\n".to_owned())
+        }
         (None, Status::Idle) => match (&report.current_role, &report.obstacle) {
-            (Some(role), _) => format!("next: {role}\n"),
-            (None, Some(obstacle)) => format!("next: nobody: {obstacle}\n"),
-            (None, None) => String::new(),
+            (Some(role), _) => ("", format!("next: {role}\n")),
+            (None, Some(obstacle)) => ("", format!("next: nobody: {obstacle}\n")),
+            (None, None) => ("", String::new()),
         },
     };
     let compacted = report.compacted.as_ref().map(summed_up).unwrap_or_default();
-    format!("{compacted}{}{next}", played.unwrap_or_default())
+    Text::from(compacted).then(played.unwrap_or_default()).then_status(status).then(next)
 }
 
 /// A summary that was made, in a line.

@@ -4,14 +4,13 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use super::thread_id;
 use crate::shell::{CliError, OK, Session, input::Input};
 use uwf_engine::export::{self, ExportError};
 use uwf_engine::view::{ThreadExported, ThreadImported};
 use uwf_store::atomic_file::AtomicFile;
 
 pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Path>) -> Result<u8, CliError> {
-    let (thread, store) = (thread_id(thread)?, session.store()?);
+    let (thread, store) = (session.thread_id(thread)?, session.store()?);
     let Some(file) = output.filter(|file| file.as_os_str() != "-") else {
         let mut out = BufWriter::new(&mut *session.ui.out);
         let written = export::export(&store, &thread, &mut out);

@@ -50,18 +50,18 @@ struct LogFilter {
 }
 
 impl LogFilter {
-    fn read(args: &LogShow, days: &[Day]) -> Result<LogFilter, CliError> {
+    fn read(session: &Session<'_>, args: &LogShow, days: &[Day]) -> Result<LogFilter, CliError> {
         let mut filter = LogFilter { thread: None, process: args.process, date: None };
         match (&args.which, &args.thread, &args.date) {
-            (Some(which), ..) => match which.parse() {
-                Ok(thread) => filter.thread = Some(thread),
-                Err(_) => filter.date = Some(day(which, days)?),
+            (Some(which), ..) => match log::start_of(which) {
+                Some(_) => filter.date = Some(day(which, days)?),
+                None => filter.thread = Some(session.thread_id(which).map_err(neither)?),
             },
             (None, None, None) if args.process.is_none() => {
                 filter.date = days.last().map(|day| day.date.clone());
             }
             (None, thread, date) => {
-                filter.thread = thread.as_deref().map(str::parse).transpose()?;
+                filter.thread = thread.as_deref().map(|thread| session.thread_id(thread)).transpose()?;
                 filter.date = date.as_deref().map(some_day).transpose()?;
             }
         }
@@ -83,13 +83,13 @@ impl LogFilter {
 
 fn show(session: &mut Session<'_>, args: &LogShow) -> Result<u8, CliError> {
     let days = days(session)?;
-    let filter = LogFilter::read(args, &days)?;
+    let filter = LogFilter::read(session, args, &days)?;
     let mut found = Vec::new();
     for day in days.iter().filter(|day| filter.has_day(day)) {
         found.extend(entries(session, day)?.into_iter().filter(|entry| filter.has(entry)));
     }
     let value: Value = found.iter().cloned().map(under_both_names).collect();
-    session.ui.result(&value, || found.iter().map(line).collect())?;
+    session.ui.result(&value, || found.iter().map(line).collect::<String>())?;
     let asked = [&args.which, &args.thread, &args.date].into_iter().flatten().cloned();
     let asked: Vec<String> = asked.chain(args.process.map(|pid| format!("process {pid}"))).collect();
     if found.is_empty() && !asked.is_empty() {
@@ -124,12 +124,19 @@ fn some_day(text: &str) -> Result<String, CliError> {
     }
 }
 
+/// The error for what is no day and names no thread.
+fn neither(error: CliError) -> CliError {
+    match error.hint() {
+        Some(hint) => {
+            let hint = format!("{hint}; or name a day, such as 2026-11-21");
+            error.with_hint(hint)
+        }
+        None => error,
+    }
+}
+
 /// The day as typed, if it has a file.
 fn day(text: &str, days: &[Day]) -> Result<String, CliError> {
-    if log::start_of(text).is_none() {
-        let error = CliError::user(format!("`{text}` is neither a day nor a thread id"));
-        return Err(error.with_hint("expected 2026-11-21, or the 26 characters of a thread's id"));
-    }
     let known: Vec<&str> = days.iter().map(|day| day.date.as_str()).collect();
     match (known.contains(&text), known.as_slice()) {
         (true, _) => Ok(text.to_owned()),

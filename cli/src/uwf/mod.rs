@@ -32,11 +32,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
-use uwf_store::Hash;
 
 use self::args::{Noun, UwfCli};
+use crate::completion;
 use crate::shell::{CliError, OK, ProcessContext, Session, USER, in_process, man_pages};
-use uwf_engine::ThreadId;
 use uwf_engine::conditions::process::{COMMAND, serve};
 
 /// The whole of `uwf`'s `main`.
@@ -49,6 +48,9 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
     // Not for people, and so no part of the command line: `uwf` starts itself so to evaluate conditions.
     if matches!(process.args.as_slice(), [_, only] if only == COMMAND) {
         return evaluated(process);
+    }
+    if let Some(shell) = completion::asking_shell(&process) {
+        return completion::answer(process, &shell, UwfCli::command());
     }
     match process.parse::<UwfCli>() {
         Ok(cli) => process.command(&cli.global, |session| run(session, cli.noun)),
@@ -89,14 +91,9 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Prompt(prompt) => prompt::run(session, prompt),
         Noun::Skill(skill) => prompt::run(session, skill.into()),
         Noun::Doctor(doctor) => doctor::run(session, &doctor),
-        Noun::Completions(shell) => man_pages::completions(session, &shell, UwfCli::command()),
+        Noun::Completions(shell) => man_pages::completions(session, &shell, &UwfCli::command()),
         Noun::Man(man) => man_pages::man(session, &man, UwfCli::command()),
     }
-}
-
-/// A node's hash as typed.
-fn hash(text: &str) -> Result<Hash, CliError> {
-    text.parse().map_err(|error: uwf_store::HashError| CliError::user(error.to_string()))
 }
 
 /// The name of a directory as nodes hold it: they hold text.
@@ -104,11 +101,6 @@ fn utf8(path: PathBuf) -> Result<String, CliError> {
     path.into_os_string()
         .into_string()
         .map_err(|path| CliError::user(format!("the directory's name is not UTF-8: {}", path.display())))
-}
-
-/// A thread as a command line names it.
-fn thread_id(text: &str) -> Result<ThreadId, CliError> {
-    Ok(text.parse()?)
 }
 
 #[cfg(test)]

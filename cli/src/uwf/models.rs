@@ -3,15 +3,24 @@
 use uwf_store::suggest;
 
 use super::args::Models;
-use crate::shell::{CliError, Session, render};
+use crate::shell::{CliError, Column, Session, render};
 use uwf_engine::catalogue::{self, CatalogueModel};
 use uwf_engine::view::ModelRow;
 
 /// Characters shown of a pattern that nothing is like.
 const SHOWN: usize = 100;
 
-const HEADINGS: [&str; 9] =
-    ["MODEL", "WINDOW", "OUTPUT", "$ IN", "$ CACHED", "$ WRITTEN", "$ OUT", "EFFORTS", "WIRE"];
+const HEADINGS: [Column; 9] = [
+    Column::new("MODEL"),
+    Column::new("WINDOW").rank(3),
+    Column::new("OUTPUT").rank(4),
+    Column::new("$ IN").rank(1),
+    Column::new("$ CACHED").rank(5),
+    Column::new("$ WRITTEN").rank(6),
+    Column::new("$ OUT").rank(2),
+    Column::new("EFFORTS").rank(8),
+    Column::new("WIRE").rank(7),
+];
 
 pub(super) fn run(session: &mut Session<'_>, args: &Models) -> Result<u8, CliError> {
     let pattern = args.pattern.as_deref().unwrap_or_default();
@@ -23,7 +32,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Models) -> Result<u8, CliErr
     let rows: Vec<ModelRow> = models.iter().cloned().map(ModelRow::from).collect();
     session.ui.result(&rows, || {
         let cells: Vec<_> = models.iter().map(cells).collect();
-        format!("{}\n{}", render::table(HEADINGS, &cells), legend(&models))
+        render::table(HEADINGS, &cells).then(format!("\n{}", legend(&models)))
     })
 }
 

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::builtin::{Host, replay as play};
 use crate::shell::{CliError, Session};
-use crate::step_argument::StepArgument;
 use crate::uwf::args::{Exec, How, Replay};
 use crate::uwf::{checkout, exec, utf8};
 use uwf_agent::replay::RecordedRun;
@@ -19,7 +18,7 @@ pub(super) fn replay(session: &mut Session<'_>, args: &Replay) -> Result<u8, Cli
 
 /// Forks the thread before the step, gives the fork the recorded turns and the files, and runs the step from there.
 fn branch(session: &mut Session<'_>, args: &Replay, (turn, dir): (usize, &Path)) -> Result<u8, CliError> {
-    let named = StepArgument::parse(&args.replay.step)?;
+    let named = session.step_argument(&args.replay.step)?;
     let host = Host::open(session)?;
     let store = &host.store;
     let step = named.in_thread(store)?;

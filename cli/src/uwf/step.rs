@@ -13,9 +13,9 @@ use uwf_workflow::{ARTIFACTS, yaml};
 
 use super::args::StepCommand;
 use super::checkout::{self, CheckoutMoment};
-use super::{changes, report, thread_id, utf8};
+use super::{changes, report, utf8};
+use crate::names::StepArgument;
 use crate::shell::{CliError, Format, Session, render};
-use crate::step_argument::StepArgument;
 use uwf_engine::record;
 use uwf_engine::thread::{self, SummaryPlace};
 use uwf_engine::view::{
@@ -41,7 +41,8 @@ pub(super) fn list(
     before: Option<&str>,
     take: Option<u32>,
 ) -> Result<u8, CliError> {
-    let (thread, named) = (thread_id(thread)?, before.map(StepArgument::parse).transpose()?);
+    let (thread, named) =
+        (session.thread_id(thread)?, before.map(|step| session.step_argument(step)).transpose()?);
     if let Some(other) = named.and_then(StepArgument::thread).filter(|other| *other != thread) {
         let error = format!("{} names a step of thread {other}", before.unwrap_or_default());
         return Err(CliError::user(format!("{error}, and the steps of thread {thread} are to be listed"))
@@ -134,7 +135,7 @@ fn status(step: &StepView) -> String {
 }
 
 pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
-    let (named, store) = (StepArgument::parse(text)?, session.store()?);
+    let (named, store) = (session.step_argument(text)?, session.store()?);
     let hash = named.find(&store)?;
     let step = thread::step_node(&store, &hash)?;
     let mut detail = expanded(&store, &step.detail)?;
@@ -201,14 +202,14 @@ fn expand(store: &Store, refs: &BTreeSet<Hash>, value: &mut Value) -> Result<(),
 }
 
 fn read(session: &mut Session<'_>, text: &str, quota: Option<usize>) -> Result<u8, CliError> {
-    let (named, store) = (StepArgument::parse(text)?, session.store()?);
+    let (named, store) = (session.step_argument(text)?, session.store()?);
     let step = named.find(&store)?;
     let document = StepDocument { step, markdown: report::step(&store, &step, quota)? };
     session.ui.document(&document, &document.markdown)
 }
 
 fn prompt(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
-    let (named, store) = (StepArgument::parse(text)?, session.store()?);
+    let (named, store) = (session.step_argument(text)?, session.store()?);
     let step = named.find(&store)?;
     let node = thread::step_node(&store, &step)?;
     let prompt = match node.assembled_prompt {
@@ -219,7 +220,7 @@ fn prompt(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
 }
 
 fn fork(session: &mut Session<'_>, text: &str, worktree: Option<&Path>) -> Result<u8, CliError> {
-    let named = StepArgument::parse(text)?;
+    let named = session.step_argument(text)?;
     let store = session.store()?;
     let Some(dir) = worktree else {
         let node = named.find(&store)?;

@@ -3,8 +3,8 @@
 use uwf_store::{Hash, Store};
 
 use super::changes::why_unknown;
+use crate::names::StepArgument;
 use crate::shell::CliError;
-use crate::step_argument::StepArgument;
 use uwf_engine::ThreadId;
 use uwf_engine::record::Detail;
 use uwf_engine::thread::{self, StepNode};

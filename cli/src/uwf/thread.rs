@@ -11,8 +11,8 @@ use std::path::Path;
 
 use super::args::ThreadCommand;
 use super::checkout::{CheckoutMoment, checkout};
-use super::{exec, export, hash, report, step, thread_id, utf8};
-use crate::shell::{CliError, Format, OK, Session, render};
+use super::{exec, export, report, step, utf8};
+use crate::shell::{CliError, Format, OK, Session, Text, render};
 use uwf_engine::conditions::process::judge;
 use uwf_engine::lock;
 use uwf_engine::log::{Log, LogEvent};
@@ -48,7 +48,8 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
         ThreadCommand::Export { thread, output } => export::export(session, &thread, output.as_deref()),
         ThreadCommand::Import { file } => export::import(session, &file),
         ThreadCommand::Read { thread, quota, before, start } => {
-            let before = before.as_deref().map(hash).transpose()?;
+            let step = |step: &str| session.step_argument(step)?.find(&session.store()?);
+            let before = before.as_deref().map(step).transpose()?;
             read(
                 session,
                 &thread,
@@ -82,7 +83,7 @@ fn start(
 }
 
 fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
-    let (thread, homes, store) = (thread_id(thread)?, session.homes()?, session.store()?);
+    let (thread, homes, store) = (session.thread_id(thread)?, session.homes()?, session.store()?);
     let head = thread::head(&store, &thread)?;
     let start = head.start(&store)?;
     let workflow = workflow::get(&store, &start.workflow)?;
@@ -99,7 +100,7 @@ fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
 /// How many artifacts are shown with their thread: the newest.
 const ARTIFACTS: usize = 20;
 
-fn view_text(view: &ThreadView, workflow: &str, task: &str) -> String {
+fn view_text(view: &ThreadView, workflow: &str, task: &str) -> Text {
     let mut lines = vec![
         ("thread", view.thread.to_string()),
         ("workflow", format!("{workflow} ({})", view.workflow)),
@@ -139,11 +140,14 @@ fn view_text(view: &ThreadView, workflow: &str, task: &str) -> String {
     if more > 0 {
         lines.push(("", format!("and {more} older ones: uwf thread artifacts {}", view.thread)));
     }
-    lines.iter().map(|(name, value)| format!("{name:<10} {value}\n")).collect()
+    lines.iter().fold(Text::default(), |text, (name, value)| match *name {
+        "status" => text.then(format!("{name:<10} ")).then_status(value).then("\n"),
+        name => text.then(format!("{name:<10} {value}\n")),
+    })
 }
 
 fn read(session: &mut Session<'_>, thread: &str, range: &report::ReportRange) -> Result<u8, CliError> {
-    let (thread, store) = (thread_id(thread)?, session.store()?);
+    let (thread, store) = (session.thread_id(thread)?, session.store()?);
     let conditions = session.conditions();
     let judge = judge(conditions.as_ref());
     let document = ThreadDocument { thread, markdown: report::thread(&store, &thread, range, judge)? };

@@ -16,9 +16,8 @@ use self::tell::tell;
 use super::args::{Redo, Undo};
 use super::changes::author::paths;
 use super::step_of_thread::{StepOfThread, name};
-use super::thread_id;
+use crate::names::{StepArgument, hashes};
 use crate::shell::{CliError, Session};
-use crate::step_argument::{StepArgument, hashes};
 use uwf_engine::ThreadId;
 use uwf_engine::lock::ThreadLock;
 use uwf_engine::record::{Detail, UndoKind, UndoRecord};
@@ -27,7 +26,7 @@ use uwf_engine::undo_log::{self, UndoLog};
 use uwf_engine::view::ComparedSnapshots;
 
 pub(super) fn undo(session: &mut Session<'_>, args: &Undo) -> Result<u8, CliError> {
-    let named = StepArgument::parse(&args.step)?;
+    let named = session.step_argument(&args.step)?;
     let store = session.store()?;
     let step = named.in_thread(&store)?;
     let detail = thread::detail_of(&store, &step.node)?;
@@ -147,7 +146,7 @@ fn tell_what_is_left_out(
 }
 
 pub(super) fn redo(session: &mut Session<'_>, args: &Redo) -> Result<u8, CliError> {
-    let what = args.what.as_deref().map(RedoArgument::parse).transpose()?;
+    let what = args.what.as_deref().map(|what| RedoArgument::read(session, what)).transpose()?;
     let store = session.store()?;
     let named = args.how.cwd.as_deref().map(|dir| session.directory(Some(dir))).transpose()?;
     let (thread, step) = match what {
@@ -186,10 +185,10 @@ enum RedoArgument {
 }
 
 impl RedoArgument {
-    fn parse(text: &str) -> Result<RedoArgument, CliError> {
-        match text.len() > Hash::LENGTH && !text.contains(':') {
-            true => Ok(RedoArgument::Thread(thread_id(text)?)),
-            false => Ok(RedoArgument::Step(StepArgument::parse(text)?)),
+    fn read(session: &Session<'_>, text: &str) -> Result<RedoArgument, CliError> {
+        match text.contains(':') || text.parse::<Hash>().is_ok() {
+            true => Ok(RedoArgument::Step(session.step_argument(text)?)),
+            false => Ok(RedoArgument::Thread(session.thread_id(text)?)),
         }
     }
 }

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use uwf_store::{Expect, Store, StoreError, VarChange, Variable, suggest};
 
 use super::args::VarCommand;
-use super::hash;
-use crate::shell::{CliError, Session, USAGE, render};
+use crate::shell::{CliError, Column, Session, USAGE, render};
 use uwf_engine::view::VariableValue;
 use uwf_engine::workflow::REGISTRY;
 use uwf_engine::{lost, thread, workflow};
@@ -27,7 +26,7 @@ pub(super) fn run(session: &mut Session<'_>, command: VarCommand) -> Result<u8, 
 fn get(session: &mut Session<'_>, name: &str, schema: Option<&str>) -> Result<u8, CliError> {
     let store = session.store()?;
     let rows = rows(&store, name)?;
-    let wanted = schema.map(hash).transpose()?;
+    let wanted = schema.map(|schema| session.node_hash(schema)).transpose()?;
     let found = rows.iter().find(|row| wanted.is_none_or(|schema| row.schema == schema));
     let found = found.ok_or_else(|| {
         let schemas: Vec<String> = rows.iter().map(|row| row.schema.to_string()).collect();
@@ -51,7 +50,7 @@ fn set(
     tags: &[String],
     force: bool,
 ) -> Result<u8, CliError> {
-    let value = hash(value)?;
+    let value = session.node_hash(value)?;
     let tags = tags.iter().map(|text| tag(text)).collect::<Result<BTreeMap<_, _>, CliError>>()?;
     if !force && KEPT.iter().any(|kept| name.starts_with(kept)) {
         return Err(CliError::user(format!("variable {name} is kept by the engine"))
@@ -93,7 +92,16 @@ fn list(session: &mut Session<'_>, prefix: &str) -> Result<u8, CliError> {
     let rows = session.store()?.vars().rows(prefix)?;
     session.ui.result(&rows, || {
         let cells: Vec<_> = rows.iter().map(cells).collect();
-        render::table(["NAME", "VALUE", "SCHEMA", "UPDATED (UTC)", "TAGS"], &cells)
+        render::table(
+            [
+                Column::new("NAME"),
+                Column::new("VALUE"),
+                Column::new("SCHEMA").rank(5),
+                Column::new("UPDATED (UTC)").rank(4),
+                Column::new("TAGS").rank(3).cut(20),
+            ],
+            &cells,
+        )
     })
 }
 

@@ -7,9 +7,8 @@ use std::path::Path;
 use uwf_workflow::{json_schema, yaml};
 
 use super::args::WorkflowCommand;
-use super::hash;
 use crate::shell::{
-    CliError, Session,
+    CliError, Column, Session,
     input::{is_stdin, name_of},
     render,
 };
@@ -82,7 +81,15 @@ fn history(session: &mut Session<'_>, name: &str) -> Result<u8, CliError> {
             let about = render::first_line(&view.description, 60);
             [view.n.to_string(), view.hash.to_string(), render::time(view.set_at), about]
         });
-        render::table(["N", "HASH", "SET (UTC)", "DESCRIPTION"], &cells.collect::<Vec<_>>())
+        render::table(
+            [
+                Column::new("N"),
+                Column::new("HASH"),
+                Column::new("SET (UTC)"),
+                Column::new("DESCRIPTION").rank(2).cut(20),
+            ],
+            &cells.collect::<Vec<_>>(),
+        )
     })
 }
 
@@ -90,7 +97,7 @@ fn rollback(session: &mut Session<'_>, name: &str, to: &str) -> Result<u8, CliEr
     let back = match to.parse() {
         // A hash may be all digits, but then it has thirteen of them.
         Ok(steps) if to.len() < 13 => Back::Steps(steps),
-        _ => Back::To(hash(to)?),
+        _ => Back::To(session.node_hash(to)?),
     };
     let (hash, before) = workflow::rollback(&session.store()?, name, back)?;
     let rolled_back = WorkflowRolledBack { name: name.to_owned(), hash, before };

@@ -91,6 +91,11 @@ impl LockHolder {
         self.marker.pid
     }
 
+    /// When it took the lock, in milliseconds since the epoch; other engines' markers tell when the step began.
+    pub fn started_at(&self) -> u64 {
+        self.marker.started_at
+    }
+
     /// Whether it was started in the background; other engines do not tell.
     pub fn background(&self) -> Option<bool> {
         self.marker.process_start.map(|_| self.marker.background)

@@ -77,6 +77,19 @@ impl Store {
         Ok(found)
     }
 
+    /// The hashes of which `is_wanted` holds, in no order. Reads no file, only their names.
+    ///
+    /// # Errors
+    /// The nodes cannot be listed.
+    pub fn hashes(&self, is_wanted: &dyn Fn(&Hash) -> bool) -> Result<Vec<Hash>, StoreError> {
+        let wanted = |entry| match entry {
+            Ok(NodeEntry::Node(hash)) => is_wanted(&hash).then_some(Ok(hash)),
+            Ok(NodeEntry::Stray(_)) => None,
+            Err(error) => Some(Err(error)),
+        };
+        self.nodes.entries(self.now())?.filter_map(wanted).collect()
+    }
+
     /// Makes the index say what the nodes say: missing lines are added, oldest node first, wrong ones struck out. Lines
     /// that are right stay where they are, so that other programs may write at the same time.
     ///

@@ -3,7 +3,7 @@
 use uwf_store::{Collect, Finding, GcReport, Store, StoreError};
 
 use super::schema;
-use crate::shell::{CliError, OK, Session, USER, render};
+use crate::shell::{CliError, OK, Session, Text, USER, render};
 use uwf_engine::gc_roots::gc_roots;
 use uwf_engine::journals::{self, LeftoversRemoved};
 use uwf_engine::lost::{self, Lost};
@@ -129,17 +129,20 @@ pub(super) fn stats(session: &mut Session<'_>) -> Result<u8, CliError> {
     Ok(exit)
 }
 
-fn stats_text(stats: &StoreStatsView) -> String {
+fn stats_text(stats: &StoreStatsView) -> Text {
     let row = |of_type: &TypeStatsView| {
         let name = of_type.name.clone().unwrap_or_default();
         [of_type.type_.to_string(), name, of_type.nodes.to_string(), render::bytes(of_type.bytes)]
     };
     let StoreStatsView { nodes, variables, threads, workflows, .. } = stats;
-    format!(
-        "nodes      {nodes} ({})\nvariables  {variables}\nthreads    {threads}\nworkflows  {workflows}\n\n{}",
+    let text = Text::from(format!(
+        "nodes      {nodes} ({})\nvariables  {variables}\nthreads    {threads}\nworkflows  {workflows}\n\n",
         render::bytes(stats.bytes),
-        render::table(["TYPE", "NAME", "NODES", "SIZE"], &stats.types.iter().map(row).collect::<Vec<_>>())
-    )
+    ));
+    text.then(render::table(
+        ["TYPE", "NAME", "NODES", "SIZE"],
+        &stats.types.iter().map(row).collect::<Vec<_>>(),
+    ))
 }
 
 fn warn_unreadable(session: &mut Session<'_>, unreadable: u64) {

@@ -14,8 +14,9 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use super::super::args::Exec;
-use super::{ExecContext, log_path};
+use super::ExecContext;
 use crate::shell::{CliError, Session};
+use uwf_agent::live::thread_log;
 use uwf_engine::home::make_private;
 use uwf_engine::lock::{ThreadLock, session as session_of};
 use uwf_engine::thread::{self, ThreadId};
@@ -48,7 +49,7 @@ pub(super) fn launch(
         &workflow,
         current_role(store, &workflow, &head, context.judge()).as_deref(),
     )?;
-    let log = log_path(&context.homes.uwf, &thread);
+    let log = thread_log(&context.homes.uwf, &thread);
     // What earlier runs said is not about this one.
     let said = fs::metadata(&log).map_or(0, |log| log.len());
     let mut child = start_detached(session, context, &lock, (what, &log))?;

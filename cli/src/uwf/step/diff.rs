@@ -7,7 +7,6 @@ use uwf_snapshot::{diff as compare, find};
 use uwf_store::Store;
 
 use crate::shell::{CliError, Session};
-use crate::step_argument::StepArgument;
 use crate::uwf::args::DiffShape;
 use crate::uwf::changes::author::{Authors, paths};
 use crate::uwf::changes::{self, ShownChange, recorded, why_unknown};
@@ -16,7 +15,7 @@ use uwf_engine::thread;
 use uwf_engine::view::{ComparedSnapshots, StepDiff};
 
 pub(super) fn diff(session: &mut Session<'_>, text: &str, shape: DiffShape) -> Result<u8, CliError> {
-    let (named, store) = (StepArgument::parse(text)?, session.store()?);
+    let (named, store) = (session.step_argument(text)?, session.store()?);
     let hash = named.find(&store)?;
     let step = thread::step_node(&store, &hash)?;
     let detail = thread::detail_of(&store, &step)?;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::shell::{ProcessContext, Terminals};
 use crate::uwf::main_with;
 use uwf_engine::fixture::{Place, clock};
+use uwf_engine::home::Env;
 use uwf_engine::spawn::StopSignal;
 
 /// What a command line did.
@@ -37,6 +38,12 @@ pub(super) trait CommandLine {
     /// Runs a command line of words that need not be text.
     fn typed(&self, args: &[OsString]) -> Ran;
 
+    /// What TAB offers behind a command line: the words of a line each.
+    fn completing(&self, args: &[&str]) -> Vec<String>;
+
+    /// Runs a command line for a person at a terminal of that width.
+    fn at_width(&self, width: &str, args: &[&str]) -> Ran;
+
     /// Runs a command line until a signal comes.
     fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: StopSignal) -> Ran;
 }
@@ -55,19 +62,43 @@ impl CommandLine for Place {
     }
 
     fn typed(&self, args: &[OsString]) -> Ran {
-        ran(self, args.to_vec(), ("", false), StopSignal::default())
+        ran(self, self.env(), args.to_vec(), ("", false), StopSignal::default())
+    }
+
+    fn completing(&self, args: &[&str]) -> Vec<String> {
+        // As the script for fish has it.
+        let mut env = self.env();
+        env.set("COMPLETE", "fish");
+        let args = ["--", "uwf"].iter().chain(args).map(Into::into).collect();
+        let ran = ran(self, env, args, ("", false), StopSignal::default());
+        assert_eq!((ran.exit, ran.err.as_str()), (0, ""));
+        ran.out.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+    }
+
+    fn at_width(&self, width: &str, args: &[&str]) -> Ran {
+        let mut env = self.env();
+        env.set("COLUMNS", width);
+        ran(self, env, args.iter().map(Into::into).collect(), ("", true), StopSignal::default())
     }
 
     fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: StopSignal) -> Ran {
-        ran(self, args.iter().map(Into::into).collect(), (stdin, terminal), stop)
+        ran(self, self.env(), args.iter().map(Into::into).collect(), (stdin, terminal), stop)
     }
 }
 
-fn ran(place: &Place, args: Vec<OsString>, (stdin, terminal): (&str, bool), stop: StopSignal) -> Ran {
+fn ran(
+    place: &Place,
+    mut env: Env,
+    args: Vec<OsString>,
+    (stdin, terminal): (&str, bool),
+    stop: StopSignal,
+) -> Ran {
+    // What is said is compared as text; `--color always` asks for more.
+    env.set("NO_COLOR", "1");
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let exit = main_with(ProcessContext {
         args: std::iter::once("uwf".into()).chain(args).collect(),
-        env: place.env(),
+        env,
         cwd: place.project(),
         stdin: &mut stdin.as_bytes(),
         out: &mut out,

@@ -55,14 +55,14 @@ fn every_command_has_an_example() {
 fn there_is_a_completion_script_for_every_shell() {
     let place = Place::new();
     for (shell, word) in [
-        ("bash", "complete -F _uwf"),
+        ("bash", "complete -o nospace -o bashdefault"),
         ("zsh", "#compdef uwf"),
-        ("fish", "complete -c uwf"),
+        ("fish", "complete --keep-order --exclusive --command uwf"),
         ("elvish", "edit:completion"),
         ("powershell", "Register-ArgumentCompleter"),
     ] {
         let ran = place.uwf(&["completions", shell]);
-        assert!(ran.exit == 0 && ran.out.contains(word) && ran.out.contains("until-end"), "{shell}: {ran:?}");
+        assert!(ran.exit == 0 && ran.out.contains(word) && ran.out.contains("COMPLETE"), "{shell}: {ran:?}");
     }
     assert_eq!(place.uwf(&["completions", "csh"]).exit, 2);
 }

@@ -113,7 +113,7 @@ fn what_names_no_step_of_the_thread_is_told() {
         ),
         (format!("{thread}:3"), 1, format!("thread {thread} has no step 3: it has 2")),
         (format!("{thread}:-3"), 1, format!("thread {thread} has no step -3: it has 2")),
-        (format!("{thread}:0"), 1, format!("`{thread}:0` names no step: \"0\" is no number from 1 on")),
+        (format!("{thread}:0"), 1, format!("`{thread}:0` names no step")),
         (thread.to_string(), 1, format!("{thread} is a thread, and a step is wanted")),
         ("9GDHFMG6KAC8V".to_owned(), 1, "9GDHFMG6KAC8V".to_owned()),
         (text.to_string(), 1, format!("{text} is not a step of a thread: it is of type 7VQ43ZSJTEWA7")),

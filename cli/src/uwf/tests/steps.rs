@@ -254,7 +254,7 @@ fn text_tells_each_step_in_words() {
     let agent = place.agent(&[first.to_string(), second.to_string()]);
     let ran = place.on_terminal(&["thread", "exec", thread.as_str(), "--until-end", "--agent", &agent]);
     let expected =
-        format!("writer → checked  1.5 s  {first}\nnext: checker\nchecker → fine  1.5 s  {second}\nended\n");
+        format!("writer → checked  1.5 s  {first}\nnext: checker\nchecker → fine  1.5 s  {second}\nend\n");
     assert_eq!((ran.exit, ran.out), (0, expected));
 }
 

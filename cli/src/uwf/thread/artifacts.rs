@@ -10,9 +10,7 @@ use uwf_store::atomic_file::AtomicFile;
 use uwf_store::{Hash, Store, suggest};
 
 use crate::shell::{CliError, OK, Session, render};
-use crate::step_argument::StepArgument;
 use crate::uwf::args::{Artifacts, ArtifactsCommand, GetArtifact};
-use crate::uwf::thread_id;
 
 /// How many bytes are copied at once.
 const CHUNK: usize = 1 << 16;
@@ -25,7 +23,7 @@ pub(super) fn run(session: &mut Session<'_>, command: &Artifacts) -> Result<u8, 
 }
 
 fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
-    let (thread, store) = (thread_id(thread)?, session.store()?);
+    let (thread, store) = (session.thread_id(thread)?, session.store()?);
     let rows: Vec<ArtifactRow> = kept(&store, &thread)?.into_iter().map(ArtifactRow::from).collect();
     session.ui.result(&rows, || {
         let cells: Vec<_> = rows.iter().map(cells).collect();
@@ -50,8 +48,8 @@ fn kept(store: &Store, thread: &ThreadId) -> Result<Vec<ThreadArtifact>, CliErro
 }
 
 fn get(session: &mut Session<'_>, what: &GetArtifact) -> Result<u8, CliError> {
-    let thread = thread_id(&what.thread)?;
-    let step = what.step.as_deref().map(StepArgument::parse).transpose()?;
+    let thread = session.thread_id(&what.thread)?;
+    let step = what.step.as_deref().map(|step| session.step_argument(step)).transpose()?;
     let store = session.store()?;
     let step = step.map(|step| step.find(&store)).transpose()?;
     let found = find(&store, &thread, &what.name, step)?;

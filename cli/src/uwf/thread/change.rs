@@ -3,17 +3,17 @@
 use std::fs;
 
 use crate::shell::{CliError, Session};
-use crate::uwf::exec::log_path;
 use crate::uwf::step::fork_at;
-use crate::uwf::{hash, thread_id};
+use uwf_agent::live::thread_log;
 use uwf_engine::journals;
 use uwf_engine::lock::{self, LockError, ThreadLock};
 use uwf_engine::log::{Log, LogEvent};
 use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
 use uwf_engine::view::{ThreadCancelled, ThreadRemoved, ThreadStopped};
+use uwf_store::Hash;
 
 pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
-    let (thread, homes, store) = (thread_id(thread)?, session.homes()?, session.store()?);
+    let (thread, homes, store) = (session.thread_id(thread)?, session.homes()?, session.store()?);
     thread::entry(&store, &thread)?;
     let stopped = lock::stop(&homes.uwf, &thread)?;
     if !stopped {
@@ -28,7 +28,7 @@ pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, CliErr
 }
 
 pub(super) fn cancel(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
-    let (thread, homes, store) = (thread_id(thread)?, session.homes()?, session.store()?);
+    let (thread, homes, store) = (session.thread_id(thread)?, session.homes()?, session.store()?);
     // A run that takes an ended thread up again is not worth stopping: there is nothing to cancel.
     if let Status::Ended { .. } = thread::entry(&store, &thread)?.status()? {
         return Err(ThreadError::Ended { thread }.into());
@@ -42,7 +42,7 @@ pub(super) fn cancel(session: &mut Session<'_>, thread: &str) -> Result<u8, CliE
 }
 
 pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Result<u8, CliError> {
-    let (thread, homes, store) = (thread_id(thread)?, session.homes()?, session.store()?);
+    let (thread, homes, store) = (session.thread_id(thread)?, session.homes()?, session.store()?);
     thread::check_exists(&store, &thread)?;
     let still = if force {
         lock::stop_and_lock(&homes.uwf, &thread)?
@@ -50,7 +50,7 @@ pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Re
         ThreadLock::unannounced(&homes.uwf, &thread).map_err(|error| busy(error, &thread))?
     };
     thread::remove(&store, &thread)?;
-    let log = log_path(&homes.uwf, &thread);
+    let log = thread_log(&homes.uwf, &thread);
     if let Err(error) = fs::remove_file(&log)
         && error.kind() != std::io::ErrorKind::NotFound
     {
@@ -72,9 +72,10 @@ fn busy(error: LockError, thread: &ThreadId) -> CliError {
 
 pub(super) fn fork(session: &mut Session<'_>, from: &str) -> Result<u8, CliError> {
     let store = session.store()?;
-    let node = match from.parse::<ThreadId>() {
-        Ok(thread) => thread::entry(&store, &thread)?.head,
-        Err(_) => hash(from)?,
+    // A step's name has a hash's length or a colon; what is neither is tried as a thread's first.
+    let node = match from.parse::<Hash>().is_err() && !from.contains(':') {
+        true => thread::entry(&store, &session.thread_id(from)?)?.head,
+        false => session.step_argument(from)?.find(&store)?,
     };
     fork_at(session, &node)
 }

@@ -3,11 +3,10 @@
 use crate::shell::{CliError, OK, Session};
 use crate::uwf::args::How;
 use crate::uwf::exec::{ExecContext, finish, print_step, summed_up};
-use crate::uwf::thread_id;
 use uwf_engine::exec::{Compaction, compact_once, hold};
 
 pub(super) fn compact(session: &mut Session<'_>, thread: &str, keep: u32, how: &How) -> Result<u8, CliError> {
-    let thread = thread_id(thread)?;
+    let thread = session.thread_id(thread)?;
     let context = ExecContext::open(session, how)?;
     let lock = hold(&context.engine(&session.stop), &thread)?;
     let ran = context

@@ -10,7 +10,6 @@ use crate::shell::{CliError, Session};
 use crate::uwf::args::DiffShape;
 use crate::uwf::changes::author::paths;
 use crate::uwf::changes::{self, ShownChange};
-use crate::uwf::thread_id;
 use uwf_engine::ThreadId;
 use uwf_engine::record::Detail;
 use uwf_engine::thread::{self, Link};
@@ -24,7 +23,7 @@ struct CapturedStep {
 }
 
 pub(super) fn diff(session: &mut Session<'_>, text: &str, shape: DiffShape) -> Result<u8, CliError> {
-    let (thread, store) = (thread_id(text)?, session.store()?);
+    let (thread, store) = (session.thread_id(text)?, session.store()?);
     let (steps, without) = captured_steps(&store, &thread)?;
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
         let error = CliError::user(format!("no step of the thread {thread} has snapshots of the workspace"));

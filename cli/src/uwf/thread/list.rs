@@ -4,7 +4,7 @@ use std::error::Error;
 
 use uwf_store::{Store, parallel};
 
-use crate::shell::{CliError, Format, OK, Session, render};
+use crate::shell::{CliError, Column, Format, OK, Session, render};
 use crate::uwf::args::{StatusWord, ThreadList};
 use crate::uwf::time_argument::time_argument;
 use uwf_engine::lock;
@@ -52,7 +52,16 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
     let rows = rows(session, (&store, &known), page.rows);
     session.ui.result(&rows, || {
         let cells: Vec<_> = rows.iter().map(cells).collect();
-        render::table(["THREAD", "STATUS", "WORKFLOW", "ROLE", "STARTED (UTC)"], &cells)
+        render::table(
+            [
+                Column::new("THREAD"),
+                Column::new("STATUS").status(),
+                Column::new("WORKFLOW"),
+                Column::new("ROLE"),
+                Column::new("STARTED (UTC)"),
+            ],
+            &cells,
+        )
     })?;
     let lost = if is_empty { lost::glance(&store)? } else { None };
     if let Some(lost) = lost {

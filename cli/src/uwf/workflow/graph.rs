@@ -5,7 +5,6 @@ use uwf_workflow::graph_export::{self, ThreadProgress};
 
 use crate::shell::{CliError, Session};
 use crate::uwf::args::Language;
-use crate::uwf::thread_id;
 use uwf_engine::conditions::Judge;
 use uwf_engine::conditions::process::judge;
 use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
@@ -19,7 +18,7 @@ pub(super) fn run(
     thread: Option<&str>,
 ) -> Result<u8, CliError> {
     let store = session.store()?;
-    let thread = thread.map(thread_id).transpose()?;
+    let thread = thread.map(|thread| session.thread_id(thread)).transpose()?;
     let conditions = session.conditions();
     let judge = judge(conditions.as_ref());
     let played = thread.map(|thread| progress(&store, &thread, judge)).transpose()?;
