@@ -3,14 +3,14 @@
 //! It has no state of its own: each page reads the store anew. What is remembered ([`crate::read`]'s sums) follows from
 //! nodes, which never change.
 
-use std::path::PathBuf;
-
-use uwf_engine::ThreadId;
 use uwf_engine::conditions::{Conditions, Judge};
 use uwf_engine::view::StepDiff;
+use uwf_engine::{Homes, ThreadId};
 use uwf_store::{Hash, Store};
 
-use crate::read::Sums;
+use crate::error::WebError;
+use crate::page;
+use crate::read::{self, StepRow, Sums, ThreadQuery, TurnsPage};
 
 /// What pages need done, and the program that shows them knows how to.
 pub trait Host: Send + Sync {
@@ -42,10 +42,7 @@ pub trait Host: Send + Sync {
 /// Where pages are read from, and who does what they ask for.
 pub struct Site {
     pub(crate) store: Store,
-    /// `$UWF_HOME`, which tells what runs.
-    pub(crate) home: PathBuf,
-    /// Where the database of names is: a change of its files is a change of some name.
-    pub(crate) names: PathBuf,
+    pub(crate) homes: Homes,
     pub(crate) conditions: Option<Box<dyn Conditions + Send + Sync>>,
     pub(crate) host: Box<dyn Host>,
     pub(crate) sums: Sums,
@@ -55,12 +52,24 @@ impl Site {
     /// Pages of the store in `homes.ocas`, opened as `store`.
     pub fn new(
         store: Store,
-        homes: &uwf_engine::Homes,
+        homes: Homes,
         conditions: Option<Box<dyn Conditions + Send + Sync>>,
         host: Box<dyn Host>,
     ) -> Site {
-        let (home, names) = (homes.uwf.clone(), homes.ocas.join("vars"));
-        Site { store, home, names, conditions, host, sums: Sums::default() }
+        Site { store, homes, conditions, host, sums: Sums::default() }
+    }
+
+    /// A thread as one file: all of its steps with their turns, nothing from elsewhere, no script.
+    ///
+    /// # Errors
+    /// The thread, or a step of it, cannot be read.
+    pub fn file_of(&self, thread: &ThreadId) -> Result<String, WebError> {
+        let found = read::thread(self, thread, &ThreadQuery { all: true, ..ThreadQuery::default() })?;
+        let step = |row: &StepRow| {
+            read::step_at(self, thread, (&row.hash, row.number, found.sum.clone()), TurnsPage::All)
+        };
+        let pages = found.steps.iter().chain(&found.failed).map(step).collect::<Result<Vec<_>, _>>()?;
+        Ok(page::document(&found, &pages, self.store.now()).into_string())
     }
 
     pub(crate) fn judge(&self) -> Judge<'_> {

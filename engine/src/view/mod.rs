@@ -26,8 +26,8 @@ pub use self::changed::{
 };
 pub use self::config::{AgentSetup, ConfigSet, ConfigUnset, ConfigValue, ModelSetup, SetupView};
 pub use self::document::{
-    ChangeFacts, ChangedBy, ComparedSnapshots, FileDiff, StepAnswer, StepDiff, StepDocument, StepPrompt,
-    ThreadDiff, ThreadDocument, WorkflowGraph,
+    ChangeFacts, ChangedBy, ComparedSnapshots, FileDiff, ServeView, StepAnswer, StepDiff, StepDocument,
+    StepPrompt, ThreadDiff, ThreadDocument, ThreadWritten, WorkflowGraph,
 };
 pub use self::log::{LogCleaned, LogDay};
 pub use self::model::ModelRow;

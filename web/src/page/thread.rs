@@ -160,7 +160,7 @@ fn running(view: &ThreadView, live: Option<&LiveLine>) -> Markup {
             p {
                 span .dot {} " " strong { (visible(role.unwrap_or("A step"))) } " plays"
                 @if let Some(live) = live {
-                    @if live.turn > 0 { " · turn " (live.turn) @if let Some(most) = live.max_turns { " of " (most) } }
+                    @if let Some(turn) = live.turn { " · turn " (turn) @if let Some(most) = live.max_turns { " of " (most) } }
                     " · " (visible(&live.doing))
                     @if live.tokens > 0 { " · " (number(live.tokens)) " tokens" }
                     @if let Some(cost) = live.cost { " · " (usd(cost)) }

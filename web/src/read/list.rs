@@ -91,7 +91,7 @@ pub(crate) struct ListPage {
 
 /// The threads that the filter lets through.
 pub(crate) fn list(site: &Site, filter: &ListFilter) -> Result<ListPage, ThreadError> {
-    let running = lock::all_running(&site.home).unwrap_or_default();
+    let running = lock::all_running(&site.homes.uwf).unwrap_or_default();
     let known = Workflows::default();
     let before: Option<ThreadId> = filter.before.parse().ok();
     let older = |entry: &ThreadEntry| {

@@ -6,7 +6,7 @@ use uwf_engine::view::StepDiff;
 use uwf_engine::workflow;
 use uwf_store::Hash;
 
-use super::turns::{Conversation, conversation};
+use super::turns::{Conversation, TurnsPage, conversation};
 use super::{StepRow, Sum};
 use crate::error::WebError;
 use crate::site::Site;
@@ -48,22 +48,32 @@ pub(crate) struct StepPage {
     pub(crate) called: Option<ThreadId>,
 }
 
-/// A step of a thread, with the items of its conversation up to `to`.
+/// A step of a thread, with a page of its conversation.
 pub(crate) fn step(
     site: &Site,
     id: &ThreadId,
     place: StepPlace,
-    to: Option<usize>,
+    page: TurnsPage,
 ) -> Result<StepPage, WebError> {
-    let store = &site.store;
-    let head = thread::entry(store, id)?.head;
-    let sum = site.sums.of(store, &head)?;
+    let head = thread::entry(&site.store, id)?.head;
+    let sum = site.sums.of(&site.store, &head)?;
     let hash = found(site, id, (&head, sum.steps), place)?;
-    let link = thread::link(store, &hash)?;
     let number = match place {
         StepPlace::Number(number) => Some(number),
         StepPlace::Hash(_) => number_of(site, &head, (&hash, sum.steps))?,
     };
+    step_at(site, id, (&hash, number, sum), page)
+}
+
+/// The step at a node, whose number is known.
+pub(crate) fn step_at(
+    site: &Site,
+    id: &ThreadId,
+    (hash, number, sum): (&Hash, Option<usize>, Sum),
+    page: TurnsPage,
+) -> Result<StepPage, WebError> {
+    let store = &site.store;
+    let link = thread::link(store, hash)?;
     let row = StepRow::of(store, number, &link)?;
     let detail = Detail::read(store, &link.step.detail)?;
     let prompt = link.step.assembled_prompt.as_ref().map(|hash| store.get(hash)).transpose()?;
@@ -75,9 +85,9 @@ pub(crate) fn step(
     Ok(StepPage {
         thread: *id,
         workflow: workflow::get(store, &start.workflow)?.name,
-        conversation: conversation(store, &detail, to)?,
+        conversation: conversation(store, &detail, page)?,
         artifacts: thread::artifacts_of(store, &link.step)?,
-        changes: site.host.changes(store, &hash),
+        changes: site.host.changes(store, hash),
         called: called.and_then(|threads| threads.into_iter().find(stands)),
         sum,
         row,

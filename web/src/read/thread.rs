@@ -25,6 +25,9 @@ pub(crate) struct ThreadQuery {
     pub(crate) to: Option<usize>,
     /// Steps of this role alone.
     pub(crate) role: Option<String>,
+    /// All of them, which no address asks for.
+    #[serde(skip)]
+    pub(crate) all: bool,
 }
 
 /// A step among those of its thread.
@@ -106,7 +109,7 @@ pub(crate) fn thread(site: &Site, id: &ThreadId, query: &ThreadQuery) -> Result<
     let head = stored.settled(store, &workflow, site.judge());
     let view = ThreadView::stored(store, (*id, &head), (start.workflow, &workflow), site.judge())
         .linked(store, &head)?
-        .running(&lock::running(&site.home, id));
+        .running(&lock::running(&site.homes.uwf, id));
     let sum = site.sums.of(store, &head.hash)?;
     let links = links(store, &head, sum.steps, query)?;
     let read = |(number, link): &(usize, Link)| StepRow::of(store, Some(*number), link);
@@ -126,7 +129,7 @@ fn links(
 ) -> Result<Vec<(usize, Link)>, ThreadError> {
     let to = query.to.unwrap_or(count).min(count);
     let walk = WalkBack::from(store, &head.hash)?;
-    let walk = if query.role.is_none() { walk.at_most(count - to + STEPS) } else { walk };
+    let walk = if query.role.is_none() && !query.all { walk.at_most(count - to + STEPS) } else { walk };
     let mut links = Vec::new();
     for (number, link) in (1..=count).rev().zip(walk) {
         let link = link?;
@@ -134,7 +137,7 @@ fn links(
         if number <= to && wanted {
             links.push((number, link));
         }
-        if links.len() == STEPS {
+        if links.len() == STEPS && !query.all {
             break;
         }
     }

@@ -38,26 +38,37 @@ pub(crate) struct Conversation {
     pub(crate) count: usize,
     pub(crate) from: usize,
     pub(crate) to: usize,
-    /// How many turns the model had.
-    pub(crate) turns: usize,
     /// How many entries of the record are no messages of ours.
     pub(crate) foreign: usize,
 }
 
-/// The conversation of a record: the last items, or those up to `to`, from 1.
+/// Which items of a conversation are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TurnsPage {
+    /// A page of the last ones.
+    Last,
+    /// A page of those up to this one, from 1.
+    UpTo(usize),
+    /// All.
+    All,
+}
+
+/// The conversation of a record.
 pub(crate) fn conversation(
     store: &Store,
     detail: &Detail,
-    to: Option<usize>,
+    page: TurnsPage,
 ) -> Result<Conversation, StoreError> {
     whole(store, detail).map(|items| {
         let count = items.len();
-        let to = to.unwrap_or(count).min(count);
-        let from = to.saturating_sub(ITEMS);
-        let turns = items.iter().filter(|item| matches!(item, Item::Turn { .. })).count();
+        let (from, to) = match page {
+            TurnsPage::All => (0, count),
+            TurnsPage::Last => (count.saturating_sub(ITEMS), count),
+            TurnsPage::UpTo(to) => (to.min(count).saturating_sub(ITEMS), to.min(count)),
+        };
         let items: Vec<Item> = items.into_iter().skip(from).take(to - from).collect();
         let foreign = listed(detail).iter().filter(|listed| listed.turn().is_none()).count();
-        Conversation { items, count, from, to, turns, foreign }
+        Conversation { items, count, from, to, foreign }
     })
 }
 

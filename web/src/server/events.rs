@@ -13,7 +13,7 @@ use uwf_engine::ThreadId;
 
 use super::App;
 use super::routes::oops;
-use super::watch::Followed;
+use super::watch::{Followed, Watch};
 use crate::error::WebError;
 
 /// How many topics one stream has.
@@ -27,7 +27,13 @@ pub(super) async fn events(State(app): State<Arc<App>>, RawQuery(query): RawQuer
     let Some(topics) = topics.filter(|topics| topics.len() <= TOPICS) else {
         return oops(&WebError::missing("such stream"));
     };
-    let streams = topics.into_iter().map(|topic| versions(app.watch.follow(&app, topic)));
+    let known = Arc::clone(&app);
+    let versioned =
+        move || topics.into_iter().map(|topic| (known.version(&topic), topic)).collect::<Vec<_>>();
+    let Ok(topics) = tokio::task::spawn_blocking(versioned).await else {
+        return oops(&WebError::missing("stream of events just now"));
+    };
+    let streams = topics.into_iter().map(|(version, topic)| versions(Watch::follow(&app, topic, version)));
     let events = stream::select_all(streams.map(Box::pin));
     Sse::new(events.map(Ok::<Event, Infallible>))
         .keep_alive(KeepAlive::new().interval(SILENCE))

@@ -13,12 +13,13 @@ mod tests;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use tokio::net::TcpListener;
+use uwf_agent::live::LiveReader;
 
 use self::watch::Watch;
 use crate::site::Site;
@@ -37,11 +38,13 @@ pub struct Access {
 }
 
 /// What every request sees.
-pub(crate) struct App {
-    pub(crate) site: Site,
-    pub(crate) access: Access,
-    pub(crate) address: SocketAddr,
-    pub(crate) watch: Watch,
+struct App {
+    site: Site,
+    access: Access,
+    address: SocketAddr,
+    watch: Watch,
+    /// How far the journals of what runs are read.
+    reader: Mutex<LiveReader>,
 }
 
 /// A server that listens.
@@ -72,20 +75,20 @@ impl Server {
     /// The listener fails.
     pub async fn serve(self, stop: impl Future<Output = ()>) -> io::Result<()> {
         let Server { app, listener } = self;
-        let watcher = watch::follow(Arc::clone(&app))?;
+        watch::start(Arc::clone(&app))?;
         let served = tokio::select! {
             served = async { axum::serve(listener, router(Arc::clone(&app))).await } => served,
             () = stop => Ok(()),
         };
         app.watch.end();
-        watcher.join().map_err(|_| io::Error::other("the watcher of threads failed"))?;
         served
     }
 }
 
 impl App {
     fn new(site: Site, access: Access, address: SocketAddr) -> Arc<App> {
-        Arc::new(App { site, access, address, watch: Watch::default() })
+        let reader = Mutex::new(LiveReader::new(&site.homes.uwf));
+        Arc::new(App { site, access, address, watch: Watch::default(), reader })
     }
 }
 

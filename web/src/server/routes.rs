@@ -15,7 +15,7 @@ use super::App;
 use crate::assets;
 use crate::error::WebError;
 use crate::page;
-use crate::read::{self, ListFilter, StepPlace, ThreadQuery};
+use crate::read::{self, ListFilter, StepPlace, ThreadQuery, TurnsPage};
 
 pub(super) async fn list(app: State<Arc<App>>, Query(filter): Query<ListFilter>) -> Response {
     answer(app, move |app| {
@@ -35,7 +35,8 @@ pub(super) async fn thread(
         let thread = id(&thread)?;
         let version = app.version(&thread.to_string());
         let found = read::thread(&app.site, &thread, &query)?;
-        let live = app.live(&found.view);
+        let runs = found.view.status == "running";
+        let live = if runs { app.live(&thread) } else { None };
         Ok(page::thread(&found, live.as_ref(), &app.access.csrf, &version))
     })
     .await
@@ -54,7 +55,8 @@ pub(super) async fn step(
     Query(StepQuery { to }): Query<StepQuery>,
 ) -> Response {
     answer(app, move |app| {
-        let found = read::step(&app.site, &id(&thread)?, StepPlace::parse(&step)?, to)?;
+        let turns = to.map_or(TurnsPage::Last, TurnsPage::UpTo);
+        let found = read::step(&app.site, &id(&thread)?, StepPlace::parse(&step)?, turns)?;
         Ok(page::step(&found))
     })
     .await
