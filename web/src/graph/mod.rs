@@ -187,7 +187,7 @@ fn draw_node(
         rect .shape x=(shape::short(left)) y=(shape::short(top)) width=(shape::short(width)) height=(shape::short(height))
             rx=(if role.is_some() { 8 } else { 19 }) {}
         text .name x=(shape::short(place.x)) y=(shape::short(place.y)) { (first_line(node.name, NAME)) }
-        @if visits > 1 { text .count x=(shape::short(left + width - 6.0)) y=(shape::short(top + 12.0)) { "×" (visits) } }
+        @if visits > 1 { text .count x=(shape::short(left + width)) y=(shape::short(top - 5.0)) { "×" (visits) } }
     };
     let link = shown.link.filter(|_| visits > 0).map(|link| link(node.name));
     html! {
@@ -202,6 +202,8 @@ fn draw_node(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use uwf_engine::workflow;
 
@@ -216,9 +218,9 @@ mod tests {
     fn every_edge_is_drawn_and_progress_is_painted() {
         let workflow = stored(include_str!("../../../engine/workflow/testdata/workflows/flow.yaml"));
         let progress = ThreadProgress {
-            done: ["finder".to_owned()].into(),
-            current: Some("fixer".to_owned()),
-            failed: ["reviewer".to_owned()].into(),
+            done: ["writer".to_owned()].into(),
+            current: Some("checker".to_owned()),
+            failed: BTreeSet::new(),
         };
         insta::assert_snapshot!("flow", svg(&workflow, &progress));
     }

@@ -145,7 +145,10 @@ fn about(found: &ThreadPage) -> Markup {
 /// Turns and tokens.
 pub(super) fn used(sum: &Sum) -> Option<Markup> {
     let Sum { turns, input_tokens, output_tokens, .. } = sum;
-    let words = html! { (counted(*turns, "turn")) ", " (number(*input_tokens)) " tokens in, " (number(*output_tokens)) " out" };
+    let words = html! {
+        (counted(*turns, "turn"))
+        @if input_tokens + output_tokens > 0 { ", " (number(*input_tokens)) " tokens in, " (number(*output_tokens)) " out" }
+    };
     (*turns > 0).then_some(words)
 }
 

@@ -70,7 +70,7 @@ impl StepRow {
             completed_at_ms: step.completed_at_ms,
             duration_ms: step.duration_ms(),
             turns: step.usage.as_ref().map(|usage| usage.turns),
-            tokens: step.usage.as_ref().map(|usage| (usage.input_tokens, usage.output_tokens)),
+            tokens: step.usage.as_ref().map(|usage| (usage.input_tokens, usage.output_tokens)).filter(|used| *used != (0, 0)),
             cost: detail.cost,
             failed_calls: thread::failed_calls(store, step).unwrap_or_default(),
             attempts: step.previous_attempts.clone().unwrap_or_default(),
