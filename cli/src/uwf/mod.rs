@@ -26,6 +26,7 @@ mod step_of_thread;
 mod thread;
 mod time_argument;
 mod undo;
+mod unknown_command;
 mod var;
 mod workflow;
 
@@ -55,7 +56,10 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
     }
     match process.parse::<UwfCli>() {
         Ok(cli) => process.command(&cli.global, |session| run(session, cli.noun)),
-        Err(error) => process.usage(&error),
+        Err(error) => {
+            let error = unknown_command::advised(error, &process.args, &UwfCli::command());
+            process.usage(&error)
+        }
     }
 }
 

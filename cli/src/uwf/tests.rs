@@ -21,6 +21,8 @@ mod store;
 mod tables;
 mod undo;
 mod undo_sequences;
+mod unknown_commands;
+mod upkeep;
 mod views;
 mod workflows;
 mod workspace;

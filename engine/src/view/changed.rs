@@ -122,6 +122,28 @@ pub struct WorkflowValid {
     pub hash: Hash,
 }
 
+/// A registered name was given up: `workflow rm`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkflowRemoved {
+    /// The name.
+    pub name: String,
+    /// What it meant.
+    pub hash: Hash,
+    /// Always true; a name that is not there is an error.
+    pub removed: bool,
+}
+
+/// A variable was given up: `var rm`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VariableRemoved {
+    /// The variable.
+    pub name: String,
+    /// What it stood for, the newest row first.
+    pub values: Vec<Hash>,
+    /// Always true; a variable that is not there is an error.
+    pub removed: bool,
+}
+
 /// A name means an earlier workflow again: `workflow rollback`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkflowRolledBack {

@@ -22,9 +22,11 @@ mod workflow;
 pub use self::artifact::{ArtifactRow, ArtifactWritten};
 pub use self::changed::{
     ForkedFrom, ThreadCancelled, ThreadExported, ThreadForked, ThreadImported, ThreadRemoved, ThreadStarted,
-    ThreadStopped, WorkflowAdded, WorkflowRolledBack, WorkflowValid,
+    ThreadStopped, VariableRemoved, WorkflowAdded, WorkflowRemoved, WorkflowRolledBack, WorkflowValid,
 };
-pub use self::config::{AgentSetup, ConfigSet, ConfigUnset, ConfigValue, ModelSetup, SetupView};
+pub use self::config::{
+    AgentSetup, ConfigEdited, ConfigPath, ConfigSet, ConfigUnset, ConfigValue, ModelSetup, SetupView,
+};
 pub use self::document::{
     ChangeFacts, ChangedBy, ComparedSnapshots, FileDiff, ServeView, StepAnswer, StepDiff, StepDocument,
     StepPrompt, ThreadDiff, ThreadDocument, ThreadWritten, WorkflowGraph,

@@ -139,11 +139,11 @@ pub(in crate::uwf) enum ThreadCommand {
         #[command(flatten)]
         shape: DiffShape,
     },
-    /// List the files and nodes that are kept of a thread's steps
+    /// List the files and nodes that are kept of a thread's steps, or write one of them
     #[command(
         long_about = "List what is kept of the steps of a thread, the oldest first: files and nodes that their roles' `artifacts` in the \
                       workflow name. Each is as it was when its step was made, whatever became of the file since.",
-        after_long_help = "Examples:\n  uwf thread artifacts 01K…\n  uwf thread artifacts 01K… --format json\n  uwf thread artifacts get 01K… report.md -o report.md"
+        after_long_help = "Examples:\n  uwf thread artifacts 01K…\n  uwf thread artifacts 01K… --format json\n  uwf thread artifacts 01K… report.md | less\n  uwf thread artifacts get 01K… report.md -o report.md"
     )]
     Artifacts(Artifacts),
     /// Write the workspace as it was after a step into another directory
