@@ -7,9 +7,11 @@
 //! | `text` | text of others as a page may show it; times, sums and sizes in words |
 //! | `graph` | the picture of a graph ([`svg`]) |
 //! | `error` | why there is no page |
+//! | `sums` | what the steps up to a node come to |
 //! | `site` | what pages are made from, and the [`Host`] that does what they ask for |
 //! | `read` | what a page tells, as a value |
 //! | `page` | markup of that |
+//! | `file` | a thread as one page in a file ([`page_of`]) |
 //! | `server` | addresses, who may ask for them, the stream of events |
 //!
 //! # Invariants
@@ -21,15 +23,18 @@
 
 mod assets;
 mod error;
+mod file;
 mod graph;
 mod live;
 mod page;
 mod read;
 mod server;
 mod site;
+mod sums;
 mod text;
 
 pub use error::WebError;
+pub use file::page_of;
 pub use graph::svg;
 pub use server::{Access, Server};
 pub use site::{Host, Site};

@@ -1,6 +1,6 @@
 //! What pages are made from: a store, the homes, and a program that does what pages ask for.
 //!
-//! It has no state of its own: each page reads the store anew. What is remembered ([`crate::read`]'s sums) follows from
+//! It has no state of its own: each page reads the store anew. What is remembered ([`crate::sums`]) follows from
 //! nodes, which never change.
 
 use uwf_engine::conditions::{Conditions, Judge};
@@ -8,9 +8,7 @@ use uwf_engine::view::StepDiff;
 use uwf_engine::{Homes, ThreadId};
 use uwf_store::{Hash, Store};
 
-use crate::error::WebError;
-use crate::page;
-use crate::read::{self, StepRow, Sums, ThreadQuery, TurnsPage};
+use crate::sums::Sums;
 
 /// What pages need done, and the program that shows them knows how to.
 pub trait Host: Send + Sync {
@@ -57,19 +55,6 @@ impl Site {
         host: Box<dyn Host>,
     ) -> Site {
         Site { store, homes, conditions, host, sums: Sums::default() }
-    }
-
-    /// A thread as one file: all of its steps with their turns, nothing from elsewhere, no script.
-    ///
-    /// # Errors
-    /// The thread, or a step of it, cannot be read.
-    pub fn file_of(&self, thread: &ThreadId) -> Result<String, WebError> {
-        let found = read::thread(self, thread, &ThreadQuery { all: true, ..ThreadQuery::default() })?;
-        let step = |row: &StepRow| {
-            read::step_at(self, thread, (&row.hash, row.number, found.sum.clone()), TurnsPage::All)
-        };
-        let pages = found.steps.iter().chain(&found.failed).map(step).collect::<Result<Vec<_>, _>>()?;
-        Ok(page::document(&found, &pages, self.store.now()).into_string())
     }
 
     pub(crate) fn judge(&self) -> Judge<'_> {

@@ -9,7 +9,7 @@ use dugong::graphlib::{Graph, GraphOptions};
 use dugong::{EdgeLabel, GraphLabel, NodeLabel, WorkControl, WorkError, layout_controlled};
 
 /// How much the library may do: some thousand times what a large workflow takes.
-const WORK: usize = 50_000_000;
+const WORK: usize = 10_000_000;
 /// Around the picture.
 const MARGIN: f64 = 12.0;
 

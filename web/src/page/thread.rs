@@ -8,7 +8,8 @@ use super::blocks::{chip, facts, folded, literal, moment, text};
 use super::{Head, address, page, steps};
 use crate::graph::{self, Shown};
 use crate::live::LiveLine;
-use crate::read::{Sum, ThreadPage};
+use crate::read::ThreadPage;
+use crate::sums::Sum;
 use crate::text::{counted, duration, first_line, number, usd, visible};
 
 /// The page of a thread; `csrf` goes with what it asks to be done.

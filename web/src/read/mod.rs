@@ -2,12 +2,10 @@
 
 mod list;
 mod step;
-mod sums;
 mod thread;
 mod turns;
 
 pub(crate) use self::list::{ListFilter, ListPage, ListRow, list};
 pub(crate) use self::step::{StepPage, StepPlace, step, step_at, step_hash};
-pub(crate) use self::sums::{Sum, Sums};
 pub(crate) use self::thread::{StepRow, ThreadPage, ThreadQuery, thread};
 pub(crate) use self::turns::{Conversation, Item, PlayedCall, TurnsPage, message};

@@ -6,10 +6,11 @@ use uwf_engine::view::StepDiff;
 use uwf_engine::workflow;
 use uwf_store::Hash;
 
+use super::StepRow;
 use super::turns::{Conversation, TurnsPage, conversation};
-use super::{StepRow, Sum};
 use crate::error::WebError;
 use crate::site::Site;
+use crate::sums::Sum;
 
 /// A step as an address names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

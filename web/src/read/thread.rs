@@ -10,9 +10,9 @@ use uwf_engine::{Workflow, lock};
 use uwf_store::{Hash, Store, parallel};
 use uwf_workflow::graph_export::ThreadProgress;
 
-use super::Sum;
 use crate::error::WebError;
 use crate::site::Site;
+use crate::sums::Sum;
 
 /// How many steps a page has.
 pub(crate) const STEPS: usize = 100;
@@ -70,7 +70,11 @@ impl StepRow {
             completed_at_ms: step.completed_at_ms,
             duration_ms: step.duration_ms(),
             turns: step.usage.as_ref().map(|usage| usage.turns),
-            tokens: step.usage.as_ref().map(|usage| (usage.input_tokens, usage.output_tokens)).filter(|used| *used != (0, 0)),
+            tokens: step
+                .usage
+                .as_ref()
+                .map(|usage| (usage.input_tokens, usage.output_tokens))
+                .filter(|used| *used != (0, 0)),
             cost: detail.cost,
             failed_calls: thread::failed_calls(store, step).unwrap_or_default(),
             attempts: step.previous_attempts.clone().unwrap_or_default(),

@@ -58,7 +58,8 @@ fn admitted(app: &App, method: &Method, uri: &Uri, headers: &HeaderMap) -> Resul
     let is_safe = method == Method::GET || method == Method::HEAD;
     let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
     let is_foreign = site.is_some_and(|site| !matches!(site, "same-origin" | "none"));
-    if (is_safe && origin.is_some() || !is_safe) && !is_own || !is_safe && is_foreign {
+    let is_admitted = if is_safe { origin.is_none() || is_own } else { is_own && !is_foreign };
+    if !is_admitted {
         return Err(answer(StatusCode::FORBIDDEN, "this was asked for by a page of another server\n"));
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use uwf_store::atomic_file;
-use uwf_web::WebError;
+use uwf_web::{WebError, page_of};
 
 use crate::shell::input::is_stdin;
 use crate::shell::{CliError, Session};
@@ -13,7 +13,7 @@ use uwf_engine::view::ThreadWritten;
 
 pub(super) fn write(session: &mut Session<'_>, thread: &str, file: &Path) -> Result<u8, CliError> {
     let thread = session.thread_id(thread)?;
-    let page = serve::site(session)?.file_of(&thread).map_err(said)?;
+    let page = page_of(&serve::site(session)?, &thread).map_err(said)?;
     if is_stdin(file) {
         return session.ui.bytes(&page, page.as_bytes(), |_| None);
     }
