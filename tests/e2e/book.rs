@@ -80,8 +80,12 @@ fn every_command_of_the_page_runs() {
     let (blocks, others) = blocks(&page());
     assert!(blocks.len() >= 4 && others <= 1, "{} run, {others} not", blocks.len());
     let said = typed(&site, &blocks).ok();
-    // The answer of try.sh, the sum of the example, and the last word of what was read.
-    for words in ["One line under *Unreleased*", "\nend\n6\n", "## Step 5: reviewer → approved"] {
+    // The answer of try.sh, the last answer and the sum of the example, the last word of what was read, and the first
+    // workflow of one's own.
+    let sum = "The tests pass and the loop is right for any number of arguments.\n6\n";
+    for words in
+        ["One line under *Unreleased*", sum, "## Step 5: reviewer → approved", "\nNow it is right.\n"]
+    {
         assert!(said.out.contains(words), "{words:?} is not in: {}{}", said.out, said.err);
     }
     site.verify();
@@ -211,6 +215,19 @@ fn every_link_leads_somewhere() {
         }
     }
     assert!(seen > 60, "{seen}");
+}
+
+#[test]
+fn the_picture_of_the_graph_is_the_one_that_is_drawn() {
+    let site = Site::new();
+    let drawn =
+        site.uwf(&["workflow", "graph", &example("solve-issue/workflow.yaml"), "--as", "svg"]).ok().out;
+    let file = Path::new(ROOT).join("docs/pictures/solve-issue.svg");
+    let stood = fs::read_to_string(&file).unwrap_or_default();
+    if stood != drawn {
+        fs::write(&file, &drawn).unwrap();
+    }
+    assert!(stood == drawn, "{} was not up to date; it is now, commit it", file.display());
 }
 
 #[test]
