@@ -4,6 +4,7 @@
 mod args;
 pub(crate) mod checks;
 mod error;
+pub(crate) mod fields;
 pub(crate) mod input;
 pub mod man_pages;
 pub(crate) mod render;

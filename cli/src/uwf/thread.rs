@@ -50,6 +50,7 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
         ThreadCommand::Read { thread, quota, before, start } => {
             let step = |step: &str| session.step_argument(step)?.find(&session.store()?);
             let before = before.as_deref().map(step).transpose()?;
+            let quota = Some(quota).filter(|quota| *quota > 0);
             read(
                 session,
                 &thread,

@@ -13,6 +13,9 @@ mod document;
 mod log;
 mod model;
 mod replay;
+mod row;
+mod runs;
+mod spent;
 mod step;
 mod store;
 mod thread;
@@ -32,6 +35,9 @@ pub use self::document::{
 pub use self::log::{LogCleaned, LogDay};
 pub use self::model::ModelRow;
 pub use self::replay::{ReplayChange, ReplayedStep};
+pub use self::row::ThreadRowFacts;
+pub use self::runs::{RunsBeside, ThreadFacts};
+pub use self::spent::{Spent, SpentBy, SpentRow, SpentSum};
 pub use self::step::{AttemptView, ListedNode, StartView, StepView, StepsPage, ThreadSteps, Unread};
 pub use self::store::{
     FindingView, SchemaRow, StoreCollected, StoreStatsView, StoreVerified, TypeStatsView, VariableValue,

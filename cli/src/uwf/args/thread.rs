@@ -104,7 +104,13 @@ pub(in crate::uwf) enum ThreadCommand {
     },
     /// List threads, the youngest first
     #[command(
-        after_long_help = "Examples:\n  uwf thread list --all\n  uwf thread list --status suspended,end --after 7d\n  uwf thread list --all --skip 20 --take 10"
+        long_about = "List threads, the youngest first. On a terminal: those of the current directory and of the directories in it \
+                      (where there is none, of the nearest directory above) that are idle, running or wait for you, and no more \
+                      than 30. Otherwise those of all directories that are idle or running.\n\n\
+                      The status is told with its reason: `failed: …`, `interrupted after 3 turns`, `asks: …`. Of an id, the end is \
+                      shown that tells it from all others, and does as its name. Programs get `status` as it is stored; `reason`, \
+                      `steps`, `turns`, `cost`, `models` and others where --json names them.",
+        after_long_help = "Examples:\n  uwf thread list\n  uwf thread list --all\n  uwf thread list --status suspended,end --after 7d\n  uwf thread list --all --skip 20 --take 10\n  uwf thread list --all --json thread,status,reason,cost"
     )]
     List(ThreadList),
     /// Tell what happened in a thread, as markdown
@@ -114,9 +120,9 @@ pub(in crate::uwf) enum ThreadCommand {
     Read {
         /// The thread's id
         thread: String,
-        /// At most about this many characters: the last steps that fit, the last one whole
-        #[arg(long, value_name = "CHARS")]
-        quota: Option<usize>,
+        /// At most about this many characters: the last steps that fit, or the beginning of the last one; 0 is no limit
+        #[arg(long, value_name = "CHARS", default_value_t = 32_000)]
+        quota: usize,
         /// Only the steps before this one
         #[arg(long, value_name = "STEP")]
         before: Option<String>,
@@ -299,7 +305,7 @@ pub(in crate::uwf) struct How {
 /// Which threads are listed.
 #[derive(Debug, Args)]
 pub(in crate::uwf) struct ThreadList {
-    /// List threads of every status; where --status is given, it decides
+    /// List threads of every status, of all directories, and those that others called; where --status is given, it decides
     #[arg(long)]
     pub(in crate::uwf) all: bool,
     /// Only threads of these statuses: idle, running, suspended, end, cancelled, active (idle and running)
@@ -314,7 +320,7 @@ pub(in crate::uwf) struct ThreadList {
     /// Leave out the first N of them
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(in crate::uwf) skip: usize,
-    /// List N at most
+    /// List N at most [default: 30 on a terminal, all of them otherwise]
     #[arg(long, value_name = "N")]
     pub(in crate::uwf) take: Option<usize>,
 }
