@@ -3,6 +3,7 @@
 
 mod args;
 pub(crate) mod checks;
+pub(crate) mod editor;
 mod error;
 pub(crate) mod fields;
 pub(crate) mod input;

@@ -31,7 +31,7 @@ pub(super) use self::prompt::{PromptCommand, Skill};
 pub(super) use self::replay::Replay;
 pub(super) use self::setup::Setup;
 pub(super) use self::step::{Ask, DiffShape, StepCommand};
-pub(super) use self::thread::{Exec, How, StatusWord, ThreadCommand, ThreadList};
+pub(super) use self::thread::{Exec, How, Prune, StatusWord, ThreadCommand, ThreadList};
 pub(super) use self::undo::{Redo, Undo, UndoHow};
 pub(super) use self::var::VarCommand;
 pub(super) use self::workflow::{Language, WorkflowCommand};

@@ -26,6 +26,7 @@ mod step_of_thread;
 mod thread;
 mod time_argument;
 mod undo;
+mod unknown_command;
 mod var;
 mod workflow;
 
@@ -63,7 +64,10 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
             fields.into_iter().for_each(|fields| session.ui.pick(fields));
             run(session, cli.noun)
         }),
-        Err(error) => process.usage(&error),
+        Err(error) => {
+            let error = unknown_command::advised(error, &process.args, &args::command());
+            process.usage(&error)
+        }
     }
 }
 

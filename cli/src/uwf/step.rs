@@ -19,7 +19,8 @@ use crate::shell::{CliError, Column, Format, Session, render};
 use uwf_engine::record;
 use uwf_engine::thread::{self, SummaryPlace};
 use uwf_engine::view::{
-    ForkedFrom, ListedNode, StepDocument, StepPrompt, StepView, StepsPage, ThreadForked, ThreadSteps, Unread,
+    ForkedFrom, ListedNode, PlayedBy, StepDocument, StepPrompt, StepView, StepsPage, ThreadForked,
+    ThreadSteps, Unread,
 };
 
 pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8, CliError> {
@@ -166,19 +167,32 @@ pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, CliError
     {
         fields.entry(ARTIFACTS).or_insert_with(|| json!(artifacts));
     }
+    let played = PlayedBy::of(&store, &step)?.map(played_by).unwrap_or_default();
     session.ui.result(&detail, || {
         let took = render::duration(step.duration_ms());
         let summary = SummaryPlace::of(&hash, &step)
             .map(|place| format!("# after the summary {}{}\n", place.summary, by(&place)))
             .unwrap_or_default();
         format!(
-            "# step {hash}: {} by {}, {took}; detail {}\n{summary}{}",
+            "# step {hash}: {} by {}, {took}; detail {}\n{summary}{played}{}",
             step.role,
             step.agent,
             step.detail,
             yaml::write(&detail)
         )
     })
+}
+
+/// That another thread made the step: what follows is the last step of that.
+fn played_by(PlayedBy { workflow, thread }: PlayedBy) -> String {
+    match thread {
+        Some(thread) => format!(
+            "# played by workflow `{workflow}` in thread {thread} (`uwf step list {thread}`), the last step of which this is\n"
+        ),
+        None => format!(
+            "# played by workflow `{workflow}`, in a thread that was removed; this is its last step\n"
+        ),
+    }
 }
 
 /// Who made a summary.
@@ -235,7 +249,7 @@ fn prompt(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let node = thread::step_node(&store, &step)?;
     let prompt = match node.assembled_prompt {
         Some(prompt) => StepPrompt { step, prompt: store.get(&prompt)?.payload, hint: None },
-        None => StepPrompt::missing(step, &node),
+        None => StepPrompt::missing(&store, step, &node)?,
     };
     session.ui.document(&prompt, &prompt.text())
 }

@@ -6,6 +6,7 @@ mod change;
 mod compact;
 mod diff;
 mod list;
+mod prune;
 
 use std::path::Path;
 
@@ -42,6 +43,7 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
         ThreadCommand::Stop { thread } => change::stop(session, &thread),
         ThreadCommand::Cancel { thread } => change::cancel(session, &thread),
         ThreadCommand::Rm { thread, force } => change::remove(session, &thread, force),
+        ThreadCommand::Prune(which) => prune::prune(session, &which),
         ThreadCommand::Fork { from } => change::fork(session, &from),
         ThreadCommand::Steps { thread } => step::list(session, &thread, None, None),
         ThreadCommand::StepDetails { step } => step::show(session, &step),

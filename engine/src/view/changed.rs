@@ -102,6 +102,16 @@ impl From<ExportedThread> for ThreadImported {
     }
 }
 
+/// Threads were removed, or would be: `thread prune`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadsPruned {
+    /// The threads, the youngest first; those that were called for them went with them.
+    pub removed: Vec<ThreadId>,
+    /// Whether they are only named.
+    pub dry_run: bool,
+}
+
 /// A workflow was registered by its name: `workflow add`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkflowAdded {
@@ -120,6 +130,28 @@ pub struct WorkflowValid {
     pub name: String,
     /// The node that it would be.
     pub hash: Hash,
+}
+
+/// A registered name was given up: `workflow rm`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkflowRemoved {
+    /// The name.
+    pub name: String,
+    /// What it meant.
+    pub hash: Hash,
+    /// Always true; a name that is not there is an error.
+    pub removed: bool,
+}
+
+/// A variable was given up: `var rm`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VariableRemoved {
+    /// The variable.
+    pub name: String,
+    /// What it stood for, the newest row first.
+    pub values: Vec<Hash>,
+    /// Always true; a variable that is not there is an error.
+    pub removed: bool,
 }
 
 /// A name means an earlier workflow again: `workflow rollback`.

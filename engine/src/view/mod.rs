@@ -25,12 +25,15 @@ mod workflow;
 pub use self::artifact::{ArtifactRow, ArtifactWritten};
 pub use self::changed::{
     ForkedFrom, ThreadCancelled, ThreadExported, ThreadForked, ThreadImported, ThreadRemoved, ThreadStarted,
-    ThreadStopped, WorkflowAdded, WorkflowRolledBack, WorkflowValid,
+    ThreadStopped, ThreadsPruned, VariableRemoved, WorkflowAdded, WorkflowRemoved, WorkflowRolledBack,
+    WorkflowValid,
 };
-pub use self::config::{AgentSetup, ConfigSet, ConfigUnset, ConfigValue, ModelSetup, SetupView};
+pub use self::config::{
+    AgentSetup, ConfigEdited, ConfigPath, ConfigSet, ConfigUnset, ConfigValue, ModelSetup, SetupView,
+};
 pub use self::document::{
-    ChangeFacts, ChangedBy, ComparedSnapshots, FileDiff, StepAnswer, StepDiff, StepDocument, StepPrompt,
-    ThreadDiff, ThreadDocument, WorkflowGraph,
+    ChangeFacts, ChangedBy, ComparedSnapshots, FileDiff, PlayedBy, StepAnswer, StepDiff, StepDocument,
+    StepPrompt, ThreadDiff, ThreadDocument, WorkflowGraph,
 };
 pub use self::log::{LogCleaned, LogDay};
 pub use self::model::ModelRow;

@@ -142,11 +142,11 @@ pub(in crate::uwf) enum ThreadCommand {
         #[command(flatten)]
         shape: DiffShape,
     },
-    /// List the files and nodes that are kept of a thread's steps
+    /// List the files and nodes that are kept of a thread's steps, or write one of them
     #[command(
         long_about = "List what is kept of the steps of a thread, the oldest first: files and nodes that their roles' `artifacts` in the \
                       workflow name. Each is as it was when its step was made, whatever became of the file since.",
-        after_long_help = "Examples:\n  uwf thread artifacts 01K…\n  uwf thread artifacts 01K… --format json\n  uwf thread artifacts get 01K… report.md -o report.md"
+        after_long_help = "Examples:\n  uwf thread artifacts 01K…\n  uwf thread artifacts 01K… --format json\n  uwf thread artifacts 01K… report.md | less\n  uwf thread artifacts get 01K… report.md -o report.md"
     )]
     Artifacts(Artifacts),
     /// Write the workspace as it was after a step into another directory
@@ -202,6 +202,15 @@ pub(in crate::uwf) enum ThreadCommand {
         #[arg(short, long)]
         force: bool,
     },
+    /// Forget threads that are over and old
+    #[command(
+        long_about = "Forget threads that are over and old, as `uwf thread rm` does: those whose head moved last before a time, of \
+                      every directory. None that runs is among them, and none that was called for a thread that stays; what was \
+                      called for one that goes, goes with it.\n\n\
+                      Which these are is said first. On a terminal you are asked; elsewhere --yes is needed.",
+        after_long_help = "Examples:\n  uwf thread prune --older 30d --dry-run\n  uwf thread prune --older 30d --yes\n  uwf thread prune --older 2026-01-01 --status end,cancelled,suspended"
+    )]
+    Prune(Prune),
     /// Begin a new thread from a step, or from where another thread stands
     #[command(
         hide = true,
@@ -300,6 +309,29 @@ pub(in crate::uwf) struct How {
     /// the kernel can enforce, off is none; other agents may know it, too [default: as configured, else strict]
     #[arg(long, value_enum, value_name = "LEVEL", hide_possible_values = true)]
     pub(in crate::uwf) sandbox: Option<SandboxLevel>,
+}
+
+/// Which threads are forgotten.
+#[derive(Debug, Args)]
+pub(in crate::uwf) struct Prune {
+    /// Those whose head moved last before this time: 30d for thirty days ago, 2026-11-21, 2026-11-21T08:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::uwf) older: String,
+    /// Those of these statuses: end, cancelled, suspended, idle
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        default_value = "end,cancelled",
+        hide_possible_values = true
+    )]
+    pub(in crate::uwf) status: Vec<StatusWord>,
+    /// Say which they are, and change nothing
+    #[arg(long)]
+    pub(in crate::uwf) dry_run: bool,
+    /// Do not ask
+    #[arg(short, long, conflicts_with = "dry_run")]
+    pub(in crate::uwf) yes: bool,
 }
 
 /// Which threads are listed.

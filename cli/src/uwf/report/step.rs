@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use uwf_store::{Hash, Store, excerpt};
+use uwf_workflow::markdown::code_span;
 
 use super::{RESULT_LINES, answered, asked, calls, cut, facts, skipped, status, summary_line};
 use crate::shell::CliError;
-use crate::shell::render::{fenced, quotation};
+use crate::shell::render::{self, fenced, quotation};
 use uwf_engine::record::{Detail, RecordedCall, Turn};
 use uwf_engine::thread::{self, StepNode};
 
@@ -87,14 +88,16 @@ fn about(call: &RecordedCall) -> String {
     if line.is_empty() {
         String::new()
     } else {
-        format!(" {}", uwf_workflow::markdown::code_span(&excerpt(line, ABOUT)))
+        format!(" {}", code_span(&render::name(&excerpt(line, ABOUT))))
     }
 }
 
 /// Why a call failed: its exit code, and the first line of what came back.
 fn why(result: &Turn) -> String {
     let content = result.content.as_deref().unwrap_or_default().trim();
-    let line = excerpt(content.lines().next().unwrap_or_default(), WHY).into_owned();
+    // Without any output, a command's result is how it ended.
+    let line = content.lines().next().filter(|line| !line.starts_with("(exit code")).unwrap_or_default();
+    let line = render::name(&excerpt(line, WHY));
     match (failed(result).unwrap_or_default(), line.is_empty()) {
         (failed, true) => failed,
         (failed, false) => format!(

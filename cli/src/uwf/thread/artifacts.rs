@@ -9,6 +9,7 @@ use uwf_engine::view::{ArtifactRow, ArtifactWritten};
 use uwf_store::atomic_file::AtomicFile;
 use uwf_store::{Hash, Store, suggest};
 
+use crate::names::StepArgument;
 use crate::shell::{CliError, OK, Session, render};
 use crate::uwf::args::{Artifacts, ArtifactsCommand, GetArtifact};
 
@@ -18,7 +19,13 @@ const CHUNK: usize = 1 << 16;
 pub(super) fn run(session: &mut Session<'_>, command: &Artifacts) -> Result<u8, CliError> {
     match (&command.command, &command.thread) {
         (Some(ArtifactsCommand::Get(what)), _) => get(session, what),
-        (None, thread) => list(session, thread.as_deref().unwrap_or_default()),
+        (None, thread) => {
+            let (thread, place) = (thread.clone().unwrap_or_default(), command.place.clone());
+            match command.name.clone() {
+                Some(name) => get(session, &GetArtifact { thread, name, place }),
+                None => list(session, &thread),
+            }
+        }
     }
 }
 
@@ -29,7 +36,7 @@ fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
         let cells: Vec<_> = rows.iter().map(cells).collect();
         render::table(["#", "STEP", "ROLE", "NAME", "SIZE", "CONTENT"], &cells)
     })?;
-    if rows.is_empty() && session.terminals.out {
+    if rows.is_empty() {
         session.ui.note("no artifacts: a role's `artifacts` in the workflow say what is kept of its steps");
     }
     Ok(OK)
@@ -49,12 +56,12 @@ fn kept(store: &Store, thread: &ThreadId) -> Result<Vec<ThreadArtifact>, CliErro
 
 fn get(session: &mut Session<'_>, what: &GetArtifact) -> Result<u8, CliError> {
     let thread = session.thread_id(&what.thread)?;
-    let step = what.step.as_deref().map(|step| session.step_argument(step)).transpose()?;
+    let step = what.place.step.as_deref().map(|step| step_of(session, &thread, step)).transpose()?;
     let store = session.store()?;
     let step = step.map(|step| step.find(&store)).transpose()?;
     let found = find(&store, &thread, &what.name, step)?;
     let mut content = opened(&store, &found.artifact.content)?;
-    let Some(file) = what.output.as_deref().filter(|file| file.as_os_str() != "-") else {
+    let Some(file) = what.place.output.as_deref().filter(|file| file.as_os_str() != "-") else {
         let mut buffer = vec![0; CHUNK];
         loop {
             let read = content.read(&mut buffer).map_err(|error| unread(&found, error))?;
@@ -64,7 +71,7 @@ fn get(session: &mut Session<'_>, what: &GetArtifact) -> Result<u8, CliError> {
             session.ui.print_bytes(&buffer[..read])?;
         }
     };
-    let size = write(&session.cwd.join(file), what.force, &mut *content)
+    let size = write(&session.cwd.join(file), what.place.force, &mut *content)
         .map_err(|fault| fault.told(&found, file))?;
     let written = ArtifactWritten {
         thread,
@@ -77,6 +84,16 @@ fn get(session: &mut Session<'_>, what: &GetArtifact) -> Result<u8, CliError> {
     session.ui.result(&written, || {
         format!("{}: {} in {}\n", render::name(&written.name), render::bytes(written.size), written.file)
     })
+}
+
+/// A step as it is named where its thread is known: also by its number, its role, or as the last one.
+fn step_of(session: &Session<'_>, thread: &ThreadId, step: &str) -> Result<StepArgument, CliError> {
+    let is_number = step.parse::<i64>().is_ok() && step.parse::<Hash>().is_err();
+    let named = session.step_argument(&format!("{thread}:{step}"));
+    if is_number || step == "last" {
+        return named;
+    }
+    session.step_argument(step).or_else(|error| named.map_err(|_| error))
 }
 
 /// The newest artifact of that name, of that step if one is meant.
