@@ -59,9 +59,9 @@ impl Fields {
         is_there.then(|| Fields { names: names.filter(|name| !name.is_empty()).collect() })
     }
 
-    /// Whether one of these is asked for by name.
-    pub(super) fn include(&self, names: &[&str]) -> bool {
-        self.names.iter().any(|name| names.contains(&name.as_str()))
+    /// Whether one is asked for by name that this object does not have, nor may lack.
+    pub(super) fn are_beyond(&self, object: &Value, known: &[&str]) -> bool {
+        self.names.iter().any(|name| object.get(name).is_none() && !known.contains(&name.as_str()))
     }
 
     /// Of an object, or of each in a list, these fields; `known` are names that a value may lack.
@@ -79,11 +79,11 @@ impl Fields {
         };
         let mut there: Vec<&str> =
             objects.iter().flat_map(|fields| fields.keys().map(String::as_str)).collect();
-        there.extend(known);
         there.sort_unstable();
         there.dedup();
         let is_empty = matches!(&value, Value::Array(items) if items.is_empty());
-        let unknown = self.names.iter().find(|name| !there.contains(&name.as_str()));
+        let is_known = |name: &str| there.contains(&name) || known.contains(&name);
+        let unknown = self.names.iter().find(|name| !is_known(name));
         if let Some(unknown) = unknown.filter(|_| !is_empty) {
             return Err(no_field(unknown, &there));
         }
@@ -139,6 +139,6 @@ mod tests {
             (error.exit(), error.message()),
             (USAGE, "no field `statsu`; did you mean `status`?".to_owned())
         );
-        assert_eq!(error.hint().unwrap(), "the fields are parent, status, thread");
+        assert_eq!(error.hint().unwrap(), "the fields are status, thread");
     }
 }

@@ -63,9 +63,9 @@ impl Ui<'_> {
         (self.format, self.explicit_format, self.fields) = (Format::Json, true, Some(fields));
     }
 
-    /// Whether one of these fields is asked for by name.
-    pub(crate) fn picks(&self, names: &[&str]) -> bool {
-        self.fields.as_ref().is_some_and(|fields| fields.include(names))
+    /// Whether a field is asked for by name that `value` does not have.
+    pub(crate) fn picks_beyond(&self, value: &impl Serialize) -> bool {
+        self.fields.as_ref().is_some_and(|fields| fields.are_beyond(&tree(value), KNOWN))
     }
 
     /// Prints a result: the value for programs, or what `text` makes of it for people. Gives the exit status of a

@@ -82,7 +82,7 @@ pub(super) fn thread(
 
 fn task_section(thread: &ThreadId, workflow: &Workflow, chain: &Chain, quota: Option<usize>) -> String {
     let task = chain.start.prompt.trim_end();
-    let task = match task.char_indices().nth(quota.map_or(usize::MAX, |quota| quota / 2)) {
+    let task = match task.char_indices().nth(quota.unwrap_or(usize::MAX)) {
         Some((end, _)) => {
             let left = task[end..].chars().count();
             let all = format!("uwf cas get {}", chain.start_hash);

@@ -24,22 +24,6 @@ pub struct ThreadRowFacts {
 }
 
 impl ThreadRowFacts {
-    /// The names of its fields.
-    pub const FIELDS: &[&str] = &[
-        "reason",
-        "caller",
-        "steps",
-        "moreSteps",
-        "turns",
-        "inputTokens",
-        "outputTokens",
-        "cost",
-        "unpriced",
-        "failedRuns",
-        "workedMs",
-        "models",
-    ];
-
     /// Of a row; what it took is told of its last `most` steps.
     ///
     /// # Errors
@@ -74,20 +58,4 @@ fn reason(store: &Store, beside: &RunsBeside, row: &ThreadRow) -> Option<String>
 
 fn first_line(text: &str) -> &str {
     text.trim().lines().next().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_fields_are_those_that_are_written() {
-        let facts = ThreadFacts { more_steps: true, ..ThreadFacts::default() };
-        let row = serde_json::to_value(ThreadRowFacts { reason: None, caller: None, facts }).unwrap();
-        let mut names: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
-        let mut listed = ThreadRowFacts::FIELDS.to_vec();
-        names.sort_unstable();
-        listed.sort_unstable();
-        assert_eq!(names, listed);
-    }
 }

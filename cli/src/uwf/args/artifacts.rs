@@ -51,7 +51,7 @@ pub(in crate::uwf) struct ArtifactPlace {
     /// Write to this file [default: stdout, which is also `-`]
     #[arg(short, long, value_name = "FILE", requires = "name")]
     pub(in crate::uwf) output: Option<PathBuf>,
-    /// The artifact of this step, not the newest one: its hash, or T:n for the n-th step of the thread T
+    /// The artifact of this step, not the newest one: its number or role in the thread, its hash, or T:n for the n-th step of the thread T
     #[arg(long, value_name = "STEP|T:n", requires = "name")]
     pub(in crate::uwf) step: Option<String>,
     /// Replace a file that is there already

@@ -41,8 +41,8 @@ mod tests {
     fn a_text_is_cut_at_a_line_and_its_block_is_closed() {
         let text = "# A\n\n````\none\n```\ntwo\n````\nend\n";
         assert_eq!(to(text, 100, "x"), text);
-        assert_eq!(to(text, 6, "uwf x"), "# A\n\n\n*(27 more characters: `uwf x`)*\n");
-        assert_eq!(to(text, 20, "x"), "# A\n\n````\none\n```\n````\n\n*(14 more characters: `x`)*\n");
+        assert_eq!(to(text, 6, "uwf x"), "# A\n\n\n*(26 more characters: `uwf x`)*\n");
+        assert_eq!(to(text, 20, "x"), "# A\n\n````\none\n```\n````\n\n*(13 more characters: `x`)*\n");
         assert_eq!(to(text, 30, "x"), "# A\n\n````\none\n```\ntwo\n````\n\n*(4 more characters: `x`)*\n");
     }
 }

@@ -31,8 +31,8 @@ pub(super) fn of(
     store: &Store,
     rows: &[ThreadRow],
 ) -> Result<Vec<Option<ThreadRowFacts>>, CliError> {
-    let is_wanted = session.ui.format == Format::Text || session.ui.picks(ThreadRowFacts::FIELDS);
-    if !is_wanted || rows.is_empty() {
+    let beyond = |row: &ThreadRow| session.ui.format == Format::Text || session.ui.picks_beyond(row);
+    if !rows.first().is_some_and(beyond) {
         return Ok(vec![None; rows.len()]);
     }
     let beside = RunsBeside::of(store)?;

@@ -31,10 +31,10 @@ impl Told<'_> {
         let table = render::table(
             [
                 Column::new("THREAD"),
-                Column::new("AGE").rank(3),
+                Column::new("AGE").rank(2),
                 Column::new("STATUS").status().cut(16).rank(1),
                 Column::new("WORKFLOW").cut(10).rank(4),
-                Column::new("TASK").cut(16).rank(2),
+                Column::new("TASK").cut(16).rank(3),
                 Column::new("DIRECTORY").cut(12).rank(7),
                 Column::new("STEPS").rank(6),
                 Column::new("COST").rank(5),
