@@ -14,6 +14,7 @@ mod session;
 mod table;
 mod text;
 mod ui;
+mod version;
 
 pub use self::args::{Color, Completions, Format, Global, Man, SandboxLevel, some_time};
 pub use self::error::{BUG, CliError, FAILED_STEP, OK, SUSPENDED, USAGE, USER};

@@ -6,6 +6,7 @@ mod cas;
 mod config;
 mod cost;
 mod doctor;
+mod init;
 mod log;
 mod models;
 mod prompt;
@@ -15,6 +16,7 @@ mod step;
 mod thread;
 mod undo;
 mod var;
+mod watch;
 mod workflow;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -25,6 +27,7 @@ pub(super) use self::cas::{CasCommand, Put, SchemaCommand, Values};
 pub(super) use self::config::ConfigCommand;
 pub(super) use self::cost::Cost;
 pub(super) use self::doctor::Doctor;
+pub(super) use self::init::{Init, Template};
 pub(super) use self::log::{LogCommand, LogShow};
 pub(super) use self::models::Models;
 pub(super) use self::prompt::{PromptCommand, Skill};
@@ -34,6 +37,7 @@ pub(super) use self::step::{Ask, DiffShape, StepCommand};
 pub(super) use self::thread::{Exec, How, Prune, StatusWord, ThreadCommand, ThreadList};
 pub(super) use self::undo::{Redo, Undo, UndoHow};
 pub(super) use self::var::VarCommand;
+pub(super) use self::watch::{Logs, Wait, Watch};
 pub(super) use self::workflow::{Language, WorkflowCommand};
 use crate::shell::{Completions, Global, Man, fields};
 
@@ -95,6 +99,14 @@ pub(super) struct UwfCli {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Noun {
+    /// Write a first workflow into .workflow/, with a script that plays it without a model
+    #[command(
+        long_about = "Write a first workflow into .workflow/NAME.yaml of the current directory, with .workflow/NAME.mock.yaml, a \
+                      script that plays it without a model, and print the command that runs both. Nothing that is there is \
+                      written over.",
+        after_long_help = "Examples:\n  uwf init\n  uwf init --template single look-around\n  uwf run review-loop -p \"Make the tests pass\" --mock .workflow/review-loop.mock.yaml"
+    )]
+    Init(Init),
     /// Workflows: check, register, look at them
     #[command(subcommand)]
     Workflow(WorkflowCommand),
@@ -104,6 +116,34 @@ pub(super) enum Noun {
     /// Steps: look at single steps of a thread
     #[command(subcommand)]
     Step(StepCommand),
+    /// Watch one thread, or all that run, as they go
+    #[command(
+        long_about = "Watch a thread as it runs, whoever runs it, also in the background: its roles (✓ has played, ● plays), the turn, the \
+                      tool and what it is for, time, tokens and cost, and each step as it is made. Without a thread, all that run.\n\n\
+                      It changes nothing: `q` or Ctrl-C ends the watching, and the run goes on. With a thread it ends by itself \
+                      when nothing of it runs any more, and says how it stands. Where stdout is no terminal it prints a line for \
+                      each thing that happens; with --format json one JSON value a line: where the thread stands, and what runs.\n\n\
+                      Exit status: 0 also where a step failed (`uwf wait` tells), 130 after Ctrl-C.",
+        after_long_help = "Examples:\n  uwf watch\n  uwf watch @\n  uwf watch 01K… | grep ✗"
+    )]
+    Watch(Watch),
+    /// Print the lines that the runs of a thread have told
+    #[command(
+        long_about = "Print what the runs of a thread have told, line by line, as a terminal shows it: each turn with its tools, calls, \
+                      warnings, and the steps. With -f go on until its run ends. What is on record as a whole is told by \
+                      `uwf thread read`.",
+        after_long_help = "Examples:\n  uwf logs 01K…\n  uwf logs @ -f\n  uwf logs @ -n 20 -f | grep ✗"
+    )]
+    Logs(Logs),
+    /// Wait until nothing of a thread runs any more
+    #[command(
+        long_about = "Wait until nothing of a thread runs any more, whoever runs it, and print where it stands then.\n\n\
+                      Exit status, as of the command that runs it: 0 ended, or its steps were made; 10 suspended or paused; 3 a \
+                      step failed; 1 it was cancelled, was cut off, has never run, or --timeout is over. With UWF_EXIT=0 in the \
+                      environment, 0 in the place of 10 and 3.",
+        after_long_help = "Examples:\n  uwf wait @\n  uwf wait 01K… --timeout 20m && git commit -am done"
+    )]
+    Wait(Wait),
     /// Play a recorded step again and compare each request
     #[command(
         long_about = "Play a recorded step again: the loop runs against the recorded replies, nothing is sent, nothing of the thread changes, \

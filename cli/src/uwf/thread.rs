@@ -7,9 +7,11 @@ mod compact;
 mod diff;
 mod list;
 mod prune;
+mod running;
 
 use std::path::Path;
 
+use self::running::ShownThread;
 use super::args::ThreadCommand;
 use super::checkout::{CheckoutMoment, checkout};
 use super::{exec, export, report, step, utf8};
@@ -97,13 +99,15 @@ fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
         .linked(&store, &head)?
         .running(&lock::running(&homes.uwf, &thread))
         .with_artifacts(&store, &workflow)?;
-    session.ui.result(&view, || view_text(&view, &workflow.name, &start.prompt))
+    let shown = ShownThread::of(view, &homes, &store);
+    session.ui.result(&shown, || view_text(&shown, &workflow.name, &start.prompt))
 }
 
 /// How many artifacts are shown with their thread: the newest.
 const ARTIFACTS: usize = 20;
 
-fn view_text(view: &ThreadView, workflow: &str, task: &str) -> Text {
+fn view_text(shown: &ShownThread, workflow: &str, task: &str) -> Text {
+    let view = &shown.view;
     let mut lines = vec![
         ("thread", view.thread.to_string()),
         ("workflow", format!("{workflow} ({})", view.workflow)),
@@ -112,6 +116,7 @@ fn view_text(view: &ThreadView, workflow: &str, task: &str) -> Text {
         ("head", view.head.to_string()),
         ("status", view.status.to_owned()),
     ];
+    lines.extend(shown.lines());
     if let Some(parent) = &view.parent {
         let by = parent.thread.map_or_else(|| parent.state.to_string(), |thread| thread.to_string());
         let stack: Vec<&str> = parent.stack.iter().rev().map(String::as_str).collect();

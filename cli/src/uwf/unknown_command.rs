@@ -27,7 +27,7 @@ const OTHER_NAMES: [(&str, &[&str]); 29] = [
     ("cat", &["read", "thread read"]),
     ("view", &["read", "thread read"]),
     ("history", &["thread read", "step list"]),
-    ("logs", &["thread read", "log show"]),
+    ("logs", &["logs", "thread read", "log show"]),
     ("tail", &["logs", "log show"]),
     ("new", &["init", "start", "thread start"]),
     ("create", &["init", "add", "start", "thread start"]),

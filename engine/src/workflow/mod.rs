@@ -17,6 +17,7 @@ use serde_json::Value;
 use uwf_store::{Hash, Store, StoreError};
 use uwf_workflow::{Invalid, NAME_HINT};
 
+pub use discover::{directories, is_mock};
 pub use files::{load, read};
 pub use history::{Back, HistoryEntry, history, remove, rollback};
 pub(crate) use registry::registration;

@@ -109,6 +109,7 @@ fn ran(
         args: std::iter::once("uwf".into()).chain(args).collect(),
         env,
         cwd: place.project(),
+        commit: None,
         stdin: &mut stdin.as_bytes(),
         out: &mut out,
         err: &mut err,

@@ -331,6 +331,7 @@ fn a_closed_stdout_ends_quietly() {
             args: args.iter().map(OsString::from).collect(),
             env: place.env(),
             cwd: place.project(),
+            commit: None,
             stdin: &mut io::empty(),
             out: &mut Closed,
             err: &mut err,
