@@ -27,7 +27,11 @@ pub(crate) fn added_to(command: Command, places: &[&[&str]]) -> Command {
 fn added_at(command: Command, place: &[&str]) -> Command {
     match place {
         [] => command.arg(option()),
-        [name, below @ ..] => command.mut_subcommand(*name, |command| added_at(command, below)),
+        // In their places: `mut_subcommand` would make them the last ones.
+        [name, below @ ..] => command.mut_subcommands(|command| match command.get_name() == *name {
+            true => added_at(command, below),
+            false => command,
+        }),
     }
 }
 
