@@ -6,11 +6,14 @@ mod cas;
 mod config;
 mod cost;
 mod doctor;
+mod exec;
 mod init;
 mod log;
 mod models;
 mod prompt;
 mod replay;
+mod run;
+mod serve;
 mod setup;
 mod step;
 mod thread;
@@ -27,14 +30,17 @@ pub(super) use self::cas::{CasCommand, Put, SchemaCommand, Values};
 pub(super) use self::config::ConfigCommand;
 pub(super) use self::cost::Cost;
 pub(super) use self::doctor::Doctor;
+pub(super) use self::exec::{AgentFlags, Exec, How, MAX_STEPS, Poke, Resume, Rounds, Start};
 pub(super) use self::init::{Init, Template};
 pub(super) use self::log::{LogCommand, LogShow};
 pub(super) use self::models::Models;
 pub(super) use self::prompt::{PromptCommand, Skill};
 pub(super) use self::replay::Replay;
+pub(super) use self::run::Run;
+pub(super) use self::serve::Serve;
 pub(super) use self::setup::Setup;
 pub(super) use self::step::{Ask, DiffShape, StepCommand};
-pub(super) use self::thread::{Exec, How, Prune, StatusWord, ThreadCommand, ThreadList};
+pub(super) use self::thread::{Prune, StatusWord, ThreadCommand, ThreadList};
 pub(super) use self::undo::{Redo, Undo, UndoHow};
 pub(super) use self::var::VarCommand;
 pub(super) use self::watch::{Logs, Wait, Watch};
@@ -81,7 +87,8 @@ pub(super) fn command() -> clap::Command {
   uwf setup                                     connect a model
   uwf workflow validate solve-issue.yaml        find every mistake in a workflow
   uwf workflow add solve-issue.yaml             register it by its name
-  uwf thread start solve-issue -p \"Fix #7\"      begin a thread; prints its id
+  uwf run solve-issue -p \"Fix #7\"               begin a thread and run it to its end
+  uwf thread start solve-issue -p \"Fix #7\"      begin a thread alone; prints its id
   uwf thread exec 01K… --until-end              run its steps until it ends or waits
   uwf thread read 01K…                          what happened, in words
 
@@ -98,6 +105,7 @@ pub(super) struct UwfCli {
 }
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a process")]
 pub(super) enum Noun {
     /// Write a first workflow into .workflow/, with a script that plays it without a model
     #[command(
@@ -107,6 +115,21 @@ pub(super) enum Noun {
         after_long_help = "Examples:\n  uwf init\n  uwf init --template single look-around\n  uwf run review-loop -p \"Make the tests pass\" --mock .workflow/review-loop.mock.yaml"
     )]
     Init(Init),
+    /// Begin a thread and run it to its end
+    #[command(
+        long_about = thread::with_exit_status(
+            "Begin a thread and run it until it ends, or waits for a person: `uwf thread start` and `uwf thread exec --until-end` in \
+             one. The answer of the last step alone is printed to stdout, what happens meanwhile to stderr. With --format json, \
+             or --json, it is an object: thread, status, output, body, cost, usage, steps.\n\n\
+             On a terminal a question of a role is asked there and then; elsewhere the thread is left suspended. Where neither -p \
+             nor -f says what is to be done, $VISUAL or $EDITOR is opened on a terminal.\n\n\
+             What is chosen of the agent is kept with the thread, so that `uwf thread exec`, `resume` and `poke` need not be told \
+             again; `uwf thread show` tells it.",
+            "ended, or stopped after --max-steps"
+        ),
+        after_long_help = "Examples:\n  uwf run solve-issue -p \"Fix the login redirect\"\n  uwf run ./flow.yaml -f task.md --model gpt-5-mini --max-rounds 3\n  git diff | uwf run review -p - --json | jq -r .body\n  uwf run solve-issue -p \"Add numbers\" --mock mock.yaml --sandbox best-effort\n  T=$(uwf run solve-issue -p \"Fix #7\" --background -q)"
+    )]
+    Run(Run),
     /// Workflows: check, register, look at them
     #[command(subcommand)]
     Workflow(WorkflowCommand),
@@ -198,6 +221,19 @@ pub(super) enum Noun {
     /// The configuration in $UWF_HOME/config.yaml
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Show threads in a browser: a web page on this machine
+    #[command(
+        long_about = "Show threads in a browser: all of them with filters, each with the graph of its workflow, live, its steps, turns, tool \
+                      calls, changes and cost. The address is printed with a token, which a browser exchanges for a session: nobody \
+                      else sees anything. Pages ask nobody but this server, and need no network.\n\n\
+                      Pages can answer a suspended thread, run an idle one and stop a running one; everything else is for reading. What \
+                      they run is a run in the background as `uwf thread exec --background` begins it, and goes on when the server \
+                      ends.\n\n\
+                      Exit status: 130 after Ctrl-C, 143 when terminated, 1 the address cannot be used.",
+        after_long_help = "Examples:\n  uwf serve\n  uwf serve --port 8700 --token-file ~/.uwf/serve.token\n  \
+                           ssh -L 8700:127.0.0.1:8700 host uwf serve --port 8700"
+    )]
+    Serve(Serve),
     /// Connect a model: write its endpoint into config.yaml
     ///
     /// It becomes the default model, and everything else in the file stays. On a terminal, what is not given is asked.

@@ -22,6 +22,7 @@ mod models;
 mod prompt;
 mod replay;
 mod report;
+mod serve;
 mod setup;
 mod step;
 mod step_of_thread;
@@ -93,6 +94,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
     }
     match noun {
         Noun::Init(args) => init::init(session, &args),
+        Noun::Run(run) => exec::run(session, &run),
         Noun::Workflow(command) => workflow::run(session, command),
         Noun::Thread(command) => thread::run(session, command),
         Noun::Step(command) => step::run(session, command),
@@ -106,6 +108,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Cas(command) => cas::run(session, command),
         Noun::Var(command) => var::run(session, command),
         Noun::Config(command) => config::run(session, command),
+        Noun::Serve(args) => serve::serve(session, &args),
         Noun::Setup(setup) => setup::run(session, &setup),
         Noun::Models(models) => models::run(session, &models),
         Noun::Cost(what) => cost::cost(session, &what),

@@ -14,6 +14,7 @@ mod log;
 mod model;
 mod replay;
 mod row;
+mod run;
 mod runs;
 mod spent;
 mod step;
@@ -24,27 +25,30 @@ mod workflow;
 
 pub use self::artifact::{ArtifactRow, ArtifactWritten};
 pub use self::changed::{
-    ForkedFrom, ThreadCancelled, ThreadExported, ThreadForked, ThreadImported, ThreadRemoved, ThreadStarted,
-    ThreadStopped, ThreadsPruned, VariableRemoved, WorkflowAdded, WorkflowRemoved, WorkflowRolledBack,
-    WorkflowValid,
+    ForkedFrom, ThreadCancelled, ThreadExported, ThreadForked, ThreadImported, ThreadPaused, ThreadRemoved,
+    ThreadStarted, ThreadStopped, ThreadsPruned, VariableRemoved, WorkflowAdded, WorkflowRemoved,
+    WorkflowRolledBack, WorkflowValid,
 };
 pub use self::config::{
     AgentSetup, ConfigEdited, ConfigPath, ConfigSet, ConfigUnset, ConfigValue, ModelSetup, SetupView,
 };
 pub use self::document::{
-    ChangeFacts, ChangedBy, ComparedSnapshots, FileDiff, PlayedBy, StepAnswer, StepDiff, StepDocument,
-    StepPrompt, ThreadDiff, ThreadDocument, WorkflowGraph,
+    ChangeFacts, ChangedBy, ComparedSnapshots, FileDiff, PlayedBy, ServeView, StepAnswer, StepDiff,
+    StepDocument, StepPrompt, ThreadDiff, ThreadDocument, ThreadWritten, WorkflowGraph,
 };
 pub use self::log::{LogCleaned, LogDay};
 pub use self::model::ModelRow;
 pub use self::replay::{ReplayChange, ReplayedStep};
 pub use self::row::ThreadRowFacts;
+pub use self::run::{RunStep, RunView};
 pub use self::runs::{RunsBeside, ThreadFacts};
 pub use self::spent::{Spent, SpentBy, SpentRow, SpentSum};
 pub use self::step::{AttemptView, ListedNode, StartView, StepView, StepsPage, ThreadSteps, Unread};
 pub use self::store::{
     FindingView, SchemaRow, StoreCollected, StoreStatsView, StoreVerified, TypeStatsView, VariableValue,
 };
-pub use self::thread::{ChildView, FailedStep, ParentView, ThreadRow, ThreadView, Workflows, current_role};
+pub use self::thread::{
+    ChildView, FailedStep, PAUSED, ParentView, ThreadRow, ThreadView, Workflows, current_role,
+};
 pub use self::undo::{CheckedOut, LeftPath, UndoView};
 pub use self::workflow::{HistoryView, WorkflowRow, WorkflowView};

@@ -52,6 +52,7 @@ fn reason(store: &Store, beside: &RunsBeside, row: &ThreadRow) -> Option<String>
             Some(format!("failed: {}", first_line(error)))
         }
         "suspended" => Some(format!("asks: {}", first_line(row.suspend_message.as_deref()?))),
+        "paused" => Some(format!("paused: {}", first_line(row.pause_reason.as_deref()?))),
         _ => None,
     }
 }

@@ -55,6 +55,7 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
     let (homes, store) = (session.homes()?, session.store()?);
     let wanted = Wanted::of(session, which, store.now())?;
     let running = lock::all_running(&homes.uwf).unwrap_or_default();
+    let paused = thread::all_paused(&store)?;
     let known = Workflows::default();
     let mut page = ListPage::new(&wanted, which.skip);
     let (mut batch, mut ids) = (Vec::new(), Vec::new());
@@ -72,7 +73,8 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
             continue;
         }
         let running = running.contains(&entry.thread);
-        match entry.status().map(|status| word(status, running)) {
+        let stands = (running, paused.contains_key(&entry.thread));
+        match entry.status().map(|status| word(status, stands)) {
             Ok(stored) => batch.push(Candidate { entry, stored, row: None }),
             Err(error) => session.ui.warn(&error.to_string()),
         }
@@ -82,7 +84,11 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
     }
     page.take_from(&mut batch, |batch, which| read(&store, &known, batch, which));
     let (chosen, others) = page.done();
-    let rows = rows(session, (&store, &known), chosen);
+    let pause = |row: ThreadRow| match paused.get(&row.thread) {
+        Some(pause) => row.paused(&pause.reason),
+        None => row,
+    };
+    let rows: Vec<ThreadRow> = rows(session, (&store, &known), chosen).into_iter().map(pause).collect();
     let facts = facts::of(session, &store, &rows)?;
     let full: Vec<Fuller<'_>> = rows.iter().zip(&facts).map(Fuller::from).collect();
     let table =
@@ -135,9 +141,10 @@ fn rows(
     rows
 }
 
-fn word(status: &Status, running: bool) -> StatusWord {
+fn word(status: &Status, (running, paused): (bool, bool)) -> StatusWord {
     match status {
         _ if running => StatusWord::Running,
+        Status::Idle if paused => StatusWord::Paused,
         Status::Idle => StatusWord::Idle,
         Status::Suspended { .. } => StatusWord::Suspended,
         Status::Ended { .. } => StatusWord::End,
@@ -147,10 +154,10 @@ fn word(status: &Status, running: bool) -> StatusWord {
 
 /// The states to show; a person is shown by default what waits for him, too.
 fn words(which: &ThreadList, for_a_person: bool) -> Vec<StatusWord> {
-    use StatusWord::{Active, Cancelled, End, Idle, Running, Suspended};
+    use StatusWord::{Active, Cancelled, End, Idle, Paused, Running, Suspended};
     match &which.status {
-        typed if typed.is_empty() && which.all => vec![Idle, Running, Suspended, End, Cancelled],
-        typed if typed.is_empty() && for_a_person => vec![Idle, Running, Suspended],
+        typed if typed.is_empty() && which.all => vec![Idle, Running, Suspended, Paused, End, Cancelled],
+        typed if typed.is_empty() && for_a_person => vec![Idle, Running, Suspended, Paused],
         typed if typed.is_empty() => vec![Idle, Running],
         typed if typed.contains(&Active) => [typed.as_slice(), &[Idle, Running]].concat(),
         typed => typed.clone(),

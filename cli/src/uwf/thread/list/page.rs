@@ -32,7 +32,7 @@ impl Candidate {
     /// Its state, as far as it is known.
     fn word(&self) -> StatusWord {
         let read = self.row.as_ref().and_then(|row| StatusWord::of(row.as_ref().ok()?.status));
-        read.unwrap_or(self.stored)
+        read.filter(|_| self.is_open()).unwrap_or(self.stored)
     }
 }
 
