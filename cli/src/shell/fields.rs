@@ -9,8 +9,10 @@ use uwf_store::suggest;
 
 use super::error::{CliError, USAGE};
 
-/// The name of the option, which is also its id.
+/// The name of the option.
 const JSON: &str = "json";
+/// Its id: other commands may have a flag of that name.
+const ID: &str = "json-fields";
 
 /// What a program wants of a result.
 #[derive(Debug, Default)]
@@ -36,7 +38,7 @@ fn added_at(command: Command, place: &[&str]) -> Command {
 }
 
 fn option() -> Arg {
-    Arg::new(JSON)
+    Arg::new(ID)
         .long(JSON)
         .value_name("FIELDS")
         .num_args(0..=1)
@@ -57,8 +59,8 @@ impl Fields {
         while let Some((_, below)) = leaf.subcommand() {
             leaf = below;
         }
-        let names = leaf.try_get_many::<String>(JSON).ok().flatten();
-        let is_there = leaf.try_contains_id(JSON).unwrap_or(false);
+        let names = leaf.try_get_many::<String>(ID).ok().flatten();
+        let is_there = leaf.try_contains_id(ID).unwrap_or(false);
         let names = names.into_iter().flatten().map(|name| name.trim().to_owned());
         is_there.then(|| Fields { names: names.filter(|name| !name.is_empty()).collect() })
     }
