@@ -157,7 +157,9 @@ fn steady(value: Value) -> Value {
         Value::Object(fields) => fields
             .into_iter()
             .map(|(name, value)| match name.as_str() {
-                "timestamp" | "startedAt" | "durationMs" | "duration" => (name, Value::from("<n>")),
+                "timestamp" | "startedAt" | "durationMs" | "elapsedMs" | "duration" => {
+                    (name, Value::from("<n>"))
+                }
                 _ => (name, steady(value)),
             })
             .collect(),
