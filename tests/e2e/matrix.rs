@@ -160,6 +160,8 @@ fn steady(value: Value) -> Value {
                 "timestamp" | "startedAt" | "durationMs" | "elapsedMs" | "duration" => {
                     (name, Value::from("<n>"))
                 }
+                "pid" | "log" if !value.is_null() => (name, Value::from("<its own>")),
+                "agent" if value.is_object() => (name, Value::from("<its own>")),
                 _ => (name, steady(value)),
             })
             .collect(),

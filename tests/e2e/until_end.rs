@@ -136,7 +136,7 @@ fn a_task_is_written_in_the_editor_of_a_person() {
     );
     let start = |editor: &str| {
         let mut command = command(&site, &["thread", "start", "-q", "rounds.yaml"]);
-        command.env("EDITOR", editor).env("VISUAL", "");
+        command.env("EDITOR", editor).env("NO_COLOR", "1");
         Person::before(command).waits()
     };
     start("true").fails(1, &["the task is empty; nothing was changed"]);

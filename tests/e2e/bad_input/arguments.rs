@@ -56,7 +56,7 @@ fn starts() -> Vec<Case> {
         uwf(&["thread", "start", "one.yaml"], 2, &["no task is given", "-p TEXT", "-f FILE"]),
         uwf(&["run", "one.yaml"], 2, &["no task is given", "-p TEXT"]),
         uwf(&["run", "one.yaml", "-p", "x", "--mock", "none.yaml"], 1, &["mock script none.yaml"]),
-        uwf(&["run", "one.yaml", "-p", "x", "--max-cost", "-1"], 2, &["--max-cost"]),
+        uwf(&["run", "one.yaml", "-p", "x", "--max-cost", "much"], 2, &["--max-cost"]),
         uwf(&["run", "one.yaml", "-p", "x", "--max-rounds", "0"], 2, &["--max-rounds"]),
         uwf(&["run", "one.yaml", "-p", "x", "--base-url", "http://me:x@h/v1"], 1, &["a password"]),
         uwf(&["thread", "start", "one.yaml", "-p", " "], 1, &["the task is empty"]),
