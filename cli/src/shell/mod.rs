@@ -9,6 +9,8 @@ pub(crate) mod fields;
 pub(crate) mod input;
 pub mod man_pages;
 pub(crate) mod prompt_text;
+#[cfg(test)]
+pub(crate) mod reference;
 pub(crate) mod render;
 mod sanitise;
 mod session;
