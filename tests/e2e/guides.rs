@@ -73,8 +73,10 @@ fn every_command_of_the_page_runs() {
     let bin = programs.split(':').next().unwrap();
     bash.env("PATH", &programs).env("UWF_BIN", bin).env("TMPDIR", site.workspace());
     let said = Said::of(bash.output().unwrap()).ok();
-    // The answer of try.sh, the sum of the example, and the last word of what was read.
-    for words in ["One line under *Unreleased*", "\nend\n6\n", "## Step 5: reviewer → approved"] {
+    // The turn of the story of try.sh, the sum of the example, and the last word of what was read.
+    for words in
+        ["=== the same command goes on where it stopped", "\nend\n6\n", "## Step 5: reviewer → approved"]
+    {
         assert!(said.out.contains(words), "{words:?} is not in: {}{}", said.out, said.err);
     }
     site.verify();
