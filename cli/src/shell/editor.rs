@@ -3,8 +3,9 @@
 //! Apart because it is the one place that gives the terminal to another program.
 
 use std::ffi::OsString;
+use std::os::fd::AsFd;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use super::error::CliError;
 use super::session::Session;
@@ -18,7 +19,7 @@ const EDITORS: [&str; 2] = ["VISUAL", "EDITOR"];
 /// There is no editor, or it failed.
 pub(crate) fn edit(session: &Session<'_>, file: &Path) -> Result<(), CliError> {
     let named = EDITORS.iter().find_map(|name| session.env.get(name)).map(OsString::from);
-    let is_person = session.terminals.input && session.terminals.err;
+    let is_person = session.has_person();
     let editor = named.or_else(|| is_person.then(|| "vi".into())).ok_or_else(|| {
         CliError::user("no editor: this is no terminal, and neither VISUAL nor EDITOR names one")
             .with_hint("run it at a terminal, or name a program: EDITOR=my-editor")
@@ -35,6 +36,11 @@ pub(crate) fn edit(session: &Session<'_>, file: &Path) -> Result<(), CliError> {
         line.push(" \"$@\"");
         line
     });
+    // What is printed to stdout is a result: the editor draws on the terminal that stderr is.
+    if !session.terminals.out && session.terminals.err {
+        let terminal = std::io::stderr().as_fd().try_clone_to_owned();
+        command.stdout(terminal.map_or_else(|_| Stdio::null(), Stdio::from));
+    }
     let status = command
         .arg("editor")
         .arg(file)

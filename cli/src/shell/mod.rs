@@ -7,6 +7,7 @@ pub(crate) mod editor;
 mod error;
 pub(crate) mod input;
 pub mod man_pages;
+pub(crate) mod prompt_text;
 pub(crate) mod render;
 mod sanitise;
 mod session;
@@ -15,7 +16,9 @@ mod text;
 mod ui;
 mod version;
 
-pub use self::args::{Color, Completions, Format, Global, Man, SandboxLevel, some_time};
+pub use self::args::{
+    Color, Completions, Format, Global, Man, SandboxLevel, dollars, some_time, temperature,
+};
 pub use self::error::{BUG, CliError, FAILED_STEP, OK, SUSPENDED, USAGE, USER};
 pub use self::session::{ProcessContext, Session, Terminals, ignores_hangups, in_process};
 pub use self::table::{Column, Table};

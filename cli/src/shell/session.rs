@@ -272,6 +272,11 @@ impl Session<'_> {
         self.program.clone().map(ConditionProcess::new)
     }
 
+    /// Whether there is somebody to ask.
+    pub fn has_person(&self) -> bool {
+        self.terminals.input && self.terminals.err
+    }
+
     /// A directory as typed, absolute and without links.
     ///
     /// # Errors

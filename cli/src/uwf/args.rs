@@ -5,11 +5,13 @@ mod as_agent;
 mod cas;
 mod config;
 mod doctor;
+mod exec;
 mod init;
 mod log;
 mod models;
 mod prompt;
 mod replay;
+mod run;
 mod setup;
 mod step;
 mod thread;
@@ -25,14 +27,16 @@ pub(super) use self::as_agent::AsAgent;
 pub(super) use self::cas::{CasCommand, Put, SchemaCommand, Values};
 pub(super) use self::config::ConfigCommand;
 pub(super) use self::doctor::Doctor;
+pub(super) use self::exec::{AgentFlags, Exec, How, MAX_STEPS, Poke, Resume, Rounds, Start};
 pub(super) use self::init::{Init, Template};
 pub(super) use self::log::{LogCommand, LogShow};
 pub(super) use self::models::Models;
 pub(super) use self::prompt::{PromptCommand, Skill};
 pub(super) use self::replay::Replay;
+pub(super) use self::run::Run;
 pub(super) use self::setup::Setup;
 pub(super) use self::step::{Ask, DiffShape, StepCommand};
-pub(super) use self::thread::{Exec, How, StatusWord, ThreadCommand, ThreadList};
+pub(super) use self::thread::{StatusWord, ThreadCommand, ThreadList};
 pub(super) use self::undo::{Redo, Undo, UndoHow};
 pub(super) use self::var::VarCommand;
 pub(super) use self::watch::{Logs, Wait, Watch};
@@ -51,7 +55,8 @@ use crate::shell::{Completions, Global, Man};
   uwf setup                                     connect a model
   uwf workflow validate solve-issue.yaml        find every mistake in a workflow
   uwf workflow add solve-issue.yaml             register it by its name
-  uwf thread start solve-issue -p \"Fix #7\"      begin a thread; prints its id
+  uwf run solve-issue -p \"Fix #7\"               begin a thread and run it to its end
+  uwf thread start solve-issue -p \"Fix #7\"      begin a thread alone; prints its id
   uwf thread exec 01K… --until-end              run its steps until it ends or waits
   uwf thread read 01K…                          what happened, in words
 
@@ -68,6 +73,7 @@ pub(super) struct UwfCli {
 }
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a process")]
 pub(super) enum Noun {
     /// Write a first workflow into .workflow/, with a script that plays it without a model
     #[command(
@@ -77,6 +83,21 @@ pub(super) enum Noun {
         after_long_help = "Examples:\n  uwf init\n  uwf init --template single look-around\n  uwf run review-loop -p \"Make the tests pass\" --mock .workflow/review-loop.mock.yaml"
     )]
     Init(Init),
+    /// Begin a thread and run it to its end
+    #[command(
+        long_about = thread::with_exit_status(
+            "Begin a thread and run it until it ends, or waits for a person: `uwf thread start` and `uwf thread exec --until-end` in \
+             one. The answer of the last step alone is printed to stdout, what happens meanwhile to stderr. With --format json, \
+             or --json, it is an object: thread, status, output, body, cost, usage, steps.\n\n\
+             On a terminal a question of a role is asked there and then; elsewhere the thread is left suspended. Where neither -p \
+             nor -f says what is to be done, $VISUAL or $EDITOR is opened on a terminal.\n\n\
+             What is chosen of the agent is kept with the thread, so that `uwf thread exec`, `resume` and `poke` need not be told \
+             again; `uwf thread show` tells it.",
+            "ended, or stopped after --max-steps"
+        ),
+        after_long_help = "Examples:\n  uwf run solve-issue -p \"Fix the login redirect\"\n  uwf run ./flow.yaml -f task.md --model gpt-5-mini --max-rounds 3\n  git diff | uwf run review -p - --json | jq -r .body\n  uwf run solve-issue -p \"Add numbers\" --mock mock.yaml --sandbox best-effort\n  T=$(uwf run solve-issue -p \"Fix #7\" --background -q)"
+    )]
+    Run(Run),
     /// Workflows: check, register, look at them
     #[command(subcommand)]
     Workflow(WorkflowCommand),

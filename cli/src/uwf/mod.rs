@@ -84,6 +84,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
     }
     match noun {
         Noun::Init(args) => init::init(session, &args),
+        Noun::Run(run) => exec::run(session, &run),
         Noun::Workflow(command) => workflow::run(session, command),
         Noun::Thread(command) => thread::run(session, command),
         Noun::Step(command) => step::run(session, command),

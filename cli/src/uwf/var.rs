@@ -11,8 +11,16 @@ use uwf_engine::workflow::REGISTRY;
 use uwf_engine::{lost, thread, workflow};
 
 /// Names that the engine keeps in step with other things.
-const KEPT: [&str; 6] =
-    [thread::HEADS, thread::CHILDREN, thread::FAILED, thread::PARENTS, lost::REMOVED, "@ocas/"];
+const KEPT: [&str; 8] = [
+    thread::HEADS,
+    thread::CHILDREN,
+    thread::FAILED,
+    thread::PARENTS,
+    thread::OPTIONS,
+    thread::PAUSES,
+    lost::REMOVED,
+    "@ocas/",
+];
 
 pub(super) fn run(session: &mut Session<'_>, command: VarCommand) -> Result<u8, CliError> {
     match command {

@@ -15,6 +15,17 @@ pub struct ThreadStarted {
     pub thread: ThreadId,
 }
 
+/// A thread is to make no further step: `thread pause`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadPaused {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Whether it is so; not where it waits for an answer.
+    pub paused: bool,
+    /// Whether a step of it runs, which is let finish.
+    pub running: bool,
+}
+
 /// A run was asked to end: `thread stop`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ThreadStopped {
@@ -97,7 +108,7 @@ pub struct ThreadImported {
 }
 
 impl From<ExportedThread> for ThreadImported {
-    fn from(ExportedThread { thread, head, nodes, new }: ExportedThread) -> ThreadImported {
+    fn from(ExportedThread { thread, head, nodes, new, .. }: ExportedThread) -> ThreadImported {
         ThreadImported { thread, head, nodes, imported: new }
     }
 }
