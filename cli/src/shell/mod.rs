@@ -8,6 +8,8 @@ mod error;
 pub(crate) mod input;
 pub mod man_pages;
 pub(crate) mod prompt_text;
+#[cfg(test)]
+pub(crate) mod reference;
 pub(crate) mod render;
 mod sanitise;
 mod session;

@@ -12,6 +12,7 @@ mod models;
 mod prompt;
 mod replay;
 mod run;
+mod serve;
 mod setup;
 mod step;
 mod thread;
@@ -34,6 +35,7 @@ pub(super) use self::models::Models;
 pub(super) use self::prompt::{PromptCommand, Skill};
 pub(super) use self::replay::Replay;
 pub(super) use self::run::Run;
+pub(super) use self::serve::Serve;
 pub(super) use self::setup::Setup;
 pub(super) use self::step::{Ask, DiffShape, StepCommand};
 pub(super) use self::thread::{StatusWord, ThreadCommand, ThreadList};
@@ -189,6 +191,19 @@ pub(super) enum Noun {
     /// The configuration in $UWF_HOME/config.yaml
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Show threads in a browser: a web page on this machine
+    #[command(
+        long_about = "Show threads in a browser: all of them with filters, each with the graph of its workflow, live, its steps, turns, tool \
+                      calls, changes and cost. The address is printed with a token, which a browser exchanges for a session: nobody \
+                      else sees anything. Pages ask nobody but this server, and need no network.\n\n\
+                      Pages can answer a suspended thread, run an idle one and stop a running one; everything else is for reading. What \
+                      they run is a run in the background as `uwf thread exec --background` begins it, and goes on when the server \
+                      ends.\n\n\
+                      Exit status: 130 after Ctrl-C, 143 when terminated, 1 the address cannot be used.",
+        after_long_help = "Examples:\n  uwf serve\n  uwf serve --port 8700 --token-file ~/.uwf/serve.token\n  \
+                           ssh -L 8700:127.0.0.1:8700 host uwf serve --port 8700"
+    )]
+    Serve(Serve),
     /// Connect a model: write its endpoint into config.yaml
     ///
     /// It becomes the default model, and everything else in the file stays. On a terminal, what is not given is asked.

@@ -21,6 +21,7 @@ mod models;
 mod prompt;
 mod replay;
 mod report;
+mod serve;
 mod setup;
 mod step;
 mod step_of_thread;
@@ -98,6 +99,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Cas(command) => cas::run(session, command),
         Noun::Var(command) => var::run(session, command),
         Noun::Config(command) => config::run(session, command),
+        Noun::Serve(args) => serve::serve(session, &args),
         Noun::Setup(setup) => setup::run(session, &setup),
         Noun::Models(models) => models::run(session, &models),
         Noun::Log(command) => log::run(session, command),

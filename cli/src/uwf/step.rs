@@ -11,6 +11,7 @@ use uwf_snapshot::TREE;
 use uwf_store::{BLOB, Hash, Store};
 use uwf_workflow::{ARTIFACTS, yaml};
 
+pub(super) use self::diff::changes_of;
 use super::args::StepCommand;
 use super::checkout::{self, CheckoutMoment};
 use super::{changes, report, utf8};

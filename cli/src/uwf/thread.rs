@@ -5,6 +5,7 @@ mod artifacts;
 mod change;
 mod compact;
 mod diff;
+mod html;
 mod list;
 mod running;
 
@@ -50,7 +51,8 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
         ThreadCommand::StepDetails { step } => step::show(session, &step),
         ThreadCommand::Export { thread, output } => export::export(session, &thread, output.as_deref()),
         ThreadCommand::Import { file } => export::import(session, &file),
-        ThreadCommand::Read { thread, quota, before, start } => {
+        ThreadCommand::Read { thread, html: Some(file), .. } => html::write(session, &thread, &file),
+        ThreadCommand::Read { thread, quota, before, start, html: None } => {
             let step = |step: &str| session.step_argument(step)?.find(&session.store()?);
             let before = before.as_deref().map(step).transpose()?;
             read(

@@ -124,9 +124,9 @@ impl Watching<'_, '_, '_> {
     /// Shows what is new, and on a terminal how time passes.
     fn tell(&mut self, told: Vec<Told>) -> Result<(), CliError> {
         let is_one = self.watched.is_one();
-        let line = |Told { thread, text, .. }: &Told| match is_one {
-            true => text.clone(),
-            false => format!("{thread}  {text}"),
+        let line = |told: &Told, width| match is_one {
+            true => told.fitting(width).to_owned(),
+            false => format!("{}  {}", told.thread, told.text),
         };
         match &mut self.view {
             View::Json => {
@@ -137,16 +137,15 @@ impl Watching<'_, '_, '_> {
             }
             View::Lines => {
                 for told in &told {
-                    self.session.ui.print(&format!("{}\n", line(told)))?;
+                    self.session.ui.print(&format!("{}\n", line(told, usize::MAX)))?;
                 }
             }
             View::Terminal(screen, keys) => {
                 if let Some(keys) = keys {
                     keys.hold();
                 }
-                let stays = told.iter().filter(|told| told.stays);
-                let above: Vec<String> = stays.map(|told| safe(&line(told))).collect();
-                let size = size();
+                let (size, stays) = (size(), told.iter().filter(|told| told.stays));
+                let above: Vec<String> = stays.map(|told| safe(&line(told, size.0))).collect();
                 let rows = self.watched.rows(self.store.now(), size, keys.is_some());
                 let text = screen.paint(size, &above, &rows, self.session.ui.color);
                 send(self.session.ui.out, &text).map_err(CliError::from_stdout)?;

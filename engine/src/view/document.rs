@@ -172,12 +172,32 @@ pub enum ChangedBy {
     Other,
 }
 
+/// Where pages are served: `serve`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServeView {
+    /// What to open in a browser; it has the token.
+    pub url: String,
+    /// Where the server listens.
+    pub address: String,
+}
+
+/// A thread was written to a page: `thread read --html`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadWritten {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The file, as it was named.
+    pub file: String,
+    /// How many bytes it has.
+    pub size: u64,
+}
+
 /// A workflow as a picture: `workflow graph`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkflowGraph {
     /// What it is called.
     pub name: String,
-    /// `mermaid` or `dot`.
+    /// `mermaid`, `dot` or `svg`.
     pub language: &'static str,
     /// The picture in that language.
     pub graph: String,

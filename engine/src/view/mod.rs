@@ -30,8 +30,8 @@ pub use self::config::{
     AgentSetup, ConfigEdited, ConfigPath, ConfigSet, ConfigUnset, ConfigValue, ModelSetup, SetupView,
 };
 pub use self::document::{
-    ChangeFacts, ChangedBy, ComparedSnapshots, FileDiff, StepAnswer, StepDiff, StepDocument, StepPrompt,
-    ThreadDiff, ThreadDocument, WorkflowGraph,
+    ChangeFacts, ChangedBy, ComparedSnapshots, FileDiff, ServeView, StepAnswer, StepDiff, StepDocument,
+    StepPrompt, ThreadDiff, ThreadDocument, ThreadWritten, WorkflowGraph,
 };
 pub use self::log::{LogCleaned, LogDay};
 pub use self::model::ModelRow;

@@ -91,7 +91,7 @@ pub(in crate::uwf) enum ThreadCommand {
     List(ThreadList),
     /// Tell what happened in a thread, as markdown
     #[command(
-        after_long_help = "Examples:\n  uwf thread read 01K…\n  uwf thread read 01K… --quota 4000\n  uwf thread read 01K… --before 9GDHFMG6KAC8V --start"
+        after_long_help = "Examples:\n  uwf thread read 01K…\n  uwf thread read 01K… --quota 4000\n  uwf thread read 01K… --before 9GDHFMG6KAC8V --start\n  uwf thread read 01K… --html thread.html"
     )]
     Read {
         /// The thread's id
@@ -105,6 +105,9 @@ pub(in crate::uwf) enum ThreadCommand {
         /// With --before: begin with the task all the same
         #[arg(long)]
         start: bool,
+        /// Write all of it as one page, with the graph, turns and changes, that needs no server and no network; `-` is stdout
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["quota", "before", "start"])]
+        html: Option<PathBuf>,
     },
     /// Show what the steps of a thread changed in the workspace
     #[command(

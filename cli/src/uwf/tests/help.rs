@@ -3,6 +3,7 @@
 use clap::{Command, CommandFactory};
 
 use super::command_line::CommandLine;
+use crate::shell::reference;
 use crate::uwf::args::UwfCli;
 use uwf_engine::fixture::Place;
 
@@ -49,6 +50,13 @@ fn assert_examples(command: &Command, way: &str) {
 #[test]
 fn every_command_has_an_example() {
     assert_examples(&UwfCli::command(), "");
+}
+
+#[test]
+fn the_reference_says_what_can_be_typed() {
+    let mut cli = UwfCli::command();
+    cli.build();
+    reference::hold(&cli);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The threads that are watched: one, or whichever run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -68,15 +68,19 @@ impl Watched {
     /// Looks at what may have changed, at everything where that is not known, and gives the lines of what is new.
     pub(super) fn look(&mut self, store: &Store, changed: Option<&Changed>) -> Result<Vec<Told>, CliError> {
         let mut told = Vec::new();
-        self.find(store, &mut told)?;
-        let Watched { home, one, reader, threads } = self;
+        let running = match self.one {
+            Some(one) => lock::running(&self.home, &one).is_running().then_some(one).into_iter().collect(),
+            None => lock::all_running(&self.home).unwrap_or_default(),
+        };
+        self.find(store, &running, &mut told)?;
+        let Watched { one, reader, threads, .. } = self;
         let mut over = Vec::new();
         for (thread, watched) in threads.iter_mut() {
             watched.is_changed = changed.is_none();
             // A process that is killed, or a called thread that another one plays, is told of by no change of its own.
             let concerns =
                 changed.is_none_or(|changed| changed.concerns(thread) || !changed.threads.is_empty());
-            if !concerns && lock::running(home, thread).is_running() == watched.follower.run().is_some() {
+            if !concerns && running.contains(thread) == watched.follower.run().is_some() {
                 continue;
             }
             let (news, is_changed) = match watched.follower.news(store, reader) {
@@ -99,13 +103,13 @@ impl Watched {
     }
 
     /// Takes up the threads that are to be watched and are not yet.
-    fn find(&mut self, store: &Store, told: &mut Vec<Told>) -> Result<(), CliError> {
-        let wanted = match self.one {
-            Some(_) if !self.threads.is_empty() => return Ok(()),
-            Some(one) => vec![one],
-            None => lock::all_running(&self.home).unwrap_or_default().into_iter().collect(),
-        };
-        for thread in wanted {
+    fn find(
+        &mut self,
+        store: &Store,
+        running: &BTreeSet<ThreadId>,
+        told: &mut Vec<Told>,
+    ) -> Result<(), CliError> {
+        for thread in self.one.iter().chain(running).copied().collect::<BTreeSet<_>>() {
             // A called thread is seen where its caller is.
             let is_called = || thread::caller(store, &thread).is_ok_and(|caller| caller.is_some());
             if self.threads.contains_key(&thread) || (self.one.is_none() && is_called()) {
@@ -170,6 +174,13 @@ impl WatchedThread {
 }
 
 impl Told {
+    /// The line without what is at its end, where it is longer than the terminal is wide.
+    pub(super) fn fitting(&self, width: usize) -> &str {
+        let text = self.text.as_str();
+        let short = (self.stays && text.chars().count() > width).then(|| text.rsplit_once("  "));
+        short.flatten().map_or(text, |(short, _)| short)
+    }
+
     fn of(thread: &ThreadId, text: String) -> Told {
         Told { thread: *thread, text, stays: true }
     }
