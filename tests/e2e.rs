@@ -106,6 +106,8 @@ mod tools;
 mod trace;
 #[path = "e2e/undo.rs"]
 mod undo;
+#[path = "e2e/until_end.rs"]
+mod until_end;
 #[path = "e2e/vendors.rs"]
 mod vendors;
 #[path = "e2e/watch.rs"]
