@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
+use serde_json::Value;
+
 use crate::site::{AGENT, MockServer, Said, Site, UWF, example, search_path};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -80,12 +82,15 @@ fn every_command_of_the_page_runs() {
     let (blocks, others) = blocks(&page());
     assert!(blocks.len() >= 4 && others <= 1, "{} run, {others} not", blocks.len());
     let said = typed(&site, &blocks).ok();
-    // The answer of try.sh, the last answer and the sum of the example, the last word of what was read, and the first
+    // What try.sh says, the last answer and the sum of the example, the last word of what was read, and the first
     // workflow of one's own.
     let sum = "The tests pass and the loop is right for any number of arguments.\n6\n";
-    for words in
-        ["One line under *Unreleased*", sum, "## Step 5: reviewer → approved", "\nNow it is right.\n"]
-    {
+    for words in [
+        "=== the same command goes on where it stopped",
+        sum,
+        "## Step 5: reviewer → approved",
+        "\nNow it is right.\n",
+    ] {
         assert!(said.out.contains(words), "{words:?} is not in: {}{}", said.out, said.err);
     }
     site.verify();
@@ -175,6 +180,69 @@ fn the_agent_of_the_book_plays_the_reviewer() {
     let reviewed = Said::of(exec(&site, &thread, &["--agent", "mine"]).output().unwrap()).ok();
     assert_eq!(reviewed.json()["status"], "end", "the agent of the book plays the reviewer");
     site.verify();
+}
+
+/// All names of fields in a value, however deep.
+fn names(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+            found.insert(name.clone());
+            names(value, found);
+        }),
+        Value::Array(items) => items.iter().for_each(|item| names(item, found)),
+        _ => {}
+    }
+}
+
+/// The fields that the row of a command names: the words in code that stands in brackets.
+fn named_fields(row: &str) -> BTreeSet<String> {
+    let shapes = row.split('`').skip(1).step_by(2).filter(|code| code.starts_with(['{', '[']));
+    let words = shapes.flat_map(|shape| shape.split(|c: char| !c.is_alphanumeric()));
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_fields_that_the_book_names_are_printed() {
+    let site = Site::new();
+    site.project("solve-issue/project");
+    let (workflow, mock) = (example("solve-issue/workflow.yaml"), example("solve-issue/mock.yaml"));
+    let run = ["run", &workflow, "-p", "three numbers", "--mock", &mock, "--max-rounds", "1", "--json"];
+    let run = site.uwf(&run).code(10).json();
+    let thread = run["thread"].as_str().unwrap();
+    let said = |words: &[&str]| site.uwf(&[words, &["--format", "json"]].concat()).ok().json();
+    let report = site.home().join("report").display().to_string();
+    fs::create_dir(&report).unwrap();
+    for file in fs::read_dir(example("report/project")).unwrap().map(|entry| entry.unwrap()) {
+        fs::copy(file.path(), Path::new(&report).join(file.file_name())).unwrap();
+    }
+    let (kept, kept_mock) = (example("report/workflow.yaml"), example("report/mock.yaml"));
+    let kept = said(&["run", &kept, "-p", "How did the sales go?", "--cwd", &report, "--mock", &kept_mock]);
+    let printed = [
+        ("`uwf run`", run.clone()),
+        ("`uwf thread start`", said(&["thread", "start", &workflow, "-p", "t"])),
+        ("`uwf thread exec`", said(&["thread", "show", thread])),
+        ("`uwf thread list`", said(&["thread", "list", "--all"])),
+        ("`uwf step list`", said(&["step", "list", thread])),
+        ("`uwf step fork`", said(&["step", "fork", &format!("{thread}:1")])),
+        ("`uwf cost`", said(&["cost"])),
+        ("`uwf workflow add`", said(&["workflow", "add", &workflow])),
+        ("`uwf workflow list`", said(&["workflow", "list"])),
+        ("`uwf thread artifacts`", said(&["thread", "artifacts", kept["thread"].as_str().unwrap()])),
+        ("`uwf cas get`", said(&["cas", "get", &format!("{thread}:1")])),
+    ];
+    let text = fs::read_to_string(Path::new(ROOT).join("docs/programs.md")).unwrap();
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| `uwf")).collect();
+    assert_eq!(rows.len(), printed.len(), "{rows:#?}");
+    for (command, printed) in printed {
+        let row = rows.iter().find(|row| row.starts_with(&format!("| {command}"))).unwrap();
+        let mut there = BTreeSet::new();
+        names(&printed, &mut there);
+        // Of a failed step alone.
+        let (said, other) = (named_fields(row), ["stepHash", "message"].map(str::to_owned).into());
+        let missing: Vec<_> =
+            said.difference(&there).filter(|name| !BTreeSet::contains(&other, *name)).collect();
+        assert!(missing.is_empty() && !said.is_empty(), "{row}: {missing:?} is not in {printed:#}");
+    }
 }
 
 /// Where the links of a markdown text lead, without those in code.
