@@ -108,3 +108,5 @@ mod undo;
 mod vendors;
 #[path = "e2e/watch.rs"]
 mod watch;
+#[path = "e2e/web.rs"]
+mod web;

@@ -11,6 +11,7 @@ mod legacy;
 mod logged;
 mod models;
 mod names;
+mod pages;
 mod paging;
 mod pauses;
 mod played;
