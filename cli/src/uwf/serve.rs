@@ -94,10 +94,13 @@ async fn signalled() -> u8 {
 /// The pages of this home.
 pub(super) fn site(session: &Session<'_>) -> Result<Site, CliError> {
     let (homes, store) = (session.homes()?, session.store()?);
-    let program =
-        session.program.clone().ok_or_else(|| CliError::user("cannot tell which program this is"))?;
     let conditions = session.conditions().map(|judge| Box::new(judge) as Box<dyn Conditions + Send + Sync>);
-    let host = Runs { program, env: session.env.clone(), homes: homes.clone(), clock: session.clock };
+    let host = Runs {
+        program: session.program.clone(),
+        env: session.env.clone(),
+        homes: homes.clone(),
+        clock: session.clock,
+    };
     Ok(Site::new(store, homes, conditions, Box::new(host)))
 }
 
@@ -135,7 +138,7 @@ fn secret() -> Result<String, CliError> {
 
 /// What pages ask for.
 struct Runs {
-    program: PathBuf,
+    program: Option<PathBuf>,
     env: Env,
     homes: Homes,
     clock: Clock,
@@ -144,12 +147,12 @@ struct Runs {
 impl Runs {
     /// Has this program, started again, do something with a thread; what it says of an error is the error.
     fn uwf(&self, words: &[&str]) -> Result<(), String> {
-        let mut command = Command::new(&self.program);
+        let program = self.program.as_ref().ok_or("it cannot be told which program this is")?;
+        let mut command = Command::new(program);
         command.args(["--quiet", "--format", "text", "--color", "never", "thread"]).args(words);
         command.env_clear().envs(self.env.iter()).stdin(Stdio::null());
-        let ran = command
-            .output()
-            .map_err(|error| format!("{} cannot be started: {error}", self.program.display()))?;
+        let ran =
+            command.output().map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
         if ran.status.success() {
             return Ok(());
         }
