@@ -5,6 +5,7 @@ mod args;
 pub(crate) mod checks;
 pub(crate) mod editor;
 mod error;
+pub(crate) mod fields;
 pub(crate) mod input;
 pub mod man_pages;
 pub(crate) mod prompt_text;

@@ -7,6 +7,7 @@ mod compact;
 mod diff;
 mod html;
 mod list;
+mod prune;
 mod running;
 
 use uwf_store::Hash;
@@ -46,6 +47,7 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
         ThreadCommand::Stop { thread } => change::stop(session, &thread),
         ThreadCommand::Cancel { thread } => change::cancel(session, &thread),
         ThreadCommand::Rm { thread, force } => change::remove(session, &thread, force),
+        ThreadCommand::Prune(which) => prune::prune(session, &which),
         ThreadCommand::Fork { from } => change::fork(session, &from),
         ThreadCommand::Steps { thread } => step::list(session, &thread, None, None),
         ThreadCommand::StepDetails { step } => step::show(session, &step),
@@ -55,6 +57,7 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
         ThreadCommand::Read { thread, quota, before, start, html: None } => {
             let step = |step: &str| session.step_argument(step)?.find(&session.store()?);
             let before = before.as_deref().map(step).transpose()?;
+            let quota = Some(quota).filter(|quota| *quota > 0);
             read(
                 session,
                 &thread,
