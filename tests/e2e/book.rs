@@ -80,8 +80,8 @@ fn every_command_of_the_page_runs() {
     let (blocks, others) = blocks(&page());
     assert!(blocks.len() >= 4 && others <= 1, "{} run, {others} not", blocks.len());
     let said = typed(&site, &blocks).ok();
-    // The answer of try.sh, the sum of the example, and the last word of what was read.
-    for words in ["One line under *Unreleased*", "\nend\n6\n", "## Step 5: reviewer → approved"] {
+    // The turn of the story of try.sh, the sum of the example, and the last word of what was read.
+    for words in ["=== the same command goes on", "\nend\n6\n", "## Step 5: reviewer → approved"] {
         assert!(said.out.contains(words), "{words:?} is not in: {}{}", said.out, said.err);
     }
     site.verify();
