@@ -16,6 +16,7 @@ mod thread;
 
 use uwf_store::{Hash, Store};
 
+pub(crate) use self::part::distinct_ends;
 pub(crate) use self::step::{StepArgument, hashes};
 use crate::shell::{CliError, Session};
 use uwf_engine::ThreadId;

@@ -4,6 +4,7 @@ mod artifacts;
 mod as_agent;
 mod cas;
 mod config;
+mod cost;
 mod doctor;
 mod exec;
 mod init;
@@ -21,12 +22,13 @@ mod var;
 mod watch;
 mod workflow;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 pub(super) use self::artifacts::{Artifacts, ArtifactsCommand, GetArtifact};
 pub(super) use self::as_agent::AsAgent;
 pub(super) use self::cas::{CasCommand, Put, SchemaCommand, Values};
 pub(super) use self::config::ConfigCommand;
+pub(super) use self::cost::Cost;
 pub(super) use self::doctor::Doctor;
 pub(super) use self::exec::{AgentFlags, Exec, How, MAX_STEPS, Poke, Resume, Rounds, Start};
 pub(super) use self::init::{Init, Template};
@@ -38,12 +40,40 @@ pub(super) use self::run::Run;
 pub(super) use self::serve::Serve;
 pub(super) use self::setup::Setup;
 pub(super) use self::step::{Ask, DiffShape, StepCommand};
-pub(super) use self::thread::{StatusWord, ThreadCommand, ThreadList};
+pub(super) use self::thread::{Prune, StatusWord, ThreadCommand, ThreadList};
 pub(super) use self::undo::{Redo, Undo, UndoHow};
 pub(super) use self::var::VarCommand;
 pub(super) use self::watch::{Logs, Wait, Watch};
 pub(super) use self::workflow::{Language, WorkflowCommand};
-use crate::shell::{Completions, Global, Man};
+use crate::shell::{Completions, Global, Man, fields};
+
+/// The commands that show something and change nothing: of their results a program may pick fields.
+const SHOWING: &[&[&str]] = &[
+    &["cas", "schema", "list"],
+    &["cas", "stats"],
+    &["config", "list"],
+    &["cost"],
+    &["doctor"],
+    &["log", "list"],
+    &["log", "show"],
+    &["models"],
+    &["prompt", "list"],
+    &["step", "list"],
+    &["step", "show"],
+    &["thread", "artifacts"],
+    &["thread", "list"],
+    &["thread", "show"],
+    &["var", "history"],
+    &["var", "list"],
+    &["workflow", "history"],
+    &["workflow", "list"],
+    &["workflow", "show"],
+];
+
+/// The whole command line.
+pub(super) fn command() -> clap::Command {
+    fields::added_to(UwfCli::command(), SHOWING)
+}
 
 /// A stateless workflow engine for agents.
 #[derive(Debug, Parser)]
@@ -75,7 +105,6 @@ pub(super) struct UwfCli {
 }
 
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "there is one of it in a process")]
 pub(super) enum Noun {
     /// Write a first workflow into .workflow/, with a script that plays it without a model
     #[command(
@@ -216,6 +245,11 @@ pub(super) enum Noun {
     ///
     /// Exit status: 0 there are some, 1 none is like that.
     Models(Models),
+    /// Add up what runs cost: tokens and money, by model, role, workflow, thread or day
+    ///
+    /// Each run of an agent counts once, failed attempts and runs of called threads included; what `thread poke` replaced
+    /// does not. Prices are those of the run's own time. What a model without a known price used is told apart.
+    Cost(Cost),
     /// What the engine did, line by line: the log
     #[command(subcommand)]
     Log(LogCommand),
