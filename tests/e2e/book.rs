@@ -132,7 +132,7 @@ fn run_chapter(chapter: &Path) {
         "first-run.md" => &["The sea is blue.", "No word in it was a colour."],
         "threads.md" => &["Would you tell a murderer", "report.md"],
         "changes.md" => &["for n in \"$@\"; do"],
-        "interruptions.md" => &["killed", "planner → planned"],
+        "interruptions.md" => &["interrupted", "planner → planned"],
         "recipes.md" => &["What, then, do we owe the truth to?", "morning-"],
         "agents.md" => &["developer → done"],
         "mock-scripts.md" => &["Loop over all arguments"],
@@ -328,7 +328,9 @@ fn named(text: &str) -> Vec<Vec<&str>> {
 #[test]
 fn every_command_that_is_named_exists() {
     let site = Site::new();
-    let text: String = texts().into_iter().map(|(_, text)| text).collect();
+    // The changelog and the chapter of mistakes name what does not exist, on purpose.
+    let own = |file: &Path| !file.ends_with("CHANGELOG.md") && !file.ends_with("mistakes.md");
+    let text: String = texts().into_iter().filter(|(file, _)| own(file)).map(|(_, text)| text).collect();
     let mut seen = 0;
     for words in named(&text) {
         let program = if words[0] == "uwf" { UWF } else { AGENT };

@@ -95,7 +95,10 @@ fn a_run_in_the_background_is_seen_from_everywhere() {
     let values: Vec<Value> = values.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((&values[0]["thread"], &values[0]["status"]), (&json!(thread), &json!("running")));
     let last = values.last().unwrap();
-    assert_eq!((&last["status"], &last["running"]), (&json!("end"), &Value::Null));
+    assert_eq!(
+        (&last["status"], &last["running"], &last["reason"]),
+        (&json!("end"), &Value::Null, &json!("end"))
+    );
     let logs = logs.join().unwrap().ok().out;
     for word in ["turn 1: run_command", "worker → more", "worker → done", "\nend\n"] {
         assert!(logs.contains(word), "{word:?} is not in {logs}");

@@ -39,7 +39,7 @@ pub(super) fn watch(session: &mut Session<'_>, args: &Watch) -> Result<u8, CliEr
     let view = match (session.ui.explicit_format, session.ui.format) {
         (true, Format::Json) => View::Json,
         (true, _) => View::Lines,
-        (false, _) if session.terminals.out => {
+        (false, _) if session.terminals.out && session.env.text("TERM") != Some("dumb") => {
             View::Terminal(Screen::default(), Keys::of(session.terminals.input))
         }
         (false, _) => View::Lines,
@@ -80,6 +80,9 @@ struct WatchedView<'a> {
     head: &'a Hash,
     status: &'static str,
     running: Option<&'a LiveRun>,
+    /// How it stands in words, where nothing runs of it any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 impl Watching<'_, '_, '_> {
@@ -172,7 +175,17 @@ impl Watching<'_, '_, '_> {
         };
         let standing = Standing::of(self.session, (self.homes, self.store), &thread)?;
         match self.view {
-            View::Json => {}
+            View::Json => {
+                let last = WatchedView {
+                    thread: &thread,
+                    head: &standing.view.head,
+                    status: standing.view.status,
+                    running: None,
+                    reason: Some(standing.line()),
+                };
+                let last = serde_json::to_string(&last).expect("it has names for fields");
+                self.session.ui.print(&format!("{last}\n"))?;
+            }
             View::Terminal(..) => {
                 let line = safe(&standing.line());
                 let paint = Paint::of_status(&line);
@@ -195,6 +208,7 @@ fn view_of(thread: &WatchedThread) -> WatchedView<'_> {
         head: watch.head(),
         status: if watch.run().is_some() { "running" } else { watch.status().as_str() },
         running: watch.run(),
+        reason: None,
     }
 }
 
