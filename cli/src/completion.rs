@@ -11,10 +11,11 @@ use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 
+use crate::names;
 use crate::shell::{OK, ProcessContext, USER, render};
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::thread::{self, ThreadEntry};
-use uwf_engine::{ThreadId, catalogue, config, workflow};
+use uwf_engine::{catalogue, config, workflow};
 use uwf_store::{Clock, Store};
 
 /// The variable with the name of the shell that asks.
@@ -164,7 +165,7 @@ fn steps(source: &Source, typed: &str) -> Vec<CompletionCandidate> {
             .collect();
     };
     let places = source.store().and_then(|store| {
-        let thread: ThreadId = name.to_ascii_uppercase().parse().ok()?;
+        let thread = names::thread_here(&store, &source.cwd.canonicalize().ok()?, name)?;
         let chain = thread::chain(&store, &thread::entry(&store, &thread).ok()?.head).ok()?;
         let numbered =
             (1..).zip(chain.steps).map(|(number, (_, step))| (format!("{name}:{number}"), step.role));
