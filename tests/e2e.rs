@@ -53,6 +53,8 @@ mod failures;
 mod faults;
 #[path = "e2e/guides.rs"]
 mod guides;
+#[path = "e2e/init.rs"]
+mod init;
 #[path = "e2e/interrupted.rs"]
 mod interrupted;
 #[path = "e2e/isolated.rs"]
@@ -82,6 +84,8 @@ mod rounds;
 mod run;
 #[path = "e2e/sandbox.rs"]
 mod sandbox;
+#[path = "e2e/screen.rs"]
+mod screen;
 #[path = "e2e/secrecy.rs"]
 mod secrecy;
 #[path = "e2e/setup.rs"]
@@ -102,3 +106,5 @@ mod trace;
 mod undo;
 #[path = "e2e/vendors.rs"]
 mod vendors;
+#[path = "e2e/watch.rs"]
+mod watch;

@@ -40,7 +40,7 @@ pub(crate) const VERSION: u32 = 5;
 /// The versions that are continued, read as they are: version 2 has no native parts and no quirks, version 3 tells
 /// less: neither of requests, windows and warnings, nor of turns that took too long, and version 4 has neither snapshots
 /// nor requests as they were sent, failed attempts and signals.
-pub(crate) const READABLE: RangeInclusive<u32> = 2..=VERSION;
+pub const READABLE: RangeInclusive<u32> = 2..=VERSION;
 
 /// What the endpoint was found to refuse, or to be, by the last entry that tells.
 pub(crate) fn learnt(entries: &[Entry]) -> Option<&Learnt> {

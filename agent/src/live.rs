@@ -10,6 +10,7 @@ mod changes;
 mod follow;
 mod line;
 mod progress;
+mod recorded;
 mod watch;
 
 use std::collections::HashMap;
@@ -27,6 +28,7 @@ use self::follow::{Followed, Listing};
 pub use self::line::{Line, LineKind, continued, one_line, seconds, shown};
 use self::progress::Progress;
 pub use self::progress::{LivePhase, LiveTool, LiveUsage};
+pub use self::recorded::recorded_lines;
 pub use self::watch::{ThreadEvent, ThreadWatch};
 use crate::role_run::journals_dir;
 
@@ -97,14 +99,23 @@ impl InterruptedRun {
     }
 }
 
+/// Where a thread stands that plays without a journal.
+#[derive(Clone, Debug)]
+struct Routed {
+    head: Hash,
+    /// When it came to stand there, in ms since the epoch.
+    since: u64,
+    role: Option<String>,
+}
+
 /// Reads what runs below one `$UWF_HOME`, remembering how far it has read.
 #[derive(Debug)]
 pub struct LiveReader {
     home: PathBuf,
     listing: Listing,
     followed: HashMap<ThreadId, Followed>,
-    /// Who is to play at a head, where no journal tells it.
-    routed: HashMap<ThreadId, (Hash, Option<String>)>,
+    /// What a head tells, where no journal does.
+    routed: HashMap<ThreadId, Routed>,
 }
 
 impl LiveReader {
@@ -127,8 +138,11 @@ impl LiveReader {
         let told = self.followed(&at, since, store.now());
         let none = Progress::default();
         let progress = told.as_ref().map_or(&none, |followed| &followed.progress);
-        let role = progress.role.clone().or_else(|| self.routed(store, &at));
-        let started_at = if told.is_some() { progress.started_at } else { since };
+        let (role, started_at) = match (&progress.role, told.is_some()) {
+            (Some(role), true) => (Some(role.clone()), progress.started_at),
+            // Between two steps the next one has not said that it begins.
+            _ => self.routed(store, &at).map_or((None, since), |at| (at.role, at.since.max(since))),
+        };
         let log = thread_log(&self.home, thread);
         let run = LiveRun {
             thread: at,
@@ -198,15 +212,17 @@ impl LiveReader {
         Some(followed)
     }
 
-    /// Who plays next where the thread stands, as far as no condition decides it.
-    fn routed(&mut self, store: &Store, thread: &ThreadId) -> Option<String> {
+    /// Where the thread stands, and who plays next there as far as no condition decides it.
+    fn routed(&mut self, store: &Store, thread: &ThreadId) -> Option<Routed> {
         let hash = thread::stands_at(store, thread).ok()??;
-        if let Some((_, role)) = self.routed.get(thread).filter(|(known, _)| *known == hash) {
-            return role.clone();
+        if let Some(routed) = self.routed.get(thread).filter(|routed| routed.head == hash) {
+            return Some(routed.clone());
         }
-        let role = thread::head(store, thread).and_then(|head| player(store, head)).ok().flatten();
-        self.routed.insert(*thread, (hash, role.clone()));
-        role
+        let head = thread::head(store, thread).ok()?;
+        let (hash, since) = (head.hash, head.updated);
+        let routed = Routed { head: hash, since, role: player(store, head).ok().flatten() };
+        self.routed.insert(*thread, routed.clone());
+        Some(routed)
     }
 }
 

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    uwf_cli::builtin::main()
+    uwf_cli::builtin::main(option_env!("UWF_COMMIT"))
 }

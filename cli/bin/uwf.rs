@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    uwf_cli::uwf::main()
+    uwf_cli::uwf::main(option_env!("UWF_COMMIT"))
 }

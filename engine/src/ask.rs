@@ -198,11 +198,15 @@ fn agent(
     observer: &mut dyn Observer,
 ) -> Result<AgentCommand, AskError> {
     if let Some(command) = &options.agent {
-        return Ok(engine.own(command));
+        return Ok(engine.with_chosen(engine.own(command), options, observer));
     }
     let workflow = workflow::get(engine.store, &start.workflow).map_err(ThreadError::from)?;
-    let configured = engine.config.agent_for(&workflow.name, &step.role)?;
-    Ok(engine.maker(step, configured, observer)?)
+    let configured = match &options.chosen.agent {
+        Some(chosen) => Some(chosen),
+        None => engine.config.agent_for(&workflow.name, &step.role)?,
+    };
+    let maker = engine.maker(step, configured, observer)?;
+    Ok(engine.with_chosen(maker, options, observer))
 }
 
 /// An agent that can be called.

@@ -18,13 +18,14 @@ use thiserror::Error;
 use uwf_store::json::sorted;
 use uwf_store::suggest;
 
-pub use self::edit::{ConfigChange, Edited, apply, set, unset};
+pub use self::edit::{ConfigChange, Edited, apply, replace, set, unset, written};
 pub use self::file::checked;
 use self::file::read;
 pub use self::keys::{check_key, lookup, masked, masked_at};
 pub use self::models::{ModelConfig, ProviderConfig};
 use crate::home::disk_hint;
 use crate::spawn::protocol::{AgentCommand, CallForm, WORKFLOW_PREFIX};
+use crate::workflow::anchored;
 
 /// The agent that needs no configuration.
 pub const BUILTIN: &str = "uwf-builtin";
@@ -75,6 +76,12 @@ pub enum ConfigError {
     Unfit {
         /// `key: what`.
         problems: Vec<String>,
+    },
+    /// Somebody else has changed the file meanwhile.
+    #[error("{} was changed by somebody else meanwhile", file.display())]
+    Changed {
+        /// The file.
+        file: PathBuf,
     },
     /// No value at that key.
     #[error("{} has no `{key}`", file.display())]
@@ -142,6 +149,7 @@ impl ConfigError {
     /// What to do about it, when that can be said.
     pub fn hint(&self) -> Option<String> {
         match self {
+            ConfigError::Changed { .. } => None,
             ConfigError::NoSuchKey { known, .. } if known.is_empty() => {
                 Some("nothing is set there; `uwf config set KEY VALUE` does".to_owned())
             }
@@ -207,9 +215,7 @@ fn as_command(agent: &mut Value) {
 /// A program given as a relative path counts from `base`, since agents start in other directories.
 fn anchor(agent: &mut AgentCommand, base: &Path) {
     if let Some(reference) = agent.of_workflow() {
-        if reference.contains('/') {
-            *agent = AgentCommand::workflow(&base.join(reference).to_string_lossy());
-        }
+        *agent = AgentCommand::workflow(&anchored(reference, base));
     } else if agent.program.contains('/') {
         agent.program = base.join(&agent.program).to_string_lossy().into_owned();
     }

@@ -62,7 +62,7 @@
 
 use thiserror::Error;
 
-use crate::exec::{Engine, ExecError, ExecOptions, Observer, StepReport, step_once};
+use crate::exec::{Engine, ExecError, ExecOptions, Observer, StepReport, resume_once, step_once};
 use crate::lock::ThreadLock;
 use crate::thread::Status;
 
@@ -82,6 +82,8 @@ pub enum Halt {
     Settled,
     /// The last step failed; the head has not moved.
     Failed,
+    /// It is to make no further step for now: somebody has paused it, or a role has played as often as it may.
+    Paused,
     /// As many steps as were allowed are done, and it is still idle.
     Limit,
     /// The observer has seen enough.
@@ -98,7 +100,7 @@ pub struct DriveError {
     pub source: Box<ExecError>,
 }
 
-/// Runs the steps of a locked thread, at most `max_steps`, until it is not idle any more or one fails. A thread that
+/// Runs the steps of a locked thread, at most `max_steps`, until it is not idle any more, is paused, or one fails. A thread that
 /// waits already is only told of.
 ///
 /// # Errors
@@ -110,24 +112,63 @@ pub fn drive(
     max_steps: u32,
     observer: &mut dyn Observer,
 ) -> Result<Driven, DriveError> {
-    let mut steps = Vec::new();
+    let mut steps: Vec<StepReport> = Vec::new();
     for _ in 0..max_steps {
         let report = match step_once(engine, lock, options, observer) {
             Ok(report) => report,
+            // Paused between two steps.
+            Err(ExecError::Paused { reason, .. }) if !steps.is_empty() => {
+                if let Some(last) = steps.last_mut() {
+                    last.paused = Some(reason);
+                }
+                return Ok(Driven { steps, halt: Halt::Paused });
+            }
             Err(error) => return Err(DriveError { steps, source: Box::new(error) }),
         };
-        let goes_on = observer.stepped(&report).is_continue();
-        let halt = match &report {
-            StepReport { failure: Some(_), .. } => Some(Halt::Failed),
-            StepReport { status: Status::Idle, .. } => (!goes_on).then_some(Halt::Observer),
-            _ => Some(Halt::Settled),
-        };
+        let halt = told(&report, observer);
         steps.push(report);
         if let Some(halt) = halt {
             return Ok(Driven { steps, halt });
         }
     }
     Ok(Driven { steps, halt: Halt::Limit })
+}
+
+/// Takes a locked thread up again, as [`resume_once`] does with `text`, and runs its steps from there, at most `max_steps` in
+/// all.
+///
+/// # Errors
+/// [`DriveError`] with the steps that were made.
+pub fn resume(
+    engine: &Engine<'_>,
+    lock: &ThreadLock,
+    (text, options): (Option<&str>, &ExecOptions),
+    max_steps: u32,
+    observer: &mut dyn Observer,
+) -> Result<Driven, DriveError> {
+    let first = resume_once(engine, lock, text, options, observer);
+    let first = first.map_err(|error| DriveError { steps: Vec::new(), source: Box::new(error) })?;
+    let halt = told(&first, observer);
+    let halt = halt.or_else(|| (max_steps <= 1).then_some(Halt::Limit));
+    if let Some(halt) = halt {
+        return Ok(Driven { steps: vec![first], halt });
+    }
+    let all = |rest: Vec<StepReport>| [vec![first], rest].concat();
+    match drive(engine, lock, options, max_steps - 1, observer) {
+        Ok(Driven { steps, halt }) => Ok(Driven { steps: all(steps), halt }),
+        Err(DriveError { steps, source }) => Err(DriveError { steps: all(steps), source }),
+    }
+}
+
+/// Tells of a step, and why there is to be no further one, if so.
+fn told(report: &StepReport, observer: &mut dyn Observer) -> Option<Halt> {
+    let goes_on = observer.stepped(report).is_continue();
+    match report {
+        StepReport { failure: Some(_), .. } => Some(Halt::Failed),
+        StepReport { paused: Some(_), .. } => Some(Halt::Paused),
+        StepReport { status: Status::Idle, .. } => (!goes_on).then_some(Halt::Observer),
+        _ => Some(Halt::Settled),
+    }
 }
 
 #[cfg(test)]

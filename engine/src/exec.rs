@@ -11,6 +11,7 @@ mod compaction;
 mod continue_hint;
 pub(crate) mod error;
 mod invocation;
+mod pauses;
 mod reply;
 
 use std::ops::ControlFlow;
@@ -24,7 +25,7 @@ pub use self::agent::{StepAgent, StepAgentError, answer};
 pub use self::artifacts::{ArtifactError, ArtifactFault, MAX_ARTIFACT_BYTES, MAX_ARTIFACTS};
 pub use self::child::{WorkflowCall, call_workflow};
 pub use self::compaction::{Compacted, Compaction, compact_once};
-pub use self::continue_hint::command_for;
+pub use self::continue_hint::{command_for, quoted};
 pub use self::error::ExecError;
 use self::invocation::Invocation;
 use self::reply::Outcome;
@@ -38,7 +39,9 @@ use crate::record;
 use crate::spawn::StopSignal;
 use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;
-use crate::thread::{self, Head, HeadKind, StartNode, Status, StepNode, ThreadError, ThreadId};
+use crate::thread::{
+    self, Head, HeadKind, StartNode, Status, StepNode, ThreadError, ThreadId, ThreadOptions,
+};
 use crate::workflow::{self, Workflow};
 
 /// What a step needs beside its thread.
@@ -73,8 +76,10 @@ pub struct ExecOptions {
     pub cwd: Option<PathBuf>,
     /// How long the agent may take.
     pub deadline: Option<Duration>,
-    /// How much of a sandbox the agent must have, in the words of [`crate::spawn::protocol::SANDBOX`]; none says nothing of it.
-    pub sandbox: Option<&'static str>,
+    /// What was chosen for the thread: typed now, else kept with it.
+    pub chosen: ThreadOptions,
+    /// Whether what was chosen is kept with the thread as soon as a role plays.
+    pub keep: bool,
     /// Whether the agent gets our stderr itself, rather than a pipe to [`Observer::agent_stderr`].
     pub inherit_stderr: bool,
 }
@@ -128,6 +133,8 @@ pub struct StepReport {
     pub obstacle: Option<String>,
     /// The summary that was made before the step, as the workflow wants it.
     pub compacted: Option<Compacted>,
+    /// Why there is to be no further step for now.
+    pub paused: Option<String>,
 }
 
 /// A step that an agent has just made.
@@ -152,10 +159,11 @@ pub fn hold(engine: &Engine<'_>, thread: &ThreadId) -> Result<ThreadLock, ExecEr
 }
 
 /// Runs the next step of an idle thread, and before it `$COMPACT` where the workflow wants a summary by now: if that fails,
-/// its failed step is the one that is reported. A suspended thread is only reported; an ended or cancelled one is an error.
+/// its failed step is the one that is reported. A suspended thread is only reported; an ended, cancelled or paused one is an
+/// error, and so is one whose next role has played as often as it may: it is paused then.
 ///
 /// # Errors
-/// The thread has ended or was cancelled, the graph has no route from its head, the agent cannot be started or gives no
+/// The thread has ended or was cancelled, it is paused, the graph has no route from its head, the agent cannot be started or gives no
 /// valid reply, or the head was moved meanwhile. The head stays where it was.
 pub fn step_once(
     engine: &Engine<'_>,
@@ -170,6 +178,7 @@ pub fn step_once(
         Status::Ended { .. } | Status::Cancelled { .. } => return Err(locked.not_active()),
     }
     let route = thread::next(engine.store, &locked.workflow, &locked.head, engine.conditions)?;
+    locked.check_not_paused(&route, options)?;
     match &route.target {
         Target::Role(role) => {
             let invocation = Invocation::routed(&locked.start, role, &route, options)?;
@@ -194,11 +203,12 @@ pub fn step_once(
     }
 }
 
-/// Takes a suspended thread up again with its suspended role, or an ended one by its `$START` edge `resume`. `text` is
-/// what the person has to say, added below the message the thread was left with.
+/// Takes a suspended thread up again with its suspended role, an ended one by its `$START` edge `resume`, or a paused one
+/// with its next step. `text` is what the person has to say, added below the message the thread was left with; a paused
+/// one asks nothing.
 ///
 /// # Errors
-/// The thread is idle or was cancelled, has no edge to begin again by, or the step fails as in [`step_once`]. The head
+/// The thread is idle and not paused, or was cancelled, has no edge to begin again by, or the step fails as in [`step_once`]. The head
 /// stays where it was.
 pub fn resume_once(
     engine: &Engine<'_>,
@@ -209,6 +219,14 @@ pub fn resume_once(
 ) -> Result<StepReport, ExecError> {
     let locked = LockedThread::begin(engine, lock)?;
     let thread = locked.thread;
+    let was_paused = thread::paused(engine.store, &thread)?.is_some();
+    if was_paused && locked.head.status == Status::Idle {
+        if text.is_some_and(|text| !text.trim().is_empty()) {
+            return Err(ExecError::NothingAsked { thread });
+        }
+        thread::unpause(engine.store, &thread)?;
+        return step_once(engine, lock, options, observer);
+    }
     let (role, message) = match &locked.head.status {
         Status::Suspended { role, message } => (role.clone(), message.clone()),
         Status::Ended { .. } => {
@@ -224,6 +242,9 @@ pub fn resume_once(
         status => return Err(ExecError::NotResumable { thread, status: status.as_str() }),
     };
     let last = locked.head.step().map_or(locked.start.cwd.as_str(), |step| step.cwd.as_str());
+    if was_paused {
+        thread::unpause(engine.store, &thread)?;
+    }
     let prompt = joined(&message, text.unwrap_or_default());
     let mut invocation = Invocation::again(role, prompt, last, options);
     if let (Status::Suspended { .. }, Some(step)) = (&locked.head.status, locked.head.step()) {
@@ -310,7 +331,8 @@ impl<'a> LockedThread<'a> {
     }
 
     fn not_active(&self) -> ExecError {
-        ExecError::NotActive { thread: self.thread, status: self.head.status.as_str() }
+        let again = thread::begins_again(&self.workflow);
+        ExecError::NotActive { thread: self.thread, status: self.head.status.as_str(), again }
     }
 
     /// Spawns the agent, checks what it did, and moves the head if that was a success.
@@ -320,6 +342,9 @@ impl<'a> LockedThread<'a> {
         options: &ExecOptions,
         observer: &mut dyn Observer,
     ) -> Result<StepReport, ExecError> {
+        if options.keep {
+            thread::keep_options(self.engine.store, &self.thread, &options.chosen)?;
+        }
         let mut attempts = Vec::new();
         let ran = invocation.run(self, options, observer).and_then(|(played, outcome)| match outcome {
             Outcome::Failed(_) => Ok((played, outcome)),
@@ -354,7 +379,8 @@ impl<'a> LockedThread<'a> {
             thread::clear_failures(self.engine.store, &self.thread, &invocation.role).ok();
         }
         self.give_up_called(&played.step);
-        Ok(StepReport { current_role, obstacle, played: Some(played), ..self.report(hash, status) })
+        let paused = self.paused_after(&hash, current_role.as_deref(), options)?;
+        Ok(StepReport { current_role, obstacle, paused, played: Some(played), ..self.report(hash, status) })
     }
 
     /// Cancels a thread that was called for the visit that somebody else has made now.
@@ -431,6 +457,7 @@ impl<'a> LockedThread<'a> {
             compact_keep: None,
             obstacle: None,
             compacted: None,
+            paused: None,
         }
     }
 }

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | first | `{"format": "uwf-thread", "version": 1, "thread", "head", "nodes": <count>, "variables": <count>}` |
 //! | nodes | `{"node": <hash>, "type", "payload", "timestamp"}`, each after all that it refers to |
-//! | variables | `{"variable", "value", "tags"}`: the thread's head with its state, its failed attempts, and the log of what was undone in its workspace |
+//! | variables | `{"variable", "value", "tags"}`: the thread's head with its state, its failed attempts, the log of what was undone in its workspace, the options that were chosen |
 //!
 //! Everything that can be reached is in it: steps, answers, records, the workflow, the types of all of these. What is
 //! not: names in the registry, and the thread that this one was begun by. The same thread makes the same bytes.
@@ -23,7 +23,7 @@ use serde_json::Value;
 use uwf_store::{Batch, Expect, Hash, Node, Store, StoreError, VarChange, check_name};
 
 use crate::builtin;
-use crate::thread::{self, Status, ThreadError, ThreadId};
+use crate::thread::{self, Status, ThreadError, ThreadId, UWF_OPTIONS, options};
 use crate::undo_log;
 
 const FORMAT: &str = "uwf-thread";
@@ -58,7 +58,7 @@ struct VariableLine {
 }
 
 /// A thread in a file: as it was exported, or imported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportedThread {
     /// The thread.
     pub thread: ThreadId,
@@ -68,6 +68,8 @@ pub struct ExportedThread {
     pub nodes: u64,
     /// Whether the store that it was imported into did not have it; always so when it is exported.
     pub new: bool,
+    /// What was chosen for it there and is not taken over here: who plays, and what weakens its sandbox.
+    pub left_out: Vec<&'static str>,
 }
 
 /// Why a thread cannot be exported or imported. Nothing was changed.
@@ -175,6 +177,10 @@ pub fn export(store: &Store, thread: &ThreadId, out: &mut dyn Write) -> Result<E
         roots.push(undone.value);
         variables.push(VariableLine { variable: undone.name, value: undone.value, tags: undone.tags });
     }
+    if let Some(kept) = store.vars().get(&options::variable(thread))? {
+        roots.push(kept.value);
+        variables.push(VariableLine { variable: kept.name, value: kept.value, tags: kept.tags });
+    }
     let nodes = store.closure(&roots)?;
     let header = Header {
         format: FORMAT.to_owned(),
@@ -192,7 +198,13 @@ pub fn export(store: &Store, thread: &ThreadId, out: &mut dyn Write) -> Result<E
         line(json(&NodeLine { node: *node, type_, payload, timestamp }))?;
     }
     variables.iter().try_for_each(|variable| line(json(variable)))?;
-    Ok(ExportedThread { thread: *thread, head: head.value, nodes: header.nodes, new: true })
+    Ok(ExportedThread {
+        thread: *thread,
+        head: head.value,
+        nodes: header.nodes,
+        new: true,
+        left_out: Vec::new(),
+    })
 }
 
 /// By way of a value, whose keys are sorted.
@@ -227,13 +239,13 @@ pub fn import(store: &Store, input: &mut dyn BufRead) -> Result<ExportedThread, 
     }
     lines.end()?;
     batch.commit()?;
-    let new = there.is_none();
+    let (new, mut left_out) = (there.is_none(), Vec::new());
     if new {
-        let changes: Result<Vec<VarChange>, ExportError> =
-            variables.into_iter().map(|line| change(store, &thread, line)).collect();
+        let changed = |line| change(store, &thread, line, &mut left_out);
+        let changes: Result<Vec<VarChange>, ExportError> = variables.into_iter().map(changed).collect();
         store.vars().apply(&changes?)?;
     }
-    Ok(ExportedThread { thread, head: header.head, nodes: header.nodes, new })
+    Ok(ExportedThread { thread, head: header.head, nodes: header.nodes, new, left_out })
 }
 
 /// Whether what a variable names is in the file and is what it must be: later nothing else asks that.
@@ -249,6 +261,9 @@ fn check(batch: &Batch<'_>, thread: &ThreadId, line: &VariableLine) -> Result<()
     if *variable == undo_log::variable(thread) {
         return of_type(value, &node, &[builtin::UWF_UNDO]);
     }
+    if *variable == options::variable(thread) {
+        return of_type(value, &node, &[UWF_OPTIONS]);
+    }
     let is_step = |step: &Hash| of_type(step, &batch.get(step)?, &builtin::STEPS);
     thread::steps_in(value, &node)?.iter().try_for_each(is_step)
 }
@@ -260,12 +275,26 @@ fn of_type(hash: &Hash, node: &Node, types: &[Hash]) -> Result<(), ThreadError> 
     }
 }
 
-fn change(store: &Store, thread: &ThreadId, line: VariableLine) -> Result<VarChange, ExportError> {
+fn change(
+    store: &Store,
+    thread: &ThreadId,
+    line: VariableLine,
+    left_out: &mut Vec<&'static str>,
+) -> Result<VarChange, ExportError> {
     let VariableLine { variable: name, value, tags } = line;
     if name == thread::variable(thread) {
         return Ok(thread::adoption(store, thread, &value, tags)?);
     }
     let schema = store.get(&value)?.type_;
+    // Whoever made the file says neither who plays here nor what that may do.
+    let value = match name == options::variable(thread) {
+        true => {
+            let (taken, left) = options::read(store, &value)?.from_elsewhere();
+            left_out.extend(left);
+            options::put(store, &taken)?
+        }
+        false => value,
+    };
     Ok(VarChange::Set { name, schema, value, tags, expect: Expect::Any })
 }
 
@@ -330,9 +359,10 @@ impl Lines<'_> {
         let is_head = last.variable == thread::variable(thread) && last.value == *head;
         let is_failed = last.variable.starts_with(&format!("{}{thread}/", thread::FAILED));
         let is_undone = last.variable == undo_log::variable(thread);
+        let is_chosen = last.variable == options::variable(thread);
         match variables.len() {
             1 if is_head => Ok(()),
-            2.. if is_failed || is_undone => Ok(()),
+            2.. if is_failed || is_undone || is_chosen => Ok(()),
             _ => Err(self.damaged(format!("it sets {} to {}", last.variable, last.value))),
         }
     }

@@ -17,3 +17,16 @@ pub struct Usage {
     /// Seconds.
     pub duration: f64,
 }
+
+impl Usage {
+    /// Both together.
+    #[must_use]
+    pub fn with(self, other: Usage) -> Usage {
+        Usage {
+            turns: self.turns.saturating_add(other.turns),
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+            duration: self.duration + other.duration,
+        }
+    }
+}

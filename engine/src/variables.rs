@@ -16,3 +16,9 @@ pub const FAILED: &str = "@uwf/thread-failed/";
 
 /// Where the logs of what was undone in the workspaces of threads live among the variables.
 pub const UNDOS: &str = "@uwf/undo/";
+
+/// Where the options that were chosen for threads live among the variables.
+pub const OPTIONS: &str = "@uwf/options/";
+
+/// Where threads that somebody paused, or that have used up their rounds, have the reason, among the variables.
+pub const PAUSES: &str = "@uwf/pause/";

@@ -12,6 +12,7 @@ use crate::provider::ProviderError;
 use crate::react::Stopped;
 use crate::record::RecordError;
 use crate::settings::SettingsError;
+use crate::signals::Signal;
 
 /// Why there is no reply. Whatever happened up to then is in the journal.
 #[derive(Debug, Error)]
@@ -88,9 +89,20 @@ impl RunError {
         }
     }
 
+    /// The signal that ended it, if one did.
+    pub fn interrupted_by(&self) -> Option<Signal> {
+        match self {
+            RunError::Stopped { source, .. } => match source.as_ref() {
+                Stopped::Interrupted(signal) => Some(*signal),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Whether a signal ended it.
     pub(super) fn is_interruption(&self) -> bool {
-        matches!(self, RunError::Stopped { source, .. } if matches!(source.as_ref(), Stopped::Interrupted(_)))
+        self.interrupted_by().is_some()
     }
 
     pub(crate) fn stopped(context: &RoleContext, journal: &Journal, source: Stopped) -> RunError {

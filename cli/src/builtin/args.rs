@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::shell::{Completions, Global, Man, SandboxLevel};
+use crate::shell::{Completions, Global, Man, SandboxLevel, dollars, temperature};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::ReplayArgs;
@@ -32,7 +32,7 @@ Events (--events), each with `event` and `at` (ms since the epoch): run.started,
 Exit: 0 when a reply was printed; 1 you can mend it; 2 usage; 70 a bug of ours; 129/130/143 ended by a signal.";
 
 const RUN_USAGE: &str = "\
-uwf-builtin run [OPTIONS] --role <ROLE> --prompt <TEXT> <WORKFLOW>
+uwf-builtin run [OPTIONS] --role <ROLE> [--prompt <TEXT>|--file <FILE>] <WORKFLOW>
        uwf-builtin run [OPTIONS] --continue <THREAD>";
 
 const RUN_AFTER_HELP: &str = "\
@@ -50,7 +50,7 @@ Examples:
 
 /// The ReAct agent of uwf: plays one role of a workflow and prints its reply as one line of JSON.
 #[derive(Debug, Parser)]
-#[command(name = "uwf-builtin", version, after_long_help = AFTER_HELP)]
+#[command(name = "uwf-builtin", version, after_long_help = AFTER_HELP, args_override_self = true)]
 pub(super) struct BuiltinCli {
     /// What to do; without it, the agent form below.
     #[command(subcommand)]
@@ -153,15 +153,12 @@ pub(super) struct RunArgs {
     /// The role to play
     #[arg(long, value_name = "ROLE", required_unless_present = "continue")]
     pub(super) role: Option<String>,
-    /// The task
-    #[arg(
-        short,
-        long,
-        value_name = "TEXT",
-        allow_hyphen_values = true,
-        required_unless_present = "continue"
-    )]
+    /// The task; `-` reads it from stdin [default: what is typed in $EDITOR, on a terminal]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) prompt: Option<String>,
+    /// Read the task from this file; `-` is stdin
+    #[arg(short = 'f', long, value_name = "FILE", conflicts_with = "prompt")]
+    pub(super) file: Option<PathBuf>,
     /// The directory to work in (default: the current one)
     #[arg(long, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
@@ -170,7 +167,7 @@ pub(super) struct RunArgs {
         id = "continue",
         long,
         value_name = "THREAD",
-        conflicts_with_all = ["workflow", "role", "prompt", "cwd"]
+        conflicts_with_all = ["workflow", "role", "prompt", "file", "cwd"]
     )]
     pub(super) thread: Option<String>,
     /// With --continue: begin its task anew instead, and discard what the interrupted run left
@@ -253,22 +250,6 @@ pub(super) struct RunOptions {
     /// Reasoning effort, such as low or high; `uwf models` lists what a model takes (default: the endpoint's)
     #[arg(long, value_name = "EFFORT")]
     pub(super) reasoning_effort: Option<String>,
-}
-
-/// An amount of money: not less than nothing.
-fn dollars(text: &str) -> Result<f64, String> {
-    let amount: f64 = text.trim_start_matches('$').parse().map_err(|_| "expected an amount such as 0.50")?;
-    if amount.is_finite() && amount >= 0.0 {
-        Ok(amount)
-    } else {
-        Err("expected an amount of 0 or more".into())
-    }
-}
-
-/// What endpoints take.
-fn temperature(text: &str) -> Result<f64, &'static str> {
-    let number = text.parse().map_err(|_| "expected a number from 0 to 2")?;
-    if (0.0..=2.0).contains(&number) { Ok(number) } else { Err("expected a number from 0 to 2") }
 }
 
 fn level(sandbox: SandboxLevel) -> Level {

@@ -16,6 +16,7 @@ fn printed(args: &[&str]) -> String {
         args: std::iter::once(&"uwf-builtin").chain(args).map(OsString::from).collect(),
         env: Env::default(),
         cwd: "/".into(),
+        commit: None,
         stdin: &mut io::empty(),
         out: &mut out,
         err: &mut err,

@@ -13,6 +13,7 @@ use uwf_agent::role_run::{self, RunContext, role_run};
 use uwf_agent::settings::{Flags, Settings};
 use uwf_agent::trace::{self, Trace};
 use uwf_agent::workers::Workers;
+use uwf_engine::spawn::protocol::STEP_OF;
 use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, ThreadId, record, thread, workflow};
 use uwf_store::Store;
 
@@ -130,6 +131,10 @@ impl Host {
         })?;
         reply.map(|reply| (reply, read)).map_err(|error| {
             let kept = error.keeps_the_run();
+            // The engine that wanted the step says what became of it, and how its thread goes on.
+            if let (Some(signal), true) = (error.interrupted_by(), is_step_of(session, request)) {
+                return CliError::Untold { exit: signal.exit_code() };
+            }
             let error = CliError::from(error);
             if !kept {
                 return error;
@@ -216,11 +221,17 @@ impl Host {
     }
 }
 
+/// Whether an engine wants this step.
+fn is_step_of(session: &Session<'_>, request: &AgentRequest) -> bool {
+    session.env.text(STEP_OF) == Some(request.thread.as_str())
+}
+
 /// The environment that commands start from: ours, and the place in the trace that they are called from.
 fn of_commands(env: &Env, trace: Option<&Trace>) -> Vec<(OsString, OsString)> {
     let mut env = env.clone();
     trace.into_iter().for_each(|trace| env.set(trace::VARIABLE, trace.traceparent()));
-    env.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    let of_commands = env.iter().filter(|(name, _)| *name != STEP_OF);
+    of_commands.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// One thread: the model is the only thing worth waiting for.

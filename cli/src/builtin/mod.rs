@@ -36,9 +36,9 @@ use uwf_agent::journal::{Prompt, WantedRun};
 use uwf_agent::mock_server::MockServer;
 use uwf_agent::provider::Script;
 
-/// The whole of `uwf-builtin`'s `main`.
-pub fn main() -> ExitCode {
-    in_process(main_with)
+/// The whole of `uwf-builtin`'s `main`; `commit` is what it was built from.
+pub fn main(commit: Option<&'static str>) -> ExitCode {
+    in_process(commit, main_with)
 }
 
 /// Runs one command line and returns its exit status.

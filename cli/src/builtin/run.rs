@@ -21,15 +21,18 @@ use super::events::EventLog;
 use super::host::{self, Host, PreparedRun};
 use super::isolated::{IsolatedCopy, PatchFile};
 use super::resumed;
+use crate::shell::prompt_text::{PromptSource, WantedText};
 use crate::shell::{CliError, FAILED_STEP, OK, SUSPENDED, Session};
 
 const HELP: &str = "see uwf-builtin run --help";
 
 /// `uwf-builtin run`.
 pub(super) fn stand_alone(args: &RunArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
-    match (&args.thread, &args.workflow, &args.role, &args.prompt) {
+    match (&args.thread, &args.workflow, &args.role) {
         (Some(thread), ..) => go_on(thread, args, session),
-        (None, Some(workflow), Some(role), Some(prompt)) => {
+        (None, Some(workflow), Some(role)) => {
+            let prompt = PromptSource::of(args.prompt.as_deref(), args.file.as_deref());
+            let prompt = &session.prompt_text(&prompt, &WantedText::task())?;
             begin(&NewRun { workflow, role, prompt }, args, session)
         }
         _ => {

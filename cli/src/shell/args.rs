@@ -36,6 +36,28 @@ pub fn some_time(text: &str) -> Result<Duration, String> {
     if time.is_zero() { Err("expected more than no time".to_owned()) } else { Ok(time) }
 }
 
+/// An amount of money: not less than nothing.
+///
+/// # Errors
+/// What is wrong with it, for people.
+pub fn dollars(text: &str) -> Result<f64, String> {
+    let amount: f64 = text.trim_start_matches('$').parse().map_err(|_| "expected an amount such as 0.50")?;
+    if amount.is_finite() && amount >= 0.0 {
+        Ok(amount)
+    } else {
+        Err("expected an amount of 0 or more".into())
+    }
+}
+
+/// What endpoints take.
+///
+/// # Errors
+/// What is wrong with it, for people.
+pub fn temperature(text: &str) -> Result<f64, &'static str> {
+    let number = text.parse().map_err(|_| "expected a number from 0 to 2")?;
+    if (0.0..=2.0).contains(&number) { Ok(number) } else { Err("expected a number from 0 to 2") }
+}
+
 /// How a result is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {

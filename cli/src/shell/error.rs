@@ -42,6 +42,11 @@ pub enum CliError {
         /// The exit status.
         exit: u8,
     },
+    /// Somebody else says what is to be said.
+    Untold {
+        /// The exit status.
+        exit: u8,
+    },
     /// Whoever read our stdout has gone: nothing to say to anyone.
     ReaderGone,
 }
@@ -94,7 +99,7 @@ impl CliError {
     pub fn message(&self) -> String {
         match self {
             CliError::Said { error, .. } => error.to_string(),
-            CliError::ReaderGone => String::new(),
+            CliError::Untold { .. } | CliError::ReaderGone => String::new(),
         }
     }
 
@@ -120,14 +125,14 @@ impl CliError {
     pub fn hint(&self) -> Option<&str> {
         match self {
             CliError::Said { hint, .. } => hint.as_deref(),
-            CliError::ReaderGone => None,
+            CliError::Untold { .. } | CliError::ReaderGone => None,
         }
     }
 
     /// The exit status.
     pub fn exit(&self) -> u8 {
         match self {
-            CliError::Said { exit, .. } => *exit,
+            CliError::Said { exit, .. } | CliError::Untold { exit } => *exit,
             CliError::ReaderGone => OK,
         }
     }
@@ -145,6 +150,7 @@ impl From<ExecError> for CliError {
     fn from(error: ExecError) -> CliError {
         let exit = match &error {
             ExecError::Stopped { signal, .. } => by_signal(*signal),
+            ExecError::Paused { .. } => SUSPENDED,
             _ => USER,
         };
         CliError::Said { hint: error.hint(), error: Box::new(error), exit }

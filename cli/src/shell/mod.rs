@@ -3,17 +3,22 @@
 
 mod args;
 pub(crate) mod checks;
+pub(crate) mod editor;
 mod error;
 pub(crate) mod input;
 pub mod man_pages;
+pub(crate) mod prompt_text;
 pub(crate) mod render;
 mod sanitise;
 mod session;
 mod table;
 mod text;
 mod ui;
+mod version;
 
-pub use self::args::{Color, Completions, Format, Global, Man, SandboxLevel, some_time};
+pub use self::args::{
+    Color, Completions, Format, Global, Man, SandboxLevel, dollars, some_time, temperature,
+};
 pub use self::error::{BUG, CliError, FAILED_STEP, OK, SUSPENDED, USAGE, USER};
 pub use self::session::{ProcessContext, Session, Terminals, ignores_hangups, in_process};
 pub use self::table::{Column, Table};

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use clap::error::ErrorKind;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use uwf_store::{Clock, Store};
 
@@ -17,6 +18,7 @@ use super::args::{Color, Format, Global};
 use super::error::{BUG, CliError, OK, USAGE, USER};
 use super::text::Reader;
 use super::ui::Ui;
+use super::version;
 use uwf_engine::conditions::process::ConditionProcess;
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::spawn::StopSignal;
@@ -29,6 +31,8 @@ pub struct ProcessContext<'a> {
     pub env: Env,
     /// The current directory.
     pub cwd: PathBuf,
+    /// What the program was built from, if that is known.
+    pub commit: Option<&'static str>,
     /// For file arguments that are `-`.
     pub stdin: &'a mut dyn Read,
     /// The result.
@@ -49,8 +53,8 @@ pub struct ProcessContext<'a> {
 }
 
 /// Runs a command line in the real process. A panic ends in the exit status for our own bugs; its message is on stderr
-/// by then.
-pub fn in_process(run: impl FnOnce(ProcessContext<'_>) -> u8) -> ExitCode {
+/// by then. `commit` is what the program was built from.
+pub fn in_process(commit: Option<&'static str>, run: impl FnOnce(ProcessContext<'_>) -> u8) -> ExitCode {
     let cwd = match std::env::current_dir() {
         Ok(cwd) => cwd,
         Err(error) => {
@@ -69,6 +73,7 @@ pub fn in_process(run: impl FnOnce(ProcessContext<'_>) -> u8) -> ExitCode {
             args: std::env::args_os().collect(),
             env: std::env::vars_os().collect(),
             cwd,
+            commit,
             stdin: &mut io::stdin(),
             out: &mut io::stdout().lock(),
             err: &mut io::stderr(),
@@ -125,6 +130,9 @@ impl<'a> ProcessContext<'a> {
         let to_people = error.use_stderr();
         let is_terminal = if to_people { self.terminals.err } else { self.terminals.out };
         let colored = is_terminal && self.env.get("NO_COLOR").is_none();
+        if error.kind() == ErrorKind::DisplayVersion {
+            return self.version(error);
+        }
         let text = error.render();
         let text = if colored { text.ansi().to_string() } else { text.to_string() };
         if to_people {
@@ -134,6 +142,20 @@ impl<'a> ProcessContext<'a> {
         self.command(&Global::default(), |session| {
             let out = &mut session.ui.out;
             out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(CliError::from_stdout)?;
+            Ok(OK)
+        })
+    }
+
+    /// `-V` in a line, `--version` with what a report of a fault should tell.
+    fn version(self, error: &clap::Error) -> u8 {
+        let rendered = error.render().to_string();
+        let program = rendered.split(' ').next().unwrap_or_default();
+        let text = match self.args.iter().any(|arg| arg == "--version") {
+            true => version::long(program, self.commit, &self.env),
+            false => version::short(program, self.commit),
+        };
+        self.command(&Global::default(), |session| {
+            session.ui.print(&text)?;
             Ok(OK)
         })
     }
@@ -248,6 +270,11 @@ impl Session<'_> {
     /// Who evaluates the conditions of graphs: this very program, in a process of its own.
     pub fn conditions(&self) -> Option<ConditionProcess> {
         self.program.clone().map(ConditionProcess::new)
+    }
+
+    /// Whether there is somebody to ask.
+    pub fn has_person(&self) -> bool {
+        self.terminals.input && self.terminals.err
     }
 
     /// A directory as typed, absolute and without links.

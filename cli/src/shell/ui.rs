@@ -149,6 +149,41 @@ impl Ui<'_> {
         }
     }
 
+    /// The same of a text with words that have colours.
+    pub fn note_text(&mut self, text: &Text) {
+        if self.remarks {
+            let reader = Reader { width: None, color: self.color, is_terminal: true };
+            self.err.write_all(text.for_reader(&reader).as_bytes()).ok();
+        }
+    }
+
+    /// Says something to the person who is to answer.
+    ///
+    /// # Errors
+    /// stderr cannot be written to.
+    pub fn say(&mut self, text: &str) -> Result<(), CliError> {
+        let said = self.err.write_all(sanitise(text).as_bytes()).and_then(|()| self.err.flush());
+        said.map_err(|error| CliError::said("cannot ask", error))
+    }
+
+    /// Prints what a command has made: its id alone with `--quiet`, which is for scripts, unless a format was asked for.
+    /// Gives the exit status of a command whose work is done.
+    ///
+    /// # Errors
+    /// stdout cannot be written to; that its reader has gone away ends the command quietly.
+    pub fn made(
+        &mut self,
+        id: &str,
+        value: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> Result<u8, CliError> {
+        if self.quiet && !self.explicit_format {
+            self.print(&format!("{id}\n"))?;
+            return Ok(OK);
+        }
+        self.result(value, text)
+    }
+
     /// Adds to a warning what to do.
     pub fn hint(&mut self, text: &str) {
         if !self.quiet {

@@ -5,15 +5,19 @@ mod as_agent;
 mod cas;
 mod config;
 mod doctor;
+mod exec;
+mod init;
 mod log;
 mod models;
 mod prompt;
 mod replay;
+mod run;
 mod setup;
 mod step;
 mod thread;
 mod undo;
 mod var;
+mod watch;
 mod workflow;
 
 use clap::{Parser, Subcommand};
@@ -23,15 +27,19 @@ pub(super) use self::as_agent::AsAgent;
 pub(super) use self::cas::{CasCommand, Put, SchemaCommand, Values};
 pub(super) use self::config::ConfigCommand;
 pub(super) use self::doctor::Doctor;
+pub(super) use self::exec::{AgentFlags, Exec, How, MAX_STEPS, Poke, Resume, Rounds, Start};
+pub(super) use self::init::{Init, Template};
 pub(super) use self::log::{LogCommand, LogShow};
 pub(super) use self::models::Models;
 pub(super) use self::prompt::{PromptCommand, Skill};
 pub(super) use self::replay::Replay;
+pub(super) use self::run::Run;
 pub(super) use self::setup::Setup;
 pub(super) use self::step::{Ask, DiffShape, StepCommand};
-pub(super) use self::thread::{Exec, How, StatusWord, ThreadCommand, ThreadList};
+pub(super) use self::thread::{StatusWord, ThreadCommand, ThreadList};
 pub(super) use self::undo::{Redo, Undo, UndoHow};
 pub(super) use self::var::VarCommand;
+pub(super) use self::watch::{Logs, Wait, Watch};
 pub(super) use self::workflow::{Language, WorkflowCommand};
 use crate::shell::{Completions, Global, Man};
 
@@ -47,7 +55,8 @@ use crate::shell::{Completions, Global, Man};
   uwf setup                                     connect a model
   uwf workflow validate solve-issue.yaml        find every mistake in a workflow
   uwf workflow add solve-issue.yaml             register it by its name
-  uwf thread start solve-issue -p \"Fix #7\"      begin a thread; prints its id
+  uwf run solve-issue -p \"Fix #7\"               begin a thread and run it to its end
+  uwf thread start solve-issue -p \"Fix #7\"      begin a thread alone; prints its id
   uwf thread exec 01K… --until-end              run its steps until it ends or waits
   uwf thread read 01K…                          what happened, in words
 
@@ -64,7 +73,31 @@ pub(super) struct UwfCli {
 }
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a process")]
 pub(super) enum Noun {
+    /// Write a first workflow into .workflow/, with a script that plays it without a model
+    #[command(
+        long_about = "Write a first workflow into .workflow/NAME.yaml of the current directory, with .workflow/NAME.mock.yaml, a \
+                      script that plays it without a model, and print the command that runs both. Nothing that is there is \
+                      written over.",
+        after_long_help = "Examples:\n  uwf init\n  uwf init --template single look-around\n  uwf run review-loop -p \"Make the tests pass\" --mock .workflow/review-loop.mock.yaml"
+    )]
+    Init(Init),
+    /// Begin a thread and run it to its end
+    #[command(
+        long_about = thread::with_exit_status(
+            "Begin a thread and run it until it ends, or waits for a person: `uwf thread start` and `uwf thread exec --until-end` in \
+             one. The answer of the last step alone is printed to stdout, what happens meanwhile to stderr. With --format json, \
+             or --json, it is an object: thread, status, output, body, cost, usage, steps.\n\n\
+             On a terminal a question of a role is asked there and then; elsewhere the thread is left suspended. Where neither -p \
+             nor -f says what is to be done, $VISUAL or $EDITOR is opened on a terminal.\n\n\
+             What is chosen of the agent is kept with the thread, so that `uwf thread exec`, `resume` and `poke` need not be told \
+             again; `uwf thread show` tells it.",
+            "ended, or stopped after --max-steps"
+        ),
+        after_long_help = "Examples:\n  uwf run solve-issue -p \"Fix the login redirect\"\n  uwf run ./flow.yaml -f task.md --model gpt-5-mini --max-rounds 3\n  git diff | uwf run review -p - --json | jq -r .body\n  uwf run solve-issue -p \"Add numbers\" --mock mock.yaml --sandbox best-effort\n  T=$(uwf run solve-issue -p \"Fix #7\" --background -q)"
+    )]
+    Run(Run),
     /// Workflows: check, register, look at them
     #[command(subcommand)]
     Workflow(WorkflowCommand),
@@ -74,6 +107,34 @@ pub(super) enum Noun {
     /// Steps: look at single steps of a thread
     #[command(subcommand)]
     Step(StepCommand),
+    /// Watch one thread, or all that run, as they go
+    #[command(
+        long_about = "Watch a thread as it runs, whoever runs it, also in the background: its roles (✓ has played, ● plays), the turn, the \
+                      tool and what it is for, time, tokens and cost, and each step as it is made. Without a thread, all that run.\n\n\
+                      It changes nothing: `q` or Ctrl-C ends the watching, and the run goes on. With a thread it ends by itself \
+                      when nothing of it runs any more, and says how it stands. Where stdout is no terminal it prints a line for \
+                      each thing that happens; with --format json one JSON value a line: where the thread stands, and what runs.\n\n\
+                      Exit status: 0 also where a step failed (`uwf wait` tells), 130 after Ctrl-C.",
+        after_long_help = "Examples:\n  uwf watch\n  uwf watch @\n  uwf watch 01K… | grep ✗"
+    )]
+    Watch(Watch),
+    /// Print the lines that the runs of a thread have told
+    #[command(
+        long_about = "Print what the runs of a thread have told, line by line, as a terminal shows it: each turn with its tools, calls, \
+                      warnings, and the steps. With -f go on until its run ends. What is on record as a whole is told by \
+                      `uwf thread read`.",
+        after_long_help = "Examples:\n  uwf logs 01K…\n  uwf logs @ -f\n  uwf logs @ -n 20 -f | grep ✗"
+    )]
+    Logs(Logs),
+    /// Wait until nothing of a thread runs any more
+    #[command(
+        long_about = "Wait until nothing of a thread runs any more, whoever runs it, and print where it stands then.\n\n\
+                      Exit status, as of the command that runs it: 0 ended, or its steps were made; 10 suspended or paused; 3 a \
+                      step failed; 1 it was cancelled, was cut off, has never run, or --timeout is over. With UWF_EXIT=0 in the \
+                      environment, 0 in the place of 10 and 3.",
+        after_long_help = "Examples:\n  uwf wait @\n  uwf wait 01K… --timeout 20m && git commit -am done"
+    )]
+    Wait(Wait),
     /// Play a recorded step again and compare each request
     #[command(
         long_about = "Play a recorded step again: the loop runs against the recorded replies, nothing is sent, nothing of the thread changes, \

@@ -8,6 +8,7 @@ use uwf_engine::AgentRequest;
 use uwf_engine::exec::{WorkflowCall, call_workflow};
 use uwf_engine::spawn::protocol::EDGE_PROMPT;
 use uwf_engine::thread::role_context;
+use uwf_engine::workflow;
 
 pub(super) fn run(session: &mut Session<'_>, args: AsAgent) -> Result<u8, CliError> {
     let AsAgent { workflow, thread, role, prompt, older_thread, older_role } = args;
@@ -19,6 +20,8 @@ pub(super) fn run(session: &mut Session<'_>, args: AsAgent) -> Result<u8, CliErr
     let seen = role_context(&context.store, &asked)?;
     let request =
         AgentRequest { prompt: Some(seen.edge_prompt), prompt_source: seen.edge_prompt_source, ..asked };
+    // What is typed counts from here, whatever directory the thread works in.
+    let workflow = workflow::anchored(&workflow, &session.cwd);
     let call =
         WorkflowCall { request: &request, workflow: &workflow, cwd: &session.cwd.clone(), instead: None };
     let reply =

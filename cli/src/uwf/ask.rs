@@ -14,15 +14,10 @@ use crate::shell::{CliError, Session, USER};
 const INTERRUPTED: u8 = 130;
 
 impl Session<'_> {
-    /// Whether there is somebody to ask.
-    pub(super) fn has_person(&self) -> bool {
-        self.terminals.input && self.terminals.err
-    }
-
     /// Asks for a line; nothing but Return is the default.
     pub(super) fn ask(&mut self, question: &str, default: &str) -> Result<String, CliError> {
         let offer = if default.is_empty() { String::new() } else { format!(" [{default}]") };
-        self.say(&format!("{question}{offer}: "))?;
+        self.ui.say(&format!("{question}{offer}: "))?;
         let mut line = Vec::new();
         loop {
             match next(self.stdin)? {
@@ -40,16 +35,11 @@ impl Session<'_> {
     pub(super) fn ask_hidden(&mut self, question: &str) -> Result<String, CliError> {
         let silence = Silence::begin()
             .map_err(|error| CliError::said("cannot ask for a secret: the terminal keeps its echo", error))?;
-        self.say(&format!("{question}: "))?;
+        self.ui.say(&format!("{question}: "))?;
         let line = hidden_line(self.stdin);
         drop(silence);
-        self.say("\n")?;
+        self.ui.say("\n")?;
         text(line?)
-    }
-
-    fn say(&mut self, text: &str) -> Result<(), CliError> {
-        let said = self.ui.err.write_all(text.as_bytes()).and_then(|()| self.ui.err.flush());
-        said.map_err(|error| CliError::said("cannot ask", error))
     }
 }
 

@@ -1,5 +1,7 @@
 //! `uwf config …`
 
+mod edit;
+
 use std::path::Path;
 
 use serde_json::Value;
@@ -9,15 +11,23 @@ use uwf_workflow::yaml;
 use super::args::ConfigCommand;
 use crate::shell::{CliError, Session};
 use uwf_engine::config::{self, ConfigError, lookup, masked, masked_at};
-use uwf_engine::view::{ConfigSet, ConfigUnset, ConfigValue};
+use uwf_engine::view::{ConfigPath, ConfigSet, ConfigUnset, ConfigValue};
 
 pub(super) fn run(session: &mut Session<'_>, command: ConfigCommand) -> Result<u8, CliError> {
     match command {
         ConfigCommand::List { show_secrets } => list(session, show_secrets),
         ConfigCommand::Get { key, show_secrets } => get(session, &key, show_secrets),
+        ConfigCommand::Path => path(session),
+        ConfigCommand::Edit => edit::edit(session),
         ConfigCommand::Set { key, value } => set(session, &key, &value),
         ConfigCommand::Unset { key } => unset(session, &key),
     }
+}
+
+fn path(session: &mut Session<'_>) -> Result<u8, CliError> {
+    let file = config::path(&session.homes()?.uwf);
+    let view = ConfigPath { path: file.display().to_string(), exists: file.is_file() };
+    session.ui.result(&view, || format!("{}\n", view.path))
 }
 
 fn list(session: &mut Session<'_>, clear: bool) -> Result<u8, CliError> {

@@ -57,6 +57,10 @@ pub(super) fn import(session: &mut Session<'_>, file: &Path) -> Result<u8, CliEr
         let failure = CliError::said(format!("cannot import {name}"), error);
         hint.into_iter().fold(failure, CliError::with_hint)
     })?;
+    if !imported.left_out.is_empty() {
+        session.ui.warn(&format!("not taken over: {}", imported.left_out.join(", ")));
+        session.ui.hint("who plays here, and with which rights, is said here: `uwf thread exec --help`");
+    }
     let view = ThreadImported::from(imported);
     let ThreadImported { thread, nodes, imported: new, .. } = view;
     session.ui.result(&view, || {

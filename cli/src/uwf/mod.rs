@@ -13,8 +13,10 @@ mod config;
 mod doctor;
 mod exec;
 mod export;
+mod init;
 mod legacy;
 mod log;
+mod logs;
 mod models;
 mod prompt;
 mod replay;
@@ -25,7 +27,10 @@ mod step_of_thread;
 mod thread;
 mod time_argument;
 mod undo;
+mod unknown_command;
 mod var;
+mod wait;
+mod watch;
 mod workflow;
 
 use std::path::PathBuf;
@@ -38,9 +43,9 @@ use crate::completion;
 use crate::shell::{CliError, OK, ProcessContext, Session, USER, in_process, man_pages};
 use uwf_engine::conditions::process::{COMMAND, serve};
 
-/// The whole of `uwf`'s `main`.
-pub fn main() -> ExitCode {
-    in_process(main_with)
+/// The whole of `uwf`'s `main`; `commit` is what it was built from.
+pub fn main(commit: Option<&'static str>) -> ExitCode {
+    in_process(commit, main_with)
 }
 
 /// Runs one command line and returns its exit status.
@@ -54,7 +59,10 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
     }
     match process.parse::<UwfCli>() {
         Ok(cli) => process.command(&cli.global, |session| run(session, cli.noun)),
-        Err(error) => process.usage(&error),
+        Err(error) => {
+            let error = unknown_command::advised(error, &process.args, &UwfCli::command());
+            process.usage(&error)
+        }
     }
 }
 
@@ -75,9 +83,14 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         legacy::take_over(session);
     }
     match noun {
+        Noun::Init(args) => init::init(session, &args),
+        Noun::Run(run) => exec::run(session, &run),
         Noun::Workflow(command) => workflow::run(session, command),
         Noun::Thread(command) => thread::run(session, command),
         Noun::Step(command) => step::run(session, command),
+        Noun::Watch(args) => watch::watch(session, &args),
+        Noun::Logs(args) => logs::logs(session, &args),
+        Noun::Wait(args) => wait::wait(session, &args),
         Noun::AsAgent(args) => as_agent::run(session, args),
         Noun::Replay(args) => replay::replay(session, &args),
         Noun::Undo(args) => undo::undo(session, &args),

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use super::args::{AgentFlags, Exec, How, Replay, Rounds};
 use crate::builtin::{Host, replay as play};
 use crate::shell::{CliError, Session};
-use crate::uwf::args::{Exec, How, Replay};
 use crate::uwf::{checkout, exec, utf8};
 use uwf_agent::replay::RecordedRun;
 use uwf_engine::thread;
@@ -32,7 +32,12 @@ fn branch(session: &mut Session<'_>, args: &Replay, (turn, dir): (usize, &Path))
     let thread = thread::fork_into(store, &from, &cwd)?;
     host.offline(&dir, false, session, async |context| part.continue_in(thread, context))??;
     session.ui.note(&format!("thread {thread} goes on after turn {turn} of {}, in {cwd}", step.name()));
-    let how = How { agent: args.agent.clone(), cwd: None, timeout: args.timeout, sandbox: args.sandbox };
+    let (agent, timeout, sandbox) = (args.agent.clone(), args.timeout, args.sandbox);
+    let how = How { cwd: None, flags: AgentFlags { agent, timeout, sandbox, ..AgentFlags::default() } };
+    let rounds = Rounds::default();
     let (thread, background, detached) = (thread.to_string(), false, false);
-    exec::exec(session, &Exec { thread, count: 1, until_end: false, max_steps: 1, background, detached, how })
+    exec::exec(
+        session,
+        &Exec { thread, count: 1, until_end: false, max_steps: 1, rounds, background, detached, how },
+    )
 }

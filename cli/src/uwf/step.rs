@@ -17,7 +17,7 @@ use super::{changes, report, utf8};
 use crate::names::StepArgument;
 use crate::shell::{CliError, Format, Session, render};
 use uwf_engine::record;
-use uwf_engine::thread::{self, SummaryPlace};
+use uwf_engine::thread::{self, SummaryPlace, ThreadId};
 use uwf_engine::view::{
     ForkedFrom, ListedNode, StepDocument, StepPrompt, StepView, StepsPage, ThreadForked, ThreadSteps, Unread,
 };
@@ -224,22 +224,38 @@ fn fork(session: &mut Session<'_>, text: &str, worktree: Option<&Path>) -> Resul
     let store = session.store()?;
     let Some(dir) = worktree else {
         let node = named.find(&store)?;
-        return fork_at(session, &node);
+        return fork_at(session, &node, named.thread());
     };
     let step = named.in_thread(&store)?;
     step.works_where_its_thread_does(&store)?;
     utf8(session.cwd.join(dir))?;
     let cwd = utf8(checkout::write(session, &store, &step, (dir, CheckoutMoment::After))?.dir)?;
     let thread = thread::fork_into(&store, &step.hash, &cwd)?;
+    inherit(&store, &step.hash, named.thread(), &thread)?;
     told(session, ThreadForked { thread, forked_from: ForkedFrom { step: step.hash }, cwd: Some(cwd) })
 }
 
-/// A new thread with that head.
-pub(super) fn fork_at(session: &mut Session<'_>, node: &Hash) -> Result<u8, CliError> {
-    let thread = thread::fork(&session.store()?, node)?;
+/// Gives a fork the options that were chosen for the thread that it is from.
+fn inherit(store: &Store, node: &Hash, from: Option<ThreadId>, fork: &ThreadId) -> Result<(), CliError> {
+    let from = match from {
+        Some(from) => Some(from),
+        None => thread::chosen_for_thread_of(store, node)?,
+    };
+    from.map_or(Ok(()), |from| Ok(thread::inherit_options(store, &from, fork)?))
+}
+
+/// A new thread with that head, made from a thread if that is known.
+pub(super) fn fork_at(
+    session: &mut Session<'_>,
+    node: &Hash,
+    from: Option<ThreadId>,
+) -> Result<u8, CliError> {
+    let store = session.store()?;
+    let thread = thread::fork(&store, node)?;
+    inherit(&store, node, from, &thread)?;
     told(session, ThreadForked { thread, forked_from: ForkedFrom { step: *node }, cwd: None })
 }
 
 fn told(session: &mut Session<'_>, forked: ThreadForked) -> Result<u8, CliError> {
-    session.ui.result(&forked, || format!("{}\n", forked.thread))
+    session.ui.made(forked.thread.as_str(), &forked, || format!("{}\n", forked.thread))
 }

@@ -6,28 +6,30 @@ mod change;
 mod compact;
 mod diff;
 mod list;
+mod running;
 
-use std::path::Path;
+use uwf_store::Hash;
 
-use super::args::ThreadCommand;
+use self::running::ShownThread;
+use super::args::{Start, ThreadCommand};
 use super::checkout::{CheckoutMoment, checkout};
 use super::{exec, export, report, step, utf8};
+use crate::shell::prompt_text::{PromptSource, WantedText};
 use crate::shell::{CliError, Format, OK, Session, Text, render};
 use uwf_engine::conditions::process::judge;
+use uwf_engine::exec::quoted;
 use uwf_engine::lock;
 use uwf_engine::log::{Log, LogEvent};
-use uwf_engine::thread;
+use uwf_engine::thread::{self, ThreadId, ThreadOptions};
 use uwf_engine::view::{ThreadDocument, ThreadStarted, ThreadView};
 use uwf_engine::workflow;
 
 pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u8, CliError> {
     match command {
-        ThreadCommand::Start { workflow, prompt, cwd } => start(session, &workflow, &prompt, cwd.as_deref()),
+        ThreadCommand::Start(what) => start(session, &what),
         ThreadCommand::Exec(exec) => exec::exec(session, &exec),
-        ThreadCommand::Resume { thread, prompt, how } => {
-            exec::resume(session, &thread, prompt.as_deref(), &how)
-        }
-        ThreadCommand::Poke { thread, prompt, how } => exec::poke(session, &thread, &prompt, &how),
+        ThreadCommand::Resume(resume) => exec::resume(session, &resume),
+        ThreadCommand::Poke(poke) => exec::poke(session, &poke),
         ThreadCommand::Compact { thread, keep, how } => compact::compact(session, &thread, keep, &how),
         ThreadCommand::Show { thread } => show(session, &thread),
         ThreadCommand::List(which) => list::list(session, &which),
@@ -39,6 +41,7 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
             if before { CheckoutMoment::Before } else { CheckoutMoment::After },
         ),
         ThreadCommand::Artifacts(what) => artifacts::run(session, &what),
+        ThreadCommand::Pause { thread } => change::pause(session, &thread),
         ThreadCommand::Stop { thread } => change::stop(session, &thread),
         ThreadCommand::Cancel { thread } => change::cancel(session, &thread),
         ThreadCommand::Rm { thread, force } => change::remove(session, &thread, force),
@@ -59,25 +62,35 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
     }
 }
 
-fn start(
-    session: &mut Session<'_>,
-    reference: &str,
-    prompt: &str,
-    cwd: Option<&Path>,
-) -> Result<u8, CliError> {
+/// A thread that has begun.
+pub(super) struct Begun {
+    pub(super) thread: ThreadId,
+    pub(super) workflow: Hash,
+    /// What its workflow is called.
+    pub(super) name: String,
+}
+
+/// Begins a thread with this task; nothing runs.
+pub(super) fn begin(session: &mut Session<'_>, what: &Start, prompt: &str) -> Result<Begun, CliError> {
     thread::check_task(prompt)?;
-    let directory = session.directory(cwd)?;
-    let directory = utf8(directory)?;
+    let directory = utf8(session.directory(what.cwd.as_deref())?)?;
     let store = session.store()?;
-    let resolved = workflow::resolve(&store, reference, &session.cwd)?;
+    let resolved = workflow::resolve(&store, &what.workflow, &session.cwd)?;
     resolved.checked.iter().for_each(|checked| session.ui.warn_of(checked));
     let workflow = resolved.ensure_stored(&store)?;
     let thread = thread::start(&store, &workflow, prompt, &directory)?;
     let log = Log::new(&session.homes()?.uwf, store.now());
     log.write(&thread, LogEvent::ThreadStarted { workflow: &workflow, name: &resolved.name });
-    session.ui.result(&ThreadStarted { workflow, thread }, || format!("{thread}\n"))?;
+    Ok(Begun { thread, workflow, name: resolved.name })
+}
+
+fn start(session: &mut Session<'_>, what: &Start) -> Result<u8, CliError> {
+    let source = PromptSource::of(what.prompt.as_deref(), what.file.as_deref());
+    let prompt = session.prompt_text(&source, &WantedText::task())?;
+    let Begun { thread, workflow, name } = begin(session, what, &prompt)?;
+    session.ui.made(thread.as_str(), &ThreadStarted { workflow, thread }, || format!("{thread}\n"))?;
     if session.ui.format == Format::Text {
-        session.ui.note(&format!("started `{}`; run it with `uwf thread exec {thread}`", resolved.name));
+        session.ui.note(&format!("started `{name}`; run it with `uwf thread exec {thread}`"));
     }
     Ok(OK)
 }
@@ -94,13 +107,15 @@ fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
         .linked(&store, &head)?
         .running(&lock::running(&homes.uwf, &thread))
         .with_artifacts(&store, &workflow)?;
-    session.ui.result(&view, || view_text(&view, &workflow.name, &start.prompt))
+    let shown = ShownThread::of(view, &homes, &store);
+    session.ui.result(&shown, || view_text(&shown, &workflow.name, &start.prompt))
 }
 
 /// How many artifacts are shown with their thread: the newest.
 const ARTIFACTS: usize = 20;
 
-fn view_text(view: &ThreadView, workflow: &str, task: &str) -> Text {
+fn view_text(shown: &ShownThread, workflow: &str, task: &str) -> Text {
+    let view = &shown.view;
     let mut lines = vec![
         ("thread", view.thread.to_string()),
         ("workflow", format!("{workflow} ({})", view.workflow)),
@@ -109,6 +124,7 @@ fn view_text(view: &ThreadView, workflow: &str, task: &str) -> Text {
         ("head", view.head.to_string()),
         ("status", view.status.to_owned()),
     ];
+    lines.extend(shown.lines());
     if let Some(parent) = &view.parent {
         let by = parent.thread.map_or_else(|| parent.state.to_string(), |thread| thread.to_string());
         let stack: Vec<&str> = parent.stack.iter().rev().map(String::as_str).collect();
@@ -123,6 +139,13 @@ fn view_text(view: &ThreadView, workflow: &str, task: &str) -> Text {
     if let (Some(role), Some(message)) = (&view.suspended_role, &view.suspend_message) {
         lines.push(("asked by", role.clone()));
         lines.push(("question", message.clone()));
+    }
+    if let Some(reason) = &view.pause_reason {
+        lines.push(("paused", reason.clone()));
+    }
+    let chosen = chosen(&view.options);
+    if !chosen.is_empty() {
+        lines.push(("options", chosen));
     }
     if let Some(place) = &view.summary {
         lines.push(("summary", format!("{}, before the step {}", place.summary, place.step)));
@@ -144,6 +167,20 @@ fn view_text(view: &ThreadView, workflow: &str, task: &str) -> Text {
         "status" => text.then(format!("{name:<10} ")).then_status(value).then("\n"),
         name => text.then(format!("{name:<10} {value}\n")),
     })
+}
+
+/// What was chosen for a thread, as it is typed.
+fn chosen(options: &ThreadOptions) -> String {
+    let agent = options.agent.as_ref().map(|agent| {
+        let words = std::iter::once(&agent.program).chain(&agent.args).map(|word| quoted(word));
+        format!("--agent {}", quoted(&words.collect::<Vec<_>>().join(" ")))
+    });
+    let sandbox = options.sandbox.as_ref().map(|level| format!("--sandbox {level}"));
+    let rounds = options.max_rounds.map(|rounds| format!("--max-rounds {rounds}"));
+    let others = options.to_builtin_args();
+    let others = others.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let all = [agent, sandbox, rounds, Some(others).filter(|others| !others.is_empty())];
+    all.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 fn read(session: &mut Session<'_>, thread: &str, range: &report::ReportRange) -> Result<u8, CliError> {

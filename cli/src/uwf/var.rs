@@ -2,22 +2,31 @@
 
 use std::collections::BTreeMap;
 
-use uwf_store::{Expect, Store, StoreError, VarChange, Variable, suggest};
+use uwf_store::{Expect, Hash, Store, StoreError, VarChange, Variable, suggest};
 
 use super::args::VarCommand;
 use crate::shell::{CliError, Column, Session, USAGE, render};
-use uwf_engine::view::VariableValue;
+use uwf_engine::view::{VariableRemoved, VariableValue};
 use uwf_engine::workflow::REGISTRY;
 use uwf_engine::{lost, thread, workflow};
 
 /// Names that the engine keeps in step with other things.
-const KEPT: [&str; 6] =
-    [thread::HEADS, thread::CHILDREN, thread::FAILED, thread::PARENTS, lost::REMOVED, "@ocas/"];
+const KEPT: [&str; 8] = [
+    thread::HEADS,
+    thread::CHILDREN,
+    thread::FAILED,
+    thread::PARENTS,
+    thread::OPTIONS,
+    thread::PAUSES,
+    lost::REMOVED,
+    "@ocas/",
+];
 
 pub(super) fn run(session: &mut Session<'_>, command: VarCommand) -> Result<u8, CliError> {
     match command {
         VarCommand::Get { name, schema } => get(session, &name, schema.as_deref()),
         VarCommand::Set { name, hash, tags, force } => set(session, &name, &hash, &tags, force),
+        VarCommand::Rm { name, force } => remove(session, &name, force),
         VarCommand::List { prefix } => list(session, prefix.as_deref().unwrap_or_default()),
         VarCommand::History { name } => history(session, &name),
     }
@@ -52,9 +61,8 @@ fn set(
 ) -> Result<u8, CliError> {
     let value = session.node_hash(value)?;
     let tags = tags.iter().map(|text| tag(text)).collect::<Result<BTreeMap<_, _>, CliError>>()?;
-    if !force && KEPT.iter().any(|kept| name.starts_with(kept)) {
-        return Err(CliError::user(format!("variable {name} is kept by the engine"))
-            .with_hint("set by hand it may no longer fit what it belongs to; --force does it all the same"));
+    if !force {
+        refuse_kept(name, "set by hand it may no longer fit what it belongs to")?;
     }
     let store = session.store()?;
     if !force && name.starts_with(REGISTRY) {
@@ -76,6 +84,26 @@ fn set(
     }
     let row = store.vars().get(&name)?.ok_or_else(|| unknown(&store, &name))?;
     session.ui.result(&row, || format!("{name} {value}\n"))
+}
+
+/// What the engine keeps in step with other things is not changed by hand.
+fn refuse_kept(name: &str, why: &str) -> Result<(), CliError> {
+    match KEPT.iter().any(|kept| name.starts_with(kept)) {
+        true => Err(CliError::user(format!("variable {name} is kept by the engine"))
+            .with_hint(format!("{why}; --force does it all the same"))),
+        false => Ok(()),
+    }
+}
+
+fn remove(session: &mut Session<'_>, name: &str, force: bool) -> Result<u8, CliError> {
+    if !force {
+        refuse_kept(name, "`uwf thread rm` gives up a thread with all that belongs to it")?;
+    }
+    let store = session.store()?;
+    let values: Vec<Hash> = rows(&store, name)?.into_iter().map(|row| row.value).collect();
+    store.vars().apply(&[VarChange::Remove { name: name.to_owned() }])?;
+    let removed = VariableRemoved { name: name.to_owned(), values, removed: true };
+    session.ui.result(&removed, || format!("{name} is gone; it stood for {}\n", removed.values[0]))
 }
 
 fn tag(text: &str) -> Result<(String, String), CliError> {

@@ -94,6 +94,28 @@ pub fn apply(home: &Path, changes: &[ConfigChange]) -> Result<bool, ConfigError>
     Ok(draft.comments_lost)
 }
 
+/// Puts a text that somebody wrote in the place of `$UWF_HOME/config.yaml`, if the file still is what it was: `old`, none for
+/// no file. Problems have their places in `written`, where the text is from.
+///
+/// # Errors
+/// The text is no valid configuration, the file is another one by now, or it cannot be written; then it stays as it is.
+pub fn replace(home: &Path, old: Option<&str>, new: &str, written: &Path) -> Result<(), ConfigError> {
+    let file = path(home);
+    parse(new, written, &shape())?;
+    if text(&file)?.as_deref() != old {
+        return Err(ConfigError::Changed { file });
+    }
+    write(&file, new).map_err(|source| ConfigError::Io { verb: "write", file, source })
+}
+
+/// The text of `$UWF_HOME/config.yaml`, valid or not; none if there is no file.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn written(home: &Path) -> Result<Option<String>, ConfigError> {
+    text(&path(home))
+}
+
 /// Whether that would be a valid configuration.
 fn fits(whole: &Value) -> Result<(), ConfigError> {
     let diagnostics = diagnostics(whole, &shape());

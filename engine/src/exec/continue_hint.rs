@@ -36,7 +36,7 @@ pub fn command_for(
     let is = |target: &Target| matches!(target, Target::Role(next) if next == role);
     let elsewhere = |usual: &Path| match same(usual, cwd) {
         true => String::new(),
-        false => format!(" --cwd {}", quoted(cwd)),
+        false => format!(" --cwd {}", quoted(&cwd.display().to_string())),
     };
     match &head.status {
         Status::Idle => {
@@ -114,10 +114,9 @@ fn same(one: &Path, other: &Path) -> bool {
     one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-/// As a shell reads it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    shlex::try_quote(&text).map_or_else(|_| text.clone(), std::borrow::Cow::into_owned)
+/// A word as a shell reads it.
+pub fn quoted(text: &str) -> String {
+    shlex::try_quote(text).map_or_else(|_| text.to_owned(), std::borrow::Cow::into_owned)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::journals::JournalsError;
 use crate::lock::LockError;
 use crate::spawn::SpawnError;
 use crate::spawn::protocol::ProtocolError;
-use crate::thread::{ThreadError, ThreadId};
+use crate::thread::{PausedBy, ThreadError, ThreadId};
 
 /// What to do about an agent that lies in the thread's directory.
 pub(crate) const INSIDE: &str = "name it by its full path if that is meant";
@@ -37,6 +37,24 @@ pub enum ExecError {
         thread: ThreadId,
         /// Its status.
         status: &'static str,
+        /// Whether its workflow says how it begins again.
+        again: bool,
+    },
+    /// The thread is to make no further step for now.
+    #[error("thread {thread} is paused: {reason}")]
+    Paused {
+        /// The thread.
+        thread: ThreadId,
+        /// Why.
+        reason: String,
+        /// Who wants it.
+        by: PausedBy,
+    },
+    /// The thread is paused, and nobody in it waits for an answer.
+    #[error("thread {thread} is paused and asks nothing: there is nobody to be told anything")]
+    NothingAsked {
+        /// The thread.
+        thread: ThreadId,
     },
     /// There is nothing to take up.
     #[error("thread {thread} cannot be resumed: its status is {status}")]
@@ -197,11 +215,20 @@ impl ExecError {
             ExecError::Thread(error) => error.hint(),
             ExecError::Config(error) => error.hint(),
             ExecError::Artifact(error) => Some(error.hint()),
-            ExecError::NotActive { thread, status: "end" } => {
+            ExecError::NotActive { thread, status: "end", again: true } => {
                 Some(format!("begin it again with `uwf thread resume {thread} -p TEXT`"))
             }
+            ExecError::NotActive { thread, status: "end", again: false } => Some(format!(
+                "`uwf thread read {thread}` tells what happened; its workflow has no `resume` edge, so start a new thread for more"
+            )),
             ExecError::NotActive { .. } | ExecError::NotResumable { status: "cancelled", .. } => {
                 Some("a cancelled thread stays so; start a new one".to_owned())
+            }
+            ExecError::Paused { thread, by: PausedBy::Person, .. } | ExecError::NothingAsked { thread } => {
+                Some(format!("it goes on with `uwf thread resume {thread}`"))
+            }
+            ExecError::Paused { thread, by: PausedBy::Rounds, .. } => {
+                Some(format!("it goes on with `uwf thread resume {thread} --max-rounds N`, with a larger N"))
             }
             ExecError::NotResumable { thread, .. } => {
                 Some(format!("run its next step with `uwf thread exec {thread}`"))

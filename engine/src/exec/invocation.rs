@@ -17,7 +17,7 @@ use crate::config::BUILTIN;
 use crate::home::Env;
 use crate::log::{self, LogEvent};
 use crate::spawn::protocol::{
-    AdapterOutput, AgentCommand, AgentReply, AgentRequest, EdgePromptSource, SANDBOX, WORKFLOW_PREFIX,
+    AdapterOutput, AgentCommand, AgentReply, AgentRequest, EdgePromptSource, STEP_OF, WORKFLOW_PREFIX,
     parse_reply,
 };
 use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
@@ -194,6 +194,7 @@ impl Invocation {
     ) -> Result<(String, AgentReply), ExecError> {
         let engine = locked.engine;
         let command = self.agent(engine, options, &locked.workflow.name, observer)?;
+        let command = engine.with_chosen(command, options, observer);
         self.check()?;
         if let Some(workflow) = command.of_workflow() {
             let output = self.called(locked, workflow, options, observer)?;
@@ -258,6 +259,7 @@ impl Invocation {
         let engine = locked.engine;
         let request = self.request(locked);
         let mut env = engine.agent_env(options);
+        env.set(STEP_OF, locked.thread.as_str());
         request.to_env(command.form).into_iter().for_each(|(name, prompt)| env.set(name, prompt));
         let run = ProcessSpec {
             command,
@@ -300,7 +302,11 @@ impl Invocation {
         if let Some(asked_by) = &self.asked_by {
             return Ok(asked_by.clone());
         }
-        let configured = engine.config.agent_for(workflow, &self.role)?.filter(&mut is_able);
+        let configured = match &options.chosen.agent {
+            Some(chosen) => Some(chosen),
+            None => engine.config.agent_for(workflow, &self.role)?,
+        };
+        let configured = configured.filter(&mut is_able);
         match &self.instead {
             Some(step) => engine.maker(step, configured, observer),
             None => Ok(engine.own(configured.unwrap_or(engine.builtin))),
@@ -342,12 +348,40 @@ impl Engine<'_> {
         Ok(self.own(instead))
     }
 
+    /// The command with what was chosen for the thread, where it is that of the builtin agent. Others are told in their
+    /// environment, and people of what they are not told.
+    pub(crate) fn with_chosen(
+        &self,
+        mut command: AgentCommand,
+        options: &ExecOptions,
+        observer: &mut dyn Observer,
+    ) -> AgentCommand {
+        if self.is_builtin(&command) {
+            command.args.extend(options.chosen.to_builtin_args());
+            return command;
+        }
+        let untold = options.chosen.of_builtin_alone();
+        if !untold.is_empty() && command.of_workflow().is_none() {
+            observer.warn(&format!(
+                "the agent `{}` is not uwf-builtin: {} say nothing to it",
+                command.program,
+                untold.join(", ")
+            ));
+        }
+        command
+    }
+
+    fn is_builtin(&self, command: &AgentCommand) -> bool {
+        command.program == self.builtin.program
+            || Path::new(&command.program).file_name() == Some(BUILTIN.as_ref())
+    }
+
     /// What an agent starts from; where everything is, is made explicit in it.
     pub(crate) fn agent_env(&self, options: &ExecOptions) -> Env {
         let mut env = self.env.clone();
         env.set("UWF_HOME", &self.homes.uwf);
         env.set("OCAS_HOME", &self.homes.ocas);
-        options.sandbox.iter().for_each(|level| env.set(SANDBOX, level));
+        options.chosen.to_env().into_iter().for_each(|(name, value)| env.set(name, value));
         env
     }
 

@@ -21,6 +21,10 @@ pub const SANDBOX: &str = "UWF_BUILTIN_SANDBOX";
 /// The variable that has the edge prompt where the command line has none.
 pub const EDGE_PROMPT: &str = "UWF_EDGE_PROMPT";
 
+/// The variable that tells an agent of which thread an engine wants a step: the engine says what becomes of that thread,
+/// also when the step is cut off.
+pub const STEP_OF: &str = "UWF_STEP_OF";
+
 /// A program that plays roles, and the arguments it always gets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentCommand {

@@ -7,7 +7,7 @@ use super::{
     last_called, variable,
 };
 use crate::lost;
-use crate::variables::UNDOS;
+use crate::variables::{OPTIONS, PAUSES, UNDOS};
 
 /// Gives a thread up where it stands, and the thread that it called; their failed attempts are forgotten. One that was given
 /// up before stays as it is: then the answer is false.
@@ -51,7 +51,8 @@ pub fn check_exists(store: &Store, thread: &ThreadId) -> Result<(), ThreadError>
     }
 }
 
-/// Forgets a thread, and those that it called: their heads, failed attempts and callers, and what was undone. The nodes stay
+/// Forgets a thread, and those that it called: their heads, failed attempts and callers, and what was undone, and
+/// the options that were chosen. The nodes stay
 /// until somebody collects garbage.
 ///
 /// # Errors
@@ -73,6 +74,8 @@ fn forget(store: &Store, thread: &ThreadId, level: usize) -> Result<(), ThreadEr
         VarChange::Remove { name: format!("{PARENTS}{thread}") },
         VarChange::Remove { name: format!("{CHILDREN}{thread}") },
         VarChange::Remove { name: format!("{UNDOS}{thread}") },
+        VarChange::Remove { name: format!("{OPTIONS}{thread}") },
+        VarChange::Remove { name: format!("{PAUSES}{thread}") },
     ];
     // Its steps are to be seen as removed, not as lost; where its head is damaged there is nothing to tell them by.
     let head = entry(store, thread).and_then(|entry| entry.read(store));

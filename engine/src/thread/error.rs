@@ -99,6 +99,11 @@ pub enum ThreadError {
         /// What its tags say.
         status: String,
     },
+    /// A base URL that may hold a key is not kept with a thread.
+    #[error(
+        "the base URL holds a password, or something behind a `?`: it would be kept with the thread, and no key is"
+    )]
+    SecretUrl,
     /// There is nothing to give up any more.
     #[error("thread {thread} has ended already")]
     Ended {
@@ -216,6 +221,9 @@ impl ThreadError {
                 Some("`uwf cas verify` tells all that is damaged, and who refers to it".to_owned())
             }
             ThreadError::NoWayOn { before, .. } => Some(format!("fork where it was made: `uwf step fork {before}`")),
+            ThreadError::SecretUrl => {
+                Some("name the endpoint in config.yaml (`uwf setup`) and the key by apiKeyEnv".to_owned())
+            }
             ThreadError::Ended { thread } => Some(format!("`uwf thread rm {thread}` takes it off the list")),
             ThreadError::FalseAncestors { .. } => Some(
                 "`prev` is what counts: `uwf step fork STEP`, of a step before that one, leaves it behind"

@@ -17,7 +17,9 @@ mod error;
 mod failures;
 mod fork;
 mod next;
+pub(crate) mod options;
 mod owner;
+pub(crate) mod pause;
 mod status;
 mod step;
 
@@ -49,15 +51,19 @@ pub use self::error::{ThreadError, store_hint};
 pub(crate) use self::failures::steps_in;
 pub use self::failures::{Failures, all_failures, clear_failures, failed_attempts, record_failure};
 pub use self::fork::{fork, fork_into};
-pub use self::next::{again, next, retried};
+pub use self::next::{again, begins_again, next, retried};
+pub use self::options::{
+    ThreadOptions, UWF_OPTIONS, chosen_for_thread_of, inherit_options, keep_options, options,
+};
 pub use self::owner::owner;
+pub use self::pause::{Pause, PausedBy, all_paused, pause, paused, unpause};
 pub use self::status::Status;
 pub use self::step::{CalledFrom, StartNode, StepLinks, StepNode};
 use crate::builtin;
 use crate::conditions::Judge;
 pub use crate::thread_id::{ThreadId, ThreadIdError};
 pub use crate::usage::Usage;
-pub use crate::variables::{CHILDREN, FAILED, HEADS, PARENTS};
+pub use crate::variables::{CHILDREN, FAILED, HEADS, OPTIONS, PARENTS, PAUSES};
 use crate::workflow::Workflow;
 
 /// How often a head that is gone for a moment is waited for.
@@ -214,6 +220,7 @@ pub fn advance(
     }];
     if status.is_final() {
         changes.push(VarChange::RemovePrefix { prefix: format!("{FAILED}{thread}/") });
+        changes.push(VarChange::Remove { name: pause::variable(thread) });
     }
     // Other engines move a head by removing it and setting it anew; looking for the head waits for the end of such a gap.
     let gone = |error: &StoreError| matches!(error, StoreError::Conflict { found: None, .. });

@@ -65,6 +65,11 @@ pub fn again(
     Ok(ways.follow(first, &moderator::begun(&head.start(store)?.prompt))?)
 }
 
+/// Whether an ended thread may begin again at all: whether there is an edge, whatever it leads to.
+pub fn begins_again(workflow: &Workflow) -> bool {
+    resumed(workflow, &begin(RESUME)).is_ok()
+}
+
 const RESUME: &str = "resume";
 
 fn resumed<'w>(workflow: &'w Workflow, output: &'w Value) -> Result<Ways<'w>, RouteError> {

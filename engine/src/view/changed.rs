@@ -15,6 +15,17 @@ pub struct ThreadStarted {
     pub thread: ThreadId,
 }
 
+/// A thread is to make no further step: `thread pause`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadPaused {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Whether it is so; not where it waits for an answer.
+    pub paused: bool,
+    /// Whether a step of it runs, which is let finish.
+    pub running: bool,
+}
+
 /// A run was asked to end: `thread stop`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ThreadStopped {
@@ -97,7 +108,7 @@ pub struct ThreadImported {
 }
 
 impl From<ExportedThread> for ThreadImported {
-    fn from(ExportedThread { thread, head, nodes, new }: ExportedThread) -> ThreadImported {
+    fn from(ExportedThread { thread, head, nodes, new, .. }: ExportedThread) -> ThreadImported {
         ThreadImported { thread, head, nodes, imported: new }
     }
 }
@@ -120,6 +131,28 @@ pub struct WorkflowValid {
     pub name: String,
     /// The node that it would be.
     pub hash: Hash,
+}
+
+/// A registered name was given up: `workflow rm`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkflowRemoved {
+    /// The name.
+    pub name: String,
+    /// What it meant.
+    pub hash: Hash,
+    /// Always true; a name that is not there is an error.
+    pub removed: bool,
+}
+
+/// A variable was given up: `var rm`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VariableRemoved {
+    /// The variable.
+    pub name: String,
+    /// What it stood for, the newest row first.
+    pub values: Vec<Hash>,
+    /// Always true; a variable that is not there is an error.
+    pub removed: bool,
 }
 
 /// A name means an earlier workflow again: `workflow rollback`.

@@ -28,6 +28,24 @@ pub struct ConfigUnset {
     pub unset: bool,
 }
 
+/// Where the configuration is: `config path`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ConfigPath {
+    /// The file.
+    pub path: String,
+    /// Whether it is there.
+    pub exists: bool,
+}
+
+/// What became of the file in an editor: `config edit`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ConfigEdited {
+    /// The file.
+    pub path: String,
+    /// Whether it is another one now.
+    pub changed: bool,
+}
+
 /// What `setup` wrote. What it was not asked for is absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SetupView {

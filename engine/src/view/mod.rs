@@ -13,6 +13,7 @@ mod document;
 mod log;
 mod model;
 mod replay;
+mod run;
 mod step;
 mod store;
 mod thread;
@@ -21,10 +22,13 @@ mod workflow;
 
 pub use self::artifact::{ArtifactRow, ArtifactWritten};
 pub use self::changed::{
-    ForkedFrom, ThreadCancelled, ThreadExported, ThreadForked, ThreadImported, ThreadRemoved, ThreadStarted,
-    ThreadStopped, WorkflowAdded, WorkflowRolledBack, WorkflowValid,
+    ForkedFrom, ThreadCancelled, ThreadExported, ThreadForked, ThreadImported, ThreadPaused, ThreadRemoved,
+    ThreadStarted, ThreadStopped, VariableRemoved, WorkflowAdded, WorkflowRemoved, WorkflowRolledBack,
+    WorkflowValid,
 };
-pub use self::config::{AgentSetup, ConfigSet, ConfigUnset, ConfigValue, ModelSetup, SetupView};
+pub use self::config::{
+    AgentSetup, ConfigEdited, ConfigPath, ConfigSet, ConfigUnset, ConfigValue, ModelSetup, SetupView,
+};
 pub use self::document::{
     ChangeFacts, ChangedBy, ComparedSnapshots, FileDiff, StepAnswer, StepDiff, StepDocument, StepPrompt,
     ThreadDiff, ThreadDocument, WorkflowGraph,
@@ -32,10 +36,13 @@ pub use self::document::{
 pub use self::log::{LogCleaned, LogDay};
 pub use self::model::ModelRow;
 pub use self::replay::{ReplayChange, ReplayedStep};
+pub use self::run::{RunStep, RunView};
 pub use self::step::{AttemptView, ListedNode, StartView, StepView, StepsPage, ThreadSteps, Unread};
 pub use self::store::{
     FindingView, SchemaRow, StoreCollected, StoreStatsView, StoreVerified, TypeStatsView, VariableValue,
 };
-pub use self::thread::{ChildView, FailedStep, ParentView, ThreadRow, ThreadView, Workflows, current_role};
+pub use self::thread::{
+    ChildView, FailedStep, PAUSED, ParentView, ThreadRow, ThreadView, Workflows, current_role,
+};
 pub use self::undo::{CheckedOut, LeftPath, UndoView};
 pub use self::workflow::{HistoryView, WorkflowRow, WorkflowView};

@@ -14,12 +14,15 @@ use crate::exec::{Compacted, StepReport};
 use crate::lock::{self, Running};
 use crate::record;
 use crate::thread::{
-    self, COMPACT, Head, StartNode, Status, SummaryPlace, ThreadEntry, ThreadError, ThreadId,
+    self, COMPACT, Head, StartNode, Status, SummaryPlace, ThreadEntry, ThreadError, ThreadId, ThreadOptions,
 };
 use crate::workflow::{self, Workflow};
 
 /// The word for a thread of which a step runs just now, which is no stored state.
 const RUNNING: &str = "running";
+
+/// The word for an idle thread that is to make no further step for now.
+pub const PAUSED: &str = "paused";
 
 /// Where a thread stands, as `show` and `exec` print it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,7 +34,7 @@ pub struct ThreadView {
     pub thread: ThreadId,
     /// The node it stands at.
     pub head: Hash,
-    /// `idle`, `running`, `suspended`, `end` or `cancelled`.
+    /// `idle`, `running`, `suspended`, `paused`, `end` or `cancelled`.
     pub status: &'static str,
     /// Who plays next, while it is idle.
     pub current_role: Option<String>,
@@ -39,6 +42,9 @@ pub struct ThreadView {
     pub suspended_role: Option<String>,
     /// What is asked, while it is suspended.
     pub suspend_message: Option<String>,
+    /// Why it is to make no further step for now; absent where it may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_reason: Option<String>,
     /// Whether nothing more will happen by itself.
     pub done: bool,
     /// Whether what runs does so in the background, when that is known.
@@ -62,6 +68,9 @@ pub struct ThreadView {
     /// The summary that was made before the step; absent where none was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compacted: Option<Compacted>,
+    /// What was chosen for the thread, where that was asked for; absent where nothing was.
+    #[serde(skip_serializing_if = "ThreadOptions::is_empty")]
+    pub options: ThreadOptions,
 }
 
 /// Who called a thread.
@@ -191,7 +200,8 @@ impl ThreadView {
         };
         let current_role = report.current_role.clone();
         let view = ThreadView::bare((*thread, report.head, report.workflow), &report.status);
-        ThreadView { current_role, error, hint, compacted: report.compacted, ..view }
+        let view = ThreadView { current_role, error, hint, compacted: report.compacted, ..view };
+        view.paused(report.paused.clone())
     }
 
     /// As it is stored, of a head that is settled.
@@ -222,7 +232,17 @@ impl ThreadView {
         let hint = obstacle.or(again).or_else(|| resume_hint(&thread, &head.status));
         let view = ThreadView::bare((thread, head.hash, hash), &head.status);
         let summary = SummaryPlace::last(store, &head.hash).ok().flatten();
-        ThreadView { current_role, error, hint, summary, ..view }
+        let pause = thread::paused(store, &thread).ok().flatten().filter(|_| head.status == Status::Idle);
+        let options = thread::options(store, &thread).unwrap_or_default();
+        let view = ThreadView { current_role, error, hint, summary, options, ..view };
+        view.paused(pause.map(|pause| pause.reason))
+    }
+
+    /// This view of a thread that makes no further step for now, where there is a reason.
+    fn paused(self, reason: Option<String>) -> ThreadView {
+        let Some(reason) = reason else { return self };
+        let hint = format!("Thread is paused. Go on with: uwf thread resume {}", self.thread);
+        ThreadView { status: PAUSED, pause_reason: Some(reason), hint: Some(hint), ..self }
     }
 
     /// This view with who called the thread, and whom it called.
@@ -266,6 +286,7 @@ impl ThreadView {
             current_role: None,
             suspended_role,
             suspend_message,
+            pause_reason: None,
             done: status.is_final(),
             background: None,
             hint: None,
@@ -275,6 +296,7 @@ impl ThreadView {
             artifacts: Vec::new(),
             summary: None,
             compacted: None,
+            options: ThreadOptions::default(),
         }
     }
 }
@@ -317,8 +339,11 @@ pub struct ThreadRow {
     pub workflow_name: String,
     /// The node it stands at.
     pub head: Hash,
-    /// `idle`, `running`, `suspended`, `end` or `cancelled`.
+    /// `idle`, `running`, `suspended`, `paused`, `end` or `cancelled`.
     pub status: &'static str,
+    /// Why it is to make no further step for now; absent where it may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_reason: Option<String>,
     /// Who plays next, while it is idle.
     pub current_role: Option<String>,
     /// When it was started, in milliseconds since the epoch.
@@ -357,7 +382,16 @@ impl ThreadRow {
             current_role: current_role(store, &workflow, &head, None),
             started_at: entry.thread.time_ms(),
             suspended_role,
+            pause_reason: None,
         })
+    }
+
+    /// This row of a thread that is to make no further step for now, for that reason.
+    pub fn paused(self, reason: &str) -> ThreadRow {
+        match self.status {
+            "idle" => ThreadRow { status: PAUSED, pause_reason: Some(reason.to_owned()), ..self },
+            _ => self,
+        }
     }
 }
 

@@ -1,10 +1,14 @@
 //! A workflow: the node it is, and as a row among others or of its own past.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 use uwf_store::{Hash, Store};
 
-use crate::workflow::{self, HistoryEntry, ListedWorkflow, Resolved, WorkflowError};
+use crate::workflow::{
+    self, CheckedWorkflow, HistoryEntry, ListedWorkflow, Resolved, WorkflowError, WorkflowOrigin,
+};
 
 /// A workflow, as `workflow show` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,6 +24,13 @@ pub struct WorkflowView {
     pub payload: Value,
     /// When the node was put, in milliseconds since the epoch; none for a file that is not stored.
     pub timestamp: Option<u64>,
+    /// How it was found: `hash`, `file`, `local` or `registry`.
+    pub origin: &'static str,
+    /// The file that it was read from, if it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The schemas of its roles' answers, by the hashes that the payload has.
+    pub schemas: BTreeMap<Hash, Value>,
 }
 
 impl WorkflowView {
@@ -44,7 +55,40 @@ impl WorkflowView {
                 (hash, node.type_, node.payload, Some(node.timestamp))
             }
         };
-        Ok(WorkflowView { hash, name: resolved.name.clone(), type_, payload, timestamp })
+        let schemas = match &resolved.checked {
+            Some(checked) => schemas_of_file(checked),
+            None => schemas_of(store, &payload),
+        };
+        Ok(WorkflowView {
+            hash,
+            name: resolved.name.clone(),
+            type_,
+            payload,
+            timestamp,
+            origin: resolved.origin.as_str(),
+            path: path(&resolved.origin),
+            schemas,
+        })
+    }
+}
+
+fn schemas_of_file(checked: &CheckedWorkflow) -> BTreeMap<Hash, Value> {
+    let stored = checked.to_stored();
+    let roles = stored.roles.iter().filter_map(|(name, role)| Some((role, checked.roles.get(name)?)));
+    roles.map(|(stored, role)| (stored.frontmatter, role.schema.clone())).collect()
+}
+
+/// Those that are there: what another program has collected is not shown.
+fn schemas_of(store: &Store, payload: &Value) -> BTreeMap<Hash, Value> {
+    let roles = payload["roles"].as_object().into_iter().flat_map(|roles| roles.values());
+    let hashes = roles.filter_map(|role| role["frontmatter"].as_str()?.parse().ok());
+    hashes.filter_map(|hash: Hash| Some((hash, store.get(&hash).ok()?.payload))).collect()
+}
+
+fn path(origin: &WorkflowOrigin) -> Option<String> {
+    match origin {
+        WorkflowOrigin::File(path) | WorkflowOrigin::Local(path) => Some(path.display().to_string()),
+        WorkflowOrigin::Hash | WorkflowOrigin::Registry => None,
     }
 }
 
@@ -57,12 +101,16 @@ pub struct WorkflowRow {
     pub hash: String,
     /// `local` or `registry`.
     pub origin: &'static str,
+    /// The file of a local one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 impl From<&ListedWorkflow> for WorkflowRow {
     fn from(listed: &ListedWorkflow) -> WorkflowRow {
         let hash = listed.hash.map_or("(local)".to_owned(), |hash| hash.to_string());
-        WorkflowRow { name: listed.name.clone(), hash, origin: listed.origin.as_str() }
+        let (origin, path) = (listed.origin.as_str(), path(&listed.origin));
+        WorkflowRow { name: listed.name.clone(), hash, origin, path }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Workflows that lie beside the work: in `.workflow/` and `.workflows/` of the nearest directory that has either, from
 //! a directory upward to the file system's root.
 //!
+//! A script for the mock provider may lie beside its workflow, as `NAME.mock.yaml`: it is none itself.
+//!
 //! Apart from the registry because it reads directories only, never a store and never a workflow file.
 
 use std::collections::BTreeMap;
@@ -17,7 +19,7 @@ const EXTENSIONS: [&str; 2] = ["yaml", "yml"];
 
 /// The file for this name, if there is one.
 pub(super) fn find(name: &str, cwd: &Path) -> Option<PathBuf> {
-    if !is_file_name(name) {
+    if !is_file_name(name) || is_mock(name) {
         return None;
     }
     let directories = directories(cwd).into_iter();
@@ -42,13 +44,18 @@ pub(super) fn index(directory: &Path) -> Option<PathBuf> {
 
 /// The directories of the nearest place that has any: what is farther up belongs to other work. One that belongs neither to
 /// us, nor to root, nor to whom `cwd` belongs is passed over: anybody may make one in /tmp.
-fn directories(cwd: &Path) -> Vec<PathBuf> {
+pub fn directories(cwd: &Path) -> Vec<PathBuf> {
     let owner = |path: &Path| fs::metadata(path).ok().filter(Metadata::is_dir).map(|found| found.uid());
     let trusted = [Some(geteuid().as_raw()), Some(0), owner(cwd)];
     let is_trusted = |path: &PathBuf| owner(path).is_some_and(|owner| trusted.contains(&Some(owner)));
     let of = |place: &Path| DIRECTORIES.map(|name| place.join(name)).into_iter().filter(is_trusted);
     let mut places = cwd.ancestors().map(|place| of(place).collect::<Vec<_>>());
     places.find(|found: &Vec<PathBuf>| !found.is_empty()).unwrap_or_default()
+}
+
+/// Whether a file of that name, without its extension, is a script for the mock provider.
+pub fn is_mock(name: &str) -> bool {
+    name.ends_with(".mock")
 }
 
 fn candidates(directory: &Path, name: &str) -> Vec<PathBuf> {

@@ -84,6 +84,7 @@ fn all_are_the_ones_that_can_be_found() {
         ".workflows/a.yaml",
         ".workflows/b/index.yml",
         ".workflows/notes.md",
+        ".workflows/a.mock.yaml",
         ".workflows/empty/x.yaml",
         ".workflows/not a name.yaml",
         ".workflow/a.yml",
@@ -91,6 +92,7 @@ fn all_are_the_ones_that_can_be_found() {
     ] {
         touch(root, name);
     }
+    assert_eq!(found("a.mock", root, ""), None);
     let all = all(root);
     let told: Vec<_> =
         all.iter().map(|(name, path)| (name.as_str(), path.strip_prefix(root).unwrap())).collect();

@@ -1,4 +1,4 @@
-//! What a registered name meant before, and going back to it.
+//! What a registered name meant before, going back to it, and giving it up.
 //!
 //! Apart from the registry because it reads the history of a variable, of which the store keeps the last ten values.
 //! Going back is a step forward: the older workflow becomes the newest entry, and what it replaces stays in the history.
@@ -73,6 +73,17 @@ pub fn rollback(store: &Store, name: &str, back: Back) -> Result<(Hash, Hash), W
     Ok((hash, value))
 }
 
+/// Gives a registered name up, and what it meant before with it; the nodes stay as long as anything refers to them. Says what it
+/// meant.
+///
+/// # Errors
+/// [`WorkflowError::Unknown`] with the names there are.
+pub fn remove(store: &Store, name: &str) -> Result<Hash, WorkflowError> {
+    let present = registered(store, name)?;
+    store.vars().apply(&[VarChange::Remove { name: present.name }])?;
+    Ok(present.value)
+}
+
 fn registered(store: &Store, name: &str) -> Result<Variable, WorkflowError> {
     if let Some(variable) = store.vars().get(&format!("{REGISTRY}{name}"))? {
         return Ok(variable);
@@ -114,6 +125,16 @@ mod tests {
             rollback(&store, "fix-bug", Back::To(never)).unwrap_err().to_string().contains(never.as_str())
         );
         assert_eq!(told()[0], a);
+    }
+
+    #[test]
+    fn a_name_is_given_up_and_the_nodes_stay() {
+        let files = Files::new();
+        let store = store(&files);
+        let hash = add(&store, &load(&fix_bug()).unwrap()).unwrap();
+        assert_eq!(remove(&store, "fix-bug").unwrap(), hash);
+        assert!(resolve(&store, "fix-bug", files.root()).is_err() && get(&store, &hash).is_ok());
+        assert_eq!(remove(&store, "fix-bug").unwrap_err().to_string(), "no workflow `fix-bug`");
     }
 
     #[test]

@@ -17,10 +17,11 @@ use serde_json::Value;
 use uwf_store::{Hash, Store, StoreError};
 use uwf_workflow::{Invalid, NAME_HINT};
 
+pub use discover::{directories, is_mock};
 pub use files::{load, read};
-pub use history::{Back, HistoryEntry, history, rollback};
+pub use history::{Back, HistoryEntry, history, remove, rollback};
 pub(crate) use registry::registration;
-pub use registry::{ListedWorkflow, REGISTRY, Resolved, WorkflowOrigin, add, list, resolve};
+pub use registry::{ListedWorkflow, REGISTRY, Resolved, WorkflowOrigin, add, anchored, list, resolve};
 pub use uwf_workflow::moderator::{Edge, Graph};
 pub use uwf_workflow::{CheckedRole, CheckedWorkflow, CompactRule, Diagnostic, Role, Workflow};
 
@@ -98,6 +99,11 @@ impl WorkflowError {
             WorkflowError::NotAWorkflow { title: Some(title), .. } if title.starts_with("uwf-workflow-") => {
                 Some("it needs a newer engine".to_owned())
             }
+            WorkflowError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => Some(
+                "a path that is typed counts from the current directory, one in config.yaml from the directory of that file; \
+                 `uwf workflow list` shows the workflows that are found by name"
+                    .to_owned(),
+            ),
             WorkflowError::NotAWorkflow { .. } | WorkflowError::Read { .. } => {
                 Some("`uwf workflow list` shows the workflows that are found from here".to_owned())
             }

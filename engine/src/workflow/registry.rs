@@ -166,15 +166,25 @@ fn registered(store: &Store, name: &str) -> Result<Option<Hash>, WorkflowError> 
     Ok(store.vars().get(&format!("{REGISTRY}{name}"))?.map(|variable| variable.value))
 }
 
+/// A reference as it means the same from every directory: what looks like a path counts from `base`, anything else is a name.
+pub fn anchored(reference: &str, base: &Path) -> String {
+    match looks_like_a_path(reference) {
+        true => base.join(reference).to_string_lossy().into_owned(),
+        false => reference.to_owned(),
+    }
+}
+
 /// The file a reference means if it is a path: by its look, or because there is such a file.
 fn as_path(reference: &str, cwd: &Path) -> Option<PathBuf> {
     let path = cwd.join(reference);
     if path.is_dir() && reference.contains('/') {
         return Some(discover::index(&path).unwrap_or(path));
     }
-    let looks_like_one =
-        reference.contains('/') || reference.ends_with(".yaml") || reference.ends_with(".yml");
-    (looks_like_one || path.is_file()).then_some(path)
+    (looks_like_a_path(reference) || path.is_file()).then_some(path)
+}
+
+fn looks_like_a_path(reference: &str) -> bool {
+    reference.contains('/') || reference.ends_with(".yaml") || reference.ends_with(".yml")
 }
 
 fn from_file(store: &Store, path: &Path, origin: WorkflowOrigin) -> Result<Resolved, WorkflowError> {

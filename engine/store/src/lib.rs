@@ -87,6 +87,10 @@ pub use verify::VerifyReport;
 /// Milliseconds since the epoch. The command lines pass the system's clock, tests one of their own.
 pub type Clock = fn() -> u64;
 
+/// The format of stores on disk, files of CBOR and a database of names: raised when older programs could not read what a newer
+/// one writes.
+pub const FORMAT: u32 = 1;
+
 /// Nodes with the variables that name them. Threads may share one, and its clones are the same one.
 #[derive(Clone)]
 pub struct Store {

@@ -80,9 +80,9 @@ fn edges(workflow: &Workflow) -> impl Iterator<Item = Line<'_>> {
         let lines: Vec<Line<'_>> = ways
             .iter()
             .map(|way| {
-                // The one edge of a status is no fallback of anything.
+                // The one edge of a status, or of a role, is no fallback of anything.
                 let alone = ways.iter().filter(|other| other.status == way.status).count() == 1;
-                let fallback = way.condition.is_none() && (way.status.is_none() || !alone);
+                let fallback = way.condition.is_none() && !alone;
                 let label = label(workflow, way, fallback);
                 Line { from, to: way.role, label, fallback }
             })
@@ -114,7 +114,11 @@ pub fn mermaid(workflow: &Workflow, progress: &ThreadProgress) -> String {
     }
     for Line { from, to, label, fallback } in edges(workflow) {
         let arrow = if fallback { "-.->" } else { "-->" };
-        line(&mut text, &format!("{} {arrow}|\"{}\"| {}", id(from), mermaid_text(&label), id(to)));
+        let label = match label.as_str() {
+            "" => String::new(),
+            label => format!("|\"{}\"|", mermaid_text(label)),
+        };
+        line(&mut text, &format!("{} {arrow}{label} {}", id(from), id(to)));
     }
     for (paint, class, style) in [
         (Paint::Done, "done", "fill:#d3f9d8,stroke:#2b8a3e"),

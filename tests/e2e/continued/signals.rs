@@ -109,8 +109,8 @@ fn what_was_done_elsewhere_is_continued_there() {
     wait_for(|| other.join("began").exists());
     signal("-INT", child.id());
     let said = Said::of(child.wait_with_output().unwrap()).code(130);
-    let hint = format!("continue with: uwf thread exec {thread} --cwd '{}'  (this", other.display());
-    assert!(said.err.contains(&hint), "{}", said.err);
+    let hint = format!("continue with: uwf thread exec {thread} --cwd '{}'\n", other.display());
+    assert!(said.err.ends_with(&hint) && said.err.matches("error:").count() == 1, "{}", said.err);
     let said = site.uwf(&[&["-v"], &args[..]].concat()).ok();
     assert!(said.err.contains("continues the interrupted run, after 1 turn"), "{}", said.err);
 }
@@ -129,8 +129,8 @@ fn a_poke_is_continued_by_a_poke() {
     wait_for(|| site.workspace().join("began").exists());
     signal("-INT", child.id());
     let said = Said::of(child.wait_with_output().unwrap()).code(130);
-    let hint = format!("continue with: uwf thread poke {thread} -p … with the same words");
-    assert!(said.err.contains(&hint), "{}", said.err);
+    let hint = format!("continue with: uwf thread poke {thread} -p Better. --agent '{agent}'\n");
+    assert!(said.err.ends_with(&hint) && said.err.matches("error:").count() == 1, "{}", said.err);
     let said = site.uwf(&[&["-v"], &args[..]].concat()).ok();
     assert!(said.err.contains("continues the interrupted run, after 1 turn"), "{}", said.err);
     assert_eq!(said.json()["status"], "end");

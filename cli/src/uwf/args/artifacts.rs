@@ -15,6 +15,10 @@ pub(in crate::uwf) struct Artifacts {
     /// The thread's id
     #[arg(required = true)]
     pub(in crate::uwf) thread: Option<String>,
+    /// Write this one to a file or to stdout, as `get` does
+    pub(in crate::uwf) name: Option<String>,
+    #[command(flatten)]
+    pub(in crate::uwf) place: ArtifactPlace,
     #[command(subcommand)]
     pub(in crate::uwf) command: Option<ArtifactsCommand>,
 }
@@ -37,11 +41,18 @@ pub(in crate::uwf) struct GetArtifact {
     pub(in crate::uwf) thread: String,
     /// What the artifact is called, as `uwf thread artifacts` lists it
     pub(in crate::uwf) name: String,
+    #[command(flatten)]
+    pub(in crate::uwf) place: ArtifactPlace,
+}
+
+/// Of which step an artifact is, and where it goes.
+#[derive(Clone, Debug, Default, Args)]
+pub(in crate::uwf) struct ArtifactPlace {
     /// Write to this file [default: stdout, which is also `-`]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", requires = "name")]
     pub(in crate::uwf) output: Option<PathBuf>,
     /// The artifact of this step, not the newest one: its hash, or T:n for the n-th step of the thread T
-    #[arg(long, value_name = "STEP|T:n")]
+    #[arg(long, value_name = "STEP|T:n", requires = "name")]
     pub(in crate::uwf) step: Option<String>,
     /// Replace a file that is there already
     #[arg(short, long, requires = "output")]

@@ -4,7 +4,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(in crate::uwf) struct AsAgent {
-    /// The workflow that plays: a hash, a file, or a name
+    /// The workflow that plays: a hash, a file seen from the current directory, or a name looked for from the thread's directory
     pub(in crate::uwf) workflow: String,
     /// The thread whose role is played
     #[arg(

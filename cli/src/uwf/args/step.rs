@@ -111,9 +111,12 @@ pub(in crate::uwf) struct DiffShape {
 pub(in crate::uwf) struct Ask {
     /// The step's hash
     pub(in crate::uwf) step: String,
-    /// The question
+    /// The question; `-` reads it from stdin [default: what is typed in $EDITOR, on a terminal]
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(in crate::uwf) prompt: String,
+    pub(in crate::uwf) prompt: Option<String>,
+    /// Read the question from this file; `-` is stdin
+    #[arg(short = 'f', long, value_name = "FILE", conflicts_with = "prompt")]
+    pub(in crate::uwf) file: Option<PathBuf>,
     /// Ask without a session, from the step's record alone; the question is not remembered
     #[arg(long)]
     pub(in crate::uwf) no_fork: bool,

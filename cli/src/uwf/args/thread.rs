@@ -5,25 +5,19 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::artifacts::Artifacts;
+use super::exec::{Exec, How, Poke, Resume, Start};
 use super::step::DiffShape;
-use crate::shell::SandboxLevel;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::uwf) enum ThreadCommand {
     /// Begin a thread; nothing runs yet
     #[command(
-        after_long_help = "Examples:\n  uwf thread start solve-issue -p \"Fix the login redirect\"\n  uwf thread start ./flow.yaml -p \"- tidy up\" --cwd ../project"
+        long_about = "Begin a thread; nothing runs yet. `uwf run` begins one and runs it to its end.\n\n\
+                      Where neither -p nor -f says what is to be done, $VISUAL or $EDITOR is opened on a terminal. With -q the thread's \
+                      id alone is printed, also where stdout is no terminal.",
+        after_long_help = "Examples:\n  uwf thread start solve-issue -p \"Fix the login redirect\"\n  uwf thread start ./flow.yaml -p \"- tidy up\" --cwd ../project\n  T=$(uwf thread start -q solve-issue -f task.md)"
     )]
-    Start {
-        /// A hash, a file, or a name: local ones first, then the registry
-        workflow: String,
-        /// The task
-        #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
-        prompt: String,
-        /// The directory the thread works in [default: the current one]
-        #[arg(long, value_name = "DIR")]
-        cwd: Option<PathBuf>,
-    },
+    Start(Start),
     /// Run the next step of a thread
     #[command(
         alias = "step",
@@ -32,29 +26,25 @@ pub(in crate::uwf) enum ThreadCommand {
              With --background the command returns at once. What the run says goes to \
              $UWF_HOME/logs/threads/<thread>.log; `uwf thread show` tells how it stands, `uwf thread stop` ends it.\n\n\
              Where stderr is no terminal, only warnings and errors are written to it, the agent's among them, so that \
-             `2>&1 | jq` works; -v brings the rest.",
+             `2>&1 | jq` works; -v brings the rest.\n\n\
+             What is chosen of the agent (--model, --mock, --sandbox and its like) is kept with the thread: later commands need not \
+             be told again. A thread that is paused is not run: `uwf thread resume` goes on with it.",
             "advanced, ended or started in the background"
         ),
-        after_long_help = "Examples:\n  uwf thread exec 01K…\n  uwf thread exec 01K… -c 3\n  uwf thread exec 01K… --until-end --agent \"my-agent --fast\"\n  uwf thread exec 01K… --until-end --background"
+        after_long_help = "Examples:\n  uwf thread exec 01K…\n  uwf thread exec 01K… -c 3\n  uwf thread exec 01K… --until-end --agent \"my-agent --fast\"\n  uwf thread exec 01K… --until-end --background\n  uwf thread exec 01K… --until-end --mock script.yaml --max-rounds 3"
     )]
     Exec(Exec),
-    /// Take up a suspended thread, or an ended one again
+    /// Take up a suspended or paused thread, or an ended one again
     #[command(
         long_about = with_exit_status(
-            "Take up a suspended thread with the role that suspended it, or an ended one by the `resume` edge of `$START`.",
-            "advanced or ended"
+            "Take up a suspended thread with the role that suspended it, a paused one with its next step, or an ended one by \
+             the `resume` edge of `$START`.\n\n\
+             Where the thread asks something and there is no answer, it is asked for on a terminal, and refused elsewhere.",
+            "advanced, ended or started in the background"
         ),
-        after_long_help = "Examples:\n  uwf thread resume 01K… -p \"Use the main branch.\""
+        after_long_help = "Examples:\n  uwf thread resume 01K… -p \"Use the main branch.\"\n  uwf thread resume 01K… -p \"Use the main branch.\" --until-end\n  uwf thread resume 01K… --max-rounds 6 --until-end --background"
     )]
-    Resume {
-        /// The thread's id
-        thread: String,
-        /// What the role is told, below the message the thread was left with
-        #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
-        prompt: Option<String>,
-        #[command(flatten)]
-        how: How,
-    },
+    Resume(Resume),
     /// Have the last role play once more, in place of its last step
     #[command(
         long_about = with_exit_status(
@@ -64,15 +54,7 @@ pub(in crate::uwf) enum ThreadCommand {
         ),
         after_long_help = "Examples:\n  uwf thread poke 01K… -p \"You forgot the tests.\"\n  uwf thread poke 01K… -p \"- shorter\" --agent my-agent"
     )]
-    Poke {
-        /// The thread's id
-        thread: String,
-        /// What the role is told
-        #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
-        prompt: String,
-        #[command(flatten)]
-        how: How,
-    },
+    Poke(Poke),
     /// Sum up what happened in a thread, but for its last steps
     #[command(
         long_about = "Sum up what happened in a thread, but for its last steps: roles that play from then on are shown the summary \
@@ -136,11 +118,11 @@ pub(in crate::uwf) enum ThreadCommand {
         #[command(flatten)]
         shape: DiffShape,
     },
-    /// List the files and nodes that are kept of a thread's steps
+    /// List the files and nodes that are kept of a thread's steps, or write one of them
     #[command(
         long_about = "List what is kept of the steps of a thread, the oldest first: files and nodes that their roles' `artifacts` in the \
                       workflow name. Each is as it was when its step was made, whatever became of the file since.",
-        after_long_help = "Examples:\n  uwf thread artifacts 01K…\n  uwf thread artifacts 01K… --format json\n  uwf thread artifacts get 01K… report.md -o report.md"
+        after_long_help = "Examples:\n  uwf thread artifacts 01K…\n  uwf thread artifacts 01K… --format json\n  uwf thread artifacts 01K… report.md | less\n  uwf thread artifacts get 01K… report.md -o report.md"
     )]
     Artifacts(Artifacts),
     /// Write the workspace as it was after a step into another directory
@@ -161,6 +143,16 @@ pub(in crate::uwf) enum ThreadCommand {
         /// The workspace as it was before the step
         #[arg(long)]
         before: bool,
+    },
+    /// Let the running step finish and make no other
+    #[command(
+        long_about = "Have a thread make no further step: a step that runs is let finish, whoever runs it. The thread's status is \
+                      `paused` then; `uwf thread resume` goes on. What ends a step at once is `uwf thread stop`.",
+        after_long_help = "Examples:\n  uwf thread pause 01K…\n  uwf thread pause 01K… && uwf thread resume 01K… --until-end"
+    )]
+    Pause {
+        /// The thread's id
+        thread: String,
     },
     /// End a running step; the thread stays active
     #[command(
@@ -245,55 +237,12 @@ pub(in crate::uwf) enum ThreadCommand {
 }
 
 /// The text of a command that runs steps, and what its exit status says; 0 is what is `done`.
-fn with_exit_status(about: &str, done: &str) -> String {
+pub(super) fn with_exit_status(about: &str, done: &str) -> String {
     format!(
-        "{about}\n\nExit status: 0 {done}, 10 suspended, 3 a failed step (the head stays), 129/130/143 ended by a signal \
+        "{about}\n\nExit status: 0 {done}, 10 suspended or paused, 3 a failed step (the head stays), 129/130/143 ended by a signal \
          (the head stays), 1 anything else. With UWF_EXIT=0 in the environment or in $UWF_HOME/.env, 0 in the place of 10 \
          and 3."
     )
-}
-
-/// Which steps are run, and where they are seen.
-#[derive(Debug, Args)]
-pub(in crate::uwf) struct Exec {
-    /// The thread's id
-    pub(in crate::uwf) thread: String,
-    /// Run this many steps; stops when the thread ends, waits or a step fails
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(in crate::uwf) count: u32,
-    /// Run until the thread ends, waits, or a step fails
-    #[arg(long, conflicts_with = "count")]
-    pub(in crate::uwf) until_end: bool,
-    /// With --until-end: stop after this many steps
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..), requires = "until_end", conflicts_with = "count")]
-    pub(in crate::uwf) max_steps: u32,
-    /// Return at once and let the steps run on their own
-    #[arg(long)]
-    pub(in crate::uwf) background: bool,
-    /// This is the process that runs on its own; stdin is the thread's lock
-    #[arg(long, hide = true, conflicts_with = "background")]
-    pub(in crate::uwf) detached: bool,
-    #[command(flatten)]
-    pub(in crate::uwf) how: How,
-}
-
-/// How steps are run.
-#[derive(Debug, Default, Args)]
-pub(in crate::uwf) struct How {
-    /// Who plays: an alias from config.yaml or a command line [default: as configured, else uwf-builtin; for poke and
-    /// ask whoever made the step]
-    #[arg(long, value_name = "CMD|ALIAS", allow_hyphen_values = true)]
-    pub(in crate::uwf) agent: Option<String>,
-    /// Work in this directory instead of the thread's own
-    #[arg(long, value_name = "DIR")]
-    pub(in crate::uwf) cwd: Option<PathBuf>,
-    /// End an agent that takes longer (90s, 20m, 1h) [default: no limit]
-    #[arg(long, value_name = "DURATION", value_parser = crate::shell::some_time)]
-    pub(in crate::uwf) timeout: Option<std::time::Duration>,
-    /// How much of its sandbox uwf-builtin must have: strict runs no command without all of it, best-effort takes what
-    /// the kernel can enforce, off is none; other agents may know it, too [default: as configured, else strict]
-    #[arg(long, value_enum, value_name = "LEVEL", hide_possible_values = true)]
-    pub(in crate::uwf) sandbox: Option<SandboxLevel>,
 }
 
 /// Which threads are listed.
@@ -302,7 +251,7 @@ pub(in crate::uwf) struct ThreadList {
     /// List threads of every status; where --status is given, it decides
     #[arg(long)]
     pub(in crate::uwf) all: bool,
-    /// Only threads of these statuses: idle, running, suspended, end, cancelled, active (idle and running)
+    /// Only threads of these statuses: idle, running, suspended, paused, end, cancelled, active (idle and running)
     #[arg(long, value_name = "A,B", value_delimiter = ',', hide_possible_values = true)]
     pub(in crate::uwf) status: Vec<StatusWord>,
     /// Only threads started after this time: 2026-11-21, 2026-11-21T08:00:00Z, or 7d for seven days ago
@@ -328,6 +277,8 @@ pub(in crate::uwf) enum StatusWord {
     Running,
     /// Waits for a person
     Suspended,
+    /// Makes no further step until it is resumed
+    Paused,
     /// Came to its end
     #[value(alias = "completed")]
     End,
@@ -344,6 +295,7 @@ impl StatusWord {
             "idle" => StatusWord::Idle,
             "running" => StatusWord::Running,
             "suspended" => StatusWord::Suspended,
+            "paused" => StatusWord::Paused,
             "end" => StatusWord::End,
             "cancelled" => StatusWord::Cancelled,
             _ => return None,

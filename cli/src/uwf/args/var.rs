@@ -34,6 +34,20 @@ pub(in crate::uwf) enum VarCommand {
         #[arg(long)]
         force: bool,
     },
+    /// Give a variable up; the node it stands for stays as long as anything else refers to it
+    #[command(
+        alias = "remove",
+        long_about = "Give a variable up, every row of it and its history. The node it stands for stays as long as anything else \
+                      refers to it; `uwf cas gc` removes it then. What the engine keeps is refused without --force.",
+        after_long_help = "Examples:\n  uwf var rm @me/notes"
+    )]
+    Rm {
+        /// The variable
+        name: String,
+        /// Give up even a variable that the engine keeps
+        #[arg(long)]
+        force: bool,
+    },
     /// List variables, every row of each
     #[command(after_long_help = "Examples:\n  uwf var list --format text\n  uwf var list @uwf/registry/")]
     List {

@@ -23,8 +23,10 @@ pub(in crate::uwf) enum WorkflowCommand {
         /// The workflow's YAML file, or `-` for stdin
         file: PathBuf,
     },
-    /// Print a workflow as it is stored
+    /// Print a workflow with its roles' schemas, and where it was found
     #[command(
+        long_about = "Print a workflow with its roles' schemas, and where it was found. The text is a workflow file again; with \
+                      --format json it is the node as it is stored, with the schemas beside it.",
         after_long_help = "Examples:\n  uwf workflow show solve-issue\n  uwf workflow show 9GDHFMG6KAC8V"
     )]
     Show {
@@ -32,8 +34,24 @@ pub(in crate::uwf) enum WorkflowCommand {
         workflow: String,
     },
     /// List the workflows that `thread start` finds from here
-    #[command(after_long_help = "Examples:\n  uwf workflow list --format json")]
+    #[command(
+        long_about = "List the workflows that `thread start` finds from here: those in `.workflow/` (or `.workflows/`, its older \
+                      name) of the nearest directory that has either, from the current one up to the root of the file system, \
+                      and those that are registered. Where both have a name, the file counts.",
+        after_long_help = "Examples:\n  uwf workflow list\n  uwf workflow list --format json"
+    )]
     List,
+    /// Give up the name of a registered workflow
+    #[command(
+        alias = "remove",
+        long_about = "Give up the name of a registered workflow, with the history of the name. Threads keep the workflow they were \
+                      started with; `uwf workflow add` registers it again. A workflow beside the work is its file: remove that.",
+        after_long_help = "Examples:\n  uwf workflow rm solve-issue"
+    )]
+    Rm {
+        /// The registered name
+        name: String,
+    },
     /// List what a registered name meant, the present first; ten are kept
     #[command(after_long_help = "Examples:\n  uwf workflow history solve-issue --format text")]
     History {

@@ -13,13 +13,13 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use super::super::args::Exec;
 use super::ExecContext;
+use super::making::Wanted;
 use crate::shell::{CliError, Session};
 use uwf_agent::live::thread_log;
 use uwf_engine::home::make_private;
 use uwf_engine::lock::{ThreadLock, session as session_of};
-use uwf_engine::thread::{self, ThreadId};
+use uwf_engine::thread::{self, Status, ThreadId};
 use uwf_engine::view::{ThreadView, current_role};
 use uwf_engine::{spawn, workflow};
 
@@ -34,7 +34,7 @@ pub(super) fn launch(
     session: &mut Session<'_>,
     context: &ExecContext,
     thread: &ThreadId,
-    what: &Exec,
+    wanted: &Wanted,
 ) -> Result<u8, CliError> {
     let (store, thread) = (&context.store, *thread);
     // Nobody is named until there is somebody who can be stopped.
@@ -44,22 +44,30 @@ pub(super) fn launch(
     let workflow = workflow::get(store, &start.workflow)?;
     let head = head.settled(store, &workflow, context.judge());
     // Nobody would see that it cannot be started.
-    context.find_agent(
-        &start,
-        &workflow,
-        current_role(store, &workflow, &head, context.judge()).as_deref(),
-    )?;
+    let next = match &head.status {
+        Status::Suspended { role, .. } => Some(role.clone()),
+        _ => current_role(store, &workflow, &head, context.judge()),
+    };
+    context.find_agent(&start, &workflow, next.as_deref())?;
+    thread::keep_options(store, &thread, &context.options.chosen)?;
     let log = thread_log(&context.homes.uwf, &thread);
     // What earlier runs said is not about this one.
     let said = fs::metadata(&log).map_or(0, |log| log.len());
-    let mut child = start_detached(session, context, &lock, (what, &log))?;
+    let mut child = start_detached(session, context, &lock, (wanted, &log))?;
     let pid = child.id();
     lock.assign(pid, &start.workflow, store.now())?;
     wait_until_settled(&mut child, || last_words(&log, said))?;
     lock.release_to_assigned();
     let view = ThreadView::stored(store, (thread, &head), (start.workflow, &workflow), context.judge())
         .while_running(Some(true));
-    let exit = session.ui.result(&view, || format!("running in process {pid}\n"))?;
+    let exit = match context.steps_on_stderr {
+        true => {
+            let exit = session.ui.made(thread.as_str(), &view, || format!("{thread}\n"))?;
+            session.ui.note(&format!("running in process {pid}"));
+            exit
+        }
+        false => session.ui.result(&view, || format!("running in process {pid}\n"))?,
+    };
     session.ui.note(&format!("its words go to {}; end it with `uwf thread stop {thread}`", log.display()));
     Ok(exit)
 }
@@ -68,7 +76,7 @@ fn start_detached(
     session: &Session<'_>,
     context: &ExecContext,
     lock: &ThreadLock,
-    (what, log): (&Exec, &Path),
+    (wanted, log): (&Wanted, &Path),
 ) -> Result<Child, CliError> {
     let program =
         session.program.as_ref().ok_or_else(|| CliError::user("cannot tell which program this is"))?;
@@ -76,7 +84,7 @@ fn start_detached(
     let failed = |error| CliError::said("cannot start the background run", error);
     let mut command = Command::new(program);
     command
-        .args(arguments(session, context, what))
+        .args(arguments(session, context, (lock.thread(), wanted)))
         .current_dir(&session.cwd)
         .env_clear()
         .envs(session.env.iter())
@@ -93,25 +101,31 @@ fn open_log(path: &Path) -> Result<File, CliError> {
     File::options().create(true).append(true).mode(0o600).open(path).map_err(failed)
 }
 
-/// The command line of the new process: what was typed here, without --background.
-fn arguments(session: &Session<'_>, context: &ExecContext, what: &Exec) -> Vec<OsString> {
+/// The command line of the new process: what was typed here, without --background, and what is not kept with the thread.
+fn arguments(
+    session: &Session<'_>,
+    context: &ExecContext,
+    (thread, wanted): (&ThreadId, &Wanted),
+) -> Vec<OsString> {
+    let verb = if wanted.resume.is_some() { "resume" } else { "exec" };
     let mut words: Vec<OsString> =
-        ["--format", "text", "thread", "exec", "--detached"].map(Into::into).to_vec();
+        ["--format", "text", "thread", verb, "--detached"].map(Into::into).to_vec();
     if session.ui.is_verbose() {
         words.push("-v".into());
     }
     let mut option = |name: &str, value: OsString| words.extend([name.into(), value]);
-    match what.until_end {
-        true => option("--max-steps", what.max_steps.to_string().into()),
-        false => option("--count", what.count.to_string().into()),
+    match (wanted.until_end, &wanted.resume) {
+        (true, _) => option("--max-steps", wanted.limit.to_string().into()),
+        (false, Some(_)) => {}
+        (false, None) => option("--count", wanted.limit.to_string().into()),
     }
-    what.how.agent.iter().for_each(|agent| option("--agent", agent.into()));
+    wanted.resume.iter().flatten().for_each(|text| option("--prompt", text.into()));
+    context.typed_agent.iter().for_each(|agent| option("--agent", agent.into()));
     context.options.cwd.iter().for_each(|dir| option("--cwd", dir.into()));
-    what.how.sandbox.iter().for_each(|level| option("--sandbox", level.as_str().into()));
-    let timeout = what.how.timeout.map(|time| humantime::format_duration(time).to_string());
+    let timeout = context.options.deadline.map(|time| humantime::format_duration(time).to_string());
     timeout.into_iter().for_each(|time| option("--timeout", time.into()));
-    words.extend(what.until_end.then(|| "--until-end".into()));
-    words.push(what.thread.clone().into());
+    words.extend(wanted.until_end.then(|| "--until-end".into()));
+    words.push(thread.as_str().into());
     words
 }
 

@@ -1,21 +1,30 @@
 //! `uwf step ask`: a question to the agent of a step.
 
+use crate::shell::prompt_text::{PromptSource, WantedText};
 use crate::shell::{CliError, Session};
 use crate::uwf::args::Ask;
-use crate::uwf::exec::{ExecContext, leave_unread};
+use crate::uwf::exec::{ExecContext, Keeps, leave_unread};
 use uwf_engine::ask::{self, AskError, Question};
+use uwf_engine::thread;
 use uwf_engine::view::StepAnswer;
 
 #[expect(clippy::result_large_err, reason = "the engine's error is large, and there is one of it at most")]
 pub(super) fn ask(session: &mut Session<'_>, what: &Ask) -> Result<u8, CliError> {
-    let Ask { step, prompt, no_fork, fresh, how } = what;
-    let question = Question {
-        step: session.step_argument(step)?.find(&session.store()?)?,
-        text: prompt,
-        no_fork: *no_fork,
-        fresh: *fresh,
-    };
+    let Ask { step, prompt, file, no_fork, fresh, how } = what;
+    let named = session.step_argument(step)?;
+    let source = PromptSource::of(prompt.as_deref(), file.as_deref());
+    let wanted = WantedText { name: "question", about: "The text above this line is the question." };
+    let text = &session.prompt_text(&source, &wanted)?;
+    let question = Question { step: named.find(&session.store()?)?, text, no_fork: *no_fork, fresh: *fresh };
     let context = ExecContext::open(session, how)?;
+    let thread = match named.thread() {
+        Some(thread) => Some(thread),
+        None => thread::chosen_for_thread_of(&context.store, &question.step)?,
+    };
+    let context = match thread {
+        Some(thread) => context.of_thread(session, &thread, Keeps::Nothing)?,
+        None => context,
+    };
     let answer =
         context.run(session, |engine, options, observer| ask::ask(engine, &question, options, observer));
     let answer = answer.map_err(|mut error| {

@@ -82,6 +82,10 @@ fn one_is_written_to_stdout_or_a_file_that_is_not_there() {
     let read = |name: &str| fs::read(place.project().join(name)).unwrap();
     assert_eq!(get(&["a.md"]).out, "second\n", "the newest one");
     assert_eq!(get(&["a.md", "-o", "-"]).out, "second\n");
+    let short = |args: &[&str]| place.uwf(&[&["thread", "artifacts", id], args].concat());
+    assert_eq!(short(&["a.md"]).out, "second\n", "as get does");
+    assert_eq!(short(&["a.md", "--step", first.as_str()]).out, "first\n");
+    assert_eq!(short(&["-o", "x"]).exit, 2, "a list goes nowhere");
     for step in [first.as_str(), &format!("{id}:1")] {
         assert_eq!(get(&["a.md", "--step", step]).out, "first\n");
     }

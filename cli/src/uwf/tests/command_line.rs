@@ -44,6 +44,9 @@ pub(super) trait CommandLine {
     /// Runs a command line for a person at a terminal of that width.
     fn at_width(&self, width: &str, args: &[&str]) -> Ran;
 
+    /// Runs a command line with one more variable in the environment.
+    fn with_variable(&self, name: &str, value: &str, args: &[&str]) -> Ran;
+
     /// Runs a command line until a signal comes.
     fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: StopSignal) -> Ran;
 }
@@ -81,6 +84,12 @@ impl CommandLine for Place {
         ran(self, env, args.iter().map(Into::into).collect(), ("", true), StopSignal::default())
     }
 
+    fn with_variable(&self, name: &str, value: &str, args: &[&str]) -> Ran {
+        let mut env = self.env();
+        env.set(name, value);
+        ran(self, env, args.iter().map(Into::into).collect(), ("", false), StopSignal::default())
+    }
+
     fn until(&self, args: &[&str], stdin: &str, terminal: bool, stop: StopSignal) -> Ran {
         ran(self, self.env(), args.iter().map(Into::into).collect(), (stdin, terminal), stop)
     }
@@ -100,6 +109,7 @@ fn ran(
         args: std::iter::once("uwf".into()).chain(args).collect(),
         env,
         cwd: place.project(),
+        commit: None,
         stdin: &mut stdin.as_bytes(),
         out: &mut out,
         err: &mut err,

@@ -152,7 +152,8 @@ fn workflows_are_checked_added_shown_and_listed() {
     assert_eq!(added, json!({"name": "flow", "hash": valid["hash"]}));
     assert_eq!(place.uwf(&["workflow", "show", added["hash"].as_str().unwrap()]).json()["name"], "flow");
     let listed = place.uwf(&["workflow", "list"]).json();
-    assert_eq!(listed, json!([{"name": "flow", "hash": "(local)", "origin": "local"}]));
+    let path = place.project().join(file).display().to_string();
+    assert_eq!(listed, json!([{"name": "flow", "hash": "(local)", "origin": "local", "path": path}]));
     std::fs::write(place.project().join("bad.yaml"), "name: x\nroles: 5\n").unwrap();
     let bad = place.uwf(&["workflow", "add", "bad.yaml"]);
     assert_eq!((bad.exit, bad.out.as_str()), (1, ""));
@@ -330,6 +331,7 @@ fn a_closed_stdout_ends_quietly() {
             args: args.iter().map(OsString::from).collect(),
             env: place.env(),
             cwd: place.project(),
+            commit: None,
             stdin: &mut io::empty(),
             out: &mut Closed,
             err: &mut err,

@@ -156,9 +156,5 @@ fn a_threads_files_are_told_with_the_last_step_that_changed_them() {
     let fresh = at.place.flow_thread();
     let none = at.place.uwf(&["thread", "diff", fresh.as_str()]);
     assert_eq!((none.exit, none.out.as_str()), (1, ""));
-    assert!(
-        none.err.contains("has snapshots of the workspace\n  hint: `uwf step diff STEP`"),
-        "{}",
-        none.err
-    );
+    assert!(none.err.contains("has no step yet\n  hint: `uwf thread exec"), "{}", none.err);
 }

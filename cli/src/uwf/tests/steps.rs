@@ -234,8 +234,11 @@ fn a_run_stops_after_its_limit_and_prints_what_was_done_before_an_error() {
         "--agent",
         &agent,
     ]);
-    let stopped = limited.err.ends_with("\nstopped after 1 step as asked; the thread is still idle\n");
-    assert_eq!((limited.exit, stopped), (0, true), "{}", limited.err);
+    let stopped = format!(
+        "\nwarning: stopped after 1 step, as --max-steps says; the thread has not ended\n  hint: go on with: uwf thread exec \
+         {thread} --until-end --max-steps 1\n"
+    );
+    assert_eq!((limited.exit, limited.err.ends_with(&stopped)), (0, true), "{}", limited.err);
     let broken = place.uwf(&["thread", "exec", thread.as_str(), "-c", "3", "--agent", &agent]);
     assert_eq!((broken.exit, broken.json()[0]["head"].as_str()), (1, Some(second.as_str())));
     assert!(
@@ -355,7 +358,7 @@ fn a_signal_stops_the_agent_and_is_the_exit_status() {
         stop.cell().store(15, Ordering::SeqCst);
         run.join().unwrap()
     });
-    let hint = format!("the step was not made; `uwf thread show {thread}` tells where the thread stands");
+    let hint = format!("nothing that was finished is lost; continue with: uwf thread exec {thread}");
     assert_eq!((ran.exit, ran.err), (143, format!("error: stopped by signal 15\n  hint: {hint}\n")));
     // What is stopped already starts nothing more.
     let again = place.until(&args, "", false, stop);

@@ -18,7 +18,13 @@ const CHUNK: usize = 1 << 16;
 pub(super) fn run(session: &mut Session<'_>, command: &Artifacts) -> Result<u8, CliError> {
     match (&command.command, &command.thread) {
         (Some(ArtifactsCommand::Get(what)), _) => get(session, what),
-        (None, thread) => list(session, thread.as_deref().unwrap_or_default()),
+        (None, thread) => {
+            let (thread, place) = (thread.clone().unwrap_or_default(), command.place.clone());
+            match command.name.clone() {
+                Some(name) => get(session, &GetArtifact { thread, name, place }),
+                None => list(session, &thread),
+            }
+        }
     }
 }
 
@@ -29,7 +35,7 @@ fn list(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
         let cells: Vec<_> = rows.iter().map(cells).collect();
         render::table(["#", "STEP", "ROLE", "NAME", "SIZE", "CONTENT"], &cells)
     })?;
-    if rows.is_empty() && session.terminals.out {
+    if rows.is_empty() {
         session.ui.note("no artifacts: a role's `artifacts` in the workflow say what is kept of its steps");
     }
     Ok(OK)
@@ -49,12 +55,12 @@ fn kept(store: &Store, thread: &ThreadId) -> Result<Vec<ThreadArtifact>, CliErro
 
 fn get(session: &mut Session<'_>, what: &GetArtifact) -> Result<u8, CliError> {
     let thread = session.thread_id(&what.thread)?;
-    let step = what.step.as_deref().map(|step| session.step_argument(step)).transpose()?;
+    let step = what.place.step.as_deref().map(|step| session.step_argument(step)).transpose()?;
     let store = session.store()?;
     let step = step.map(|step| step.find(&store)).transpose()?;
     let found = find(&store, &thread, &what.name, step)?;
     let mut content = opened(&store, &found.artifact.content)?;
-    let Some(file) = what.output.as_deref().filter(|file| file.as_os_str() != "-") else {
+    let Some(file) = what.place.output.as_deref().filter(|file| file.as_os_str() != "-") else {
         let mut buffer = vec![0; CHUNK];
         loop {
             let read = content.read(&mut buffer).map_err(|error| unread(&found, error))?;
@@ -64,7 +70,7 @@ fn get(session: &mut Session<'_>, what: &GetArtifact) -> Result<u8, CliError> {
             session.ui.print_bytes(&buffer[..read])?;
         }
     };
-    let size = write(&session.cwd.join(file), what.force, &mut *content)
+    let size = write(&session.cwd.join(file), what.place.force, &mut *content)
         .map_err(|fault| fault.told(&found, file))?;
     let written = ArtifactWritten {
         thread,

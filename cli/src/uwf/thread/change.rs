@@ -8,8 +8,8 @@ use uwf_agent::live::thread_log;
 use uwf_engine::journals;
 use uwf_engine::lock::{self, LockError, ThreadLock};
 use uwf_engine::log::{Log, LogEvent};
-use uwf_engine::thread::{self, Status, ThreadError, ThreadId};
-use uwf_engine::view::{ThreadCancelled, ThreadRemoved, ThreadStopped};
+use uwf_engine::thread::{self, Pause, PausedBy, Status, ThreadError, ThreadId};
+use uwf_engine::view::{ThreadCancelled, ThreadPaused, ThreadRemoved, ThreadStopped};
 use uwf_store::Hash;
 
 pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
@@ -24,6 +24,36 @@ pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, CliErr
     session.ui.result(&ThreadStopped { thread, stopped }, || match stopped {
         true => format!("stopped; it goes on with `uwf thread exec {thread}`\n"),
         false => "nothing to stop\n".to_owned(),
+    })
+}
+
+pub(super) fn pause(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
+    let (thread, homes, store) = (session.thread_id(thread)?, session.homes()?, session.store()?);
+    let status = thread::entry(&store, &thread)?.status()?.clone();
+    let runs = lock::running(&homes.uwf, &thread).is_running();
+    match &status {
+        Status::Ended { .. } => return Err(ThreadError::Ended { thread }.into()),
+        Status::Cancelled { .. } => {
+            return Err(CliError::user(format!("thread {thread} is cancelled: it makes no further step")));
+        }
+        Status::Suspended { role, .. } if !runs => {
+            session.ui.warn(&format!(
+                "thread {thread} waits for an answer to {role}: it makes no step before that"
+            ));
+            session.ui.hint(&format!("answer with `uwf thread resume {thread} -p TEXT`"));
+            return session.ui.result(&ThreadPaused { thread, paused: false, running: runs }, || {
+                "nothing to pause\n".to_owned()
+            });
+        }
+        _ => {}
+    }
+    if thread::paused(&store, &thread)?.is_none() {
+        let reason = if runs { "somebody paused it while it ran" } else { "somebody paused it" };
+        thread::pause(&store, &thread, &Pause { reason: reason.to_owned(), by: PausedBy::Person })?;
+    }
+    session.ui.result(&ThreadPaused { thread, paused: true, running: runs }, || {
+        let when = if runs { "pauses after the step that runs" } else { "paused" };
+        format!("{when}; it goes on with `uwf thread resume {thread}`\n")
     })
 }
 
@@ -73,9 +103,10 @@ fn busy(error: LockError, thread: &ThreadId) -> CliError {
 pub(super) fn fork(session: &mut Session<'_>, from: &str) -> Result<u8, CliError> {
     let store = session.store()?;
     // A step's name has a hash's length or a colon; what is neither is tried as a thread's first.
-    let node = match from.parse::<Hash>().is_err() && !from.contains(':') {
-        true => thread::entry(&store, &session.thread_id(from)?)?.head,
-        false => session.step_argument(from)?.find(&store)?,
-    };
-    fork_at(session, &node)
+    if from.parse::<Hash>().is_err() && !from.contains(':') {
+        let thread = session.thread_id(from)?;
+        return fork_at(session, &thread::entry(&store, &thread)?.head, Some(thread));
+    }
+    let named = session.step_argument(from)?;
+    fork_at(session, &named.find(&store)?, named.thread())
 }

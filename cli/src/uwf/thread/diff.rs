@@ -26,6 +26,10 @@ pub(super) fn diff(session: &mut Session<'_>, text: &str, shape: DiffShape) -> R
     let (thread, store) = (session.thread_id(text)?, session.store()?);
     let (steps, without) = captured_steps(&store, &thread)?;
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
+        if thread::head(&store, &thread)?.step().is_none() {
+            return Err(CliError::user(format!("the thread {thread} has no step yet"))
+                .with_hint(format!("`uwf thread exec {thread}` runs the first")));
+        }
         let error = CliError::user(format!("no step of the thread {thread} has snapshots of the workspace"));
         return Err(error.with_hint("`uwf step diff STEP` shows what the editing tools of a step changed"));
     };

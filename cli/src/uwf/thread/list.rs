@@ -24,6 +24,7 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
     let after = which.after.as_deref().map(|text| time_argument(text, store.now())).transpose()?;
     let before = which.before.as_deref().map(|text| time_argument(text, store.now())).transpose()?;
     let running = lock::all_running(&homes.uwf).unwrap_or_default();
+    let paused = thread::all_paused(&store)?;
     let known = Workflows::default();
     let mut page = ListPage::new(&wanted, which);
     let mut batch = Vec::new();
@@ -39,7 +40,8 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
             break;
         }
         let running = running.contains(&entry.thread);
-        match entry.status().map(|status| word(status, running)) {
+        let stands = (running, paused.contains_key(&entry.thread));
+        match entry.status().map(|status| word(status, stands)) {
             _ if before.is_some_and(|before| ms >= before) => {}
             Ok(stored) => batch.push(Candidate { entry, stored, row: None }),
             Err(error) => session.ui.warn(&error.to_string()),
@@ -49,7 +51,11 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
         }
     }
     page.take_from(&mut batch, |batch, which| read(&store, &known, batch, which));
-    let rows = rows(session, (&store, &known), page.rows);
+    let pause = |row: ThreadRow| match paused.get(&row.thread) {
+        Some(pause) => row.paused(&pause.reason),
+        None => row,
+    };
+    let rows: Vec<ThreadRow> = rows(session, (&store, &known), page.rows).into_iter().map(pause).collect();
     session.ui.result(&rows, || {
         let cells: Vec<_> = rows.iter().map(cells).collect();
         render::table(
@@ -184,9 +190,10 @@ fn rows(
     rows
 }
 
-fn word(status: &Status, running: bool) -> StatusWord {
+fn word(status: &Status, (running, paused): (bool, bool)) -> StatusWord {
     match status {
         _ if running => StatusWord::Running,
+        Status::Idle if paused => StatusWord::Paused,
         Status::Idle => StatusWord::Idle,
         Status::Suspended { .. } => StatusWord::Suspended,
         Status::Ended { .. } => StatusWord::End,
@@ -196,10 +203,10 @@ fn word(status: &Status, running: bool) -> StatusWord {
 
 /// The states to show; a person is shown by default what waits for him, too.
 fn wanted(which: &ThreadList, for_a_person: bool) -> Vec<StatusWord> {
-    use StatusWord::{Active, Cancelled, End, Idle, Running, Suspended};
+    use StatusWord::{Active, Cancelled, End, Idle, Paused, Running, Suspended};
     match &which.status {
-        typed if typed.is_empty() && which.all => vec![Idle, Running, Suspended, End, Cancelled],
-        typed if typed.is_empty() && for_a_person => vec![Idle, Running, Suspended],
+        typed if typed.is_empty() && which.all => vec![Idle, Running, Suspended, Paused, End, Cancelled],
+        typed if typed.is_empty() && for_a_person => vec![Idle, Running, Suspended, Paused],
         typed if typed.is_empty() => vec![Idle, Running],
         typed if typed.contains(&Active) => [typed.as_slice(), &[Idle, Running]].concat(),
         typed => typed.clone(),

@@ -10,7 +10,7 @@ use super::observer::Below;
 use crate::exec::{ExecError, ExecOptions, Observer, resume_once, step_once};
 use crate::lock::ThreadLock;
 use crate::spawn::SpawnError;
-use crate::thread::{self, CalledThread, Status};
+use crate::thread::{self, CalledThread, Status, ThreadOptions};
 
 /// How many steps a called thread makes in one visit; one that needs more goes on with the next attempt.
 const MAX_STEPS: u32 = 100;
@@ -70,6 +70,10 @@ impl Caller<'_> {
             agent: None,
             cwd: is_elsewhere.then(|| self.call.cwd.to_owned()),
             deadline: self.left(begun, options)?,
+            // Who plays and how often is chosen for a thread, not for those that it calls.
+            chosen: ThreadOptions { agent: None, max_rounds: None, ..options.chosen.clone() }
+                .over(thread::options(self.store(), &called.thread)?),
+            keep: false,
             ..options.clone()
         })
     }

@@ -107,10 +107,5 @@ fn put_at(store: &Store, hash: &Hash) -> Result<u64, ExecError> {
 /// What steps used in all; none where none tells.
 fn used(steps: Vec<(Hash, StepNode)>) -> Option<Usage> {
     let used = steps.into_iter().filter_map(|(_, step)| step.usage);
-    used.reduce(|one, other| Usage {
-        turns: one.turns.saturating_add(other.turns),
-        input_tokens: one.input_tokens.saturating_add(other.input_tokens),
-        output_tokens: one.output_tokens.saturating_add(other.output_tokens),
-        duration: one.duration + other.duration,
-    })
+    used.reduce(Usage::with)
 }

@@ -1,0 +1,261 @@
+//! What agents need, gathered once for all that a command runs.
+
+use std::path::Path;
+
+use serde_json::json;
+use uwf_store::Store;
+
+use super::watcher::Watcher;
+use crate::shell::{CliError, SandboxLevel, Session};
+use crate::uwf::args::{AgentFlags, How, Rounds};
+use crate::uwf::utf8;
+use uwf_engine::conditions::Judge;
+use uwf_engine::conditions::process::{ConditionProcess, judge};
+use uwf_engine::config::{self, BUILTIN, Config};
+use uwf_engine::exec::{Engine, ExecError, ExecOptions, Observer};
+use uwf_engine::home::{Env, Homes};
+use uwf_engine::spawn::lookup::Programs;
+use uwf_engine::spawn::protocol::AgentCommand;
+use uwf_engine::spawn::{SpawnError, StopSignal};
+use uwf_engine::thread::{self, StartNode, ThreadId, ThreadOptions};
+use uwf_engine::workflow::{self, Workflow};
+
+/// What is kept with a thread of what was typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::uwf) enum Keeps {
+    /// All of it.
+    All,
+    /// All but who plays: that is for one step.
+    AllButAgent,
+    /// Nothing.
+    Nothing,
+}
+
+/// What agents need, gathered once for all that a command runs.
+pub(in crate::uwf) struct ExecContext {
+    pub(in crate::uwf) homes: Homes,
+    pub(in crate::uwf) store: Store,
+    config: Config,
+    env: Env,
+    builtin: AgentCommand,
+    programs: Programs,
+    conditions: Option<ConditionProcess>,
+    pub(in crate::uwf) options: ExecOptions,
+    /// Who plays, as it was typed.
+    pub(super) typed_agent: Option<String>,
+    /// What was typed of the options that are kept with a thread.
+    pub(super) typed: ThreadOptions,
+    reset: bool,
+    /// Whether stdout has one result in the end: steps are told on stderr then.
+    pub(super) steps_on_stderr: bool,
+    /// Whether a person is asked what a thread asks.
+    pub(super) asks_person: bool,
+}
+
+impl ExecContext {
+    pub(in crate::uwf) fn open(session: &Session<'_>, how: &How) -> Result<ExecContext, CliError> {
+        let homes = session.homes()?;
+        let config = config::load(&homes.uwf)?;
+        let agent = how.flags.agent.as_deref();
+        let agent = agent.map(|text| config.named_agent(text, &session.cwd)).transpose()?;
+        let cwd = how.cwd.as_deref().map(|dir| session.directory(Some(dir))).transpose()?;
+        let typed = typed(session, &how.flags)?;
+        (session.catch_signals)(&session.stop);
+        let options = ExecOptions {
+            agent,
+            cwd,
+            deadline: how.flags.timeout,
+            chosen: typed.clone(),
+            keep: false,
+            // A person's terminal is the agent's own: it shows its progress there.
+            inherit_stderr: session.terminals.err && !session.ui.quiet,
+        };
+        let env = session.env.clone().with_dotenv(&homes.uwf.join(".env"))?;
+        let builtin = builtin(session.program.as_deref());
+        let (store, conditions) = (session.store()?, session.conditions());
+        let context = ExecContext {
+            store,
+            homes,
+            config,
+            env,
+            builtin,
+            programs: Programs::default(),
+            conditions,
+            options,
+            typed_agent: how.flags.agent.clone(),
+            typed,
+            reset: how.flags.reset_options,
+            steps_on_stderr: false,
+            asks_person: false,
+        };
+        Ok(context.with_programs())
+    }
+
+    /// This context where a role may play so often.
+    pub(super) fn with_rounds(mut self, rounds: Rounds) -> ExecContext {
+        self.typed.max_rounds = rounds.max_rounds;
+        self
+    }
+
+    /// This context, which asks a person what a thread asks, if that is `wanted` and somebody is there.
+    pub(super) fn asking(mut self, session: &Session<'_>, wanted: bool) -> ExecContext {
+        self.asks_person = wanted && session.has_person();
+        self
+    }
+
+    fn with_programs(mut self) -> ExecContext {
+        let named = self.options.agent.iter().chain(&self.options.chosen.agent).chain([&self.builtin]);
+        let agents = self.config.agents.values().chain(named);
+        self.programs = Programs::look_up(agents.map(|agent| agent.program.as_str()), self.env.get("PATH"));
+        self
+    }
+
+    /// This context for a thread: with what is kept with it where nothing else was typed.
+    pub(in crate::uwf) fn of_thread(
+        mut self,
+        session: &mut Session<'_>,
+        thread: &ThreadId,
+        keeps: Keeps,
+    ) -> Result<ExecContext, CliError> {
+        let kept = match self.reset {
+            true => ThreadOptions::default(),
+            false => thread::options(&self.store, thread)?,
+        };
+        let mut typed = self.typed.clone();
+        typed.agent = self.options.agent.clone().filter(|_| keeps == Keeps::All);
+        if typed.agent.as_ref().is_some_and(holds_secret) {
+            session
+                .ui
+                .warn("the command line of the agent seems to hold a secret: it is not kept with the thread");
+            typed.agent = None;
+        }
+        let chosen = typed.over(kept);
+        if keeps != Keeps::Nothing {
+            chosen.check()?;
+        }
+        self.options.chosen = chosen;
+        self.options.keep = keeps != Keeps::Nothing;
+        Ok(self.with_programs())
+    }
+
+    /// Whether the exit status is to say only that the command did its work, for programs that take any other for a
+    /// failure of the engine: what came of the steps is in the result.
+    pub(super) fn tells_no_outcome(&self) -> bool {
+        self.env.text("UWF_EXIT") == Some("0")
+    }
+
+    /// The engine with what is gathered here.
+    pub(in crate::uwf) fn engine<'a>(&'a self, stop: &'a StopSignal) -> Engine<'a> {
+        Engine {
+            store: &self.store,
+            homes: &self.homes,
+            config: &self.config,
+            env: &self.env,
+            builtin: &self.builtin,
+            programs: &self.programs,
+            stop,
+            agent: None,
+            conditions: self.judge(),
+        }
+    }
+
+    /// Who evaluates the conditions of graphs.
+    pub(super) fn judge(&self) -> Judge<'_> {
+        judge(self.conditions.as_ref())
+    }
+
+    /// Makes sure that there is a program for the agent that plays `role` next, if anybody does.
+    pub(super) fn find_agent(
+        &self,
+        start: &StartNode,
+        workflow: &Workflow,
+        role: Option<&str>,
+    ) -> Result<(), CliError> {
+        let Some(role) = role else { return Ok(()) };
+        let configured = match &self.options.chosen.agent {
+            Some(chosen) => Some(chosen),
+            None => self.config.agent_for(&workflow.name, role)?,
+        };
+        let command = self.options.agent.as_ref().or(configured).unwrap_or(&self.builtin);
+        if let Some(reference) = command.of_workflow() {
+            workflow::resolve(&self.store, reference, Path::new(&start.cwd))?;
+            return Ok(());
+        }
+        let program = if command.program == BUILTIN { &self.builtin.program } else { &command.program };
+        let own = Path::new(&start.cwd);
+        let dirs = [own, self.options.cwd.as_deref().unwrap_or(own)];
+        let file = self.programs.file_of(program, &dirs).map_err(ExecError::Spawn)?;
+        match self.programs.any_file_of(&file) {
+            Some(_) => Ok(()),
+            None => {
+                let source = rustix::io::Errno::NOENT.into();
+                Err(ExecError::Spawn(SpawnError::Start { program: file, source }).into())
+            }
+        }
+    }
+
+    /// Has an agent run, and passes on what it says meanwhile.
+    pub(in crate::uwf) fn run<T>(
+        &self,
+        session: &mut Session<'_>,
+        run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> T,
+    ) -> T {
+        self.watched(session, run).0
+    }
+
+    /// What `run` gives, and why steps that were reported meanwhile could not be printed.
+    pub(super) fn watched<T>(
+        &self,
+        session: &mut Session<'_>,
+        run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> T,
+    ) -> (T, Option<CliError>) {
+        let mut watcher = Watcher::new(&mut session.ui, self);
+        let ran = run(&self.engine(&session.stop), &self.options, &mut watcher);
+        (ran, watcher.ended())
+    }
+}
+
+/// What was typed of the options that are kept with a thread, but for who plays.
+fn typed(session: &Session<'_>, flags: &AgentFlags) -> Result<ThreadOptions, CliError> {
+    let mock = flags.mock.as_ref().map(|script| {
+        let path = session.cwd.join(script);
+        match path.canonicalize() {
+            Ok(path) if path.is_file() => utf8(path),
+            Ok(path) => Err(CliError::user(format!("the mock script {} is no file", path.display()))),
+            Err(error) => {
+                let failed =
+                    CliError::said(format!("cannot read the mock script {}", script.display()), error);
+                Err(failed
+                    .with_hint("name the script with --mock FILE; it counts from the current directory"))
+            }
+        }
+    });
+    Ok(ThreadOptions {
+        agent: None,
+        model: flags.model.clone(),
+        base_url: flags.base_url.clone(),
+        mock: mock.transpose()?,
+        sandbox: flags.sandbox.map(|level| SandboxLevel::as_str(level).to_owned()),
+        max_cost: flags.max_cost,
+        max_turns: flags.max_turns,
+        allow_network: flags.allow_network,
+        reasoning_effort: flags.reasoning_effort.clone(),
+        temperature: flags.temperature,
+        tools: flags.tools.clone(),
+        no_snapshots: flags.no_snapshots,
+        max_rounds: None,
+    })
+}
+
+/// Whether an agent's arguments hold what sounds like a key.
+fn holds_secret(agent: &AgentCommand) -> bool {
+    let args = json!(agent.args);
+    config::masked(&args, "args") != args
+}
+
+/// The agent beside this program, else the one in `PATH`.
+pub(in crate::uwf) fn builtin(program: Option<&Path>) -> AgentCommand {
+    let beside = program.and_then(Path::parent).map(|dir| dir.join(BUILTIN)).filter(|file| file.is_file());
+    let program = beside.and_then(|file| file.into_os_string().into_string().ok());
+    AgentCommand::new(program.unwrap_or_else(|| BUILTIN.to_owned()), Vec::new())
+}

@@ -1,0 +1,71 @@
+//! How a thread stands of which nothing runs, in a line, and as the exit status of whoever waited for it.
+
+use crate::shell::{CliError, FAILED_STEP, OK, SUSPENDED, Session, USER};
+use uwf_agent::live::{InterruptedRun, LiveReader};
+use uwf_engine::conditions::process::judge;
+use uwf_engine::view::ThreadView;
+use uwf_engine::{Homes, ThreadId, thread};
+use uwf_store::Store;
+
+/// A thread of which nothing runs.
+pub(in crate::uwf) struct Standing {
+    pub(in crate::uwf) view: ThreadView,
+    /// The run that was cut off there.
+    interrupted: Option<InterruptedRun>,
+}
+
+impl Standing {
+    pub(in crate::uwf) fn of(
+        session: &Session<'_>,
+        (homes, store): (&Homes, &Store),
+        thread: &ThreadId,
+    ) -> Result<Standing, CliError> {
+        let conditions = session.conditions();
+        let view = ThreadView::of(store, &homes.uwf, thread, judge(conditions.as_ref()))?;
+        let interrupted = LiveReader::new(&homes.uwf).interrupted(thread, &view.head, store.now());
+        let interrupted = interrupted.filter(|_| view.status == "idle" && view.error.is_none());
+        Ok(Standing { view, interrupted })
+    }
+
+    /// Whether nothing was ever done in it.
+    pub(in crate::uwf) fn has_never_run(&self, store: &Store) -> bool {
+        let is_untouched =
+            self.view.status == "idle" && self.view.error.is_none() && self.interrupted.is_none();
+        is_untouched && thread::start_node(store, &self.view.head).is_ok()
+    }
+
+    /// In a line: `failed: 401`.
+    pub(in crate::uwf) fn line(&self) -> String {
+        let view = &self.view;
+        let asks = view.suspended_role.as_ref().zip(view.suspend_message.as_ref());
+        match (view.status, &view.error, &self.interrupted, &view.current_role) {
+            ("suspended", ..) => asks.map_or_else(
+                || "suspended".to_owned(),
+                |(role, message)| format!("suspended: {role} asks: {message}"),
+            ),
+            (_, Some(error), ..) => format!("failed: {}", error.message),
+            (_, _, Some(run), _) => format!("{}: {}", run.role, run.reason()),
+            ("idle", _, _, Some(role)) => format!("idle, next: {role}"),
+            (word, ..) => word.to_owned(),
+        }
+    }
+
+    /// What to type next, if there is anything.
+    pub(in crate::uwf) fn hint(&self) -> Option<String> {
+        let thread = &self.view.thread;
+        let go_on = || format!("go on with `uwf thread exec {thread} --until-end`");
+        self.view.hint.clone().or_else(|| (self.view.status == "idle").then(go_on))
+    }
+
+    /// As the command would have exited that ran it.
+    pub(in crate::uwf) fn exit(&self, session: &Session<'_>) -> u8 {
+        let tells = session.env.text("UWF_EXIT") != Some("0");
+        match self.view.status {
+            "suspended" | "paused" if tells => SUSPENDED,
+            "cancelled" => USER,
+            "idle" if self.interrupted.is_some() => USER,
+            "idle" if self.view.error.is_some() && tells => FAILED_STEP,
+            _ => OK,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The threads that are watched: one, or whichever run.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use uwf_agent::live::{Changed, LiveReader};
+use uwf_engine::thread::ThreadError;
+use uwf_engine::{ThreadId, lock, thread};
+use uwf_store::Store;
+
+use super::follower::{Follower, News};
+use super::picture::Picture;
+use super::row::Row;
+use crate::shell::{CliError, Paint};
+
+/// How long nothing must run of a thread that its run counts as over: one process may follow another.
+const QUIET: Duration = Duration::from_millis(300);
+
+/// A thread that is watched.
+pub(super) struct WatchedThread {
+    pub(super) follower: Follower,
+    picture: Picture,
+    /// Whether something was new at the last look.
+    is_changed: bool,
+}
+
+/// A line of what is new.
+pub(super) struct Told {
+    pub(super) thread: ThreadId,
+    pub(super) text: String,
+    /// Whether it is worth to stay where the picture shows the rest.
+    pub(super) stays: bool,
+}
+
+/// Those that are.
+pub(super) struct Watched {
+    home: PathBuf,
+    /// The only one.
+    one: Option<ThreadId>,
+    reader: LiveReader,
+    threads: BTreeMap<ThreadId, WatchedThread>,
+}
+
+impl Watched {
+    pub(super) fn new(home: &Path, one: Option<ThreadId>) -> Watched {
+        Watched { home: home.to_owned(), one, reader: LiveReader::new(home), threads: BTreeMap::new() }
+    }
+
+    pub(super) fn is_one(&self) -> bool {
+        self.one.is_some()
+    }
+
+    pub(super) fn only(&self) -> Option<&ThreadId> {
+        self.one.as_ref()
+    }
+
+    /// Those of which something was new at the last look.
+    pub(super) fn changed(&self) -> impl Iterator<Item = &WatchedThread> {
+        self.threads.values().filter(|thread| thread.is_changed)
+    }
+
+    /// Whether anything runs.
+    pub(super) fn runs(&self) -> bool {
+        self.threads.values().any(|thread| thread.follower.run().is_some())
+    }
+
+    /// Looks at what may have changed, at everything where that is not known, and gives the lines of what is new.
+    pub(super) fn look(&mut self, store: &Store, changed: Option<&Changed>) -> Result<Vec<Told>, CliError> {
+        let mut told = Vec::new();
+        self.find(store, &mut told)?;
+        let Watched { home, one, reader, threads } = self;
+        let mut over = Vec::new();
+        for (thread, watched) in threads.iter_mut() {
+            watched.is_changed = changed.is_none();
+            // A process that is killed, or a called thread that another one plays, is told of by no change of its own.
+            let concerns =
+                changed.is_none_or(|changed| changed.concerns(thread) || !changed.threads.is_empty());
+            if !concerns && lock::running(home, thread).is_running() == watched.follower.run().is_some() {
+                continue;
+            }
+            let (news, is_changed) = match watched.follower.news(store, reader) {
+                Err(ThreadError::Unknown { .. }) if one.is_none() => {
+                    over.push(*thread);
+                    continue;
+                }
+                news => news?,
+            };
+            watched.is_changed |= is_changed;
+            told.extend(news.into_iter().map(|news| watched.told(*thread, news)));
+            if one.is_none() && watched.follower.run().is_none() {
+                let status = watched.follower.watch.status().as_str();
+                told.push(Told::of(thread, format!("runs no more: {status}")));
+                over.push(*thread);
+            }
+        }
+        over.iter().for_each(|thread| drop(threads.remove(thread)));
+        Ok(told)
+    }
+
+    /// Takes up the threads that are to be watched and are not yet.
+    fn find(&mut self, store: &Store, told: &mut Vec<Told>) -> Result<(), CliError> {
+        let wanted = match self.one {
+            Some(_) if !self.threads.is_empty() => return Ok(()),
+            Some(one) => vec![one],
+            None => lock::all_running(&self.home).unwrap_or_default().into_iter().collect(),
+        };
+        for thread in wanted {
+            // A called thread is seen where its caller is.
+            let is_called = || thread::caller(store, &thread).is_ok_and(|caller| caller.is_some());
+            if self.threads.contains_key(&thread) || (self.one.is_none() && is_called()) {
+                continue;
+            }
+            let follower = Follower::of(store, &mut self.reader, &thread, false)?;
+            let picture = Picture::of(store, &thread, follower.watch.head())?;
+            if self.one.is_none() {
+                told.push(Told::of(&thread, format!("runs: {}", picture.name)));
+            }
+            self.threads.insert(thread, WatchedThread { follower, picture, is_changed: true });
+        }
+        Ok(())
+    }
+
+    /// The one thread, if nothing of it runs any more.
+    pub(super) fn is_over(&mut self, store: &Store) -> Option<ThreadId> {
+        let one = self.one.as_ref().and_then(|one| self.threads.get(one))?;
+        if one.follower.run().is_some() {
+            return None;
+        }
+        std::thread::sleep(QUIET);
+        let thread = self.one.filter(|thread| !lock::running(&self.home, thread).is_running())?;
+        // What came of it meanwhile is to be told first.
+        let watch = &self.threads.get(&thread)?.follower.watch;
+        (thread::stands_at(store, &thread).ok().flatten() == Some(*watch.head())).then_some(thread)
+    }
+
+    /// What a terminal of this size shows; with keys somebody can press one.
+    pub(super) fn rows(&self, now: u64, (width, height): (usize, usize), has_keys: bool) -> Vec<Row> {
+        let (mut rows, mut left_out) = (Vec::new(), 0);
+        for thread in self.threads.values() {
+            let own = thread.picture.rows(thread.follower.run(), now, width, self.is_one());
+            // Two lines are for what is below.
+            match rows.len() + own.len() + 2 <= height || rows.is_empty() {
+                true => rows.extend(own),
+                false => left_out += 1,
+            }
+        }
+        let end = if has_keys { "q" } else { "Ctrl-C" };
+        let below = match (self.threads.len(), left_out) {
+            (0, _) => format!("nothing runs · {end} ends"),
+            (_, 0) => format!("{end} detaches, what runs goes on"),
+            (_, more) => format!("and {more} more · {end} detaches"),
+        };
+        rows.push(Row::default().then(Paint::Past, below));
+        rows
+    }
+}
+
+impl WatchedThread {
+    /// A line of what is new.
+    fn told(&mut self, thread: ThreadId, news: News) -> Told {
+        match news {
+            News::Line(line) => Told { thread, text: line.text, stays: false },
+            News::Step(step, text) => {
+                self.picture.played(&step);
+                Told { thread, text, stays: true }
+            }
+        }
+    }
+}
+
+impl Told {
+    fn of(thread: &ThreadId, text: String) -> Told {
+        Told { thread: *thread, text, stays: true }
+    }
+}

@@ -1,0 +1,273 @@
+//! The options that were chosen for a thread: kept beside it, so that whoever goes on with it need not type them again.
+//!
+//! The variable `@uwf/options/<thread>` names a node of a type of its own, which a store gets with the first of them. What is
+//! kept is what agents may be told in public: no key is among it, and [`ThreadOptions::check`] refuses a base URL that holds
+//! one. What comes with a thread from elsewhere is data of somebody else: [`ThreadOptions::from_elsewhere`] takes nothing
+//! of it that names a program or an endpoint, or weakens a sandbox.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uwf_store::schema::builtin::META_SCHEMA;
+use uwf_store::{Expect, Hash, Store, VarChange};
+
+use super::{ThreadError, ThreadId, decode, links};
+use crate::spawn::protocol::{AgentCommand, SANDBOX};
+use crate::variables::OPTIONS;
+
+/// The type of the node. It is part of no store before the first one.
+pub const UWF_OPTIONS: Hash = Hash::from_static("7MXVMXMH16QMS");
+
+/// The strictest sandbox, which whoever a thread comes from may ask for.
+const STRICT: &str = "strict";
+
+/// What was chosen for a thread; what is not there is as it is configured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ThreadOptions {
+    /// Who plays, where nobody else is named for a step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentCommand>,
+    /// The model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Its endpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// A script in the place of a model; absolute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mock: Option<String>,
+    /// How much of a sandbox: `strict`, `best-effort` or `off`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
+    /// USD that a visit may cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<f64>,
+    /// Completions of a visit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u64>,
+    /// Whether commands may use the network.
+    #[serde(skip_serializing_if = "is_false")]
+    pub allow_network: bool,
+    /// How much the model is to reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<String>,
+    /// Sampling temperature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// The tools that are offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+    /// Whether the workspace is not captured.
+    #[serde(skip_serializing_if = "is_false")]
+    pub no_snapshots: bool,
+    /// How often one role may play.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<u32>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl ThreadOptions {
+    /// Whether nothing was chosen.
+    pub fn is_empty(&self) -> bool {
+        *self == ThreadOptions::default()
+    }
+
+    /// These options where they say something, else `kept`.
+    #[must_use]
+    pub fn over(self, kept: ThreadOptions) -> ThreadOptions {
+        ThreadOptions {
+            agent: self.agent.or(kept.agent),
+            model: self.model.or(kept.model),
+            base_url: self.base_url.or(kept.base_url),
+            mock: self.mock.or(kept.mock),
+            sandbox: self.sandbox.or(kept.sandbox),
+            max_cost: self.max_cost.or(kept.max_cost),
+            max_turns: self.max_turns.or(kept.max_turns),
+            allow_network: self.allow_network || kept.allow_network,
+            reasoning_effort: self.reasoning_effort.or(kept.reasoning_effort),
+            temperature: self.temperature.or(kept.temperature),
+            tools: self.tools.or(kept.tools),
+            no_snapshots: self.no_snapshots || kept.no_snapshots,
+            max_rounds: self.max_rounds.or(kept.max_rounds),
+        }
+    }
+
+    /// Whether they may be kept.
+    ///
+    /// # Errors
+    /// [`ThreadError::SecretUrl`] for a base URL with a password, or with anything behind a `?`.
+    pub fn check(&self) -> Result<(), ThreadError> {
+        let Some(url) = &self.base_url else { return Ok(()) };
+        let authority = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+        let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+        match authority.contains('@') || url.contains('?') {
+            true => Err(ThreadError::SecretUrl),
+            false => Ok(()),
+        }
+    }
+
+    /// What of these may be taken over with a thread that somebody else has made, and the names of what may not.
+    pub fn from_elsewhere(self) -> (ThreadOptions, Vec<&'static str>) {
+        let weaker = self.sandbox.as_deref().is_some_and(|level| level != STRICT);
+        let left = [
+            ("agent", self.agent.is_some()),
+            ("baseUrl", self.base_url.is_some()),
+            ("mock", self.mock.is_some()),
+            ("sandbox", weaker),
+            ("allowNetwork", self.allow_network),
+        ];
+        let left = left.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();
+        let sandbox = self.sandbox.clone().filter(|_| !weaker);
+        let taken =
+            ThreadOptions { agent: None, base_url: None, mock: None, sandbox, allow_network: false, ..self };
+        (taken, left)
+    }
+
+    /// The options as `uwf-builtin` takes them.
+    pub fn to_builtin_args(&self) -> Vec<String> {
+        let mut args = Vec::new();
+        let mut option = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                args.extend([name.to_owned(), value]);
+            }
+        };
+        option("--model", self.model.clone());
+        option("--base-url", self.base_url.clone());
+        option("--mock", self.mock.clone());
+        option("--max-cost", self.max_cost.map(|usd| usd.to_string()));
+        option("--max-turns", self.max_turns.map(|turns| turns.to_string()));
+        option("--reasoning-effort", self.reasoning_effort.clone());
+        option("--temperature", self.temperature.map(|temperature| temperature.to_string()));
+        option("--tools", self.tools.as_ref().map(|tools| tools.join(",")));
+        let flags = [("--allow-network", self.allow_network), ("--no-snapshots", self.no_snapshots)];
+        args.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name.to_owned()));
+        args
+    }
+
+    /// The options as agents that are not `uwf-builtin` may know them.
+    pub fn to_env(&self) -> Vec<(&'static str, &str)> {
+        let named = [("UWF_MODEL", &self.model), ("UWF_BASE_URL", &self.base_url), (SANDBOX, &self.sandbox)];
+        named.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?))).collect()
+    }
+
+    /// The names of the options that only `uwf-builtin` knows.
+    pub fn of_builtin_alone(&self) -> Vec<&'static str> {
+        let all = [
+            ("--mock", self.mock.is_some()),
+            ("--max-cost", self.max_cost.is_some()),
+            ("--max-turns", self.max_turns.is_some()),
+            ("--allow-network", self.allow_network),
+            ("--reasoning-effort", self.reasoning_effort.is_some()),
+            ("--temperature", self.temperature.is_some()),
+            ("--tools", self.tools.is_some()),
+            ("--no-snapshots", self.no_snapshots),
+        ];
+        all.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect()
+    }
+}
+
+/// The variable of a thread's options.
+pub(crate) fn variable(thread: &ThreadId) -> String {
+    format!("{OPTIONS}{thread}")
+}
+
+/// What was chosen for a thread; nothing where nothing was.
+///
+/// # Errors
+/// The variable or its node cannot be read, or the node is none of options.
+pub fn options(store: &Store, thread: &ThreadId) -> Result<ThreadOptions, ThreadError> {
+    match store.vars().get(&variable(thread))? {
+        Some(kept) => read(store, &kept.value),
+        None => Ok(ThreadOptions::default()),
+    }
+}
+
+/// The options in a node.
+pub(crate) fn read(store: &Store, hash: &Hash) -> Result<ThreadOptions, ThreadError> {
+    decode(hash, store.get(hash)?)
+}
+
+/// Keeps what was chosen for a thread, in the place of what was before.
+///
+/// # Errors
+/// [`ThreadError::SecretUrl`]; or the node or the variable cannot be written.
+pub fn keep_options(store: &Store, thread: &ThreadId, options: &ThreadOptions) -> Result<(), ThreadError> {
+    let name = variable(thread);
+    let kept = store.vars().get(&name)?;
+    if options.is_empty() {
+        return match kept {
+            Some(_) => Ok(store.vars().apply(&[VarChange::Remove { name }])?),
+            None => Ok(()),
+        };
+    }
+    let value = put(store, options)?;
+    if kept.is_some_and(|kept| kept.value == value) {
+        return Ok(());
+    }
+    let change =
+        VarChange::Set { name, schema: UWF_OPTIONS, value, tags: BTreeMap::new(), expect: Expect::Any };
+    Ok(store.vars().apply(&[change])?)
+}
+
+/// The node of options that may be kept.
+pub(crate) fn put(store: &Store, options: &ThreadOptions) -> Result<Hash, ThreadError> {
+    options.check()?;
+    store.put(&META_SCHEMA, &schema())?;
+    let payload = serde_json::to_value(options).expect("options are texts, numbers and flags");
+    Ok(store.put(&UWF_OPTIONS, &payload)?)
+}
+
+/// Gives a thread that was made from another one what was chosen for that.
+///
+/// # Errors
+/// The options cannot be read or written.
+pub fn inherit_options(store: &Store, from: &ThreadId, to: &ThreadId) -> Result<(), ThreadError> {
+    keep_options(store, to, &options(store, from)?)
+}
+
+/// The youngest thread that something was chosen for and that a node is of: a step of its chain, or its start. Threads that
+/// nothing was chosen for are not looked at.
+///
+/// # Errors
+/// The variables cannot be listed. A thread that cannot be read is passed over.
+pub fn chosen_for_thread_of(store: &Store, node: &Hash) -> Result<Option<ThreadId>, ThreadError> {
+    let mut threads: Vec<ThreadId> = store
+        .vars()
+        .list(OPTIONS)?
+        .iter()
+        .filter_map(|found| found.name.strip_prefix(OPTIONS)?.parse().ok())
+        .collect();
+    threads.sort_by_key(|thread| Reverse((thread.time_ms(), *thread)));
+    Ok(threads.into_iter().find(|thread| has(store, thread, node).unwrap_or(false)))
+}
+
+/// Whether a node is of a thread.
+fn has(store: &Store, thread: &ThreadId, node: &Hash) -> Result<bool, ThreadError> {
+    let head = super::head(store, thread)?;
+    let start = head.start_hash();
+    if start == *node {
+        return Ok(true);
+    }
+    // A node of another start costs no walk.
+    if super::step_node(store, node).map(|step| step.start).ok() != Some(start) {
+        return Ok(false);
+    }
+    let mut found = false;
+    links(store, &head.hash, &mut |link| found |= link.hash == *node)?;
+    Ok(found)
+}
+
+fn schema() -> Value {
+    serde_json::from_str(include_str!("options/schema.json")).expect("the file is part of this program")
+}
+
+#[cfg(test)]
+#[path = "options/tests.rs"]
+mod tests;

@@ -1,0 +1,90 @@
+use super::*;
+use crate::fixture::Place;
+
+fn chosen() -> ThreadOptions {
+    ThreadOptions {
+        agent: Some(AgentCommand::new("mine", vec![])),
+        model: Some("m".to_owned()),
+        base_url: Some("http://127.0.0.1:1/v1".to_owned()),
+        mock: Some("/m.yaml".to_owned()),
+        sandbox: Some("off".to_owned()),
+        max_cost: Some(0.5),
+        max_turns: Some(7),
+        allow_network: true,
+        reasoning_effort: Some("low".to_owned()),
+        temperature: Some(1.0),
+        tools: Some(vec!["grep".to_owned(), "read_file".to_owned()]),
+        no_snapshots: true,
+        max_rounds: Some(3),
+    }
+}
+
+#[test]
+fn the_type_is_that_of_its_schema_and_no_store_has_it_before() {
+    assert_eq!(Hash::of(&META_SCHEMA, &schema()), UWF_OPTIONS);
+    assert!(!crate::builtin::PROFILE.schemas.contains(&UWF_OPTIONS));
+}
+
+#[test]
+fn what_is_kept_is_read_again_and_goes_with_the_thread() {
+    let place = Place::new();
+    let (store, thread, other) = (place.store(), place.flow_thread(), place.flow_thread());
+    assert!(options(&store, &thread).unwrap().is_empty());
+    keep_options(&store, &thread, &chosen()).unwrap();
+    assert_eq!(options(&store, &thread).unwrap(), chosen());
+    inherit_options(&store, &thread, &other).unwrap();
+    assert_eq!(options(&store, &other).unwrap(), chosen());
+    keep_options(&store, &other, &ThreadOptions::default()).unwrap();
+    assert!(store.vars().get(&variable(&other)).unwrap().is_none());
+    super::super::remove(&store, &thread).unwrap();
+    assert!(store.vars().get(&variable(&thread)).unwrap().is_none());
+}
+
+#[test]
+fn what_is_typed_wins_over_what_is_kept() {
+    let typed = ThreadOptions { model: Some("other".to_owned()), ..ThreadOptions::default() };
+    assert_eq!(typed.over(chosen()), ThreadOptions { model: Some("other".to_owned()), ..chosen() });
+    assert_eq!(ThreadOptions::default().over(chosen()), chosen());
+}
+
+#[test]
+fn a_url_that_may_hold_a_key_is_not_kept() {
+    let at = |url: &str| ThreadOptions { base_url: Some(url.to_owned()), ..ThreadOptions::default() }.check();
+    for secret in ["https://me:hush@host/v1", "https://hush@host", "https://host/v1?sig=hush", "me:hush@host"]
+    {
+        let error = at(secret).unwrap_err();
+        assert!(!error.to_string().contains("hush") && error.hint().is_some(), "{error}");
+    }
+    for plain in ["https://host/v1", "http://127.0.0.1:8000/v1", "https://host/a@b"] {
+        at(plain).unwrap();
+    }
+}
+
+#[test]
+fn what_comes_from_elsewhere_names_no_program_and_weakens_nothing() {
+    let (taken, left) = chosen().from_elsewhere();
+    assert_eq!(left, ["agent", "baseUrl", "mock", "sandbox", "allowNetwork"]);
+    let expected = ThreadOptions {
+        agent: None,
+        base_url: None,
+        mock: None,
+        sandbox: None,
+        allow_network: false,
+        ..chosen()
+    };
+    assert_eq!(taken, expected);
+    let strict = ThreadOptions { sandbox: Some("strict".to_owned()), ..ThreadOptions::default() };
+    assert_eq!(strict.clone().from_elsewhere(), (strict, Vec::new()));
+}
+
+#[test]
+fn the_builtin_agent_is_told_by_arguments_and_others_by_the_environment() {
+    let args = chosen().to_builtin_args().join(" ");
+    let expected = "--model m --base-url http://127.0.0.1:1/v1 --mock /m.yaml --max-cost 0.5 --max-turns 7 \
+                    --reasoning-effort low --temperature 1 --tools grep,read_file --allow-network --no-snapshots";
+    assert_eq!(args, expected);
+    let chosen = chosen();
+    let told = [("UWF_MODEL", "m"), ("UWF_BASE_URL", "http://127.0.0.1:1/v1"), (SANDBOX, "off")];
+    assert_eq!(chosen.to_env(), told);
+    assert_eq!(chosen.of_builtin_alone().len(), 8);
+}
