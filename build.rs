@@ -3,11 +3,7 @@
 //! Builds for development know none, so that a commit rebuilds nothing; nor does a build without git fail. `UWF_COMMIT` in the
 //! environment has the last word, for whoever builds from an archive.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::disallowed_methods,
-    reason = "this is how a build script speaks, and what it asks"
-)]
+#![expect(clippy::disallowed_methods, reason = "this is how a build script speaks, and what it asks")]
 
 use std::env;
 use std::process::Command;

@@ -20,6 +20,8 @@ mod floor;
 mod threads;
 #[path = "figures/turns.rs"]
 mod turns;
+#[path = "figures/watching.rs"]
+mod watching;
 
 use std::process::Command;
 use std::time::Duration;
@@ -36,15 +38,22 @@ const RUNS: usize = 31;
 const SYNCS: u32 = 3;
 
 fn main() {
-    // `cargo bench --bench figures -- threads` measures these alone.
+    // `cargo bench --bench figures -- threads` measures these alone, `-- watching` what watching costs.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     println!("{:<48} {:>10} {:>10}", "figure", "measured", "allowed");
     if wanted.is_empty() {
         single_runs();
     }
-    many_threads();
-    long_threads();
-    pages();
+    if wanted.is_empty() || wanted.iter().any(|word| word == "watching") {
+        for (count, allowed) in [(1, 0.5), (100, 2.0)] {
+            share(&format!("uwf watch, {count} running, nothing happens"), watching::idle(count), allowed);
+        }
+    }
+    if wanted.is_empty() || wanted.iter().any(|word| word == "threads") {
+        many_threads();
+        long_threads();
+        pages();
+    }
 }
 
 /// One program, one run, one step.
@@ -199,6 +208,11 @@ fn turns(home: &BenchHome, sync: Duration) {
             memory("peak memory, 1,000 turns", turns.peak, 40);
         }
     }
+}
+
+/// A share of one core.
+fn share(figure: &str, measured: f64, allowed: f64) {
+    println!("{figure:<48} {measured:>8.2} % {allowed:>8.2} % {:>10}", verdict(measured <= allowed));
 }
 
 fn memory(figure: &str, peak: u64, allowed: u64) {

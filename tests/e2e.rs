@@ -24,6 +24,8 @@ mod attacks;
 mod background;
 #[path = "e2e/bad_input.rs"]
 mod bad_input;
+#[path = "e2e/book.rs"]
+mod book;
 #[path = "e2e/bounds.rs"]
 mod bounds;
 #[path = "e2e/calls.rs"]
@@ -104,6 +106,8 @@ mod tools;
 mod trace;
 #[path = "e2e/undo.rs"]
 mod undo;
+#[path = "e2e/until_end.rs"]
+mod until_end;
 #[path = "e2e/vendors.rs"]
 mod vendors;
 #[path = "e2e/watch.rs"]

@@ -90,6 +90,9 @@ pub struct InterruptedRun {
     pub turns: u64,
     /// The last sign of life, in ms since the epoch.
     pub at: u64,
+    /// The last lines about it, the oldest first.
+    #[serde(skip)]
+    pub lines: Vec<Line>,
 }
 
 impl InterruptedRun {
@@ -173,8 +176,8 @@ impl LiveReader {
         let followed = self.listing.newest(thread, now, |name, _| name.head == *head)?;
         let mut followed = Followed::new(followed);
         followed.read().ok()?;
-        let Progress { role, turns, last_at, is_over, .. } = followed.progress;
-        Some(InterruptedRun { role: role.filter(|_| !is_over)?, turns, at: last_at })
+        let Progress { role, turns, last_at, is_over, lines, .. } = followed.progress;
+        Some(InterruptedRun { role: role.filter(|_| !is_over)?, turns, at: last_at, lines: lines.into() })
     }
 
     fn forget(&mut self, thread: &ThreadId) {

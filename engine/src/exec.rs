@@ -342,9 +342,6 @@ impl<'a> LockedThread<'a> {
         options: &ExecOptions,
         observer: &mut dyn Observer,
     ) -> Result<StepReport, ExecError> {
-        if options.keep {
-            thread::keep_options(self.engine.store, &self.thread, &options.chosen)?;
-        }
         let mut attempts = Vec::new();
         let ran = invocation.run(self, options, observer).and_then(|(played, outcome)| match outcome {
             Outcome::Failed(_) => Ok((played, outcome)),

@@ -157,7 +157,11 @@ fn steady(value: Value) -> Value {
         Value::Object(fields) => fields
             .into_iter()
             .map(|(name, value)| match name.as_str() {
-                "timestamp" | "startedAt" | "durationMs" | "duration" => (name, Value::from("<n>")),
+                "timestamp" | "startedAt" | "durationMs" | "elapsedMs" | "duration" => {
+                    (name, Value::from("<n>"))
+                }
+                "pid" | "log" if !value.is_null() => (name, Value::from("<its own>")),
+                "agent" if value.is_object() => (name, Value::from("<its own>")),
                 _ => (name, steady(value)),
             })
             .collect(),

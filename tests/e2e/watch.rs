@@ -95,7 +95,10 @@ fn a_run_in_the_background_is_seen_from_everywhere() {
     let values: Vec<Value> = values.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((&values[0]["thread"], &values[0]["status"]), (&json!(thread), &json!("running")));
     let last = values.last().unwrap();
-    assert_eq!((&last["status"], &last["running"]), (&json!("end"), &Value::Null));
+    assert_eq!(
+        (&last["status"], &last["running"], &last["reason"]),
+        (&json!("end"), &Value::Null, &json!("end"))
+    );
     let logs = logs.join().unwrap().ok().out;
     for word in ["turn 1: run_command", "worker → more", "worker → done", "\nend\n"] {
         assert!(logs.contains(word), "{word:?} is not in {logs}");
@@ -195,6 +198,84 @@ fn a_run_that_was_cut_off_says_after_how_many_turns() {
     let waited = beside(&site, &["wait", &thread, "--format", "text"]);
     signal("-KILL", &running["pid"]);
     let said = waited.join().unwrap().code(1);
-    assert_eq!(said.out, "worker: interrupted after 1 turn\n");
+    assert_eq!(said.out, "interrupted after 1 turn of worker\n");
     assert_eq!(show(&site, &thread)["running"], Value::Null);
+}
+
+#[test]
+fn logs_tell_runs_that_wrote_none_from_their_records() {
+    let site = Site::new();
+    let thread = start(&site);
+    fs::write(site.workspace().join("go"), "").unwrap();
+    let agent = format!("{AGENT} --mock {}", site.write("mock.yaml", SCRIPT));
+    let logs = |args: &[&str]| site.uwf(&[&["logs", &thread], args].concat()).ok().out;
+    assert_eq!(logs(&[]), "");
+    site.uwf(&["thread", "exec", &thread, "--agent", &says(&site, "$status: odd")]).code(3);
+    let failed = logs(&[]);
+    assert!(failed.contains("turn 1: text (") && failed.contains("\nworker → error  "), "{failed}");
+    assert!(failed.lines().last().unwrap().starts_with("failed: "), "{failed}");
+    site.uwf(&["thread", "exec", &thread, "--agent", &agent]).ok();
+    let told = logs(&[]);
+    for word in ["turn 1: run_command (", "  ✓ wait 2J[2Jfor the sign (exit code 0) (", "turn 2: text ("] {
+        assert!(told.contains(word), "{word:?} is not in {told}");
+    }
+    assert!(told.starts_with(&failed) && logs(&["-f"]) == told, "{told}");
+    assert!(logs(&["-n", "1"]).starts_with("worker → more  "), "{told}");
+    // The log of a run in the background counts as long as it is the last one.
+    site.uwf(&["thread", "exec", &thread, "--background", "--agent", &says(&site, "$status: more")]).ok();
+    site.uwf(&["wait", &thread]).ok();
+    assert!(logs(&[]).contains("next: worker\n") && !logs(&[]).contains("run_command"));
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    site.uwf(&["thread", "exec", &thread, "--agent", &says(&site, "$status: done")]).ok();
+    assert!(logs(&[]).contains("run_command") && logs(&[]).contains("worker → done"));
+    site.uwf(&["logs", "nonsense!"]).fails(1, &["names no thread"]);
+}
+
+/// A workflow whose role another workflow plays.
+const OUTER: &str = "
+name: outer
+roles:
+  developer:
+    goal: It is played by another workflow.
+    frontmatter: { type: object, required: [$status], properties: { $status: { const: done } } }
+graph:
+  $START: { new: { role: developer, prompt: Have it done. } }
+  developer: { done: { role: $END, prompt: Done. } }
+";
+
+#[test]
+fn a_called_thread_is_seen_in_its_caller() {
+    let site = Site::new();
+    // The workflow that is called has the name of its file.
+    start(&site);
+    let called = format!("{}/rounds.yaml", site.workspace().parent().unwrap().display());
+    let mock = site.write("mock.yaml", SCRIPT);
+    site.write(
+        "home/.uwf/config.yaml",
+        &format!(
+            "agents:\n  rounds: {{ workflow: {called} }}\n  mock: {{ command: {AGENT}, args: [--mock, {mock}] }}\n\
+             defaultAgent: mock\nagentOverrides: {{ outer: {{ developer: rounds }} }}\n"
+        ),
+    );
+    let thread = site.start(&site.write("outer.yaml", OUTER), "the whole");
+    site.uwf(&["thread", "exec", &thread, "--until-end", "--background"]).ok();
+    wait_for(|| !show(&site, &thread)["running"]["tool"].is_null());
+    let running = show(&site, &thread)["running"].clone();
+    assert_eq!(running["role"], "developer/worker");
+    let child = running["thread"].as_str().unwrap().to_owned();
+    assert_ne!(child, thread);
+    let mut terminal = watching(&site, &[&thread], 120);
+    terminal.shows(&["developer ●\ndeveloper/worker · turn 1 of", "● wait 2J[2Jfor the sign"]);
+    let mut all = watching(&site, &[], 120);
+    let shown = all.shows(&["outer · the whole"]);
+    assert!(!shown.contains(&child), "it is one run: {shown}");
+    let logs = beside(&site, &["logs", &child, "-f"]);
+    fs::write(site.workspace().join("go"), "").unwrap();
+    let (code, shown) = terminal.ends();
+    assert!(code == 0 && shown.contains("developer → done"), "{shown}");
+    let logs = logs.join().unwrap().ok().out;
+    for word in ["turn 1: run_command", "  ✓ wait ", "worker → more", "worker → done"] {
+        assert!(logs.contains(word), "{word:?} is not in {logs}");
+    }
+    all.shows(&["runs no more: end"]);
 }

@@ -15,7 +15,7 @@ mod tests {
     use super::*;
 
     /// Folder, and the crates of ours that it may import.
-    const ALLOWED: [(&str, &[&str]); 8] = [
+    const ALLOWED: [(&str, &[&str]); 9] = [
         ("engine/store", &[]),
         ("engine/snapshot", &["uwf-store"]),
         ("engine/workflow", &["uwf-store"]),
@@ -23,6 +23,7 @@ mod tests {
         ("prompts", &["uwf-store", "uwf-workflow"]),
         ("tools", &["uwf-store"]),
         ("agent", &["uwf-engine", "uwf-prompts", "uwf-snapshot", "uwf-store", "uwf-tools", "uwf-workflow"]),
+        ("web", &["uwf-agent", "uwf-engine", "uwf-store", "uwf-workflow"]),
         (
             "cli",
             &[
@@ -32,21 +33,25 @@ mod tests {
                 "uwf-snapshot",
                 "uwf-store",
                 "uwf-tools",
+                "uwf-web",
                 "uwf-workflow",
             ],
         ),
     ];
 
     /// What a crate of others' is for, and the only folders that may name it.
-    const CONFINED: [(&str, &[&str]); 8] = [
+    const CONFINED: [(&str, &[&str]); 11] = [
         ("clap", &["cli"]),
         ("clap_complete", &["cli"]),
         ("clap_mangen", &["cli"]),
-        ("tokio", &["agent", "cli"]),
+        ("tokio", &["agent", "cli", "web"]),
         ("reqwest", &["agent"]),
         ("hyper", &["agent"]),
         ("async-openai", &["agent"]),
         ("rusqlite", &["engine/store"]),
+        ("axum", &["web"]),
+        ("maud", &["web"]),
+        ("dugong", &["web"]),
     ];
 
     fn manifest(folder: &str) -> toml::Table {

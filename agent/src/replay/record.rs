@@ -131,6 +131,8 @@ impl RecordedRun {
     pub(super) fn told_workspace(&self) -> &str {
         match self.entries.first() {
             Some(Entry::Run { surroundings: Surroundings { told_workspace: Some(told), .. }, .. }) => told,
+            // A fork with files of its own has the step stored again, with another directory.
+            Some(Entry::Run { workspace, .. }) if !workspace.is_empty() => workspace,
             _ => &self.node.cwd,
         }
     }

@@ -71,6 +71,11 @@ pub(super) enum Command {
     Run(RunArgs),
     /// Serve a mock script as an OpenAI-compatible endpoint on loopback
     MockServer(MockServerArgs),
+    /// Print the JSON Schema of mock scripts, for editors
+    #[command(
+        after_long_help = "Examples:\n  uwf-builtin mock-schema > .workflow/mock.schema.json\n\nThen the first line of a script may be, for editors that speak to yaml-language-server:\n  # yaml-language-server: $schema=mock.schema.json"
+    )]
+    MockSchema,
     Replay(ReplayArgs),
     /// List the tools as the model sees them
     #[command(

@@ -8,7 +8,7 @@ use uwf_engine::Env;
 use uwf_engine::spawn::StopSignal;
 
 use super::*;
-use crate::shell::Terminals;
+use crate::shell::{Terminals, reference};
 
 fn printed(args: &[&str]) -> String {
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -36,6 +36,13 @@ fn help(command: &Command, way: &[&str]) -> String {
     let typed: String = way.iter().map(|word| format!("{word} ")).collect();
     let below: String = below.collect();
     format!("$ uwf-builtin {typed}--help\n{text}\n{below}")
+}
+
+#[test]
+fn the_reference_says_what_can_be_typed() {
+    let mut cli = BuiltinCli::command();
+    cli.build();
+    reference::hold(&cli);
 }
 
 #[test]

@@ -55,6 +55,7 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
             None => agent(&cli.agent, session),
             Some(Command::Run(args)) => run::stand_alone(args, session),
             Some(Command::MockServer(args)) => mock_server(args, session),
+            Some(Command::MockSchema) => mock_schema(session),
             Some(Command::Replay(args)) => replay(session, args),
             Some(Command::Tools) => tools(session),
             Some(Command::Doctor(args)) => doctor::doctor(args, session),
@@ -138,6 +139,13 @@ fn mock_server(args: &MockServerArgs, session: &mut Session<'_>) -> Result<u8, C
     });
     serving.map_err(|error| CliError::said("cannot serve the script", error))?;
     Ok(OK)
+}
+
+/// What a mock script may hold, for editors.
+fn mock_schema(session: &mut Session<'_>) -> Result<u8, CliError> {
+    let schema = Script::schema();
+    let text = serde_json::to_string_pretty(&schema).expect("a JSON value always serialises") + "\n";
+    session.ui.document(&schema, &text)
 }
 
 /// The tools as the model sees them.

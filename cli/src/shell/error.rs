@@ -110,9 +110,9 @@ impl CliError {
         let mut said = error.to_string();
         let mut next = error.source();
         while let Some(cause) = next {
-            // Some sentences end with their cause already.
+            // Some sentences have their cause in them already.
             let text = cause.to_string();
-            if !said.ends_with(&text) {
+            if !said.contains(&text) {
                 causes.push(text.clone());
             }
             said = text;

@@ -5,9 +5,12 @@ mod args;
 pub(crate) mod checks;
 pub(crate) mod editor;
 mod error;
+pub(crate) mod fields;
 pub(crate) mod input;
 pub mod man_pages;
 pub(crate) mod prompt_text;
+#[cfg(test)]
+pub(crate) mod reference;
 pub(crate) mod render;
 mod sanitise;
 mod session;

@@ -9,6 +9,7 @@ use uwf_workflow::{markdown, yaml};
 
 use super::sanitise::one_line;
 pub(crate) use super::table::table;
+use uwf_agent::Usd;
 use uwf_engine::record::Artifact;
 use uwf_engine::thread::Usage;
 
@@ -33,6 +34,46 @@ pub(crate) fn duration(ms: u64) -> String {
         60_000..3_600_000 => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1000),
         _ => format!("{} h {} min", ms / 3_600_000, ms % 3_600_000 / 60_000),
     }
+}
+
+/// How long ago something was: `12 s`, `3 min`, `5 h`, `2 d`.
+pub(crate) fn age(ms: u64) -> String {
+    const HOUR: u64 = 3_600_000;
+    match ms {
+        0..60_000 => format!("{} s", ms / 1000),
+        60_000..HOUR => format!("{} min", ms / 60_000),
+        HOUR..172_800_000 => format!("{} h", ms / HOUR),
+        _ => format!("{} d", ms / (24 * HOUR)),
+    }
+}
+
+/// What is known of a cost, and whether it is all: `$0.0123`, `$1.50 + ?`, `?`; nothing where no model was paid.
+pub(crate) fn cost(usd: Option<f64>, unpriced: u64) -> String {
+    match (usd.map(Usd::dollars), unpriced) {
+        (Some(usd), 0) => usd.to_string(),
+        (Some(usd), _) => format!("{usd} + ?"),
+        (None, 0) => String::new(),
+        (None, _) => "?".to_owned(),
+    }
+}
+
+/// `1 step`, `3 steps`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// A number with its thousands apart: `1 234 567`.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let first = digits.len() % 3;
+    let mut text = digits[..first].to_owned();
+    for group in digits.as_bytes()[first..].chunks(3) {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.extend(group.iter().map(|digit| char::from(*digit)));
+    }
+    text
 }
 
 /// `512 B`, `1.2 KiB`, `3.4 MiB`.
@@ -112,6 +153,20 @@ mod tests {
         assert_eq!(time(u64::MAX), "9999-12-31 23:59:59");
         let texts = [61, 1250, 200_000, 7_500_000].map(duration);
         assert_eq!(texts, ["61 ms", "1.2 s", "3 min 20 s", "2 h 5 min"]);
+    }
+
+    #[test]
+    fn ages_costs_and_counts_read_well() {
+        let ages = [0, 59_999, 200_000, 7_500_000, 172_799_999, 400_000_000].map(age);
+        assert_eq!(ages, ["0 s", "59 s", "3 min", "2 h", "47 h", "4 d"]);
+        let costs = [(Some(0.0042), 0), (Some(12.0), 1), (None, 2), (None, 0)]
+            .map(|(usd, unpriced)| cost(usd, unpriced));
+        assert_eq!(costs, ["$0.0042", "$12.00 + ?", "?", ""]);
+        assert_eq!(
+            [0, 12, 1234, 123_456, 1_234_567].map(thousands),
+            ["0", "12", "1 234", "123 456", "1 234 567"]
+        );
+        assert_eq!([count(1, "step"), count(2, "step")], ["1 step", "2 steps"]);
     }
 
     #[test]

@@ -120,8 +120,16 @@ impl<'a> ProcessContext<'a> {
     /// # Errors
     /// The command line is wrong, or asks for help or the version, which clap gives as an error, too.
     pub fn parse<C: clap::Parser>(&self) -> Result<C, clap::Error> {
-        let command = if self.terminals.out { C::command() } else { C::command().term_width(100) };
-        command.try_get_matches_from(&self.args).and_then(|matches| C::from_arg_matches(&matches))
+        self.matches(C::command()).and_then(|matches| C::from_arg_matches(&matches))
+    }
+
+    /// What was typed of a command line, as clap reads it; see [`ProcessContext::parse`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn matches(&self, command: clap::Command) -> Result<clap::ArgMatches, clap::Error> {
+        let command = if self.terminals.out { command } else { command.term_width(100) };
+        command.try_get_matches_from(&self.args)
     }
 
     /// What clap has to say: help and version are results, everything else about a command line is an error of usage.
@@ -189,6 +197,7 @@ impl<'a> ProcessContext<'a> {
             err: self.err,
             format: global.format.unwrap_or(default),
             explicit_format: global.format.is_some(),
+            fields: None,
             quiet: global.quiet,
             verbose: global.verbose > 0,
             remarks: !global.quiet,

@@ -55,12 +55,14 @@ impl From<&'static str> for Column {
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
+    /// How many of the last characters of each row's first cell are bold.
+    bold_ends: Vec<usize>,
 }
 
 /// Rows under headings, in columns as wide as they need to be; no heading line when there are no rows.
 pub(crate) fn table<const N: usize>(columns: [impl Into<Column>; N], rows: &[[String; N]]) -> Table {
     let rows = rows.iter().map(|row| row.to_vec()).collect();
-    Table { columns: columns.map(Into::into).to_vec(), rows }
+    Table { columns: columns.map(Into::into).to_vec(), rows, bold_ends: Vec::new() }
 }
 
 /// Which columns are on the line, and how wide every column is.
@@ -70,6 +72,11 @@ struct Layout {
 }
 
 impl Table {
+    /// With the ends of the first cells bold, so many characters of each row.
+    pub(crate) fn with_bold_ends(self, bold_ends: Vec<usize>) -> Table {
+        Table { bold_ends, ..self }
+    }
+
     /// Followed by more.
     pub(crate) fn then(self, text: impl Into<super::text::Text>) -> super::text::Text {
         super::text::Text::from(self).then(text)
@@ -87,8 +94,12 @@ impl Table {
         let layout = self.layout(&rows, reader.width.unwrap_or(usize::MAX));
         let headings: Vec<String> = self.columns.iter().map(|column| column.heading.to_owned()).collect();
         let mut text = self.line(&headings, &layout, &Reader { color: false, ..*reader });
-        for row in &rows {
-            text += &self.line(row, &layout, reader);
+        for (at, row) in rows.iter().enumerate() {
+            let line = self.line(row, &layout, reader);
+            text += &match self.bold_ends.get(at).filter(|_| reader.color) {
+                Some(count) => with_bold_end(&line, &row[0], *count),
+                None => line,
+            };
             text += &self.below(row, &layout, reader);
         }
         text
@@ -177,6 +188,15 @@ impl Table {
             return cell.to_owned();
         }
         cell.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    }
+}
+
+/// A line that begins with a cell, the last characters of that bold.
+fn with_bold_end(line: &str, cell: &str, count: usize) -> String {
+    let begin = cell.char_indices().rev().take(count).last().map_or(cell.len(), |(at, _)| at);
+    match (line.strip_prefix(cell), cell.split_at(begin)) {
+        (Some(rest), (before, end)) if !end.is_empty() => format!("{before}{}{rest}", Paint::Strong.on(end)),
+        _ => line.to_owned(),
     }
 }
 

@@ -34,6 +34,8 @@ pub enum Paint {
     Active,
     /// It matters no more: dim
     Past,
+    /// It is what to look at: bold
+    Strong,
 }
 
 impl Paint {
@@ -57,6 +59,7 @@ impl Paint {
             Paint::Bad => "31",
             Paint::Active => "36",
             Paint::Past => "2",
+            Paint::Strong => "1",
         };
         format!("\x1b[{color}m{text}\x1b[0m")
     }

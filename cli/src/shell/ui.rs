@@ -14,6 +14,7 @@ use uwf_workflow::yaml;
 
 use super::args::Format;
 use super::error::{CliError, OK};
+use super::fields::Fields;
 use super::sanitise::sanitise;
 use super::text::{Paint, Reader, Text};
 use uwf_engine::workflow::CheckedWorkflow;
@@ -27,6 +28,8 @@ pub struct Ui<'a> {
     pub(crate) format: Format,
     /// Whether `--format` was given: commands whose result is a document print it as such otherwise.
     pub(crate) explicit_format: bool,
+    /// Which fields of a result are printed, where that was said.
+    pub(super) fields: Option<Fields>,
     pub(crate) quiet: bool,
     pub(crate) verbose: bool,
     /// Whether anybody reads remarks; otherwise stderr is for what goes wrong.
@@ -37,7 +40,34 @@ pub struct Ui<'a> {
     pub(crate) reader: Reader,
 }
 
+/// Fields that a value has only where they say something: asked for by name, they are null there.
+const KNOWN: &[&str] = &[
+    "artifacts",
+    "called",
+    "child",
+    "compact",
+    "compactedBy",
+    "earlier",
+    "failed",
+    "options",
+    "parent",
+    "pauseReason",
+    "running",
+    "summary",
+    "undone",
+];
+
 impl Ui<'_> {
+    /// From now on results are JSON, and have these fields.
+    pub(crate) fn pick(&mut self, fields: Fields) {
+        (self.format, self.explicit_format, self.fields) = (Format::Json, true, Some(fields));
+    }
+
+    /// Whether a field is asked for by name that `value` does not have.
+    pub(crate) fn picks_beyond(&self, value: &impl Serialize) -> bool {
+        self.fields.as_ref().is_some_and(|fields| fields.are_beyond(&tree(value), KNOWN))
+    }
+
     /// Prints a result: the value for programs, or what `text` makes of it for people. Gives the exit status of a
     /// command whose work is done.
     ///
@@ -50,9 +80,14 @@ impl Ui<'_> {
     ) -> Result<u8, CliError> {
         match self.format {
             Format::Text => self.print_text(text())?,
-            Format::Json => self.print(
-                &(serde_json::to_string_pretty(&tree(value)).expect("a JSON value always serialises") + "\n"),
-            )?,
+            Format::Json => {
+                let value = match &self.fields {
+                    Some(fields) => fields.pick(tree(value), KNOWN)?,
+                    None => tree(value),
+                };
+                let text = serde_json::to_string_pretty(&value).expect("a JSON value always serialises");
+                self.print(&(text + "\n"))?;
+            }
             Format::Yaml => self.print(&yaml::write(&tree(value)))?,
         }
         Ok(OK)

@@ -4,6 +4,7 @@ mod artifacts;
 mod as_agent;
 mod cas;
 mod config;
+mod cost;
 mod doctor;
 mod exec;
 mod init;
@@ -12,6 +13,7 @@ mod models;
 mod prompt;
 mod replay;
 mod run;
+mod serve;
 mod setup;
 mod step;
 mod thread;
@@ -20,12 +22,13 @@ mod var;
 mod watch;
 mod workflow;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 pub(super) use self::artifacts::{Artifacts, ArtifactsCommand, GetArtifact};
 pub(super) use self::as_agent::AsAgent;
 pub(super) use self::cas::{CasCommand, Put, SchemaCommand, Values};
 pub(super) use self::config::ConfigCommand;
+pub(super) use self::cost::Cost;
 pub(super) use self::doctor::Doctor;
 pub(super) use self::exec::{AgentFlags, Exec, How, MAX_STEPS, Poke, Resume, Rounds, Start};
 pub(super) use self::init::{Init, Template};
@@ -34,14 +37,43 @@ pub(super) use self::models::Models;
 pub(super) use self::prompt::{PromptCommand, Skill};
 pub(super) use self::replay::Replay;
 pub(super) use self::run::Run;
+pub(super) use self::serve::Serve;
 pub(super) use self::setup::Setup;
 pub(super) use self::step::{Ask, DiffShape, StepCommand};
-pub(super) use self::thread::{StatusWord, ThreadCommand, ThreadList};
+pub(super) use self::thread::{Prune, StatusWord, ThreadCommand, ThreadList};
 pub(super) use self::undo::{Redo, Undo, UndoHow};
 pub(super) use self::var::VarCommand;
 pub(super) use self::watch::{Logs, Wait, Watch};
 pub(super) use self::workflow::{Language, WorkflowCommand};
-use crate::shell::{Completions, Global, Man};
+use crate::shell::{Completions, Global, Man, fields};
+
+/// The commands that show something and change nothing: of their results a program may pick fields.
+const SHOWING: &[&[&str]] = &[
+    &["cas", "schema", "list"],
+    &["cas", "stats"],
+    &["config", "list"],
+    &["cost"],
+    &["doctor"],
+    &["log", "list"],
+    &["log", "show"],
+    &["models"],
+    &["prompt", "list"],
+    &["step", "list"],
+    &["step", "show"],
+    &["thread", "artifacts"],
+    &["thread", "list"],
+    &["thread", "show"],
+    &["var", "history"],
+    &["var", "list"],
+    &["workflow", "history"],
+    &["workflow", "list"],
+    &["workflow", "show"],
+];
+
+/// The whole command line.
+pub(super) fn command() -> clap::Command {
+    fields::added_to(UwfCli::command(), SHOWING)
+}
 
 /// A stateless workflow engine for agents.
 #[derive(Debug, Parser)]
@@ -73,7 +105,6 @@ pub(super) struct UwfCli {
 }
 
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "there is one of it in a process")]
 pub(super) enum Noun {
     /// Write a first workflow into .workflow/, with a script that plays it without a model
     #[command(
@@ -189,6 +220,19 @@ pub(super) enum Noun {
     /// The configuration in $UWF_HOME/config.yaml
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Show threads in a browser: a web page on this machine
+    #[command(
+        long_about = "Show threads in a browser: all of them with filters, each with the graph of its workflow, live, its steps, turns, tool \
+                      calls, changes and cost. The address is printed with a token, which a browser exchanges for a session: nobody \
+                      else sees anything. Pages ask nobody but this server, and need no network.\n\n\
+                      Pages can answer a suspended thread, run an idle one and stop a running one; everything else is for reading. What \
+                      they run is a run in the background as `uwf thread exec --background` begins it, and goes on when the server \
+                      ends.\n\n\
+                      Exit status: 130 after Ctrl-C, 143 when terminated, 1 the address cannot be used.",
+        after_long_help = "Examples:\n  uwf serve\n  uwf serve --port 8700 --token-file ~/.uwf/serve.token\n  \
+                           ssh -L 8700:127.0.0.1:8700 host uwf serve --port 8700"
+    )]
+    Serve(Serve),
     /// Connect a model: write its endpoint into config.yaml
     ///
     /// It becomes the default model, and everything else in the file stays. On a terminal, what is not given is asked.
@@ -201,6 +245,11 @@ pub(super) enum Noun {
     ///
     /// Exit status: 0 there are some, 1 none is like that.
     Models(Models),
+    /// Add up what runs cost: tokens and money, by model, role, workflow, thread or day
+    ///
+    /// Each run of an agent counts once, failed attempts and runs of called threads included; what `thread poke` replaced
+    /// does not. Prices are those of the run's own time. What a model without a known price used is told apart.
+    Cost(Cost),
     /// What the engine did, line by line: the log
     #[command(subcommand)]
     Log(LogCommand),

@@ -225,7 +225,7 @@ pub(super) fn unmade(
     }
     let hint = match &error {
         ExecError::Stopped { .. } => {
-            Some(format!("nothing that was finished is lost; continue with: {}", go_on.command(thread)))
+            Some(format!("nothing is lost; continue with: {}", go_on.command(thread)))
         }
         ExecError::NoReply { .. } => Some(format!("try again with: {}", go_on.command(thread))),
         _ => None,

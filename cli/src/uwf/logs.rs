@@ -1,44 +1,68 @@
 //! `uwf logs`: what the runs of a thread have told, and what they tell.
 //!
-//! What is in the thread's log file is printed as it is. Runs that wrote none, as those of called threads, are told in the same
-//! lines from their records and from the journal of the one that goes on.
+//! The log file of a thread is printed as it is where its last run wrote one, which is what those in the background do. Other
+//! runs are told in the same lines from their records and from the journal of the one that goes on.
+
+mod recorded;
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
+use self::recorded::recorded;
 use super::args::Logs;
-use super::watch::{Follower, News, Standing, step_line};
+use super::watch::Standing;
 use crate::shell::{CliError, OK, Session};
-use uwf_agent::live::{HomeChanges, LiveReader, recorded_lines, thread_log};
+use uwf_agent::live::thread_log;
 use uwf_engine::{Homes, ThreadId, lock, thread};
 use uwf_store::Store;
 
 /// How often a file is looked at that others write.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How long nobody looks by himself where the kernel tells of changes.
-const TICK: Duration = Duration::from_secs(1);
+/// How much later than the last line of its run the store may have something of it.
+const AFTERWARDS: Duration = Duration::from_secs(2);
 
 pub(super) fn logs(session: &mut Session<'_>, args: &Logs) -> Result<u8, CliError> {
     let (thread, homes, store) = (session.thread_id(&args.thread)?, session.homes()?, session.store()?);
     thread::entry(&store, &thread)?;
     let path = thread_log(&homes.uwf, &thread);
-    let is_running = || lock::running(&homes.uwf, &thread).is_running();
-    match File::open(&path) {
-        Ok(file) => from_file(session, (&path, file), args, is_running)?,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            recorded(session, (&homes, &store), &thread, args)?;
+    match log_of_last_run((&homes, &store), &thread, &path)? {
+        Some(file) => {
+            let is_running = || lock::running(&homes.uwf, &thread).is_running();
+            from_file(session, (&path, file), args, is_running)?;
         }
-        Err(error) => return Err(unreadable(&path, error)),
+        None => recorded(session, (&homes, &store), &thread, args)?,
     }
     if args.follow && session.terminals.err {
         let standing = Standing::of(session, (&homes, &store), &thread)?;
         session.ui.note(&format!("nothing of it runs any more: {}", standing.line()));
     }
     Ok(OK)
+}
+
+/// The thread's log, if its last run wrote it.
+fn log_of_last_run(
+    (homes, store): (&Homes, &Store),
+    thread: &ThreadId,
+    path: &Path,
+) -> Result<Option<File>, CliError> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(|error| unreadable(path, error))?,
+    };
+    if let Some(background) = lock::running(&homes.uwf, thread).background() {
+        return Ok(Some(file).filter(|_| background));
+    }
+    // A step that was made later was made elsewhere.
+    let written = file.metadata().and_then(|file| file.modified()).unwrap_or(UNIX_EPOCH);
+    let written = written.duration_since(UNIX_EPOCH).unwrap_or_default() + AFTERWARDS;
+    let failures = thread::all_failures(store, Some(thread))?;
+    let last = failures.iter().map(|failures| failures.variable.updated).max().unwrap_or_default();
+    let last = thread::head(store, thread)?.updated.max(last);
+    Ok(Some(file).filter(|_| written.as_millis() >= u128::from(last)))
 }
 
 fn unreadable(path: &Path, error: std::io::Error) -> CliError {
@@ -87,42 +111,5 @@ fn beginning_of_last(reader: &mut impl BufRead, lines: usize) -> std::io::Result
             starts.pop_front();
         }
         at += count as u64;
-    }
-}
-
-/// The same from the record, and from the journal of what runs.
-fn recorded(
-    session: &mut Session<'_>,
-    (homes, store): (&Homes, &Store),
-    thread: &ThreadId,
-    args: &Logs,
-) -> Result<(), CliError> {
-    let mut reader = LiveReader::new(&homes.uwf);
-    let mut follower = Follower::of(store, &mut reader, thread, true)?;
-    let mut lines = VecDeque::new();
-    for (hash, step) in thread::chain(store, follower.watch.head())?.steps {
-        lines.extend(recorded_lines(store, &step).into_iter().map(|line| line.text));
-        lines.push_back(step_line(store, &hash, &step));
-    }
-    let (news, _) = follower.news(store, &mut reader)?;
-    lines.extend(news.into_iter().map(text));
-    let skipped = args.tail.map_or(0, |tail| lines.len().saturating_sub(tail));
-    for line in lines.into_iter().skip(skipped) {
-        session.ui.print(&format!("{line}\n"))?;
-    }
-    let mut changes = HomeChanges::of(homes);
-    while args.follow && follower.run().is_some() {
-        changes.wait(TICK, &[]).map_err(|error| CliError::said("cannot wait", error))?;
-        for news in follower.news(store, &mut reader)?.0 {
-            session.ui.print(&format!("{}\n", text(news)))?;
-        }
-    }
-    Ok(())
-}
-
-fn text(news: News) -> String {
-    match news {
-        News::Line(line) => line.text,
-        News::Step(_, line) => line,
     }
 }

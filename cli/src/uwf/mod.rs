@@ -10,6 +10,7 @@ mod cas;
 mod changes;
 mod checkout;
 mod config;
+mod cost;
 mod doctor;
 mod exec;
 mod export;
@@ -21,6 +22,7 @@ mod models;
 mod prompt;
 mod replay;
 mod report;
+mod serve;
 mod setup;
 mod step;
 mod step_of_thread;
@@ -36,10 +38,11 @@ mod workflow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
+use clap::FromArgMatches;
 
 use self::args::{Noun, UwfCli};
 use crate::completion;
+use crate::shell::fields::Fields;
 use crate::shell::{CliError, OK, ProcessContext, Session, USER, in_process, man_pages};
 use uwf_engine::conditions::process::{COMMAND, serve};
 
@@ -55,12 +58,19 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
         return evaluated(process);
     }
     if let Some(shell) = completion::asking_shell(&process) {
-        return completion::answer(process, &shell, UwfCli::command());
+        return completion::answer(process, &shell, args::command());
     }
-    match process.parse::<UwfCli>() {
-        Ok(cli) => process.command(&cli.global, |session| run(session, cli.noun)),
+    let typed = process.matches(args::command()).and_then(|matches| {
+        let cli = UwfCli::from_arg_matches(&matches)?;
+        Ok((cli, Fields::typed(&matches)))
+    });
+    match typed {
+        Ok((cli, fields)) => process.command(&cli.global, |session| {
+            fields.into_iter().for_each(|fields| session.ui.pick(fields));
+            run(session, cli.noun)
+        }),
         Err(error) => {
-            let error = unknown_command::advised(error, &process.args, &UwfCli::command());
+            let error = unknown_command::advised(error, &process.args, &args::command());
             process.usage(&error)
         }
     }
@@ -98,14 +108,16 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Cas(command) => cas::run(session, command),
         Noun::Var(command) => var::run(session, command),
         Noun::Config(command) => config::run(session, command),
+        Noun::Serve(args) => serve::serve(session, &args),
         Noun::Setup(setup) => setup::run(session, &setup),
         Noun::Models(models) => models::run(session, &models),
+        Noun::Cost(what) => cost::cost(session, &what),
         Noun::Log(command) => log::run(session, command),
         Noun::Prompt(prompt) => prompt::run(session, prompt),
         Noun::Skill(skill) => prompt::run(session, skill.into()),
         Noun::Doctor(doctor) => doctor::run(session, &doctor),
-        Noun::Completions(shell) => man_pages::completions(session, &shell, &UwfCli::command()),
-        Noun::Man(man) => man_pages::man(session, &man, UwfCli::command()),
+        Noun::Completions(shell) => man_pages::completions(session, &shell, &args::command()),
+        Noun::Man(man) => man_pages::man(session, &man, args::command()),
     }
 }
 

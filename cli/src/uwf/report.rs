@@ -3,20 +3,21 @@
 //! For people first; nothing reads it back. Long tool results are shortened, outputs and answers never are.
 
 mod calls;
-
-use std::collections::BTreeMap;
+mod cut;
+mod step;
 
 use serde_json::Value;
 use uwf_store::{Hash, Store};
 use uwf_workflow::frontmatter;
 use uwf_workflow::moderator::Target;
 
+pub(super) use self::step::step;
 use crate::shell::{
     CliError,
-    render::{artifact_in_markdown, duration, fenced, quotation, time, usage, yaml_block},
+    render::{artifact_in_markdown, cost, duration, quotation, time, usage, yaml_block},
 };
 use uwf_engine::conditions::Judge;
-use uwf_engine::record::{self, Detail, Turn};
+use uwf_engine::record;
 use uwf_engine::thread::{self, Chain, Status, StepNode, SummaryPlace, ThreadId};
 use uwf_engine::workflow::{self, Workflow};
 
@@ -59,14 +60,22 @@ pub(super) fn thread(
         String::new()
     };
     let used: usize = sections.iter().chain([&status_section]).map(|section| section.chars().count()).sum();
-    let skipped = skipped(&steps, range.quota.map(|quota| quota.saturating_sub(used)));
+    // What is left of the quota; at least a part of it, however long the task and the question are.
+    let room = range.quota.map(|quota| quota.saturating_sub(used).max(quota / 4));
+    let skipped = skipped(&steps, room);
     if skipped > 0 {
         let noun = if skipped == 1 { "step" } else { "steps" };
         let first = chain.steps[skipped].0;
         let load = format!("uwf thread read {thread} --before {first}");
-        sections.push(format!("*({skipped} earlier {noun}, load with `{load}`)*\n"));
+        sections.push(format!(
+            "*({skipped} earlier {noun}, load with `{load}`; all of them with `--quota 0`)*\n"
+        ));
     }
-    sections.extend(steps.into_iter().skip(skipped));
+    let shown = steps.into_iter().zip(&chain.steps).skip(skipped);
+    sections.extend(shown.map(|(section, (hash, _))| match room {
+        Some(room) => cut::to(&section, room, &format!("uwf step read {hash}")),
+        None => section,
+    }));
     sections.extend(Some(status_section).filter(|text| !text.is_empty()));
     Ok(sections.join("\n---\n\n"))
 }
@@ -115,12 +124,8 @@ fn skipped(sections: &[String], room: Option<usize>) -> usize {
 fn step_section(store: &Store, number: &str, hash: &Hash, step: &StepNode) -> Result<String, CliError> {
     let output = store.get(&step.output)?.payload;
     let mut text = summary_line(hash, step);
-    text += &format!(
-        "## Step {number}: {} → {} `{hash}`\n\n{}",
-        step.role,
-        status(&output),
-        facts(step, thread::failed_calls(store, step))
-    );
+    text +=
+        &format!("## Step {number}: {} → {} `{hash}`\n\n{}", step.role, status(&output), facts(store, step));
     text += &asked(step);
     if let Some(attempts) = step.previous_attempts.as_deref().filter(|attempts| !attempts.is_empty()) {
         text += &format!("\n**Failed attempts before this one:**\n\n{}", attempt_lines(store, attempts)?);
@@ -137,16 +142,22 @@ fn summary_line(hash: &Hash, step: &StepNode) -> String {
 }
 
 fn status(output: &Value) -> &str {
-    record::status(output).unwrap_or("?")
+    record::status(output).unwrap_or("-")
 }
 
-fn facts(step: &StepNode, failed_calls: Option<u64>) -> String {
-    let used = step.usage.as_ref().map(|used| format!(" | **Used:** {}", usage(used))).unwrap_or_default();
+fn facts(store: &Store, step: &StepNode) -> String {
+    // A record that cannot be read tells nothing.
+    let detail = thread::detail_of(store, step).unwrap_or_default();
+    let model = detail.model.as_deref().filter(|model| !model.is_empty());
+    let model = model.map(|model| format!(" | **Model:** {model}")).unwrap_or_default();
+    let cost = detail.cost.map(|usd| format!(", {}", cost(Some(usd), 0))).unwrap_or_default();
+    let used =
+        step.usage.as_ref().map(|used| format!(" | **Used:** {}{cost}", usage(used))).unwrap_or_default();
     let at = time(step.completed_at_ms);
     let took = duration(step.duration_ms());
-    let failed = failed_calls.filter(|&count| count > 0);
+    let failed = detail.failed_calls.filter(|&count| count > 0);
     let failed = failed.map(|count| format!(" | **Failed tool calls:** {count}")).unwrap_or_default();
-    format!("**Agent:** {} | **Time:** {at} UTC | **Duration:** {took}{used}{failed}\n", step.agent)
+    format!("**Agent:** {}{model} | **Time:** {at} UTC | **Duration:** {took}{used}{failed}\n", step.agent)
 }
 
 fn asked(step: &StepNode) -> String {
@@ -225,118 +236,4 @@ fn status_section(
         text += &format!("\n**Failed attempts so far:**\n\n{lines}");
     }
     Ok(text)
-}
-
-/// A step from what it was asked to its output, turn by turn where its record keeps turns.
-pub(super) fn step(store: &Store, hash: &Hash, quota: Option<usize>) -> Result<String, CliError> {
-    let step = thread::step_node(store, hash)?;
-    let output = store.get(&step.output)?.payload;
-    let turns = turns(store, &step.detail)?;
-    let head = format!(
-        "# Step `{hash}`\n\n{}**Role:** {} | **Status:** {}\n\n{}{}",
-        summary_line(hash, &step),
-        step.role,
-        status(&output),
-        facts(&step, thread::failed_calls(store, &step)),
-        asked(&step) + &calls::below(store, "", &step)?
-    );
-    let tail = format!("\n## Output\n\n{}{}", yaml_block(&output), kept(store, &step)?);
-    let used = head.chars().count() + tail.chars().count();
-    let skipped =
-        if turns.is_empty() { 0 } else { skipped(&turns, quota.map(|quota| quota.saturating_sub(used))) };
-    let gap = if skipped > 0 { format!("\n*({skipped} earlier turns left out)*\n") } else { String::new() };
-    Ok(head + &gap + &turns[skipped..].concat() + &tail)
-}
-
-/// The conversation of a step, one section a message; empty for records of another shape.
-fn turns(store: &Store, detail: &Hash) -> Result<Vec<String>, CliError> {
-    let turns = Detail::read(store, detail)?.conversation(store)?;
-    let calls = turns.iter().flat_map(Turn::calls);
-    let names: BTreeMap<&str, &str> =
-        calls.filter_map(|call| Some((call.id.as_deref()?, call.name.as_deref()?))).collect();
-    let heading = |turn: &Turn| {
-        let name = turn.call_id.as_deref().and_then(|id| names.get(id));
-        heading(turn, name.copied())
-    };
-    Ok(turns.iter().enumerate().map(|(at, turn)| turn_section(at + 1, turn, &heading(turn))).collect())
-}
-
-fn role(turn: &Turn) -> &str {
-    turn.role.as_deref().unwrap_or("?")
-}
-
-/// Who says it and why; of a result also the tool, and whether the call failed.
-fn heading(turn: &Turn, tool: Option<&str>) -> String {
-    let role = role(turn);
-    let kind = turn.kind.as_deref().filter(|kind| *kind != role).map(|kind| format!(" ({kind})"));
-    let code = turn.exit_code.filter(|&code| code != 0);
-    let failed = match (turn.failed, code) {
-        // Older records have the code alone.
-        (Some(true) | None, Some(code)) => Some(format!("failed, exit code {code}")),
-        (Some(true), None) => Some("failed".to_owned()),
-        _ => None,
-    };
-    let about: Vec<String> = tool.map(|name| format!("`{name}`")).into_iter().chain(failed).collect();
-    let about = if about.is_empty() { String::new() } else { format!(": {}", about.join(" ")) };
-    format!("{role}{}{about}", kind.unwrap_or_default())
-}
-
-fn turn_section(number: usize, turn: &Turn, heading: &str) -> String {
-    let mut text = format!("\n## {number}. {heading}\n");
-    if let Some(reasoning) = turn.reasoning.as_deref().filter(|reasoning| !reasoning.trim().is_empty()) {
-        text += &format!("\n*Reasoning:*\n\n{}", quotation(reasoning));
-    }
-    let content = turn.content.as_deref().unwrap_or_default().trim();
-    if role(turn) == "tool" {
-        text += &format!("\n{}", fenced("", &shortened(content)));
-    } else if content.starts_with("---") {
-        // Unfenced, a renderer would take it for a rule or a heading.
-        text += &format!("\n{}", fenced("", content));
-    } else if !content.is_empty() {
-        text += &format!("\n{content}\n");
-    }
-    for call in turn.calls() {
-        let (name, args) = (call.name.as_deref().unwrap_or("?"), call.args.as_deref().unwrap_or_default());
-        text += &format!("\n**Calls** `{name}`\n\n{}", fenced("json", args));
-    }
-    text
-}
-
-/// The first lines and how many were left out.
-fn shortened(text: &str) -> String {
-    let count = text.lines().count();
-    if count <= RESULT_LINES {
-        return text.to_owned();
-    }
-    let kept: Vec<&str> = text.lines().take(RESULT_LINES).collect();
-    format!("{}\n… {} more lines", kept.join("\n"), count - RESULT_LINES)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_result_names_its_tool_and_whether_it_failed() {
-        let of = |failed: Value, code: Value, tool: Option<&str>| {
-            let turn = json!({"role": "tool", "kind": "result", "failed": failed, "exitCode": code});
-            heading(&Turn::of(turn), tool)
-        };
-        for (failed, code, said) in [
-            (json!(false), json!(0), ": `x`"),
-            (json!(true), json!(null), ": `x` failed"),
-            (json!(true), json!(3), ": `x` failed, exit code 3"),
-            // A record of the older type.
-            (json!(null), json!(3), ": `x` failed, exit code 3"),
-            (json!(null), json!(0), ": `x`"),
-            (json!(null), json!(null), ": `x`"),
-        ] {
-            assert_eq!(of(failed, code, Some("x")), format!("tool (result){said}"));
-        }
-        assert_eq!(of(json!(true), json!(null), None), "tool (result): failed");
-        let turn = Turn::of(json!({"role": "assistant", "kind": "turn"}));
-        assert_eq!(heading(&turn, None), "assistant (turn)");
-    }
 }

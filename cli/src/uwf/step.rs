@@ -11,15 +11,17 @@ use uwf_snapshot::TREE;
 use uwf_store::{BLOB, Hash, Store};
 use uwf_workflow::{ARTIFACTS, yaml};
 
+pub(super) use self::diff::changes_of;
 use super::args::StepCommand;
 use super::checkout::{self, CheckoutMoment};
 use super::{changes, report, utf8};
 use crate::names::StepArgument;
-use crate::shell::{CliError, Format, Session, render};
+use crate::shell::{CliError, Column, Format, Session, render};
 use uwf_engine::record;
 use uwf_engine::thread::{self, SummaryPlace, ThreadId};
 use uwf_engine::view::{
-    ForkedFrom, ListedNode, StepDocument, StepPrompt, StepView, StepsPage, ThreadForked, ThreadSteps, Unread,
+    ForkedFrom, ListedNode, PlayedBy, StepDocument, StepPrompt, StepView, StepsPage, ThreadForked,
+    ThreadSteps, Unread,
 };
 
 pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8, CliError> {
@@ -27,7 +29,7 @@ pub(super) fn run(session: &mut Session<'_>, command: StepCommand) -> Result<u8,
         StepCommand::List { thread, before, take } => list(session, &thread, before.as_deref(), take),
         StepCommand::Show { step } => show(session, &step),
         StepCommand::Read { step, prompt: true, .. } => prompt(session, &step),
-        StepCommand::Read { step, quota, .. } => read(session, &step, quota),
+        StepCommand::Read { step, quota, .. } => read(session, &step, quota.filter(|quota| *quota > 0)),
         StepCommand::Fork { step, worktree } => fork(session, &step, worktree.as_deref()),
         StepCommand::Ask(question) => ask::ask(session, &question),
         StepCommand::Diff { step, shape } => diff::diff(session, &step, shape),
@@ -63,10 +65,12 @@ pub(super) fn list(
             ListedNode::Step(step) => Some(cells(numbers.number(at), step)),
         });
         let failed = listed.failed.iter().map(|step| cells("-".to_owned(), step));
-        let headings =
-            ["#", "STEP", "ROLE", "STATUS", "DURATION", "TOKENS IN", "OUT", "FAILED CALLS", "FAILED BEFORE"];
-        render::table(headings, &done.chain(failed).collect::<Vec<_>>())
+        render::table(COLUMNS, &done.chain(failed).collect::<Vec<_>>())
     })?;
+    let is_step = |node: &ListedNode| matches!(node, ListedNode::Step(_));
+    if !listed.steps.iter().any(is_step) && listed.failed.is_empty() && session.terminals.out {
+        session.ui.note(&format!("no steps yet; `uwf thread exec {thread}` makes one"));
+    }
     if let (Some(first), Some(take), Format::Text) = (listed.earlier, take, session.ui.format) {
         session.ui.note(&format!(
             "the steps before these: `uwf step list {thread} --before {first} --take {take}`"
@@ -105,9 +109,25 @@ impl PageNumbers {
     }
 }
 
-fn cells(number: String, step: &StepView) -> [String; 9] {
-    let tokens =
-        |pick: fn(&uwf_engine::Usage) -> u64| step.usage.as_ref().map(pick).unwrap_or_default().to_string();
+const COLUMNS: [Column; 12] = [
+    Column::new("#"),
+    Column::new("STEP").rank(3),
+    Column::new("ROLE").rank(1),
+    Column::new("STATUS").status().rank(2),
+    Column::new("DURATION").rank(5),
+    Column::new("TURNS").rank(6),
+    Column::new("MODEL").rank(7),
+    Column::new("TOKENS IN").rank(8),
+    Column::new("OUT").rank(9),
+    Column::new("COST").rank(4),
+    Column::new("FAILED CALLS").rank(10),
+    Column::new("FAILED BEFORE").rank(11),
+];
+
+fn cells(number: String, step: &StepView) -> [String; 12] {
+    let told = |pick: fn(&uwf_engine::Usage) -> u64| {
+        step.usage.as_ref().map(|usage| pick(usage).to_string()).unwrap_or_default()
+    };
     let failed = step.previous_attempts.as_ref().map_or(0, Vec::len) as u64;
     let some = |count: u64| if count == 0 { String::new() } else { count.to_string() };
     [
@@ -116,15 +136,18 @@ fn cells(number: String, step: &StepView) -> [String; 9] {
         step.role.clone(),
         status(step),
         render::duration(step.duration_ms),
-        tokens(|usage| usage.input_tokens),
-        tokens(|usage| usage.output_tokens),
+        told(|usage| usage.turns),
+        step.model.clone().unwrap_or_default(),
+        told(|usage| usage.input_tokens),
+        told(|usage| usage.output_tokens),
+        render::cost(step.cost, 0),
         some(step.failed_calls.unwrap_or_default()),
         some(failed),
     ]
 }
 
 fn status(step: &StepView) -> String {
-    let status = record::status(&step.output).unwrap_or("?");
+    let status = record::status(&step.output).unwrap_or("-");
     let undone = match step.undone {
         None => "",
         Some("part") => " (undone in part)",
@@ -145,19 +168,32 @@ pub(super) fn show(session: &mut Session<'_>, text: &str) -> Result<u8, CliError
     {
         fields.entry(ARTIFACTS).or_insert_with(|| json!(artifacts));
     }
+    let played = PlayedBy::of(&store, &step)?.map(played_by).unwrap_or_default();
     session.ui.result(&detail, || {
         let took = render::duration(step.duration_ms());
         let summary = SummaryPlace::of(&hash, &step)
             .map(|place| format!("# after the summary {}{}\n", place.summary, by(&place)))
             .unwrap_or_default();
         format!(
-            "# step {hash}: {} by {}, {took}; detail {}\n{summary}{}",
+            "# step {hash}: {} by {}, {took}; detail {}\n{summary}{played}{}",
             step.role,
             step.agent,
             step.detail,
             yaml::write(&detail)
         )
     })
+}
+
+/// That another thread made the step: what follows is the last step of that.
+fn played_by(PlayedBy { workflow, thread }: PlayedBy) -> String {
+    match thread {
+        Some(thread) => format!(
+            "# played by workflow `{workflow}` in thread {thread} (`uwf step list {thread}`), the last step of which this is\n"
+        ),
+        None => format!(
+            "# played by workflow `{workflow}`, in a thread that was removed; this is its last step\n"
+        ),
+    }
 }
 
 /// Who made a summary.
@@ -214,7 +250,7 @@ fn prompt(session: &mut Session<'_>, text: &str) -> Result<u8, CliError> {
     let node = thread::step_node(&store, &step)?;
     let prompt = match node.assembled_prompt {
         Some(prompt) => StepPrompt { step, prompt: store.get(&prompt)?.payload, hint: None },
-        None => StepPrompt::missing(step, &node),
+        None => StepPrompt::missing(&store, step, &node)?,
     };
     session.ui.document(&prompt, &prompt.text())
 }

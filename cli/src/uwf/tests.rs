@@ -8,6 +8,7 @@ mod diffs;
 mod guides;
 mod help;
 mod legacy;
+mod lists;
 mod logged;
 mod models;
 mod names;

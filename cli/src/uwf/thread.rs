@@ -5,7 +5,9 @@ mod artifacts;
 mod change;
 mod compact;
 mod diff;
+mod html;
 mod list;
+mod prune;
 mod running;
 
 use uwf_store::Hash;
@@ -45,14 +47,17 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
         ThreadCommand::Stop { thread } => change::stop(session, &thread),
         ThreadCommand::Cancel { thread } => change::cancel(session, &thread),
         ThreadCommand::Rm { thread, force } => change::remove(session, &thread, force),
+        ThreadCommand::Prune(which) => prune::prune(session, &which),
         ThreadCommand::Fork { from } => change::fork(session, &from),
         ThreadCommand::Steps { thread } => step::list(session, &thread, None, None),
         ThreadCommand::StepDetails { step } => step::show(session, &step),
         ThreadCommand::Export { thread, output } => export::export(session, &thread, output.as_deref()),
         ThreadCommand::Import { file } => export::import(session, &file),
-        ThreadCommand::Read { thread, quota, before, start } => {
+        ThreadCommand::Read { thread, html: Some(file), .. } => html::write(session, &thread, &file),
+        ThreadCommand::Read { thread, quota, before, start, html: None } => {
             let step = |step: &str| session.step_argument(step)?.find(&session.store()?);
             let before = before.as_deref().map(step).transpose()?;
+            let quota = Some(quota).filter(|quota| *quota > 0);
             read(
                 session,
                 &thread,

@@ -49,5 +49,5 @@ pub(super) fn wait(session: &mut Session<'_>, args: &Wait) -> Result<u8, CliErro
     if let Some(hint) = standing.hint() {
         session.ui.note(&hint);
     }
-    Ok(standing.exit(session))
+    standing.exit(session, &homes)
 }

@@ -39,7 +39,7 @@ pub(super) fn watch(session: &mut Session<'_>, args: &Watch) -> Result<u8, CliEr
     let view = match (session.ui.explicit_format, session.ui.format) {
         (true, Format::Json) => View::Json,
         (true, _) => View::Lines,
-        (false, _) if session.terminals.out => {
+        (false, _) if session.terminals.out && session.env.text("TERM") != Some("dumb") => {
             View::Terminal(Screen::default(), Keys::of(session.terminals.input))
         }
         (false, _) => View::Lines,
@@ -80,6 +80,9 @@ struct WatchedView<'a> {
     head: &'a Hash,
     status: &'static str,
     running: Option<&'a LiveRun>,
+    /// How it stands in words, where nothing runs of it any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 impl Watching<'_, '_, '_> {
@@ -124,9 +127,9 @@ impl Watching<'_, '_, '_> {
     /// Shows what is new, and on a terminal how time passes.
     fn tell(&mut self, told: Vec<Told>) -> Result<(), CliError> {
         let is_one = self.watched.is_one();
-        let line = |Told { thread, text, .. }: &Told| match is_one {
-            true => text.clone(),
-            false => format!("{thread}  {text}"),
+        let line = |told: &Told, width| match is_one {
+            true => told.fitting(width).to_owned(),
+            false => format!("{}  {}", told.thread, told.text),
         };
         match &mut self.view {
             View::Json => {
@@ -137,16 +140,15 @@ impl Watching<'_, '_, '_> {
             }
             View::Lines => {
                 for told in &told {
-                    self.session.ui.print(&format!("{}\n", line(told)))?;
+                    self.session.ui.print(&format!("{}\n", line(told, usize::MAX)))?;
                 }
             }
             View::Terminal(screen, keys) => {
                 if let Some(keys) = keys {
                     keys.hold();
                 }
-                let stays = told.iter().filter(|told| told.stays);
-                let above: Vec<String> = stays.map(|told| safe(&line(told))).collect();
-                let size = size();
+                let (size, stays) = (size(), told.iter().filter(|told| told.stays));
+                let above: Vec<String> = stays.map(|told| safe(&line(told, size.0))).collect();
                 let rows = self.watched.rows(self.store.now(), size, keys.is_some());
                 let text = screen.paint(size, &above, &rows, self.session.ui.color);
                 send(self.session.ui.out, &text).map_err(CliError::from_stdout)?;
@@ -173,7 +175,17 @@ impl Watching<'_, '_, '_> {
         };
         let standing = Standing::of(self.session, (self.homes, self.store), &thread)?;
         match self.view {
-            View::Json => {}
+            View::Json => {
+                let last = WatchedView {
+                    thread: &thread,
+                    head: &standing.view.head,
+                    status: standing.view.status,
+                    running: None,
+                    reason: Some(standing.line()),
+                };
+                let last = serde_json::to_string(&last).expect("it has names for fields");
+                self.session.ui.print(&format!("{last}\n"))?;
+            }
             View::Terminal(..) => {
                 let line = safe(&standing.line());
                 let paint = Paint::of_status(&line);
@@ -196,6 +208,7 @@ fn view_of(thread: &WatchedThread) -> WatchedView<'_> {
         head: watch.head(),
         status: if watch.run().is_some() { "running" } else { watch.status().as_str() },
         running: watch.run(),
+        reason: None,
     }
 }
 

@@ -24,6 +24,7 @@ use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
 use crate::thread::{
     COMPACT, StartNode, StepLinks, StepNode, ThreadError, called_by, role_played, step_node,
 };
+use crate::workflow;
 
 /// What is to be played, where.
 #[derive(Debug)]
@@ -197,10 +198,17 @@ impl Invocation {
         let command = engine.with_chosen(command, options, observer);
         self.check()?;
         if let Some(workflow) = command.of_workflow() {
+            if workflow::resolve(engine.store, workflow, Path::new(&locked.start.cwd)).is_ok() {
+                locked.keep(options)?;
+            }
             let output = self.called(locked, workflow, options, observer)?;
             return Ok((command.program.clone(), AgentReply::Output(Box::new(output))));
         }
         let file = engine.programs.file_of(&command.program, &[Path::new(&locked.start.cwd), &self.cwd])?;
+        // What cannot be started is bad input, which changes nothing.
+        if engine.programs.any_file_of(&file).is_some() {
+            locked.keep(options)?;
+        }
         observer.spawning(&self.role, &command, &self.cwd);
         let agent = log::name(&command.program);
         locked.log(LogEvent::StepStarted { role: &self.role, agent, cwd: &self.cwd });

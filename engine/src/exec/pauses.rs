@@ -26,13 +26,19 @@ impl LockedThread<'_> {
                     thread::pause(store, &thread, &pause)?;
                 }
                 // The limit that was reached is that of the thread from now on.
-                if options.keep {
-                    thread::keep_options(store, &thread, &options.chosen)?;
-                }
+                self.keep(options)?;
                 Err(ExecError::Paused { thread, reason: pause.reason, by: pause.by })
             }
             None if stored.is_some() => Ok(thread::unpause(store, &thread)?),
             None => Ok(()),
+        }
+    }
+
+    /// Keeps what was chosen for the thread, if that is wanted.
+    pub(super) fn keep(&self, options: &ExecOptions) -> Result<(), ExecError> {
+        match options.keep {
+            true => Ok(thread::keep_options(self.engine.store, &self.thread, &options.chosen)?),
+            false => Ok(()),
         }
     }
 

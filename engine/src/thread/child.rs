@@ -140,6 +140,18 @@ pub fn all_called(store: &Store, caller: &ThreadId) -> Result<Vec<ThreadId>, Thr
     Ok(called.filter_map(|variable| variable.name.strip_prefix(PARENTS)?.parse().ok()).collect())
 }
 
+/// Every thread that was called and that is noted, with its caller.
+///
+/// # Errors
+/// The variables cannot be listed.
+pub fn callers(store: &Store) -> Result<Vec<(ThreadId, ThreadId)>, ThreadError> {
+    let of = |variable: Variable| {
+        let called = variable.name.strip_prefix(PARENTS)?.parse().ok()?;
+        Some((called, variable.tags.get(THREAD)?.parse().ok()?))
+    };
+    Ok(store.vars().list(PARENTS)?.into_iter().filter_map(of).collect())
+}
+
 /// The thread that called this one, where that is noted, and the role that it was called for.
 ///
 /// # Errors

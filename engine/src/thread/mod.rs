@@ -35,8 +35,8 @@ pub use self::back::{WalkBack, nth_back};
 pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
 pub use self::child::{
-    CalledThread, Frame, MAX_LEVELS, adopt, all_called, call, called_at, called_by, caller, last_called,
-    stack,
+    CalledThread, Frame, MAX_LEVELS, adopt, all_called, call, called_at, called_by, caller, callers,
+    last_called, stack,
 };
 pub use self::compaction::{
     COMPACT, KEEP, SUMMARY, SummaryPlace, compact_prompt, compact_role, ensure_summary_type, is_due,

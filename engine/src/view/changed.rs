@@ -113,6 +113,16 @@ impl From<ExportedThread> for ThreadImported {
     }
 }
 
+/// Threads were removed, or would be: `thread prune`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadsPruned {
+    /// The threads, the youngest first; those that were called for them went with them.
+    pub removed: Vec<ThreadId>,
+    /// Whether they are only named.
+    pub dry_run: bool,
+}
+
 /// A workflow was registered by its name: `workflow add`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkflowAdded {

@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use uwf_store::Hash;
+use uwf_store::{Hash, Store};
 
 use crate::ask::Answer;
 use crate::record::{Change, Detail, RunSnapshots};
-use crate::thread::{StepNode, ThreadId};
+use crate::thread::{self, StepNode, ThreadError, ThreadId};
+use crate::workflow;
 
 /// What happened in a thread, in words: `thread read`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -39,16 +40,50 @@ pub struct StepPrompt {
 }
 
 impl StepPrompt {
-    /// Of a step whose agent kept none.
-    pub fn missing(step: Hash, node: &StepNode) -> StepPrompt {
-        let hint = format!("step {step} has no record of its prompt: {} kept none", node.agent);
-        StepPrompt { step, prompt: Value::Null, hint: Some(hint) }
+    /// Of a step whose agent kept none, or that another thread made.
+    ///
+    /// # Errors
+    /// The record of the step, or the thread that made it, cannot be read.
+    pub fn missing(store: &Store, step: Hash, node: &StepNode) -> Result<StepPrompt, ThreadError> {
+        let hint = match PlayedBy::of(store, node)? {
+            Some(PlayedBy { workflow, thread: Some(thread) }) => format!(
+                "step {step} was played by workflow `{workflow}` in thread {thread}, whose steps have prompts of their own: \
+                 `uwf step read {thread}:1 --prompt` shows the first"
+            ),
+            Some(PlayedBy { workflow, thread: None }) => {
+                format!("step {step} was played by workflow `{workflow}`, in a thread that was removed")
+            }
+            None => format!("step {step} has no record of its prompt: {} kept none", node.agent),
+        };
+        Ok(StepPrompt { step, prompt: Value::Null, hint: Some(hint) })
     }
 
     /// The text.
     pub fn text(&self) -> String {
         let text = self.hint.as_deref().or(self.prompt.as_str()).unwrap_or_default();
         format!("{}\n", text.trim_end())
+    }
+}
+
+/// Who played a step that another thread made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlayedBy {
+    /// What the workflow of that thread is called.
+    pub workflow: String,
+    /// The thread; none where it was removed.
+    pub thread: Option<ThreadId>,
+}
+
+impl PlayedBy {
+    /// Of a step; none where an agent made it.
+    ///
+    /// # Errors
+    /// The record of the step, or the thread that made it, cannot be read.
+    pub fn of(store: &Store, node: &StepNode) -> Result<Option<PlayedBy>, ThreadError> {
+        let Some(last) = thread::called_by(store, &node.detail)? else { return Ok(None) };
+        let start = thread::start_node(store, &thread::step_node(store, &last)?.start)?;
+        let workflow = workflow::get(store, &start.workflow)?.name;
+        Ok(Some(PlayedBy { workflow, thread: thread::owner(store, &last)? }))
     }
 }
 
@@ -172,12 +207,32 @@ pub enum ChangedBy {
     Other,
 }
 
+/// Where pages are served: `serve`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServeView {
+    /// What to open in a browser; it has the token.
+    pub url: String,
+    /// Where the server listens.
+    pub address: String,
+}
+
+/// A thread was written to a page: `thread read --html`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadWritten {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The file, as it was named.
+    pub file: String,
+    /// How many bytes it has.
+    pub size: u64,
+}
+
 /// A workflow as a picture: `workflow graph`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkflowGraph {
     /// What it is called.
     pub name: String,
-    /// `mermaid` or `dot`.
+    /// `mermaid`, `dot` or `svg`.
     pub language: &'static str,
     /// The picture in that language.
     pub graph: String,

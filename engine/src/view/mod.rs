@@ -13,7 +13,10 @@ mod document;
 mod log;
 mod model;
 mod replay;
+mod row;
 mod run;
+mod runs;
+mod spent;
 mod step;
 mod store;
 mod thread;
@@ -23,20 +26,23 @@ mod workflow;
 pub use self::artifact::{ArtifactRow, ArtifactWritten};
 pub use self::changed::{
     ForkedFrom, ThreadCancelled, ThreadExported, ThreadForked, ThreadImported, ThreadPaused, ThreadRemoved,
-    ThreadStarted, ThreadStopped, VariableRemoved, WorkflowAdded, WorkflowRemoved, WorkflowRolledBack,
-    WorkflowValid,
+    ThreadStarted, ThreadStopped, ThreadsPruned, VariableRemoved, WorkflowAdded, WorkflowRemoved,
+    WorkflowRolledBack, WorkflowValid,
 };
 pub use self::config::{
     AgentSetup, ConfigEdited, ConfigPath, ConfigSet, ConfigUnset, ConfigValue, ModelSetup, SetupView,
 };
 pub use self::document::{
-    ChangeFacts, ChangedBy, ComparedSnapshots, FileDiff, StepAnswer, StepDiff, StepDocument, StepPrompt,
-    ThreadDiff, ThreadDocument, WorkflowGraph,
+    ChangeFacts, ChangedBy, ComparedSnapshots, FileDiff, PlayedBy, ServeView, StepAnswer, StepDiff,
+    StepDocument, StepPrompt, ThreadDiff, ThreadDocument, ThreadWritten, WorkflowGraph,
 };
 pub use self::log::{LogCleaned, LogDay};
 pub use self::model::ModelRow;
 pub use self::replay::{ReplayChange, ReplayedStep};
+pub use self::row::ThreadRowFacts;
 pub use self::run::{RunStep, RunView};
+pub use self::runs::{RunsBeside, ThreadFacts};
+pub use self::spent::{Spent, SpentBy, SpentRow, SpentSum};
 pub use self::step::{AttemptView, ListedNode, StartView, StepView, StepsPage, ThreadSteps, Unread};
 pub use self::store::{
     FindingView, SchemaRow, StoreCollected, StoreStatsView, StoreVerified, TypeStatsView, VariableValue,

@@ -77,6 +77,10 @@ pub struct StepView {
     pub duration_ms: u64,
     /// What the run used, when the agent tells.
     pub usage: Option<Usage>,
+    /// The model, where the record tells; of a step that another thread made, its last one.
+    pub model: Option<String>,
+    /// In USD, as far as it is known.
+    pub cost: Option<f64>,
     /// How many calls of tools failed, where the record counts them.
     pub failed_calls: Option<u64>,
     /// The failed attempts before it.
@@ -212,6 +216,8 @@ impl StepView {
     /// The step with the attempts before it named only.
     fn alone(store: &Store, Link { hash, step, timestamp }: &Link) -> Result<StepView, ThreadError> {
         let named = |attempts: &Vec<Hash>| attempts.iter().copied().map(AttemptView::Named).collect();
+        // A record that cannot be read tells nothing.
+        let detail = thread::detail_of(store, step).unwrap_or_default();
         Ok(StepView {
             hash: *hash,
             role: step.role.clone(),
@@ -221,7 +227,9 @@ impl StepView {
             timestamp: *timestamp,
             duration_ms: step.duration_ms(),
             usage: step.usage.clone(),
-            failed_calls: thread::failed_calls(store, step),
+            model: detail.model.filter(|model| !model.is_empty()),
+            cost: detail.cost,
+            failed_calls: detail.failed_calls,
             previous_attempts: step.previous_attempts.as_ref().map(named),
             undone: None,
             compact: step.links.compact,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
-use uwf_store::{Hash, Store};
+use uwf_store::{Hash, Store, excerpt};
 use uwf_workflow::moderator::{Route, Target};
 
 use super::ArtifactRow;
@@ -20,6 +20,9 @@ use crate::workflow::{self, Workflow};
 
 /// The word for a thread of which a step runs just now, which is no stored state.
 const RUNNING: &str = "running";
+
+/// How many characters of a task are shown in a row.
+const TASK: usize = 120;
 
 /// The word for an idle thread that is to make no further step for now.
 pub const PAUSED: &str = "paused";
@@ -348,9 +351,25 @@ pub struct ThreadRow {
     pub current_role: Option<String>,
     /// When it was started, in milliseconds since the epoch.
     pub started_at: u64,
+    /// When its head moved last, in milliseconds since the epoch.
+    pub updated_at: u64,
+    /// The directory it works in.
+    pub directory: String,
+    /// The first line of its task; of a long one, its beginning.
+    pub task: String,
+    /// Whether another thread called it; absent where none did.
+    #[serde(skip_serializing_if = "is_false")]
+    pub called: bool,
     /// Who asks, while it is suspended; told to people alone.
     #[serde(skip)]
     pub suspended_role: Option<String>,
+    /// What is asked, while it is suspended; told as the reason where that is asked for.
+    #[serde(skip)]
+    pub suspend_message: Option<String>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl ThreadRow {
@@ -365,13 +384,14 @@ impl ThreadRow {
         runs: bool,
     ) -> Result<ThreadRow, ThreadError> {
         let head = entry.read(store)?;
-        let hash = head.start(store)?.workflow;
+        let start = head.start(store)?;
+        let hash = start.workflow;
         let workflow = known.get(store, &hash)?;
         // Of many threads: no process is started for each, and what conditions decide is not told.
         let head = head.settled(store, &workflow, None);
-        let suspended_role = match &head.status {
-            Status::Suspended { role, .. } => Some(role.clone()),
-            _ => None,
+        let (suspended_role, suspend_message) = match &head.status {
+            Status::Suspended { role, message } => (Some(role.clone()), Some(message.clone())),
+            _ => (None, None),
         };
         Ok(ThreadRow {
             thread: entry.thread,
@@ -381,7 +401,12 @@ impl ThreadRow {
             status: if runs { RUNNING } else { head.status.as_str() },
             current_role: current_role(store, &workflow, &head, None),
             started_at: entry.thread.time_ms(),
+            updated_at: entry.updated,
+            called: start.call.is_some(),
+            task: excerpt(start.prompt.trim_start().lines().next().unwrap_or_default(), TASK).into_owned(),
+            directory: start.cwd,
             suspended_role,
+            suspend_message,
             pause_reason: None,
         })
     }

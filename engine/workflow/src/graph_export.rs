@@ -1,4 +1,5 @@
-//! A workflow's graph as a picture in words: Mermaid for pages that render it, DOT for Graphviz.
+//! A workflow's graph as a picture in words: Mermaid for pages that render it, DOT for Graphviz; and as the [`nodes`] and
+//! [`edges`] that whoever draws it himself needs.
 //!
 //! Pure, and apart because it knows nothing of what it draws but names: which roles have played, which is next and
 //! which has failed comes in as a [`ThreadProgress`].
@@ -22,11 +23,15 @@ pub struct ThreadProgress {
 }
 
 /// How a node is painted.
-#[derive(Clone, Copy, PartialEq)]
-enum Paint {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// Nothing is to be said of it.
     Plain,
+    /// It has played.
     Done,
+    /// It plays, is next, or waits for a person.
     Current,
+    /// Its last visit failed.
     Failed,
 }
 
@@ -48,43 +53,51 @@ impl ThreadProgress {
 }
 
 /// One of the things that an edge connects.
-struct Point<'w> {
-    name: &'w str,
-    paint: Paint,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GraphNode<'w> {
+    /// The role, or [`START`], [`END`] or [`SUSPEND`](crate::moderator::SUSPEND).
+    pub name: &'w str,
+    /// How it is painted.
+    pub paint: Paint,
 }
 
 /// The start, the roles by name, and the ends that edges lead to.
-fn points<'w>(workflow: &'w Workflow, progress: &ThreadProgress) -> Vec<Point<'w>> {
-    let targets: BTreeSet<&str> = edges(workflow).map(|line| line.to).collect();
+pub fn nodes<'w>(workflow: &'w Workflow, progress: &ThreadProgress) -> Vec<GraphNode<'w>> {
+    let targets: BTreeSet<&str> = edges(workflow).map(|edge| edge.to).collect();
     let roles = workflow.roles.keys().map(String::as_str);
     let ends = targets.into_iter().filter(|target| !workflow.roles.contains_key(*target));
     let names = std::iter::once(START).chain(roles).chain(ends.filter(|end| *end != START));
-    names.map(|name| Point { name, paint: progress.of(name) }).collect()
+    names.map(|name| GraphNode { name, paint: progress.of(name) }).collect()
 }
 
 /// What a fallback is called: an edge that is followed when no condition is true.
 const FALLBACK: &str = "FALLBACK";
 
 /// One edge as it is drawn.
-struct Line<'w> {
-    from: &'w str,
-    to: &'w str,
-    label: String,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GraphEdge<'w> {
+    /// Where it begins.
+    pub from: &'w str,
+    /// Where it leads.
+    pub to: &'w str,
+    /// The status, and on what condition.
+    pub label: String,
     /// Whether it is a fallback, which is dashed.
-    fallback: bool,
+    pub fallback: bool,
 }
 
-fn edges(workflow: &Workflow) -> impl Iterator<Item = Line<'_>> {
+/// Every edge, in the order of the graph.
+pub fn edges(workflow: &Workflow) -> impl Iterator<Item = GraphEdge<'_>> {
     workflow.graph.iter().flat_map(|(from, edges)| {
         let ways = edges.ways();
-        let lines: Vec<Line<'_>> = ways
+        let lines: Vec<GraphEdge<'_>> = ways
             .iter()
             .map(|way| {
                 // The one edge of a status, or of a role, is no fallback of anything.
                 let alone = ways.iter().filter(|other| other.status == way.status).count() == 1;
                 let fallback = way.condition.is_none() && !alone;
                 let label = label(workflow, way, fallback);
-                Line { from, to: way.role, label, fallback }
+                GraphEdge { from, to: way.role, label, fallback }
             })
             .collect();
         lines
@@ -103,7 +116,7 @@ fn label(workflow: &Workflow, way: &Way<'_>, fallback: bool) -> String {
 
 /// The graph as a Mermaid flowchart.
 pub fn mermaid(workflow: &Workflow, progress: &ThreadProgress) -> String {
-    let points = points(workflow, progress);
+    let points = nodes(workflow, progress);
     // Names can be words of the language: nodes are numbered.
     let id =
         |name: &str| format!("n{}", points.iter().position(|point| point.name == name).unwrap_or_default());
@@ -112,7 +125,7 @@ pub fn mermaid(workflow: &Workflow, progress: &ThreadProgress) -> String {
         let (open, close) = if point.name.starts_with('$') { ("([", "])") } else { ("[", "]") };
         line(&mut text, &format!("{}{open}\"{}\"{close}", id(point.name), mermaid_text(point.name)));
     }
-    for Line { from, to, label, fallback } in edges(workflow) {
+    for GraphEdge { from, to, label, fallback } in edges(workflow) {
         let arrow = if fallback { "-.->" } else { "-->" };
         let label = match label.as_str() {
             "" => String::new(),
@@ -139,7 +152,7 @@ pub fn mermaid(workflow: &Workflow, progress: &ThreadProgress) -> String {
 pub fn dot(workflow: &Workflow, progress: &ThreadProgress) -> String {
     let mut text = format!("digraph {} {{\n", dot_text(&workflow.name));
     line(&mut text, "node [shape=box, style=\"rounded,filled\", fillcolor=white];");
-    for point in points(workflow, progress) {
+    for point in nodes(workflow, progress) {
         let shape = if point.name.starts_with('$') { "shape=oval" } else { "shape=box" };
         let style = match point.paint {
             Paint::Plain => "",
@@ -149,7 +162,7 @@ pub fn dot(workflow: &Workflow, progress: &ThreadProgress) -> String {
         };
         line(&mut text, &format!("{} [{shape}{style}];", dot_text(point.name)));
     }
-    for Line { from, to, label, fallback } in edges(workflow) {
+    for GraphEdge { from, to, label, fallback } in edges(workflow) {
         let (from, to, label) = (dot_text(from), dot_text(to), dot_text(&label));
         let style = if fallback { ", style=dashed" } else { "" };
         line(&mut text, &format!("{from} -> {to} [label={label}{style}];"));

@@ -30,7 +30,7 @@ fn threads() -> Vec<Case> {
         uwf(&["thread", "exec", "{idle}", "--cwd", "nowhere"], 1, &["nowhere", "hint: "]),
         uwf(&["thread", "exec", "{idle}", "--cwd", "one.yaml"], 1, &["one.yaml is not a directory"]),
         uwf(&["thread", "exec", "{idle}", "--timeout", "soon"], 2, &["'soon'", "--timeout"]),
-        uwf(&["thread", "exec", "{ended}"], 1, &["{ended}", "status is end", "uwf thread resume"]),
+        uwf(&["thread", "exec", "{ended}"], 1, &["{ended}", "status is end", "no `resume` edge"]),
         uwf(&["thread", "resume", "{idle}", "-p", "x"], 1, &["{idle}", "idle", "uwf thread exec"]),
         uwf(&["thread", "resume", "{ended}", "-p", "x"], 1, &["{ended}", "resume"]),
         uwf(&["thread", "resume", "nope"], 1, &["`nope` is not a thread id"]),
@@ -52,8 +52,13 @@ fn threads() -> Vec<Case> {
 
 fn starts() -> Vec<Case> {
     vec![
-        uwf(&["thread", "start"], 2, &["--prompt", "<WORKFLOW>"]),
-        uwf(&["thread", "start", "one.yaml"], 2, &["--prompt"]),
+        uwf(&["thread", "start"], 2, &["<WORKFLOW>"]),
+        uwf(&["thread", "start", "one.yaml"], 2, &["no task is given", "-p TEXT", "-f FILE"]),
+        uwf(&["run", "one.yaml"], 2, &["no task is given", "-p TEXT"]),
+        uwf(&["run", "one.yaml", "-p", "x", "--mock", "none.yaml"], 1, &["mock script none.yaml"]),
+        uwf(&["run", "one.yaml", "-p", "x", "--max-cost", "much"], 2, &["--max-cost"]),
+        uwf(&["run", "one.yaml", "-p", "x", "--max-rounds", "0"], 2, &["--max-rounds"]),
+        uwf(&["run", "one.yaml", "-p", "x", "--base-url", "http://me:x@h/v1"], 1, &["a password"]),
         uwf(&["thread", "start", "one.yaml", "-p", " "], 1, &["the task is empty"]),
         uwf(&["thread", "start", "nope", "-p", "x"], 1, &["nope", "hint: "]),
         uwf(&["thread", "start", "none.yaml", "-p", "x"], 1, &["none.yaml", "hint: "]),

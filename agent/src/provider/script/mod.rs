@@ -9,11 +9,13 @@
 //!   - content: "---\n$status: done\n---\nFine."
 //! ```
 //!
-//! Apart because two players share it. Reading (`read`) names every problem at once; `expect` checks a request.
-//! Nothing here waits, talks or counts calls: where a player stands in a script is the player's business.
+//! Apart because two players share it. Reading (`read`) names every problem at once; `expect` checks a request; `schema`
+//! tells editors what a file may hold. Nothing here waits, talks or counts calls: where a player stands in a script is the
+//! player's business.
 
 mod expect;
 mod read;
+mod schema;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -29,7 +29,7 @@ pub(in crate::uwf) enum ArtifactsCommand {
     #[command(
         long_about = "Write an artifact to a file or to stdout, byte for byte as it was when its step was made: the newest one of \
                       that name, or that of one step. A node that is no content is written as its payload, in JSON.",
-        after_long_help = "Examples:\n  uwf thread artifacts get 01K… report.md -o report.md\n  uwf thread artifacts get 01K… figures/a.png -o old.png --step 01K…:2\n  uwf thread artifacts get 01K… report.md | less"
+        after_long_help = "Examples:\n  uwf thread artifacts get 01K… report.md -o report.md\n  uwf thread artifacts get 01K… figures/a.png -o old.png --step 2\n  uwf thread artifacts get 01K… report.md | less"
     )]
     Get(GetArtifact),
 }
@@ -51,7 +51,7 @@ pub(in crate::uwf) struct ArtifactPlace {
     /// Write to this file [default: stdout, which is also `-`]
     #[arg(short, long, value_name = "FILE", requires = "name")]
     pub(in crate::uwf) output: Option<PathBuf>,
-    /// The artifact of this step, not the newest one: its hash, or T:n for the n-th step of the thread T
+    /// The artifact of this step, not the newest one: its number or role in the thread, its hash, or T:n for the n-th step of the thread T
     #[arg(long, value_name = "STEP|T:n", requires = "name")]
     pub(in crate::uwf) step: Option<String>,
     /// Replace a file that is there already

@@ -4,9 +4,12 @@ use clap::Subcommand;
 
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub(in crate::uwf) enum PromptCommand {
-    /// How to run workflows and read what they did
-    #[command(after_long_help = "Examples:\n  uwf prompt usage > ~/.agents/skills/uwf-usage/SKILL.md")]
-    Usage,
+    /// How to run workflows and read what they did: the SKILL.md of agents that drive uwf
+    #[command(
+        visible_alias = "usage",
+        after_long_help = "Examples:\n  uwf prompt skill > ~/.agents/skills/uwf/SKILL.md"
+    )]
+    Skill,
     /// How to write a workflow, with one that works
     #[command(after_long_help = "Examples:\n  uwf prompt workflow-authoring | less")]
     WorkflowAuthoring,
@@ -23,7 +26,7 @@ pub(in crate::uwf) enum PromptCommand {
 
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub(in crate::uwf) enum Skill {
-    /// Print what `uwf prompt usage` prints
+    /// Print what `uwf prompt skill` prints
     User,
     /// Print what `uwf prompt workflow-authoring` prints
     Author,
@@ -32,7 +35,7 @@ pub(in crate::uwf) enum Skill {
 impl From<Skill> for PromptCommand {
     fn from(skill: Skill) -> PromptCommand {
         match skill {
-            Skill::User => PromptCommand::Usage,
+            Skill::User => PromptCommand::Skill,
             Skill::Author => PromptCommand::WorkflowAuthoring,
         }
     }

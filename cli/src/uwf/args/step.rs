@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use super::How;
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a process")]
 pub(in crate::uwf) enum StepCommand {
     /// List the steps of a thread, the oldest first
     #[command(
@@ -37,6 +38,8 @@ pub(in crate::uwf) enum StepCommand {
     },
     /// Tell what happened in a step, as markdown
     #[command(
+        long_about = "Tell what happened in a step, as markdown: how it came out, which calls of tools there were and which of them \
+                      failed, what was asked; then what was said, turn by turn.",
         after_long_help = "Examples:\n  uwf step read 9GDHFMG6KAC8V\n  uwf step read 9GDHFMG6KAC8V --prompt"
     )]
     Read {
@@ -46,7 +49,7 @@ pub(in crate::uwf) enum StepCommand {
         /// The opening messages as they were sent to the model, instead; or that the agent kept none
         #[arg(long)]
         prompt: bool,
-        /// At most about this many characters: the last turns that fit, the last one whole
+        /// At most about this many characters: the last turns that fit, or the beginning of the last one; 0 is no limit
         #[arg(long, value_name = "CHARS", conflicts_with = "prompt")]
         quota: Option<usize>,
     },

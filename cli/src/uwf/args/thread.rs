@@ -86,25 +86,34 @@ pub(in crate::uwf) enum ThreadCommand {
     },
     /// List threads, the youngest first
     #[command(
-        after_long_help = "Examples:\n  uwf thread list --all\n  uwf thread list --status suspended,end --after 7d\n  uwf thread list --all --skip 20 --take 10"
+        long_about = "List threads, the youngest first. On a terminal: those of the current directory and of the directories in it \
+                      (where there is none, of the nearest directory above) that are idle, running or wait for you, and no more \
+                      than 30. Otherwise those of all directories that are idle or running.\n\n\
+                      The status is told with its reason: `failed: …`, `interrupted after 3 turns`, `asks: …`. Of an id, the end is \
+                      shown that tells it from all others, and does as its name. Programs get `status` as it is stored; `reason`, \
+                      `steps`, `turns`, `cost`, `models` and others where --json names them.",
+        after_long_help = "Examples:\n  uwf thread list\n  uwf thread list --all\n  uwf thread list --status suspended,end --after 7d\n  uwf thread list --all --skip 20 --take 10\n  uwf thread list --all --json thread,status,reason,cost"
     )]
     List(ThreadList),
     /// Tell what happened in a thread, as markdown
     #[command(
-        after_long_help = "Examples:\n  uwf thread read 01K…\n  uwf thread read 01K… --quota 4000\n  uwf thread read 01K… --before 9GDHFMG6KAC8V --start"
+        after_long_help = "Examples:\n  uwf thread read 01K…\n  uwf thread read 01K… --quota 4000\n  uwf thread read 01K… --before 9GDHFMG6KAC8V --start\n  uwf thread read 01K… --html thread.html"
     )]
     Read {
         /// The thread's id
         thread: String,
-        /// At most about this many characters: the last steps that fit, the last one whole
-        #[arg(long, value_name = "CHARS")]
-        quota: Option<usize>,
+        /// At most about this many characters: the last steps that fit, or the beginning of the last one; 0 is no limit
+        #[arg(long, value_name = "CHARS", default_value_t = 32_000)]
+        quota: usize,
         /// Only the steps before this one
         #[arg(long, value_name = "STEP")]
         before: Option<String>,
         /// With --before: begin with the task all the same
         #[arg(long)]
         start: bool,
+        /// Write all of it as one page, with the graph, turns and changes, that needs no server and no network; `-` is stdout
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["quota", "before", "start"])]
+        html: Option<PathBuf>,
     },
     /// Show what the steps of a thread changed in the workspace
     #[command(
@@ -188,6 +197,15 @@ pub(in crate::uwf) enum ThreadCommand {
         #[arg(short, long)]
         force: bool,
     },
+    /// Forget threads that are over and old
+    #[command(
+        long_about = "Forget threads that are over and old, as `uwf thread rm` does: those whose head moved last before a time, of \
+                      every directory. None that runs is among them, and none that was called for a thread that stays; what was \
+                      called for one that goes, goes with it.\n\n\
+                      Which these are is said first. On a terminal you are asked; elsewhere --yes is needed.",
+        after_long_help = "Examples:\n  uwf thread prune --older 30d --dry-run\n  uwf thread prune --older 30d --yes\n  uwf thread prune --older 2026-01-01 --status end,cancelled,suspended"
+    )]
+    Prune(Prune),
     /// Begin a new thread from a step, or from where another thread stands
     #[command(
         hide = true,
@@ -245,10 +263,33 @@ pub(super) fn with_exit_status(about: &str, done: &str) -> String {
     )
 }
 
+/// Which threads are forgotten.
+#[derive(Debug, Args)]
+pub(in crate::uwf) struct Prune {
+    /// Those whose head moved last before this time: 30d for thirty days ago, 2026-11-21, 2026-11-21T08:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::uwf) older: String,
+    /// Those of these statuses: end, cancelled, suspended, idle
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        default_value = "end,cancelled",
+        hide_possible_values = true
+    )]
+    pub(in crate::uwf) status: Vec<StatusWord>,
+    /// Say which they are, and change nothing
+    #[arg(long)]
+    pub(in crate::uwf) dry_run: bool,
+    /// Do not ask
+    #[arg(short, long, conflicts_with = "dry_run")]
+    pub(in crate::uwf) yes: bool,
+}
+
 /// Which threads are listed.
 #[derive(Debug, Args)]
 pub(in crate::uwf) struct ThreadList {
-    /// List threads of every status; where --status is given, it decides
+    /// List threads of every status, of all directories, and those that others called; where --status is given, it decides
     #[arg(long)]
     pub(in crate::uwf) all: bool,
     /// Only threads of these statuses: idle, running, suspended, paused, end, cancelled, active (idle and running)
@@ -263,7 +304,7 @@ pub(in crate::uwf) struct ThreadList {
     /// Leave out the first N of them
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(in crate::uwf) skip: usize,
-    /// List N at most
+    /// List N at most [default: 30 on a terminal, all of them otherwise]
     #[arg(long, value_name = "N")]
     pub(in crate::uwf) take: Option<usize>,
 }

@@ -78,13 +78,13 @@ pub(in crate::uwf) enum WorkflowCommand {
     Schema,
     /// Draw a workflow's graph
     #[command(
-        after_long_help = "Examples:\n  uwf workflow graph solve-issue\n  uwf workflow graph flow.yaml --as dot | dot -Tsvg > flow.svg\n  uwf workflow graph --thread 01K…"
+        after_long_help = "Examples:\n  uwf workflow graph solve-issue\n  uwf workflow graph flow.yaml --as dot | dot -Tpdf > flow.pdf\n  uwf workflow graph flow.yaml --as svg > flow.svg\n  uwf workflow graph --thread 01K…"
     )]
     Graph {
         /// A hash, a file, or a name [default: the workflow of --thread]
         #[arg(required_unless_present = "thread")]
         workflow: Option<String>,
-        /// The language of the picture: mermaid or dot
+        /// What it is drawn in: mermaid, dot, or svg, a picture of its own
         #[arg(long = "as", value_enum, value_name = "LANGUAGE", default_value_t = Language::Mermaid, hide_possible_values = true)]
         language: Language,
         /// Colour in how far this thread has come: what is done, next, and failed
@@ -100,4 +100,6 @@ pub(in crate::uwf) enum Language {
     Mermaid,
     /// Graphviz
     Dot,
+    /// A picture, laid out
+    Svg,
 }

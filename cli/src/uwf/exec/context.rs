@@ -50,6 +50,8 @@ pub(in crate::uwf) struct ExecContext {
     pub(super) steps_on_stderr: bool,
     /// Whether a person is asked what a thread asks.
     pub(super) asks_person: bool,
+    /// Whether the next step is tried at once: then it tells itself what is in its way.
+    pub(super) goes_on: bool,
 }
 
 impl ExecContext {
@@ -87,6 +89,7 @@ impl ExecContext {
             reset: how.flags.reset_options,
             steps_on_stderr: false,
             asks_person: false,
+            goes_on: false,
         };
         Ok(context.with_programs())
     }
@@ -99,6 +102,7 @@ impl ExecContext {
 
     /// This context, which asks a person what a thread asks, if that is `wanted` and somebody is there.
     pub(super) fn asking(mut self, session: &Session<'_>, wanted: bool) -> ExecContext {
+        self.goes_on = wanted;
         self.asks_person = wanted && session.has_person();
         self
     }

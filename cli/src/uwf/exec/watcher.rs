@@ -22,12 +22,15 @@ pub(super) struct Watcher<'a, 'b> {
     on_stderr: bool,
     /// Whether a question is told by whoever asks the person.
     asks_person: bool,
+    /// Whether what is in the way of the next step is told by that.
+    goes_on: bool,
 }
 
 impl<'a, 'b> Watcher<'a, 'b> {
     pub(super) fn new(ui: &'a mut Ui<'b>, context: &ExecContext) -> Watcher<'a, 'b> {
         let (on_stderr, asks_person) = (context.steps_on_stderr, context.asks_person);
-        Watcher { ui, complaints: Complaints::default(), unprinted: None, on_stderr, asks_person }
+        let goes_on = context.goes_on;
+        Watcher { ui, complaints: Complaints::default(), unprinted: None, on_stderr, asks_person, goes_on }
     }
 
     /// The agents have said all that they will say; why a step could not be printed.
@@ -64,6 +67,9 @@ impl Observer for Watcher<'_, '_> {
 
     fn stepped(&mut self, report: &StepReport) -> ControlFlow<()> {
         self.ends();
+        let without = (self.goes_on && report.obstacle.is_some())
+            .then(|| StepReport { obstacle: None, ..report.clone() });
+        let report = without.as_ref().unwrap_or(report);
         let is_asked =
             self.asks_person && report.failure.is_none() && matches!(report.status, Status::Suspended { .. });
         match (self.on_stderr, is_asked) {

@@ -77,7 +77,7 @@ fn list_shows_what_is_asked_for() {
     // A person also sees what waits for him.
     let shown = place.on_terminal(&["thread", "list"]).out;
     assert!(
-        shown.starts_with("THREAD") && shown.contains("suspended") && !shown.contains("  end"),
+        shown.starts_with("THREAD") && shown.contains("  asks: ?  ") && !shown.contains("  end"),
         "{shown}"
     );
     let row = &place.uwf(&["thread", "list"]).json()[0];

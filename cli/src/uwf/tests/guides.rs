@@ -11,17 +11,16 @@ fn the_guides_are_skills_and_have_older_names() {
     let listed = place.uwf(&["prompt", "list"]).json();
     let names: Vec<&str> =
         listed.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["usage", "workflow-authoring", "adapter-developing", "bootstrap"]);
+    assert_eq!(names, ["skill", "workflow-authoring", "adapter-developing", "bootstrap"]);
     for name in names {
         let text = place.uwf(&["prompt", name]).out;
         assert_eq!(place.uwf(&["prompt", name, "--format", "json"]).json()["markdown"], text.as_str());
-        let guide = match name {
-            "bootstrap" => text.as_str(),
-            _ => body_of_skill(name, &text),
-        };
+        let guide = body_of_skill(name, &text);
         assert!(guide.starts_with("# ") && guide.len() > 1000, "{name}: {text}");
     }
-    assert_eq!(place.uwf(&["skill", "user"]).out, place.uwf(&["prompt", "usage"]).out);
+    for older in [["skill", "user"], ["prompt", "usage"]] {
+        assert_eq!(place.uwf(&older).out, place.uwf(&["prompt", "skill"]).out);
+    }
     assert_eq!(place.uwf(&["skill", "author"]).out, place.uwf(&["prompt", "workflow-authoring"]).out);
 }
 
@@ -29,11 +28,23 @@ fn the_guides_are_skills_and_have_older_names() {
 fn body_of_skill<'a>(name: &str, text: &'a str) -> &'a str {
     let (head, body) = text.strip_prefix("---\n").unwrap().split_once("---\n\n").unwrap();
     let head = yaml::parse_value(head).unwrap();
-    assert_eq!(head["name"], format!("uwf-{name}"));
+    let skill = if name == "skill" { "uwf".to_owned() } else { format!("uwf-{name}") };
+    assert_eq!(head["name"], skill);
     assert_eq!(head["version"], env!("CARGO_PKG_VERSION"));
     assert!(head["description"].as_str().unwrap().contains("Use it to "), "{head}");
     assert!(head["tags"].as_array().unwrap().contains(&"uwf".into()), "{head}");
     body
+}
+
+#[test]
+fn the_skill_at_the_root_of_the_repository_is_the_one_that_is_printed() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../SKILL.md");
+    let printed = Place::new().uwf(&["prompt", "skill"]).out;
+    let stood = std::fs::read_to_string(file).unwrap_or_default();
+    if stood != printed {
+        std::fs::write(file, &printed).unwrap();
+    }
+    assert!(stood == printed, "SKILL.md was not up to date; it is now, commit it");
 }
 
 #[test]

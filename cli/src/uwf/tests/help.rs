@@ -1,9 +1,10 @@
 //! Every help text, completion script and manual page, by a walk over whatever can be typed.
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 
 use super::command_line::CommandLine;
-use crate::uwf::args::UwfCli;
+use crate::shell::reference;
+use crate::uwf::args;
 use uwf_engine::fixture::Place;
 
 /// The help of a command and of those below it, as it is printed where there is no terminal.
@@ -23,7 +24,7 @@ fn help(place: &Place, command: &Command, way: &[&str]) -> String {
 
 #[test]
 fn every_help_text_is_as_written() {
-    let (place, cli) = (Place::new(), UwfCli::command());
+    let (place, cli) = (Place::new(), args::command());
     let top = place.uwf(&["--help"]).out;
     insta::assert_snapshot!("help", top);
     for noun in cli.get_subcommands() {
@@ -48,7 +49,14 @@ fn assert_examples(command: &Command, way: &str) {
 
 #[test]
 fn every_command_has_an_example() {
-    assert_examples(&UwfCli::command(), "");
+    assert_examples(&args::command(), "");
+}
+
+#[test]
+fn the_reference_says_what_can_be_typed() {
+    let mut cli = args::command();
+    cli.build();
+    reference::hold(&cli);
 }
 
 #[test]

@@ -358,7 +358,7 @@ fn a_signal_stops_the_agent_and_is_the_exit_status() {
         stop.cell().store(15, Ordering::SeqCst);
         run.join().unwrap()
     });
-    let hint = format!("nothing that was finished is lost; continue with: uwf thread exec {thread}");
+    let hint = format!("nothing is lost; continue with: uwf thread exec {thread}");
     assert_eq!((ran.exit, ran.err), (143, format!("error: stopped by signal 15\n  hint: {hint}\n")));
     // What is stopped already starts nothing more.
     let again = place.until(&args, "", false, stop);

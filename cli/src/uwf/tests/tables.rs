@@ -31,7 +31,8 @@ fn no_list_wraps_at_forty_columns() {
     assert_eq!(
         narrow,
         format!(
-            "THREAD                      STATUS\n{thread}  idle\n  workflow flow · role writer\n  started (utc) 2027-01-15 08:00:00\n"
+            "THREAD    AGE  STATUS\n{}  0 s  idle, next: writer\n  workflow flow · task A text, please.\n  directory . · steps 0\n",
+            &thread.as_str()[18..]
         )
     );
 }

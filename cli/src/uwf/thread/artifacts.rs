@@ -9,6 +9,7 @@ use uwf_engine::view::{ArtifactRow, ArtifactWritten};
 use uwf_store::atomic_file::AtomicFile;
 use uwf_store::{Hash, Store, suggest};
 
+use crate::names::StepArgument;
 use crate::shell::{CliError, OK, Session, render};
 use crate::uwf::args::{Artifacts, ArtifactsCommand, GetArtifact};
 
@@ -55,7 +56,7 @@ fn kept(store: &Store, thread: &ThreadId) -> Result<Vec<ThreadArtifact>, CliErro
 
 fn get(session: &mut Session<'_>, what: &GetArtifact) -> Result<u8, CliError> {
     let thread = session.thread_id(&what.thread)?;
-    let step = what.place.step.as_deref().map(|step| session.step_argument(step)).transpose()?;
+    let step = what.place.step.as_deref().map(|step| step_of(session, &thread, step)).transpose()?;
     let store = session.store()?;
     let step = step.map(|step| step.find(&store)).transpose()?;
     let found = find(&store, &thread, &what.name, step)?;
@@ -83,6 +84,16 @@ fn get(session: &mut Session<'_>, what: &GetArtifact) -> Result<u8, CliError> {
     session.ui.result(&written, || {
         format!("{}: {} in {}\n", render::name(&written.name), render::bytes(written.size), written.file)
     })
+}
+
+/// A step as it is named where its thread is known: also by its number, its role, or as the last one.
+fn step_of(session: &Session<'_>, thread: &ThreadId, step: &str) -> Result<StepArgument, CliError> {
+    let is_number = step.parse::<i64>().is_ok() && step.parse::<Hash>().is_err();
+    let named = session.step_argument(&format!("{thread}:{step}"));
+    if is_number || step == "last" {
+        return named;
+    }
+    session.step_argument(step).or_else(|error| named.map_err(|_| error))
 }
 
 /// The newest artifact of that name, of that step if one is meant.

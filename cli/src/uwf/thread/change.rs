@@ -10,7 +10,7 @@ use uwf_engine::lock::{self, LockError, ThreadLock};
 use uwf_engine::log::{Log, LogEvent};
 use uwf_engine::thread::{self, Pause, PausedBy, Status, ThreadError, ThreadId};
 use uwf_engine::view::{ThreadCancelled, ThreadPaused, ThreadRemoved, ThreadStopped};
-use uwf_store::Hash;
+use uwf_store::{Hash, Store};
 
 pub(super) fn stop(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
     let (thread, homes, store) = (session.thread_id(thread)?, session.homes()?, session.store()?);
@@ -79,18 +79,25 @@ pub(super) fn remove(session: &mut Session<'_>, thread: &str, force: bool) -> Re
     } else {
         ThreadLock::unannounced(&homes.uwf, &thread).map_err(|error| busy(error, &thread))?
     };
-    thread::remove(&store, &thread)?;
-    let log = thread_log(&homes.uwf, &thread);
+    forget(session, &store, &thread)?;
+    drop(still);
+    let exit = session.ui.result(&ThreadRemoved { thread, removed: true }, || "removed\n".to_owned())?;
+    session.ui.detail("its nodes stay until `uwf cas gc`");
+    Ok(exit)
+}
+
+/// Forgets a thread, whose lock is held, and what its runs left.
+pub(super) fn forget(session: &mut Session<'_>, store: &Store, thread: &ThreadId) -> Result<(), CliError> {
+    let homes = session.homes()?;
+    thread::remove(store, thread)?;
+    let log = thread_log(&homes.uwf, thread);
     if let Err(error) = fs::remove_file(&log)
         && error.kind() != std::io::ErrorKind::NotFound
     {
         session.ui.warn(&format!("cannot remove {}: {error}", log.display()));
     }
-    journals::forget(&homes.uwf, &thread);
-    drop(still);
-    let exit = session.ui.result(&ThreadRemoved { thread, removed: true }, || "removed\n".to_owned())?;
-    session.ui.detail("its nodes stay until `uwf cas gc`");
-    Ok(exit)
+    journals::forget(&homes.uwf, thread);
+    Ok(())
 }
 
 fn busy(error: LockError, thread: &ThreadId) -> CliError {

@@ -1,48 +1,80 @@
 //! `uwf thread list`: chosen by what the variables tell, so that only the rows that are shown cost reads.
+//!
+//! A person is shown the threads of the directory he is in, as they stand and why; a program all of them, as they are stored.
+
+mod facts;
+mod page;
+mod table;
 
 use std::error::Error;
+use std::path::PathBuf;
 
-use uwf_store::{Store, parallel};
+use uwf_store::Store;
 
-use crate::shell::{CliError, Column, Format, OK, Session, render};
+use self::facts::Fuller;
+use self::page::{Candidate, LARGEST_BATCH, ListPage, SMALLEST_BATCH, read};
+use crate::shell::{CliError, Format, OK, Session};
 use crate::uwf::args::{StatusWord, ThreadList};
 use crate::uwf::time_argument::time_argument;
+use uwf_engine::ThreadId;
 use uwf_engine::lock;
 use uwf_engine::lost;
-use uwf_engine::thread::{self, Status, ThreadEntry, ThreadError};
+use uwf_engine::thread::{self, Status};
 use uwf_engine::view::{ThreadRow, Workflows};
 
-fn cells(row: &ThreadRow) -> [String; 5] {
-    let role = row.suspended_role.as_ref().or(row.current_role.as_ref()).cloned().unwrap_or_default();
-    let started = render::time(row.started_at);
-    [row.thread.to_string(), row.status.to_owned(), row.workflow_name.clone(), role, started]
+/// How many threads a person is shown who does not say how many.
+const SHOWN: usize = 30;
+
+/// What is listed.
+struct Wanted {
+    /// Of these statuses.
+    words: Vec<StatusWord>,
+    /// For a person, who did not ask for the rest: of this directory, and called by nobody.
+    here: Option<PathBuf>,
+    /// So many at most.
+    take: usize,
+    after: Option<u64>,
+    before: Option<u64>,
+}
+
+impl Wanted {
+    fn of(session: &Session<'_>, which: &ThreadList, now: u64) -> Result<Wanted, CliError> {
+        let for_a_person = session.terminals.out && session.ui.format == Format::Text;
+        let at = |text: &Option<String>| text.as_deref().map(|text| time_argument(text, now)).transpose();
+        Ok(Wanted {
+            words: words(which, for_a_person),
+            here: (for_a_person && !which.all).then(|| session.directory(None)).transpose()?,
+            take: which.take.unwrap_or(if for_a_person { SHOWN } else { usize::MAX }),
+            after: at(&which.after)?,
+            before: at(&which.before)?,
+        })
+    }
 }
 
 pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, CliError> {
     let (homes, store) = (session.homes()?, session.store()?);
-    let wanted = wanted(which, session.terminals.out && session.ui.format == Format::Text);
-    let after = which.after.as_deref().map(|text| time_argument(text, store.now())).transpose()?;
-    let before = which.before.as_deref().map(|text| time_argument(text, store.now())).transpose()?;
+    let wanted = Wanted::of(session, which, store.now())?;
     let running = lock::all_running(&homes.uwf).unwrap_or_default();
     let paused = thread::all_paused(&store)?;
     let known = Workflows::default();
-    let mut page = ListPage::new(&wanted, which);
-    let mut batch = Vec::new();
-    let mut is_empty = true;
+    let mut page = ListPage::new(&wanted, which.skip);
+    let (mut batch, mut ids) = (Vec::new(), Vec::new());
+    let for_a_person = session.terminals.out && session.ui.format == Format::Text;
     for entry in thread::entries(&store) {
-        if page.is_full() {
+        // Of the others only the ids count: which of their characters tell them apart.
+        let is_over = page.is_full() || ids.last().is_some_and(|last: &ThreadId| is_past(&wanted, last));
+        if is_over && !for_a_person {
             break;
         }
         let entry = entry?;
-        is_empty = false;
         let ms = entry.thread.time_ms();
-        if after.is_some_and(|after| ms <= after) {
-            break;
+        ids.push(entry.thread);
+        if is_past(&wanted, &entry.thread) || wanted.before.is_some_and(|before| ms >= before) {
+            continue;
         }
         let running = running.contains(&entry.thread);
         let stands = (running, paused.contains_key(&entry.thread));
         match entry.status().map(|status| word(status, stands)) {
-            _ if before.is_some_and(|before| ms >= before) => {}
             Ok(stored) => batch.push(Candidate { entry, stored, row: None }),
             Err(error) => session.ui.warn(&error.to_string()),
         }
@@ -51,122 +83,41 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
         }
     }
     page.take_from(&mut batch, |batch, which| read(&store, &known, batch, which));
+    let (chosen, others) = page.done();
     let pause = |row: ThreadRow| match paused.get(&row.thread) {
         Some(pause) => row.paused(&pause.reason),
         None => row,
     };
-    let rows: Vec<ThreadRow> = rows(session, (&store, &known), page.rows).into_iter().map(pause).collect();
-    session.ui.result(&rows, || {
-        let cells: Vec<_> = rows.iter().map(cells).collect();
-        render::table(
-            [
-                Column::new("THREAD"),
-                Column::new("STATUS").status(),
-                Column::new("WORKFLOW"),
-                Column::new("ROLE"),
-                Column::new("STARTED (UTC)"),
-            ],
-            &cells,
-        )
-    })?;
-    let lost = if is_empty { lost::glance(&store)? } else { None };
-    if let Some(lost) = lost {
-        session.ui.warn(&lost.to_string());
-        session.ui.hint(&lost.hint());
-    } else if rows.is_empty() && session.terminals.out {
-        session.ui.note("no threads; `uwf thread list --all` shows finished ones too");
+    let rows: Vec<ThreadRow> = rows(session, (&store, &known), chosen).into_iter().map(pause).collect();
+    let facts = facts::of(session, &store, &rows)?;
+    let full: Vec<Fuller<'_>> = rows.iter().zip(&facts).map(Fuller::from).collect();
+    let table =
+        table::Told { now: store.now(), ids: &ids, brief: for_a_person, here: wanted.here.as_deref() };
+    session.ui.result(&full, || table.text(&full))?;
+    told(session, &store, (ids.is_empty(), rows.is_empty()))?;
+    if for_a_person {
+        others.tell(&mut session.ui, rows.len());
     }
     Ok(OK)
 }
 
-/// How many threads are looked at together: enough to be read at once, and few more than the page has room for.
-const SMALLEST_BATCH: usize = 16;
-const LARGEST_BATCH: usize = 1024;
-
-/// A thread that may be shown.
-struct Candidate {
-    entry: ThreadEntry,
-    /// What is stored of its state.
-    stored: StatusWord,
-    /// As far as it has been read.
-    row: Option<Result<ThreadRow, ThreadError>>,
+/// Whether no thread from this one on is young enough.
+fn is_past(wanted: &Wanted, thread: &ThreadId) -> bool {
+    wanted.after.is_some_and(|after| thread.time_ms() <= after)
 }
 
-impl Candidate {
-    /// Whether only its nodes tell if it is idle or asks a person.
-    fn is_open(&self) -> bool {
-        self.stored == StatusWord::Idle && !self.entry.is_new
+/// What there is to say of a list without rows.
+fn told(session: &mut Session<'_>, store: &Store, (no_thread, no_row): (bool, bool)) -> Result<(), CliError> {
+    let lost = if no_thread { lost::glance(store)? } else { None };
+    if let Some(lost) = lost {
+        session.ui.warn(&lost.to_string());
+        session.ui.hint(&lost.hint());
+    } else if no_thread && session.terminals.out {
+        session.ui.note("no threads yet; `uwf thread start WORKFLOW -p TEXT` begins one");
+    } else if no_row && session.terminals.out {
+        session.ui.note("no such threads; `uwf thread list --all` shows those of every status and directory");
     }
-
-    /// Its state, as far as it is known.
-    fn word(&self) -> StatusWord {
-        let read = self.row.as_ref().and_then(|row| StatusWord::of(row.as_ref().ok()?.status));
-        read.unwrap_or(self.stored)
-    }
-}
-
-/// What is shown, as far as it has been chosen.
-struct ListPage<'a> {
-    wanted: &'a [StatusWord],
-    left_out: usize,
-    skip: usize,
-    take: usize,
-    rows: Vec<Candidate>,
-}
-
-impl<'a> ListPage<'a> {
-    fn new(wanted: &'a [StatusWord], which: &ThreadList) -> ListPage<'a> {
-        let take = which.take.unwrap_or(usize::MAX);
-        ListPage { wanted, left_out: 0, skip: which.skip, take, rows: Vec::new() }
-    }
-
-    /// How many threads it has room for, and for how many that are passed over.
-    fn missing(&self) -> usize {
-        (self.take - self.rows.len()).saturating_add(self.skip - self.left_out)
-    }
-
-    fn is_full(&self) -> bool {
-        self.rows.len() >= self.take
-    }
-
-    /// Chooses from `batch`; what must be read for that is read by `read`.
-    fn take_from(
-        &mut self,
-        batch: &mut Vec<Candidate>,
-        read: impl Fn(&mut [Candidate], &(dyn Fn(&Candidate) -> bool + Sync)),
-    ) {
-        let [idle, suspended] =
-            [StatusWord::Idle, StatusWord::Suspended].map(|word| self.wanted.contains(&word));
-        if idle != suspended {
-            read(batch, &Candidate::is_open);
-        }
-        for candidate in batch.drain(..) {
-            // What is not read, though only that would tell, is wanted in either case or in none.
-            match candidate.word() {
-                word if !self.wanted.contains(&word) => {}
-                _ if self.left_out < self.skip => self.left_out += 1,
-                _ if self.is_full() => break,
-                _ => self.rows.push(candidate),
-            }
-        }
-    }
-}
-
-/// Reads those of `batch` that are not read yet.
-fn read(
-    store: &Store,
-    known: &Workflows,
-    batch: &mut [Candidate],
-    which: &(dyn Fn(&Candidate) -> bool + Sync),
-) {
-    let rows = parallel::map(batch, |candidate| {
-        let Candidate { entry, stored, .. } = candidate;
-        let row = || ThreadRow::of(store, known, entry, *stored == StatusWord::Running);
-        (candidate.row.is_none() && which(candidate)).then(row)
-    });
-    for (candidate, row) in batch.iter_mut().zip(rows) {
-        candidate.row = candidate.row.take().or(row);
-    }
+    Ok(())
 }
 
 /// The rows of what is to be shown. A damaged thread is told of and does not hide the others.
@@ -202,7 +153,7 @@ fn word(status: &Status, (running, paused): (bool, bool)) -> StatusWord {
 }
 
 /// The states to show; a person is shown by default what waits for him, too.
-fn wanted(which: &ThreadList, for_a_person: bool) -> Vec<StatusWord> {
+fn words(which: &ThreadList, for_a_person: bool) -> Vec<StatusWord> {
     use StatusWord::{Active, Cancelled, End, Idle, Paused, Running, Suspended};
     match &which.status {
         typed if typed.is_empty() && which.all => vec![Idle, Running, Suspended, Paused, End, Cancelled],

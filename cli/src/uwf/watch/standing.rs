@@ -43,8 +43,9 @@ impl Standing {
                 || "suspended".to_owned(),
                 |(role, message)| format!("suspended: {role} asks: {message}"),
             ),
+            ("paused", ..) => format!("paused: {}", view.pause_reason.as_deref().unwrap_or_default()),
             (_, Some(error), ..) => format!("failed: {}", error.message),
-            (_, _, Some(run), _) => format!("{}: {}", run.role, run.reason()),
+            (_, _, Some(run), _) => format!("{} of {}", run.reason(), run.role),
             ("idle", _, _, Some(role)) => format!("idle, next: {role}"),
             (word, ..) => word.to_owned(),
         }
@@ -58,14 +59,18 @@ impl Standing {
     }
 
     /// As the command would have exited that ran it.
-    pub(in crate::uwf) fn exit(&self, session: &Session<'_>) -> u8 {
-        let tells = session.env.text("UWF_EXIT") != Some("0");
-        match self.view.status {
+    ///
+    /// # Errors
+    /// `$UWF_HOME/.env` cannot be read, which may say that the status tells no outcome.
+    pub(in crate::uwf) fn exit(&self, session: &Session<'_>, homes: &Homes) -> Result<u8, CliError> {
+        let env = session.env.clone().with_dotenv(&homes.uwf.join(".env"))?;
+        let tells = env.text("UWF_EXIT") != Some("0");
+        Ok(match self.view.status {
             "suspended" | "paused" if tells => SUSPENDED,
             "cancelled" => USER,
             "idle" if self.interrupted.is_some() => USER,
             "idle" if self.view.error.is_some() && tells => FAILED_STEP,
             _ => OK,
-        }
+        })
     }
 }

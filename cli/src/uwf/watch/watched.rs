@@ -1,6 +1,6 @@
 //! The threads that are watched: one, or whichever run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ pub(super) struct WatchedThread {
     picture: Picture,
     /// Whether something was new at the last look.
     is_changed: bool,
+    /// Whether it is not watched any more from the next look on.
+    is_over: bool,
 }
 
 /// A line of what is new.
@@ -68,20 +70,24 @@ impl Watched {
     /// Looks at what may have changed, at everything where that is not known, and gives the lines of what is new.
     pub(super) fn look(&mut self, store: &Store, changed: Option<&Changed>) -> Result<Vec<Told>, CliError> {
         let mut told = Vec::new();
-        self.find(store, &mut told)?;
-        let Watched { home, one, reader, threads } = self;
-        let mut over = Vec::new();
+        self.threads.retain(|_, thread| !thread.is_over);
+        let running = match self.one {
+            Some(one) => lock::running(&self.home, &one).is_running().then_some(one).into_iter().collect(),
+            None => lock::all_running(&self.home).unwrap_or_default(),
+        };
+        self.find(store, &running, &mut told)?;
+        let Watched { one, reader, threads, .. } = self;
         for (thread, watched) in threads.iter_mut() {
             watched.is_changed = changed.is_none();
             // A process that is killed, or a called thread that another one plays, is told of by no change of its own.
             let concerns =
                 changed.is_none_or(|changed| changed.concerns(thread) || !changed.threads.is_empty());
-            if !concerns && lock::running(home, thread).is_running() == watched.follower.run().is_some() {
+            if !concerns && running.contains(thread) == watched.follower.run().is_some() {
                 continue;
             }
             let (news, is_changed) = match watched.follower.news(store, reader) {
                 Err(ThreadError::Unknown { .. }) if one.is_none() => {
-                    over.push(*thread);
+                    watched.is_over = true;
                     continue;
                 }
                 news => news?,
@@ -91,21 +97,20 @@ impl Watched {
             if one.is_none() && watched.follower.run().is_none() {
                 let status = watched.follower.watch.status().as_str();
                 told.push(Told::of(thread, format!("runs no more: {status}")));
-                over.push(*thread);
+                watched.is_over = true;
             }
         }
-        over.iter().for_each(|thread| drop(threads.remove(thread)));
         Ok(told)
     }
 
     /// Takes up the threads that are to be watched and are not yet.
-    fn find(&mut self, store: &Store, told: &mut Vec<Told>) -> Result<(), CliError> {
-        let wanted = match self.one {
-            Some(_) if !self.threads.is_empty() => return Ok(()),
-            Some(one) => vec![one],
-            None => lock::all_running(&self.home).unwrap_or_default().into_iter().collect(),
-        };
-        for thread in wanted {
+    fn find(
+        &mut self,
+        store: &Store,
+        running: &BTreeSet<ThreadId>,
+        told: &mut Vec<Told>,
+    ) -> Result<(), CliError> {
+        for thread in self.one.iter().chain(running).copied().collect::<BTreeSet<_>>() {
             // A called thread is seen where its caller is.
             let is_called = || thread::caller(store, &thread).is_ok_and(|caller| caller.is_some());
             if self.threads.contains_key(&thread) || (self.one.is_none() && is_called()) {
@@ -116,7 +121,8 @@ impl Watched {
             if self.one.is_none() {
                 told.push(Told::of(&thread, format!("runs: {}", picture.name)));
             }
-            self.threads.insert(thread, WatchedThread { follower, picture, is_changed: true });
+            self.threads
+                .insert(thread, WatchedThread { follower, picture, is_changed: true, is_over: false });
         }
         Ok(())
     }
@@ -137,7 +143,7 @@ impl Watched {
     /// What a terminal of this size shows; with keys somebody can press one.
     pub(super) fn rows(&self, now: u64, (width, height): (usize, usize), has_keys: bool) -> Vec<Row> {
         let (mut rows, mut left_out) = (Vec::new(), 0);
-        for thread in self.threads.values() {
+        for thread in self.threads.values().filter(|thread| !thread.is_over) {
             let own = thread.picture.rows(thread.follower.run(), now, width, self.is_one());
             // Two lines are for what is below.
             match rows.len() + own.len() + 2 <= height || rows.is_empty() {
@@ -146,7 +152,7 @@ impl Watched {
             }
         }
         let end = if has_keys { "q" } else { "Ctrl-C" };
-        let below = match (self.threads.len(), left_out) {
+        let below = match (rows.len(), left_out) {
             (0, _) => format!("nothing runs · {end} ends"),
             (_, 0) => format!("{end} detaches, what runs goes on"),
             (_, more) => format!("and {more} more · {end} detaches"),
@@ -170,6 +176,13 @@ impl WatchedThread {
 }
 
 impl Told {
+    /// The line without what is at its end, where it is longer than the terminal is wide.
+    pub(super) fn fitting(&self, width: usize) -> &str {
+        let text = self.text.as_str();
+        let short = (self.stays && text.chars().count() > width).then(|| text.rsplit_once("  "));
+        short.flatten().map_or(text, |(short, _)| short)
+    }
+
     fn of(thread: &ThreadId, text: String) -> Told {
         Told { thread: *thread, text, stays: true }
     }

@@ -40,6 +40,7 @@ pub(super) fn run(
     let progress = progress.unwrap_or_default();
     let (language, graph) = match language {
         Language::Mermaid => ("mermaid", graph_export::mermaid(&workflow, &progress)),
+        Language::Svg => ("svg", uwf_web::svg(&workflow, &progress)),
         Language::Dot => ("dot", graph_export::dot(&workflow, &progress)),
     };
     let view = WorkflowGraph { name: workflow.name, language, graph };

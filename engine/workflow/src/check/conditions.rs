@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::graph::Schemas;
+use super::is_name;
 use crate::condition::{self, Names, Steps};
 use crate::diagnostics::Diagnostics;
 use crate::moderator::START;
@@ -15,6 +16,10 @@ use crate::values::Condition;
 
 /// Fields that an output can have whatever the role's schema says: a role that asks a person.
 const ALWAYS: [&str; 2] = ["$status", "reason"];
+
+/// For those who write the expression where its name belongs.
+const EXPRESSION: &str = "`when` has the name of a condition; the expression goes to \
+                          `conditions: { NAME: { description: …, expression: … } }`";
 
 pub(super) fn check(
     raw: &[RawCondition],
@@ -31,7 +36,10 @@ pub(super) fn check(
                 if !raw.iter().any(|known| known.name == condition.text) {
                     let message =
                         format!("an edge names the condition `{}`, which is not defined", condition.text);
-                    let hint = problems.meant(&condition.text, raw.iter().map(|known| known.name.as_str()));
+                    let is_expression = !is_name(&condition.text);
+                    let mut near =
+                        || problems.meant(&condition.text, raw.iter().map(|known| known.name.as_str()));
+                    let hint = if is_expression { Some(EXPRESSION.to_owned()) } else { near() };
                     let hint = hint.unwrap_or_else(|| {
                         format!(
                             "add `conditions: {{ {}: {{ description: …, expression: … }} }}`",

@@ -2,8 +2,12 @@
 
 use jsonata_core::functions::boolean;
 use jsonata_core::value::JValue;
+use uwf_store::excerpt;
 
 use super::{Answer, ExpressionError, Question, parse, position, purity};
+
+/// How many characters of what went wrong are told.
+const MESSAGE: usize = 500;
 
 pub(super) fn answer(question: &Question, trying: &mut dyn FnMut(usize)) -> Answer {
     // By way of its text, which is the one reading of JSON that the two libraries share.
@@ -36,6 +40,7 @@ pub(super) fn value(expression: &str, context: &JValue) -> Result<JValue, Expres
     let tree = parse::parse(expression)?;
     purity::evaluator().evaluate(&tree, context).map_err(|error| {
         let message = error.message();
-        ExpressionError::at(position::of_failure(expression, message), message)
+        // `$error` says whatever an output has, however long that is.
+        ExpressionError::at(position::of_failure(expression, message), excerpt(message, MESSAGE))
     })
 }

@@ -10,6 +10,8 @@
 
 #[cfg(feature = "conditions")]
 mod evaluate;
+#[cfg(feature = "conditions")]
+mod functions;
 mod names;
 #[cfg(feature = "conditions")]
 mod parse;
@@ -61,10 +63,14 @@ impl ExpressionError {
 /// Reads an expression, and says what it refers to.
 ///
 /// # Errors
-/// It does not parse, is too long, asks for a clock or for chance, or this build knows no conditions.
+/// It does not parse, is too long, calls what is not there, asks for a clock or for chance, or this build knows no conditions.
 #[cfg(feature = "conditions")]
 pub fn check(expression: &str) -> Result<Names, ExpressionError> {
-    Ok(names::of(&parse::parse(expression)?))
+    let tree = parse::parse(expression)?;
+    match functions::unknown(expression, &tree) {
+        Some(error) => Err(error),
+        None => Ok(names::of(&tree)),
+    }
 }
 
 /// Reads an expression, and says what it refers to.

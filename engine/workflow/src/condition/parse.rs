@@ -28,8 +28,38 @@ fn syntax(text: &str) -> Result<AstNode, ExpressionError> {
     }
     parser::parse(text).map_err(|error| {
         let at = position::of_syntax(text, &error);
-        ExpressionError::at(at, words(text, at, &error))
+        ExpressionError::at(at, words(text, at, &error) + &advice(text))
     })
+}
+
+/// What other languages write otherwise: how it is written here, for the first of them that is in the text.
+const OTHERWISE: [(&str, &str); 5] = [
+    ("==", "`=` is the comparison, there is no `==`"),
+    ("&&", "`and` stands between two conditions, there is no `&&`"),
+    ("||", "`or` stands between two conditions, there is no `||`"),
+    ("!", "the opposite is `$not(…)`, there is no `!`"),
+    ("not ", "the opposite is `$not(…)`, a function"),
+];
+
+fn advice(text: &str) -> String {
+    let plain = without_texts(text).replace("!=", "  ");
+    let found = OTHERWISE.iter().find(|(other, _)| plain.contains(other));
+    found.map(|(_, here)| format!("; {here}")).unwrap_or_default()
+}
+
+/// The expression with blanks in the place of what stands between quotes.
+fn without_texts(text: &str) -> String {
+    let mut open = None;
+    let blank = |character: char| {
+        let within = open.is_some();
+        match open {
+            None if "\"'`".contains(character) => open = Some(character),
+            Some(quote) if quote == character => open = None,
+            _ => {}
+        }
+        if within || open.is_some() { ' ' } else { character }
+    };
+    text.chars().map(blank).collect()
 }
 
 /// How deep the signatures of functions may be nested: the parser goes down each by a call of its own.
@@ -49,7 +79,8 @@ fn is_deep(text: &str) -> bool {
 }
 
 /// What the parser calls some tokens, and how they are written.
-const TOKENS: [(&str, &str); 8] = [
+const TOKENS: [(&str, &str); 9] = [
+    ("Ampersand", "`&`"),
     ("LeftParen", "`(`"),
     ("RightParen", "`)`"),
     ("LeftBracket", "`[`"),

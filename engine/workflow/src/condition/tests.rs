@@ -37,6 +37,12 @@ fn what_does_not_parse_is_told_with_its_place() {
         "\"\\q\"",
         ") ",
         "ä = ) 1",
+        "a == 1",
+        "a && b",
+        "a || b",
+        "!a",
+        "not a",
+        "a = \"x == 1\" b",
         "",
         "  \n ",
     ]
@@ -74,6 +80,29 @@ fn a_clock_and_chance_are_refused_wherever_they_are_asked_for() {
         "$fromMillis(0, \"[Y]\") = \"1970\"",
         "now.random",
         "\"$now()\" = \"\"",
+    ] {
+        check(fine).unwrap();
+    }
+}
+
+#[test]
+fn what_is_called_must_be_there() {
+    let told: Vec<String> = [
+        "$cuont(steps) > 1",
+        "steps[-1].output.($len(a) > 1)",
+        "($f := function($x){ $x }; $g(1))",
+        "$if(true)",
+    ]
+    .iter()
+    .map(|expression| refused(expression))
+    .collect();
+    insta::assert_snapshot!(told.join("\n"));
+    for fine in [
+        "($f := function($x){ $x }; $f(1)) = 1",
+        "$map([1], function($v){ $string($v) })",
+        "($apply := function($f){ $f(1) }; $apply($not))",
+        "$reduce([1], function($a, $b){ $a + $b }) = 1",
+        "($count := $length; $count(\"a\") = 1)",
     ] {
         check(fine).unwrap();
     }
