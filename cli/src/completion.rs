@@ -12,7 +12,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 
 use crate::names;
-use crate::shell::{OK, ProcessContext, USER, render};
+use crate::shell::{CliError, Completions, OK, ProcessContext, Session, USER, render};
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::thread::{self, ThreadEntry};
 use uwf_engine::{catalogue, config, workflow};
@@ -46,8 +46,21 @@ pub(crate) fn answer(process: ProcessContext<'_>, shell: &str, command: Command)
     if done.is_ok() { OK } else { USER }
 }
 
-/// The script that has a shell ask.
-pub(crate) fn script(shell: &str, program: &str) -> Vec<u8> {
+/// Prints the script that has a shell ask.
+///
+/// # Errors
+/// When stdout cannot be written to.
+pub(crate) fn completions(
+    session: &mut Session<'_>,
+    args: &Completions,
+    program: &str,
+) -> Result<u8, CliError> {
+    let script = script(&args.shell.to_string(), program);
+    session.ui.print(&String::from_utf8_lossy(&script))?;
+    Ok(OK)
+}
+
+fn script(shell: &str, program: &str) -> Vec<u8> {
     let mut script = Vec::new();
     if let Some(completer) = Shells::builtins().completer(shell) {
         completer

@@ -61,6 +61,7 @@ impl Session<'_> {
     pub(crate) fn node_hash(&self, text: &str) -> Result<Hash, CliError> {
         match text.parse() {
             Ok(hash) => Ok(hash),
+            Err(_) if text.contains(':') => self.step_argument(text)?.find(&self.store()?),
             Err(_) => node::find(self, text),
         }
     }
