@@ -112,3 +112,5 @@ mod until_end;
 mod vendors;
 #[path = "e2e/watch.rs"]
 mod watch;
+#[path = "e2e/web.rs"]
+mod web;

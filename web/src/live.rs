@@ -26,7 +26,9 @@ impl From<LiveRun> for LiveLine {
         let doing = match (&run.tool, run.phase) {
             (Some(tool), _) => format!("{} {}", tool.name, tool.title),
             (None, LivePhase::Thinking) => "the model is asked".to_owned(),
-            (None, _) => "waits".to_owned(),
+            (None, _) if run.turn.is_some() => "waits".to_owned(),
+            // An agent that tells nothing.
+            (None, _) => String::new(),
         };
         let lines = run.lines.iter().rev().take(LINES).rev();
         LiveLine {

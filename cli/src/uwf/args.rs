@@ -105,7 +105,6 @@ pub(super) struct UwfCli {
 }
 
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "there is one of it in a process")]
 pub(super) enum Noun {
     /// Write a first workflow into .workflow/, with a script that plays it without a model
     #[command(

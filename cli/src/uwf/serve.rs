@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use tokio::signal::unix::{SignalKind, signal};
-use uwf_store::{Hash, Store};
+use uwf_store::{Clock, Hash, Store};
 use uwf_web::{Access, Host, Server, Site};
 
 use super::args::Serve;
@@ -19,7 +19,8 @@ use crate::shell::{CliError, Session};
 use uwf_engine::conditions::Conditions;
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::lock;
-use uwf_engine::thread::ThreadId;
+use uwf_engine::open_store;
+use uwf_engine::thread::{self, ThreadId};
 use uwf_engine::view::{ServeView, StepDiff};
 
 /// How many requests are read for at a time.
@@ -93,10 +94,13 @@ async fn signalled() -> u8 {
 /// The pages of this home.
 pub(super) fn site(session: &Session<'_>) -> Result<Site, CliError> {
     let (homes, store) = (session.homes()?, session.store()?);
-    let program =
-        session.program.clone().ok_or_else(|| CliError::user("cannot tell which program this is"))?;
     let conditions = session.conditions().map(|judge| Box::new(judge) as Box<dyn Conditions + Send + Sync>);
-    let host = Runs { program, env: session.env.clone(), homes: homes.clone() };
+    let host = Runs {
+        program: session.program.clone(),
+        env: session.env.clone(),
+        homes: homes.clone(),
+        clock: session.clock,
+    };
     Ok(Site::new(store, homes, conditions, Box::new(host)))
 }
 
@@ -134,20 +138,21 @@ fn secret() -> Result<String, CliError> {
 
 /// What pages ask for.
 struct Runs {
-    program: PathBuf,
+    program: Option<PathBuf>,
     env: Env,
     homes: Homes,
+    clock: Clock,
 }
 
 impl Runs {
     /// Has this program, started again, do something with a thread; what it says of an error is the error.
     fn uwf(&self, words: &[&str]) -> Result<(), String> {
-        let mut command = Command::new(&self.program);
-        command.args(["--format", "text", "--color", "never", "thread"]).args(words);
+        let program = self.program.as_ref().ok_or("it cannot be told which program this is")?;
+        let mut command = Command::new(program);
+        command.args(["--quiet", "--format", "text", "--color", "never", "thread"]).args(words);
         command.env_clear().envs(self.env.iter()).stdin(Stdio::null());
-        let ran = command
-            .output()
-            .map_err(|error| format!("{} cannot be started: {error}", self.program.display()))?;
+        let ran =
+            command.output().map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
         if ran.status.success() {
             return Ok(());
         }
@@ -170,7 +175,10 @@ impl Host for Runs {
     }
 
     fn run(&self, thread: &ThreadId) -> Result<(), String> {
-        self.uwf(&["exec", thread.as_str(), "--until-end", "--background"])
+        let store = open_store(&self.homes.ocas, self.clock).map_err(|error| error.to_string())?;
+        let paused = thread::paused(&store, thread).map_err(|error| error.to_string())?;
+        let verb = if paused.is_some() { "resume" } else { "exec" };
+        self.uwf(&[verb, thread.as_str(), "--until-end", "--background"])
     }
 
     fn stop(&self, thread: &ThreadId) -> Result<(), String> {

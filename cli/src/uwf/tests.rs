@@ -12,6 +12,7 @@ mod lists;
 mod logged;
 mod models;
 mod names;
+mod pages;
 mod paging;
 mod pauses;
 mod played;

@@ -22,9 +22,10 @@ use uwf_engine::conditions::process::judge;
 use uwf_engine::exec::quoted;
 use uwf_engine::lock;
 use uwf_engine::log::{Log, LogEvent};
-use uwf_engine::thread::{self, ThreadId, ThreadOptions};
-use uwf_engine::view::{ThreadDocument, ThreadStarted, ThreadView};
+use uwf_engine::thread::{self, ThreadError, ThreadId, ThreadOptions};
+use uwf_engine::view::{ThreadDocument, ThreadOutcome, ThreadStarted, ThreadView};
 use uwf_engine::workflow;
+use uwf_workflow::moderator::RouteError;
 
 pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u8, CliError> {
     match command {
@@ -112,14 +113,19 @@ fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
         .linked(&store, &head)?
         .running(&lock::running(&homes.uwf, &thread))
         .with_artifacts(&store, &workflow)?;
-    let shown = ShownThread::of(view, &homes, &store);
-    session.ui.result(&shown, || view_text(&shown, &workflow.name, &start.prompt))
+    let outcome = ThreadOutcome::of(&store, &thread, &head, &start).ok();
+    let shown = ShownThread::of(view, &homes, &store).with(outcome);
+    let resumes = match thread::again(&store, &workflow, &head, None) {
+        Err(error) => matches!(error, ThreadError::Route(RouteError::Conditional { .. })),
+        Ok(_) => true,
+    };
+    session.ui.result(&shown, || view_text(&shown, &workflow.name, &start.prompt, resumes))
 }
 
 /// How many artifacts are shown with their thread: the newest.
 const ARTIFACTS: usize = 20;
 
-fn view_text(shown: &ShownThread, workflow: &str, task: &str) -> Text {
+fn view_text(shown: &ShownThread, workflow: &str, task: &str, resumes: bool) -> Text {
     let view = &shown.view;
     let mut lines = vec![
         ("thread", view.thread.to_string()),
@@ -130,6 +136,7 @@ fn view_text(shown: &ShownThread, workflow: &str, task: &str) -> Text {
         ("status", view.status.to_owned()),
     ];
     lines.extend(shown.lines());
+    lines.extend(shown.outcome_lines());
     if let Some(parent) = &view.parent {
         let by = parent.thread.map_or_else(|| parent.state.to_string(), |thread| thread.to_string());
         let stack: Vec<&str> = parent.stack.iter().rev().map(String::as_str).collect();
@@ -161,9 +168,10 @@ fn view_text(shown: &ShownThread, workflow: &str, task: &str) -> Text {
     if let Some(hint) = &view.hint {
         lines.push(("hint", hint.clone()));
     }
+    lines.extend(shown.next(resumes).map(|next| ("next", next)));
     let more = view.artifacts.len().saturating_sub(ARTIFACTS);
     for row in &view.artifacts[more..] {
-        lines.push(("kept", format!("#{} {}", row.number, render::artifact(&row.artifact))));
+        lines.push(("artifact", format!("{} (step {})", render::artifact(&row.artifact), row.number)));
     }
     if more > 0 {
         lines.push(("", format!("and {more} older ones: uwf thread artifacts {}", view.thread)));

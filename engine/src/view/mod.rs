@@ -12,6 +12,7 @@ mod config;
 mod document;
 mod log;
 mod model;
+mod outcome;
 mod replay;
 mod row;
 mod run;
@@ -38,6 +39,7 @@ pub use self::document::{
 };
 pub use self::log::{LogCleaned, LogDay};
 pub use self::model::ModelRow;
+pub use self::outcome::{ThreadOutcome, ThreadResult};
 pub use self::replay::{ReplayChange, ReplayedStep};
 pub use self::row::ThreadRowFacts;
 pub use self::run::{RunStep, RunView};

@@ -193,7 +193,7 @@ fn draw_node(
     html! {
         g class={ "node" (if role.is_some() { "" } else { " end" }) (paint) } {
             @match link {
-                Some(link) => a href=(link) aria-label={ (visible(node.name)) (state) ": its steps" } { (inner) },
+                Some(link) => a href=(link) { (inner) },
                 None => (inner),
             }
         }

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::blocks::{chip, facts, folded, literal, moment, text};
-use super::thread::used;
+use super::thread::{answered, used};
 use super::{diff, steps, turns};
 use crate::graph::{self, Shown};
 use crate::read::{StepPage, ThreadPage};
@@ -32,6 +32,7 @@ pub(crate) fn document(found: &ThreadPage, pages: &[StepPage], now: u64) -> Mark
                     (about(found, now))
                     (folded(&html! { "Task" }, found.start.prompt.chars().count() < 2_000, &literal(&found.start.prompt, usize::MAX, None)))
                     div .picture { (picture(found)) }
+                    (answered(found))
                     h2 { "Steps" }
                     ol .steps { @for page in pages { (steps::step(&page.row, None, &inside(page))) } }
                     (stands(found))

@@ -8,12 +8,13 @@ use crate::read::{ListFilter, ListPage, ListRow};
 use crate::text::{age, first_line, rfc3339, visible};
 
 /// What a list can be narrowed to: the word of the address, and what it is called.
-const STATUSES: [(&str, &str); 7] = [
+const STATUSES: [(&str, &str); 8] = [
     ("", "All"),
     ("active", "Active"),
     ("running", "Running"),
     ("suspended", "Waiting"),
     ("idle", "Idle"),
+    ("paused", "Paused"),
     ("end", "Ended"),
     ("cancelled", "Cancelled"),
 ];

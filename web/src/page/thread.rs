@@ -33,6 +33,7 @@ pub(crate) fn thread(found: &ThreadPage, live: Option<&LiveLine>, csrf: &str, ve
                 @if found.start.prompt.trim() != task {
                     (folded(&html! { "Task" span .gist { (first_line(&found.start.prompt, 80)) } }, false, &literal(&found.start.prompt, 50_000, None)))
                 }
+                div #answered data-live="" { (answered(found)) }
                 div #live data-live="" { (running(view, live)) }
                 div #steps data-live="" { (all_steps(found)) }
             }
@@ -77,6 +78,8 @@ fn state(view: &ThreadView, csrf: &str) -> Markup {
                 strong { "The last step failed: " } (visible(&error.message)) " "
                 a href=(address::step(id, error.step_hash.as_str())) { "the failed step" }
             }
+        } @else if let Some(reason) = &view.pause_reason {
+            p .question { strong { "Paused: " } (visible(reason)) }
         } @else if let (Some(hint), "idle") = (&view.hint, view.status) {
             p .trouble { (visible(hint)) }
         }
@@ -94,7 +97,8 @@ fn state(view: &ThreadView, csrf: &str) -> Markup {
                 }
             }
             "running" => (button(id, csrf, "stop", "Stop the run")),
-            "idle" | "paused" => (button(id, csrf, "run", if view.error.is_some() { "Try again" } else { "Run it" })),
+            "paused" => (button(id, csrf, "run", "Go on")),
+            "idle" => (button(id, csrf, "run", if view.error.is_some() { "Try again" } else { "Run it" })),
             _ => {}
         }
     }
@@ -153,6 +157,16 @@ pub(super) fn used(sum: &Sum) -> Option<Markup> {
     (*turns > 0).then_some(words)
 }
 
+/// What the last step said, of a thread that has ended.
+pub(super) fn answered(found: &ThreadPage) -> Markup {
+    html! {
+        @if let Some(answer) = &found.answer {
+            h2 { "Answer" }
+            div .said .answer { (literal(answer, 50_000, None)) }
+        }
+    }
+}
+
 /// What happens just now.
 fn running(view: &ThreadView, live: Option<&LiveLine>) -> Markup {
     if view.status != "running" {
@@ -160,12 +174,12 @@ fn running(view: &ThreadView, live: Option<&LiveLine>) -> Markup {
     }
     let role = live.and_then(|live| live.role.as_deref()).or(view.current_role.as_deref());
     html! {
-        div .running role="status" {
+        div .running {
             p {
                 span .dot {} " " strong { (visible(role.unwrap_or("A step"))) } " plays"
                 @if let Some(live) = live {
                     @if let Some(turn) = live.turn { " · turn " (turn) @if let Some(most) = live.max_turns { " of " (most) } }
-                    " · " (visible(&live.doing))
+                    @if !live.doing.is_empty() { " · " (visible(&live.doing)) }
                     @if live.tokens > 0 { " · " (number(live.tokens)) " tokens" }
                     @if let Some(cost) = live.cost { " · " (usd(cost)) }
                     " · " span data-since=(live.started_at) {}

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use uwf_engine::lock;
 use uwf_engine::record;
 use uwf_engine::thread::{self, Status, ThreadEntry, ThreadError, ThreadId};
-use uwf_engine::view::{ThreadRow, Workflows};
+use uwf_engine::view::{PAUSED, ThreadRow, Workflows};
 use uwf_store::parallel;
 
 use crate::site::Site;
@@ -21,7 +21,7 @@ const BATCH: usize = 256;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct ListFilter {
-    /// `active`, `running`, `idle`, `suspended`, `end`, `cancelled`; empty for all.
+    /// `active`, `running`, `idle`, `suspended`, `paused`, `end`, `cancelled`; empty for all.
     pub(crate) status: String,
     pub(crate) workflow: String,
     /// Threads of this directory and those below it.
@@ -93,6 +93,7 @@ pub(crate) struct ListPage {
 pub(crate) fn list(site: &Site, filter: &ListFilter) -> Result<ListPage, ThreadError> {
     let running = lock::all_running(&site.homes.uwf).unwrap_or_default();
     let known = Workflows::default();
+    let paused = thread::all_paused(&site.store)?;
     let before: Option<ThreadId> = filter.before.parse().ok();
     let older = |entry: &ThreadEntry| {
         let age = |thread: &ThreadId| (thread.time_ms(), *thread);
@@ -111,7 +112,10 @@ pub(crate) fn list(site: &Site, filter: &ListFilter) -> Result<ListPage, ThreadE
         for (entry, row) in batch.iter().zip(read) {
             match row {
                 Err(error) => page.unread.push((entry.thread, error.to_string())),
-                Ok(row) => {
+                Ok(mut row) => {
+                    if let Some(pause) = paused.get(&row.thread).filter(|_| row.status == "idle") {
+                        (row.status, row.reason) = (PAUSED, Some(pause.reason.clone()));
+                    }
                     page.workflows.insert(row.workflow.clone());
                     if !filter.wants(&row) {
                         continue;

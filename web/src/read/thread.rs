@@ -8,6 +8,7 @@ use uwf_engine::view::ThreadView;
 use uwf_engine::workflow;
 use uwf_engine::{Workflow, lock};
 use uwf_store::{Hash, Store, parallel};
+use uwf_workflow::frontmatter;
 use uwf_workflow::graph_export::ThreadProgress;
 
 use crate::error::WebError;
@@ -101,6 +102,8 @@ pub(crate) struct ThreadPage {
     /// What failed and has not succeeded since.
     pub(crate) failed: Vec<StepRow>,
     pub(crate) progress: ThreadProgress,
+    /// The words of its last step, once it has ended.
+    pub(crate) answer: Option<String>,
     pub(crate) query: ThreadQuery,
 }
 
@@ -120,8 +123,22 @@ pub(crate) fn thread(site: &Site, id: &ThreadId, query: &ThreadQuery) -> Result<
     let steps = parallel::map(&links, read).into_iter().collect::<Result<Vec<_>, _>>()?;
     let failed = failed(store, id)?;
     let progress = progress(&view, &head, &sum, &failed);
+    let ended = head.step().filter(|_| matches!(head.status, Status::Ended { .. }));
+    let answer = ended.and_then(|step| thread::answer_of(store, &step.detail).ok().flatten());
+    let answer = answer.map(|answer| frontmatter::body(&answer).to_owned()).filter(|body| !body.is_empty());
     let query = query.clone();
-    Ok(ThreadPage { view, workflow, start, updated: head.updated, sum, steps, failed, progress, query })
+    Ok(ThreadPage {
+        view,
+        workflow,
+        start,
+        updated: head.updated,
+        sum,
+        steps,
+        failed,
+        progress,
+        answer,
+        query,
+    })
 }
 
 /// The steps of the page with their numbers, the oldest first.

@@ -18,7 +18,7 @@ use crate::live::LiveLine;
 /// How long it waits at most: that a process was killed nobody tells.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// What happens within this time is told once.
-const TOGETHER: Duration = Duration::from_millis(80);
+const TOGETHER: Duration = Duration::from_millis(150);
 
 /// What is followed, by how many, and what they are told.
 #[derive(Default)]
@@ -162,7 +162,9 @@ impl App {
                 let entry = thread::entry(&self.site.store, &thread).ok();
                 let stands =
                     entry.map(|entry| (entry.head, entry.updated, format!("{:?}", entry.status().ok())));
-                (stands, seen.runs(&thread)).hash(&mut hasher);
+                let paused =
+                    thread::paused(&self.site.store, &thread).ok().flatten().map(|pause| pause.reason);
+                (stands, paused, seen.runs(&thread)).hash(&mut hasher);
                 if seen.runs(&thread) {
                     format!("{:?}", self.live(&thread)).hash(&mut hasher);
                 } else {

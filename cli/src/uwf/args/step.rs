@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use super::How;
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a process")]
 pub(in crate::uwf) enum StepCommand {
     /// List the steps of a thread, the oldest first
     #[command(

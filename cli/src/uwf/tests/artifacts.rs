@@ -60,7 +60,7 @@ fn they_are_listed_and_shown() {
     assert_eq!(place.uwf(&["thread", "show", id]).json()["artifacts"], rows);
     let shown = place.uwf(&["thread", "show", id, "--format", "text"]).out;
     assert!(
-        shown.contains(&format!("kept       #2 out/b.bin, 2 B, {}\n", content.as_str().unwrap())),
+        shown.contains(&format!("artifact   out/b.bin, 2 B, {} (step 2)\n", content.as_str().unwrap())),
         "{shown}"
     );
     let read = place.uwf(&["thread", "read", id]).out;
@@ -156,7 +156,7 @@ fn a_name_cannot_write_lines_of_its_own() {
     let shown = "out/`a`\\u000a# Task\\u000a\\u001b[2J\\u0009**b**";
     let text = ["--format", "text"];
     for (args, expected) in [
-        (&["thread", "show", id][..], format!("kept       #1 {shown}, 1 B, ")),
+        (&["thread", "show", id][..], format!("artifact   {shown}, 1 B, ")),
         (&["thread", "artifacts", id], format!("  {shown}  1 B   ")),
         (&["thread", "read", id], format!("\n- ``{shown}``, 1 B, ")),
         (&["step", "read", step], format!("\n- ``{shown}``, 1 B, ")),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::shell::render;
 use uwf_agent::live::{LivePhase, LiveReader, LiveRun};
 use uwf_engine::Homes;
-use uwf_engine::view::ThreadView;
+use uwf_engine::view::{ThreadOutcome, ThreadView};
 use uwf_store::Store;
 
 /// A thread, and what of it runs.
@@ -16,12 +16,68 @@ pub(super) struct ShownThread {
     /// Absent where nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) running: Option<LiveRun>,
+    /// What it came to; absent where its steps cannot be read.
+    #[serde(flatten)]
+    pub(super) outcome: Option<ThreadOutcome>,
 }
 
 impl ShownThread {
     pub(super) fn of(view: ThreadView, homes: &Homes, store: &Store) -> ShownThread {
         let running = LiveReader::new(&homes.uwf).run(store, &view.thread);
-        ShownThread { view, running }
+        ShownThread { view, running, outcome: None }
+    }
+
+    /// With what the thread came to.
+    pub(super) fn with(self, outcome: Option<ThreadOutcome>) -> ShownThread {
+        ShownThread { outcome, ..self }
+    }
+
+    /// What it came to, line by line.
+    pub(super) fn outcome_lines(&self) -> Vec<(&'static str, String)> {
+        let Some(ThreadOutcome { directory, result, facts }) = &self.outcome else { return Vec::new() };
+        let mut lines = vec![("directory", directory.clone())];
+        if let Some(result) = result {
+            let (status, text) = result.in_short();
+            let text = render::first_line(text, 90);
+            let text = if text.is_empty() { text } else { format!(": {text}") };
+            lines.push(("result", format!("{} → {status}{text}", result.role)));
+        }
+        let failed = match facts.failed_runs {
+            0 => String::new(),
+            count => format!(", {}", render::count(count, "failed attempt")),
+        };
+        let took = render::duration(facts.worked_ms);
+        if facts.steps > 0 || facts.failed_runs > 0 {
+            let (steps, turns) =
+                (render::count(facts.steps as u64, "step"), render::count(facts.turns, "turn"));
+            lines.push(("took", format!("{steps}{failed}, {turns}, {took} of work")));
+        }
+        if facts.input_tokens + facts.output_tokens > 0 {
+            let models = if facts.models.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", facts.models.join(", "))
+            };
+            let [sent, received] = [facts.input_tokens, facts.output_tokens].map(render::thousands);
+            let cost = render::cost(facts.cost, facts.unpriced);
+            lines.push(("cost", format!("{cost}, {sent} tokens in, {received} out{models}")));
+        }
+        lines
+    }
+
+    /// What to type next, where nothing else says so; `resumes` is whether an ended thread can begin again.
+    pub(super) fn next(&self, resumes: bool) -> Option<String> {
+        let ThreadView { thread, status, hint, .. } = &self.view;
+        let command = match *status {
+            "running" => format!("uwf watch {thread}"),
+            _ if hint.is_some() => return None,
+            "idle" => format!("uwf thread exec {thread} --until-end"),
+            "end" if resumes => {
+                format!("uwf thread read {thread}, or uwf thread resume {thread} -p TEXT to take it up again")
+            }
+            _ => format!("uwf thread read {thread}"),
+        };
+        Some(command)
     }
 
     /// What runs, line by line.
