@@ -143,6 +143,13 @@ fn many_threads() {
     let allowed = Duration::from_millis;
     claim("thread list, 10,000 threads", list(&[]), allowed(250));
     claim("the same, --take 50", list(&["--take", "50"]), allowed(15));
+    // A part of an id is looked for among all; `@` reads where each works, if none works here.
+    let show = |name: &str| {
+        let args = ["thread", "show", name].map(str::to_owned);
+        median(RUNS, || home.uwf(&args))
+    };
+    claim("thread show @, of 10,000 in this directory", show("@"), allowed(15));
+    claim("thread show ZZZZZZ, which is no part of an id", show("ZZZZZZ"), allowed(100));
 }
 
 /// What must not depend on how long a thread is, and the list of its steps.

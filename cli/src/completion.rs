@@ -11,10 +11,11 @@ use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 
-use crate::shell::{OK, ProcessContext, USER, render};
+use crate::names;
+use crate::shell::{CliError, Completions, OK, ProcessContext, Session, USER, render};
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::thread::{self, ThreadEntry};
-use uwf_engine::{ThreadId, catalogue, config, workflow};
+use uwf_engine::{catalogue, config, workflow};
 use uwf_store::{Clock, Store};
 
 /// The variable with the name of the shell that asks.
@@ -45,8 +46,21 @@ pub(crate) fn answer(process: ProcessContext<'_>, shell: &str, command: Command)
     if done.is_ok() { OK } else { USER }
 }
 
-/// The script that has a shell ask.
-pub(crate) fn script(shell: &str, program: &str) -> Vec<u8> {
+/// Prints the script that has a shell ask.
+///
+/// # Errors
+/// When stdout cannot be written to.
+pub(crate) fn completions(
+    session: &mut Session<'_>,
+    args: &Completions,
+    program: &str,
+) -> Result<u8, CliError> {
+    let script = script(&args.shell.to_string(), program);
+    session.ui.print(&String::from_utf8_lossy(&script))?;
+    Ok(OK)
+}
+
+fn script(shell: &str, program: &str) -> Vec<u8> {
     let mut script = Vec::new();
     if let Some(completer) = Shells::builtins().completer(shell) {
         completer
@@ -164,7 +178,7 @@ fn steps(source: &Source, typed: &str) -> Vec<CompletionCandidate> {
             .collect();
     };
     let places = source.store().and_then(|store| {
-        let thread: ThreadId = name.to_ascii_uppercase().parse().ok()?;
+        let thread = names::thread_here(&store, &source.cwd.canonicalize().ok()?, name)?;
         let chain = thread::chain(&store, &thread::entry(&store, &thread).ok()?.head).ok()?;
         let numbered =
             (1..).zip(chain.steps).map(|(number, (_, step))| (format!("{name}:{number}"), step.role));

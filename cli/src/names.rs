@@ -14,12 +14,25 @@ mod part;
 mod step;
 mod thread;
 
+use std::path::Path;
+
 use uwf_store::{Hash, Store};
 
 pub(crate) use self::part::distinct_ends;
 pub(crate) use self::step::{StepArgument, hashes};
 use crate::shell::{CliError, Session};
 use uwf_engine::ThreadId;
+
+/// The thread that `text` names for somebody in the directory `here`, if it is a whole id or of the form `@-1`.
+pub(crate) fn thread_here(store: &Store, here: &Path, text: &str) -> Option<ThreadId> {
+    match directory::back(text) {
+        None => text.to_ascii_uppercase().parse().ok(),
+        Some(back) => {
+            let back = back.ok()?;
+            directory::of(store, here, back + 1).ok()?.get(back).copied()
+        }
+    }
+}
 
 impl Session<'_> {
     /// The thread that `text` names.
@@ -48,6 +61,7 @@ impl Session<'_> {
     pub(crate) fn node_hash(&self, text: &str) -> Result<Hash, CliError> {
         match text.parse() {
             Ok(hash) => Ok(hash),
+            Err(_) if text.contains(':') => self.step_argument(text)?.find(&self.store()?),
             Err(_) => node::find(self, text),
         }
     }

@@ -59,9 +59,7 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
             Some(Command::Replay(args)) => replay(session, args),
             Some(Command::Tools) => tools(session),
             Some(Command::Doctor(args)) => doctor::doctor(args, session),
-            Some(Command::Completions(shell)) => {
-                man_pages::completions(session, shell, &BuiltinCli::command())
-            }
+            Some(Command::Completions(shell)) => completion::completions(session, shell, "uwf-builtin"),
             Some(Command::Man(man)) => man_pages::man(session, man, BuiltinCli::command()),
         }),
         Err(error) => process.usage(&error),

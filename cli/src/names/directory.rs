@@ -43,7 +43,7 @@ pub(super) fn latest(session: &Session<'_>, text: &str, back: usize) -> Result<T
 }
 
 /// The latest threads of a directory, or else of the nearest one above it: `most` of them, the youngest first.
-fn of(store: &Store, here: &Path, most: usize) -> Result<Vec<ThreadId>, CliError> {
+pub(super) fn of(store: &Store, here: &Path, most: usize) -> Result<Vec<ThreadId>, CliError> {
     let mut nearest: (usize, Vec<ThreadId>) = (0, Vec::new());
     let depth = here.components().count();
     let mut entries = thread::entries(store);

@@ -3,7 +3,6 @@
 use uwf_store::{Hash, Store};
 
 use super::part::IdPart;
-use super::step;
 use crate::shell::{CliError, Session, render};
 use uwf_engine::ThreadId;
 use uwf_engine::thread;
@@ -13,9 +12,6 @@ const SHOWN: usize = 8;
 
 /// The node that is named so; `text` is no hash.
 pub(super) fn find(session: &Session<'_>, text: &str) -> Result<Hash, CliError> {
-    if text.contains(':') {
-        return step::read(session, text)?.find(&session.store()?);
-    }
     if text.starts_with('@') || text.parse::<ThreadId>().is_ok() {
         return Err(CliError::user(format!("{text} is a thread, and the hash of a node is wanted"))
             .with_hint(format!("`{text}:last` is its last step; `uwf thread show {text}` names more")));

@@ -1,4 +1,4 @@
-//! Completion scripts and manual pages, made from a command line's own description; for both programs.
+//! Manual pages, made from a command line's own description; for both programs.
 //!
 //! Apart from the nouns because it knows none of them: whatever can be typed is in the [`clap::Command`] it is given.
 
@@ -8,21 +8,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Command;
 
-use super::args::{Completions, Man};
+use super::args::Man;
 use super::error::{CliError, OK};
 use super::render;
 use super::session::Session;
-use crate::completion;
-
-/// Prints the completion script of a program.
-///
-/// # Errors
-/// When stdout cannot be written to.
-pub fn completions(session: &mut Session<'_>, args: &Completions, command: &Command) -> Result<u8, CliError> {
-    let script = completion::script(&args.shell.to_string(), command.get_name());
-    session.ui.print(&String::from_utf8_lossy(&script))?;
-    Ok(OK)
-}
 
 /// Prints the manual page of a program, or writes one page a command into a directory.
 ///

@@ -8,6 +8,7 @@ mod error;
 pub(crate) mod fields;
 pub(crate) mod input;
 pub mod man_pages;
+mod paint;
 pub(crate) mod prompt_text;
 #[cfg(test)]
 pub(crate) mod reference;
@@ -23,7 +24,8 @@ pub use self::args::{
     Color, Completions, Format, Global, Man, SandboxLevel, dollars, some_time, temperature,
 };
 pub use self::error::{BUG, CliError, FAILED_STEP, OK, SUSPENDED, USAGE, USER};
+pub use self::paint::{Paint, Reader};
 pub use self::session::{ProcessContext, Session, Terminals, ignores_hangups, in_process};
 pub use self::table::{Column, Table};
-pub use self::text::{Paint, Reader, Text, status_painted};
+pub use self::text::{Text, status_painted};
 pub use self::ui::Ui;

@@ -16,7 +16,7 @@ use uwf_store::{Clock, Store};
 
 use super::args::{Color, Format, Global};
 use super::error::{BUG, CliError, OK, USAGE, USER};
-use super::text::Reader;
+use super::paint::Reader;
 use super::ui::Ui;
 use super::version;
 use uwf_engine::conditions::process::ConditionProcess;

@@ -3,8 +3,8 @@
 //! Where a table is too wide, the columns that may be cut are; then, one by one, columns leave the line, the least important
 //! first, and stand below it with their names. Nothing but what may be cut is lost, and nothing wraps that need not.
 
+use super::paint::{Paint, Reader};
 use super::sanitise::one_line;
-use super::text::{Paint, Reader};
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -75,11 +75,6 @@ impl Table {
     /// With the ends of the first cells bold, so many characters of each row.
     pub(crate) fn with_bold_ends(self, bold_ends: Vec<usize>) -> Table {
         Table { bold_ends, ..self }
-    }
-
-    /// Followed by more.
-    pub(crate) fn then(self, text: impl Into<super::text::Text>) -> super::text::Text {
-        super::text::Text::from(self).then(text)
     }
 
     pub(super) fn for_reader(&self, reader: &Reader) -> String {

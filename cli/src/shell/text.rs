@@ -3,9 +3,7 @@
 //! Apart because only the [`Ui`](super::Ui) knows the terminal: whoever makes a text says what its words mean, and where it is
 //! printed it becomes as wide and as colourful as the reader can have it.
 
-use std::borrow::Cow;
-
-use super::sanitise::sanitise;
+use super::paint::{Paint, Reader};
 use super::table::Table;
 
 /// A text for people, or several in a row.
@@ -19,74 +17,6 @@ enum Piece {
     Plain(String),
     Painted(Paint, String),
     Table(Table),
-}
-
-/// What a word means, as its colour tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paint {
-    /// It is done, and well: green
-    Good,
-    /// Somebody is waited for: yellow
-    Waiting,
-    /// It went wrong: red
-    Bad,
-    /// It is happening: cyan
-    Active,
-    /// It matters no more: dim
-    Past,
-    /// It is what to look at: bold
-    Strong,
-}
-
-impl Paint {
-    /// The meaning of a status word, or of a text that begins with one (`failed: 401`).
-    pub fn of_status(text: &str) -> Option<Paint> {
-        match text.split([':', ' ']).next().unwrap_or_default() {
-            "end" => Some(Paint::Good),
-            "suspended" | "paused" | "asks" | "interrupted" => Some(Paint::Waiting),
-            "failed" => Some(Paint::Bad),
-            "running" => Some(Paint::Active),
-            "cancelled" => Some(Paint::Past),
-            _ => None,
-        }
-    }
-
-    /// The text with its colour.
-    pub fn on(self, text: &str) -> String {
-        let color = match self {
-            Paint::Good => "32",
-            Paint::Waiting => "33",
-            Paint::Bad => "31",
-            Paint::Active => "36",
-            Paint::Past => "2",
-            Paint::Strong => "1",
-        };
-        format!("\x1b[{color}m{text}\x1b[0m")
-    }
-}
-
-/// What there is to know of whoever reads stdout.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Reader {
-    /// How many characters stand in a line, if there is an end to it.
-    pub width: Option<usize>,
-    /// Whether colours are wanted.
-    pub color: bool,
-    /// Whether it is a terminal: then foreign texts must not steer it.
-    pub is_terminal: bool,
-}
-
-impl Reader {
-    pub(super) fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.is_terminal { sanitise(text) } else { text.into() }
-    }
-
-    pub(super) fn painted(&self, text: Cow<'_, str>, paint: Option<Paint>) -> String {
-        match paint.filter(|_| self.color) {
-            Some(paint) => paint.on(&text),
-            None => text.into_owned(),
-        }
-    }
 }
 
 impl Text {
@@ -137,6 +67,13 @@ impl Text {
 /// A status word in its colour: `end` green, `suspended` yellow, `failed` red, `running` cyan, `cancelled` dim.
 pub fn status_painted(word: &str) -> Text {
     Text::default().then_status(word)
+}
+
+impl Table {
+    /// Followed by more.
+    pub(crate) fn then(self, text: impl Into<Text>) -> Text {
+        Text::from(self).then(text)
+    }
 }
 
 impl From<String> for Text {

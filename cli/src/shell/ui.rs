@@ -15,8 +15,9 @@ use uwf_workflow::yaml;
 use super::args::Format;
 use super::error::{CliError, OK};
 use super::fields::Fields;
+use super::paint::{Paint, Reader};
 use super::sanitise::sanitise;
-use super::text::{Paint, Reader, Text};
+use super::text::Text;
 use uwf_engine::workflow::CheckedWorkflow;
 
 /// Where a command writes, and how.

@@ -116,7 +116,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Prompt(prompt) => prompt::run(session, prompt),
         Noun::Skill(skill) => prompt::run(session, skill.into()),
         Noun::Doctor(doctor) => doctor::run(session, &doctor),
-        Noun::Completions(shell) => man_pages::completions(session, &shell, &args::command()),
+        Noun::Completions(shell) => completion::completions(session, &shell, "uwf"),
         Noun::Man(man) => man_pages::man(session, &man, args::command()),
     }
 }

@@ -13,7 +13,7 @@ use clap_complete::Shell;
 pub struct Completions {
     /// The shell: bash, elvish, fish, powershell or zsh
     #[arg(value_enum, hide_possible_values = true)]
-    pub(in crate::shell) shell: Shell,
+    pub(crate) shell: Shell,
 }
 
 /// `man`.

@@ -139,8 +139,12 @@ fn tab_offers_what_there_is() {
     let offered = |args: &[&str]| place.completing(args);
     assert!(offered(&["thread", "exe"]).contains(&"exec".to_owned()));
     assert_eq!(offered(&["thread", "show", ""])[..2], ["@".to_owned(), thread.to_string()]);
-    let typed = format!("{thread}:");
-    assert_eq!(offered(&["step", "show", &typed]), ["1", "2", "last"].map(|place| format!("{typed}{place}")));
+    for typed in [format!("{thread}:"), "@:".to_owned()] {
+        assert_eq!(
+            offered(&["step", "show", &typed]),
+            ["1", "2", "last"].map(|place| format!("{typed}{place}"))
+        );
+    }
     assert!(offered(&["thread", "start", "fl"]).contains(&"flow".to_owned()));
     assert_eq!(offered(&["thread", "exec", "--agent", "uwf-"]), ["uwf-builtin"]);
     assert!(offered(&["models", "claude-opus"]).iter().all(|model| model.starts_with("claude-opus")));
