@@ -46,9 +46,7 @@ pub(super) fn prune(session: &mut Session<'_>, which: &Prune) -> Result<u8, CliE
     }
     let mut removed = Vec::new();
     for entry in &old {
-        if which.dry_run {
-            removed.push(entry.thread);
-        } else if take_away(session, &store, entry)? {
+        if which.dry_run || take_away(session, &store, entry)? {
             removed.push(entry.thread);
         }
     }
