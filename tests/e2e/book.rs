@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
+use serde_json::Value;
+
 use crate::site::{AGENT, MockServer, Said, Site, UWF, example, search_path};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -80,8 +82,15 @@ fn every_command_of_the_page_runs() {
     let (blocks, others) = blocks(&page());
     assert!(blocks.len() >= 4 && others <= 1, "{} run, {others} not", blocks.len());
     let said = typed(&site, &blocks).ok();
-    // The turn of the story of try.sh, the sum of the example, and the last word of what was read.
-    for words in ["=== the same command goes on", "\nend\n6\n", "## Step 5: reviewer → approved"] {
+    // What try.sh says, the last answer and the sum of the example, the last word of what was read, and the first
+    // workflow of one's own.
+    let sum = "The tests pass and the loop is right for any number of arguments.\n6\n";
+    for words in [
+        "=== the same command goes on where it stopped",
+        sum,
+        "## Step 5: reviewer → approved",
+        "\nNow it is right.\n",
+    ] {
         assert!(said.out.contains(words), "{words:?} is not in: {}{}", said.out, said.err);
     }
     site.verify();
@@ -123,7 +132,7 @@ fn run_chapter(chapter: &Path) {
         "first-run.md" => &["The sea is blue.", "No word in it was a colour."],
         "threads.md" => &["Would you tell a murderer", "report.md"],
         "changes.md" => &["for n in \"$@\"; do"],
-        "interruptions.md" => &["killed", "planner → planned"],
+        "interruptions.md" => &["interrupted", "planner → planned"],
         "recipes.md" => &["What, then, do we owe the truth to?", "morning-"],
         "agents.md" => &["developer → done"],
         "mock-scripts.md" => &["Loop over all arguments"],
@@ -173,6 +182,69 @@ fn the_agent_of_the_book_plays_the_reviewer() {
     site.verify();
 }
 
+/// All names of fields in a value, however deep.
+fn names(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+            found.insert(name.clone());
+            names(value, found);
+        }),
+        Value::Array(items) => items.iter().for_each(|item| names(item, found)),
+        _ => {}
+    }
+}
+
+/// The fields that the row of a command names: the words in code that stands in brackets.
+fn named_fields(row: &str) -> BTreeSet<String> {
+    let shapes = row.split('`').skip(1).step_by(2).filter(|code| code.starts_with(['{', '[']));
+    let words = shapes.flat_map(|shape| shape.split(|c: char| !c.is_alphanumeric()));
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_fields_that_the_book_names_are_printed() {
+    let site = Site::new();
+    site.project("solve-issue/project");
+    let (workflow, mock) = (example("solve-issue/workflow.yaml"), example("solve-issue/mock.yaml"));
+    let run = ["run", &workflow, "-p", "three numbers", "--mock", &mock, "--max-rounds", "1", "--json"];
+    let run = site.uwf(&run).code(10).json();
+    let thread = run["thread"].as_str().unwrap();
+    let said = |words: &[&str]| site.uwf(&[words, &["--format", "json"]].concat()).ok().json();
+    let report = site.home().join("report").display().to_string();
+    fs::create_dir(&report).unwrap();
+    for file in fs::read_dir(example("report/project")).unwrap().map(|entry| entry.unwrap()) {
+        fs::copy(file.path(), Path::new(&report).join(file.file_name())).unwrap();
+    }
+    let (kept, kept_mock) = (example("report/workflow.yaml"), example("report/mock.yaml"));
+    let kept = said(&["run", &kept, "-p", "How did the sales go?", "--cwd", &report, "--mock", &kept_mock]);
+    let printed = [
+        ("`uwf run`", run.clone()),
+        ("`uwf thread start`", said(&["thread", "start", &workflow, "-p", "t"])),
+        ("`uwf thread exec`", said(&["thread", "show", thread])),
+        ("`uwf thread list`", said(&["thread", "list", "--all"])),
+        ("`uwf step list`", said(&["step", "list", thread])),
+        ("`uwf step fork`", said(&["step", "fork", &format!("{thread}:1")])),
+        ("`uwf cost`", said(&["cost"])),
+        ("`uwf workflow add`", said(&["workflow", "add", &workflow])),
+        ("`uwf workflow list`", said(&["workflow", "list"])),
+        ("`uwf thread artifacts`", said(&["thread", "artifacts", kept["thread"].as_str().unwrap()])),
+        ("`uwf cas get`", said(&["cas", "get", &format!("{thread}:1")])),
+    ];
+    let text = fs::read_to_string(Path::new(ROOT).join("docs/programs.md")).unwrap();
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| `uwf")).collect();
+    assert_eq!(rows.len(), printed.len(), "{rows:#?}");
+    for (command, printed) in printed {
+        let row = rows.iter().find(|row| row.starts_with(&format!("| {command}"))).unwrap();
+        let mut there = BTreeSet::new();
+        names(&printed, &mut there);
+        // Of a failed step alone.
+        let (said, other) = (named_fields(row), ["stepHash", "message"].map(str::to_owned).into());
+        let missing: Vec<_> =
+            said.difference(&there).filter(|name| !BTreeSet::contains(&other, *name)).collect();
+        assert!(missing.is_empty() && !said.is_empty(), "{row}: {missing:?} is not in {printed:#}");
+    }
+}
+
 /// Where the links of a markdown text lead, without those in code.
 fn links(text: &str) -> Vec<String> {
     let prose = text.split("```").step_by(2).collect::<String>();
@@ -214,6 +286,19 @@ fn every_link_leads_somewhere() {
 }
 
 #[test]
+fn the_picture_of_the_graph_is_the_one_that_is_drawn() {
+    let site = Site::new();
+    let drawn =
+        site.uwf(&["workflow", "graph", &example("solve-issue/workflow.yaml"), "--as", "svg"]).ok().out;
+    let file = Path::new(ROOT).join("docs/pictures/solve-issue.svg");
+    let stood = fs::read_to_string(&file).unwrap_or_default();
+    if stood != drawn {
+        fs::write(&file, &drawn).unwrap();
+    }
+    assert!(stood == drawn, "{} was not up to date; it is now, commit it", file.display());
+}
+
+#[test]
 fn every_chapter_is_in_the_list_of_contents() {
     let summary = fs::read_to_string(Path::new(ROOT).join("docs/SUMMARY.md")).unwrap();
     let listed: BTreeSet<PathBuf> = links(&summary).into_iter().map(PathBuf::from).collect();
@@ -243,7 +328,9 @@ fn named(text: &str) -> Vec<Vec<&str>> {
 #[test]
 fn every_command_that_is_named_exists() {
     let site = Site::new();
-    let text: String = texts().into_iter().map(|(_, text)| text).collect();
+    // The changelog and the chapter of mistakes name what does not exist, on purpose.
+    let own = |file: &Path| !file.ends_with("CHANGELOG.md") && !file.ends_with("mistakes.md");
+    let text: String = texts().into_iter().filter(|(file, _)| own(file)).map(|(_, text)| text).collect();
     let mut seen = 0;
     for words in named(&text) {
         let program = if words[0] == "uwf" { UWF } else { AGENT };

@@ -6,6 +6,7 @@
 mod args;
 mod as_agent;
 mod ask;
+mod begin;
 mod cas;
 mod changes;
 mod checkout;

@@ -10,19 +10,17 @@ mod list;
 mod prune;
 mod running;
 
-use uwf_store::Hash;
-
 use self::running::ShownThread;
 use super::args::{Start, ThreadCommand};
+use super::begin::{Begun, begin};
 use super::checkout::{CheckoutMoment, checkout};
-use super::{exec, export, report, step, utf8};
+use super::{exec, export, report, step};
 use crate::shell::prompt_text::{PromptSource, WantedText};
 use crate::shell::{CliError, Format, OK, Session, Text, render};
 use uwf_engine::conditions::process::judge;
 use uwf_engine::exec::quoted;
 use uwf_engine::lock;
-use uwf_engine::log::{Log, LogEvent};
-use uwf_engine::thread::{self, ThreadError, ThreadId, ThreadOptions};
+use uwf_engine::thread::{self, ThreadError, ThreadOptions};
 use uwf_engine::view::{ThreadDocument, ThreadOutcome, ThreadStarted, ThreadView};
 use uwf_engine::workflow;
 use uwf_workflow::moderator::RouteError;
@@ -66,28 +64,6 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
             )
         }
     }
-}
-
-/// A thread that has begun.
-pub(super) struct Begun {
-    pub(super) thread: ThreadId,
-    pub(super) workflow: Hash,
-    /// What its workflow is called.
-    pub(super) name: String,
-}
-
-/// Begins a thread with this task; nothing runs.
-pub(super) fn begin(session: &mut Session<'_>, what: &Start, prompt: &str) -> Result<Begun, CliError> {
-    thread::check_task(prompt)?;
-    let directory = utf8(session.directory(what.cwd.as_deref())?)?;
-    let store = session.store()?;
-    let resolved = workflow::resolve(&store, &what.workflow, &session.cwd)?;
-    resolved.checked.iter().for_each(|checked| session.ui.warn_of(checked));
-    let workflow = resolved.ensure_stored(&store)?;
-    let thread = thread::start(&store, &workflow, prompt, &directory)?;
-    let log = Log::new(&session.homes()?.uwf, store.now());
-    log.write(&thread, LogEvent::ThreadStarted { workflow: &workflow, name: &resolved.name });
-    Ok(Begun { thread, workflow, name: resolved.name })
 }
 
 fn start(session: &mut Session<'_>, what: &Start) -> Result<u8, CliError> {

@@ -60,7 +60,7 @@ pub(super) fn launch(
     lock.release_to_assigned();
     let view = ThreadView::stored(store, (thread, &head), (start.workflow, &workflow), context.judge())
         .while_running(Some(true));
-    let exit = match context.steps_on_stderr {
+    let exit = match context.telling.on_stderr {
         true => {
             let exit = session.ui.made(thread.as_str(), &view, || format!("{thread}\n"))?;
             session.ui.note(&format!("running in process {pid}"));

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 use uwf_store::Store;
 
-use super::watcher::Watcher;
+use super::watcher::{Telling, Watcher};
 use crate::shell::{CliError, SandboxLevel, Session};
 use crate::uwf::args::{AgentFlags, How, Rounds};
 use crate::uwf::utf8;
@@ -46,12 +46,7 @@ pub(in crate::uwf) struct ExecContext {
     /// What was typed of the options that are kept with a thread.
     pub(super) typed: ThreadOptions,
     reset: bool,
-    /// Whether stdout has one result in the end: steps are told on stderr then.
-    pub(super) steps_on_stderr: bool,
-    /// Whether a person is asked what a thread asks.
-    pub(super) asks_person: bool,
-    /// Whether the next step is tried at once: then it tells itself what is in its way.
-    pub(super) goes_on: bool,
+    pub(super) telling: Telling,
 }
 
 impl ExecContext {
@@ -87,9 +82,7 @@ impl ExecContext {
             typed_agent: how.flags.agent.clone(),
             typed,
             reset: how.flags.reset_options,
-            steps_on_stderr: false,
-            asks_person: false,
-            goes_on: false,
+            telling: Telling::default(),
         };
         Ok(context.with_programs())
     }
@@ -102,8 +95,8 @@ impl ExecContext {
 
     /// This context, which asks a person what a thread asks, if that is `wanted` and somebody is there.
     pub(super) fn asking(mut self, session: &Session<'_>, wanted: bool) -> ExecContext {
-        self.goes_on = wanted;
-        self.asks_person = wanted && session.has_person();
+        self.telling.goes_on = wanted;
+        self.telling.asks_person = wanted && session.has_person();
         self
     }
 
@@ -213,7 +206,7 @@ impl ExecContext {
         session: &mut Session<'_>,
         run: impl FnOnce(&Engine<'_>, &ExecOptions, &mut dyn Observer) -> T,
     ) -> (T, Option<CliError>) {
-        let mut watcher = Watcher::new(&mut session.ui, self);
+        let mut watcher = Watcher::new(&mut session.ui, self.telling);
         let ran = run(&self.engine(&session.stop), &self.options, &mut watcher);
         (ran, watcher.ended())
     }

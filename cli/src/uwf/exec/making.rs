@@ -111,7 +111,7 @@ fn asked(session: &mut Session<'_>, context: &ExecContext, made: &Made) -> Resul
     else {
         return Ok(None);
     };
-    if !context.asks_person {
+    if !context.telling.asks_person {
         return Ok(None);
     }
     let answer = match session.stop.signal() {

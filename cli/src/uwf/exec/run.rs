@@ -5,7 +5,7 @@ use super::{Continuation, ExecContext, Keeps, background, exit};
 use crate::shell::prompt_text::{PromptSource, WantedText};
 use crate::shell::{CliError, Format, Session, render};
 use crate::uwf::args::{How, Run};
-use crate::uwf::thread::{Begun, begin};
+use crate::uwf::begin::{Begun, begin};
 use uwf_engine::exec::hold;
 use uwf_engine::thread::{self, ThreadId};
 use uwf_engine::view::{RunView, ThreadView};
@@ -19,7 +19,7 @@ pub(in crate::uwf) fn run(session: &mut Session<'_>, what: &Run) -> Result<u8, C
     let mut context =
         ExecContext::open(session, &how)?.with_rounds(what.rounds).asking(session, !what.background);
     context.typed.check()?;
-    context.steps_on_stderr = true;
+    context.telling.on_stderr = true;
     let Begun { thread, name, .. } = begin(session, &what.start, &prompt)?;
     let context = context.of_thread(session, &thread, Keeps::All)?;
     thread::keep_options(&context.store, &thread, &context.options.chosen)?;

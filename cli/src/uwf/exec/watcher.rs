@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::complaints::Complaints;
-use super::context::ExecContext;
 use crate::shell::{CliError, Format, Text, Ui, render};
 use uwf_engine::exec::{Compacted, Observer, StepReport};
 use uwf_engine::record;
@@ -19,18 +18,23 @@ pub(super) struct Watcher<'a, 'b> {
     complaints: Complaints,
     /// Why a step could not be told of.
     unprinted: Option<CliError>,
-    on_stderr: bool,
-    /// Whether a question is told by whoever asks the person.
-    asks_person: bool,
-    /// Whether what is in the way of the next step is told by that.
-    goes_on: bool,
+    telling: Telling,
+}
+
+/// How steps are told.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Telling {
+    /// On stderr, since stdout is for the last answer alone.
+    pub(super) on_stderr: bool,
+    /// A question is told by whoever asks the person.
+    pub(super) asks_person: bool,
+    /// What is in the way of the next step is told by that.
+    pub(super) goes_on: bool,
 }
 
 impl<'a, 'b> Watcher<'a, 'b> {
-    pub(super) fn new(ui: &'a mut Ui<'b>, context: &ExecContext) -> Watcher<'a, 'b> {
-        let (on_stderr, asks_person) = (context.steps_on_stderr, context.asks_person);
-        let goes_on = context.goes_on;
-        Watcher { ui, complaints: Complaints::default(), unprinted: None, on_stderr, asks_person, goes_on }
+    pub(super) fn new(ui: &'a mut Ui<'b>, telling: Telling) -> Watcher<'a, 'b> {
+        Watcher { ui, complaints: Complaints::default(), unprinted: None, telling }
     }
 
     /// The agents have said all that they will say; why a step could not be printed.
@@ -67,12 +71,13 @@ impl Observer for Watcher<'_, '_> {
 
     fn stepped(&mut self, report: &StepReport) -> ControlFlow<()> {
         self.ends();
-        let without = (self.goes_on && report.obstacle.is_some())
+        let without = (self.telling.goes_on && report.obstacle.is_some())
             .then(|| StepReport { obstacle: None, ..report.clone() });
         let report = without.as_ref().unwrap_or(report);
-        let is_asked =
-            self.asks_person && report.failure.is_none() && matches!(report.status, Status::Suspended { .. });
-        match (self.on_stderr, is_asked) {
+        let is_asked = self.telling.asks_person
+            && report.failure.is_none()
+            && matches!(report.status, Status::Suspended { .. });
+        match (self.telling.on_stderr, is_asked) {
             (true, _) => self.ui.note_text(&step_text(report, is_asked)),
             (false, true) if self.ui.format == Format::Text => {
                 self.unprinted = self.ui.print_text(step_text(report, true)).err();
