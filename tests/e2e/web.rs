@@ -96,7 +96,7 @@ impl Served {
         let looked = command.arg(pages().join("pages.mjs")).arg(plan).current_dir(pages()).output().unwrap();
         let (out, err) = (String::from_utf8_lossy(&looked.stdout), String::from_utf8_lossy(&looked.stderr));
         assert!(looked.status.success(), "{out}\n{err}");
-        println!("{out}");
+        fs::write(pictures.join(format!("{}.txt", checks[0])), out.as_bytes()).unwrap();
     }
 }
 
