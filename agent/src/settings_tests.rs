@@ -444,10 +444,10 @@ fn a_key_that_nobody_reads_is_an_error_that_names_what_was_meant() {
     assert_eq!(both.lines().count(), 3, "{both}");
 }
 
-/// What the page shows is what the shape takes: all of its keys, and none is missing there.
+/// What the book shows is what the shape takes: all of its keys, and none is missing there.
 #[test]
-fn the_settings_of_the_page_are_taken() {
-    let page = include_str!("../../README.md");
+fn the_settings_of_the_book_are_taken() {
+    let page = concat!(include_str!("../../docs/models.md"), include_str!("../../docs/sandbox.md"));
     let blocks = page.split("```yaml\n# ~/.uwf/agents/builtin.yaml\n").skip(1);
     let mut count = 0;
     for block in blocks {
