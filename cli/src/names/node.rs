@@ -60,7 +60,7 @@ fn matching(session: &Session<'_>, text: &str) -> Result<Vec<Hash>, CliError> {
              T:3, T:last or T:ROLE, where T is a thread",
         )
     };
-    let part = IdPart::of(text).ok_or_else(wrong)?;
+    let part = IdPart::of(text).filter(|_| text.len() < Hash::LENGTH).ok_or_else(wrong)?;
     let Some(store) = session.store_if_there()? else { return Ok(Vec::new()) };
     let mut found = store.hashes(&|hash| part.is_of(hash.as_str()))?;
     found.sort();

@@ -92,6 +92,10 @@ pub(super) fn command() -> clap::Command {
   uwf thread exec 01K… --until-end              run its steps until it ends or waits
   uwf thread read 01K…                          what happened, in words
 
+Names:
+  01K…, 4C8E, @, @-1     a thread: its id, a part of it, the latest of this directory, the one before
+  T:3, T:last, T:ROLE    a step of the thread T; or a step's hash, or a part of it
+
 Files:
   $UWF_HOME (~/.uwf)     config.yaml, .env, logs, locks of running steps
   $OCAS_HOME (~/.ocas)   the content-addressed store",

@@ -15,8 +15,8 @@ fn threads() -> Vec<Case> {
     vec![
         uwf(&["thread", "exec"], 2, &["<THREAD>"]),
         uwf(&["thread", "exce", "{idle}"], 2, &["exce", "exec"]),
-        uwf(&["thread", "exec", "nope"], 1, &["`nope` is not a thread id", "26 characters"]),
-        uwf(&["thread", "exec", "{step}"], 1, &["{step}", "is not a thread id"]),
+        uwf(&["thread", "exec", "nope"], 1, &["`nope` names no thread", "a thread's id, the first or last characters"]),
+        uwf(&["thread", "exec", "{step}"], 1, &["{step} is a step of role", "and a thread is wanted"]),
         uwf(&["thread", "exec", "{unknown}"], 1, &["{unknown}", "hint: "]),
         uwf(&["thread", "exec", "{idle}", "-c", "0"], 2, &["'0'", "--count"]),
         uwf(&["thread", "exec", "{idle}", "-c", "many"], 2, &["'many'", "--count"]),
@@ -33,11 +33,11 @@ fn threads() -> Vec<Case> {
         uwf(&["thread", "exec", "{ended}"], 1, &["{ended}", "status is end", "no `resume` edge"]),
         uwf(&["thread", "resume", "{idle}", "-p", "x"], 1, &["{idle}", "idle", "uwf thread exec"]),
         uwf(&["thread", "resume", "{ended}", "-p", "x"], 1, &["{ended}", "resume"]),
-        uwf(&["thread", "resume", "nope"], 1, &["`nope` is not a thread id"]),
-        uwf(&["thread", "show", "nope"], 1, &["`nope` is not a thread id"]),
+        uwf(&["thread", "resume", "nope"], 1, &["`nope` names no thread"]),
+        uwf(&["thread", "show", "nope"], 1, &["`nope` names no thread"]),
         uwf(&["thread", "show", "{unknown}"], 1, &["{unknown}"]),
-        uwf(&["thread", "show", "01\u{1b}[31m"], 1, &["is not a thread id"]),
-        uwf(&["thread", "show", ""], 1, &["is not a thread id"]),
+        uwf(&["thread", "show", "01\u{1b}[31m"], 1, &["names no thread"]),
+        uwf(&["thread", "show", ""], 1, &["names no thread"]),
         uwf(&["thread", "list", "--status", "odd"], 2, &["'odd'", "--status"]),
         uwf(&["thread", "list", "--after", "soon"], 2, &["`soon` is not a time", "7d"]),
         uwf(&["thread", "list", "--before", "2026-13-40"], 2, &["`2026-13-40` is not a time"]),
@@ -82,7 +82,7 @@ fn steps() -> Vec<Case> {
         uwf(&["step", "read", "{node}"], 1, &["{node}", "not a step"]),
         uwf(&["step", "read", "{node}", "--prompt"], 1, &["{node}", "not a step"]),
         uwf(&["step", "read", "{idle}"], 1, &["{idle}", "is a thread, and a step is wanted"]),
-        uwf(&["step", "list", "nope"], 1, &["`nope` is not a thread id"]),
+        uwf(&["step", "list", "nope"], 1, &["`nope` names no thread"]),
         uwf(&["step", "list", "{unknown}"], 1, &["{unknown}"]),
     ]
 }
@@ -90,7 +90,7 @@ fn steps() -> Vec<Case> {
 fn artifacts() -> Vec<Case> {
     vec![
         uwf(&["thread", "artifacts"], 2, &["<THREAD>"]),
-        uwf(&["thread", "artifacts", "nope"], 1, &["`nope` is not a thread id"]),
+        uwf(&["thread", "artifacts", "nope"], 1, &["`nope` names no thread"]),
         uwf(&["thread", "artifacts", "{unknown}"], 1, &["{unknown}"]),
         uwf(&["thread", "artifacts", "{step}"], 1, &["{step}"]),
         uwf(&["thread", "artifacts", "get", "{ended}"], 2, &["<NAME>"]),
@@ -127,7 +127,7 @@ fn others() -> Vec<Case> {
         uwf(&["log", "show", "--date", "yesterday"], 2, &["`yesterday` is not a day", "2026-11-21"]),
         uwf(&["log", "show", "2020-01-01", "--date", "2020-01-01"], 2, &["--date"]),
         uwf(&["setup", "--agent", "a/b"], 1, &["`a/b` is no agent's name", "agents.mine.command"]),
-        uwf(&["log", "show", "yesterday"], 1, &["`yesterday` is neither a day nor a thread id"]),
+        uwf(&["log", "show", "yesterday"], 1, &["begins or ends with `yesterday`", "or name a day, such as"]),
         uwf(&["log", "show", "2020-01-01"], 1, &["no lines of 2020-01-01", "there are some of"]),
         uwf(&["log", "clean"], 2, &["--before"]),
         uwf(&["log", "clean", "--before", "old"], 2, &["`old` is not a time"]),

@@ -20,7 +20,7 @@ Examples, which uwf-builtin takes as well:
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub(crate) struct ReplayArgs {
-    /// The step: its hash, T:n for the n-th step of the thread T, or T:-n for the n-th from its end; with --all, the thread's id
+    /// The step: a hash or a part of one; or T:3, T:-1, T:last, T:ROLE, T:ROLE.2, where T is a thread; with --all, the thread's id
     #[arg(value_name = "STEP|T:n|T")]
     pub(crate) step: String,
     /// Every step of the thread and every failed attempt, the oldest first

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
     disable_help_subcommand = true
 )]
 pub(in crate::uwf) struct Artifacts {
-    /// The thread's id
+    /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
     #[arg(required = true)]
     pub(in crate::uwf) thread: Option<String>,
     /// Write this one to a file or to stdout, as `get` does
@@ -37,7 +37,7 @@ pub(in crate::uwf) enum ArtifactsCommand {
 /// Which artifact, and where it goes.
 #[derive(Debug, Args)]
 pub(in crate::uwf) struct GetArtifact {
-    /// The thread's id
+    /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
     pub(in crate::uwf) thread: String,
     /// What the artifact is called, as `uwf thread artifacts` lists it
     pub(in crate::uwf) name: String,
@@ -52,7 +52,7 @@ pub(in crate::uwf) struct ArtifactPlace {
     #[arg(short, long, value_name = "FILE", requires = "name")]
     pub(in crate::uwf) output: Option<PathBuf>,
     /// The artifact of this step, not the newest one: its number or role in the thread, its hash, or T:n for the n-th step of the thread T
-    #[arg(long, value_name = "STEP|T:n", requires = "name")]
+    #[arg(long, value_name = "STEP", requires = "name")]
     pub(in crate::uwf) step: Option<String>,
     /// Replace a file that is there already
     #[arg(short, long, requires = "output")]

@@ -9,7 +9,7 @@ pub(in crate::uwf) enum CasCommand {
     /// Print a node: its type, payload and timestamp
     #[command(after_long_help = "Examples:\n  uwf cas get 9GDHFMG6KAC8V")]
     Get {
-        /// The node's hash
+        /// The node: its hash or a part of it; or a step, as T:3
         hash: String,
     },
     /// Print a content as it is: a text, or what a command put out, however long
@@ -31,7 +31,7 @@ pub(in crate::uwf) enum CasCommand {
     /// Say whether a node exists: true or false, exit status 0 or 1
     #[command(after_long_help = "Examples:\n  uwf cas has 9GDHFMG6KAC8V && echo there")]
     Has {
-        /// The node's hash
+        /// The node: its hash or a part of it; or a step, as T:3
         hash: String,
     },
     /// Print the hash a value would have; nothing is stored or checked
@@ -40,13 +40,13 @@ pub(in crate::uwf) enum CasCommand {
     /// List the nodes that a node refers to
     #[command(after_long_help = "Examples:\n  uwf cas refs 9GDHFMG6KAC8V")]
     Refs {
-        /// The node's hash
+        /// The node: its hash or a part of it; or a step, as T:3
         hash: String,
     },
     /// List every node that can be reached from a node, itself first
     #[command(after_long_help = "Examples:\n  uwf cas walk 9GDHFMG6KAC8V | wc -l")]
     Walk {
-        /// The node's hash
+        /// The node: its hash or a part of it; or a step, as T:3
         hash: String,
     },
     /// Check every node of the store; exit status 1 when something is wrong

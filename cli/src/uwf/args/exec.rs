@@ -26,7 +26,7 @@ pub(in crate::uwf) struct Start {
 /// Which steps are run, and where they are seen.
 #[derive(Debug, Args)]
 pub(in crate::uwf) struct Exec {
-    /// The thread's id
+    /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
     pub(in crate::uwf) thread: String,
     /// Run this many steps; stops when the thread ends, waits or a step fails
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
@@ -55,7 +55,7 @@ pub(in crate::uwf) const MAX_STEPS: u32 = 100;
 /// What is answered, and how it goes on.
 #[derive(Debug, Args)]
 pub(in crate::uwf) struct Resume {
-    /// The thread's id
+    /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
     pub(in crate::uwf) thread: String,
     /// What the role is told, below the message the thread was left with; `-` reads it from stdin
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -84,7 +84,7 @@ pub(in crate::uwf) struct Resume {
 /// What the last role is told.
 #[derive(Debug, Args)]
 pub(in crate::uwf) struct Poke {
-    /// The thread's id
+    /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
     pub(in crate::uwf) thread: String,
     /// What the role is told; `-` reads it from stdin [default: what is typed in $EDITOR, on a terminal]
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]

@@ -20,10 +20,10 @@ pub(in crate::uwf) enum StepCommand {
         after_long_help = "Examples:\n  uwf step list 01K… --format json\n  uwf step list 01K… --take 20\n  uwf step list 01K… --before 9GDHFMG6KAC8V --take 20"
     )]
     List {
-        /// The thread's id
+        /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
         thread: String,
         /// Only the steps before this one: its hash, T:n for the n-th step of the thread T, or T:-n for the n-th from its end
-        #[arg(long, value_name = "STEP|T:n")]
+        #[arg(long, value_name = "STEP")]
         before: Option<String>,
         /// At most this many of them, the last ones
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -32,8 +32,8 @@ pub(in crate::uwf) enum StepCommand {
     /// Print the agent's record of a step, with its turns
     #[command(after_long_help = "Examples:\n  uwf step show 9GDHFMG6KAC8V --format yaml")]
     Show {
-        /// The step: its hash, T:n for the n-th step of the thread T, or T:-n for the n-th from its end
-        #[arg(value_name = "STEP|T:n")]
+        /// The step: a hash or a part of one; or T:3, T:-1, T:last, T:ROLE, T:ROLE.2, where T is a thread
+        #[arg(value_name = "STEP")]
         step: String,
     },
     /// Tell what happened in a step, as markdown
@@ -43,8 +43,8 @@ pub(in crate::uwf) enum StepCommand {
         after_long_help = "Examples:\n  uwf step read 9GDHFMG6KAC8V\n  uwf step read 9GDHFMG6KAC8V --prompt"
     )]
     Read {
-        /// The step: its hash, T:n for the n-th step of the thread T, or T:-n for the n-th from its end
-        #[arg(value_name = "STEP|T:n")]
+        /// The step: a hash or a part of one; or T:3, T:-1, T:last, T:ROLE, T:ROLE.2, where T is a thread
+        #[arg(value_name = "STEP")]
         step: String,
         /// The opening messages as they were sent to the model, instead; or that the agent kept none
         #[arg(long)]
@@ -63,8 +63,8 @@ pub(in crate::uwf) enum StepCommand {
         after_long_help = "Examples:\n  uwf step fork 9GDHFMG6KAC8V\n  uwf step fork 01K…:2 --worktree ../another-way"
     )]
     Fork {
-        /// The step: its hash, T:n or T:-n for the n-th step of the thread T or the n-th from its end, or the hash of a thread's start
-        #[arg(value_name = "STEP|T:n")]
+        /// The step: a hash or a part of one; T:3, T:-1, T:last, T:ROLE, T:ROLE.2, where T is a thread; or the hash of a thread's start
+        #[arg(value_name = "STEP")]
         step: String,
         /// Fork the files, too: write the workspace as after the step into this directory, a new or an empty one, and work there
         #[arg(long, value_name = "DIR")]
@@ -86,8 +86,8 @@ pub(in crate::uwf) enum StepCommand {
         after_long_help = "Examples:\n  uwf step diff 9GDHFMG6KAC8V\n  uwf step diff 9GDHFMG6KAC8V --stat\n  uwf step diff 9GDHFMG6KAC8V --patch | git apply -R"
     )]
     Diff {
-        /// The step: its hash, T:n for the n-th step of the thread T, or T:-n for the n-th from its end
-        #[arg(value_name = "STEP|T:n")]
+        /// The step: a hash or a part of one; or T:3, T:-1, T:last, T:ROLE, T:ROLE.2, where T is a thread
+        #[arg(value_name = "STEP")]
         step: String,
         #[command(flatten)]
         shape: DiffShape,
@@ -112,7 +112,7 @@ pub(in crate::uwf) struct DiffShape {
 /// A question, and who is to answer it.
 #[derive(Debug, Args)]
 pub(in crate::uwf) struct Ask {
-    /// The step's hash
+    /// The step: a hash or a part of one; or T:3, T:-1, T:last, T:ROLE, T:ROLE.2, where T is a thread
     pub(in crate::uwf) step: String,
     /// The question; `-` reads it from stdin [default: what is typed in $EDITOR, on a terminal]
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]

@@ -70,7 +70,7 @@ pub(in crate::uwf) enum ThreadCommand {
         after_long_help = "Examples:\n  uwf thread compact 01K…\n  uwf thread compact 01K… --keep 10 --agent \"my-agent --fast\""
     )]
     Compact {
-        /// The thread's id
+        /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
         thread: String,
         /// How many of the last steps stay as they are
         #[arg(long, value_name = "N", default_value_t = uwf_engine::thread::KEEP, value_parser = clap::value_parser!(u32).range(1..))]
@@ -81,7 +81,7 @@ pub(in crate::uwf) enum ThreadCommand {
     /// Say where a thread stands
     #[command(after_long_help = "Examples:\n  uwf thread show 01K…")]
     Show {
-        /// The thread's id
+        /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
         thread: String,
     },
     /// List threads, the youngest first
@@ -100,7 +100,7 @@ pub(in crate::uwf) enum ThreadCommand {
         after_long_help = "Examples:\n  uwf thread read 01K…\n  uwf thread read 01K… --quota 4000\n  uwf thread read 01K… --before 9GDHFMG6KAC8V --start\n  uwf thread read 01K… --html thread.html"
     )]
     Read {
-        /// The thread's id
+        /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
         thread: String,
         /// At most about this many characters: the last steps that fit, or the beginning of the last one; 0 is no limit
         #[arg(long, value_name = "CHARS", default_value_t = 32_000)]
@@ -122,7 +122,7 @@ pub(in crate::uwf) enum ThreadCommand {
         after_long_help = "Examples:\n  uwf thread diff 01K…\n  uwf thread diff 01K… --stat\n  uwf thread diff 01K… --patch | git apply -R"
     )]
     Diff {
-        /// The thread's id
+        /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
         thread: String,
         #[command(flatten)]
         shape: DiffShape,
@@ -144,8 +144,8 @@ pub(in crate::uwf) enum ThreadCommand {
         after_long_help = "Examples:\n  uwf thread checkout 01K…:2 ../as-of-step-2\n  uwf thread checkout 01K…:1 /tmp/before --before\n  uwf thread checkout 9GDHFMG6KAC8V ../review"
     )]
     Checkout {
-        /// The step: its hash, T:n for the n-th step of the thread T, or T:-n for the n-th from its end
-        #[arg(value_name = "STEP|T:n")]
+        /// The step: a hash or a part of one; or T:3, T:-1, T:last, T:ROLE, T:ROLE.2, where T is a thread
+        #[arg(value_name = "STEP")]
         step: String,
         /// The directory: a new one, or an empty one
         dir: PathBuf,
@@ -160,7 +160,7 @@ pub(in crate::uwf) enum ThreadCommand {
         after_long_help = "Examples:\n  uwf thread pause 01K…\n  uwf thread pause 01K… && uwf thread resume 01K… --until-end"
     )]
     Pause {
-        /// The thread's id
+        /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
         thread: String,
     },
     /// End a running step; the thread stays active
@@ -170,7 +170,7 @@ pub(in crate::uwf) enum ThreadCommand {
         after_long_help = "Examples:\n  uwf thread stop 01K…"
     )]
     Stop {
-        /// The thread's id
+        /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
         thread: String,
     },
     /// Give a thread up for good
@@ -181,7 +181,7 @@ pub(in crate::uwf) enum ThreadCommand {
         after_long_help = "Examples:\n  uwf thread cancel 01K…"
     )]
     Cancel {
-        /// The thread's id
+        /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
         thread: String,
     },
     /// Forget a thread
@@ -191,7 +191,7 @@ pub(in crate::uwf) enum ThreadCommand {
         after_long_help = "Examples:\n  uwf thread rm 01K…\n  uwf thread rm 01K… --force"
     )]
     Rm {
-        /// The thread's id
+        /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
         thread: String,
         /// Stop it first if it is running
         #[arg(short, long)]
@@ -219,13 +219,13 @@ pub(in crate::uwf) enum ThreadCommand {
     /// List the steps of a thread, the oldest first
     #[command(hide = true)]
     Steps {
-        /// The thread's id
+        /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
         thread: String,
     },
     /// Print the agent's record of a step, with its turns
     #[command(hide = true)]
     StepDetails {
-        /// The step's hash
+        /// The step: a hash or a part of one; or T:3, T:-1, T:last, T:ROLE, T:ROLE.2, where T is a thread
         step: String,
     },
     /// Write a thread, with everything it consists of, to a file for another store
@@ -235,7 +235,7 @@ pub(in crate::uwf) enum ThreadCommand {
         after_long_help = "Examples:\n  uwf thread export 01K… -o thread.jsonl\n  uwf thread export 01K… | ssh host uwf thread import -"
     )]
     Export {
-        /// The thread's id
+        /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
         thread: String,
         /// Write to this file [default: stdout, which is also `-`]
         #[arg(short, long, value_name = "FILE")]

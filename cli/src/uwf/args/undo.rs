@@ -7,8 +7,8 @@ use clap::Args;
 /// Which step is undone.
 #[derive(Debug, Args)]
 pub(in crate::uwf) struct Undo {
-    /// The step: its hash, T:n for the n-th step of the thread T, or T:-n for the n-th from its end
-    #[arg(value_name = "STEP|T:n")]
+    /// The step: a hash or a part of one; or T:3, T:-1, T:last, T:ROLE, T:ROLE.2, where T is a thread
+    #[arg(value_name = "STEP")]
     pub(in crate::uwf) step: String,
     #[command(flatten)]
     pub(in crate::uwf) how: UndoHow,

@@ -25,7 +25,7 @@ pub(in crate::uwf) enum VarCommand {
     Set {
         /// The variable: @scope/segment[/segment…]
         name: String,
-        /// The node's hash
+        /// The node: its hash or a part of it; or a step, as T:3
         hash: String,
         /// A tag, in the place of all it had; may be given several times
         #[arg(long = "tag", value_name = "KEY=VALUE")]
