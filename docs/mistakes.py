@@ -80,6 +80,7 @@ class Place:
     """What every mistake is made in."""
 
     def __init__(self, bin):
+        self.bin = bin
         self.dir = tempfile.mkdtemp(prefix="uwf-mistakes-")
         self.work = f"{self.dir}/work"
         os.makedirs(f"{self.dir}/home")
@@ -111,7 +112,7 @@ class Place:
         return ran.returncode, ran.stdout, ran.stderr
 
     def alike(self, text):
-        text = text.replace(self.dir, "~").replace("~/work/", "").replace(ROOT, "…")
+        text = text.replace(self.bin, "~/bin").replace(self.dir, "~").replace("~/work/", "").replace(ROOT, "…")
         text = re.sub(r"\b01[0-9A-HJKMNP-TV-Z]{24}\b", lambda id: next((f"{k}…" for k, v in self.env.items() if v == id[0]), "01K…"), text)
         text = re.sub(r"\b01[0-9A-HJKMNP-TV-Z]{6}\b", "01KABCDE", text)
         text = re.sub(r"\b[0-9A-HJKMNP-TV-Z]{13}\b", "9GDHFMG6KAC8V", text)

@@ -156,6 +156,12 @@ pub fn resume(
     let all = |rest: Vec<StepReport>| [vec![first], rest].concat();
     match drive(engine, lock, options, max_steps - 1, observer) {
         Ok(Driven { steps, halt }) => Ok(Driven { steps: all(steps), halt }),
+        // Paused after the first step.
+        Err(DriveError { steps, source })
+            if steps.is_empty() && matches!(*source, ExecError::Paused { .. }) =>
+        {
+            Ok(Driven { steps: all(steps), halt: Halt::Paused })
+        }
         Err(DriveError { steps, source }) => Err(DriveError { steps: all(steps), source }),
     }
 }

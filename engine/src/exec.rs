@@ -219,38 +219,56 @@ pub fn resume_once(
 ) -> Result<StepReport, ExecError> {
     let locked = LockedThread::begin(engine, lock)?;
     let thread = locked.thread;
-    let was_paused = thread::paused(engine.store, &thread)?.is_some();
-    if was_paused && locked.head.status == Status::Idle {
-        if text.is_some_and(|text| !text.trim().is_empty()) {
-            return Err(ExecError::NothingAsked { thread });
-        }
-        thread::unpause(engine.store, &thread)?;
-        return step_once(engine, lock, options, observer);
-    }
-    let (role, message) = match &locked.head.status {
-        Status::Suspended { role, message } => (role.clone(), message.clone()),
-        Status::Ended { .. } => {
-            match thread::again(engine.store, &locked.workflow, &locked.head, engine.conditions) {
-                Ok(Route { target: Target::Role(role), prompt, .. }) => (role, prompt),
-                Ok(_)
-                | Err(ThreadError::Route(
-                    RouteError::UnknownStatus { .. } | RouteError::UnknownRole { .. },
-                )) => return Err(ExecError::NothingToResume { thread }),
-                Err(error) => return Err(error.into()),
-            }
-        }
-        status => return Err(ExecError::NotResumable { thread, status: status.as_str() }),
-    };
+    let resumed = resumed(engine, &thread, (&locked.head, &locked.workflow), text)?;
+    thread::unpause(engine.store, &thread)?;
+    let Some((role, message)) = resumed else { return step_once(engine, lock, options, observer) };
     let last = locked.head.step().map_or(locked.start.cwd.as_str(), |step| step.cwd.as_str());
-    if was_paused {
-        thread::unpause(engine.store, &thread)?;
-    }
     let prompt = joined(&message, text.unwrap_or_default());
     let mut invocation = Invocation::again(role, prompt, last, options);
     if let (Status::Suspended { .. }, Some(step)) = (&locked.head.status, locked.head.step()) {
         invocation = invocation.answering(engine.store, step)?;
     }
     locked.play(&invocation, options, observer)
+}
+
+/// An error where [`resume_once`] would not take the thread up again: for whoever has that done where nobody is told.
+///
+/// # Errors
+/// As there, before a role plays.
+pub fn check_resumable(engine: &Engine<'_>, thread: &ThreadId, text: Option<&str>) -> Result<(), ExecError> {
+    let head = thread::head(engine.store, thread)?;
+    let workflow =
+        workflow::get(engine.store, &head.start(engine.store)?.workflow).map_err(ThreadError::from)?;
+    let head = head.settled(engine.store, &workflow, engine.conditions);
+    resumed(engine, thread, (&head, &workflow), text).map(drop)
+}
+
+/// Who takes a thread up again, and what that is told; nobody in particular where it was paused between two steps.
+fn resumed(
+    engine: &Engine<'_>,
+    thread: &ThreadId,
+    (head, workflow): (&Head, &Workflow),
+    text: Option<&str>,
+) -> Result<Option<(String, String)>, ExecError> {
+    let thread = *thread;
+    match &head.status {
+        Status::Idle if thread::paused(engine.store, &thread)?.is_some() => {
+            match text.is_some_and(|text| !text.trim().is_empty()) {
+                true => Err(ExecError::NothingAsked { thread }),
+                false => Ok(None),
+            }
+        }
+        Status::Suspended { role, message } => Ok(Some((role.clone(), message.clone()))),
+        Status::Ended { .. } => match thread::again(engine.store, workflow, head, engine.conditions) {
+            Ok(Route { target: Target::Role(role), prompt, .. }) => Ok(Some((role, prompt))),
+            Ok(_)
+            | Err(ThreadError::Route(RouteError::UnknownStatus { .. } | RouteError::UnknownRole { .. })) => {
+                Err(ExecError::NothingToResume { thread })
+            }
+            Err(error) => Err(error.into()),
+        },
+        status => Err(ExecError::NotResumable { thread, status: status.as_str() }),
+    }
 }
 
 /// Has the last role of an active thread play once more, told `text`; the new step takes the place of the last one,
@@ -376,7 +394,8 @@ impl<'a> LockedThread<'a> {
             thread::clear_failures(self.engine.store, &self.thread, &invocation.role).ok();
         }
         self.give_up_called(&played.step);
-        let paused = self.paused_after(&hash, current_role.as_deref(), options)?;
+        // The head has moved: what cannot be read of a pause is told before the next step.
+        let paused = self.paused_after(&hash, current_role.as_deref(), options).unwrap_or(None);
         Ok(StepReport { current_role, obstacle, paused, played: Some(played), ..self.report(hash, status) })
     }
 

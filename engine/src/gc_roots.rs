@@ -43,6 +43,11 @@ pub fn gc_roots(store: &Store, home: &Path, surveyed: &[JournalFile]) -> Result<
             Err(error) => return Err(error.into()),
         }
     }
+    // What was chosen for threads are a few small nodes: a database that comes back from a copy shall find them.
+    if thread::entries(store).next().transpose()?.is_some() {
+        let options = store.indexed(&thread::UWF_OPTIONS).map_err(ThreadError::from)?.into_iter();
+        roots.extend(options.filter(|options| store.has(options)));
+    }
     let stale = surveyed.iter().filter(|journal| journal.standing == JournalStanding::Stale);
     let stale: HashSet<&PathBuf> = stale.map(|journal| &journal.path).collect();
     let mut journals = files(&journals::directory(home), "jsonl")?;

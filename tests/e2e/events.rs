@@ -146,7 +146,13 @@ fn a_terminal_shows_a_status_the_tools_and_the_words() {
     assert_eq!(both.matches("Fine.").count(), 1, "what was read is not shown again: {both}");
     let screen = screen(&format!("{command} > out"));
     assert!(std::fs::read_to_string(site.workspace().join("out")).unwrap().contains("Fine."));
-    for part in ["\x1b[2K\x1b[?7lturn 1 · thinking", "I look first.", "  ✓ list .", "  ✗ run", "Fine."] {
+    for part in [
+        "\x1b[2K\x1b[?7lturn 1 · thinking",
+        "I look first.",
+        "  \x1b[32m✓\x1b[0m list .",
+        "  \x1b[31m✗\x1b[0m run",
+        "Fine.",
+    ] {
         assert!(screen.contains(part), "{part:?} is not in {screen:?}");
     }
     let lines: Vec<&str> = screen.split("\r\n").map(|line| line.rsplit('\r').next().unwrap()).collect();

@@ -157,7 +157,7 @@ fn steady(value: Value) -> Value {
         Value::Object(fields) => fields
             .into_iter()
             .map(|(name, value)| match name.as_str() {
-                "timestamp" | "startedAt" | "durationMs" | "elapsedMs" | "duration" => {
+                "timestamp" | "startedAt" | "durationMs" | "workedMs" | "elapsedMs" | "duration" => {
                     (name, Value::from("<n>"))
                 }
                 "pid" | "log" if !value.is_null() => (name, Value::from("<its own>")),

@@ -137,7 +137,7 @@ mod tests {
             assert!(hint.starts_with(&format!("the commands are {meant}, ")), "{typed}: {hint}");
         }
         let ties = unknown_command("x");
-        let hint = "the commands are man, run, tools, doctor, replay, completions, mock-server; a thread's id has 26 characters";
+        let hint = "the commands are man, run, tools, doctor, replay, completions, mock-schema, mock-server; a thread's id has 26 characters";
         assert_eq!(ties.hint(), Some(hint));
     }
 }

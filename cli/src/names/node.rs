@@ -13,6 +13,7 @@ const SHOWN: usize = 8;
 /// The node that is named so; `text` is no hash.
 pub(super) fn find(session: &Session<'_>, text: &str) -> Result<Hash, CliError> {
     if text.starts_with('@') || text.parse::<ThreadId>().is_ok() {
+        session.thread_id(text)?;
         return Err(CliError::user(format!("{text} is a thread, and the hash of a node is wanted"))
             .with_hint(format!("`{text}:last` is its last step; `uwf thread show {text}` names more")));
     }
@@ -27,6 +28,7 @@ pub(super) fn find(session: &Session<'_>, text: &str) -> Result<Hash, CliError> 
 /// The step that is named by a part of its hash.
 pub(super) fn find_step(session: &Session<'_>, text: &str) -> Result<Hash, CliError> {
     if text.starts_with('@') || text.parse::<ThreadId>().is_ok() {
+        session.thread_id(text)?;
         return Err(CliError::user(format!("{text} is a thread, and a step is wanted"))
             .with_hint(format!("`{text}:last` is its last step; `uwf step list {text}` shows them all")));
     }

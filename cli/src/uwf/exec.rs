@@ -19,7 +19,7 @@ pub(super) use self::watcher::{print_step, summed_up};
 use super::args::{Exec, Poke, Resume};
 use crate::shell::prompt_text::{PromptSource, WantedText};
 use crate::shell::{CliError, FAILED_STEP, Format, OK, SUSPENDED, Session, Ui};
-use uwf_engine::exec::{ExecError, StepReport, hold, poke_once};
+use uwf_engine::exec::{ExecError, StepReport, check_resumable, hold, poke_once};
 use uwf_engine::thread::{self, Pause, PausedBy, Status, ThreadId};
 use uwf_engine::view::ThreadView;
 use uwf_engine::workflow;
@@ -62,6 +62,10 @@ fn standing(context: &ExecContext, thread: &ThreadId) -> Result<Status, CliError
     Ok(head.settled(&context.store, &workflow, context.judge()).status)
 }
 
+fn is_idle(context: &ExecContext, thread: &ThreadId) -> Result<bool, CliError> {
+    Ok(standing(context, thread)? == Status::Idle)
+}
+
 /// An error where a thread is paused by a person: a run in the background would only say so in its log.
 fn not_paused(context: &ExecContext, thread: &ThreadId) -> Result<(), CliError> {
     match thread::paused(&context.store, thread)? {
@@ -81,6 +85,8 @@ pub(super) fn resume(session: &mut Session<'_>, what: &Resume) -> Result<u8, Cli
     };
     let wanted_text = WantedText { name: "answer", about: "" };
     let given = source.is_given().then(|| session.prompt_text(&source, &wanted_text)).transpose()?;
+    // An empty pipe is no answer.
+    let given = given.filter(|text| !text.trim().is_empty());
     let context = ExecContext::open(session, &what.how)?.with_rounds(what.rounds);
     let context =
         context.of_thread(session, &thread, Keeps::All)?.asking(session, what.until_end && !what.detached);
@@ -97,12 +103,16 @@ pub(super) fn resume(session: &mut Session<'_>, what: &Resume) -> Result<u8, Cli
     let verb = |verb| Continuation::new(verb).like(&context.options);
     let wanted = Wanted {
         go_on: verb("exec").until(what.until_end, limit),
-        resume_with: Some(verb("resume").told(text.as_deref()).until(what.until_end, limit)),
+        // What was paused is so no more, and goes on as any other.
+        resume_with: (!is_idle(&context, &thread)?)
+            .then(|| verb("resume").told(text.as_deref()).until(what.until_end, limit)),
         resume: Some(text),
         limit,
         until_end: what.until_end,
     };
     if what.background {
+        let told = wanted.resume.as_ref().and_then(Option::as_deref);
+        check_resumable(&context.engine(&session.stop), &thread, told)?;
         return background::launch(session, &context, &thread, &wanted);
     }
     if what.detached {

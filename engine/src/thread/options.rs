@@ -3,7 +3,7 @@
 //! The variable `@uwf/options/<thread>` names a node of a type of its own, which a store gets with the first of them. What is
 //! kept is what agents may be told in public: no key is among it, and [`ThreadOptions::check`] refuses a base URL that holds
 //! one. What comes with a thread from elsewhere is data of somebody else: [`ThreadOptions::from_elsewhere`] takes nothing
-//! of it that names a program or an endpoint, or weakens a sandbox.
+//! of it that names a program or an endpoint, weakens a sandbox or raises a limit.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -81,7 +81,13 @@ impl ThreadOptions {
 
     /// These options where they say something, else `kept`.
     #[must_use]
-    pub fn over(self, kept: ThreadOptions) -> ThreadOptions {
+    pub fn over(self, mut kept: ThreadOptions) -> ThreadOptions {
+        // A script stands for a model: whoever names one has done with the other.
+        if self.model.is_some() || self.base_url.is_some() {
+            kept.mock = None;
+        } else if self.mock.is_some() {
+            (kept.model, kept.base_url) = (None, None);
+        }
         ThreadOptions {
             agent: self.agent.or(kept.agent),
             model: self.model.or(kept.model),
@@ -116,17 +122,28 @@ impl ThreadOptions {
     /// What of these may be taken over with a thread that somebody else has made, and the names of what may not.
     pub fn from_elsewhere(self) -> (ThreadOptions, Vec<&'static str>) {
         let weaker = self.sandbox.as_deref().is_some_and(|level| level != STRICT);
+        let no_rounds = self.max_rounds == Some(0);
         let left = [
             ("agent", self.agent.is_some()),
+            ("model", self.model.is_some()),
             ("baseUrl", self.base_url.is_some()),
             ("mock", self.mock.is_some()),
             ("sandbox", weaker),
+            ("maxCost", self.max_cost.is_some()),
+            ("maxTurns", self.max_turns.is_some()),
             ("allowNetwork", self.allow_network),
+            ("tools", self.tools.is_some()),
+            ("noSnapshots", self.no_snapshots),
+            ("maxRounds", no_rounds),
         ];
         let left = left.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();
-        let sandbox = self.sandbox.clone().filter(|_| !weaker);
-        let taken =
-            ThreadOptions { agent: None, base_url: None, mock: None, sandbox, allow_network: false, ..self };
+        let taken = ThreadOptions {
+            sandbox: self.sandbox.filter(|_| !weaker),
+            max_rounds: self.max_rounds.filter(|_| !no_rounds),
+            reasoning_effort: self.reasoning_effort,
+            temperature: self.temperature,
+            ..ThreadOptions::default()
+        };
         (taken, left)
     }
 

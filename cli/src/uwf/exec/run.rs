@@ -27,7 +27,7 @@ pub(in crate::uwf) fn run(session: &mut Session<'_>, what: &Run) -> Result<u8, C
         resume: None,
         limit: what.max_steps,
         until_end: true,
-        go_on: Continuation::new("exec").until(true, what.max_steps),
+        go_on: Continuation::new("exec").like(&context.options).until(true, what.max_steps),
         resume_with: None,
     };
     if what.background {

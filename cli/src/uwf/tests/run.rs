@@ -180,7 +180,7 @@ fn a_thread_that_is_imported_names_no_program_of_its_own() {
     let file = here.uwf(&["thread", "export", thread.as_str()]).out;
     let imported = there.run(&["thread", "import", "-"], &file, false);
     assert_eq!(imported.exit, 0, "{imported:?}");
-    assert!(imported.err.contains("warning: not taken over: agent, sandbox"), "{imported:?}");
+    assert!(imported.err.contains("warning: not taken over: agent, model, sandbox"), "{imported:?}");
     let options = there.uwf(&["thread", "show", thread.as_str()]).json()["options"].clone();
-    assert_eq!(options, json!({"model": "m", "maxRounds": 9}));
+    assert_eq!(options, json!({"maxRounds": 9}));
 }

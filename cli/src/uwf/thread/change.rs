@@ -32,7 +32,7 @@ pub(super) fn pause(session: &mut Session<'_>, thread: &str) -> Result<u8, CliEr
     let status = thread::entry(&store, &thread)?.status()?.clone();
     let runs = lock::running(&homes.uwf, &thread).is_running();
     match &status {
-        Status::Ended { .. } => return Err(ThreadError::Ended { thread }.into()),
+        Status::Ended { .. } if !runs => return Err(ThreadError::Ended { thread }.into()),
         Status::Cancelled { .. } => {
             return Err(CliError::user(format!("thread {thread} is cancelled: it makes no further step")));
         }
@@ -47,7 +47,8 @@ pub(super) fn pause(session: &mut Session<'_>, thread: &str) -> Result<u8, CliEr
         }
         _ => {}
     }
-    if thread::paused(&store, &thread)?.is_none() {
+    // That rounds are used up is lifted by more of them, what a person wants is not.
+    if thread::paused(&store, &thread)?.is_none_or(|pause| pause.by != PausedBy::Person) {
         let reason = if runs { "somebody paused it while it ran" } else { "somebody paused it" };
         thread::pause(&store, &thread, &Pause { reason: reason.to_owned(), by: PausedBy::Person })?;
     }

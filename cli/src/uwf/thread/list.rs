@@ -152,12 +152,12 @@ fn word(status: &Status, (running, paused): (bool, bool)) -> StatusWord {
     }
 }
 
-/// The states to show; a person is shown by default what waits for him, too.
+/// The states to show; a person is shown by default all but what was given up.
 fn words(which: &ThreadList, for_a_person: bool) -> Vec<StatusWord> {
     use StatusWord::{Active, Cancelled, End, Idle, Paused, Running, Suspended};
     match &which.status {
         typed if typed.is_empty() && which.all => vec![Idle, Running, Suspended, Paused, End, Cancelled],
-        typed if typed.is_empty() && for_a_person => vec![Idle, Running, Suspended, Paused],
+        typed if typed.is_empty() && for_a_person => vec![Idle, Running, Suspended, Paused, End],
         typed if typed.is_empty() => vec![Idle, Running],
         typed if typed.contains(&Active) => [typed.as_slice(), &[Idle, Running]].concat(),
         typed => typed.clone(),

@@ -43,7 +43,13 @@ fn what_is_kept_is_read_again_and_goes_with_the_thread() {
 #[test]
 fn what_is_typed_wins_over_what_is_kept() {
     let typed = ThreadOptions { model: Some("other".to_owned()), ..ThreadOptions::default() };
-    assert_eq!(typed.over(chosen()), ThreadOptions { model: Some("other".to_owned()), ..chosen() });
+    // A script that is kept would play in the place of the model.
+    let expected = ThreadOptions { model: Some("other".to_owned()), mock: None, ..chosen() };
+    assert_eq!(typed.over(chosen()), expected);
+    let script = ThreadOptions { mock: Some("/s.yaml".to_owned()), ..ThreadOptions::default() };
+    let expected =
+        ThreadOptions { mock: Some("/s.yaml".to_owned()), model: None, base_url: None, ..chosen() };
+    assert_eq!(script.over(chosen()), expected);
     assert_eq!(ThreadOptions::default().over(chosen()), chosen());
 }
 
@@ -63,16 +69,24 @@ fn a_url_that_may_hold_a_key_is_not_kept() {
 #[test]
 fn what_comes_from_elsewhere_names_no_program_and_weakens_nothing() {
     let (taken, left) = chosen().from_elsewhere();
-    assert_eq!(left, ["agent", "baseUrl", "mock", "sandbox", "allowNetwork"]);
-    let expected = ThreadOptions {
-        agent: None,
-        base_url: None,
-        mock: None,
-        sandbox: None,
-        allow_network: false,
-        ..chosen()
-    };
+    let not_taken = [
+        "agent",
+        "model",
+        "baseUrl",
+        "mock",
+        "sandbox",
+        "maxCost",
+        "maxTurns",
+        "allowNetwork",
+        "tools",
+        "noSnapshots",
+    ];
+    assert_eq!(left, not_taken);
+    let ThreadOptions { reasoning_effort, temperature, max_rounds, .. } = chosen();
+    let expected = ThreadOptions { reasoning_effort, temperature, max_rounds, ..ThreadOptions::default() };
     assert_eq!(taken, expected);
+    let none = ThreadOptions { max_rounds: Some(0), ..ThreadOptions::default() };
+    assert_eq!(none.from_elsewhere(), (ThreadOptions::default(), vec!["maxRounds"]));
     let strict = ThreadOptions { sandbox: Some("strict".to_owned()), ..ThreadOptions::default() };
     assert_eq!(strict.clone().from_elsewhere(), (strict, Vec::new()));
 }
