@@ -74,12 +74,12 @@ fn list_shows_what_is_asked_for() {
     assert_eq!(listed(&["--all", "--after", "2027-01-15"]).len(), 3);
     assert_eq!(listed(&["--all", "--before", "1d"]).len(), 0);
     assert_eq!(place.uwf(&["thread", "list", "--after", "soon"]).exit, 2);
-    // A person also sees what waits for him.
+    // A person also sees what waits for him and what has ended, and not what was given up.
+    let cancelled = place.flow_thread();
+    assert!(thread::cancel(&store, &cancelled).unwrap());
     let shown = place.on_terminal(&["thread", "list"]).out;
-    assert!(
-        shown.starts_with("THREAD") && shown.contains("  asks: ?  ") && !shown.contains("  end"),
-        "{shown}"
-    );
+    assert!(shown.starts_with("THREAD") && shown.contains("suspended") && shown.contains("  end"), "{shown}");
+    assert!(!shown.contains("cancelled"), "{shown}");
     let row = &place.uwf(&["thread", "list"]).json()[0];
     assert_eq!(
         (&row["workflowName"], &row["currentRole"], &row["startedAt"]),
