@@ -90,8 +90,9 @@ fn state(view: &ThreadView, csrf: &str) -> Markup {
                     (literal(view.suspend_message.as_deref().unwrap_or_default(), 20_000, None))
                     form #answer method="post" action={ (address::thread(id)) "/answer" } {
                         (token(csrf))
+                        input type="hidden" name="head" value=(view.head);
                         label for="text" { "Your answer" }
-                        textarea #text name="text" rows="3" required data-keep="" {}
+                        textarea #text name="text" rows="3" required data-keep=(view.head) {}
                         button .main type="submit" { "Answer and go on" }
                     }
                 }
