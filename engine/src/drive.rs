@@ -64,7 +64,7 @@ use thiserror::Error;
 
 use crate::exec::{Engine, ExecError, ExecOptions, Observer, StepReport, resume_once, step_once};
 use crate::lock::ThreadLock;
-use crate::thread::Status;
+use crate::thread::{Pause, Status};
 
 /// What was done, in order, and why no more of it.
 #[derive(Clone, Debug)]
@@ -117,9 +117,9 @@ pub fn drive(
         let report = match step_once(engine, lock, options, observer) {
             Ok(report) => report,
             // Paused between two steps.
-            Err(ExecError::Paused { reason, .. }) if !steps.is_empty() => {
+            Err(ExecError::Paused { reason, by, .. }) if !steps.is_empty() => {
                 if let Some(last) = steps.last_mut() {
-                    last.paused = Some(reason);
+                    last.paused = Some(Pause { reason, by });
                 }
                 return Ok(Driven { steps, halt: Halt::Paused });
             }

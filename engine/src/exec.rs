@@ -40,7 +40,7 @@ use crate::spawn::StopSignal;
 use crate::spawn::lookup::Programs;
 use crate::spawn::protocol::AgentCommand;
 use crate::thread::{
-    self, Head, HeadKind, StartNode, Status, StepNode, ThreadError, ThreadId, ThreadOptions,
+    self, Head, HeadKind, Pause, StartNode, Status, StepNode, ThreadError, ThreadId, ThreadOptions,
 };
 use crate::workflow::{self, Workflow};
 
@@ -134,7 +134,7 @@ pub struct StepReport {
     /// The summary that was made before the step, as the workflow wants it.
     pub compacted: Option<Compacted>,
     /// Why there is to be no further step for now.
-    pub paused: Option<String>,
+    pub paused: Option<Pause>,
 }
 
 /// A step that an agent has just made.

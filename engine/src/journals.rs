@@ -115,6 +115,15 @@ pub fn survey(store: &Store, home: &Path) -> Result<Vec<JournalFile>, JournalsEr
     Ok(found)
 }
 
+/// When the journals of threads were written last, in milliseconds since the epoch; a thread may have several.
+///
+/// # Errors
+/// They cannot be listed.
+pub fn written(home: &Path) -> Result<Vec<(ThreadId, u64)>, JournalsError> {
+    let listed = list(&directory(home))?;
+    Ok(listed.into_iter().map(|(path, name)| (name.thread, size(&path).1)).collect())
+}
+
 /// The role of a visit that began at this head and is not over, or whose step the head has not moved to: what was done in
 /// it is lost where the head moves elsewhere. The visits of `but` do not count.
 ///

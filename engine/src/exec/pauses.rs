@@ -48,17 +48,17 @@ impl LockedThread<'_> {
         head: &Hash,
         next: Option<&str>,
         options: &ExecOptions,
-    ) -> Result<Option<String>, ExecError> {
+    ) -> Result<Option<Pause>, ExecError> {
         let (store, thread) = (self.engine.store, &self.thread);
         let Some(role) = next else { return Ok(None) };
         if let Some(pause) = thread::paused(store, thread)? {
-            return Ok(Some(pause.reason));
+            return Ok(Some(pause));
         }
         let used_up = self.used_up(head, role, options)?;
         if let Some(pause) = &used_up {
             thread::pause(store, thread, pause)?;
         }
-        Ok(used_up.map(|pause| pause.reason))
+        Ok(used_up)
     }
 
     /// The pause that there is to be where `role` has played as often as it may.

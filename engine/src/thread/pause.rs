@@ -24,6 +24,16 @@ pub struct Pause {
     pub by: PausedBy,
 }
 
+impl Pause {
+    /// What lets the thread go on.
+    pub fn go_on(&self, thread: &ThreadId) -> String {
+        match self.by {
+            PausedBy::Person => format!("uwf thread resume {thread}"),
+            PausedBy::Rounds => format!("uwf thread resume {thread} --max-rounds N"),
+        }
+    }
+}
+
 /// Who wants a thread to make no further step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PausedBy {

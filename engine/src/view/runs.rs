@@ -155,7 +155,8 @@ fn of_chain(
     Ok(StepCount { walked: count, are_more: back.peek().is_some() })
 }
 
-/// The runs of a step: its own, or those of the steps that were made for it, and the attempts before it.
+/// The runs of a step: its own, or those of the steps that were made for it, the attempts before it, and what summed up the
+/// steps before it.
 fn of_step(
     store: &Store,
     step: &StepNode,
@@ -170,6 +171,9 @@ fn of_step(
         for attempt in step.previous_attempts.iter().flatten() {
             of_step(store, &thread::step_node(store, attempt)?, (level, true), wanted, found)?;
         }
+    }
+    if let Some(by) = &step.links.compacted_by {
+        of_step(store, &thread::step_node(store, by)?, (level + 1, false), wanted, found)?;
     }
     let node = store.get(&step.detail)?;
     if builtin::STEPS.contains(&node.type_) {

@@ -14,7 +14,8 @@ use crate::exec::{Compacted, StepReport};
 use crate::lock::{self, Running};
 use crate::record;
 use crate::thread::{
-    self, COMPACT, Head, StartNode, Status, SummaryPlace, ThreadEntry, ThreadError, ThreadId, ThreadOptions,
+    self, COMPACT, Head, Pause, StartNode, Status, SummaryPlace, ThreadEntry, ThreadError, ThreadId,
+    ThreadOptions,
 };
 use crate::workflow::{self, Workflow};
 
@@ -238,14 +239,14 @@ impl ThreadView {
         let pause = thread::paused(store, &thread).ok().flatten().filter(|_| head.status == Status::Idle);
         let options = thread::options(store, &thread).unwrap_or_default();
         let view = ThreadView { current_role, error, hint, summary, options, ..view };
-        view.paused(pause.map(|pause| pause.reason))
+        view.paused(pause)
     }
 
     /// This view of a thread that makes no further step for now, where there is a reason.
-    fn paused(self, reason: Option<String>) -> ThreadView {
-        let Some(reason) = reason else { return self };
-        let hint = format!("Thread is paused. Go on with: uwf thread resume {}", self.thread);
-        ThreadView { status: PAUSED, pause_reason: Some(reason), hint: Some(hint), ..self }
+    fn paused(self, pause: Option<Pause>) -> ThreadView {
+        let Some(pause) = pause else { return self };
+        let hint = format!("Thread is paused. Go on with: {}", pause.go_on(&self.thread));
+        ThreadView { status: PAUSED, pause_reason: Some(pause.reason), hint: Some(hint), ..self }
     }
 
     /// This view with who called the thread, and whom it called.

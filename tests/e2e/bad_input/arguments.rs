@@ -15,7 +15,11 @@ fn threads() -> Vec<Case> {
     vec![
         uwf(&["thread", "exec"], 2, &["<THREAD>"]),
         uwf(&["thread", "exce", "{idle}"], 2, &["exce", "exec"]),
-        uwf(&["thread", "exec", "nope"], 1, &["`nope` names no thread", "a thread's id, the first or last characters"]),
+        uwf(
+            &["thread", "exec", "nope"],
+            1,
+            &["`nope` names no thread", "a thread's id, the first or last characters"],
+        ),
         uwf(&["thread", "exec", "{step}"], 1, &["{step} is a step of role", "and a thread is wanted"]),
         uwf(&["thread", "exec", "{unknown}"], 1, &["{unknown}", "hint: "]),
         uwf(&["thread", "exec", "{idle}", "-c", "0"], 2, &["'0'", "--count"]),

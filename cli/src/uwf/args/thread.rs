@@ -199,8 +199,8 @@ pub(in crate::uwf) enum ThreadCommand {
     },
     /// Forget threads that are over and old
     #[command(
-        long_about = "Forget threads that are over and old, as `uwf thread rm` does: those whose head moved last before a time, of \
-                      every directory. None that runs is among them, and none that was called for a thread that stays; what was \
+        long_about = "Forget threads that are over and old, as `uwf thread rm` does: those in which nothing was done since a time, of \
+                      every directory; steps, failed ones and runs that were cut off count. None that runs is among them, and none that was called for a thread that stays; what was \
                       called for one that goes, goes with it.\n\n\
                       Which these are is said first. On a terminal you are asked; elsewhere --yes is needed.",
         after_long_help = "Examples:\n  uwf thread prune --older 30d --dry-run\n  uwf thread prune --older 30d --yes\n  uwf thread prune --older 2026-01-01 --status end,cancelled,suspended"
@@ -266,10 +266,10 @@ pub(super) fn with_exit_status(about: &str, done: &str) -> String {
 /// Which threads are forgotten.
 #[derive(Debug, Args)]
 pub(in crate::uwf) struct Prune {
-    /// Those whose head moved last before this time: 30d for thirty days ago, 2026-11-21, 2026-11-21T08:00:00Z
+    /// Those in which nothing was done since this time: 30d for thirty days ago, 2026-11-21, 2026-11-21T08:00:00Z
     #[arg(long, value_name = "TIME")]
     pub(in crate::uwf) older: String,
-    /// Those of these statuses: end, cancelled, suspended, idle
+    /// Those of these statuses: end, cancelled, suspended, paused, idle
     #[arg(
         long,
         value_name = "A,B",

@@ -115,7 +115,10 @@ fn step_text(report: &StepReport, is_asked: bool) -> Text {
             (status.as_str(), "\n".to_owned())
         }
         (None, Status::Idle) => match (&report.paused, &report.current_role, &report.obstacle) {
-            (Some(reason), ..) => (PAUSED, format!(": {reason}\n{}\n", go_on(report))),
+            (Some(pause), ..) => {
+                let go_on = pause.go_on(&report.thread);
+                (PAUSED, format!(": {}\ngo on with: {go_on}\n", pause.reason))
+            }
             (None, Some(role), _) => ("", format!("next: {role}\n")),
             (None, None, Some(obstacle)) => ("", format!("next: nobody: {obstacle}\n")),
             (None, None, None) => ("", String::new()),
@@ -123,10 +126,6 @@ fn step_text(report: &StepReport, is_asked: bool) -> Text {
     };
     let compacted = report.compacted.as_ref().map(summed_up).unwrap_or_default();
     Text::from(compacted).then(played.unwrap_or_default()).then_status(status).then(next)
-}
-
-fn go_on(report: &StepReport) -> String {
-    format!("go on with: uwf thread resume {}", report.thread)
 }
 
 /// A summary that was made, in a line.

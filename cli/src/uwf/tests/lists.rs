@@ -139,6 +139,25 @@ fn old_threads_are_pruned_and_said_before() {
 }
 
 #[test]
+fn pruning_goes_by_how_a_thread_stands_and_what_was_done_in_it_last() {
+    let place = Place::new();
+    let (idle, paused, tried) = (place.flow_thread(), place.flow_thread(), place.flow_thread());
+    place.uwf(&["thread", "pause", paused.as_str()]);
+    let journals = uwf_engine::journals::directory(&place.homes().uwf);
+    std::fs::create_dir_all(&journals).unwrap();
+    let head = thread::head(&place.store(), &tried).unwrap().hash;
+    let journal = std::fs::File::create(journals.join(format!("{tried}.{head}.{tried}.jsonl"))).unwrap();
+    // In 2033.
+    journal.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(2_000_000_000)).unwrap();
+    let old = |status: &str| {
+        let args = ["thread", "prune", "--older", "2030-01-01", "--dry-run", "--status", status];
+        place.uwf(&args).json()["removed"].clone()
+    };
+    assert_eq!(old("idle"), json!([idle]), "a journal was written since");
+    assert_eq!(old("paused"), json!([paused]));
+}
+
+#[test]
 fn costs_are_told_of_a_thread_or_of_all() {
     let place = Place::new();
     let thread = place.flow_thread();

@@ -22,7 +22,7 @@ fn writing(place: &Place, thread: &ThreadId, count: usize) -> String {
 fn a_role_plays_no_more_often_than_it_may() {
     let place = Place::new();
     let thread = place.flow_thread();
-    let agent = writing(&place, &thread, 6);
+    let agent = writing(&place, &thread, 7);
     let id = thread.as_str();
     let ran = place.uwf(&["thread", "exec", id, "--until-end", "--agent", &agent, "--max-rounds", "3"]);
     let told = ran.json();
@@ -31,6 +31,10 @@ fn a_role_plays_no_more_often_than_it_may() {
     assert_eq!((&told[2]["status"], &told[2]["pauseReason"]), (&json!("paused"), &json!(reason)));
     let shown = place.uwf(&["thread", "show", id]).json();
     assert_eq!((&shown["status"], &shown["pauseReason"]), (&json!("paused"), &json!(reason)));
+    let go_on = format!("uwf thread resume {id} --max-rounds N");
+    for hint in [&told[2]["hint"], &shown["hint"]] {
+        assert_eq!(hint.as_str().unwrap(), format!("Thread is paused. Go on with: {go_on}"));
+    }
     assert_eq!(place.uwf(&["thread", "list", "--status", "paused"]).json()[0]["pauseReason"], reason);
     assert_eq!(
         place.uwf(&["thread", "list"]).json(),
@@ -48,8 +52,10 @@ fn a_role_plays_no_more_often_than_it_may() {
     // More rounds are had by either command, and kept.
     let four = place.uwf(&["thread", "exec", id, "--max-rounds", "4"]);
     assert_eq!((four.exit, &four.json()["status"]), (10, &json!("paused")), "{four:?}");
-    let five = place.uwf(&["thread", "resume", id, "--max-rounds", "9", "--until-end", "--max-steps", "1"]);
-    assert_eq!((five.exit, &five.json()[0]["status"]), (0, &json!("idle")), "{five:?}");
+    let five = place.uwf(&["thread", "exec", id, "--max-rounds", "5", "--format", "text"]);
+    assert!(five.out.ends_with(&format!("go on with: {go_on}\n")), "{five:?}");
+    let more = place.uwf(&["thread", "resume", id, "--max-rounds", "9", "--until-end", "--max-steps", "1"]);
+    assert_eq!((more.exit, &more.json()[0]["status"]), (0, &json!("idle")), "{more:?}");
     assert_eq!(place.uwf(&["thread", "show", id]).json()["options"]["maxRounds"], 9);
     assert_eq!(place.uwf(&["thread", "exec", id]).json()["status"], "idle");
 }

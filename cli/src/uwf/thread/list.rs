@@ -19,7 +19,7 @@ use crate::uwf::time_argument::time_argument;
 use uwf_engine::ThreadId;
 use uwf_engine::lock;
 use uwf_engine::lost;
-use uwf_engine::thread::{self, Status};
+use uwf_engine::thread::{self, Status, ThreadEntry, ThreadError};
 use uwf_engine::view::{ThreadRow, Workflows};
 
 /// How many threads a person is shown who does not say how many.
@@ -150,6 +150,20 @@ fn word(status: &Status, (running, paused): (bool, bool)) -> StatusWord {
         Status::Ended { .. } => StatusWord::End,
         Status::Cancelled { .. } => StatusWord::Cancelled,
     }
+}
+
+/// How a thread stands of which nothing runs; its nodes are read where only they tell.
+pub(super) fn standing(
+    (store, known): (&Store, &Workflows),
+    entry: &ThreadEntry,
+    is_paused: bool,
+) -> Result<StatusWord, ThreadError> {
+    let stored = word(entry.status()?, (false, is_paused));
+    if stored != StatusWord::Idle || entry.is_new {
+        return Ok(stored);
+    }
+    let row = ThreadRow::of(store, known, entry, false)?;
+    Ok(StatusWord::of(row.status).unwrap_or(stored))
 }
 
 /// The states to show; a person is shown by default what waits for him, too.

@@ -1,15 +1,19 @@
 //! `uwf thread prune`: threads that are over and old are forgotten, once it is said which they are.
 
-use uwf_store::Store;
+use std::collections::HashMap;
+use std::path::Path;
+
+use uwf_store::{Store, Variable};
 
 use super::change::forget;
+use super::list::standing;
 use crate::shell::{CliError, Format, OK, Session, render};
 use crate::uwf::args::{Prune, StatusWord};
 use crate::uwf::time_argument::time_argument;
 use uwf_engine::lock::{self, ThreadLock};
-use uwf_engine::thread::{self, Status, ThreadEntry};
-use uwf_engine::view::{RunsBeside, ThreadsPruned};
-use uwf_engine::workflow;
+use uwf_engine::thread::{self, MAX_LEVELS, ThreadEntry};
+use uwf_engine::view::{RunsBeside, ThreadsPruned, Workflows};
+use uwf_engine::{ThreadId, journals, workflow};
 
 /// How many of them are named before somebody is asked.
 const NAMED: usize = 20;
@@ -20,21 +24,28 @@ pub(super) fn prune(session: &mut Session<'_>, which: &Prune) -> Result<u8, CliE
     {
         let word = if *word == StatusWord::Running { "running" } else { "active" };
         return Err(CliError::user(format!("threads of status {word} are not pruned: what runs stays"))
-            .with_hint("name end, cancelled, suspended or idle"));
+            .with_hint("name end, cancelled, suspended, paused or idle"));
     }
     let (homes, store) = (session.homes()?, session.store()?);
     let older = time_argument(&which.older, store.now())?;
     let running = lock::all_running(&homes.uwf).map_err(|error| {
         CliError::said("what runs cannot be told", error).with_hint("`uwf doctor` checks the directory")
     })?;
-    let beside = RunsBeside::of(&store)?;
+    let (beside, paused, known) =
+        (RunsBeside::of(&store)?, thread::all_paused(&store)?, Workflows::default());
+    let entries = thread::entries(&store).collect::<Result<Vec<_>, _>>()?;
+    let active = last_active(&homes.uwf, &store, (&entries, &beside))?;
     let mut old: Vec<ThreadEntry> = Vec::new();
-    for entry in thread::entries(&store) {
-        let entry = entry?;
-        let stays = entry.updated >= older || running.contains(&entry.thread);
+    for entry in entries {
+        let thread = &entry.thread;
+        let stays = active.get(thread).is_some_and(|at| *at >= older) || running.contains(thread);
         // One whose caller is there goes with that, or stays with it.
-        let caller = beside.caller(&entry.thread).filter(|caller| thread::entry(&store, caller).is_ok());
-        if !stays && caller.is_none() && entry.status().is_ok_and(|status| is_of(status, &which.status)) {
+        let is_called = beside.caller(thread).is_some_and(|caller| active.contains_key(&caller));
+        let is_wanted = || {
+            standing((&store, &known), &entry, paused.contains_key(thread))
+                .is_ok_and(|word| which.status.contains(&word))
+        };
+        if !stays && !is_called && is_wanted() {
             old.push(entry);
         }
     }
@@ -53,8 +64,26 @@ pub(super) fn prune(session: &mut Session<'_>, which: &Prune) -> Result<u8, CliE
     told(session, &store, &old, ThreadsPruned { removed, dry_run: which.dry_run })
 }
 
-fn is_of(status: &Status, wanted: &[StatusWord]) -> bool {
-    StatusWord::of(status.as_str()).is_some_and(|word| wanted.contains(&word))
+/// When something was last done in each thread, or in one that was called for it: its head moved, an attempt failed, or a
+/// run wrote its journal.
+fn last_active(
+    home: &Path,
+    store: &Store,
+    (entries, beside): (&[ThreadEntry], &RunsBeside),
+) -> Result<HashMap<ThreadId, u64>, CliError> {
+    let mut active: HashMap<ThreadId, u64> = entries.iter().map(|entry| (entry.thread, 0)).collect();
+    let heads = entries.iter().map(|entry| (entry.thread, entry.updated));
+    let failed = thread::all_failures(store, None)?.into_iter().filter_map(|attempts| {
+        let Variable { name, updated, .. } = attempts.variable;
+        Some((name.strip_prefix(thread::FAILED)?.split('/').next()?.parse().ok()?, updated))
+    });
+    for (thread, at) in heads.chain(failed).chain(journals::written(home)?) {
+        let callers = std::iter::successors(Some(thread), |called| beside.caller(called));
+        for thread in callers.take(MAX_LEVELS) {
+            active.entry(thread).and_modify(|last| *last = at.max(*last));
+        }
+    }
+    Ok(active)
 }
 
 fn none(session: &mut Session<'_>, which: &Prune) -> Result<u8, CliError> {

@@ -86,8 +86,10 @@ impl Watched {
                 continue;
             }
             let (news, is_changed) = match watched.follower.news(store, reader) {
-                Err(ThreadError::Unknown { .. }) if one.is_none() => {
-                    watched.is_over = true;
+                // Of all threads one that is gone or cannot be read just now does not hide the others.
+                Err(error) if one.is_none() => {
+                    let is_gone = matches!(error, ThreadError::Unknown { .. });
+                    watched.is_over = is_gone || !running.contains(thread);
                     continue;
                 }
                 news => news?,
@@ -116,8 +118,15 @@ impl Watched {
             if self.threads.contains_key(&thread) || (self.one.is_none() && is_called()) {
                 continue;
             }
-            let follower = Follower::of(store, &mut self.reader, &thread, false)?;
-            let picture = Picture::of(store, &thread, follower.watch.head())?;
+            let found = Follower::of(store, &mut self.reader, &thread, false).and_then(|follower| {
+                let picture = Picture::of(store, &thread, follower.watch.head())?;
+                Ok((follower, picture))
+            });
+            let (follower, picture) = match found {
+                // It may be one of another store, or damaged.
+                Err(_) if self.one.is_none() => continue,
+                found => found?,
+            };
             if self.one.is_none() {
                 told.push(Told::of(&thread, format!("runs: {}", picture.name)));
             }

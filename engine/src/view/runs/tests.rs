@@ -23,6 +23,25 @@ fn advance(place: &Place, thread: &ThreadId, to: &Hash) {
 }
 
 #[test]
+fn what_summed_a_thread_up_counts_once() {
+    let place = Place::new();
+    let (store, thread) = (place.store(), place.flow_thread());
+    let by = step(&place, &thread, None, ("summer", Some(0.4)));
+    thread::ensure_summary_type(&store).unwrap();
+    let mut prev = None;
+    for (model, cost) in [("big", 0.1), ("small", 0.2)] {
+        let mut node = thread::step_node(&store, &step(&place, &thread, prev, (model, Some(cost)))).unwrap();
+        node.links.compacted_by = Some(by);
+        prev = Some(store.put(&node.type_(), &json!(node)).unwrap());
+        advance(&place, &thread, &prev.unwrap());
+    }
+    let facts = ThreadFacts::of(&store, &RunsBeside::of(&store).unwrap(), &thread, usize::MAX).unwrap();
+    assert_eq!((facts.steps, facts.turns, facts.cost), (2, 6, Some(0.7)));
+    let spent = Spent::of(&store, Some(&thread), None, SpentBy::Model).unwrap();
+    assert_eq!((spent.total.runs, spent.total.cost), (3, Some(0.7)));
+}
+
+#[test]
 fn every_run_counts_once_and_a_failed_one_too() {
     let place = Place::new();
     let (store, thread) = (place.store(), place.flow_thread());
