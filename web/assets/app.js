@@ -79,6 +79,7 @@
         port.postMessage({ topic });
         return;
       }
+      stream?.close();
       stream = new EventSource('/events?topic=' + encodeURIComponent(topic));
       stream.onopen = () => status('live');
       stream.onerror = () => status('not connected');

@@ -144,7 +144,7 @@ fn about(found: &ThreadPage) -> Markup {
         ("Steps", text(&number(sum.steps as u64))),
         ("Worked", text(&duration(sum.duration_ms)).filter(|_| sum.steps > 0)),
         ("Used", used(sum)),
-        ("Cost", sum.cost.and_then(|cost| text(&usd(cost)))),
+        ("Cost of its steps", sum.cost.and_then(|cost| text(&usd(cost)))),
     ])
 }
 

@@ -348,6 +348,19 @@ async fn a_long_result_is_cut_and_is_there_whole() {
 }
 
 #[tokio::test]
+async fn a_stream_of_too_many_follows_the_youngest() {
+    let fixture = Fixture::new();
+    let topics: Vec<String> = (1..=80).map(|at| format!("topic={}", ThreadId::new(at))).collect();
+    let stream = request("GET", &format!("/events?topic=list&{}", topics.join("&")), &[COOKIE], "");
+    let response = router(Arc::clone(&fixture.app)).oneshot(stream).await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    let followed = fixture.app.watch.topics();
+    assert!(followed.len() == 64 && followed.contains(&"list".to_owned()), "{followed:?}");
+    let is_followed = |topic: &String| followed.contains(&topic["topic=".len()..].to_owned());
+    assert!(topics[17..].iter().all(is_followed) && !topics[..17].iter().any(is_followed));
+}
+
+#[tokio::test]
 async fn a_page_has_the_version_that_its_stream_tells() {
     let fixture = Fixture::new();
     let thread = fixture.place.flow_thread();
