@@ -35,6 +35,9 @@ use crate::role_run::journals_dir;
 /// How much older than the run a journal may seem that it writes: the times of files are not as exact as the clock.
 const INACCURACY: u64 = 1000;
 
+/// How much is remembered at least before it is looked which of it still runs.
+const MOST: usize = 16;
+
 /// A step that runs just now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -119,22 +122,32 @@ pub struct LiveReader {
     followed: HashMap<ThreadId, Followed>,
     /// What a head tells, where no journal does.
     routed: HashMap<ThreadId, Routed>,
+    /// How much is remembered before it is looked which of it still runs.
+    most: usize,
 }
 
 impl LiveReader {
     /// A reader that has read nothing; `home` is `$UWF_HOME`.
     pub fn new(home: &Path) -> LiveReader {
         let listing = Listing::of(journals_dir(home));
-        LiveReader { home: home.to_owned(), listing, followed: HashMap::new(), routed: HashMap::new() }
+        LiveReader {
+            home: home.to_owned(),
+            listing,
+            followed: HashMap::new(),
+            routed: HashMap::new(),
+            most: MOST,
+        }
     }
 
     /// The step of a thread that runs now; none while nothing of it runs.
     pub fn run(&mut self, store: &Store, thread: &ThreadId) -> Option<LiveRun> {
         let running = lock::running(&self.home, thread);
         if !running.is_running() {
-            self.forget(thread);
+            self.followed.remove(thread);
+            self.routed.remove(thread);
             return None;
         }
+        self.forget_idle();
         let (at, way, deepest) = self.deepest(store, *thread);
         let deepest = deepest.as_ref().unwrap_or(&running);
         let since = holder(deepest).map(LockHolder::started_at).unwrap_or_default();
@@ -180,9 +193,16 @@ impl LiveReader {
         Some(InterruptedRun { role: role.filter(|_| !is_over)?, turns, at: last_at, lines: lines.into() })
     }
 
-    fn forget(&mut self, thread: &ThreadId) {
-        self.followed.remove(thread);
-        self.routed.remove(thread);
+    /// Forgets what does not run any more, once as much as that may be remembered: nobody asks for a called thread by its
+    /// name. Where it cannot be told what runs, all is read anew.
+    fn forget_idle(&mut self) {
+        if self.followed.len() + self.routed.len() <= self.most {
+            return;
+        }
+        let running = lock::all_running(&self.home).unwrap_or_default();
+        self.followed.retain(|thread, _| running.contains(thread));
+        self.routed.retain(|thread, _| running.contains(thread));
+        self.most = MOST.max(2 * (self.followed.len() + self.routed.len()));
     }
 
     /// The thread that plays for this one, the roles on the way there, and who runs it, where it is another one.

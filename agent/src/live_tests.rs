@@ -151,6 +151,22 @@ fn only_what_is_new_is_read_and_a_torn_line_is_left_for_later() {
 }
 
 #[test]
+fn runs_that_are_over_are_not_remembered() {
+    let place = Place::new();
+    let mut reader = LiveReader::new(&place.home);
+    let _lock = place.lock(&place.thread);
+    for _ in 0..2 * MOST {
+        let thread = place.fixture.start();
+        let lock = place.lock(&thread);
+        assert!(reader.run(place.store(), &thread).is_some());
+        assert!(reader.run(place.store(), &place.thread).is_some());
+        drop(lock);
+    }
+    assert!(reader.followed.len() + reader.routed.len() <= MOST + 1, "{:?}", reader.routed);
+    assert!(reader.routed.contains_key(&place.thread), "what runs is");
+}
+
+#[test]
 fn a_run_that_was_cut_off_says_after_how_many_turns() {
     let place = Place::new();
     let mut reader = LiveReader::new(&place.home);

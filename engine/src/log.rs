@@ -1,6 +1,7 @@
 //! What the engine did, for people who ask later: one JSON line an event in `$UWF_HOME/logs/YYYY-MM-DD.jsonl` (UTC).
 //!
-//! The record of a thread is its nodes; this only tells when what was tried, and nothing reads it back but `uwf log`.
+//! The record of a thread is its nodes; this only tells when what was tried, and nothing reads it back but `uwf log`,
+//! and whoever asks why a run of another process made no step.
 //! So a line that cannot be written is left out and never fails a step, and nothing that may be secret is in one: no
 //! prompts, no arguments of agents, and of what they say only the reason that a failed step gives: its first line, cut
 //! at 300 characters. Each line is one write to a file opened for appending: those of several processes do not mix.
@@ -190,6 +191,27 @@ pub fn days(home: &Path) -> io::Result<Vec<Day>> {
     Ok(days)
 }
 
+/// Why the last step of a thread that was tried since a time, in ms since the epoch, was not made; none where it was, or where
+/// nothing tells.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn unmade_since(home: &Path, thread: &ThreadId, since: u64) -> io::Result<Option<String>> {
+    let since_text = humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(since)).to_string();
+    let is_outcome = |entry: &Value| {
+        let is_later = entry["time"].as_str().is_some_and(|time| *time >= *since_text);
+        let is_one = matches!(entry["event"].as_str(), Some("error" | "step-failed" | "step-finished"));
+        entry["thread"] == thread.as_str() && is_later && is_one
+    };
+    for day in days(home)?.iter().rev().take_while(|day| !day.is_before(since)) {
+        if let Some(last) = day.entries()?.0.into_iter().rfind(is_outcome) {
+            let error = last["error"].as_str().filter(|_| last["event"] == "error");
+            return Ok(error.map(str::to_owned));
+        }
+    }
+    Ok(None)
+}
+
 /// When a day begins, in ms since the epoch; `None` if that is no day.
 pub fn start_of(date: &str) -> Option<u64> {
     let time = humantime::parse_rfc3339(&format!("{date}T00:00:00Z")).ok()?;
@@ -231,6 +253,8 @@ mod tests {
         Log::new(home.path(), NOON).write(&thread, LogEvent::ThreadEnded);
         Log::new(home.path(), NOON).write(&thread, LogEvent::Error { role: "r", error: line("a\nb") });
         Log::new(home.path(), NOON + 86_400_000).write(&thread, LogEvent::ThreadCancelled);
+        let unmade = |since| unmade_since(home.path(), &thread, since).unwrap();
+        assert_eq!((unmade(NOON).as_deref(), unmade(NOON + 1)), (Some("a"), None));
         let days = days(home.path()).unwrap();
         assert_eq!(
             days.iter().map(|day| day.date.as_str()).collect::<Vec<_>>(),

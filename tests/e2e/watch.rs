@@ -176,6 +176,8 @@ fn wait_ends_as_the_command_that_ran_the_thread() {
     let exec = |fields: &str, code| {
         site.uwf(&["thread", "exec", &thread, "--agent", &says(&site, fields)]).code(code);
     };
+    site.uwf(&["thread", "exec", &thread, "--agent", "false"]).code(1);
+    waits(&thread).code(1);
     exec("$status: more", 0);
     assert_eq!(waits(&thread).ok().json()["currentRole"], "worker");
     exec("$status: odd", 3);

@@ -42,11 +42,14 @@
         const text = part.innerHTML;
         if (!old || shown.get(part.id) === text) continue;
         if (!shown.has(part.id) && old.innerHTML === text) { shown.set(part.id, text); continue; }
-        const typed = old.querySelector('[data-keep]');
-        if (typed && part.querySelector('[data-keep]') && (typed.value || typed === document.activeElement)) continue;
+        // Of the same question the form stays as it is; what was typed for another one is kept, and where it goes is to be looked at.
+        const typed = old.querySelector('[data-keep]'), field = part.querySelector('[data-keep]');
+        if (typed && field && typed.dataset.keep === field.dataset.keep && (typed.value || typed === document.activeElement)) continue;
         const was = new Map(opened(old));
         const focus = document.activeElement && old.contains(document.activeElement) ? key(document.activeElement) : null;
         const adopted = document.importNode(part, true);
+        const empty = adopted.querySelector('[data-keep]');
+        if (typed && empty) empty.value = typed.value;
         old.replaceChildren(...adopted.childNodes);
         for (const one of old.querySelectorAll('details')) { const open = was.get(key(one)); if (open !== undefined) one.open = open; }
         if (focus) for (const one of old.querySelectorAll('a,summary,button')) if (key(one) === focus) { one.focus({ preventScroll: true }); break; }
@@ -76,6 +79,7 @@
         port.postMessage({ topic });
         return;
       }
+      stream?.close();
       stream = new EventSource('/events?topic=' + encodeURIComponent(topic));
       stream.onopen = () => status('live');
       stream.onerror = () => status('not connected');

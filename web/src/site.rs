@@ -18,7 +18,7 @@ pub trait Host: Send + Sync {
     /// Why that is not known, in words.
     fn changes(&self, store: &Store, step: &Hash) -> Result<StepDiff, String>;
 
-    /// Answers what a suspended thread asks, or begins an ended one again, and lets it run on its own.
+    /// Answers what a suspended thread asks, and lets it run on its own.
     ///
     /// # Errors
     /// Why it does not run, in words.

@@ -49,6 +49,14 @@ pub struct LiveTool {
     pub since: u64,
 }
 
+impl LiveTool {
+    /// Of a call that is asked for; its arguments, which may be long, are not kept.
+    fn of(call: &ToolCall) -> LiveTool {
+        let title = title(&call.name, &call.arguments);
+        LiveTool { id: call.id.clone(), name: one_line(&call.name), title, since: 0 }
+    }
+}
+
 /// Tokens of a run up to now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -87,7 +95,8 @@ pub(super) struct Progress {
     /// The last lines, and how many there were in all.
     pub(super) lines: VecDeque<Line>,
     pub(super) told: u64,
-    calls: Vec<ToolCall>,
+    /// What the model asked for last, none of it begun.
+    calls: Vec<LiveTool>,
     running: Vec<LiveTool>,
     bill: Bill,
 }
@@ -150,7 +159,7 @@ impl Progress {
             Entry::Answered { message, usage, .. } => {
                 self.waits();
                 self.turns += 1;
-                self.calls.clone_from(&message.tool_calls);
+                self.calls = message.tool_calls.iter().map(LiveTool::of).collect();
                 let used = usage.unwrap_or_default();
                 self.usage.input_tokens += used.input_tokens;
                 self.usage.cached_tokens += used.cached_tokens;
@@ -195,8 +204,8 @@ impl Progress {
 
     fn starts(&mut self, id: &str, shown: Option<&str>, since: u64) {
         let Some(call) = self.calls.iter().find(|call| call.id == id) else { return };
-        let title = title(&call.name, shown.unwrap_or(&call.arguments));
-        self.running.push(LiveTool { id: id.to_owned(), name: one_line(&call.name), title, since });
+        let title = shown.map_or_else(|| call.title.clone(), |shown| title(&call.name, shown));
+        self.running.push(LiveTool { title, since, ..call.clone() });
         self.phase = LivePhase::Tool;
     }
 }

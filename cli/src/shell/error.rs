@@ -148,7 +148,12 @@ struct Caused {
 
 impl From<ExecError> for CliError {
     fn from(error: ExecError) -> CliError {
-        let exit = match &error {
+        // What is in the way of a called thread is in the way of its caller.
+        let mut cause = &error;
+        while let ExecError::Below { source, .. } = cause {
+            cause = source;
+        }
+        let exit = match cause {
             ExecError::Stopped { signal, .. } => by_signal(*signal),
             ExecError::Paused { .. } => SUSPENDED,
             _ => USER,

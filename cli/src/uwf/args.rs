@@ -165,7 +165,7 @@ pub(super) enum Noun {
     #[command(
         long_about = "Wait until nothing of a thread runs any more, whoever runs it, and print where it stands then.\n\n\
                       Exit status, as of the command that runs it: 0 ended, or its steps were made; 10 suspended or paused; 3 a \
-                      step failed; 1 it was cancelled, was cut off, has never run, or --timeout is over. With UWF_EXIT=0 in the \
+                      step failed; 1 a step could not be made, it was cancelled, was cut off, has never run, or --timeout is over. With UWF_EXIT=0 in the \
                       environment, 0 in the place of 10 and 3.",
         after_long_help = "Examples:\n  uwf wait @\n  uwf wait 01K… --timeout 20m && git commit -am done"
     )]

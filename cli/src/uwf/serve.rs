@@ -4,7 +4,7 @@
 //! background, and outlives the server.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -145,14 +145,21 @@ struct Runs {
 }
 
 impl Runs {
-    /// Has this program, started again, do something with a thread; what it says of an error is the error.
-    fn uwf(&self, words: &[&str]) -> Result<(), String> {
+    /// Has this program, started again, do something with a thread, with `input` as its stdin; what it says of an error is
+    /// the error.
+    fn uwf(&self, words: &[&str], input: &str) -> Result<(), String> {
         let program = self.program.as_ref().ok_or("it cannot be told which program this is")?;
         let mut command = Command::new(program);
         command.args(["--quiet", "--format", "text", "--color", "never", "thread"]).args(words);
-        command.env_clear().envs(self.env.iter()).stdin(Stdio::null());
-        let ran =
-            command.output().map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
+        command.env_clear().envs(self.env.iter());
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let failed = |error| format!("{} cannot be started: {error}", program.display());
+        let mut child = command.spawn().map_err(failed)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // One that ends before it has read this says why.
+            stdin.write_all(input.as_bytes()).ok();
+        }
+        let ran = child.wait_with_output().map_err(failed)?;
         if ran.status.success() {
             return Ok(());
         }
@@ -170,15 +177,15 @@ impl Host for Runs {
         if text.len() > LONGEST {
             return Err(format!("an answer has {LONGEST} bytes at most"));
         }
-        let prompt = format!("--prompt={text}");
-        self.uwf(&["resume", thread.as_str(), &prompt, "--until-end", "--background"])
+        // By stdin: as an argument, `-` would not be the text.
+        self.uwf(&["resume", thread.as_str(), "--prompt=-", "--until-end", "--background"], text)
     }
 
     fn run(&self, thread: &ThreadId) -> Result<(), String> {
         let store = open_store(&self.homes.ocas, self.clock).map_err(|error| error.to_string())?;
         let paused = thread::paused(&store, thread).map_err(|error| error.to_string())?;
         let verb = if paused.is_some() { "resume" } else { "exec" };
-        self.uwf(&[verb, thread.as_str(), "--until-end", "--background"])
+        self.uwf(&[verb, thread.as_str(), "--until-end", "--background"], "")
     }
 
     fn stop(&self, thread: &ThreadId) -> Result<(), String> {

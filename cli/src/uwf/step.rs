@@ -18,7 +18,7 @@ use super::{changes, report, utf8};
 use crate::names::StepArgument;
 use crate::shell::{CliError, Column, Format, Session, render};
 use uwf_engine::record;
-use uwf_engine::thread::{self, SummaryPlace, ThreadId};
+use uwf_engine::thread::{self, SummaryPlace, ThreadError, ThreadId, ThreadOptions};
 use uwf_engine::view::{
     ForkedFrom, ListedNode, PlayedBy, StepDocument, StepPrompt, StepView, StepsPage, ThreadForked,
     ThreadSteps, Unread,
@@ -266,18 +266,18 @@ fn fork(session: &mut Session<'_>, text: &str, worktree: Option<&Path>) -> Resul
     step.works_where_its_thread_does(&store)?;
     utf8(session.cwd.join(dir))?;
     let cwd = utf8(checkout::write(session, &store, &step, (dir, CheckoutMoment::After))?.dir)?;
+    let options = inherited(&store, &step.hash, named.thread())?;
     let thread = thread::fork_into(&store, &step.hash, &cwd)?;
-    inherit(&store, &step.hash, named.thread(), &thread)?;
+    thread::keep_options(&store, &thread, &options)?;
     told(session, ThreadForked { thread, forked_from: ForkedFrom { step: step.hash }, cwd: Some(cwd) })
 }
 
-/// Gives a fork the options that were chosen for the thread that it is from.
-fn inherit(store: &Store, node: &Hash, from: Option<ThreadId>, fork: &ThreadId) -> Result<(), CliError> {
-    let from = match from {
-        Some(from) => Some(from),
-        None => thread::chosen_for_thread_of(store, node)?,
-    };
-    from.map_or(Ok(()), |from| Ok(thread::inherit_options(store, &from, fork)?))
+/// The options that were chosen for what a fork is made from: a thread if that is known.
+fn inherited(store: &Store, node: &Hash, from: Option<ThreadId>) -> Result<ThreadOptions, ThreadError> {
+    match from {
+        Some(from) => thread::options(store, &from),
+        None => thread::options_of_node(store, node),
+    }
 }
 
 /// A new thread with that head, made from a thread if that is known.
@@ -287,8 +287,9 @@ pub(super) fn fork_at(
     from: Option<ThreadId>,
 ) -> Result<u8, CliError> {
     let store = session.store()?;
+    let options = inherited(&store, node, from)?;
     let thread = thread::fork(&store, node)?;
-    inherit(&store, node, from, &thread)?;
+    thread::keep_options(&store, &thread, &options)?;
     told(session, ThreadForked { thread, forked_from: ForkedFrom { step: *node }, cwd: None })
 }
 

@@ -52,9 +52,7 @@ pub(crate) use self::failures::steps_in;
 pub use self::failures::{Failures, all_failures, clear_failures, failed_attempts, record_failure};
 pub use self::fork::{fork, fork_into};
 pub use self::next::{again, begins_again, next, retried};
-pub use self::options::{
-    ThreadOptions, UWF_OPTIONS, chosen_for_thread_of, inherit_options, keep_options, options,
-};
+pub use self::options::{ThreadOptions, UWF_OPTIONS, keep_options, options, options_of_node};
 pub use self::owner::owner;
 pub use self::pause::{Pause, PausedBy, all_paused, pause, paused, unpause};
 pub use self::status::Status;

@@ -105,6 +105,14 @@ impl ThreadOptions {
         }
     }
 
+    /// Whether both name the same program and endpoint, and have the same sandbox.
+    fn trusts_like(&self, other: &ThreadOptions) -> bool {
+        let trusted = |of: &ThreadOptions| {
+            (of.agent.clone(), of.base_url.clone(), of.mock.clone(), of.sandbox.clone(), of.allow_network)
+        };
+        trusted(self) == trusted(other)
+    }
+
     /// Whether they may be kept.
     ///
     /// # Errors
@@ -241,20 +249,14 @@ pub(crate) fn put(store: &Store, options: &ThreadOptions) -> Result<Hash, Thread
     Ok(store.put(&UWF_OPTIONS, &payload)?)
 }
 
-/// Gives a thread that was made from another one what was chosen for that.
+/// What was chosen for a node that may be of several threads, a step of their chains or their start: what the youngest of
+/// them has that something was chosen for. Of what names a program or an endpoint, or is about the sandbox, nothing, unless
+/// all of them have the same.
 ///
 /// # Errors
-/// The options cannot be read or written.
-pub fn inherit_options(store: &Store, from: &ThreadId, to: &ThreadId) -> Result<(), ThreadError> {
-    keep_options(store, to, &options(store, from)?)
-}
-
-/// The youngest thread that something was chosen for and that a node is of: a step of its chain, or its start. Threads that
-/// nothing was chosen for are not looked at.
-///
-/// # Errors
-/// The variables cannot be listed. A thread that cannot be read is passed over.
-pub fn chosen_for_thread_of(store: &Store, node: &Hash) -> Result<Option<ThreadId>, ThreadError> {
+/// The variables cannot be listed, or the options cannot be read. A thread that cannot be read is passed over.
+pub fn options_of_node(store: &Store, node: &Hash) -> Result<ThreadOptions, ThreadError> {
+    let is_its = |thread: &ThreadId| has(store, thread, node).unwrap_or(false);
     let mut threads: Vec<ThreadId> = store
         .vars()
         .list(OPTIONS)?
@@ -262,7 +264,20 @@ pub fn chosen_for_thread_of(store: &Store, node: &Hash) -> Result<Option<ThreadI
         .filter_map(|found| found.name.strip_prefix(OPTIONS)?.parse().ok())
         .collect();
     threads.sort_by_key(|thread| Reverse((thread.time_ms(), *thread)));
-    Ok(threads.into_iter().find(|thread| has(store, thread, node).unwrap_or(false)))
+    let Some(youngest) = threads.into_iter().find(is_its) else { return Ok(ThreadOptions::default()) };
+    let chosen = options(store, &youngest)?;
+    if chosen.trusts_like(&ThreadOptions::default()) {
+        return Ok(chosen);
+    }
+    for entry in super::entries(store) {
+        let other = entry?.thread;
+        if is_its(&other) && !options(store, &other).is_ok_and(|other| other.trusts_like(&chosen)) {
+            let ThreadOptions { agent, base_url, mock, sandbox, allow_network, .. } =
+                ThreadOptions::default();
+            return Ok(ThreadOptions { agent, base_url, mock, sandbox, allow_network, ..chosen });
+        }
+    }
+    Ok(chosen)
 }
 
 /// Whether a node is of a thread.

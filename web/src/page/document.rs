@@ -61,7 +61,7 @@ fn about(found: &ThreadPage, now: u64) -> Markup {
         ("Steps", text(&number(sum.steps as u64))),
         ("Worked", text(&duration(sum.duration_ms))),
         ("Used", used(sum)),
-        ("Cost", sum.cost.and_then(|cost| text(&usd(cost)))),
+        ("Cost of its steps", sum.cost.and_then(|cost| text(&usd(cost)))),
         ("As of", Some(moment(now))),
     ])
 }

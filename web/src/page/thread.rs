@@ -90,8 +90,9 @@ fn state(view: &ThreadView, csrf: &str) -> Markup {
                     (literal(view.suspend_message.as_deref().unwrap_or_default(), 20_000, None))
                     form #answer method="post" action={ (address::thread(id)) "/answer" } {
                         (token(csrf))
+                        input type="hidden" name="head" value=(view.head);
                         label for="text" { "Your answer" }
-                        textarea #text name="text" rows="3" required data-keep="" {}
+                        textarea #text name="text" rows="3" required data-keep=(view.head) {}
                         button .main type="submit" { "Answer and go on" }
                     }
                 }
@@ -143,7 +144,7 @@ fn about(found: &ThreadPage) -> Markup {
         ("Steps", text(&number(sum.steps as u64))),
         ("Worked", text(&duration(sum.duration_ms)).filter(|_| sum.steps > 0)),
         ("Used", used(sum)),
-        ("Cost", sum.cost.and_then(|cost| text(&usd(cost)))),
+        ("Cost of its steps", sum.cost.and_then(|cost| text(&usd(cost)))),
     ])
 }
 

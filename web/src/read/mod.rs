@@ -7,5 +7,5 @@ mod turns;
 
 pub(crate) use self::list::{ListFilter, ListPage, ListRow, list};
 pub(crate) use self::step::{StepPage, StepPlace, step, step_at, step_hash};
-pub(crate) use self::thread::{StepRow, ThreadPage, ThreadQuery, thread};
+pub(crate) use self::thread::{StepRow, ThreadPage, ThreadQuery, asks_at, thread};
 pub(crate) use self::turns::{Conversation, Item, PlayedCall, TurnsPage, message};

@@ -141,6 +141,12 @@ pub(crate) fn thread(site: &Site, id: &ThreadId, query: &ThreadQuery) -> Result<
     })
 }
 
+/// The node at which a thread waits for an answer; none where it asks nothing just now.
+pub(crate) fn asks_at(site: &Site, id: &ThreadId) -> Result<Option<Hash>, WebError> {
+    let view = ThreadView::of(&site.store, &site.homes.uwf, id, site.judge())?;
+    Ok((view.status == "suspended").then_some(view.head))
+}
+
 /// The steps of the page with their numbers, the oldest first.
 fn links(
     store: &Store,

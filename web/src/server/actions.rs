@@ -13,7 +13,8 @@ use super::App;
 use super::guard::same;
 use super::routes::{id, oops};
 use crate::error::WebError;
-use crate::site::Host;
+use crate::read;
+use crate::site::Site;
 
 /// A form of ours.
 #[derive(Deserialize)]
@@ -22,32 +23,43 @@ pub(super) struct Asked {
     csrf: String,
     #[serde(default)]
     text: String,
+    /// The node that the thread stood at when the page was made.
+    #[serde(default)]
+    head: String,
 }
 
 pub(super) async fn answer(app: State<Arc<App>>, thread: Path<String>, Form(asked): Form<Asked>) -> Response {
-    done(app, thread, asked, |host, thread, text| {
-        if text.trim().is_empty() {
-            return Err("an answer has words".to_owned());
+    done(app, thread, asked, |site, thread, asked| {
+        let refused = |why: &str| Err(WebError::Undone { why: why.to_owned(), thread: *thread });
+        if asked.text.trim().is_empty() {
+            return refused("an answer has words");
+        }
+        if read::asks_at(site, thread)?.is_none_or(|head| head.to_string() != asked.head) {
+            return refused("the thread does not ask this any more; look at what it asks now");
         }
         // Browsers end lines as the web does.
-        host.answer(thread, &text.replace("\r\n", "\n"))
+        undone(thread, site.host.answer(thread, &asked.text.replace("\r\n", "\n")))
     })
     .await
 }
 
 pub(super) async fn run(app: State<Arc<App>>, thread: Path<String>, Form(asked): Form<Asked>) -> Response {
-    done(app, thread, asked, |host, thread, _| host.run(thread)).await
+    done(app, thread, asked, |site, thread, _| undone(thread, site.host.run(thread))).await
 }
 
 pub(super) async fn stop(app: State<Arc<App>>, thread: Path<String>, Form(asked): Form<Asked>) -> Response {
-    done(app, thread, asked, |host, thread, _| host.stop(thread)).await
+    done(app, thread, asked, |site, thread, _| undone(thread, site.host.stop(thread))).await
+}
+
+fn undone(thread: &ThreadId, done: Result<(), String>) -> Result<(), WebError> {
+    done.map_err(|why| WebError::Undone { why, thread: *thread })
 }
 
 async fn done(
     State(app): State<Arc<App>>,
     Path(thread): Path<String>,
     asked: Asked,
-    act: fn(&dyn Host, &ThreadId, &str) -> Result<(), String>,
+    act: fn(&Site, &ThreadId, &Asked) -> Result<(), WebError>,
 ) -> Response {
     if !same(&asked.csrf, &app.access.csrf) {
         return oops(&WebError::Refused { why: "the form is not one of this session; open the page again" });
@@ -55,7 +67,7 @@ async fn done(
     let acted = tokio::task::spawn_blocking(move || {
         let thread = id(&thread)?;
         thread::entry(&app.site.store, &thread)?;
-        act(app.site.host.as_ref(), &thread, &asked.text).map_err(|why| WebError::Undone { why, thread })?;
+        act(&app.site, &thread, &asked)?;
         Ok(thread)
     });
     match acted.await {

@@ -24,9 +24,8 @@ const SILENCE: Duration = Duration::from_secs(20);
 
 pub(super) async fn events(State(app): State<Arc<App>>, RawQuery(query): RawQuery) -> Response {
     let topics: Option<Vec<String>> = query.as_deref().unwrap_or_default().split('&').map(topic).collect();
-    let Some(topics) = topics.filter(|topics| topics.len() <= TOPICS) else {
-        return oops(&WebError::missing("such stream"));
-    };
+    let Some(topics) = topics else { return oops(&WebError::missing("such stream")) };
+    let topics = newest(topics);
     let known = Arc::clone(&app);
     let versioned =
         move || topics.into_iter().map(|topic| (known.version(&topic), topic)).collect::<Vec<_>>();
@@ -38,6 +37,14 @@ pub(super) async fn events(State(app): State<Arc<App>>, RawQuery(query): RawQuer
     Sse::new(events.map(Ok::<Event, Infallible>))
         .keep_alive(KeepAlive::new().interval(SILENCE))
         .into_response()
+}
+
+/// The list, and of too many threads the youngest, whose ids are the greatest.
+fn newest(mut topics: Vec<String>) -> Vec<String> {
+    topics.sort_unstable_by(|one, other| other.cmp(one));
+    topics.dedup();
+    topics.truncate(TOPICS);
+    topics
 }
 
 /// What a part of the query names: `list` or a thread.

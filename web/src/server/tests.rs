@@ -8,6 +8,7 @@ use serde_json::json;
 use tower::ServiceExt;
 use uwf_engine::ThreadId;
 use uwf_engine::fixture::Place;
+use uwf_engine::lock::ThreadLock;
 use uwf_engine::record::{Detail, Turn};
 use uwf_engine::thread;
 use uwf_engine::view::StepDiff;
@@ -85,6 +86,15 @@ impl Fixture {
         let head = thread::head(&store, &thread).unwrap();
         thread::advance(&store, &thread, &head.hash, &hash, &thread::Status::Idle).unwrap();
         (thread, hash)
+    }
+
+    /// A thread goes on with a step of this status; where it stands then.
+    fn advance(&self, thread: &ThreadId, prev: Option<Hash>, status: &str) -> Hash {
+        let store = self.place.store();
+        let step = self.place.step(thread, prev, "writer", &json!({"$status": status, "dir": "x"}));
+        let head = thread::head(&store, thread).unwrap();
+        thread::advance(&store, thread, &head.hash, &step, &thread::Status::Idle).unwrap();
+        step
     }
 
     async fn ask(&self, request: Request<Body>) -> (StatusCode, String, String) {
@@ -174,8 +184,9 @@ async fn by_another_name_there_is_nothing() {
 async fn only_a_form_of_ours_changes_anything() {
     let fixture = Fixture::new();
     let thread = fixture.place.flow_thread();
+    let head = fixture.advance(&thread, None, "waits");
     let path = |action: &str| format!("/t/{thread}/{action}");
-    let form = "csrf=csrf-secret&text=Yes%21%0D%0AAnd+more";
+    let form = &format!("csrf=csrf-secret&head={head}&text=Yes%21%0D%0AAnd+more");
     let foreign: [&[(&str, &str)]; 6] = [
         &[COOKIE],
         &[COOKIE, ("origin", "http://evil.example")],
@@ -209,12 +220,38 @@ async fn only_a_form_of_ours_changes_anything() {
     let asked =
         [format!("answer {thread} Yes!\nAnd more"), format!("run {thread}"), format!("stop {thread}")];
     assert_eq!(*fixture.noted.0.lock().unwrap(), asked);
-    let refused = "csrf=csrf-secret&text=refuse";
+    let refused = &format!("csrf=csrf-secret&head={head}&text=refuse");
     assert_eq!(fixture.post(&path("answer"), &[COOKIE, ORIGIN], refused).await, StatusCode::CONFLICT);
-    let blank = "csrf=csrf-secret&text=+";
+    let blank = &format!("csrf=csrf-secret&head={head}&text=+");
     assert_eq!(fixture.post(&path("answer"), &[COOKIE, ORIGIN], blank).await, StatusCode::CONFLICT);
     let none = "/t/01ZZZZZZZZZZZZZZZZZZZZZZZZ/run";
     assert_eq!(fixture.post(none, &[COOKIE, ORIGIN], form).await, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn an_answer_goes_to_the_question_it_was_typed_for() {
+    let fixture = Fixture::new();
+    let thread = fixture.place.flow_thread();
+    let first = fixture.advance(&thread, None, "waits");
+    let (page, path) = (format!("/t/{thread}"), format!("/t/{thread}/answer"));
+    let field = |head: &Hash| format!("<input type=\"hidden\" name=\"head\" value=\"{head}\">");
+    assert!(fixture.get(&page).await.1.contains(&field(&first)));
+    let second = fixture.advance(&thread, Some(first), "waits");
+    assert!(fixture.get(&page).await.1.contains(&field(&second)));
+    let answer = async |head: &str| {
+        let form = format!("csrf=csrf-secret&head={head}&text=Yes");
+        fixture.post(&path, &[COOKIE, ORIGIN], &form).await
+    };
+    for stale in [&first.to_string(), "", "x"] {
+        assert_eq!(answer(stale).await, StatusCode::CONFLICT, "{stale}");
+    }
+    let lock = ThreadLock::acquire(&fixture.place.homes().uwf, &thread, &second, 0).unwrap();
+    assert_eq!(answer(&second.to_string()).await, StatusCode::CONFLICT, "it is answered just now");
+    drop(lock);
+    let ended = thread::Status::Ended { completed_at: 5 };
+    thread::advance(&fixture.place.store(), &thread, &second, &second, &ended).unwrap();
+    assert_eq!(answer(&second.to_string()).await, StatusCode::CONFLICT, "it asks nothing");
+    assert!(fixture.noted.0.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -308,6 +345,19 @@ async fn a_long_result_is_cut_and_is_there_whole() {
     assert!(step.contains(&whole) && step.len() < 40_000, "{}", step.len());
     let (_, message) = fixture.get(&format!("/t/{thread}/s/1/m/3")).await;
     assert!(message.contains(&"long ".repeat(2000)));
+}
+
+#[tokio::test]
+async fn a_stream_of_too_many_follows_the_youngest() {
+    let fixture = Fixture::new();
+    let topics: Vec<String> = (1..=80).map(|at| format!("topic={}", ThreadId::new(at))).collect();
+    let stream = request("GET", &format!("/events?topic=list&{}", topics.join("&")), &[COOKIE], "");
+    let response = router(Arc::clone(&fixture.app)).oneshot(stream).await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    let followed = fixture.app.watch.topics();
+    assert!(followed.len() == 64 && followed.contains(&"list".to_owned()), "{followed:?}");
+    let is_followed = |topic: &String| followed.contains(&topic["topic=".len()..].to_owned());
+    assert!(topics[17..].iter().all(is_followed) && !topics[..17].iter().any(is_followed));
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
 use tokio::sync::watch;
-use uwf_agent::live::HomeChanges;
+use uwf_agent::live::{Changed, HomeChanges};
 use uwf_engine::lock;
 use uwf_engine::thread::{self, ThreadId};
 
@@ -69,6 +69,11 @@ impl Watch {
         if topics.is_over { None } else { Some(topics.followed.keys().cloned().collect()) }
     }
 
+    #[cfg(test)]
+    pub(super) fn topics(&self) -> Vec<String> {
+        self.lock().followed.keys().cloned().collect()
+    }
+
     fn tell(&self, topic: &str, version: String) {
         if let Some((sender, _)) = self.lock().followed.get(topic) {
             sender.send_if_modified(|known| {
@@ -105,7 +110,11 @@ fn watch(app: &App) {
     let mut changes = HomeChanges::of(&app.site.homes);
     let mut before = Seen::default();
     while app.watch.followed().is_some() {
-        let Ok(changed) = changes.wait(PATIENCE, &[]) else { return };
+        // Where the kernel tells nothing, everything is looked at again.
+        let changed = changes.wait(PATIENCE, &[]).unwrap_or_else(|_| {
+            std::thread::sleep(PATIENCE);
+            Changed { unknown: true, ..Changed::default() }
+        });
         let is_quiet = !changed.store && !changed.unknown && changed.threads.is_empty();
         if !is_quiet {
             std::thread::sleep(TOGETHER);

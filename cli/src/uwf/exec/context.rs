@@ -17,7 +17,7 @@ use uwf_engine::home::{Env, Homes};
 use uwf_engine::spawn::lookup::Programs;
 use uwf_engine::spawn::protocol::AgentCommand;
 use uwf_engine::spawn::{SpawnError, StopSignal};
-use uwf_engine::thread::{self, StartNode, ThreadId, ThreadOptions};
+use uwf_engine::thread::{self, StartNode, ThreadError, ThreadId, ThreadOptions};
 use uwf_engine::workflow::{self, Workflow};
 
 /// What is kept with a thread of what was typed.
@@ -109,15 +109,22 @@ impl ExecContext {
 
     /// This context for a thread: with what is kept with it where nothing else was typed.
     pub(in crate::uwf) fn of_thread(
-        mut self,
+        self,
         session: &mut Session<'_>,
         thread: &ThreadId,
         keeps: Keeps,
     ) -> Result<ExecContext, CliError> {
-        let kept = match self.reset {
-            true => ThreadOptions::default(),
-            false => thread::options(&self.store, thread)?,
-        };
+        self.over(session, |store| thread::options(store, thread), keeps)
+    }
+
+    /// This context with what is kept where nothing else was typed.
+    pub(in crate::uwf) fn over(
+        mut self,
+        session: &mut Session<'_>,
+        kept: impl FnOnce(&Store) -> Result<ThreadOptions, ThreadError>,
+        keeps: Keeps,
+    ) -> Result<ExecContext, CliError> {
+        let kept = if self.reset { ThreadOptions::default() } else { kept(&self.store)? };
         let mut typed = self.typed.clone();
         typed.agent = self.options.agent.clone().filter(|_| keeps == Keeps::All);
         if typed.agent.as_ref().is_some_and(holds_secret) {

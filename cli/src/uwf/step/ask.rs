@@ -17,13 +17,11 @@ pub(super) fn ask(session: &mut Session<'_>, what: &Ask) -> Result<u8, CliError>
     let text = &session.prompt_text(&source, &wanted)?;
     let question = Question { step: named.find(&session.store()?)?, text, no_fork: *no_fork, fresh: *fresh };
     let context = ExecContext::open(session, how)?;
-    let thread = match named.thread() {
-        Some(thread) => Some(thread),
-        None => thread::chosen_for_thread_of(&context.store, &question.step)?,
-    };
-    let context = match thread {
+    let context = match named.thread() {
         Some(thread) => context.of_thread(session, &thread, Keeps::Nothing)?,
-        None => context,
+        None => {
+            context.over(session, |store| thread::options_of_node(store, &question.step), Keeps::Nothing)?
+        }
     };
     let answer =
         context.run(session, |engine, options, observer| ask::ask(engine, &question, options, observer));

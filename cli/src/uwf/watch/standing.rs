@@ -4,7 +4,7 @@ use crate::shell::{CliError, FAILED_STEP, OK, SUSPENDED, Session, USER};
 use uwf_agent::live::{InterruptedRun, LiveReader};
 use uwf_engine::conditions::process::judge;
 use uwf_engine::view::ThreadView;
-use uwf_engine::{Homes, ThreadId, thread};
+use uwf_engine::{Homes, ThreadId, log, thread};
 use uwf_store::Store;
 
 /// A thread of which nothing runs.
@@ -12,6 +12,8 @@ pub(in crate::uwf) struct Standing {
     pub(in crate::uwf) view: ThreadView,
     /// The run that was cut off there.
     interrupted: Option<InterruptedRun>,
+    /// Why the step that was tried there last was not made.
+    unmade: Option<String>,
 }
 
 impl Standing {
@@ -24,19 +26,30 @@ impl Standing {
         let view = ThreadView::of(store, &homes.uwf, thread, judge(conditions.as_ref()))?;
         let interrupted = LiveReader::new(&homes.uwf).interrupted(thread, &view.head, store.now());
         let interrupted = interrupted.filter(|_| view.status == "idle" && view.error.is_none());
-        Ok(Standing { view, interrupted })
+        let unmade = match (view.status, &interrupted) {
+            // The log is only asked: where it cannot be read, nobody knows.
+            ("idle", None) => {
+                let since = thread::entry(store, thread)?.updated;
+                log::unmade_since(&homes.uwf, thread, since).ok().flatten()
+            }
+            _ => None,
+        };
+        Ok(Standing { view, interrupted, unmade })
     }
 
     /// Whether nothing was ever done in it.
     pub(in crate::uwf) fn has_never_run(&self, store: &Store) -> bool {
         let is_untouched =
             self.view.status == "idle" && self.view.error.is_none() && self.interrupted.is_none();
-        is_untouched && thread::start_node(store, &self.view.head).is_ok()
+        is_untouched && self.unmade.is_none() && thread::start_node(store, &self.view.head).is_ok()
     }
 
     /// In a line: `failed: 401`.
     pub(in crate::uwf) fn line(&self) -> String {
         let view = &self.view;
+        if let Some(error) = &self.unmade {
+            return format!("failed: {error}");
+        }
         let asks = view.suspended_role.as_ref().zip(view.suspend_message.as_ref());
         match (view.status, &view.error, &self.interrupted, &view.current_role) {
             ("suspended", ..) => asks.map_or_else(
@@ -68,7 +81,7 @@ impl Standing {
         Ok(match self.view.status {
             "suspended" | "paused" if tells => SUSPENDED,
             "cancelled" => USER,
-            "idle" if self.interrupted.is_some() => USER,
+            "idle" if self.interrupted.is_some() || self.unmade.is_some() => USER,
             "idle" if self.view.error.is_some() && tells => FAILED_STEP,
             _ => OK,
         })

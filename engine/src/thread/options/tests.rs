@@ -32,12 +32,31 @@ fn what_is_kept_is_read_again_and_goes_with_the_thread() {
     assert!(options(&store, &thread).unwrap().is_empty());
     keep_options(&store, &thread, &chosen()).unwrap();
     assert_eq!(options(&store, &thread).unwrap(), chosen());
-    inherit_options(&store, &thread, &other).unwrap();
+    keep_options(&store, &other, &options(&store, &thread).unwrap()).unwrap();
     assert_eq!(options(&store, &other).unwrap(), chosen());
     keep_options(&store, &other, &ThreadOptions::default()).unwrap();
     assert!(store.vars().get(&variable(&other)).unwrap().is_none());
     super::super::remove(&store, &thread).unwrap();
     assert!(store.vars().get(&variable(&thread)).unwrap().is_none());
+}
+
+#[test]
+fn a_node_of_several_threads_is_trusted_as_all_of_them_are() {
+    let place = Place::new();
+    let (store, thread) = (place.store(), place.flow_thread());
+    let step = place.step(&thread, None, "writer", &serde_json::json!({"$status": "again"}));
+    let start = super::super::head(&store, &thread).unwrap().hash;
+    super::super::advance(&store, &thread, &start, &step, &super::super::Status::Idle).unwrap();
+    assert!(options_of_node(&store, &step).unwrap().is_empty());
+    keep_options(&store, &thread, &chosen()).unwrap();
+    assert_eq!(options_of_node(&store, &step).unwrap(), chosen());
+    let other = super::super::fork(&store, &step).unwrap();
+    let bare = chosen().from_elsewhere().0;
+    assert_eq!(options_of_node(&store, &step).unwrap(), bare, "nothing of it was chosen for the other one");
+    keep_options(&store, &other, &chosen()).unwrap();
+    assert_eq!(options_of_node(&store, &step).unwrap(), chosen());
+    keep_options(&store, &thread, &ThreadOptions { sandbox: None, ..chosen() }).unwrap();
+    assert_eq!(options_of_node(&store, &step).unwrap(), bare);
 }
 
 #[test]
