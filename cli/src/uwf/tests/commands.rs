@@ -78,7 +78,10 @@ fn list_shows_what_is_asked_for() {
     let cancelled = place.flow_thread();
     assert!(thread::cancel(&store, &cancelled).unwrap());
     let shown = place.on_terminal(&["thread", "list"]).out;
-    assert!(shown.starts_with("THREAD") && shown.contains("suspended") && shown.contains("  end"), "{shown}");
+    assert!(
+        shown.starts_with("THREAD") && shown.contains("  asks: ?  ") && shown.contains("  end"),
+        "{shown}"
+    );
     assert!(!shown.contains("cancelled"), "{shown}");
     let row = &place.uwf(&["thread", "list"]).json()[0];
     assert_eq!(
