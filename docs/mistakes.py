@@ -82,7 +82,7 @@ class Place:
     def __init__(self, bin):
         self.bin = bin
         self.dir = tempfile.mkdtemp(prefix="uwf-mistakes-")
-        self.work = f"{self.dir}/work"
+        self.work = f"{self.dir}/project"
         os.makedirs(f"{self.dir}/home")
         shutil.copytree(f"{ROOT}/examples/solve-issue/project", self.work)
         os.makedirs(f"{self.work}/.workflows")
@@ -112,7 +112,7 @@ class Place:
         return ran.returncode, ran.stdout, ran.stderr
 
     def alike(self, text):
-        text = text.replace(self.bin, "~/bin").replace(self.dir, "~").replace("~/work/", "").replace(ROOT, "…")
+        text = text.replace(self.bin, "~/bin").replace(self.dir, "~").replace("~/project/", "").replace(ROOT, "…")
         text = re.sub(r"\b01[0-9A-HJKMNP-TV-Z]{24}\b", lambda id: next((f"{k}…" for k, v in self.env.items() if v == id[0]), "01K…"), text)
         text = re.sub(r"\b01[0-9A-HJKMNP-TV-Z]{6}\b", "01KABCDE", text)
         text = re.sub(r"\b[0-9A-HJKMNP-TV-Z]{13}\b", "9GDHFMG6KAC8V", text)
