@@ -13,13 +13,14 @@ pub(crate) mod error;
 mod invocation;
 mod pauses;
 mod reply;
+mod resume;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use uwf_store::{Hash, Store};
-use uwf_workflow::moderator::{Route, RouteError, SUSPEND, Target};
+use uwf_workflow::moderator::{Route, SUSPEND, Target};
 
 pub use self::agent::{StepAgent, StepAgentError, answer};
 pub use self::artifacts::{ArtifactError, ArtifactFault, MAX_ARTIFACT_BYTES, MAX_ARTIFACTS};
@@ -30,6 +31,7 @@ pub use self::error::ExecError;
 use self::invocation::Invocation;
 use self::reply::Outcome;
 pub use self::reply::ReplyFault;
+pub use self::resume::{check_resumable, resume_once};
 use crate::conditions::Judge;
 use crate::config::Config;
 use crate::home::{Env, Homes};
@@ -203,74 +205,6 @@ pub fn step_once(
     }
 }
 
-/// Takes a suspended thread up again with its suspended role, an ended one by its `$START` edge `resume`, or a paused one
-/// with its next step. `text` is what the person has to say, added below the message the thread was left with; a paused
-/// one asks nothing.
-///
-/// # Errors
-/// The thread is idle and not paused, or was cancelled, has no edge to begin again by, or the step fails as in [`step_once`]. The head
-/// stays where it was.
-pub fn resume_once(
-    engine: &Engine<'_>,
-    lock: &ThreadLock,
-    text: Option<&str>,
-    options: &ExecOptions,
-    observer: &mut dyn Observer,
-) -> Result<StepReport, ExecError> {
-    let locked = LockedThread::begin(engine, lock)?;
-    let thread = locked.thread;
-    let resumed = resumed(engine, &thread, (&locked.head, &locked.workflow), text)?;
-    thread::unpause(engine.store, &thread)?;
-    let Some((role, message)) = resumed else { return step_once(engine, lock, options, observer) };
-    let last = locked.head.step().map_or(locked.start.cwd.as_str(), |step| step.cwd.as_str());
-    let prompt = joined(&message, text.unwrap_or_default());
-    let mut invocation = Invocation::again(role, prompt, last, options);
-    if let (Status::Suspended { .. }, Some(step)) = (&locked.head.status, locked.head.step()) {
-        invocation = invocation.answering(engine.store, step)?;
-    }
-    locked.play(&invocation, options, observer)
-}
-
-/// An error where [`resume_once`] would not take the thread up again: for whoever has that done where nobody is told.
-///
-/// # Errors
-/// As there, before a role plays.
-pub fn check_resumable(engine: &Engine<'_>, thread: &ThreadId, text: Option<&str>) -> Result<(), ExecError> {
-    let head = thread::head(engine.store, thread)?;
-    let workflow =
-        workflow::get(engine.store, &head.start(engine.store)?.workflow).map_err(ThreadError::from)?;
-    let head = head.settled(engine.store, &workflow, engine.conditions);
-    resumed(engine, thread, (&head, &workflow), text).map(drop)
-}
-
-/// Who takes a thread up again, and what that is told; nobody in particular where it was paused between two steps.
-fn resumed(
-    engine: &Engine<'_>,
-    thread: &ThreadId,
-    (head, workflow): (&Head, &Workflow),
-    text: Option<&str>,
-) -> Result<Option<(String, String)>, ExecError> {
-    let thread = *thread;
-    match &head.status {
-        Status::Idle if thread::paused(engine.store, &thread)?.is_some() => {
-            match text.is_some_and(|text| !text.trim().is_empty()) {
-                true => Err(ExecError::NothingAsked { thread }),
-                false => Ok(None),
-            }
-        }
-        Status::Suspended { role, message } => Ok(Some((role.clone(), message.clone()))),
-        Status::Ended { .. } => match thread::again(engine.store, workflow, head, engine.conditions) {
-            Ok(Route { target: Target::Role(role), prompt, .. }) => Ok(Some((role, prompt))),
-            Ok(_)
-            | Err(ThreadError::Route(RouteError::UnknownStatus { .. } | RouteError::UnknownRole { .. })) => {
-                Err(ExecError::NothingToResume { thread })
-            }
-            Err(error) => Err(error.into()),
-        },
-        status => Err(ExecError::NotResumable { thread, status: status.as_str() }),
-    }
-}
-
 /// Has the last role of an active thread play once more, told `text`; the new step takes the place of the last one,
 /// which stays in the store.
 ///
@@ -291,15 +225,6 @@ pub fn poke_once(
     let step = locked.head.step().ok_or(ExecError::NothingToPoke { thread: locked.thread })?;
     let invocation = Invocation::again(step.role.clone(), text.to_owned(), &step.cwd, options);
     locked.play(&invocation.in_place_of(step), options, observer)
-}
-
-/// The message, a blank line, the text; or the one that is there.
-fn joined(message: &str, text: &str) -> String {
-    match (message.trim().is_empty(), text.trim().is_empty()) {
-        (true, _) => text.to_owned(),
-        (false, true) => message.to_owned(),
-        (false, false) => format!("{message}\n\n{text}"),
-    }
 }
 
 /// Who plays by that route.
