@@ -109,5 +109,9 @@ pub fn pause(store: &Store, thread: &ThreadId, pause: &Pause) -> Result<(), Thre
 /// # Errors
 /// The variable cannot be removed.
 pub fn unpause(store: &Store, thread: &ThreadId) -> Result<(), ThreadError> {
-    Ok(store.vars().apply(&[VarChange::Remove { name: variable(thread) }])?)
+    let name = variable(thread);
+    match store.vars().get(&name)? {
+        Some(_) => Ok(store.vars().apply(&[VarChange::Remove { name }])?),
+        None => Ok(()),
+    }
 }
