@@ -250,8 +250,8 @@ pub(crate) fn put(store: &Store, options: &ThreadOptions) -> Result<Hash, Thread
 }
 
 /// What was chosen for a node that may be of several threads, a step of their chains or their start: what the youngest of
-/// them has that something was chosen for. Of what names a program or an endpoint, or is about the sandbox, nothing, unless
-/// all of them have the same.
+/// them has that something was chosen for. Unless all of them name the same program and endpoint and have the same sandbox,
+/// only what [`ThreadOptions::from_elsewhere`] takes.
 ///
 /// # Errors
 /// The variables cannot be listed, or the options cannot be read. A thread that cannot be read is passed over.
@@ -272,9 +272,7 @@ pub fn options_of_node(store: &Store, node: &Hash) -> Result<ThreadOptions, Thre
     for entry in super::entries(store) {
         let other = entry?.thread;
         if is_its(&other) && !options(store, &other).is_ok_and(|other| other.trusts_like(&chosen)) {
-            let ThreadOptions { agent, base_url, mock, sandbox, allow_network, .. } =
-                ThreadOptions::default();
-            return Ok(ThreadOptions { agent, base_url, mock, sandbox, allow_network, ..chosen });
+            return Ok(chosen.from_elsewhere().0);
         }
     }
     Ok(chosen)
