@@ -11,6 +11,7 @@ mod memory;
 mod names;
 mod overuse;
 mod processes;
+mod server;
 pub(crate) mod spool;
 mod supervise;
 mod tracking;
@@ -26,13 +27,14 @@ use std::time::Duration;
 use rustix::process::Pid;
 
 use self::background::Background;
-use self::capture::Capture;
+use self::capture::{Capture, Stream};
 pub(crate) use self::capture::Captured;
 use self::disk::DiskBudget;
 use self::guard::Guard;
 use self::memory::MemoryBudget;
 pub(crate) use self::names::NAMED;
 pub(crate) use self::overuse::Overuse;
+pub use self::server::{NotStarted, ServerCommand, ServerProcess};
 use self::processes::{ProcessTree, Tracking};
 use self::spool::Spool;
 use self::supervise::Supervised;
@@ -159,6 +161,14 @@ impl Shell {
         Ok(CommandRun { ended, captured: capture.finish(), background })
     }
 
+    /// The text as the output of a command is shown: without secrets, its middle left out where it is long, and kept whole
+    /// then.
+    pub(crate) fn shown(&self, text: &str, limits: &ToolLimits) -> Captured {
+        let mut capture = self.capture(limits);
+        capture.push(Stream::Out, text.as_bytes());
+        capture.finish()
+    }
+
     fn capture(&self, limits: &ToolLimits) -> Capture {
         let spool = Spool::new(self.spool_dir.clone(), limits.spool_bytes, Arc::clone(&self.outputs));
         Capture::new(limits.command_bytes, spool).without(&self.hidden)
@@ -185,15 +195,25 @@ impl Shell {
         cwd: &Path,
         cancel: &Cancel,
     ) -> Result<(RunningCommand, ProcessTree), ShellError> {
-        let mut state = lock(&self.state);
-        state.commands += 1;
         let mut command = Command::new(&self.program);
         command.arg("-c").arg(script).current_dir(cwd).env_clear().envs(self.env.iter().cloned());
+        command.stdin(Stdio::null());
+        self.launch(command, cancel)
+    }
+
+    /// Starts a process that has its program, its directory, its environment and its input.
+    fn launch(
+        &self,
+        mut command: Command,
+        cancel: &Cancel,
+    ) -> Result<(RunningCommand, ProcessTree), ShellError> {
+        let mut state = lock(&self.state);
+        state.commands += 1;
         command.env("TMPDIR", self.sandbox.policy().temporary());
         if let Some(config) = self.sandbox.git_config() {
             command.env("GIT_CONFIG_GLOBAL", config);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let holder = self.sandbox.holder();
         let mark = match &holder {
             Some(Holder::Namespace(_)) => None,

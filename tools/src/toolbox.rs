@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use uwf_store::suggest;
 
-use crate::answer::ToolOutput;
+use crate::answer::{Facts, ToolOutput};
 use crate::call_deadline::CallDeadline;
 use crate::cancel::Cancel;
 use crate::git_guard::GitGuard;
@@ -17,7 +17,7 @@ use crate::outputs::Outputs;
 use crate::pattern::BadGlob;
 use crate::read_state::{ReadState, ReadStates};
 use crate::sandbox::Sandbox;
-use crate::shell::{Shell, environment};
+use crate::shell::{NotStarted, ServerCommand, ServerProcess, Shell, environment};
 use crate::similar_paths::ALIKE;
 use crate::tool::{ToolContext, ToolSpec, WorkspaceTool};
 use crate::workspace::WorkspaceDir;
@@ -146,6 +146,33 @@ impl Toolbox {
         }
         let deadline = &CallDeadline::begin(cancel, limits.call_time);
         tool.call(arguments, &ToolContext { workspace, limits, read_states, shell, git, cancel, deadline })
+    }
+
+    /// Starts a program in the workspace that the run talks to, confined as commands are. It does not outlive the toolbox.
+    ///
+    /// # Errors
+    /// See [`NotStarted`].
+    pub fn start_server(
+        &self,
+        server: &ServerCommand,
+        cancel: &Cancel,
+    ) -> Result<ServerProcess, NotStarted> {
+        let cwd = self.workspace.path();
+        self.shell.start_server(server, cwd, cancel).map_err(|error| NotStarted::of(server, error))
+    }
+
+    /// What somebody else than a tool of this box has to say, as the output of a command is shown: without secrets, cut in
+    /// its middle where it is long, and kept whole then.
+    pub fn shown(&self, title: impl Into<String>, text: &str) -> ToolOutput {
+        let captured = self.shell.shown(text, &self.limits);
+        let facts = Facts {
+            output_bytes: Some(captured.total),
+            output_hash: captured.output.as_ref().map(|output| output.name.clone()),
+            spool: captured.output.map(|output| output.path),
+            truncated: captured.truncated,
+            ..Facts::default()
+        };
+        ToolOutput { facts, ..ToolOutput::done(title, captured.text) }
     }
 
     /// Takes over what an earlier part of this run knew of a file: [`crate::Facts::read_state`] of its calls, oldest first.
