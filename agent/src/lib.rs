@@ -70,6 +70,7 @@ mod dispatch;
 mod extract;
 mod frontmatter;
 mod loop_guard;
+mod mcp;
 mod permissions;
 mod prices;
 mod record;

@@ -18,7 +18,7 @@ use uwf_tools::sandbox::Sandbox;
 
 pub use self::error::RunError;
 pub(crate) use self::open::{
-    LoopParts, ProviderContext, blobs, converse, first_lines, http_config, learnt, provider, react, state,
+    LoopParts, ProviderContext, alone, blobs, converse, first_lines, http_config, learnt, provider, react, state,
     toolbox, window_asks,
 };
 use self::open::{extractor, open, unconfined};

@@ -26,10 +26,12 @@ use crate::dispatch::Dispatch;
 use crate::extract::Extractor;
 use crate::failure::{FailedAt, Failure};
 use crate::journal::{self, Entry, FindError, Journal, OutOfOrder, Surroundings};
+use crate::mcp::{ServerTools, ServersSetup};
 use crate::provider::message::ToolDeclaration;
 use crate::provider::{
     ChatProvider, HttpConfig, HttpProvider, Learnt, Mock, ProviderError, Script, ScriptPosition,
 };
+use crate::provider::script::ScriptedServers;
 use crate::react::{Notice, React};
 use crate::resume::{ResumedRun, claim};
 use crate::run_state::RunState;
@@ -51,11 +53,12 @@ pub(super) fn open<'a>(
     provider: &'a mut dyn ChatProvider,
     on_notice: &'a mut dyn FnMut(Notice<'_>),
 ) -> Result<React<'a>, RunError> {
-    let signals = (run.signals)().map_err(RunError::Signals)?;
     let parts = match earlier {
         Some(earlier) => resume(earlier, run)?,
         None => begin(context, run)?,
     };
+    // After the servers have started: until here a signal ends the program at once.
+    let signals = (run.signals)().map_err(RunError::Signals)?;
     (run.begun)();
     let window_asks = window_asks(run.settings);
     let workspace = workspace(run, &parts.toolbox);
@@ -127,7 +130,8 @@ fn begin(context: &RoleContext, run: &RunContext<'_>) -> Result<LoopParts, RunEr
     let name =
         JournalName { thread: context.thread, head: context.head, session: ThreadId::new((run.clock)()) };
     let blobs = blobs(run);
-    let toolbox = toolbox(run, run.settings.tools.clone(), (name.spool_dir(&sessions), &blobs))?;
+    let spool = (name.spool_dir(&sessions), &blobs);
+    let toolbox = with_servers(toolbox(run, run.settings.tools.clone(), spool)?, run, None)?;
     let tools = toolbox.declarations();
     let root = if run.settings.added.placeless { String::new() } else { run.workspace.display().to_string() };
     let conversation = converse(context, &root, &tools)?;
@@ -154,6 +158,8 @@ fn resume(earlier: ResumedRun, run: &RunContext<'_>) -> Result<LoopParts, RunErr
     names.retain(|name| tools.iter().any(|tool| tool.name == *name));
     let blobs = blobs(run);
     let toolbox = toolbox(run, Some(names), (earlier.journal.spool_dir(), &blobs))?;
+    let is_over = earlier.state.ended.is_some();
+    let toolbox = if is_over { alone(toolbox, run) } else { with_servers(toolbox, run, Some(&tools))? };
     let dir = journals_dir(run.home).display().to_string();
     let set = (
         run.settings.describe(),
@@ -176,8 +182,8 @@ pub(crate) fn toolbox(
     run: &RunContext<'_>,
     allow: Option<Vec<String>>,
     (spool_dir, blobs): (PathBuf, &Arc<BlobStore>),
-) -> Result<Dispatch, ToolboxError> {
-    let toolbox = Toolbox::open(ToolboxConfig {
+) -> Result<Toolbox, ToolboxError> {
+    Toolbox::open(ToolboxConfig {
         root: run.workspace.to_owned(),
         allow,
         writable: run.settings.permissions.writable.clone(),
@@ -189,8 +195,35 @@ pub(crate) fn toolbox(
         allow_git_programs: run.settings.sandbox.git_programs,
         limits: uwf_tools::ToolLimits::default(),
         sandbox: Arc::clone(run.sandbox),
-    })?;
-    Ok(Dispatch::new(toolbox, run.settings.added.tools.clone()))
+    })
+}
+
+/// The tools over the workspace, and those that a program adds.
+pub(crate) fn alone(toolbox: Toolbox, run: &RunContext<'_>) -> Dispatch {
+    Dispatch::new(Arc::new(toolbox), run.settings.added.tools.clone(), ServerTools::default())
+}
+
+/// The same with the tools of the role's servers, which are started; of a run that goes on, those that it was `told` of.
+fn with_servers(
+    toolbox: Toolbox,
+    run: &RunContext<'_>,
+    told: Option<&[ToolDeclaration]>,
+) -> Result<Dispatch, RunError> {
+    let toolbox = Arc::new(toolbox);
+    let Settings { provider, mcp, permissions, added, .. } = run.settings;
+    let scripted = match provider {
+        ProviderSettings::Mock(script) if !mcp.is_empty() => Script::load(script)?.servers().clone(),
+        _ => ScriptedServers::new(),
+    };
+    let setup = ServersSetup {
+        servers: mcp,
+        scripted: &scripted,
+        toolbox: &toolbox,
+        told,
+        read_only: permissions.read_only,
+    };
+    let servers = ServerTools::start(&setup).map_err(RunError::Servers)?;
+    Ok(Dispatch::new(toolbox, added.tools.clone(), servers))
 }
 
 pub(crate) fn blobs(run: &RunContext<'_>) -> Arc<BlobStore> {

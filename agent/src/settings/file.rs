@@ -13,6 +13,7 @@ use uwf_engine::config;
 use uwf_store::json::sorted;
 
 use super::SettingsError;
+use super::mcp::{self, FileServers};
 use super::snapshots::{self, FileSnapshots};
 use crate::confinement::FileSandbox;
 use crate::permissions::RolePermissions;
@@ -34,6 +35,7 @@ pub(super) struct File {
     pub(super) roles: BTreeMap<String, RolePermissions>,
     pub(super) sandbox: FileSandbox,
     pub(super) snapshots: FileSnapshots,
+    pub(super) mcp_servers: FileServers,
 }
 
 /// The files that describe a provider.
@@ -182,6 +184,7 @@ fn shape() -> Value {
         "budget": closed(json!({"turns": count, "tokens": count, "seconds": count, "usd": amount()})),
         "sandbox": closed(sandbox),
         "snapshots": snapshots::shape(),
+        "mcpServers": mcp::shape(),
         "roles": map(role()),
     })))
 }
@@ -194,6 +197,7 @@ fn role() -> Value {
         "model": text(), "reasoningEffort": text(),
         "temperature": {"type": "number", "minimum": 0, "maximum": 2},
         "tools": list(json!({"enum": tools})), "readOnly": flag, "writable": list(text()), "network": flag,
+        "mcpServers": list(text()),
     }))
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use uwf_engine::Env;
 
 use super::{
-    Flags, Limits, LoadedFrom, ProviderSettings, Sampling, SandboxSettings, SettingSource, Settings,
+    FileServers, Flags, Limits, LoadedFrom, ProviderSettings, Sampling, SandboxSettings, SettingSource, Settings,
     SettingsError, SnapshotSettings, WindowSize,
 };
 use crate::additions::{Additions, OwnProvider};
@@ -45,6 +45,8 @@ impl Settings {
             roles: PermissionsByRole::default(),
             permissions: RolePermissions::default(),
             sandbox: SandboxSettings::default(),
+            mcp: Vec::new(),
+            mcp_servers: FileServers::new(),
             snapshots: SnapshotSettings { enabled: false, ..SnapshotSettings::default() },
             provenance: Vec::new(),
             added,

@@ -10,18 +10,22 @@
 //! ```
 //!
 //! Apart because two players share it. Reading (`read`) names every problem at once; `expect` checks a request; `schema`
-//! tells editors what a file may hold. Nothing here waits, talks or counts calls: where a player stands in a script is the
+//! tells editors what a file may hold; `servers` are MCP servers that a script plays beside the model. Nothing here waits, talks or counts calls: where a player stands in a script is the
 //! player's business.
 
 mod expect;
 mod read;
 mod schema;
+mod servers;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 pub(crate) use expect::ScriptExpectation;
+pub(crate) use servers::{ScriptedServers, ScriptedTool};
+#[cfg(test)]
+pub(crate) use servers::ScriptedResult;
 
 use serde_json::{Map, Value, json};
 
@@ -38,6 +42,8 @@ pub struct Script {
     /// The file, for errors.
     name: String,
     plan: ScriptPlan,
+    /// The MCP servers that it plays.
+    servers: ScriptedServers,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -141,9 +147,14 @@ impl Script {
     /// # Errors
     /// As [`Script::load`].
     pub fn parse(name: &str, text: &str) -> Result<Script, ProviderError> {
-        let plan =
-            read::plan(text).map_err(|reason| ProviderError::Script { script: name.to_owned(), reason })?;
-        Ok(Script { name: name.to_owned(), plan })
+        let (plan, servers) =
+            read::script(text).map_err(|reason| ProviderError::Script { script: name.to_owned(), reason })?;
+        Ok(Script { name: name.to_owned(), plan, servers })
+    }
+
+    /// The MCP servers that it plays.
+    pub(crate) fn servers(&self) -> &ScriptedServers {
+        &self.servers
     }
 
     /// What errors call it: the file.

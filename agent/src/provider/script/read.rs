@@ -2,6 +2,8 @@
 //!
 //! Apart because reading collects problems (each with its place and line) while the plan itself is always whole.
 
+mod servers;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -12,7 +14,9 @@ use uwf_store::suggest;
 use uwf_workflow::yaml::{self, Document};
 
 use super::expect::{self, ScriptExpectation};
-use super::{BodyEnding, ScriptEntry, ScriptPlan, ScriptStep, ScriptedCall, ScriptedError};
+use super::{
+    BodyEnding, ScriptEntry, ScriptPlan, ScriptStep, ScriptedCall, ScriptedError, ScriptedServers,
+};
 use crate::provider::message::TokenUsage;
 
 const ENTRY: &[&str] = &[
@@ -34,20 +38,20 @@ const FAULTS: &[&str] = &["reset", "error", "body", "drop_after_bytes", "stall_a
 const CALL: &[&str] = &["id", "name", "arguments"];
 const ERROR: &[&str] = &["status", "retry_after", "message", "code", "headers"];
 const USAGE: &[&str] = &["input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens"];
-const TOP: &[&str] = &["turns", "roles", "steps", "name", "description"];
+const TOP: &[&str] = &["turns", "roles", "steps", "name", "description", "mcp"];
 const STEP: &[&str] = &["role", "output", "expect", "usage", "delay_ms"];
 
 /// Reads a script; the error names all problems, one a line.
-pub(super) fn plan(text: &str) -> Result<ScriptPlan, String> {
+pub(super) fn script(text: &str) -> Result<(ScriptPlan, ScriptedServers), String> {
     let document = yaml::parse(text).map_err(|error| error.to_string())?;
     let mut reader = ScriptReader { document: &document, problems: Vec::new() };
-    let plan = reader.plan();
+    let (plan, servers) = (reader.plan(), reader.servers());
     let mut problems = reader.problems;
     problems.sort_by_key(|(line, _)| *line);
     let problems: Vec<String> =
         problems.into_iter().map(|(line, what)| format!("line {line}: {what}")).collect();
     match (plan, problems.as_slice()) {
-        (Some(plan), []) => Ok(plan),
+        (Some(plan), []) => Ok((plan, servers)),
         (_, [only]) => Err(only.clone()),
         (_, problems) => Err(format!("{} problems:\n  {}", problems.len(), problems.join("\n  "))),
     }
