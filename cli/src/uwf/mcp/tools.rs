@@ -161,7 +161,7 @@ pub(super) fn listed(workflows: &[Offered]) -> Value {
         ),
         tool(
             "uwf_answer",
-            "Answer what a suspended thread asks, and let it go on; an idle one is told this and tried again.",
+            "Answer what a suspended thread asks, and let it go on in the background.",
             json!({"thread": thread, "text": {"type": "string", "description": "The answer"}}),
             &["thread", "text"],
             false
