@@ -89,7 +89,7 @@ roles:
         - { type: object, properties: { $status: { const: unclear }, question: { type: string } }, required: [$status, question] }
         - { type: object, properties: { $status: { const: done } }, required: [$status] }
 graph:
-  $START: { _: { role: asker, prompt: Ask } }
+  $START: { new: { role: asker, prompt: Ask } }
   asker:
     unclear: { role: $SUSPEND, prompt: '{{question}}' }
     done: { role: $END, prompt: End }
