@@ -17,6 +17,7 @@ use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Sandbox;
 
 pub use self::error::RunError;
+pub use crate::mcp::McpError;
 pub(crate) use self::open::{
     LoopParts, ProviderContext, alone, blobs, converse, first_lines, http_config, learnt, provider, react, state,
     toolbox, window_asks,

@@ -6,12 +6,14 @@
 //!
 //! - [`ServerTools`] — all of them, as one; `server` — one server and its life; `offered` — its tools under their names
 //! - `client` — what is said to it; `host` — the runtime that talks; `bounded` — no message longer than there may be
-//! - `http` — servers at an address; `answer` — what a result comes to as text; `error` — what can go wrong
+//! - `http` — servers at an address; `complaints` — what a program writes beside; `answer` — what a result comes to as text
+//! - `error` — what can go wrong
 //! - `scripted` — servers that a mock script plays
 
 mod answer;
 mod bounded;
 mod client;
+mod complaints;
 mod error;
 mod host;
 mod http;
@@ -141,7 +143,7 @@ fn output(
     let (text, is_error, timed_out) = match called {
         Ok(called) => {
             let answer = answer::of(&called.result);
-            let note = called.listed.and_then(|now| tool.changed(settings, &now));
+            let note = tool.changed(settings, &called.listed);
             (format!("{}{}", note.unwrap_or_default(), answer.text), answer.is_error, false)
         }
         Err(error) => (error.to_string(), true, matches!(error, McpError::TimedOut { .. })),

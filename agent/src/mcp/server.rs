@@ -103,7 +103,7 @@ impl Server {
         match answer {
             Ok(result) => Ok(Called { result, listed: self.relisted((host, &client), cancel) }),
             Err(CallError::Refused(why)) => Err(McpError::Refused { server: self.name(), why }),
-            Err(CallError::Ended(why)) => Err(self.ended(&client, why)),
+            Err(CallError::Ended) => Err(self.ended(&client, client.why_ended())),
         }
     }
 

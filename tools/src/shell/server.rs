@@ -11,11 +11,15 @@ use std::path::Path;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 
 use super::{Shell, ShellError};
 use crate::cancel::Cancel;
 use crate::wait;
+
+/// How long it has to see that its input has ended.
+const INPUT: Duration = Duration::from_millis(500);
 
 /// What is started.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +54,7 @@ impl NotStarted {
 pub struct ServerProcess {
     pid: Pid,
     handle: OwnedFd,
-    /// How long it has to end by itself once its input is closed, and again after TERM.
+    /// How long it has to end by itself after TERM.
     grace: Duration,
     has_ended: bool,
     /// Its input.
@@ -106,7 +110,7 @@ impl ServerProcess {
             return;
         }
         drop(self.stdin.take());
-        if !self.ends_within(grace) {
+        if !self.ends_within(grace.min(INPUT)) {
             // Until it is waited for, no other group can have its number.
             let _ = rustix::process::kill_process_group(self.pid, Signal::TERM);
             self.ends_within(grace);
@@ -138,7 +142,7 @@ fn kill(server: Pid) {
 }
 
 fn reap(server: Pid) {
-    while rustix::process::waitpid(Some(server), WaitOptions::empty()) == Err(rustix::io::Errno::INTR) {}
+    while matches!(rustix::process::waitpid(Some(server), WaitOptions::empty()), Err(Errno::INTR)) {}
 }
 
 #[cfg(test)]

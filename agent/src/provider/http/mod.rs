@@ -21,10 +21,11 @@ pub(crate) use body_reader::read_body;
 pub use config::HttpConfig;
 pub(crate) use config::{EchoReasoning, IDLE};
 pub use endpoint::host_and_path;
-pub(crate) use endpoint::{ROLE_HEADER, STEP_HEADER};
+pub(crate) use endpoint::{ROLE_HEADER, STEP_HEADER, is_loopback};
 pub use probe::Served;
 #[cfg(feature = "otel")]
 pub(crate) use resolver::Resolver;
+pub(crate) use transport::builder;
 
 use self::body::ReplyEvents;
 use self::endpoint::HttpEndpoint;
