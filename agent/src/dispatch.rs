@@ -54,7 +54,9 @@ impl Dispatch {
     /// Whether calls of this tool may run side by side.
     pub(crate) fn reads_only(&self, name: &str) -> bool {
         let built_in = self.toolbox.specs().iter().any(|tool| tool.read_only && tool.name == name);
-        built_in || self.own(name).is_some_and(OwnTool::reads_only) || self.servers.reads_only(name) == Some(true)
+        built_in
+            || self.own(name).is_some_and(OwnTool::reads_only)
+            || self.servers.reads_only(name) == Some(true)
     }
 
     /// Whether there is such a tool.
@@ -113,7 +115,8 @@ impl Dispatch {
     /// The toolbox knows only its own names.
     fn with_own_names(&self, mut output: ToolOutput) -> ToolOutput {
         let own = self.own.iter().map(|tool| tool.declaration());
-        let names: Vec<&str> = own.chain(self.servers.declarations()).map(|tool| tool.name.as_str()).collect();
+        let names: Vec<&str> =
+            own.chain(self.servers.declarations()).map(|tool| tool.name.as_str()).collect();
         if !names.is_empty() {
             let comma = if self.toolbox.specs().is_empty() { "" } else { ", " };
             output.text = format!("{}{comma}{}", output.text, names.join(", "));

@@ -27,15 +27,15 @@ use std::time::Duration;
 use rustix::process::Pid;
 
 use self::background::Background;
-use self::capture::{Capture, Stream};
 pub(crate) use self::capture::Captured;
+use self::capture::{Capture, Stream};
 use self::disk::DiskBudget;
 use self::guard::Guard;
 use self::memory::MemoryBudget;
 pub(crate) use self::names::NAMED;
 pub(crate) use self::overuse::Overuse;
-pub use self::server::{NotStarted, ServerCommand, ServerProcess};
 use self::processes::{ProcessTree, Tracking};
+pub use self::server::{NotStarted, ServerCommand, ServerProcess};
 use self::spool::Spool;
 use self::supervise::Supervised;
 pub(crate) use self::supervise::{Cause, FinishedCommand};

@@ -152,11 +152,7 @@ impl Toolbox {
     ///
     /// # Errors
     /// See [`NotStarted`].
-    pub fn start_server(
-        &self,
-        server: &ServerCommand,
-        cancel: &Cancel,
-    ) -> Result<ServerProcess, NotStarted> {
+    pub fn start_server(&self, server: &ServerCommand, cancel: &Cancel) -> Result<ServerProcess, NotStarted> {
         let cwd = self.workspace.path();
         self.shell.start_server(server, cwd, cancel).map_err(|error| NotStarted::of(server, error))
     }

@@ -46,7 +46,9 @@ fn resource(resource: &Value) -> String {
     let word = |name: &str| resource[name].as_str().unwrap_or_default();
     match resource["text"].as_str() {
         Some(text) => format!("[resource {}]\n{text}", word("uri")),
-        None => format!("[resource {}, {}, {}: not shown]", word("uri"), word("mimeType"), size(word("blob"))),
+        None => {
+            format!("[resource {}, {}, {}: not shown]", word("uri"), word("mimeType"), size(word("blob")))
+        }
     }
 }
 
@@ -87,7 +89,9 @@ mod tests {
     fn what_is_structured_alone_is_shown_so_and_nothing_is_told() {
         assert_eq!(text(json!({"content": [], "structuredContent": {"b": 1, "a": 2}})), "{\"a\":2,\"b\":1}");
         assert_eq!(text(json!({"content": [{"type": "text", "text": "t"}], "structuredContent": {}})), "t");
-        for nothing in [json!({}), json!(null), json!([1]), json!({"content": "x", "structuredContent": null})] {
+        for nothing in
+            [json!({}), json!(null), json!([1]), json!({"content": "x", "structuredContent": null})]
+        {
             assert_eq!(text(nothing), "(the server gave an empty answer)");
         }
         assert!(of(&json!({"isError": true, "content": []})).is_error);

@@ -102,7 +102,10 @@ impl Client {
                 let command = ServerCommand {
                     program: command.into(),
                     args: args.iter().map(Into::into).collect(),
-                    env: env.iter().map(|(name, value)| (name.into(), value.expose_secret().into())).collect(),
+                    env: env
+                        .iter()
+                        .map(|(name, value)| (name.into(), value.expose_secret().into()))
+                        .collect(),
                 };
                 let mut process =
                     toolbox.start_server(&command, cancel).map_err(|error| error.to_string())?;
@@ -136,7 +139,8 @@ impl Client {
             }
         };
         let (service, process) = (Mutex::new(Some(service)), Mutex::new(process));
-        let peer = service.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|it| it.peer().clone());
+        let peer =
+            service.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|it| it.peer().clone());
         let peer = peer.ok_or("it is gone")?;
         let client = Client { peer, service, process, changed, excess, complaints: complaints.clone() };
         let left = server.start.saturating_sub(begun.elapsed());
@@ -151,9 +155,7 @@ impl Client {
     }
 
     /// Asks for its tools.
-    pub(super) fn list(
-        &self,
-    ) -> impl Future<Output = Result<Vec<ListedTool>, CallError>> + Send + use<> {
+    pub(super) fn list(&self) -> impl Future<Output = Result<Vec<ListedTool>, CallError>> + Send + use<> {
         self.changed.store(false, Ordering::Relaxed);
         let peer = self.peer.clone();
         async move {

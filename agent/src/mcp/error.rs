@@ -72,7 +72,8 @@ pub enum McpError {
 }
 
 /// What a model is to do without it.
-const GONE: &str = "Its tools cannot be used any more in this run: go on without them, or say that they are needed";
+const GONE: &str =
+    "Its tools cannot be used any more in this run: go on without them, or say that they are needed";
 
 impl McpError {
     /// What people can do about a server that does not start.

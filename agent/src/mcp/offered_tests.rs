@@ -76,7 +76,8 @@ fn descriptions_are_of_a_bounded_length_and_hide_nothing() {
 fn a_schema_is_an_object_whatever_is_listed() {
     let of = |schema: Value| listed(json!({"name": "a", "inputSchema": schema})).parameters();
     let given = json!({"$schema": "x", "type": "object", "properties": {"b": {}, "a": {"type": "string"}}, "required": ["a"]});
-    let taken = json!({"type": "object", "properties": {"b": {}, "a": {"type": "string"}}, "required": ["a"]});
+    let taken =
+        json!({"type": "object", "properties": {"b": {}, "a": {"type": "string"}}, "required": ["a"]});
     assert_eq!(of(given), taken);
     assert_eq!(of(json!(null)), json!({"type": "object", "properties": {}}));
     let any = json!({"type": "object", "properties": {}, "additionalProperties": true});

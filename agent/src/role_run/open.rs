@@ -28,10 +28,10 @@ use crate::failure::{FailedAt, Failure};
 use crate::journal::{self, Entry, FindError, Journal, OutOfOrder, Surroundings};
 use crate::mcp::{ServerTools, ServersSetup};
 use crate::provider::message::ToolDeclaration;
+use crate::provider::script::ScriptedServers;
 use crate::provider::{
     ChatProvider, HttpConfig, HttpProvider, Learnt, Mock, ProviderError, Script, ScriptPosition,
 };
-use crate::provider::script::ScriptedServers;
 use crate::react::{Notice, React};
 use crate::resume::{ResumedRun, claim};
 use crate::run_state::RunState;

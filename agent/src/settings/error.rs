@@ -110,9 +110,9 @@ impl SettingsError {
             SettingsError::NoSuchServer { .. } => Some(
                 "describe it there: `mcpServers: { NAME: { command: PROGRAM, args: [...] } }`, or `{ NAME: { url: ... } }`",
             ),
-            SettingsError::NoServerVariable { .. } => {
-                Some("set it, or write it into $UWF_HOME/.env; `envVars` and `bearerTokenEnv` name such variables")
-            }
+            SettingsError::NoServerVariable { .. } => Some(
+                "set it, or write it into $UWF_HOME/.env; `envVars` and `bearerTokenEnv` name such variables",
+            ),
             SettingsError::ServerNeedsNetwork { .. } => {
                 Some("take `network: false` from the role, or the server")
             }

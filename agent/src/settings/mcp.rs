@@ -171,7 +171,9 @@ fn wrong_url(url: &str) -> Option<&'static str> {
     let Ok(url) = reqwest::Url::parse(url) else { return Some("its `url` is none") };
     let has_password = !url.username().is_empty() || url.password().is_some();
     match url.scheme() {
-        "http" | "https" if has_password => Some("a `url` holds no password: use `headers` or `bearerTokenEnv`"),
+        "http" | "https" if has_password => {
+            Some("a `url` holds no password: use `headers` or `bearerTokenEnv`")
+        }
         "http" | "https" => None,
         _ => Some("its `url` must begin with https:// or http://"),
     }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use uwf_engine::Env;
 
 use super::{
-    FileServers, Flags, Limits, LoadedFrom, ProviderSettings, Sampling, SandboxSettings, SettingSource, Settings,
-    SettingsError, SnapshotSettings, WindowSize,
+    FileServers, Flags, Limits, LoadedFrom, ProviderSettings, Sampling, SandboxSettings, SettingSource,
+    Settings, SettingsError, SnapshotSettings, WindowSize,
 };
 use crate::additions::{Additions, OwnProvider};
 use crate::permissions::{PermissionsByRole, RolePermissions};

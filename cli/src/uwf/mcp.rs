@@ -39,8 +39,14 @@ fn runs(session: &Session<'_>, args: &Mcp) -> Result<Runs, CliError> {
     let given = if args.root.is_empty() { &[PathBuf::from(".")][..] } else { &args.root };
     let root = |dir: &PathBuf| {
         let path = session.cwd.join(dir);
-        let path = path.canonicalize().map_err(|error| CliError::said(format!("cannot use {}", dir.display()), error))?;
-        if path.is_dir() { Ok(path) } else { Err(CliError::user(format!("{} is no directory", dir.display()))) }
+        let path = path
+            .canonicalize()
+            .map_err(|error| CliError::said(format!("cannot use {}", dir.display()), error))?;
+        if path.is_dir() {
+            Ok(path)
+        } else {
+            Err(CliError::user(format!("{} is no directory", dir.display())))
+        }
     };
     let roots = given.iter().map(root).collect::<Result<Vec<_>, _>>()?;
     let store = session.store()?;

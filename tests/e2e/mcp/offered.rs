@@ -61,10 +61,16 @@ fn a_client_starts_a_workflow_and_waits_for_its_result_with_progress() {
     assert_eq!(said[2]["structuredContent"]["workflows"][0]["name"], "solve-issue");
     let thread = said[3]["structuredContent"]["thread"].as_str().unwrap();
     let result = &said[4]["structuredContent"];
-    assert_eq!((&result["status"], &result["result"]["output"]["$status"]), (&json!("end"), &json!("approved")));
+    assert_eq!(
+        (&result["status"], &result["result"]["output"]["$status"]),
+        (&json!("end"), &json!("approved"))
+    );
     assert!(said[4]["content"][0]["text"].as_str().unwrap().contains("The tests pass"), "{}", said[4]);
     let progress = said[4]["progress"].as_array().unwrap();
-    assert!(progress.iter().any(|told| told["message"].as_str().unwrap().contains("reviewer")), "{progress:?}");
+    assert!(
+        progress.iter().any(|told| told["message"].as_str().unwrap().contains("reviewer")),
+        "{progress:?}"
+    );
     let counts: Vec<f64> = progress.iter().map(|told| told["progress"].as_f64().unwrap()).collect();
     assert!(counts.is_sorted_by(|one, next| one < next), "{counts:?}");
     assert_eq!(said[5]["structuredContent"]["status"], "end");
@@ -121,7 +127,11 @@ fn a_client_answers_what_a_thread_asks() {
         ],
     );
     let asked = &said[2]["structuredContent"];
-    assert_eq!((&asked["status"], &asked["question"]), (&json!("suspended"), &json!("Which colour?")), "{said:#?}");
+    assert_eq!(
+        (&asked["status"], &asked["question"]),
+        (&json!("suspended"), &json!("Which colour?")),
+        "{said:#?}"
+    );
     let done = &said[4]["structuredContent"];
     assert_eq!((&done["status"], &done["result"]["body"]), (&json!("end"), &json!("Painted.")), "{said:#?}");
 }
@@ -156,9 +166,18 @@ fn a_client_gets_no_further_than_it_may() {
         ],
     );
     let words = [
-        "only ", "only ", "only ", "cannot work in none", "there is no workflow none", "there is no workflow /",
-        "there is no thread", "there is no thread", "there is no thread @ here", "there is no thread --help",
-        "missing field `thread`", "100000 bytes at most",
+        "only ",
+        "only ",
+        "only ",
+        "cannot work in none",
+        "there is no workflow none",
+        "there is no workflow /",
+        "there is no thread",
+        "there is no thread",
+        "there is no thread @ here",
+        "there is no thread --help",
+        "missing field `thread`",
+        "100000 bytes at most",
     ];
     for (answer, words) in said[1..].iter().zip(words) {
         assert_eq!(answer["isError"], true, "{answer}");
@@ -174,7 +193,9 @@ fn a_client_gets_no_further_than_it_may() {
 fn what_was_typed_wrong_is_told_before_anybody_asks() {
     let site = Site::new();
     site.uwf(&["mcp", "--root", "none"]).fails(1, &["none"]);
-    site.uwf(&["mcp", "--workflow", "none"]).fails(1, &["there is no registered workflow none", "uwf workflow add"]);
-    site.uwf(&["mcp", "--", "--max-cots", "2"]).fails(1, &["`uwf run` does not take these options", "--max-cots"]);
+    site.uwf(&["mcp", "--workflow", "none"])
+        .fails(1, &["there is no registered workflow none", "uwf workflow add"]);
+    site.uwf(&["mcp", "--", "--max-cots", "2"])
+        .fails(1, &["`uwf run` does not take these options", "--max-cots"]);
     site.uwf(&["mcp"]).fails(1, &["nobody speaks the Model Context Protocol on stdin"]);
 }

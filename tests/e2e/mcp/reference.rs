@@ -22,17 +22,15 @@ fn the_server_everything_is_called_and_the_run_is_played_again() {
         call("everything__echo", "message: hello"),
         call_after("Echo: hello", "everything__get-sum", "a: 2, b: 3"),
         call_after("The sum of 2 and 3 is 5", "everything__get-sum", "a: two"),
-        call_after("refuses the call", "everything__get-tiny-image", ""),
+        call_after("expected number", "everything__get-tiny-image", ""),
         call_after("[image, image/png, ", "everything__get-resource-links", "count: 1"),
         call_after("[resource ", "everything__get-structured-content", "location: Chicago"),
         call_after("temperature", "everything__trigger-long-running-operation", "duration: 1, steps: 2"),
         call_after("completed", "everything__nothing", ""),
         call_after("there is no tool `everything__nothing`", "read_file", "path: none"),
     ];
-    let said = plan(&site, &everything(""), &turns.concat(), &["--mcp", "everything"]);
-    // An error of the arguments may be told as a result, too.
-    let said = if said.code == 0 { said } else { panic!("{}{}", said.out, said.err) };
-    assert_eq!(said.reply()["frontmatter"]["plan"], "p");
+    let said = plan(&site, &everything(""), &turns.concat(), &["--mcp", "everything"]).ok();
+    assert_eq!(said.json()["frontmatter"]["plan"], "p");
     let settings = &journal(&site)[0]["settings"];
     assert_eq!(settings["mcp"][0]["name"], "everything");
     site.verify();
@@ -44,7 +42,8 @@ fn the_file_server_works_in_the_workspace_and_what_it_changes_is_captured() {
         return;
     }
     let site = Site::new();
-    let settings = server("files", &[&reference("server-filesystem"), "."], ", tools: [write_file, read_text_file]");
+    let settings =
+        server("files", &[&reference("server-filesystem"), "."], ", tools: [write_file, read_text_file]");
     let turns = [
         call("files__write_file", "path: made.txt, content: by a server"),
         call_after("Successfully wrote", "files__read_text_file", "path: made.txt"),
@@ -52,7 +51,8 @@ fn the_file_server_works_in_the_workspace_and_what_it_changes_is_captured() {
         call_after("denied", "read_file", "path: made.txt"),
     ];
     plan(&site, &settings, &turns.concat(), &["--mcp", "files"]).ok();
-    let names: Vec<String> = tools(&site).iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
+    let names: Vec<String> =
+        tools(&site).iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
     let offered: Vec<&String> = names.iter().filter(|name| name.starts_with("files__")).collect();
     assert_eq!(offered, ["files__read_text_file", "files__write_file"], "{names:?}");
     let threads = site.uwf(&["thread", "list", "--all", "--format", "json"]).ok().json();
@@ -97,11 +97,13 @@ fn an_interrupted_run_goes_on_with_the_tools_it_was_told_of() {
     let mock = site.write("m.yaml", &format!("turns:\n{}{ANSWER}", turns.concat()));
     let workflow = example("solve-issue/workflow.yaml");
     let run = ["run", &workflow, "--role", "planner", "-p", "p", "--mock", &mock, "--mcp", "everything"];
-    let mut child = site.command(AGENT).args(run).args(["--events", "-"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        site.command(AGENT).args(run).args(["--events", "-"]).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     let is_begun = |line: &String| line.contains("tool.started") && line.contains("long-running");
     assert!(lines.any(|line| is_begun(&line)));
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM).unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM)
+        .unwrap();
     let rest: Vec<String> = lines.collect();
     assert_eq!(child.wait().unwrap().code(), Some(143), "{rest:?}");
     let thread = journal(&site)[0]["thread"].as_str().unwrap().to_owned();
@@ -110,7 +112,10 @@ fn an_interrupted_run_goes_on_with_the_tools_it_was_told_of() {
     );
     on.ok();
     let results = results(&site);
-    assert!(results[0].contains("Echo: one") && results[1].contains("may or may not have taken effect"), "{results:?}");
+    assert!(
+        results[0].contains("Echo: one") && results[1].contains("may or may not have taken effect"),
+        "{results:?}"
+    );
     assert!(results[2].contains("Echo: two"), "{results:?}");
 }
 

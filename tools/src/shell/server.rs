@@ -42,7 +42,9 @@ impl NotStarted {
     pub(crate) fn of(server: &ServerCommand, error: ShellError) -> NotStarted {
         NotStarted(match error {
             ShellError::Refused { why, hint } => format!("it may not run: {why}; {hint}"),
-            ShellError::Ended => "it may not run: all processes of this run had to be ended at once".to_owned(),
+            ShellError::Ended => {
+                "it may not run: all processes of this run had to be ended at once".to_owned()
+            }
             ShellError::Io { source, .. } => {
                 format!("{} cannot be started: {source}", server.program.display())
             }

@@ -48,7 +48,10 @@ fn its_environment_is_its_own() {
     let seen = String::from_utf8(fs::read(scratch.root().join("seen")).unwrap()).unwrap();
     assert_eq!(seen, format!("hush-hush none C {}\n", scratch.root().canonicalize().unwrap().display()));
     assert!(!scratch.outside().join("outside").exists(), "it is confined as commands are");
-    let said = scratch.ok("run_command", json!({"command": "cat /proc/[0-9]*/environ 2>/dev/null; echo; kill -9 -1; echo $SERVER_KEY"}));
+    let said = scratch.ok(
+        "run_command",
+        json!({"command": "cat /proc/[0-9]*/environ 2>/dev/null; echo; kill -9 -1; echo $SERVER_KEY"}),
+    );
     assert!(!said.contains("hush"), "{said}");
 }
 

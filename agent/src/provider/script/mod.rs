@@ -23,9 +23,9 @@ use std::path::Path;
 use std::time::Duration;
 
 pub(crate) use expect::ScriptExpectation;
-pub(crate) use servers::{ScriptedServers, ScriptedTool};
 #[cfg(test)]
 pub(crate) use servers::ScriptedResult;
+pub(crate) use servers::{ScriptedServers, ScriptedTool};
 
 use serde_json::{Map, Value, json};
 

@@ -14,9 +14,7 @@ use uwf_store::suggest;
 use uwf_workflow::yaml::{self, Document};
 
 use super::expect::{self, ScriptExpectation};
-use super::{
-    BodyEnding, ScriptEntry, ScriptPlan, ScriptStep, ScriptedCall, ScriptedError, ScriptedServers,
-};
+use super::{BodyEnding, ScriptEntry, ScriptPlan, ScriptStep, ScriptedCall, ScriptedError, ScriptedServers};
 use crate::provider::message::TokenUsage;
 
 const ENTRY: &[&str] = &[

@@ -51,7 +51,8 @@ impl Runs {
             Call::Status { thread } | Call::Result { thread, .. } => self.status(&self.own(thread)?),
             Call::Answer { thread, text } => {
                 let thread = self.own(thread)?;
-                let words = ["thread", "resume", thread.as_str(), "--prompt=-", "--until-end", "--background"];
+                let words =
+                    ["thread", "resume", thread.as_str(), "--prompt=-", "--until-end", "--background"];
                 self.uwf(&words, text)?;
                 self.status(&thread)
             }
@@ -76,7 +77,9 @@ impl Runs {
         let mut words = vec!["run", &hash, "--prompt=-", "--background", "--cwd", &cwd];
         words.extend(self.options.iter().map(String::as_str));
         let begun = self.uwf(&words, &start.prompt)?;
-        Ok(json!({"thread": begun["thread"], "status": begun["status"], "workflow": start.workflow, "directory": cwd}))
+        Ok(
+            json!({"thread": begun["thread"], "status": begun["status"], "workflow": start.workflow, "directory": cwd}),
+        )
     }
 
     /// Where a thread stands, as far as a client is told.
@@ -148,7 +151,8 @@ impl Runs {
 
 /// What a client is told of a thread.
 fn told(shown: &Value) -> Value {
-    let mut told = json!({"thread": shown["thread"], "status": shown["status"], "directory": shown["directory"]});
+    let mut told =
+        json!({"thread": shown["thread"], "status": shown["status"], "directory": shown["directory"]});
     let fields = [
         ("result", "result"),
         ("error", "error"),

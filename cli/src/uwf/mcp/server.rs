@@ -1,5 +1,6 @@
 //! The protocol: what a client asks for becomes a call, what comes of it a result, with progress while it waits.
 
+use std::os::fd::AsFd;
 use std::process::Child;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +30,11 @@ const INSTRUCTIONS: &str = "Workflows of agents, run in the background. Start on
 /// It does not speak the protocol, in words.
 pub(super) async fn serve(runs: Runs) -> Result<(), String> {
     let server = Workflows { runs: Arc::new(runs) };
-    let service = server.serve(rmcp::transport::stdio()).await.map_err(|error| error.to_string())?;
+    // By a handle of our own: the program holds the lock of stdout.
+    let stdout = std::io::stdout().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
+    let stdout = tokio::fs::File::from_std(stdout.into());
+    let streams = (tokio::io::stdin(), stdout);
+    let service = server.serve(streams).await.map_err(|error| error.to_string())?;
     // However it goes, it is gone.
     service.waiting().await.map(drop).or(Ok(()))
 }

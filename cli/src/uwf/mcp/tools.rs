@@ -139,7 +139,13 @@ pub(super) fn listed(workflows: &[Offered]) -> Value {
         "description": format!("How long to wait for it; {WAIT} unless said"),
     });
     json!([
-        tool("uwf_workflows", "List the workflows that can be started, with what they are for.", json!({}), &[], true),
+        tool(
+            "uwf_workflows",
+            "List the workflows that can be started, with what they are for.",
+            json!({}),
+            &[],
+            true
+        ),
         tool(
             "uwf_start",
             &start,

@@ -32,9 +32,9 @@ impl<'d> ScriptReader<'d> {
         for key in ["name", "results"].iter().filter(|key| !map.contains_key(**key)) {
             self.problem(pointer, format!("`{key}` is missing"));
         }
-        let results = map.get("results").map(|results| {
-            self.items(&format!("{pointer}/results"), results, Self::tool_result)
-        });
+        let results = map
+            .get("results")
+            .map(|results| self.items(&format!("{pointer}/results"), results, Self::tool_result));
         let schema: Option<Map<String, Value>> =
             self.get(pointer, map, "input_schema", ("a mapping", |value| value.as_object().cloned()));
         Some(ScriptedTool {
