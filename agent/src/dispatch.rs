@@ -7,7 +7,7 @@ use std::sync::Arc;
 use uwf_tools::{Cancel, Closed, ReadState, ToolOutput, ToolSpec, Toolbox};
 
 use crate::mcp::ServerTools;
-use crate::provider::message::ToolDeclaration;
+use crate::provider::message::{ToolCall, ToolDeclaration};
 
 /// The longest text that an own tool gives the model, in bytes, as that of a command.
 const MAX_TEXT: usize = 50_000;
@@ -101,6 +101,11 @@ impl Dispatch {
     pub(crate) fn close_unless(&self, cancel: &Cancel) -> Closed {
         self.servers.end(cancel.is_cancelled());
         self.toolbox.close_unless(cancel)
+    }
+
+    /// See [`Toolbox::tidy_after`].
+    pub(crate) fn tidy_after(&self, call: &ToolCall) {
+        self.toolbox.tidy_after(&call.name, &call.arguments);
     }
 
     /// See [`Toolbox::remember`].

@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::Value;
 use uwf_store::suggest;
 
 use crate::answer::{Facts, ToolOutput};
@@ -16,6 +17,7 @@ use crate::limits::ToolLimits;
 use crate::outputs::Outputs;
 use crate::pattern::BadGlob;
 use crate::read_state::{ReadState, ReadStates};
+use crate::replace::WriteTarget;
 use crate::sandbox::Sandbox;
 use crate::shell::{NotStarted, ServerCommand, ServerProcess, Shell, environment};
 use crate::similar_paths::ALIKE;
@@ -169,6 +171,18 @@ impl Toolbox {
             ..Facts::default()
         };
         ToolOutput { facts, ..ToolOutput::done(title, captured.text) }
+    }
+
+    /// Removes what a call that was killed with its process left in the workspace. It changes nothing else, and nothing where
+    /// the call was not one to change a file; what cannot be removed stays.
+    pub fn tidy_after(&self, name: &str, arguments: &str) {
+        let changes = self.specs.iter().any(|tool| tool.name == name && !tool.read_only);
+        let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+        if let (true, Some(path)) = (changes, arguments["path"].as_str())
+            && let Ok(real) = self.workspace.real_for_writing(path)
+        {
+            let _ = WriteTarget { workspace: &self.workspace, path, real: &real }.tidy();
+        }
     }
 
     /// Takes over what an earlier part of this run knew of a file: [`crate::Facts::read_state`] of its calls, oldest first.

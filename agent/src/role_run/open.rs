@@ -168,6 +168,7 @@ fn resume(earlier: ResumedRun, run: &RunContext<'_>) -> Result<LoopParts, RunErr
     );
     let failed = |source| RunError::Journal { dir, source };
     let mut state = state(run, &tools, earlier.journal.entries())?;
+    earlier.cut_off().for_each(|call| toolbox.tidy_after(call));
     let journal = earlier.resume(&mut state, set, run.clock).map_err(failed)?;
     state.read_states.iter().for_each(|read| toolbox.remember(read));
     Ok(LoopParts { toolbox, tools, blobs, journal, state })

@@ -26,18 +26,18 @@ pub(crate) struct Fields {
 
 /// A command line whose commands at these places take `--json` and `--jq`.
 pub(crate) fn added_to(command: Command, places: &[&[&str]]) -> Command {
-    places.iter().fold(command, |command, place| added_at(command, place))
-}
-
-fn added_at(command: Command, place: &[&str]) -> Command {
-    match place {
-        [] => command.arg(json()).arg(jq()),
-        // In their places: `mut_subcommand` would make them the last ones.
-        [name, below @ ..] => command.mut_subcommands(|command| match command.get_name() == *name {
-            true => added_at(command, below),
-            false => command,
-        }),
-    }
+    let command = match places.iter().any(|place| place.is_empty()) {
+        true => command.arg(json()).arg(jq()),
+        false => command,
+    };
+    // In their places, and once for all: `mut_subcommand` would make them the last ones.
+    command.mut_subcommands(|command| {
+        let name = command.get_name();
+        let below =
+            places.iter().filter_map(|place| place.split_first().filter(|(first, _)| **first == name));
+        let below: Vec<&[&str]> = below.map(|(_, below)| below).collect();
+        if below.is_empty() { command } else { added_to(command, &below) }
+    })
 }
 
 fn json() -> Arg {
