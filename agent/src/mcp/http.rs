@@ -48,6 +48,8 @@ mod tests {
 
     #[test]
     fn a_header_that_cannot_be_sent_is_named_without_its_value() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let _within = runtime.enter();
         let headers = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.into())]);
         assert!(transport("http://127.0.0.1:1/mcp", &headers("X-Team", "a")).is_ok());
         for (name, value) in [("X-Team", "hush\nhush"), ("X Team", "hush")] {

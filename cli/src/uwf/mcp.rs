@@ -93,8 +93,8 @@ mod tests {
         assert!(check_options(&words(&[])).is_ok());
         assert!(check_options(&words(&["--max-cost", "2", "--sandbox", "best-effort"])).is_ok());
         for wrong in [&["--max-cots", "2"][..], &["--max-cost"], &["more"], &["--prompt", "x"]] {
-            let error = check_options(&words(wrong)).unwrap_err();
-            assert!(error.to_string().starts_with("`uwf run` does not take these options: "), "{error}");
+            let error = check_options(&words(wrong)).unwrap_err().message();
+            assert!(error.starts_with("`uwf run` does not take these options: "), "{error}");
         }
     }
 }

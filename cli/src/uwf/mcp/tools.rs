@@ -113,75 +113,62 @@ pub(super) fn registered(store: &Store) -> Result<Vec<Offered>, WorkflowError> {
 
 /// The tools as the protocol lists them.
 pub(super) fn listed(workflows: &[Offered]) -> Value {
-    let names: Vec<&str> = workflows.iter().map(|workflow| workflow.name.as_str()).collect();
-    let lines = workflows.iter().map(|workflow| {
-        let description = uwf_store::excerpt(workflow.description.trim(), 200).replace('\n', " ");
-        format!("\n- {}: {description}", workflow.name)
-    });
-    let start = format!(
-        "Start a workflow on a task. It runs in the background, in several steps by several agents; this returns its \
-         thread at once. Workflows:{}",
-        lines.collect::<String>()
-    );
     let thread = json!({"type": "string", "description": "The thread, as uwf_start gave it"});
-    let tool = |name: &str, description: &str, properties: Value, required: &[&str], reads: bool| {
-        json!({
-            "name": name,
-            "description": description,
-            "inputSchema": {
-                "type": "object", "properties": properties, "required": required, "additionalProperties": false,
-            },
-            "annotations": {"readOnlyHint": reads, "openWorldHint": !reads},
-        })
+    let of_thread = |name: &str, description: &str, reads: bool| {
+        tool((name, description, reads), json!({"thread": thread}), &["thread"])
     };
     let wait = json!({
         "type": "integer", "minimum": 0, "maximum": MOST,
         "description": format!("How long to wait for it; {WAIT} unless said"),
     });
+    let text = json!({"type": "string", "description": "The answer"});
+    let list = "List the workflows that can be started, with what they are for.";
     json!([
-        tool(
-            "uwf_workflows",
-            "List the workflows that can be started, with what they are for.",
-            json!({}),
-            &[],
-            true
-        ),
-        tool(
-            "uwf_start",
-            &start,
-            json!({
-                "workflow": {"type": "string", "enum": names, "description": "Which one"},
-                "prompt": {"type": "string", "description": "The task, in full: it sees nothing of this conversation"},
-                "cwd": {"type": "string", "description": "The directory to work in; the first one that is allowed unless said"},
-            }),
-            &["workflow", "prompt"],
-            false
-        ),
-        tool(
-            "uwf_status",
-            "Tell where a thread stands: running, suspended (it asks something: answer with uwf_answer), idle (stopped or \
-             failed), or end.",
-            json!({"thread": thread}),
-            &["thread"],
-            true
-        ),
-        tool(
-            "uwf_answer",
-            "Answer what a suspended thread asks, and let it go on in the background.",
-            json!({"thread": thread, "text": {"type": "string", "description": "The answer"}}),
-            &["thread", "text"],
-            false
-        ),
-        tool(
-            "uwf_result",
-            "Wait until a thread ends, asks or fails, and give its result. While it still runs after that time, this says \
-             so: call it again.",
-            json!({"thread": thread, "wait_seconds": wait}),
-            &["thread"],
-            true
-        ),
-        tool("uwf_stop", "Stop the run of a thread.", json!({"thread": thread}), &["thread"], false),
+        tool(("uwf_workflows", list, true), json!({}), &[]),
+        start(workflows),
+        of_thread("uwf_status", STATUS, true),
+        tool(("uwf_answer", ANSWER, false), json!({"thread": thread, "text": text}), &["thread", "text"]),
+        tool(("uwf_result", RESULT, true), json!({"thread": thread, "wait_seconds": wait}), &["thread"]),
+        of_thread("uwf_stop", "Stop the run of a thread.", false),
     ])
+}
+
+const STATUS: &str = "Tell where a thread stands: running, suspended (it asks something: answer with uwf_answer), idle (stopped \
+                      or failed), or end.";
+const ANSWER: &str = "Answer what a suspended thread asks, and let it go on in the background.";
+const RESULT: &str = "Wait until a thread ends, asks or fails, and give its result. While it still runs after that time, this \
+                      says so: call it again.";
+
+/// The tool that begins a thread, with the workflows that there are.
+fn start(workflows: &[Offered]) -> Value {
+    let names: Vec<&str> = workflows.iter().map(|workflow| workflow.name.as_str()).collect();
+    let lines = workflows.iter().map(|workflow| {
+        let description = uwf_store::excerpt(workflow.description.trim(), 200).replace('\n', " ");
+        format!("\n- {}: {description}", workflow.name)
+    });
+    let description = format!(
+        "Start a workflow on a task. It runs in the background, in several steps by several agents; this returns its \
+         thread at once. Workflows:{}",
+        lines.collect::<String>()
+    );
+    let properties = json!({
+        "workflow": {"type": "string", "enum": names, "description": "Which one"},
+        "prompt": {"type": "string", "description": "The task, in full: it sees nothing of this conversation"},
+        "cwd": {"type": "string", "description": "The directory to work in; the first one that is allowed unless said"},
+    });
+    tool(("uwf_start", &description, false), properties, &["workflow", "prompt"])
+}
+
+/// A tool, which `reads` alone or not.
+fn tool((name, description, reads): (&str, &str, bool), properties: Value, required: &[&str]) -> Value {
+    json!({
+        "name": name,
+        "description": description,
+        "inputSchema": {
+            "type": "object", "properties": properties, "required": required, "additionalProperties": false,
+        },
+        "annotations": {"readOnlyHint": reads, "openWorldHint": !reads},
+    })
 }
 
 #[cfg(test)]

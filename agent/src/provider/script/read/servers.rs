@@ -29,8 +29,11 @@ impl<'d> ScriptReader<'d> {
     fn tool(&mut self, pointer: &str, value: &'d Value) -> Option<ScriptedTool> {
         let map = self.object(pointer, value, TOOL)?;
         let name = self.text(pointer, map, "name");
-        for key in ["name", "results"].iter().filter(|key| !map.contains_key(**key)) {
-            self.problem(pointer, format!("`{key}` is missing"));
+        if name.is_none() {
+            self.problem(pointer, "`name` is missing".to_owned());
+        }
+        if !map.contains_key("results") {
+            self.problem(pointer, "`results` is missing".to_owned());
         }
         let results = map
             .get("results")
