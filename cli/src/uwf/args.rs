@@ -239,7 +239,7 @@ pub(super) enum Noun {
                            ssh -L 8700:127.0.0.1:8700 host uwf serve --port 8700"
     )]
     Serve(Serve),
-    /// Offer registered workflows as tools to Claude Code, codex or an editor, by the Model Context Protocol
+    /// Offer registered workflows as tools to other agents (MCP)
     #[command(
         long_about = "Speak the Model Context Protocol on stdin and stdout, for a client that starts this command: Claude Code, codex, an \
                       editor. Its tools are uwf_workflows, uwf_start, uwf_status, uwf_answer, uwf_result and uwf_stop: a client begins a \
