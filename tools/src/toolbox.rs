@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use uwf_store::suggest;
 
-use crate::answer::ToolOutput;
+use crate::answer::{Facts, ToolOutput};
 use crate::call_deadline::CallDeadline;
 use crate::cancel::Cancel;
 use crate::git_guard::GitGuard;
@@ -19,7 +19,7 @@ use crate::pattern::BadGlob;
 use crate::read_state::{ReadState, ReadStates};
 use crate::replace::WriteTarget;
 use crate::sandbox::Sandbox;
-use crate::shell::{Shell, environment};
+use crate::shell::{Captured, Shell, environment};
 use crate::similar_paths::ALIKE;
 use crate::tool::{ToolContext, ToolSpec, WorkspaceTool};
 use crate::workspace::WorkspaceDir;
@@ -148,6 +148,20 @@ impl Toolbox {
         }
         let deadline = &CallDeadline::begin(cancel, limits.call_time);
         tool.call(arguments, &ToolContext { workspace, limits, read_states, shell, git, cancel, deadline })
+    }
+
+    /// The workspace.
+    pub(crate) fn workspace(&self) -> &WorkspaceDir {
+        &self.workspace
+    }
+
+    /// What a tool of the program's own says, as the output of a command is shown: the beginning and the end, and all of it
+    /// kept where that is not all.
+    pub fn shown(&self, text: &str) -> ToolOutput {
+        let Captured { text, truncated, total, output, .. } = self.shell.captured(text, &self.limits);
+        let (output_hash, spool) = output.map(|output| (output.name, output.path)).unzip();
+        let facts = Facts { output_bytes: Some(total), output_hash, spool, truncated, ..Facts::default() };
+        ToolOutput { text, facts, ..ToolOutput::default() }
     }
 
     /// Removes what a call that was killed with its process left in the workspace. It changes nothing else, and nothing where
