@@ -1,5 +1,6 @@
 use super::*;
 use crate::samples;
+use crate::views::ProjectView;
 
 fn view<'a>(schema: &'a Value, capabilities: &'a [String]) -> SystemView<'a> {
     SystemView {
@@ -15,6 +16,7 @@ fn view<'a>(schema: &'a Value, capabilities: &'a [String]) -> SystemView<'a> {
             artifacts: &[],
         },
         workspace: WorkspaceView { root: "/srv/project", tools: &["read_file", "grep", "run_command"] },
+        project: ProjectView::default(),
     }
 }
 
@@ -51,7 +53,8 @@ fn what_a_role_does_not_say_is_left_out() {
     let schema = samples::nothing();
     let role = RoleView { workflow: "w", name: "r", ..RoleView::default() };
     let workspace = WorkspaceView { root: "/srv/project", tools: &[] };
-    let text = system(&SystemView { schema: &schema, role, workspace }).unwrap();
+    let text =
+        system(&SystemView { schema: &schema, role, workspace, project: ProjectView::default() }).unwrap();
     insta::assert_snapshot!("system_without_tools", &text[text.find("# Your role").unwrap()..]);
 }
 

@@ -247,6 +247,7 @@ fn typed(session: &Session<'_>, flags: &AgentFlags) -> Result<ThreadOptions, Cli
         max_cost: flags.max_cost,
         max_turns: flags.max_turns,
         allow_network: flags.allow_network,
+        fetch_hosts: Some(flags.fetch_host.clone()).filter(|hosts| !hosts.is_empty()),
         reasoning_effort: flags.reasoning_effort.clone(),
         temperature: flags.temperature,
         tools: flags.tools.clone(),
