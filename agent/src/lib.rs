@@ -52,7 +52,7 @@
 //! `record` writes the nodes, and `stand_alone` moves the head where no engine does. What happens is an entry of `journal`;
 //! `run_state` is what entries come to, live and in `resume`; `budget`, `loop_guard` and `context_window` decide from it.
 //! `settings`, `permissions`, `prices` and `confinement` say under what, `events`, `trace` and `otel` tell others of it,
-//! `ask` answers questions about a step from its record, `live` reads runs of other processes as they go. `workers`, `signals`, `secrets` and `blobs` serve the rest.
+//! `external` plays roles by agents of other kinds, `ask` answers questions about a step from its record, `live` reads runs of other processes as they go. `workers`, `signals`, `secrets` and `blobs` serve the rest.
 
 #![cfg_attr(
     test,
@@ -86,6 +86,8 @@ pub mod confinement;
 pub mod context_window;
 #[doc(hidden)]
 pub mod events;
+#[doc(hidden)]
+pub mod external;
 #[doc(hidden)]
 pub mod failure;
 #[cfg(feature = "fuzzing")]
@@ -152,7 +154,7 @@ pub mod runtime {
     pub use crate::otel;
     #[doc(inline)]
     pub use crate::{
-        ask, confinement, context_window, events, failure, journal, live, mock_server, provider, react,
+        ask, confinement, context_window, events, external, failure, journal, live, mock_server, provider, react,
         replay, resume, role_run, run_state, settings, signals, stand_alone, trace, workers,
     };
 }

@@ -22,7 +22,10 @@ pub fn system(view: &SystemView<'_>) -> Result<String, PromptError> {
         output_format(view.schema)?,
         role(&view.role)?,
         render(&view.workspace)?,
-        render(&Guidelines { tools: !view.workspace.tools.is_empty() })?,
+        render(&Guidelines {
+            tools: !view.workspace.tools.is_empty(),
+            own_tools: view.workspace.own_tools,
+        })?,
     ];
     Ok(parts.join("\n\n"))
 }
@@ -69,6 +72,7 @@ context!(WorkspaceView<'_>, "workspace");
 #[derive(Default, Serialize)]
 pub(crate) struct Guidelines {
     tools: bool,
+    own_tools: bool,
 }
 context!(Guidelines, "guidelines");
 

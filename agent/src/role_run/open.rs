@@ -224,7 +224,7 @@ pub(crate) fn converse(
     tools: &[ToolDeclaration],
 ) -> Result<Conversation, PromptError> {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    Conversation::open(context, &WorkspaceView { root, tools: &names })
+    Conversation::open(context, &WorkspaceView { root, tools: &names, own_tools: false })
 }
 
 /// The journal's first lines: which run this is, and how it opens.
