@@ -6,6 +6,7 @@
 //! | `argv` | the command line of a call; pure |
 //! | `reply` | what its events tell, and turns made of that; pure |
 //! | `process` | one call: a process, heard line by line |
+//! | `confined` | what it may reach where the kernel keeps it in |
 //! | `sessions` | the sessions that can be gone on with |
 //! | `visit` | a visit of a role, from the opening to the record |
 //! | `ask` | questions to a step that is over |
@@ -15,6 +16,7 @@
 
 mod argv;
 pub mod ask;
+mod confined;
 mod definition;
 mod found;
 mod process;
@@ -22,6 +24,7 @@ mod reply;
 mod sessions;
 mod visit;
 
+pub use self::confined::Confined;
 pub use self::definition::{Definition, DefinitionError};
 pub use self::found::{Probe, version};
 pub use self::process::ExternalAgent;

@@ -53,6 +53,8 @@ pub struct VisitContext<'a> {
     pub agent: &'a ExternalAgent<'a>,
     /// What it runs under.
     pub sandbox: &'a Enforced,
+    /// Why it does not run at all: it cannot be confined as asked.
+    pub refusal: Option<&'a str>,
     /// ms since the epoch.
     pub clock: Clock,
     /// As of a [`RunContext`](crate::role_run::RunContext).
@@ -183,7 +185,10 @@ impl<'a> Visit<'a> {
         if ended.is_none() {
             self.capture(capture.as_ref(), CapturePoint::of(self.journal.entries()))?;
         }
-        let outcome = self.answer()?;
+        let outcome = match self.place.refusal.filter(|_| ended.is_none()) {
+            Some(refusal) => Err(Failure { phase: FailedAt::Sandbox, error: refusal.to_owned() }),
+            None => self.answer()?,
+        };
         if ended.is_none() {
             self.capture(capture.as_ref(), CapturePoint::End)?;
         }

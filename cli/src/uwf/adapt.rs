@@ -1,9 +1,14 @@
 //! `uwf adapt`: a command-line agent that a definition describes, as the agent of any engine. The engine that calls holds the
 //! thread's lock and moves its head.
 
+mod confined;
+
 use std::path::Path;
 
 use uwf_store::Hash;
+
+use self::confined::{Walls, walls};
+pub(super) use self::confined::{COMMAND as CONFINED, serve as serve_confined};
 
 use super::args::{Adapt, AskMode};
 use crate::builtin::{EventLog, Host, Observers, is_step_of, resumed};
@@ -17,7 +22,6 @@ use uwf_engine::home::Env;
 use uwf_engine::spawn::lookup::Programs;
 use uwf_engine::spawn::protocol::EDGE_PROMPT;
 use uwf_engine::{AdapterOutput, AgentRequest, thread};
-use uwf_tools::sandbox::{Enforced, Level};
 
 pub(super) fn run(session: &mut Session<'_>, args: &Adapt) -> Result<u8, CliError> {
     let home = session.homes()?.uwf;
@@ -35,6 +39,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Adapt) -> Result<u8, CliErro
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| CliError::said("cannot look after the processes of the agent", error))?;
     let stop = session.stop.clone();
+    let walls = walls(session, args, (&definition, &file), &env)?;
     let agent = ExternalAgent {
         definition: &definition,
         file: &file,
@@ -42,12 +47,12 @@ pub(super) fn run(session: &mut Session<'_>, args: &Adapt) -> Result<u8, CliErro
         model: args.model.as_deref(),
         env: &env,
         stop: &stop,
-        confined_by: &[],
+        confined_by: &walls.confined_by,
         ended: &|| drop(uwf_tools::end_descendants()),
     };
     let line = match args.mode {
         Some(_) => answer(session, args, &agent)?,
-        None => play(session, args, &agent)?.to_line(),
+        None => play(session, args, (&agent, &walls))?.to_line(),
     };
     session.ui.print(&line)?;
     Ok(OK)
@@ -91,7 +96,7 @@ fn program(
 fn play(
     session: &mut Session<'_>,
     args: &Adapt,
-    agent: &ExternalAgent<'_>,
+    (agent, walls): (&ExternalAgent<'_>, &Walls),
 ) -> Result<AdapterOutput, CliError> {
     let host = Host::open(session)?;
     let thread = session.thread_id(args.thread.as_deref().unwrap_or_default())?;
@@ -121,7 +126,7 @@ fn play(
         return Ok(reply);
     }
     let workspace = earlier.as_ref().map_or_else(|| Ok(here.clone()), resumed::workspace)?;
-    visit(session, args, (&host, agent), (request, &workspace, &wanted, earlier))
+    visit(session, args, (&host, agent, walls), (request, &workspace, &wanted, earlier))
 }
 
 type Visited<'a> = (&'a AgentRequest, &'a Path, &'a WantedRun<'a>, Option<ResumedRun>);
@@ -129,20 +134,20 @@ type Visited<'a> = (&'a AgentRequest, &'a Path, &'a WantedRun<'a>, Option<Resume
 fn visit(
     session: &mut Session<'_>,
     args: &Adapt,
-    (host, agent): (&Host, &ExternalAgent<'_>),
+    (host, agent, walls): (&Host, &ExternalAgent<'_>, &Walls),
     (request, workspace, wanted, earlier): Visited<'_>,
 ) -> Result<AdapterOutput, CliError> {
     let events = EventLog::open(args.events.as_deref(), &session.cwd, session.clock)?;
     let mut observers = Observers::new(events, session.terminals.err);
     let begun = || host.tidy(&request.thread, Some(wanted).filter(|_| args.fresh));
-    let sandbox = Enforced::nothing(Level::Off);
     let place = VisitContext {
         store: &host.store,
         home: &host.homes.uwf,
         ocas: &host.homes.ocas,
         workspace,
         agent,
-        sandbox: &sandbox,
+        sandbox: &walls.enforced,
+        refusal: walls.refusal.as_deref(),
         clock: session.clock,
         claim: Some(wanted).filter(|_| !args.fresh),
         begun: &begun,

@@ -60,6 +60,9 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
     if matches!(process.args.as_slice(), [_, only] if only == COMMAND) {
         return evaluated(process);
     }
+    if process.args.get(1).is_some_and(|word| word == adapt::CONFINED) {
+        return adapt::serve_confined(process);
+    }
     if let Some(shell) = completion::asking_shell(&process) {
         return completion::answer(process, &shell, args::command());
     }

@@ -34,8 +34,8 @@ impl DefaultAgent {
             return Err(CliError::user(error)
                 .with_hint("a program of another name: uwf config set agents.mine.command PROGRAM"));
         }
-        if [BUILTIN, BUILTIN_ALIAS].contains(&name) {
-            let (alias, command) = (BUILTIN.to_owned(), Some(BUILTIN.to_owned()));
+        if [BUILTIN, BUILTIN_ALIAS].contains(&name) && !old["agents"][name].is_object() {
+            let (alias, command) = (name.to_owned(), Some(BUILTIN.to_owned()));
             return Ok(DefaultAgent { alias, command, known: true });
         }
         if !old["agents"][name].is_object() && defined::names(home).contains(name) {
