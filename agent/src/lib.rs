@@ -154,7 +154,7 @@ pub mod runtime {
     pub use crate::otel;
     #[doc(inline)]
     pub use crate::{
-        ask, confinement, context_window, events, external, failure, journal, live, mock_server, provider, react,
-        replay, resume, role_run, run_state, settings, signals, stand_alone, trace, workers,
+        ask, confinement, context_window, events, external, failure, journal, live, mock_server, provider,
+        react, replay, resume, role_run, run_state, settings, signals, stand_alone, trace, workers,
     };
 }

@@ -232,7 +232,9 @@ fn anchor(agent: &mut AgentCommand, base: &Path) {
 /// The arguments behind the name of a definition; where the first of them is the program, a relative path counts from `cwd`.
 fn anchored_program(name: &str, args: &[String], cwd: &Path) -> Vec<String> {
     let mut args = args.to_vec();
-    if let Some(program) = args.first_mut().filter(|program| name == defined::COMMAND && program.contains('/')) {
+    if let Some(program) =
+        args.first_mut().filter(|program| name == defined::COMMAND && program.contains('/'))
+    {
         *program = cwd.join(&*program).to_string_lossy().into_owned();
     }
     args

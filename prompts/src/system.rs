@@ -22,10 +22,7 @@ pub fn system(view: &SystemView<'_>) -> Result<String, PromptError> {
         output_format(view.schema)?,
         role(&view.role)?,
         render(&view.workspace)?,
-        render(&Guidelines {
-            tools: !view.workspace.tools.is_empty(),
-            own_tools: view.workspace.own_tools,
-        })?,
+        render(&Guidelines { tools: !view.workspace.tools.is_empty(), own_tools: view.workspace.own_tools })?,
     ];
     Ok(parts.join("\n\n"))
 }

@@ -14,7 +14,11 @@ fn view<'a>(schema: &'a Value, capabilities: &'a [String]) -> SystemView<'a> {
             output: "A verdict and, for a rejection, what to change.",
             artifacts: &[],
         },
-        workspace: WorkspaceView { root: "/srv/project", tools: &["read_file", "grep", "run_command"], own_tools: false },
+        workspace: WorkspaceView {
+            root: "/srv/project",
+            tools: &["read_file", "grep", "run_command"],
+            own_tools: false,
+        },
     }
 }
 

@@ -52,7 +52,8 @@ fn each_template_uses_exactly_the_names_it_is_given() {
         check::<external::TranscriptPart<'_>>(),
         check::<external::AskedAnew<'_>>(),
     ]);
-    let sentences = ["interrupted", "missing_empty", "missing_only_reasoning", "missing_tool_call", "resumed"];
+    let sentences =
+        ["interrupted", "missing_empty", "missing_only_reasoning", "missing_tool_call", "resumed"];
     let known: BTreeSet<String> =
         checked.into_iter().chain(sentences).map(|name| format!("{name}.md")).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");

@@ -41,8 +41,10 @@ fn descendants(table: &ProcessTable) -> Vec<Process> {
     let own = rustix::process::getpid().as_raw_pid();
     let all = table.processes();
     let parents: HashMap<i32, i32> = all.iter().map(|process| (process.pid, process.parent)).collect();
-    let (ended, living): (Vec<Process>, Vec<Process>) =
-        all.into_iter().filter(|process| descends(process.pid, own, &parents)).partition(|process| process.zombie);
+    let (ended, living): (Vec<Process>, Vec<Process>) = all
+        .into_iter()
+        .filter(|process| descends(process.pid, own, &parents))
+        .partition(|process| process.zombie);
     for process in ended.iter().filter(|process| process.parent == own) {
         let pid = Pid::from_raw(process.pid);
         let _ = rustix::process::waitpid(pid, WaitOptions::NOHANG);

@@ -16,7 +16,7 @@ use uwf_store::{Clock, Hash, Store, StoreError};
 use super::argv::{CallKind, CallValues};
 use super::definition::{Definition, SessionId};
 use super::process::{self, CallError, ExternalAgent, Heard};
-use super::reply::{Act, Format, Turns, UsedBefore, told};
+use super::reply::{Act, Format, Told, Turns, UsedBefore, told};
 use super::sessions::{KnownSession, Sessions};
 
 /// How much of a step's record an agent is told, in characters; of what is longer the end.
@@ -89,12 +89,7 @@ impl From<CallError> for AskError {
 ///
 /// # Errors
 /// [`AskError::NoForks`], [`AskError::Sessions`].
-pub fn fork(
-    definition: &Definition,
-    home: &Path,
-    session: &str,
-    clock: Clock,
-) -> Result<String, AskError> {
+pub fn fork(definition: &Definition, home: &Path, session: &str, clock: Clock) -> Result<String, AskError> {
     if definition.args.fork.is_none() {
         return Err(AskError::NoForks { agent: definition.name.clone() });
     }
@@ -170,7 +165,8 @@ impl Asked<'_> {
         let reply = &self.agent.definition.reply;
         let session_file = self.sessions.file_of(&session).display().to_string();
         let values = CallValues { prompt, session, session_file, question: true, ..CallValues::default() };
-        let (mut turns, mut lines, mut told_session) = (Turns::new(0, UsedBefore::default()), Vec::new(), None);
+        let (mut turns, mut lines, mut told_session) =
+            (Turns::new(0, UsedBefore::default()), Vec::new(), None);
         let mut event = |turns: &mut Turns, event: &serde_json::Value| {
             for told in told(&reply.events, event) {
                 let sessions = turns.take(told).into_iter().filter_map(|act| match act {
@@ -182,26 +178,32 @@ impl Asked<'_> {
         };
         let mut session_line = None;
         let cache = self.home.join("cache");
-        let finished = process::call(self.agent, (kind, values), (self.question.cwd, &cache), &mut |heard| {
-            let (Heard::Line(line) | Heard::Complaint(line)) = heard else { return };
-            let told = reply.session_line.as_deref().and_then(|start| line.trim_start().strip_prefix(start));
-            match (told, heard) {
-                (Some(id), _) => session_line = id.split_whitespace().next().map(str::to_owned),
-                (None, Heard::Line(line)) if reply.skip.iter().all(|skip| !line.starts_with(skip.as_str())) => {
-                    match (reply.format, serde_json::from_str(line)) {
-                        (Format::Jsonl, Ok(value)) => event(&mut turns, &value),
-                        _ => lines.push(line.to_owned()),
+        let finished =
+            process::call(self.agent, (kind, values), (self.question.cwd, &cache), &mut |heard| {
+                let (Heard::Line(line) | Heard::Complaint(line)) = heard else { return };
+                let told =
+                    reply.session_line.as_deref().and_then(|start| line.trim_start().strip_prefix(start));
+                match (told, heard) {
+                    (Some(id), _) => session_line = id.split_whitespace().next().map(str::to_owned),
+                    (None, Heard::Line(line))
+                        if reply.skip.iter().all(|skip| !line.starts_with(skip.as_str())) =>
+                    {
+                        match (reply.format, serde_json::from_str(line)) {
+                            _ if reply.ends(line) => drop(turns.take(Told::Done)),
+                            (Format::Jsonl, Ok(value)) => event(&mut turns, &value),
+                            _ => lines.push(line.to_owned()),
+                        }
                     }
+                    _ => {}
                 }
-                _ => {}
-            }
-        })?;
+            })?;
         let text = lines.join("\n");
         if let (Format::Json, Some(value)) = (reply.format, super::reply::value_in(&text)) {
             event(&mut turns, &value);
         }
         turns.end();
-        let exited = finished.status.code().is_some_and(|code| self.agent.definition.exit.done.contains(&code));
+        let exited =
+            finished.status.code().is_some_and(|code| self.agent.definition.exit.done.contains(&code));
         let has_said = turns.is_done || !reply.tells_end();
         let answer = match reply.format {
             Format::Text => text.clone(),
@@ -209,8 +211,16 @@ impl Asked<'_> {
         };
         if !exited || turns.has_failed || !has_said || answer.trim().is_empty() {
             let words = turns.error.clone().unwrap_or_else(|| finished.stderr_tail.clone());
-            let words = if words.is_empty() { String::new() } else { format!(": {}", uwf_store::excerpt(&words, MESSAGE)) };
-            return Err(AskError::Failed { agent: self.agent.definition.name.clone(), exit: finished.exit(), words });
+            let words = if words.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", uwf_store::excerpt(&words, MESSAGE))
+            };
+            return Err(AskError::Failed {
+                agent: self.agent.definition.name.clone(),
+                exit: finished.exit(),
+                words,
+            });
         }
         Ok(ToldAnswer { text: answer.trim().to_owned(), session: session_line.or(told_session) })
     }

@@ -266,7 +266,11 @@ impl Definition {
         let definition = Definition::find(home, name)?;
         match definition.file {
             Some(path) => fs::read_to_string(&path).map_err(|source| DefinitionError::Io { path, source }),
-            None => Ok(SHIPPED.into_iter().find(|(shipped, _)| *shipped == name).map_or("", |(_, text)| text).to_owned()),
+            None => Ok(SHIPPED
+                .into_iter()
+                .find(|(shipped, _)| *shipped == name)
+                .map_or("", |(_, text)| text)
+                .to_owned()),
         }
     }
 
@@ -301,9 +305,14 @@ impl Definition {
         for (name, text) in &self.env {
             check_template(text).map_err(|why| format!("env.{name}: {why}"))?;
         }
-        let is_there = |kind: &str| kind == "first" || kinds.iter().any(|(name, args)| *name == kind && !args.is_empty());
+        let is_there = |kind: &str| {
+            kind == "first" || kinds.iter().any(|(name, args)| *name == kind && !args.is_empty())
+        };
         let holds = |args: &Vec<Arg>, name: &str| {
-            args.iter().chain(every).flat_map(Arg::templates).any(|text| text.contains(&format!("{{{{{name}}}}}")))
+            args.iter()
+                .chain(every)
+                .flat_map(Arg::templates)
+                .any(|text| text.contains(&format!("{{{{{name}}}}}")))
         };
         let wanted = match self.prompt {
             PromptBy::Argument => Some("prompt"),
@@ -312,7 +321,9 @@ impl Definition {
         };
         for (kind, args) in kinds.iter().filter(|(kind, _)| is_there(kind)) {
             if let Some(name) = wanted.filter(|name| !holds(args, name)) {
-                return Err(format!("args.{kind} has no {{{{{name}}}}}, by which `prompt` says that it is told"));
+                return Err(format!(
+                    "args.{kind} has no {{{{{name}}}}}, by which `prompt` says that it is told"
+                ));
             }
             let session = ["session", "sessionFile"].iter().any(|name| holds(args, name));
             if ["resume", "fork"].contains(kind) && !session {

@@ -26,7 +26,7 @@ use super::definition::{Definition, PromptBy};
 const LINE: usize = 32 << 20;
 
 /// An agent that can be called.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct ExternalAgent<'a> {
     /// What is known of it.
     pub definition: &'a Definition,

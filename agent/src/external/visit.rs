@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde_json::json;
+use uwf_engine::home::make_private;
 use uwf_engine::spawn::SpawnError;
 use uwf_engine::{AdapterOutput, AgentRequest, EdgePromptSource, RoleContext, ThreadId, thread};
 use uwf_prompts::{PromptError, SaidView, transcript};
@@ -274,6 +275,8 @@ impl<'a> Visit<'a> {
         let prompt = self.prompt(session.is_some())?;
         if session.is_none() && definition.session == SessionId::Given {
             let id = ThreadId::new((place.clock)()).to_string();
+            let file = self.sessions.file_of(&id);
+            file.parent().map(make_private).transpose().map_err(|source| self.journal_failed(source))?;
             self.begins_session(&id);
         }
         let id = self.session.as_ref().map(|session| session.id.clone()).unwrap_or_default();
@@ -365,11 +368,7 @@ impl<'a> Visit<'a> {
     }
 
     /// The workspace as it is, into the store and the journal. That it cannot be captured ends nothing.
-    fn capture(
-        &mut self,
-        workspace: Option<&WorkspaceCapture>,
-        point: CapturePoint,
-    ) -> Result<(), Stopped> {
+    fn capture(&mut self, workspace: Option<&WorkspaceCapture>, point: CapturePoint) -> Result<(), Stopped> {
         let is_wanted =
             !self.state.uncaptured && (point != CapturePoint::End || self.state.captured.is_some());
         let Some(workspace) = workspace.filter(|_| is_wanted) else { return Ok(()) };

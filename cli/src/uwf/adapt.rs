@@ -7,8 +7,8 @@ use std::path::Path;
 
 use uwf_store::Hash;
 
-use self::confined::{Walls, walls};
 pub(super) use self::confined::{COMMAND as CONFINED, serve as serve_confined};
+use self::confined::{Walls, walls};
 
 use super::args::{Adapt, AskMode};
 use crate::builtin::{EventLog, Host, Observers, is_step_of, resumed};
@@ -48,7 +48,9 @@ pub(super) fn run(session: &mut Session<'_>, args: &Adapt) -> Result<u8, CliErro
         env: &env,
         stop: &stop,
         confined_by: &walls.confined_by,
-        ended: &|| drop(uwf_tools::end_descendants()),
+        ended: &|| {
+            uwf_tools::end_descendants();
+        },
     };
     let line = match args.mode {
         Some(_) => answer(session, args, &agent)?,
@@ -87,7 +89,8 @@ fn program(
         None => {
             let error = format!("the agent `{}` is not there: no program {named}", definition.name);
             let hint = Some(definition.needs.hint.clone()).filter(|hint| !hint.is_empty());
-            Err(CliError::user(error).with_hint(hint.unwrap_or_else(|| "install it, or put it into PATH".to_owned())))
+            Err(CliError::user(error)
+                .with_hint(hint.unwrap_or_else(|| "install it, or put it into PATH".to_owned())))
         }
     }
 }

@@ -121,7 +121,13 @@ impl List<'_, '_> {
         AgentRow {
             name: name.to_owned(),
             description: workflow.map_or_else(
-                || [agent.program.as_str()].into_iter().chain(agent.args.iter().map(String::as_str)).collect::<Vec<_>>().join(" "),
+                || {
+                    [agent.program.as_str()]
+                        .into_iter()
+                        .chain(agent.args.iter().map(String::as_str))
+                        .collect::<Vec<_>>()
+                        .join(" ")
+                },
                 |workflow| format!("the workflow {workflow}"),
             ),
             source: config::path(self.home).display().to_string(),

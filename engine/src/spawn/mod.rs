@@ -195,11 +195,7 @@ pub fn run_within(
     run_to_end(run, Within { stdin, ends_group: true }, sinks)
 }
 
-fn run_to_end(
-    run: &ProcessSpec<'_>,
-    within: Within,
-    sinks: &mut Sinks<'_>,
-) -> Result<Finished, SpawnError> {
+fn run_to_end(run: &ProcessSpec<'_>, within: Within, sinks: &mut Sinks<'_>) -> Result<Finished, SpawnError> {
     if let Some(signal) = run.stop.signal() {
         return Err(SpawnError::Stopped { signal });
     }

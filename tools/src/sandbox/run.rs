@@ -44,7 +44,11 @@ impl Sandbox {
         stop: &dyn Fn() -> Option<i32>,
     ) -> Result<i32, RunError> {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", "input=$1; shift; exec \"$@\" < \"$input\"", "sh"]).arg(input).arg(program).args(args);
+        command
+            .args(["-c", "input=$1; shift; exec \"$@\" < \"$input\"", "sh"])
+            .arg(input)
+            .arg(program)
+            .args(args);
         command.env_clear().envs(env).env("TMPDIR", self.policy.temporary());
         command.current_dir(&self.policy.workspace);
         let running = self.start(command, &Cancel::default()).map_err(|error| match error {
@@ -52,7 +56,8 @@ impl Sandbox {
             StartError::Ended => RunError::Io(io::Error::other("its namespaces have ended")),
             StartError::Io(error) => RunError::Io(error),
         })?;
-        let handle = rustix::process::pidfd_open(running.pid, PidfdFlags::empty()).map_err(io::Error::from)?;
+        let handle =
+            rustix::process::pidfd_open(running.pid, PidfdFlags::empty()).map_err(io::Error::from)?;
         let mut killed_at = None;
         loop {
             let [ended] = wait::for_any([Some(handle.as_fd())], TICK)?;
@@ -71,7 +76,8 @@ impl Sandbox {
                 _ => {}
             }
         }
-        let status = rustix::process::waitpid(Some(running.pid), WaitOptions::empty()).map_err(io::Error::from)?;
+        let status =
+            rustix::process::waitpid(Some(running.pid), WaitOptions::empty()).map_err(io::Error::from)?;
         if let Some(holder) = self.holder() {
             holder.kill_all();
         }

@@ -24,6 +24,9 @@ pub struct Reply {
     /// What a line of stdout or stderr begins with that tells the session's id; it is no part of the answer.
     #[serde(default)]
     pub session_line: Option<String>,
+    /// What the line of a text begins with by which the agent says that it has done: a text without it is no answer.
+    #[serde(default)]
+    pub end_line: Option<String>,
     /// What lines of stdout begin with that say nothing.
     #[serde(default)]
     pub skip: Vec<String>,
@@ -184,7 +187,8 @@ impl Reply {
     /// Whether what it cost is told as a sum, and so not of each turn.
     pub(super) fn sums_cost(&self) -> bool {
         let usages = self.events.iter().filter_map(|rule| rule.usage.as_ref());
-        let mut sums = usages.map(|usage| !usage.cost.is_empty() && usage.cost_of.unwrap_or(usage.of) != Span::Turn);
+        let mut sums =
+            usages.map(|usage| !usage.cost.is_empty() && usage.cost_of.unwrap_or(usage.of) != Span::Turn);
         sums.any(|sums| sums)
     }
 
@@ -199,7 +203,12 @@ impl Reply {
 
     /// Whether the agent says when it has done.
     pub(super) fn tells_end(&self) -> bool {
-        self.events.iter().any(|rule| rule.done)
+        self.end_line.is_some() || self.events.iter().any(|rule| rule.done)
+    }
+
+    /// Whether this line of a text says that the agent has done.
+    pub(super) fn ends(&self, line: &str) -> bool {
+        self.end_line.as_ref().is_some_and(|end| line.starts_with(end.as_str()))
     }
 
     /// What fits together, in words where it does not.
@@ -229,7 +238,12 @@ fn check_pointers(rules: &[Rule]) -> Result<(), String> {
 /// The JSON value that a text is, or ends with: some say other things before it.
 pub(super) fn value_in(text: &str) -> Option<Value> {
     let whole = serde_json::from_str(text.trim()).ok();
-    whole.or_else(|| text.lines().rev().find_map(|line| serde_json::from_str(line.trim()).ok().filter(Value::is_object)))
+    whole
+        .or_else(|| {
+            text.lines()
+                .rev()
+                .find_map(|line| serde_json::from_str(line.trim()).ok().filter(Value::is_object))
+        })
         .or_else(|| serde_json::from_str(text.get(text.find('{')?..)?.trim()).ok())
 }
 

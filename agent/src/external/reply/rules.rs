@@ -251,12 +251,19 @@ mod tests {
         let told_of = |event: Value| told(&rules, &event);
         let event = json!({"item": {"command": "ls", "out": [{"type": "text", "text": "a"}, "b"], "code": 2, "status": "failed"}});
         let expected = [
-            Told::Call { id: None, name: "shell".into(), args: r#"{"command":"ls","kind":"command"}"#.into() },
+            Told::Call {
+                id: None,
+                name: "shell".into(),
+                args: r#"{"command":"ls","kind":"command"}"#.into(),
+            },
             Told::Result { id: None, output: "a\nb".into(), failed: true, exit_code: Some(2) },
         ];
         assert_eq!(told_of(event), expected);
         let other = told_of(json!({"item": {"out": {"k": [1]}}, "errors": [{"code": 1}]}));
-        assert_eq!(other[1], Told::Result { id: None, output: r#"{"k":[1]}"#.into(), failed: false, exit_code: None });
+        assert_eq!(
+            other[1],
+            Told::Result { id: None, output: r#"{"k":[1]}"#.into(), failed: false, exit_code: None }
+        );
         assert_eq!(other[2], Told::Error(r#"{"code":1}"#.into()));
     }
 

@@ -180,7 +180,9 @@ impl Turns {
         };
         if let Some(told) = told {
             // Told again: begun, and then done.
-            if self.pending.calls.iter().any(|call| self.ids.get(&told) == Some(&call.id)) || self.is_open(&told) {
+            if self.pending.calls.iter().any(|call| self.ids.get(&told) == Some(&call.id))
+                || self.is_open(&told)
+            {
                 return;
             }
             self.ids.insert(told, id.clone());

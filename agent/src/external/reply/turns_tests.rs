@@ -81,7 +81,10 @@ fn a_call_of_which_nothing_is_told_is_answered_all_the_same() {
 fn ids_are_not_used_twice_and_a_call_that_is_told_twice_is_one() {
     let mut turns = Turns::new(3, UsedBefore::default());
     let told = vec![call("item_1"), call("item_1"), result("item_1"), call("item_2")];
-    assert_eq!(acts(&mut turns, told), ["\"\"[3-item_1]", "3-item_1: of item_1", "\"\"[4-item_2]", "4-item_2: untold"]);
+    assert_eq!(
+        acts(&mut turns, told),
+        ["\"\"[3-item_1]", "3-item_1: of item_1", "\"\"[4-item_2]", "4-item_2: untold"]
+    );
     let unnamed = Told::Call { id: None, name: "edit".into(), args: "{}".into() };
     let answered = Told::Result { id: None, output: "ok".into(), failed: false, exit_code: None };
     assert_eq!(acts(&mut Turns::default(), vec![unnamed, answered]), ["\"\"[call00000]", "call00000: ok"]);

@@ -67,11 +67,14 @@ impl<'v, 'a> Listener<'v, 'a> {
             }
             Heard::Line(line) | Heard::Complaint(line) if self.tells_session(line) => Vec::new(),
             Heard::Complaint(_) => Vec::new(),
-            Heard::Line(line) if reply.skip.iter().any(|start| line.starts_with(start.as_str())) => Vec::new(),
+            Heard::Line(line) if reply.skip.iter().any(|start| line.starts_with(start.as_str())) => {
+                Vec::new()
+            }
             Heard::Line(line) if reply.format == Format::Jsonl => match serde_json::from_str(line) {
                 Ok(event) => self.event(&event),
                 Err(_) => Vec::new(),
             },
+            Heard::Line(line) if reply.ends(line) => self.turns.take(Told::Done),
             Heard::Line(line) => {
                 self.text.push((*line).to_owned());
                 Vec::new()
@@ -241,7 +244,10 @@ impl Visit<'_> {
         };
         let words = uwf_store::excerpt(words, WORDS);
         let words = if words.is_empty() { String::new() } else { format!(": {words}") };
-        Failure { phase: FailedAt::Agent, error: format!("the agent `{}` failed: {how}{words}", definition.name) }
+        Failure {
+            phase: FailedAt::Agent,
+            error: format!("the agent `{}` failed: {how}{words}", definition.name),
+        }
     }
 }
 
@@ -251,7 +257,8 @@ mod tests {
 
     #[test]
     fn a_call_has_a_title() {
-        let call = |arguments: &str| ToolCall { id: "a".into(), name: "shell".into(), arguments: arguments.into() };
+        let call =
+            |arguments: &str| ToolCall { id: "a".into(), name: "shell".into(), arguments: arguments.into() };
         assert_eq!(title(&call(r#"{"command":"ls -l\npwd"}"#)), "shell ls -l");
         assert_eq!(title(&call("no JSON")), "shell");
     }

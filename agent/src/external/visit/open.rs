@@ -29,11 +29,8 @@ pub(super) fn begun(
     has_session: bool,
 ) -> Result<(Journal, RunState), RunError> {
     let dir = journals_dir(place.home);
-    let name = JournalName {
-        thread: context.thread,
-        head: context.head,
-        session: ThreadId::new((place.clock)()),
-    };
+    let name =
+        JournalName { thread: context.thread, head: context.head, session: ThreadId::new((place.clock)()) };
     let conversation = opening(context, place.workspace)?;
     let opening: Vec<&Message> = match conversation.messages() {
         [rules, .., last] if has_session => vec![rules, last],
@@ -72,7 +69,10 @@ pub(super) fn begun(
 }
 
 /// A visit that was begun.
-pub(super) fn resumed(earlier: ResumedRun, place: &VisitContext<'_>) -> Result<(Journal, RunState), RunError> {
+pub(super) fn resumed(
+    earlier: ResumedRun,
+    place: &VisitContext<'_>,
+) -> Result<(Journal, RunState), RunError> {
     let dir = journals_dir(place.home).display().to_string();
     let mut state = RunState::default().after(earlier.journal.entries()).map_err(|(_, error)| error)?;
     let set = (settings(place), place.sandbox, surroundings(place));
@@ -80,7 +80,8 @@ pub(super) fn resumed(earlier: ResumedRun, place: &VisitContext<'_>) -> Result<(
     let mut journal = earlier.resume(&mut state, set, place.clock).map_err(failed)?;
     // Calls that the agent had made, of which nothing else was written.
     let open = state.turn.as_ref().map(|turn| turn.calls.clone()).unwrap_or_default();
-    for call in open.iter().filter(|_| state.ended.is_none()) {
+    let open = if state.ended.is_none() { open } else { Vec::new() };
+    for call in &open {
         let message = Message::result(&call.id, INTERRUPTED);
         let facts = ToolFacts { is_error: true, cancelled: true, ..ToolFacts::default() };
         let entry = Entry::Finished { message, at: (place.clock)(), duration_ms: 0, facts };
@@ -105,4 +106,3 @@ fn settings(place: &VisitContext<'_>) -> Value {
         "snapshots": {"enabled": true},
     })
 }
-

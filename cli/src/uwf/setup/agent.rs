@@ -55,7 +55,10 @@ impl DefaultAgent {
         let at = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let mut changes = vec![(at(&["defaultAgent"]), Some(json!(self.alias)))];
         if !self.known {
-            changes.push((at(&["agents", &self.alias, "command"]), self.command.as_ref().map(|command| json!(command))));
+            changes.push((
+                at(&["agents", &self.alias, "command"]),
+                self.command.as_ref().map(|command| json!(command)),
+            ));
             changes.push((at(&["agents", &self.alias, "args"]), Some(json!([]))));
         }
         changes
