@@ -56,7 +56,7 @@ pub struct Config {
     pub model_overrides: BTreeMap<String, String>,
     /// The agents that a definition describes; see [`defined`]. They are no part of the file.
     #[serde(skip)]
-    defined: BTreeMap<String, AgentCommand>,
+    pub defined: BTreeMap<String, AgentCommand>,
 }
 
 /// What can be wrong with the configuration.
@@ -162,7 +162,7 @@ impl ConfigError {
             }
             ConfigError::NoSuchKey { known, .. } => Some(format!("keys there: {}", known.join(", "))),
             ConfigError::UnknownAgent { known, .. } => Some(format!(
-                "agents known: {}; define one with `uwf config set agents.NAME.command PROGRAM`",
+                "agents known: {}; `uwf agents` lists all, `uwf config set agents.NAME.command PROGRAM` defines one",
                 known.join(", ")
             )),
             ConfigError::BadWorkflow { .. } => Some(
@@ -319,7 +319,9 @@ impl Config {
             Some(command) => Ok(Some(command)),
             None if [BUILTIN, BUILTIN_ALIAS].contains(&alias) => Ok(None),
             None => {
-                let mut known = suggest::sorted(alias, self.agent_names());
+                let meant = suggest::one(alias, self.defined.keys());
+                let mut known: Vec<String> = meant.into_iter().collect();
+                known.extend(suggest::sorted(alias, self.agents.keys()));
                 known.push(BUILTIN.to_owned());
                 let named_by = Some(named_by.to_owned());
                 Err(ConfigError::UnknownAgent { alias: alias.to_owned(), named_by, known })

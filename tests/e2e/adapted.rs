@@ -50,7 +50,7 @@ const AGENTS: [Agent; 9] = [
         name: "claude-code",
         program: "claude",
         forks: Some("--fork-session"),
-        fails: (1, "prompt is too long"),
+        fails: (1, "rompt is too long"),
         ..USUAL
     },
     // Each resumed recording is of a session that had used 120 before.
@@ -67,7 +67,7 @@ const AGENTS: [Agent; 9] = [
         program: "opencode",
         resumes: "--session",
         forks: Some("--fork"),
-        fails: (1, "prompt is too long"),
+        fails: (1, "rompt is too long"),
         ..USUAL
     },
     Agent {
@@ -75,13 +75,13 @@ const AGENTS: [Agent; 9] = [
         program: "pi",
         resumes: "--session",
         forks: Some("--fork"),
-        fails: (0, "prompt is too long"),
+        fails: (0, "rompt is too long"),
         ..USUAL
     },
     Agent {
         name: "gemini",
         program: "gemini",
-        fails: (144, "prompt is too long"),
+        fails: (144, "rompt is too long"),
         unknown: Some(42),
         ..USUAL
     },

@@ -57,5 +57,5 @@ fn every_mistake_is_told_by_its_key() {
     assert!(events.ends_with("reply.events is missing: nothing says what the reply tells"), "{events}");
     let pointer = instead("format: text", "format: jsonl, events: [{ when: { type: x }, text: /t }]");
     assert!(pointer.contains("\"type\" is no JSON pointer"), "{pointer}");
-    assert!(refused("a: [").starts_with("mine.yaml: line 1"));
+    assert!(refused("a: [").starts_with("mine.yaml: line "));
 }

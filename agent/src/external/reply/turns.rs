@@ -70,8 +70,10 @@ pub(in crate::external) struct UsedBefore {
 /// What one call of an agent has told so far.
 #[derive(Debug, Default)]
 pub(in crate::external) struct Turns {
-    /// How many calls the run had before: an id that comes again is another call.
+    /// How many calls of tools there were in the run.
     number: usize,
+    /// Whether there were any before this call of the agent: an id that comes again is another call then.
+    is_later: bool,
     before: UsedBefore,
     pending: ToldTurn,
     /// The turn that it belongs to.
@@ -104,7 +106,7 @@ pub(in crate::external) struct Turns {
 impl Turns {
     /// Those of a call of the agent, before which there were so many calls of tools in the run, and this was used.
     pub(in crate::external) fn new(number: usize, before: UsedBefore) -> Turns {
-        Turns { number, before, session: before, ..Turns::default() }
+        Turns { number, is_later: number > 0, before, session: before, ..Turns::default() }
     }
 
     /// What the session has used by now, where that is told.
@@ -172,7 +174,7 @@ impl Turns {
     }
 
     fn call(&mut self, told: Option<String>, name: String, arguments: String) {
-        let taken = told.as_ref().is_none_or(|told| self.number > 0 || self.ids.contains_key(told));
+        let taken = told.as_ref().is_none_or(|told| self.is_later || self.ids.contains_key(told));
         let id = match &told {
             Some(told) if !taken => told.clone(),
             Some(told) => format!("{}-{told}", self.number),
