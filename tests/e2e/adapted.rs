@@ -508,3 +508,29 @@ fn agents_are_listed_with_what_is_found_of_them() {
     stage.uwf(&exec).fails(1, &["the agent `cursor` is not there: no program cursor-agent"]);
     assert_eq!(stage.steps(&thread).len(), 0);
 }
+
+/// An agent that may write nothing but the workspace, and its own directory.
+#[test]
+fn an_agent_is_confined_where_that_is_asked_for_and_the_record_tells() {
+    let site = Site::new();
+    let tries = "echo own > \"$HOME/.agent/own\"; echo out > \"$HOME/out\"; echo in > in; cat > told\n";
+    let body = format!("#!/bin/sh\n{tries}printf -- '---\\n$status: done\\nsummary: it\\n---\\n'\n");
+    let program = site.write("home/bin/agent", &body);
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir(site.home().join(".agent")).unwrap();
+    let text = format!(
+        "description: Mine\nprogram: {program}\nprompt: stdin\nargs: {{}}\nreply: {{ format: text }}\nsandbox: {{ writable: [~/.agent] }}\n"
+    );
+    site.write("home/.uwf/agents/mine.yaml", &text);
+    let workflow = site.write("pair.yaml", WORKFLOW);
+    let thread = site.start(&workflow, "A text, please.");
+    site.uwf(&["thread", "exec", &thread, "--agent", "mine", "--sandbox", "best-effort"]).ok();
+    let exists = |name: &str| site.home().join(name).exists();
+    assert_eq!((exists(".agent/own"), exists("out")), (true, false));
+    assert!(fs::read_to_string(site.workspace().join("told")).unwrap().contains("A text, please."));
+    assert!(site.workspace().join("in").exists());
+    let step = site.uwf(&["step", "list", &thread]).ok().json()["steps"][1].clone();
+    let detail = site.uwf(&["cas", "get", step["detail"].as_str().unwrap()]).ok().json()["payload"].clone();
+    assert_eq!(detail["sandbox"]["level"], "best-effort", "{detail}");
+    assert_ne!(detail["sandbox"]["network"], "open", "{detail}");
+}

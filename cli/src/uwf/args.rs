@@ -220,7 +220,7 @@ pub(super) enum Noun {
                            uwf config set agents.develop.command uwf && uwf config set agents.develop.args \"[as-agent, develop]\""
     )]
     AsAgent(AsAgent),
-    /// Play one role of a thread by another command-line agent: Claude Code, Codex, any that a definition describes
+    /// Play one role of a thread by another command-line agent, such as Claude Code or Codex
     #[command(
         override_usage = "uwf adapt <NAME> --thread <THREAD> --role <ROLE> [--prompt <TEXT>]\n       \
                           uwf adapt <NAME> --mode fork --session <ID>\n       \

@@ -9,8 +9,8 @@ use clap::Args;
   source              builtin, shipped, or the file of its definition or configuration
   found, path         whether its program is there, and where
   version             what the program says of itself, or null
-  tried               real and a version, recorded output, or documentation: how the definition was tried; or null
-  sessions, forks     whether it goes on with its session at a later visit, and can fork it for questions
+  tried               real and a version, recorded output, documentation, or null
+  sessions, forks     whether it goes on with its session later, and forks it for questions
   hint                how it is installed and signed in, or null
   error               what is wrong with its definition, or null
 
