@@ -69,6 +69,17 @@ impl AgentCommand {
         }
     }
 
+    /// The words by which it is named on a command line: that of its definition with the arguments for its program, else the command.
+    pub fn typed(&self) -> Vec<String> {
+        match self.of_definition() {
+            Some(name) => {
+                let passed = self.args[2..].iter().map(|arg| arg.strip_prefix(PASSED).unwrap_or(arg));
+                [name].into_iter().chain(passed).map(str::to_owned).collect()
+            }
+            None => [&self.program].into_iter().chain(&self.args).cloned().collect(),
+        }
+    }
+
     /// What people call it: the name of its definition, else its program.
     pub fn title(&self) -> &str {
         self.of_definition().unwrap_or(&self.program)
@@ -360,6 +371,8 @@ mod tests {
         let agent = AgentCommand::defined("codex", &["-m".into(), "x y".into()]);
         assert_eq!(agent.args, ["adapt", "codex", "--arg=-m", "--arg=x y"]);
         assert_eq!((agent.of_definition(), agent.title()), (Some("codex"), "codex"));
+        assert_eq!(agent.typed(), ["codex", "-m", "x y"]);
+        assert_eq!(AgentCommand::new("a", vec!["b".into()]).typed(), ["a", "b"]);
         let elsewhere = AgentCommand { program: "/opt/uwf".into(), ..agent };
         assert_eq!(elsewhere.title(), "codex");
         let other = AgentCommand::new("uwf", vec!["as-agent".into(), "codex".into()]);
