@@ -7,6 +7,7 @@
 use std::io;
 use std::path::Path;
 
+use serde_json::Value;
 use thiserror::Error;
 use uwf_engine::ThreadId;
 use uwf_engine::record::{Detail, Turn};
@@ -16,7 +17,7 @@ use uwf_store::{Clock, Hash, Store, StoreError};
 use super::argv::{CallKind, CallValues};
 use super::definition::{Definition, SessionId};
 use super::process::{self, CallError, ExternalAgent, Heard};
-use super::reply::{Act, Format, Told, Turns, UsedBefore, told};
+use super::reply::{Act, Format, Reply, Told, Turns, UsedBefore, told, value_in};
 use super::sessions::{KnownSession, Sessions};
 
 /// How much of a step's record an agent is told, in characters; of what is longer the end.
@@ -125,14 +126,10 @@ pub fn ask(
         Err(AskError::Failed { .. }) if kind == CallKind::Fork => return asked.anew(store),
         told => told?,
     };
-    let made = told.session.filter(|made| kind == CallKind::Resume || *made != session);
-    match (made, kind) {
-        (Some(id_of_agent), _) => {
-            let fork = KnownSession { id: id_of_agent, ..known };
-            asked.sessions.keep(&Sessions::ask(id), fork).map_err(AskError::Sessions)?;
-        }
-        // It did not tell a session of its own: the next question is put to another fork.
-        (None, _) => {}
+    // One that tells no session of its own: the next question is put to another fork.
+    if let Some(id_of_agent) = told.session.filter(|made| kind == CallKind::Resume || *made != session) {
+        let fork = KnownSession { id: id_of_agent, ..known };
+        asked.sessions.keep(&Sessions::ask(id), fork).map_err(AskError::Sessions)?;
     }
     Ok(told.text)
 }
@@ -157,72 +154,88 @@ impl Asked<'_> {
         let record = record(store, &self.question.detail)?;
         let text = asked_anew(&record, &question(self.question.text)?)?;
         let given = self.agent.definition.session == SessionId::Given;
-        let session = given.then(|| ThreadId::new(store.now()).to_string()).unwrap_or_default();
+        let session = if given { ThreadId::new(store.now()).to_string() } else { String::new() };
         Ok(self.call(CallKind::Ask, text, session)?.text)
     }
 
     fn call(&self, kind: CallKind, prompt: String, session: String) -> Result<ToldAnswer, AskError> {
-        let reply = &self.agent.definition.reply;
+        let Definition { name, reply, exit, .. } = self.agent.definition;
         let session_file = self.sessions.file_of(&session).display().to_string();
         let values = CallValues { prompt, session, session_file, question: true, ..CallValues::default() };
-        let (mut turns, mut lines, mut told_session) =
-            (Turns::new(0, UsedBefore::default()), Vec::new(), None);
-        let mut event = |turns: &mut Turns, event: &serde_json::Value| {
-            for told in told(&reply.events, event) {
-                let sessions = turns.take(told).into_iter().filter_map(|act| match act {
-                    Act::Session(id) => Some(id),
-                    _ => None,
-                });
-                told_session = sessions.last().or(told_session.take());
-            }
-        };
-        let mut session_line = None;
-        let cache = self.home.join("cache");
+        let (mut listener, cache) = (Listener::new(reply), self.home.join("cache"));
         let finished =
             process::call(self.agent, (kind, values), (self.question.cwd, &cache), &mut |heard| {
-                let (Heard::Line(line) | Heard::Complaint(line)) = heard else { return };
-                let told =
-                    reply.session_line.as_deref().and_then(|start| line.trim_start().strip_prefix(start));
-                match (told, heard) {
-                    (Some(id), _) => session_line = id.split_whitespace().next().map(str::to_owned),
-                    (None, Heard::Line(line))
-                        if reply.skip.iter().all(|skip| !line.starts_with(skip.as_str())) =>
-                    {
-                        match (reply.format, serde_json::from_str(line)) {
-                            _ if reply.ends(line) => drop(turns.take(Told::Done)),
-                            (Format::Jsonl, Ok(value)) => event(&mut turns, &value),
-                            _ => lines.push(line.to_owned()),
-                        }
-                    }
-                    _ => {}
-                }
+                listener.hear(&heard);
             })?;
-        let text = lines.join("\n");
-        if let (Format::Json, Some(value)) = (reply.format, super::reply::value_in(&text)) {
-            event(&mut turns, &value);
-        }
-        turns.end();
-        let exited =
-            finished.status.code().is_some_and(|code| self.agent.definition.exit.done.contains(&code));
-        let has_said = turns.is_done || !reply.tells_end();
+        let (turns, text) = listener.end();
+        let exited = finished.status.code().is_some_and(|code| exit.done.contains(&code));
+        let has_said = turns.turns.is_done || !reply.tells_end();
         let answer = match reply.format {
-            Format::Text => text.clone(),
-            Format::Json | Format::Jsonl => turns.answer.clone().unwrap_or(turns.last_text.clone()),
+            Format::Text => text,
+            Format::Json | Format::Jsonl => {
+                turns.turns.answer.clone().unwrap_or(turns.turns.last_text.clone())
+            }
         };
-        if !exited || turns.has_failed || !has_said || answer.trim().is_empty() {
-            let words = turns.error.clone().unwrap_or_else(|| finished.stderr_tail.clone());
-            let words = if words.is_empty() {
-                String::new()
-            } else {
-                format!(": {}", uwf_store::excerpt(&words, MESSAGE))
-            };
-            return Err(AskError::Failed {
-                agent: self.agent.definition.name.clone(),
-                exit: finished.exit(),
-                words,
-            });
+        if exited && !turns.turns.has_failed && has_said && !answer.trim().is_empty() {
+            return Ok(ToldAnswer { text: answer.trim().to_owned(), session: turns.session });
         }
-        Ok(ToldAnswer { text: answer.trim().to_owned(), session: session_line.or(told_session) })
+        let words = turns.turns.error.clone().unwrap_or_else(|| finished.stderr_tail.clone());
+        let words = uwf_store::excerpt(&words, MESSAGE);
+        let words = if words.is_empty() { String::new() } else { format!(": {words}") };
+        Err(AskError::Failed { agent: name.clone(), exit: finished.exit(), words })
+    }
+}
+
+/// Hears the answer to a question.
+struct Listener<'r> {
+    reply: &'r Reply,
+    turns: Turns,
+    session: Option<String>,
+    lines: Vec<String>,
+}
+
+impl Listener<'_> {
+    fn new(reply: &Reply) -> Listener<'_> {
+        let turns = Turns::new(0, UsedBefore::default());
+        Listener { reply, turns, session: None, lines: Vec::new() }
+    }
+
+    fn hear(&mut self, heard: &Heard<'_>) {
+        let (line, is_reply) = match heard {
+            Heard::Line(line) => (*line, true),
+            Heard::Complaint(line) => (*line, false),
+            Heard::Idle => return,
+        };
+        if let Some(id) = self.reply.session_in(line) {
+            self.session = Some(id.to_owned()).filter(|id| !id.is_empty()).or(self.session.take());
+        } else if !is_reply || self.reply.skips(line) {
+        } else if self.reply.ends(line) {
+            drop(self.turns.take(Told::Done));
+        } else if self.reply.format == Format::Jsonl {
+            serde_json::from_str(line).iter().for_each(|event| self.event(event));
+        } else {
+            self.lines.push(line.to_owned());
+        }
+    }
+
+    fn event(&mut self, event: &Value) {
+        for told in told(&self.reply.events, event) {
+            for act in self.turns.take(told) {
+                if let Act::Session(id) = act {
+                    self.session = Some(id);
+                }
+            }
+        }
+    }
+
+    /// Nothing more comes: what was told, and the text of what is no event.
+    fn end(mut self) -> (Self, String) {
+        let text = self.lines.join("\n");
+        if let Some(value) = value_in(&text).filter(|_| self.reply.format == Format::Json) {
+            self.event(&value);
+        }
+        drop(self.turns.end());
+        (self, text)
     }
 }
 

@@ -343,7 +343,7 @@ impl Definition {
             return Err("exit.done is empty: no call would ever be done".to_owned());
         }
         match self.exit.means.keys().find(|code| code.parse::<i32>().is_err()) {
-            Some(code) => return Err(format!("exit.means: {code:?} is no exit code")),
+            Some(code) => Err(format!("exit.means: {code:?} is no exit code")),
             None => self.reply.check(),
         }
     }

@@ -206,6 +206,17 @@ impl Reply {
         self.end_line.is_some() || self.events.iter().any(|rule| rule.done)
     }
 
+    /// The session's id where the line tells it; empty where it tells none.
+    pub(super) fn session_in<'l>(&self, line: &'l str) -> Option<&'l str> {
+        let told = line.trim_start().strip_prefix(self.session_line.as_deref()?)?;
+        Some(told.split_whitespace().next().unwrap_or_default())
+    }
+
+    /// Whether the line says nothing.
+    pub(super) fn skips(&self, line: &str) -> bool {
+        self.skip.iter().any(|start| line.starts_with(start.as_str()))
+    }
+
     /// Whether this line of a text says that the agent has done.
     pub(super) fn ends(&self, line: &str) -> bool {
         self.end_line.as_ref().is_some_and(|end| line.starts_with(end.as_str()))

@@ -67,9 +67,7 @@ impl<'v, 'a> Listener<'v, 'a> {
             }
             Heard::Line(line) | Heard::Complaint(line) if self.tells_session(line) => Vec::new(),
             Heard::Complaint(_) => Vec::new(),
-            Heard::Line(line) if reply.skip.iter().any(|start| line.starts_with(start.as_str())) => {
-                Vec::new()
-            }
+            Heard::Line(line) if reply.skips(line) => Vec::new(),
             Heard::Line(line) if reply.format == Format::Jsonl => match serde_json::from_str(line) {
                 Ok(event) => self.event(&event),
                 Err(_) => Vec::new(),
@@ -85,9 +83,7 @@ impl<'v, 'a> Listener<'v, 'a> {
 
     /// Whether the line tells the session.
     fn tells_session(&mut self, line: &str) -> bool {
-        let start = self.visit.place.agent.definition.reply.session_line.as_deref();
-        let Some(id) = start.and_then(|start| line.trim_start().strip_prefix(start)) else { return false };
-        let id = id.split_whitespace().next().unwrap_or_default();
+        let Some(id) = self.visit.place.agent.definition.reply.session_in(line) else { return false };
         if !id.is_empty() {
             self.visit.begins_session(id);
         }
