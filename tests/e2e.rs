@@ -55,6 +55,8 @@ mod extract;
 mod failures;
 #[path = "e2e/faults.rs"]
 mod faults;
+#[path = "e2e/fetch_url.rs"]
+mod fetch_url;
 #[path = "e2e/guides.rs"]
 mod guides;
 #[path = "e2e/init.rs"]
@@ -76,6 +78,8 @@ mod matrix;
 mod outputs;
 #[path = "e2e/process.rs"]
 mod process;
+#[path = "e2e/project.rs"]
+mod project;
 #[path = "e2e/providers.rs"]
 mod providers;
 #[path = "e2e/replay.rs"]

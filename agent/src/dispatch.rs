@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use uwf_tools::{Cancel, Closed, ReadState, ToolOutput, ToolSpec, Toolbox};
 
-use crate::provider::message::ToolDeclaration;
+use crate::provider::message::{ToolCall, ToolDeclaration};
 
 /// The longest text that an own tool gives the model, in bytes, as that of a command.
 const MAX_TEXT: usize = 50_000;
@@ -19,11 +20,30 @@ pub(crate) trait OwnTool: Send + Sync {
     /// Whether it changes nothing, so that calls may run side by side.
     fn reads_only(&self) -> bool;
 
-    /// Runs it to its end, or until it is cancelled; the text for the model, or what went wrong.
-    ///
-    /// # Errors
-    /// What went wrong, in words for the model.
-    fn call(&self, arguments: &str, cancel: &Cancel) -> Result<String, String>;
+    /// Runs it to its end, or until it is cancelled.
+    fn call(&self, arguments: &str, cancel: &Cancel) -> OwnOutput;
+}
+
+/// What a call of an own tool came to.
+#[derive(Debug, Default)]
+pub(crate) struct OwnOutput {
+    /// For the model, or what went wrong.
+    pub text: String,
+    /// One line for people; the tool's name where there is none.
+    pub title: String,
+    /// Whether it did not do what was asked.
+    pub is_error: bool,
+    /// What is told of it in the record.
+    pub about: Option<Value>,
+    /// Whether all of the text is kept where it is too long to be shown, as that of a command is.
+    pub is_kept: bool,
+}
+
+impl From<Result<String, String>> for OwnOutput {
+    fn from(called: Result<String, String>) -> OwnOutput {
+        let is_error = called.is_err();
+        OwnOutput { text: called.unwrap_or_else(|wrong| wrong), is_error, ..OwnOutput::default() }
+    }
 }
 
 /// All tools of a run.
@@ -35,6 +55,17 @@ pub(crate) struct Dispatch {
 impl Dispatch {
     pub(crate) fn new(toolbox: Toolbox, own: Vec<Arc<dyn OwnTool>>) -> Dispatch {
         Dispatch { toolbox, own }
+    }
+
+    /// Those of the workspace.
+    pub(crate) fn toolbox(&self) -> &Toolbox {
+        &self.toolbox
+    }
+
+    /// With one more.
+    pub(crate) fn with(mut self, tool: Arc<dyn OwnTool>) -> Dispatch {
+        self.own.push(tool);
+        self
     }
 
     /// As the model is told of them: the toolbox's first, always in the same order.
@@ -78,17 +109,26 @@ impl Dispatch {
             let is_known = self.toolbox.specs().iter().any(|tool| tool.name == name);
             return if is_known { output } else { self.with_own_names(output) };
         };
-        let called = tool.call(arguments, cancel);
-        let (is_error, text) = (called.is_err(), called.unwrap_or_else(|wrong| wrong));
-        let mut output =
-            ToolOutput { text: cut(text), title: name.to_owned(), is_error, ..ToolOutput::default() };
+        let OwnOutput { text, title, is_error, about, is_kept } = tool.call(arguments, cancel);
+        let mut output = match is_kept {
+            true => self.toolbox.shown(&text),
+            false => ToolOutput { text: cut(text), ..ToolOutput::default() },
+        };
+        output.title = if title.is_empty() { name.to_owned() } else { title };
+        output.is_error = is_error;
         output.facts.cancelled = is_error && cancel.is_cancelled();
+        output.facts.about = about;
         output
     }
 
     /// See [`Toolbox::close_unless`].
     pub(crate) fn close_unless(&self, cancel: &Cancel) -> Closed {
         self.toolbox.close_unless(cancel)
+    }
+
+    /// See [`Toolbox::tidy_after`].
+    pub(crate) fn tidy_after(&self, call: &ToolCall) {
+        self.toolbox.tidy_after(&call.name, &call.arguments);
     }
 
     /// See [`Toolbox::remember`].

@@ -185,6 +185,8 @@ pub(crate) fn facts(output: &ToolOutput, secrets: &Secrets) -> ToolFacts {
         output_bytes: output.facts.output_bytes,
         spool: output.facts.spool.clone(),
         undone: output.facts.undone.iter().map(|what| secrets.clean(what).into_owned()).collect(),
+        told: Vec::new(),
+        about: output.facts.about.clone().map(|about| secrets.clean_value(about)),
         changes: output.facts.changes.iter().map(change).collect(),
         read_state: output.facts.read_state.clone(),
     }

@@ -19,7 +19,7 @@ use crate::journal::{
     Entry, FindError, Journal, Journals, PassedOver, Surroundings, ToolFacts, Unreadable, WantedRun,
     has_failed, stretches,
 };
-use crate::provider::message::{Message, ToolDeclaration};
+use crate::provider::message::{Message, ToolCall, ToolDeclaration};
 use crate::run_state::RunState;
 
 /// A run that another process began.
@@ -95,6 +95,15 @@ impl ResumedRun {
     /// What was set for it when it stopped.
     pub fn settings(&self) -> &Value {
         stretches(self.journal.entries()).last().map_or(&Value::Null, |last| last.settings)
+    }
+
+    /// The calls that were under way when it stopped.
+    pub(crate) fn cut_off(&self) -> impl Iterator<Item = &ToolCall> {
+        let calls = self.journal.entries().iter().flat_map(|entry| match entry {
+            Entry::Answered { message, .. } => message.tool_calls.as_slice(),
+            _ => &[],
+        });
+        calls.filter(|call| self.state.started.contains(&call.id))
     }
 
     /// The reply that was given, if everything that it names is still in the store.

@@ -8,6 +8,7 @@ mod describe;
 mod endpoint;
 mod error;
 mod extract;
+mod fetch;
 mod file;
 mod model;
 mod on_record;
@@ -39,7 +40,9 @@ pub use self::snapshots::SnapshotSettings;
 use crate::additions::{Additions, OwnProvider};
 use crate::budget::Limits;
 use crate::confinement::{FileSandbox, SandboxSettings};
+use crate::fetch::FetchPolicy;
 use crate::permissions::{PermissionsByRole, RolePermissions};
+use crate::project::ProjectSettings;
 use crate::provider::message::Sampling;
 use crate::usd::Usd;
 
@@ -70,6 +73,8 @@ pub struct Flags {
     pub sandbox: Option<Level>,
     /// `--allow-network`.
     pub allow_network: bool,
+    /// `--fetch-host`.
+    pub fetch_hosts: Vec<String>,
     /// `--no-snapshots`.
     pub no_snapshots: bool,
     /// `--temperature`, `--reasoning-effort`.
@@ -97,8 +102,10 @@ pub struct Settings {
     pub own_prices: bool,
     /// The model's window.
     pub window: WindowSize,
-    /// The tools to offer; `None` is all.
+    /// The tools of the workspace to offer; `None` is all.
     pub tools: Option<Vec<String>>,
+    /// What `fetch_url` may fetch; it is not offered where this is none.
+    pub(crate) fetch: Option<FetchPolicy>,
     /// What is taken away from single roles.
     pub(crate) roles: PermissionsByRole,
     /// What is taken away from the role that is played; see [`Settings::for_role`].
@@ -107,6 +114,8 @@ pub struct Settings {
     pub sandbox: SandboxSettings,
     /// What is captured of the workspace.
     pub snapshots: SnapshotSettings,
+    /// Where the project's own words are looked for.
+    pub(crate) project: ProjectSettings,
     /// Who says what, as far as people are told of it.
     pub provenance: Vec<Provenance>,
     /// What a program adds that no file says.
@@ -158,6 +167,8 @@ impl Settings {
         let invalid =
             |message| SettingsError::Invalid { path: path.display().to_string(), line: None, message };
         let sandbox = sandbox(&flags, &file.sandbox, env, &mut bounds)?.map_err(invalid)?;
+        let fetch = std::mem::take(&mut file.fetch).policy(&flags, &mut bounds)?;
+        let project = file::project((file.instructions.take(), file.skills.take())).map_err(invalid)?;
         let snapshots = std::mem::take(&mut file.snapshots);
         let snapshots = SnapshotSettings::of(flags.no_snapshots, snapshots, &mut bounds).map_err(invalid)?;
         let (provider, model, extract, mut provenance) = match flags.mock {
@@ -191,11 +202,13 @@ impl Settings {
             prices,
             own_prices: prices_from == SettingSource::File(BUILTIN),
             window: size,
-            tools: flags.tools,
+            tools: flags.tools.map(of_workspace),
+            fetch,
             roles,
             permissions: RolePermissions::default(),
             sandbox,
             snapshots,
+            project,
             provenance,
             added: Additions::default(),
             loaded_from,
@@ -221,6 +234,7 @@ impl Settings {
         sampling.temperature = sampling.temperature.or(permissions.temperature);
         sampling.reasoning_effort =
             sampling.reasoning_effort.take().or_else(|| permissions.reasoning_effort.clone());
+        settings.fetch = fetch::of_role(settings.fetch.take(), &permissions);
         settings.sandbox.network &= permissions.network != Some(false);
         settings.sandbox.within = permissions.writable.as_deref().map(uwf_tools::writable_trees);
         Ok(Settings { permissions, ..settings })
@@ -235,6 +249,12 @@ impl ProviderSettings {
             ProviderSettings::Mock(_) | ProviderSettings::Own(_) => None,
         }
     }
+}
+
+/// The names of tools that work in the workspace; the one for the web goes by its policy.
+fn of_workspace(mut names: Vec<String>) -> Vec<String> {
+    names.retain(|name| name != crate::fetch::NAME);
+    names
 }
 
 /// What may be spent, and who says so. A run that goes on has its budget from the journal, whatever the file says.

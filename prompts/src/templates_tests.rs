@@ -1,5 +1,5 @@
 use super::*;
-use crate::{correction, external, extraction, opening, run, system, views};
+use crate::{correction, external, extraction, opening, project, run, system, views};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -31,6 +31,8 @@ fn each_template_uses_exactly_the_names_it_is_given() {
         check::<opening::Continuation<'_>>(),
         check::<opening::ProgressText>(),
         check::<opening::StepText>(),
+        check::<project::ProjectText>(),
+        check::<project::BelowText>(),
         check::<views::NudgeView<'_>>(),
         check::<views::DeadlineView<'_>>(),
         check::<run::Grace<'_>>(),

@@ -15,13 +15,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
+use rustix::process::Pid;
 
 use crate::answer::{Facts, FileEdit};
 use crate::open_flags::{DIRECTORY, LOOK, READ};
 use crate::read_state::ReadState;
 use crate::workspace::{PathError, WorkspaceDir, must_be_a_file, size};
 
-/// Part of the temporary files' names, so that those of one process differ.
+/// The name of a temporary file is this, the process, and a number, so that those of one process differ.
+const TEMPORARY: &str = ".uwf-";
+const TEMPORARY_END: &str = ".tmp";
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 /// The file that a target has now, with its content.
@@ -114,6 +117,17 @@ impl WriteTarget<'_> {
         }
     }
 
+    /// Removes the files that a process left beside the target when it was killed between naming one and moving it there.
+    pub(crate) fn tidy(&self) -> io::Result<()> {
+        let dir = self.workspace.beneath(self.real.parent().unwrap_or(Path::new("")), DIRECTORY)?;
+        for entry in rustix::fs::Dir::read_from(&dir)?.flatten() {
+            if entry.file_name().to_str().ok().and_then(writer_of).is_some_and(has_ended) {
+                rustix::fs::unlinkat(&dir, entry.file_name(), AtFlags::empty())?;
+            }
+        }
+        Ok(())
+    }
+
     /// What the record is told once `after` took the place of `before`.
     pub(crate) fn facts(&self, before: Option<&CurrentFile>, after: String, read_state: ReadState) -> Facts {
         let change = FileEdit {
@@ -147,7 +161,7 @@ impl WriteTarget<'_> {
     fn exchange(&self, dir: &OwnedFd, stat: Option<&Stat>, content: &[u8]) -> Result<(), ReplaceError> {
         let name = self.real.file_name().ok_or(Errno::ISDIR)?;
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let temporary = format!(".uwf-{}-{number}.tmp", std::process::id());
+        let temporary = format!("{TEMPORARY}{}-{number}{TEMPORARY_END}", std::process::id());
         stage(dir, &temporary, stat, content)?;
         let flags = if stat.is_some() { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
         let renamed = match rustix::fs::renameat_with(dir, &temporary, dir, name, flags) {
@@ -241,6 +255,17 @@ fn keep_owner(file: impl AsFd, stat: &Stat) -> Result<(), ReplaceError> {
     }
     rustix::fs::fchown(file, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)))
         .map_err(|_| ReplaceError::Owner)
+}
+
+/// The process that a temporary file is of; none for a name that is of no such file.
+fn writer_of(name: &str) -> Option<Pid> {
+    let (process, number) = name.strip_prefix(TEMPORARY)?.strip_suffix(TEMPORARY_END)?.split_once('-')?;
+    number.parse::<u64>().ok()?;
+    Pid::from_raw(process.parse().ok()?)
+}
+
+fn has_ended(process: Pid) -> bool {
+    rustix::process::test_kill_process(process) == Err(Errno::SRCH)
 }
 
 fn parent_of(path: &str) -> String {

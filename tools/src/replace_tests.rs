@@ -32,6 +32,24 @@ fn a_replaced_file_is_another_one_with_the_same_mode_and_owner() {
 }
 
 #[test]
+fn what_a_killed_process_left_is_removed_and_nothing_else() {
+    let scratch = Scratch::new();
+    let living = format!("d/.uwf-{}-0.tmp", std::process::id());
+    // No process has so large a number.
+    let left = "d/.uwf-2147483647-3.tmp";
+    let others = ["d/f", "d/.uwf-2147483647.tmp", "d/.uwf-x-1.tmp", ".uwf-2147483647-3.tmp", &living];
+    others.iter().chain([&left]).for_each(|name| scratch.put(name, "x"));
+    scratch.toolbox.tidy_after("read_file", r#"{"path": "d/f"}"#);
+    assert_eq!(scratch.get(left), b"x");
+    scratch.toolbox.tidy_after("write_file", r#"{"path": "d/f", "content": "y"}"#);
+    assert!(!scratch.root().join(left).exists());
+    others.iter().for_each(|name| assert_eq!(scratch.get(name), b"x", "{name}"));
+    for odd in ["{", "{}", r#"{"path": "../f"}"#, r#"{"path": "none/f"}"#] {
+        scratch.toolbox.tidy_after("edit_file", odd);
+    }
+}
+
+#[test]
 fn a_file_with_hard_links_is_written_in_place_and_says_so() {
     let scratch = Scratch::new();
     scratch.put("a", "old and long");

@@ -26,8 +26,8 @@ use std::time::Duration;
 use rustix::process::Pid;
 
 use self::background::Background;
-use self::capture::Capture;
 pub(crate) use self::capture::Captured;
+use self::capture::{Capture, Stream};
 use self::disk::DiskBudget;
 use self::guard::Guard;
 use self::memory::MemoryBudget;
@@ -162,6 +162,13 @@ impl Shell {
     fn capture(&self, limits: &ToolLimits) -> Capture {
         let spool = Spool::new(self.spool_dir.clone(), limits.spool_bytes, Arc::clone(&self.outputs));
         Capture::new(limits.command_bytes, spool).without(&self.hidden)
+    }
+
+    /// A text that no command has printed, as if one had.
+    pub(crate) fn captured(&self, text: &str, limits: &ToolLimits) -> Captured {
+        let mut capture = self.capture(limits);
+        capture.push(Stream::Out, text.as_bytes());
+        capture.finish()
     }
 
     /// Where the full outputs of this run are.

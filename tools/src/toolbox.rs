@@ -6,9 +6,10 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::Value;
 use uwf_store::suggest;
 
-use crate::answer::ToolOutput;
+use crate::answer::{Facts, ToolOutput};
 use crate::call_deadline::CallDeadline;
 use crate::cancel::Cancel;
 use crate::git_guard::GitGuard;
@@ -16,8 +17,9 @@ use crate::limits::ToolLimits;
 use crate::outputs::Outputs;
 use crate::pattern::BadGlob;
 use crate::read_state::{ReadState, ReadStates};
+use crate::replace::WriteTarget;
 use crate::sandbox::Sandbox;
-use crate::shell::{Shell, environment};
+use crate::shell::{Captured, Shell, environment};
 use crate::similar_paths::ALIKE;
 use crate::tool::{ToolContext, ToolSpec, WorkspaceTool};
 use crate::workspace::WorkspaceDir;
@@ -146,6 +148,32 @@ impl Toolbox {
         }
         let deadline = &CallDeadline::begin(cancel, limits.call_time);
         tool.call(arguments, &ToolContext { workspace, limits, read_states, shell, git, cancel, deadline })
+    }
+
+    /// The workspace.
+    pub(crate) fn workspace(&self) -> &WorkspaceDir {
+        &self.workspace
+    }
+
+    /// What a tool of the program's own says, as the output of a command is shown: the beginning and the end, and all of it
+    /// kept where that is not all.
+    pub fn shown(&self, text: &str) -> ToolOutput {
+        let Captured { text, truncated, total, output, .. } = self.shell.captured(text, &self.limits);
+        let (output_hash, spool) = output.map(|output| (output.name, output.path)).unzip();
+        let facts = Facts { output_bytes: Some(total), output_hash, spool, truncated, ..Facts::default() };
+        ToolOutput { text, facts, ..ToolOutput::default() }
+    }
+
+    /// Removes what a call that was killed with its process left in the workspace. It changes nothing else, and nothing where
+    /// the call was not one to change a file; what cannot be removed stays.
+    pub fn tidy_after(&self, name: &str, arguments: &str) {
+        let changes = self.specs.iter().any(|tool| tool.name == name && !tool.read_only);
+        let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+        if let (true, Some(path)) = (changes, arguments["path"].as_str())
+            && let Ok(real) = self.workspace.real_for_writing(path)
+        {
+            let _ = WriteTarget { workspace: &self.workspace, path, real: &real }.tidy();
+        }
     }
 
     /// Takes over what an earlier part of this run knew of a file: [`crate::Facts::read_state`] of its calls, oldest first.

@@ -11,6 +11,7 @@ use uwf_store::sounds_secret;
 
 use super::{Endpoint, Limits, ProviderSettings, Settings, recorded};
 use crate::additions::OwnProvider;
+use crate::fetch::FetchPolicy;
 use crate::secrets::{Secrets, secret_texts};
 use crate::usd::Usd;
 
@@ -49,6 +50,7 @@ impl Settings {
             role: json!(self.permissions),
             sandbox: self.sandbox.describe(),
             snapshots: self.snapshots.describe(),
+            fetch: json!(self.fetch.as_ref().map(FetchPolicy::describe)),
             ..record::RecordedSettings::default()
         }))
     }

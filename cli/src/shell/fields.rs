@@ -1,4 +1,4 @@
-//! `--json FIELDS`: a result for programs, of which they get what they ask for; as `gh` has it.
+//! `--json FIELDS` and `--jq EXPRESSION`: a result for programs, of which they get what they ask for; as `gh` has it.
 //!
 //! Apart because lists and shows of all nouns have it: it is added to the command line in one place, and done where a
 //! result is printed.
@@ -8,38 +8,41 @@ use serde_json::{Map, Value};
 use uwf_store::suggest;
 
 use super::error::{CliError, USAGE};
+use super::jq;
 
-/// The name of the option.
-const JSON: &str = "json";
-/// Its id: other commands may have a flag of that name.
+/// The id of `--json`: other commands may have a flag of that name.
 const ID: &str = "json-fields";
+/// That of `--jq`, and its name.
+const JQ: &str = "jq";
 
 /// What a program wants of a result.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
     /// The names; all of them where none is typed.
     names: Vec<String>,
+    /// What is made of them.
+    filter: Option<String>,
 }
 
-/// A command line whose commands at these places take `--json`.
+/// A command line whose commands at these places take `--json` and `--jq`.
 pub(crate) fn added_to(command: Command, places: &[&[&str]]) -> Command {
-    places.iter().fold(command, |command, place| added_at(command, place))
+    let command = match places.iter().any(|place| place.is_empty()) {
+        true => command.arg(json()).arg(jq()),
+        false => command,
+    };
+    // In their places, and once for all: `mut_subcommand` would make them the last ones.
+    command.mut_subcommands(|command| {
+        let name = command.get_name();
+        let below =
+            places.iter().filter_map(|place| place.split_first().filter(|(first, _)| **first == name));
+        let below: Vec<&[&str]> = below.map(|(_, below)| below).collect();
+        if below.is_empty() { command } else { added_to(command, &below) }
+    })
 }
 
-fn added_at(command: Command, place: &[&str]) -> Command {
-    match place {
-        [] => command.arg(option()),
-        // In their places: `mut_subcommand` would make them the last ones.
-        [name, below @ ..] => command.mut_subcommands(|command| match command.get_name() == *name {
-            true => added_at(command, below),
-            false => command,
-        }),
-    }
-}
-
-fn option() -> Arg {
+fn json() -> Arg {
     Arg::new(ID)
-        .long(JSON)
+        .long("json")
         .value_name("FIELDS")
         .num_args(0..=1)
         .value_delimiter(',')
@@ -49,6 +52,18 @@ fn option() -> Arg {
         .long_help(
             "Print JSON with these fields alone (thread,status), or with all of them where none is named. A name that is \
              none lists them. Lists tell more where it is asked for by name: fields that cost reads of their own",
+        )
+}
+
+fn jq() -> Arg {
+    Arg::new(JQ)
+        .long(JQ)
+        .value_name("EXPRESSION")
+        .requires(ID)
+        .help("With --json: print what this filter makes of it, in the language of jq")
+        .long_help(
+            "With --json: print what this filter makes of it, in the language of jq (--json thread,status --jq \
+             '.[].thread'): each output on a line, strings without quotes",
         )
 }
 
@@ -62,7 +77,10 @@ impl Fields {
         let names = leaf.try_get_many::<String>(ID).ok().flatten();
         let is_there = leaf.try_contains_id(ID).unwrap_or(false);
         let names = names.into_iter().flatten().map(|name| name.trim().to_owned());
-        is_there.then(|| Fields { names: names.filter(|name| !name.is_empty()).collect() })
+        is_there.then(|| Fields {
+            names: names.filter(|name| !name.is_empty()).collect(),
+            filter: leaf.get_one(JQ).cloned(),
+        })
     }
 
     /// Whether one is asked for by name that this object does not have, nor may lack.
@@ -74,7 +92,7 @@ impl Fields {
     ///
     /// # Errors
     /// A name is of no field.
-    pub(super) fn pick(&self, value: Value, known: &[&str]) -> Result<Value, CliError> {
+    fn pick(&self, value: Value, known: &[&str]) -> Result<Value, CliError> {
         if self.names.is_empty() {
             return Ok(value);
         }
@@ -99,11 +117,28 @@ impl Fields {
         })
     }
 
+    /// These fields as they are printed.
+    ///
+    /// # Errors
+    /// As [`Fields::pick`]; or the filter cannot be read, or fails.
+    pub(super) fn print(&self, value: Value, known: &[&str]) -> Result<String, CliError> {
+        let picked = self.pick(value, known)?;
+        match &self.filter {
+            Some(filter) => jq::filtered(filter, &picked),
+            None => Ok(pretty(&picked)),
+        }
+    }
+
     fn of(&self, value: Value) -> Value {
         let Value::Object(mut fields) = value else { return value };
         let field = |name: &String| (name.clone(), fields.remove(name).unwrap_or_default());
         Value::Object(self.names.iter().map(field).collect())
     }
+}
+
+/// A value as programs are given it.
+pub(super) fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).expect("a JSON value always serialises") + "\n"
 }
 
 fn no_field(unknown: &str, there: &[&str]) -> CliError {
@@ -125,7 +160,8 @@ mod tests {
     use super::*;
 
     fn pick(names: &[&str], value: Value) -> Result<Value, CliError> {
-        Fields { names: names.iter().map(|name| (*name).to_owned()).collect() }.pick(value, &["parent"])
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        Fields { names, filter: None }.pick(value, &["parent"])
     }
 
     #[test]

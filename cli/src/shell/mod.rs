@@ -7,6 +7,7 @@ pub(crate) mod editor;
 mod error;
 pub(crate) mod fields;
 pub(crate) mod input;
+mod jq;
 pub mod man_pages;
 mod paint;
 pub(crate) mod prompt_text;

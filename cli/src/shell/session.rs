@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -129,7 +130,8 @@ impl<'a> ProcessContext<'a> {
     /// As there.
     pub fn matches(&self, command: clap::Command) -> Result<clap::ArgMatches, clap::Error> {
         let command = if self.terminals.out { command } else { command.term_width(100) };
-        command.try_get_matches_from(&self.args)
+        // Taking so large a command line to pieces costs more than a start has time for; the process ends soon.
+        ManuallyDrop::new(command).try_get_matches_from_mut(&self.args)
     }
 
     /// What clap has to say: help and version are results, everything else about a command line is an error of usage.

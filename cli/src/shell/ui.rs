@@ -14,7 +14,7 @@ use uwf_workflow::yaml;
 
 use super::args::Format;
 use super::error::{CliError, OK};
-use super::fields::Fields;
+use super::fields::{Fields, pretty};
 use super::paint::{Paint, Reader};
 use super::sanitise::sanitise;
 use super::text::Text;
@@ -82,12 +82,11 @@ impl Ui<'_> {
         match self.format {
             Format::Text => self.print_text(text())?,
             Format::Json => {
-                let value = match &self.fields {
-                    Some(fields) => fields.pick(tree(value), KNOWN)?,
-                    None => tree(value),
+                let text = match &self.fields {
+                    Some(fields) => fields.print(tree(value), KNOWN)?,
+                    None => pretty(&tree(value)),
                 };
-                let text = serde_json::to_string_pretty(&value).expect("a JSON value always serialises");
-                self.print(&(text + "\n"))?;
+                self.print(&text)?;
             }
             Format::Yaml => self.print(&yaml::write(&tree(value)))?,
         }

@@ -76,7 +76,7 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
             run(session, cli.noun)
         }),
         Err(error) => {
-            let error = unknown_command::advised(error, &process.args, &args::command());
+            let error = unknown_command::advised(error, &process.args, args::command);
             process.usage(&error)
         }
     }

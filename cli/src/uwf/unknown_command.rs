@@ -47,12 +47,13 @@ const OTHER_NAMES: [(&str, &[&str]); 29] = [
 ];
 
 /// The error, with our advice in the place of clap's.
-pub(super) fn advised(mut error: Error, args: &[OsString], root: &Command) -> Error {
+pub(super) fn advised(mut error: Error, args: &[OsString], root: fn() -> Command) -> Error {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return error;
     }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
-    let meant = meant(word, &parents(args, word, root), root);
+    let root = root();
+    let meant = meant(word, &parents(args, word, &root), &root);
     error.remove(ContextKind::SuggestedSubcommand);
     if !meant.is_empty() {
         let named: Vec<String> = meant.iter().map(|way| format!("`uwf {way}`")).collect();

@@ -43,6 +43,9 @@ pub struct RecordedSettings {
     /// What is captured of the workspace; absent in settings of earlier versions.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub snapshots: Value,
+    /// What could be fetched from the web; absent where nothing could.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub fetch: Value,
     /// What was found out about the endpoint on the way; absent where nothing was.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub learnt: Value,

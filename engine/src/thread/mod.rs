@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use uwf_store::{Expect, Hash, Node, Store, StoreError, VarChange, Variable};
-use uwf_workflow::moderator::{Edges, START, SUSPEND, Target};
+use uwf_workflow::moderator::{Edges, Route, START, SUSPEND, Target};
 
 pub use self::artifacts::{ThreadArtifact, artifacts, artifacts_of};
 pub use self::back::{WalkBack, nth_back};
@@ -116,14 +116,19 @@ impl Head {
         let role = self.step().map_or(START, |step| step.role.as_str());
         let ways = workflow.graph.get(role).map(Edges::ways).unwrap_or_default();
         let judge = judge.filter(|_| ways.iter().any(|way| way.role == SUSPEND));
-        let asks = match (&self.status, &self.kind) {
-            (Status::Idle, HeadKind::Step(step)) => next(store, workflow, &self, judge)
-                .ok()
-                .filter(|route| route.target == Target::Suspend)
-                .map(|route| Status::Suspended { role: step.role.clone(), message: route.prompt }),
-            _ => None,
-        };
-        Head { status: asks.unwrap_or_else(|| self.status.clone()), ..self }
+        let may_ask = self.status == Status::Idle && self.step().is_some();
+        let route = may_ask.then(|| next(store, workflow, &self, judge).ok()).flatten();
+        self.settled_by(route.as_ref())
+    }
+
+    /// The same, where the route from here is known already; none is known where there is none.
+    pub(crate) fn settled_by(mut self, route: Option<&Route>) -> Head {
+        if let (Status::Idle, HeadKind::Step(step)) = (&self.status, &self.kind)
+            && let Some(Route { target: Target::Suspend, prompt, .. }) = route
+        {
+            self.status = Status::Suspended { role: step.role.clone(), message: prompt.clone() };
+        }
+        self
     }
 
     /// The last step, if any.

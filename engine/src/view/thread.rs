@@ -389,7 +389,9 @@ impl ThreadRow {
         let hash = start.workflow;
         let workflow = known.get(store, &hash)?;
         // Of many threads: no process is started for each, and what conditions decide is not told.
-        let head = head.settled(store, &workflow, None);
+        let idle = head.status == Status::Idle;
+        let route = idle.then(|| thread::next(store, &workflow, &head, None).ok()).flatten();
+        let head = head.settled_by(route.as_ref());
         let (suspended_role, suspend_message) = match &head.status {
             Status::Suspended { role, message } => (Some(role.clone()), Some(message.clone())),
             _ => (None, None),
@@ -400,7 +402,7 @@ impl ThreadRow {
             workflow_name: workflow.name.clone(),
             head: head.hash,
             status: if runs { RUNNING } else { head.status.as_str() },
-            current_role: current_role(store, &workflow, &head, None),
+            current_role: route.and_then(player),
             started_at: entry.thread.time_ms(),
             updated_at: entry.updated,
             called: start.call.is_some(),

@@ -5,12 +5,13 @@ use std::path::Path;
 use serde_json::{Value, json};
 use uwf_engine::journals::JournalName;
 use uwf_engine::{RoleContext, ThreadId};
-use uwf_prompts::{INTERRUPTED, PromptError, WorkspaceView};
+use uwf_prompts::{INTERRUPTED, ProjectView, PromptError, WorkspaceView};
 
 use super::VisitContext;
 use crate::conversation::Conversation;
 use crate::external::process::ExternalAgent;
 use crate::journal::{self, Entry, FindError, Journal, Surroundings, ToolFacts};
+use crate::project::ProjectWords;
 use crate::provider::message::Message;
 use crate::resume::{ResumedRun, claim};
 use crate::role_run::{RunError, journals_dir};
@@ -19,7 +20,9 @@ use crate::run_state::RunState;
 /// What the role is told on this visit, where nothing of it is known.
 pub(super) fn opening(context: &RoleContext, workspace: &Path) -> Result<Conversation, PromptError> {
     let root = workspace.display().to_string();
-    Conversation::open(context, &WorkspaceView { root: &root, tools: &[], own_tools: true })
+    // What the project says of itself these agents read themselves.
+    let workspace = WorkspaceView { root: &root, tools: &[], own_tools: true };
+    Conversation::open(context, (&workspace, &ProjectView::default()))
 }
 
 /// A visit that nobody has begun. In a session of earlier visits these are not told again.
@@ -58,6 +61,7 @@ pub(super) fn begun(
         tools: Vec::new(),
         opening: opening.len(),
         surroundings: surroundings(place),
+        project: ProjectWords::default(),
     };
     journal.append(run).map_err(failed)?;
     for message in opening {

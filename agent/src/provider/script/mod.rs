@@ -14,6 +14,7 @@
 //! player's business.
 
 mod expect;
+mod pages;
 mod read;
 mod schema;
 
@@ -22,6 +23,7 @@ use std::path::Path;
 use std::time::Duration;
 
 pub(crate) use expect::ScriptExpectation;
+pub(crate) use pages::ScriptedPage;
 
 use serde_json::{Map, Value, json};
 
@@ -38,6 +40,8 @@ pub struct Script {
     /// The file, for errors.
     name: String,
     plan: ScriptPlan,
+    /// `fetch:` the pages of the web, by their URLs.
+    pages: BTreeMap<String, ScriptedPage>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -141,9 +145,14 @@ impl Script {
     /// # Errors
     /// As [`Script::load`].
     pub fn parse(name: &str, text: &str) -> Result<Script, ProviderError> {
-        let plan =
+        let (plan, pages) =
             read::plan(text).map_err(|reason| ProviderError::Script { script: name.to_owned(), reason })?;
-        Ok(Script { name: name.to_owned(), plan })
+        Ok(Script { name: name.to_owned(), plan, pages })
+    }
+
+    /// What `fetch_url` finds, by URL.
+    pub(crate) fn pages(&self) -> &BTreeMap<String, ScriptedPage> {
+        &self.pages
     }
 
     /// What errors call it: the file.

@@ -12,7 +12,7 @@ use uwf_store::suggest;
 use uwf_workflow::yaml::{self, Document};
 
 use super::expect::{self, ScriptExpectation};
-use super::{BodyEnding, ScriptEntry, ScriptPlan, ScriptStep, ScriptedCall, ScriptedError};
+use super::{BodyEnding, ScriptEntry, ScriptPlan, ScriptStep, ScriptedCall, ScriptedError, ScriptedPage};
 use crate::provider::message::TokenUsage;
 
 const ENTRY: &[&str] = &[
@@ -34,20 +34,23 @@ const FAULTS: &[&str] = &["reset", "error", "body", "drop_after_bytes", "stall_a
 const CALL: &[&str] = &["id", "name", "arguments"];
 const ERROR: &[&str] = &["status", "retry_after", "message", "code", "headers"];
 const USAGE: &[&str] = &["input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens"];
-const TOP: &[&str] = &["turns", "roles", "steps", "name", "description"];
+const TOP: &[&str] = &["turns", "roles", "steps", "name", "description", "fetch"];
 const STEP: &[&str] = &["role", "output", "expect", "usage", "delay_ms"];
 
+/// What a script holds: what the model says, and what the web does.
+type Read = (ScriptPlan, BTreeMap<String, ScriptedPage>);
+
 /// Reads a script; the error names all problems, one a line.
-pub(super) fn plan(text: &str) -> Result<ScriptPlan, String> {
+pub(super) fn plan(text: &str) -> Result<Read, String> {
     let document = yaml::parse(text).map_err(|error| error.to_string())?;
     let mut reader = ScriptReader { document: &document, problems: Vec::new() };
-    let plan = reader.plan();
+    let (plan, pages) = (reader.plan(), reader.pages());
     let mut problems = reader.problems;
     problems.sort_by_key(|(line, _)| *line);
     let problems: Vec<String> =
         problems.into_iter().map(|(line, what)| format!("line {line}: {what}")).collect();
     match (plan, problems.as_slice()) {
-        (Some(plan), []) => Ok(plan),
+        (Some(plan), []) => Ok((plan, pages)),
         (_, [only]) => Err(only.clone()),
         (_, problems) => Err(format!("{} problems:\n  {}", problems.len(), problems.join("\n  "))),
     }
@@ -55,7 +58,7 @@ pub(super) fn plan(text: &str) -> Result<ScriptPlan, String> {
 
 /// Walks the document; `pointer` is always the JSON pointer of the value in hand.
 pub(super) struct ScriptReader<'d> {
-    document: &'d Document,
+    pub(super) document: &'d Document,
     /// Each with its line.
     problems: Vec<(usize, String)>,
 }
@@ -260,7 +263,12 @@ impl<'d> ScriptReader<'d> {
         }
     }
 
-    fn object(&mut self, pointer: &str, value: &'d Value, known: &[&str]) -> Option<&'d Map<String, Value>> {
+    pub(super) fn object(
+        &mut self,
+        pointer: &str,
+        value: &'d Value,
+        known: &[&str],
+    ) -> Option<&'d Map<String, Value>> {
         let Value::Object(map) = value else {
             self.mismatch(pointer, "a mapping", value);
             return None;
@@ -272,12 +280,12 @@ impl<'d> ScriptReader<'d> {
         Some(map)
     }
 
-    fn text(&mut self, pointer: &str, map: &'d Map<String, Value>, key: &str) -> Option<String> {
+    pub(super) fn text(&mut self, pointer: &str, map: &'d Map<String, Value>, key: &str) -> Option<String> {
         self.get(pointer, map, key, ("a text", |value| value.as_str().map(str::to_owned)))
     }
 
     /// The value of `key`, converted; `kind` says what it should be and how to read it. Absent and null are `None`.
-    fn get<T>(
+    pub(super) fn get<T>(
         &mut self,
         pointer: &str,
         map: &'d Map<String, Value>,
@@ -292,7 +300,7 @@ impl<'d> ScriptReader<'d> {
         read
     }
 
-    fn mismatch(&mut self, pointer: &str, expected: &str, got: &Value) {
+    pub(super) fn mismatch(&mut self, pointer: &str, expected: &str, got: &Value) {
         let got = match got {
             Value::Array(items) if items.is_empty() => "an empty list".to_owned(),
             Value::String(_) => got.to_string(),
@@ -301,7 +309,7 @@ impl<'d> ScriptReader<'d> {
         self.problem(pointer, format!("expected {expected}, got {got}"));
     }
 
-    fn problem(&mut self, pointer: &str, what: String) {
+    pub(super) fn problem(&mut self, pointer: &str, what: String) {
         let line = self.document.at_key(pointer).line;
         let place = match label(pointer) {
             empty if empty.is_empty() => String::new(),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use uwf_agent::Script;
 use uwf_store::Store;
 
 use super::watcher::{Telling, Watcher};
@@ -228,7 +229,10 @@ fn typed(session: &Session<'_>, flags: &AgentFlags) -> Result<ThreadOptions, Cli
     let mock = flags.mock.as_ref().map(|script| {
         let path = session.cwd.join(script);
         match path.canonicalize() {
-            Ok(path) if path.is_file() => utf8(path),
+            // The agent would find the same, but only when a thread is there.
+            Ok(path) if path.is_file() => Script::load(&path)
+                .map_err(|error| CliError::user(error.to_string()))
+                .and_then(|_| utf8(path)),
             Ok(path) => Err(CliError::user(format!("the mock script {} is no file", path.display()))),
             Err(error) => {
                 let failed =
@@ -247,6 +251,7 @@ fn typed(session: &Session<'_>, flags: &AgentFlags) -> Result<ThreadOptions, Cli
         max_cost: flags.max_cost,
         max_turns: flags.max_turns,
         allow_network: flags.allow_network,
+        fetch_hosts: Some(flags.fetch_host.clone()).filter(|hosts| !hosts.is_empty()),
         reasoning_effort: flags.reasoning_effort.clone(),
         temperature: flags.temperature,
         tools: flags.tools.clone(),

@@ -97,6 +97,12 @@ fn fields_are_picked_from_whatever_is_shown() {
     assert_eq!(shown.json(), json!({"thread": thread, "status": "idle", "parent": null}));
     let whole = place.on_terminal(&["thread", "show", thread.as_str(), "--json"]).json();
     assert_eq!(whole["currentRole"], "writer");
+    let row = ["thread", "list", "--json", "thread,status", "--jq"];
+    let filtered = |filter: &str| place.uwf(&[&row[..], &[filter]].concat());
+    assert_eq!(filtered(".[].thread").out, format!("{thread}\n"));
+    assert_eq!(filtered(".[] | select(.status == \"end\")").out, "");
+    assert_eq!((filtered(".[").exit, filtered(".thread").exit), (2, 1));
+    assert_eq!(place.uwf(&["thread", "list", "--jq", "."]).exit, 2);
     let wrong = place.uwf(&["thread", "list", "--json", "statsu"]);
     assert_eq!((wrong.exit, wrong.out.as_str()), (2, ""));
     assert!(

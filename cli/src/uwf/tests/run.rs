@@ -64,11 +64,13 @@ fn a_run_is_an_object_for_programs() {
 #[test]
 fn a_run_that_cannot_begin_leaves_nothing() {
     let place = Place::new();
+    fs::write(place.project().join("odd.yaml"), "turns: 3\n").unwrap();
     for (args, exit, words) in [
         (&["run", "flow"][..], 2, "no task is given\n  hint: say it with -p TEXT, or read it with -f FILE"),
         (&["run", "flow", "-p", " "], 1, "the task is empty"),
         (&["run", "flaw", "-p", "x"], 1, "no workflow `flaw`"),
         (&["run", "flow", "-p", "x", "--mock", "none.yaml"], 1, "cannot read the mock script none.yaml"),
+        (&["run", "flow", "-p", "x", "--mock", "odd.yaml"], 1, "odd.yaml"),
         (
             &["run", "flow", "-p", "x", "--base-url", "https://me:hush@host"],
             1,

@@ -93,7 +93,11 @@ pub(super) fn list(session: &mut Session<'_>, which: &ThreadList) -> Result<u8, 
     let full: Vec<Fuller<'_>> = rows.iter().zip(&facts).map(Fuller::from).collect();
     let table =
         table::Told { now: store.now(), ids: &ids, brief: for_a_person, here: wanted.here.as_deref() };
-    session.ui.result(&full, || table.text(&full))?;
+    match facts.iter().any(Option::is_some) {
+        true => session.ui.result(&full, || table.text(&full))?,
+        // Nobody wants more than the rows, of which there may be many.
+        false => session.ui.result(&rows, || table.text(&full))?,
+    };
     told(session, &store, (ids.is_empty(), rows.is_empty()))?;
     if for_a_person {
         others.tell(&mut session.ui, rows.len());
