@@ -10,6 +10,8 @@ mod endpoint;
 #[path = "e2e/site.rs"]
 mod site;
 
+#[path = "e2e/adapted.rs"]
+mod adapted;
 #[path = "e2e/agents.rs"]
 mod agents;
 #[path = "e2e/aimock.rs"]

@@ -52,7 +52,7 @@
 //! `project` has what the workspace says of itself, `record` writes the nodes, and `stand_alone` moves the head where no engine does. What happens is an entry of `journal`;
 //! `run_state` is what entries come to, live and in `resume`; `budget`, `loop_guard` and `context_window` decide from it.
 //! `settings`, `permissions`, `prices` and `confinement` say under what, `events`, `trace` and `otel` tell others of it,
-//! `ask` answers questions about a step from its record, `live` reads runs of other processes as they go. `workers`, `call_runtime`, `signals`, `secrets` and `blobs` serve the rest.
+//! `external` plays roles by agents of other kinds, `ask` answers questions about a step from its record, `live` reads runs of other processes as they go. `workers`, `call_runtime`, `signals`, `secrets` and `blobs` serve the rest.
 
 #![cfg_attr(
     test,
@@ -89,6 +89,8 @@ pub mod confinement;
 pub mod context_window;
 #[doc(hidden)]
 pub mod events;
+#[doc(hidden)]
+pub mod external;
 #[doc(hidden)]
 pub mod failure;
 #[cfg(feature = "fuzzing")]
@@ -156,7 +158,7 @@ pub mod runtime {
     pub use crate::otel;
     #[doc(inline)]
     pub use crate::{
-        ask, confinement, context_window, events, failure, journal, live, mock_server, provider, react,
-        replay, resume, role_run, run_state, settings, signals, stand_alone, trace, workers,
+        ask, confinement, context_window, events, external, failure, journal, live, mock_server, provider,
+        react, replay, resume, role_run, run_state, settings, signals, stand_alone, trace, workers,
     };
 }

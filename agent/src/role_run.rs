@@ -299,6 +299,9 @@ fn keep(
     let stopped = |journal: &Journal, source| RunError::stopped(context, journal, source);
     let workspace = run.workspace.display().to_string();
     let finished = FinishedRun {
+        agent: record::AGENT,
+        model: None,
+        is_replayable: true,
         session: react.journal.session(),
         assembled: react.state.conversation.assembled(),
         cost: react.state.sums().2,

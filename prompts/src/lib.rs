@@ -12,6 +12,8 @@
 //! | a budget nearly or quite used | [`deadline`], [`grace`] |
 //! | a call that an interruption cut off | [`INTERRUPTED`] |
 //! | a question about work that is over | [`question`] |
+//! | the same to an agent that has no part of the conversation | [`asked_anew`] |
+//! | an agent of another kind, as one text a call; after an interruption | [`transcript`]; [`RESUMED`] |
 //! | the same call again and again | [`repeated`] |
 //! | a conversation that grows too long | [`left_out`]; when that is not enough, [`summarise`] and then [`summary`] |
 //! | an answer that is none, told to another model | [`extraction`], [`extraction_of`] |
@@ -28,6 +30,7 @@
 
 mod correction;
 mod example;
+mod external;
 mod extraction;
 mod fields;
 mod opening;
@@ -40,6 +43,7 @@ mod views;
 
 pub use correction::correction;
 pub use example::{copied_placeholder, placeholders};
+pub use external::{RESUMED, SaidView, asked_anew, transcript};
 pub use extraction::{extraction, extraction_of};
 pub use fields::{Field, SchemaForm, fields};
 pub use opening::{continuation, opening};

@@ -22,7 +22,7 @@ pub fn system(view: &SystemView<'_>) -> Result<String, PromptError> {
         output_format(view.schema)?,
         role(&view.role)?,
         render(&view.workspace)?,
-        render(&Guidelines { tools: !view.workspace.tools.is_empty() })?,
+        render(&Guidelines { tools: !view.workspace.tools.is_empty(), own_tools: view.workspace.own_tools })?,
     ];
     let parts = parts.into_iter().chain(project::part(&view.project)?);
     Ok(parts.collect::<Vec<_>>().join("\n\n"))
@@ -70,6 +70,7 @@ context!(WorkspaceView<'_>, "workspace");
 #[derive(Default, Serialize)]
 pub(crate) struct Guidelines {
     tools: bool,
+    own_tools: bool,
 }
 context!(Guidelines, "guidelines");
 

@@ -48,6 +48,8 @@ pub struct WorkspaceView<'a> {
     pub root: &'a str,
     /// The names of the tools that are offered, in the order they are offered.
     pub tools: &'a [&'a str],
+    /// Whether it is an agent that has tools of its own, of which nothing is known here.
+    pub own_tools: bool,
 }
 
 /// What a project says to whoever works in it; nothing where both are empty.

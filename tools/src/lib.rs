@@ -18,7 +18,7 @@
 //! - `read_state` — what this run knows of files, by content hash, and one lock a file; `page` — numbered lines of a stream
 //! - `cancel`, `call_deadline` — whether a call may go on; `parallel` — work on many items, by threads or without; `wait`
 //!   — for descriptors and conditions, with an end
-//! - `process_table` — the processes that a /proc shows; `run_dir` — the private directory of a run
+//! - `process_table` — the processes that a /proc shows; `descendants` — those below this program; `run_dir` — the private directory of a run
 //! - `project` — what a workspace says of itself, read as the file tools read
 //! - `limits` — the caps, and numbers as they are shown; `similar_paths` — for "did you mean"; `line_ends` — CR LF and LF;
 //!   `words` — lists of names as text
@@ -55,6 +55,7 @@ mod answer;
 mod arguments;
 mod call_deadline;
 mod cancel;
+mod descendants;
 mod edit_file;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -97,6 +98,7 @@ mod scratch;
 
 pub use answer::{Facts, FileEdit, ToolOutput};
 pub use cancel::Cancel;
+pub use descendants::end_descendants;
 pub use limits::ToolLimits;
 pub use outputs::Outputs;
 pub use project::FoundText;

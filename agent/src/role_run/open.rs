@@ -268,7 +268,7 @@ pub(crate) fn converse(
     (tools, project): (&[ToolDeclaration], &ProjectWords),
 ) -> Result<Conversation, PromptError> {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    let workspace = WorkspaceView { root, tools: &names };
+    let workspace = WorkspaceView { root, tools: &names, own_tools: false };
     project.with_view(|project| Conversation::open(context, (&workspace, project)))
 }
 

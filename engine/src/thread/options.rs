@@ -185,6 +185,13 @@ impl ThreadOptions {
         args
     }
 
+    /// The options as `uwf adapt` takes them.
+    pub fn to_adapter_args(&self) -> Vec<String> {
+        let named = [("--model", &self.model), ("--sandbox", &self.sandbox)];
+        let set = named.into_iter().filter_map(|(name, value)| Some([name, value.as_deref()?]));
+        set.flatten().map(str::to_owned).collect()
+    }
+
     /// The options as agents that are not `uwf-builtin` may know them.
     pub fn to_env(&self) -> Vec<(&'static str, &str)> {
         let named = [("UWF_MODEL", &self.model), ("UWF_BASE_URL", &self.base_url), (SANDBOX, &self.sandbox)];
