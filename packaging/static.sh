@@ -13,7 +13,7 @@ build() { # build TARGET
   if command -v rustup > /dev/null && ! rustup target list --installed | grep -qx "$target"; then
     fail "the toolchain has no $target" "rustup target add $target"
   fi
-  if cargo zigbuild --version > /dev/null 2>&1; then
+  if cargo-zigbuild --version > /dev/null 2>&1; then
     cargo zigbuild --profile "$profile" --locked --package uwf --bins --target "$target"
   elif [[ $target == "$native" ]] && command -v musl-gcc > /dev/null; then
     CC=musl-gcc cargo build --profile "$profile" --locked --package uwf --bins --target "$target"

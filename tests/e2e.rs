@@ -10,6 +10,8 @@ mod endpoint;
 #[path = "e2e/site.rs"]
 mod site;
 
+#[path = "e2e/adapted.rs"]
+mod adapted;
 #[path = "e2e/agents.rs"]
 mod agents;
 #[path = "e2e/aimock.rs"]
@@ -53,6 +55,8 @@ mod extract;
 mod failures;
 #[path = "e2e/faults.rs"]
 mod faults;
+#[path = "e2e/fetch_url.rs"]
+mod fetch_url;
 #[path = "e2e/guides.rs"]
 mod guides;
 #[path = "e2e/init.rs"]
@@ -76,6 +80,8 @@ mod mcp;
 mod outputs;
 #[path = "e2e/process.rs"]
 mod process;
+#[path = "e2e/project.rs"]
+mod project;
 #[path = "e2e/providers.rs"]
 mod providers;
 #[path = "e2e/replay.rs"]

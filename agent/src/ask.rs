@@ -19,6 +19,7 @@ pub(crate) use self::forks::{RecordedQuestion, first_entry, questions};
 use self::from_record::messages;
 use crate::journal::{Entry, Journal};
 use crate::permissions::RolePermissions;
+use crate::project::ProjectSettings;
 use crate::provider::message::{Message, MessageKind, Speaker};
 use crate::provider::{ChatProvider, ScriptPosition};
 use crate::react::{Notice, Stopped};
@@ -92,6 +93,8 @@ pub fn settings(settings: &Settings, store: &Store, detail: &Hash) -> Result<Set
     let mut settings = settings.clone();
     settings.tools = permissions.tools(settings.tools);
     settings.permissions = permissions;
+    settings.fetch = None;
+    settings.project = ProjectSettings::default();
     Ok(settings)
 }
 

@@ -11,8 +11,8 @@ use thiserror::Error;
 use uwf_engine::record::Artifact;
 use uwf_engine::{EarlierStep, RoleContext, record};
 use uwf_prompts::{
-    ArtifactView, ContinuationView, FinishedStepView, OpeningView, PromptError, RoleView, SystemView,
-    WorkspaceView,
+    ArtifactView, ContinuationView, FinishedStepView, OpeningView, ProjectView, PromptError, RoleView,
+    SystemView, WorkspaceView,
 };
 use uwf_workflow::{frontmatter, yaml};
 
@@ -57,7 +57,7 @@ impl Conversation {
     /// A template that does not render: a bug of ours.
     pub(crate) fn open(
         context: &RoleContext,
-        workspace: &WorkspaceView<'_>,
+        (workspace, project): (&WorkspaceView<'_>, &ProjectView<'_>),
     ) -> Result<Conversation, PromptError> {
         let mut conversation = Conversation::default();
         let role = &context.role;
@@ -74,6 +74,7 @@ impl Conversation {
                 artifacts: &role.artifacts,
             },
             workspace: *workspace,
+            project: *project,
         })?;
         conversation.push(Message::text(Speaker::System, MessageKind::Opening, rules));
         let mut since = 0;

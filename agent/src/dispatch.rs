@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use uwf_tools::{Cancel, Closed, ReadState, ToolOutput, ToolSpec, Toolbox};
 
 use crate::mcp::ServerTools;
@@ -20,11 +21,30 @@ pub(crate) trait OwnTool: Send + Sync {
     /// Whether it changes nothing, so that calls may run side by side.
     fn reads_only(&self) -> bool;
 
-    /// Runs it to its end, or until it is cancelled; the text for the model, or what went wrong.
-    ///
-    /// # Errors
-    /// What went wrong, in words for the model.
-    fn call(&self, arguments: &str, cancel: &Cancel) -> Result<String, String>;
+    /// Runs it to its end, or until it is cancelled.
+    fn call(&self, arguments: &str, cancel: &Cancel) -> OwnOutput;
+}
+
+/// What a call of an own tool came to.
+#[derive(Debug, Default)]
+pub(crate) struct OwnOutput {
+    /// For the model, or what went wrong.
+    pub text: String,
+    /// One line for people; the tool's name where there is none.
+    pub title: String,
+    /// Whether it did not do what was asked.
+    pub is_error: bool,
+    /// What is told of it in the record.
+    pub about: Option<Value>,
+    /// Whether all of the text is kept where it is too long to be shown, as that of a command is.
+    pub is_kept: bool,
+}
+
+impl From<Result<String, String>> for OwnOutput {
+    fn from(called: Result<String, String>) -> OwnOutput {
+        let is_error = called.is_err();
+        OwnOutput { text: called.unwrap_or_else(|wrong| wrong), is_error, ..OwnOutput::default() }
+    }
 }
 
 /// All tools of a run.
@@ -38,6 +58,17 @@ pub(crate) struct Dispatch {
 impl Dispatch {
     pub(crate) fn new(toolbox: Arc<Toolbox>, own: Vec<Arc<dyn OwnTool>>, servers: ServerTools) -> Dispatch {
         Dispatch { servers, toolbox, own }
+    }
+
+    /// Those of the workspace.
+    pub(crate) fn toolbox(&self) -> &Toolbox {
+        &self.toolbox
+    }
+
+    /// With one more.
+    pub(crate) fn with(mut self, tool: Arc<dyn OwnTool>) -> Dispatch {
+        self.own.push(tool);
+        self
     }
 
     /// As the model is told of them: the toolbox's first, always in the same order.
@@ -89,11 +120,15 @@ impl Dispatch {
             let is_known = self.toolbox.specs().iter().any(|tool| tool.name == name);
             return if is_known { output } else { self.with_own_names(output) };
         };
-        let called = tool.call(arguments, cancel);
-        let (is_error, text) = (called.is_err(), called.unwrap_or_else(|wrong| wrong));
-        let mut output =
-            ToolOutput { text: cut(text), title: name.to_owned(), is_error, ..ToolOutput::default() };
+        let OwnOutput { text, title, is_error, about, is_kept } = tool.call(arguments, cancel);
+        let mut output = match is_kept {
+            true => self.toolbox.shown(&text),
+            false => ToolOutput { text: cut(text), ..ToolOutput::default() },
+        };
+        output.title = if title.is_empty() { name.to_owned() } else { title };
+        output.is_error = is_error;
         output.facts.cancelled = is_error && cancel.is_cancelled();
+        output.facts.about = about;
         output
     }
 

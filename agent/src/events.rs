@@ -19,7 +19,7 @@
 //! | `message.sent` | `turn` (the next), `kind`: the model is told something: `nudge`, `warning`, `grace`, `correction`, `repeated`, `summary`, `closing` |
 //! | `context.shrunk` | `turn` (the next), `results` (how many old tool results are left out of the requests) |
 //! | `warning` | `turn` (the next), `message`: what is amiss, for people; the run goes on |
-//! | `run.finished` | `status` (the answer's, or `error`), `phase` (null, `answer`, `budget`, `provider`, `sandbox`, `git` or `cancelled`), `error`, `step`, `turns`, `tokens`, `costUsd` |
+//! | `run.finished` | `status` (the answer's, or `error`), `phase` (null, `answer`, `budget`, `provider`, `sandbox`, `git`, `cancelled`, and of agents of other kinds `spawn`, `timeout` or `agent`), `error`, `step`, `turns`, `tokens`, `costUsd` |
 
 use serde::Serialize;
 

@@ -21,6 +21,12 @@ pub enum FailedAt {
     Sandbox,
     /// Git may run what commands have left in the workspace.
     Git,
+    /// An agent of another kind could not be started.
+    Spawn,
+    /// It took too long.
+    Timeout,
+    /// It failed by itself.
+    Agent,
 }
 
 impl FailedAt {
@@ -39,6 +45,9 @@ impl FailedAt {
             FailedAt::Provider => "provider",
             FailedAt::Sandbox => "sandbox",
             FailedAt::Git => "git",
+            FailedAt::Spawn => "spawn",
+            FailedAt::Timeout => "timeout",
+            FailedAt::Agent => "agent",
         }
     }
 }

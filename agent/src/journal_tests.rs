@@ -29,6 +29,7 @@ pub(crate) fn run(name: &JournalName, role: &str, prompt: &str) -> Entry {
         tools: Vec::new(),
         opening: 1,
         surroundings: Surroundings::default(),
+        project: Default::default(),
     }
 }
 

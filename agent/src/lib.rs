@@ -48,11 +48,11 @@
 //! # Map
 //!
 //! `api` is this page; it and the command line play a role through `role_run`: `conversation` opens it, `react` is the loop
-//! over `provider` and `dispatch` (the tools), `classify`, `frontmatter`, `correct` and `extract` make an answer of a text,
-//! `record` writes the nodes, and `stand_alone` moves the head where no engine does. What happens is an entry of `journal`;
+//! over `provider` and `dispatch` (the tools, `fetch` among them), `classify`, `frontmatter`, `correct` and `extract` make an answer of a text,
+//! `project` has what the workspace says of itself, `record` writes the nodes, and `stand_alone` moves the head where no engine does. What happens is an entry of `journal`;
 //! `run_state` is what entries come to, live and in `resume`; `budget`, `loop_guard` and `context_window` decide from it.
 //! `settings`, `permissions`, `prices` and `confinement` say under what, `events`, `trace` and `otel` tell others of it,
-//! `ask` answers questions about a step from its record, `live` reads runs of other processes as they go. `workers`, `signals`, `secrets` and `blobs` serve the rest.
+//! `external` plays roles by agents of other kinds, `ask` answers questions about a step from its record, `live` reads runs of other processes as they go. `workers`, `call_runtime`, `signals`, `secrets` and `blobs` serve the rest.
 
 #![cfg_attr(
     test,
@@ -63,16 +63,19 @@ mod additions;
 mod api;
 mod blobs;
 mod budget;
+mod call_runtime;
 mod classify;
 mod conversation;
 mod correct;
 mod dispatch;
 mod extract;
+mod fetch;
 mod frontmatter;
 mod loop_guard;
 mod mcp;
 mod permissions;
 mod prices;
+mod project;
 mod record;
 mod secrets;
 mod snapshots;
@@ -87,6 +90,8 @@ pub mod confinement;
 pub mod context_window;
 #[doc(hidden)]
 pub mod events;
+#[doc(hidden)]
+pub mod external;
 #[doc(hidden)]
 pub mod failure;
 #[cfg(feature = "fuzzing")]
@@ -129,6 +134,7 @@ pub mod workers;
 pub use api::*;
 pub use budget::Limits;
 pub use journal::Entry;
+pub use project::{ProjectFile, ProjectWords, Skill, ToldFile};
 pub use provider::Script;
 pub use provider::message::{
     Message, MessageKind, Request, Sampling, Speaker, TokenUsage, ToolCall, ToolChoice,
@@ -153,7 +159,7 @@ pub mod runtime {
     pub use crate::otel;
     #[doc(inline)]
     pub use crate::{
-        ask, confinement, context_window, events, failure, journal, live, mock_server, provider, react,
-        replay, resume, role_run, run_state, settings, signals, stand_alone, trace, workers,
+        ask, confinement, context_window, events, external, failure, journal, live, mock_server, provider,
+        react, replay, resume, role_run, run_state, settings, signals, stand_alone, trace, workers,
     };
 }

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use uwf_engine::thread::COMPACT;
 
+use crate::fetch::HostRule;
+
 /// What is said of one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -35,6 +37,9 @@ pub(crate) struct RolePermissions {
     /// The MCP servers that are started for it; none where none is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<String>,
+    /// The only hosts that fetch_url may ask, of those that a run may; `None` is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fetch: Option<Vec<String>>,
 }
 
 /// The roles of which something is said, as `workflow/role`.
@@ -47,6 +52,14 @@ pub enum PermissionsError {
     /// A name that is no `workflow/role`.
     #[error("roles: '{0}' must be a workflow and a role, as in solve-issue/reviewer")]
     Name(String),
+    /// A host that is none.
+    #[error("roles: {role}: fetch: {why}")]
+    Host {
+        /// The workflow and the role.
+        role: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A role that the workflow, which is being run, has not.
     #[error("roles: the workflow {workflow} has no role '{role}'; it has {known}")]
     Role {
@@ -70,10 +83,15 @@ impl PermissionsByRole {
         let is_role = |name: &String| {
             name.split_once('/').is_some_and(|(workflow, role)| !workflow.is_empty() && !role.is_empty())
         };
-        match roles.keys().find(|name| !is_role(name)) {
-            Some(name) => Err(PermissionsError::Name(name.clone())),
-            None => Ok(PermissionsByRole(roles)),
+        if let Some(name) = roles.keys().find(|name| !is_role(name)) {
+            return Err(PermissionsError::Name(name.clone()));
         }
+        for (role, said) in &roles {
+            let host = |host: &String| host.parse::<HostRule>().map(drop);
+            let checked = said.fetch.iter().flatten().try_for_each(host);
+            checked.map_err(|why| PermissionsError::Host { role: role.clone(), why })?;
+        }
+        Ok(PermissionsByRole(roles))
     }
 
     /// What is taken away from this role.
@@ -160,6 +178,8 @@ mod tests {
     fn a_bad_name_is_named() {
         let error = |value: Value| read(value).unwrap_err().to_string();
         assert!(error(json!({"reviewer": {}})).contains("'reviewer' must be a workflow and a role"));
+        let host = error(json!({"w/r": {"fetch": ["docs.rs", "a b"]}}));
+        assert!(host.starts_with("roles: w/r: fetch: \"a b\" is no host"), "{host}");
         let roles = read(json!({"w/rewiever": {}, "other/x": {}})).unwrap();
         let error = roles.of("w", "reviewer", names(&["reviewer"]).iter()).unwrap_err().to_string();
         assert_eq!(error, "roles: the workflow w has no role 'rewiever'; it has reviewer");

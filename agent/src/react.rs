@@ -32,6 +32,7 @@ use crate::failure::Failure;
 use crate::frontmatter::ExtractError;
 use crate::journal::{self, Entry, Journal, OutOfOrder};
 use crate::loop_guard::{self, Repetition};
+use crate::project::ProjectSettings;
 use crate::provider::message::{
     Completion, Message, MessageKind, Request, Sampling, Speaker, ToolChoice, ToolDeclaration,
 };
@@ -129,6 +130,8 @@ pub(crate) struct React<'a> {
     pub started: Instant,
     /// How often the server may still be asked how large its window is.
     pub window_asks: u8,
+    /// Where the project's own words are looked for.
+    pub project: ProjectSettings,
     /// What is captured of the workspace; none where nothing is.
     pub workspace: Option<Arc<WorkspaceCapture>>,
 }

@@ -40,8 +40,14 @@ pub const AGENT: &str = "uwf-builtin";
 
 /// A run that is over, ready to be recorded.
 pub(crate) struct FinishedRun<'a> {
-    /// The session, as the journal is called.
+    /// Who has made it.
+    pub agent: &'a str,
+    /// The session, as its agent calls it: ours as the journal.
     pub session: &'a str,
+    /// The model, where that is not the one that was set.
+    pub model: Option<&'a str>,
+    /// Whether it can be played again by its log.
+    pub is_replayable: bool,
     /// The opening messages as text.
     pub assembled: String,
     /// What the turns cost, where prices are known.
@@ -113,7 +119,7 @@ pub(crate) fn write(
         role: context.role_name.clone(),
         output: output_hash,
         detail,
-        agent: AGENT.to_owned(),
+        agent: run.agent.to_owned(),
         edge_prompt: context.edge_prompt.clone(),
         started_at_ms: run.started_at(),
         completed_at_ms: run.completed_at,
@@ -179,6 +185,8 @@ pub(crate) fn facts(output: &ToolOutput, secrets: &Secrets) -> ToolFacts {
         output_bytes: output.facts.output_bytes,
         spool: output.facts.spool.clone(),
         undone: output.facts.undone.iter().map(|what| secrets.clean(what).into_owned()).collect(),
+        told: Vec::new(),
+        about: output.facts.about.clone().map(|about| secrets.clean_value(about)),
         changes: output.facts.changes.iter().map(change).collect(),
         read_state: output.facts.read_state.clone(),
     }
@@ -262,10 +270,13 @@ fn detail(store: &Store, batch: &mut Batch<'_>, run: &FinishedRun<'_>) -> Result
     let before = &stretches[..stretches.len().saturating_sub(1)];
     let settings =
         RecordedSettings::completed(begun, learnt, &before.iter().map(interrupted).collect::<Vec<_>>());
+    let set = RecordedSettings::of(settings.clone()).model;
+    let model = run.model.map(str::to_owned).or(set).unwrap_or_default();
+    let log = run.is_replayable.then(|| log::put(batch, &logged, journal::raw_replies(run.journal)));
     let count = |is: fn(&Entry) -> bool| Some(run.entries.iter().filter(|entry| is(entry)).count() as u64);
     let detail = Detail {
         session_id: Some(run.session.to_owned()),
-        model: Some(RecordedSettings::of(settings.clone()).model.unwrap_or_default()),
+        model: Some(model),
         duration: Some(run.worked()),
         turn_count: count(|entry| matches!(entry, Entry::Answered { .. })),
         failed_calls: count(is_failed_call),
@@ -277,7 +288,7 @@ fn detail(store: &Store, batch: &mut Batch<'_>, run: &FinishedRun<'_>) -> Result
         trace: run.trace.map(str::to_owned),
         changes: Some(changes::put(batch, (store, run.workspace), run.entries)?),
         snapshots: snapshots(run.entries),
-        log: Some(log::put(batch, &logged, journal::raw_replies(run.journal))?),
+        log: log.transpose()?,
     };
     Ok(detail.put(batch)?)
 }

@@ -97,6 +97,9 @@ fn the_nodes_of_a_run_are_what_they_always_were() {
     let store = uwf_engine::open_store(&dir.path().join("store"), clock).unwrap();
     let failure = Failure { phase: FailedAt::Budget, error: "60 turns are used up".into() };
     let run = FinishedRun {
+        agent: AGENT,
+        model: None,
+        is_replayable: true,
         session: "01K00000000000000000000001",
         assembled: "## system\n\nrules".into(),
         cost: Some(Usd::dollars(0.125)),

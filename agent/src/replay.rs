@@ -94,7 +94,8 @@ pub async fn replay(
     let recording = SharedRecording::new(recorded.entries.clone(), runs_tools);
     let mut before = Vec::new();
     for stretch in stretches(&recorded.entries) {
-        let settings = Settings::on_record(stretch.settings, run.home)?;
+        let mut settings = Settings::on_record(stretch.settings, run.home)?;
+        settings.project = recorded.project_settings();
         let run = RunContext { settings: &settings, env: run.env.clone(), claim: None, ..*run };
         let ended = play(recorded, &recording, (&run, before), on_notice).await;
         if let Some(difference) = recording.difference() {
@@ -213,9 +214,11 @@ fn parts(
     let journal = Journal::replayed(name, recording.clone(), before);
     if journal.entries().is_empty() {
         let tools = recorded.declared_now();
-        let conversation = role_run::converse(context, recorded.told_workspace(), &tools)?;
+        let project = recorded.project();
+        let conversation = role_run::converse(context, recorded.told_workspace(), (&tools, &project))?;
         let mut journal = journal;
-        role_run::first_lines(&mut journal, context, run, (&tools, &conversation)).map_err(failed)?;
+        role_run::first_lines(&mut journal, context, run, (&tools, &conversation, project))
+            .map_err(failed)?;
         let state = role_run::state(run, &tools, journal.entries())?;
         return Ok(LoopParts { toolbox, tools, blobs, journal, state });
     }

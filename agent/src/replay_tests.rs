@@ -67,8 +67,8 @@ impl crate::dispatch::OwnTool for OwnTool {
         true
     }
 
-    fn call(&self, _: &str, _: &uwf_tools::Cancel) -> Result<String, String> {
-        Ok("12 pieces".to_owned())
+    fn call(&self, _: &str, _: &uwf_tools::Cancel) -> crate::dispatch::OwnOutput {
+        Ok("12 pieces".to_owned()).into()
     }
 }
 

@@ -17,6 +17,7 @@ use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Sandbox;
 
 pub use self::error::RunError;
+pub use self::open::declared_tools;
 pub(crate) use self::open::{
     LoopParts, ProviderContext, alone, blobs, converse, first_lines, http_config, learnt, provider, react,
     state, toolbox, window_asks,
@@ -299,6 +300,9 @@ fn keep(
     let stopped = |journal: &Journal, source| RunError::stopped(context, journal, source);
     let workspace = run.workspace.display().to_string();
     let finished = FinishedRun {
+        agent: record::AGENT,
+        model: None,
+        is_replayable: true,
         session: react.journal.session(),
         assembled: react.state.conversation.assembled(),
         cost: react.state.sums().2,

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::journal::{Concern, Entry, OutOfOrder, ToolFacts};
 use crate::loop_guard::{Repetition, RepetitionDetector};
 use crate::prices;
+use crate::project::Told;
 use crate::provider::message::{Message, MessageKind, Speaker, TokenUsage, ToolCall, ToolChoice};
 use crate::usd::Usd;
 
@@ -45,6 +46,8 @@ pub struct RunState {
     pub(crate) started: Vec<String>,
     /// What the model knows of files, oldest first.
     pub(crate) read_states: Vec<ReadState>,
+    /// What the conversation has of the project's own words.
+    pub(crate) told: Told,
     /// How the run ended and when, if that was decided; no failure is an answer.
     pub(crate) ended: Option<(Option<Failure>, u64)>,
     /// Whether people were told that the endpoint seems to cut what it is sent.
@@ -217,10 +220,14 @@ impl RunState {
             Entry::Window { size, refused: false, .. } => self.window.reported(*size),
             Entry::Elided { marks, .. } => {
                 self.window.elided(self.conversation.elide(marks));
+                self.told.retain(|call| !marks.iter().any(|mark| mark.call_id == call));
                 self.unsummarised = None;
             }
             Entry::Summarised { message, kept, .. } => {
                 self.window.elided(self.conversation.summarise(message.clone(), *kept));
+                let messages = self.conversation.messages();
+                self.told
+                    .retain(|call| messages.iter().any(|said| said.tool_call_id.as_deref() == Some(call)));
                 self.unsummarised = message.says_nothing().then(|| self.window.estimate());
             }
             Entry::Continued { .. } => {
@@ -231,8 +238,8 @@ impl RunState {
             Entry::Ended { failure, at } => self.ended = Some((failure.clone(), *at)),
             Entry::Warned { about, .. } => self.warned(*about),
             Entry::Snapshot { snapshot, .. } => self.captured = Some(snapshot.tree),
-            Entry::Run { .. }
-            | Entry::Asked { .. }
+            Entry::Run { project, .. } => self.told.opened(project),
+            Entry::Asked { .. }
             | Entry::Sent { .. }
             | Entry::AttemptFailed { .. }
             | Entry::Signalled { .. }
@@ -309,6 +316,7 @@ impl RunState {
         }
         self.started.retain(|started| started != id);
         self.read_states.extend(facts.read_state.clone());
+        self.told.with(id, &facts.told);
         self.turn = self.turn.take().and_then(|mut turn| {
             turn.calls.retain(|call| call.id != id);
             (!turn.calls.is_empty()).then_some(turn)

@@ -8,6 +8,7 @@ mod describe;
 mod endpoint;
 mod error;
 mod extract;
+mod fetch;
 mod file;
 mod mcp;
 mod model;
@@ -43,7 +44,9 @@ pub use self::snapshots::SnapshotSettings;
 use crate::additions::{Additions, OwnProvider};
 use crate::budget::Limits;
 use crate::confinement::{FileSandbox, SandboxSettings};
+use crate::fetch::FetchPolicy;
 use crate::permissions::{PermissionsByRole, RolePermissions};
+use crate::project::ProjectSettings;
 use crate::provider::message::Sampling;
 use crate::usd::Usd;
 
@@ -76,6 +79,8 @@ pub struct Flags {
     pub sandbox: Option<Level>,
     /// `--allow-network`.
     pub allow_network: bool,
+    /// `--fetch-host`.
+    pub fetch_hosts: Vec<String>,
     /// `--no-snapshots`.
     pub no_snapshots: bool,
     /// `--temperature`, `--reasoning-effort`.
@@ -103,8 +108,10 @@ pub struct Settings {
     pub own_prices: bool,
     /// The model's window.
     pub window: WindowSize,
-    /// The tools to offer; `None` is all.
+    /// The tools of the workspace to offer; `None` is all.
     pub tools: Option<Vec<String>>,
+    /// What `fetch_url` may fetch; it is not offered where this is none.
+    pub(crate) fetch: Option<FetchPolicy>,
     /// What is taken away from single roles.
     pub(crate) roles: PermissionsByRole,
     /// What is taken away from the role that is played; see [`Settings::for_role`].
@@ -117,6 +124,8 @@ pub struct Settings {
     mcp_servers: FileServers,
     /// What is captured of the workspace.
     pub snapshots: SnapshotSettings,
+    /// Where the project's own words are looked for.
+    pub(crate) project: ProjectSettings,
     /// Who says what, as far as people are told of it.
     pub provenance: Vec<Provenance>,
     /// What a program adds that no file says.
@@ -168,6 +177,9 @@ impl Settings {
         let invalid =
             |message| SettingsError::Invalid { path: path.display().to_string(), line: None, message };
         let sandbox = sandbox(&flags, &file.sandbox, env, &mut bounds)?.map_err(invalid)?;
+        let fetch = std::mem::take(&mut file.fetch).policy(&flags, &mut bounds)?;
+        bounds.extend(project_rows(&file));
+        let project = file::project((file.instructions.take(), file.skills.take())).map_err(invalid)?;
         let snapshots = std::mem::take(&mut file.snapshots);
         let snapshots = SnapshotSettings::of(flags.no_snapshots, snapshots, &mut bounds).map_err(invalid)?;
         let mcp_servers = std::mem::take(&mut file.mcp_servers);
@@ -203,13 +215,15 @@ impl Settings {
             prices,
             own_prices: prices_from == SettingSource::File(BUILTIN),
             window: size,
-            tools: flags.tools,
+            tools: flags.tools.map(of_workspace),
+            fetch,
             roles,
             permissions: RolePermissions::default(),
             sandbox,
             mcp: Vec::new(),
             mcp_servers,
             snapshots,
+            project,
             provenance,
             added: Additions::default(),
             loaded_from,
@@ -235,6 +249,7 @@ impl Settings {
         sampling.temperature = sampling.temperature.or(permissions.temperature);
         sampling.reasoning_effort =
             sampling.reasoning_effort.take().or_else(|| permissions.reasoning_effort.clone());
+        settings.fetch = fetch::of_role(settings.fetch.take(), &permissions);
         let has_network = permissions.network != Some(false);
         settings.sandbox.network &= has_network;
         // Whoever sums a thread up has what the file says of it, and nothing that was typed for the others.
@@ -254,6 +269,22 @@ impl ProviderSettings {
             ProviderSettings::Mock(_) | ProviderSettings::Own(_) => None,
         }
     }
+}
+
+/// Where the project's own words are looked for, if somebody says so.
+fn project_rows(file: &File) -> impl Iterator<Item = Provenance> {
+    let rows = [("instructions", &file.instructions), ("skills", &file.skills)];
+    rows.into_iter().filter_map(|(name, said)| {
+        let said = said.as_ref()?;
+        let value = if said.is_empty() { "none".to_owned() } else { said.join(", ") };
+        Some(Provenance::new(name, value, SettingSource::File(BUILTIN)))
+    })
+}
+
+/// The names of tools that work in the workspace; the one for the web goes by its policy.
+fn of_workspace(mut names: Vec<String>) -> Vec<String> {
+    names.retain(|name| name != crate::fetch::NAME);
+    names
 }
 
 /// What may be spent, and who says so. A run that goes on has its budget from the journal, whatever the file says.

@@ -402,7 +402,7 @@ const SLIPS: &[(&str, &str)] = &[
     ),
     (
         "roles: { w/r: { tools: [grepp] } }\n",
-        "`roles.w/r.tools.0`: expected one of read_file, write_file, edit_file, list_dir, grep, glob, run_command, tool_output, got \"grepp\" (did you mean grep?)",
+        "`roles.w/r.tools.0`: expected one of read_file, write_file, edit_file, list_dir, grep, glob, run_command, tool_output, fetch_url, got \"grepp\" (did you mean grep?)",
     ),
     ("roles: { w/r: { temperature: 3 } }\n", "`roles.w/r.temperature`: expected at most 2, got a number"),
     ("roles: { w/r: { writable: x } }\n", "`roles.w/r.writable`: expected array, got a string"),

@@ -212,6 +212,9 @@ fn files(source: &Source, typed: &str) -> Vec<CompletionCandidate> {
 fn agents(source: &Source, typed: &str) -> Vec<CompletionCandidate> {
     let config = source.homes().and_then(|homes| config::load(&homes.uwf).ok()).unwrap_or_default();
     let named = config.agents.iter().map(|(name, agent)| (name.clone(), agent.program.clone()));
+    let defined = config.agent_names().into_iter().filter(|name| !config.agents.contains_key(*name));
+    let defined = defined.map(|name| (name.to_owned(), "a command-line agent".to_owned()));
+    let named = named.chain(defined);
     let builtin = (config::BUILTIN.to_owned(), "the agent of uwf".to_owned());
     starting(typed, named.chain([builtin]).collect::<Vec<_>>())
 }

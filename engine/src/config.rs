@@ -3,13 +3,14 @@
 //! Typed for those who use it, checked with positions for those who write it. Unknown keys are left alone: other
 //! programs keep theirs in the same file. Nothing here looks at the environment or starts anything.
 
+pub mod defined;
 mod diagnostic;
 mod edit;
 mod file;
 mod keys;
 mod models;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -29,6 +30,9 @@ use crate::workflow::anchored;
 
 /// The agent that needs no configuration.
 pub const BUILTIN: &str = "uwf-builtin";
+
+/// A shorter name of it.
+pub const BUILTIN_ALIAS: &str = "builtin";
 
 /// What the file says; everything in it is optional.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -50,6 +54,9 @@ pub struct Config {
     pub default_model: Option<String>,
     /// Purpose (`agent`, `extract`, …) → model alias.
     pub model_overrides: BTreeMap<String, String>,
+    /// The agents that a definition describes; see [`defined`]. They are no part of the file.
+    #[serde(skip)]
+    pub defined: BTreeMap<String, AgentCommand>,
 }
 
 /// What can be wrong with the configuration.
@@ -155,7 +162,7 @@ impl ConfigError {
             }
             ConfigError::NoSuchKey { known, .. } => Some(format!("keys there: {}", known.join(", "))),
             ConfigError::UnknownAgent { known, .. } => Some(format!(
-                "agents known: {}; define one with `uwf config set agents.NAME.command PROGRAM`",
+                "agents known: {}; `uwf agents` lists all, `uwf config set agents.NAME.command PROGRAM` defines one",
                 known.join(", ")
             )),
             ConfigError::BadWorkflow { .. } => Some(
@@ -202,6 +209,7 @@ pub fn load(home: &Path) -> Result<Config, ConfigError> {
     for agent in config.agents.values_mut() {
         anchor(agent, home);
     }
+    config.define(defined::names(home));
     Ok(config)
 }
 
@@ -219,6 +227,17 @@ fn anchor(agent: &mut AgentCommand, base: &Path) {
     } else if agent.program.contains('/') {
         agent.program = base.join(&agent.program).to_string_lossy().into_owned();
     }
+}
+
+/// The arguments behind the name of a definition; where the first of them is the program, a relative path counts from `cwd`.
+fn anchored_program(name: &str, args: &[String], cwd: &Path) -> Vec<String> {
+    let mut args = args.to_vec();
+    if let Some(program) =
+        args.first_mut().filter(|program| name == defined::COMMAND && program.contains('/'))
+    {
+        *program = cwd.join(&*program).to_string_lossy().into_owned();
+    }
+    args
 }
 
 /// The file's value as it is, checked; an empty object when there is no file.
@@ -266,6 +285,22 @@ fn shape() -> Value {
 }
 
 impl Config {
+    /// Makes these names known as those of agents that a definition describes.
+    fn define(&mut self, names: BTreeSet<String>) {
+        let command = |name: String| (name.clone(), AgentCommand::defined(&name, &[]));
+        self.defined = names.into_iter().map(command).collect();
+    }
+
+    /// The agent of that name: of the file, else of a definition.
+    pub fn known_agent(&self, name: &str) -> Option<&AgentCommand> {
+        self.agents.get(name).or_else(|| self.defined.get(name))
+    }
+
+    /// The names of all agents but the builtin one: of the file, and of definitions.
+    pub fn agent_names(&self) -> BTreeSet<&str> {
+        self.agents.keys().chain(self.defined.keys()).map(String::as_str).collect()
+    }
+
     /// Who plays `role` of `workflow`: the override, else the default, else nobody in particular (the builtin agent).
     ///
     /// # Errors
@@ -280,11 +315,13 @@ impl Config {
     }
 
     fn agent(&self, alias: &str, named_by: &str) -> Result<Option<&AgentCommand>, ConfigError> {
-        match self.agents.get(alias) {
+        match self.known_agent(alias) {
             Some(command) => Ok(Some(command)),
-            None if alias == BUILTIN => Ok(None),
+            None if [BUILTIN, BUILTIN_ALIAS].contains(&alias) => Ok(None),
             None => {
-                let mut known = suggest::sorted(alias, self.agents.keys());
+                let meant = suggest::one(alias, self.defined.keys());
+                let mut known: Vec<String> = meant.into_iter().collect();
+                known.extend(suggest::sorted(alias, self.agents.keys()));
                 known.push(BUILTIN.to_owned());
                 let named_by = Some(named_by.to_owned());
                 Err(ConfigError::UnknownAgent { alias: alias.to_owned(), named_by, known })
@@ -313,13 +350,17 @@ impl Config {
         agents.chain(models).chain(providers).collect()
     }
 
-    /// What `--agent` means: an alias, else a command line with the shell's quoting, its program seen from `cwd`.
+    /// What `--agent` means: an alias, else a command line with the shell's quoting, its program seen from `cwd`. Behind the
+    /// name of a definition stand arguments for the program that it describes.
     ///
     /// # Errors
     /// [`ConfigError::BadCommand`] when the text is empty or a quote in it is not closed.
     pub fn named_agent(&self, text: &str, cwd: &Path) -> Result<AgentCommand, ConfigError> {
-        if let Some(command) = self.agents.get(text) {
+        if let Some(command) = self.known_agent(text) {
             return Ok(command.clone());
+        }
+        if text == BUILTIN_ALIAS {
+            return Ok(AgentCommand::new(BUILTIN, Vec::new()));
         }
         let words = shlex::split(text).unwrap_or_default();
         let (program, args) =
@@ -328,6 +369,9 @@ impl Config {
             && (!args.is_empty() || reference.is_empty())
         {
             return Err(ConfigError::BadWorkflow { text: text.to_owned() });
+        }
+        if self.defined.contains_key(program) && !self.agents.contains_key(program) {
+            return Ok(AgentCommand::defined(program, &anchored_program(program, args, cwd)));
         }
         let mut agent = AgentCommand::new(program.as_str(), args.to_vec());
         anchor(&mut agent, cwd);

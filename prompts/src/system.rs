@@ -1,12 +1,12 @@
 //! The system message: output format first, then who the role is, where it works, how it works.
 //!
 //! Apart because it is the prefix every request of a role has in common: it depends on the workflow, the directory
-//! and the tools alone, never on what has happened.
+//! with the project's own words in it and the tools alone, never on what has happened.
 
 use crate::fields::{Field, SchemaForm, fields};
 use crate::templates::{PromptError, context, render};
 use crate::views::{RoleView, SystemView, WorkspaceView};
-use crate::{example, quote};
+use crate::{example, project, quote};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,9 +22,10 @@ pub fn system(view: &SystemView<'_>) -> Result<String, PromptError> {
         output_format(view.schema)?,
         role(&view.role)?,
         render(&view.workspace)?,
-        render(&Guidelines { tools: !view.workspace.tools.is_empty() })?,
+        render(&Guidelines { tools: !view.workspace.tools.is_empty(), own_tools: view.workspace.own_tools })?,
     ];
-    Ok(parts.join("\n\n"))
+    let parts = parts.into_iter().chain(project::part(&view.project)?);
+    Ok(parts.collect::<Vec<_>>().join("\n\n"))
 }
 
 #[derive(Default, Serialize)]
@@ -69,6 +70,7 @@ context!(WorkspaceView<'_>, "workspace");
 #[derive(Default, Serialize)]
 pub(crate) struct Guidelines {
     tools: bool,
+    own_tools: bool,
 }
 context!(Guidelines, "guidelines");
 

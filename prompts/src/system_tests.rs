@@ -1,5 +1,6 @@
 use super::*;
 use crate::samples;
+use crate::views::ProjectView;
 
 fn view<'a>(schema: &'a Value, capabilities: &'a [String]) -> SystemView<'a> {
     SystemView {
@@ -14,7 +15,12 @@ fn view<'a>(schema: &'a Value, capabilities: &'a [String]) -> SystemView<'a> {
             output: "A verdict and, for a rejection, what to change.",
             artifacts: &[],
         },
-        workspace: WorkspaceView { root: "/srv/project", tools: &["read_file", "grep", "run_command"] },
+        workspace: WorkspaceView {
+            root: "/srv/project",
+            tools: &["read_file", "grep", "run_command"],
+            own_tools: false,
+        },
+        project: ProjectView::default(),
     }
 }
 
@@ -50,9 +56,13 @@ fn the_whole_message_of_a_small_role() {
 fn what_a_role_does_not_say_is_left_out() {
     let schema = samples::nothing();
     let role = RoleView { workflow: "w", name: "r", ..RoleView::default() };
-    let workspace = WorkspaceView { root: "/srv/project", tools: &[] };
-    let text = system(&SystemView { schema: &schema, role, workspace }).unwrap();
+    let workspace = WorkspaceView { root: "/srv/project", ..WorkspaceView::default() };
+    let project = ProjectView::default();
+    let text = system(&SystemView { schema: &schema, role, workspace, project }).unwrap();
     insta::assert_snapshot!("system_without_tools", &text[text.find("# Your role").unwrap()..]);
+    let workspace = WorkspaceView { own_tools: true, ..workspace };
+    let text = system(&SystemView { schema: &schema, role, workspace, project }).unwrap();
+    insta::assert_snapshot!("system_with_own_tools", &text[text.find("# Workspace").unwrap()..]);
 }
 
 #[test]

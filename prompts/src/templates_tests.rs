@@ -1,5 +1,5 @@
 use super::*;
-use crate::{correction, extraction, opening, run, system, views};
+use crate::{correction, external, extraction, opening, project, run, system, views};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -31,6 +31,8 @@ fn each_template_uses_exactly_the_names_it_is_given() {
         check::<opening::Continuation<'_>>(),
         check::<opening::ProgressText>(),
         check::<opening::StepText>(),
+        check::<project::ProjectText>(),
+        check::<project::BelowText>(),
         check::<views::NudgeView<'_>>(),
         check::<views::DeadlineView<'_>>(),
         check::<run::Grace<'_>>(),
@@ -48,8 +50,12 @@ fn each_template_uses_exactly_the_names_it_is_given() {
         check::<correction::Again>(),
         check::<extraction::Extraction>(),
         check::<extraction::ExtractionOf>(),
+        check::<external::Transcript<'_>>(),
+        check::<external::TranscriptPart<'_>>(),
+        check::<external::AskedAnew<'_>>(),
     ]);
-    let sentences = ["interrupted", "missing_empty", "missing_only_reasoning", "missing_tool_call"];
+    let sentences =
+        ["interrupted", "missing_empty", "missing_only_reasoning", "missing_tool_call", "resumed"];
     let known: BTreeSet<String> =
         checked.into_iter().chain(sentences).map(|name| format!("{name}.md")).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");

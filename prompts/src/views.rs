@@ -16,6 +16,8 @@ pub struct SystemView<'a> {
     pub role: RoleView<'a>,
     /// Where it works.
     pub workspace: WorkspaceView<'a>,
+    /// What the project there says of itself.
+    pub project: ProjectView<'a>,
 }
 
 /// A role as its workflow describes it. An empty text or list is left out of the prompt.
@@ -46,6 +48,39 @@ pub struct WorkspaceView<'a> {
     pub root: &'a str,
     /// The names of the tools that are offered, in the order they are offered.
     pub tools: &'a [&'a str],
+    /// Whether it is an agent that has tools of its own, of which nothing is known here.
+    pub own_tools: bool,
+}
+
+/// What a project says to whoever works in it; nothing where both are empty.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProjectView<'a> {
+    /// Its files, from the outermost.
+    pub files: &'a [ProjectFileView<'a>],
+    /// Its skills.
+    pub skills: &'a [SkillView<'a>],
+}
+
+/// A file of a project's own words, such as `AGENTS.md`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProjectFileView<'a> {
+    /// Relative to the workspace.
+    pub path: &'a str,
+    /// What it says.
+    pub text: &'a str,
+    /// Whether there is more of it.
+    pub is_cut: bool,
+}
+
+/// Instructions for a kind of work, which are read when they are needed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SkillView<'a> {
+    /// The file, relative to the workspace.
+    pub path: &'a str,
+    /// What it is called.
+    pub name: &'a str,
+    /// When it is needed.
+    pub description: &'a str,
 }
 
 /// One finished step of the thread, as another role needs to see it.

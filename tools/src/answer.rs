@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::read_state::{Digest, ReadState};
 
@@ -61,6 +62,9 @@ pub struct Facts {
     /// Hooks and configuration of git that a command changed and that were put back, or could not be; sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undone: Vec<String>,
+    /// What a tool of the program's own tells of its call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<Value>,
     /// What the model now knows of a file. A run that continues hands these to [`crate::Toolbox::remember`].
     #[serde(rename = "seen")]
     pub read_state: Option<ReadState>,

@@ -18,7 +18,8 @@
 //! - `read_state` — what this run knows of files, by content hash, and one lock a file; `page` — numbered lines of a stream
 //! - `cancel`, `call_deadline` — whether a call may go on; `parallel` — work on many items, by threads or without; `wait`
 //!   — for descriptors and conditions, with an end
-//! - `process_table` — the processes that a /proc shows; `run_dir` — the private directory of a run
+//! - `process_table` — the processes that a /proc shows; `descendants` — those below this program; `run_dir` — the private directory of a run
+//! - `project` — what a workspace says of itself, read as the file tools read
 //! - `limits` — the caps, and numbers as they are shown; `similar_paths` — for "did you mean"; `line_ends` — CR LF and LF;
 //!   `words` — lists of names as text
 //! - `git_guard` — hooks, configuration and unfinished work of git that a command changed, taken back
@@ -54,6 +55,7 @@ mod answer;
 mod arguments;
 mod call_deadline;
 mod cancel;
+mod descendants;
 mod edit_file;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -71,6 +73,7 @@ mod page;
 mod parallel;
 mod pattern;
 mod process_table;
+mod project;
 mod read_file;
 mod read_state;
 mod redact;
@@ -95,8 +98,10 @@ mod scratch;
 
 pub use answer::{Facts, FileEdit, ToolOutput};
 pub use cancel::Cancel;
+pub use descendants::end_descendants;
 pub use limits::ToolLimits;
 pub use outputs::Outputs;
+pub use project::FoundText;
 pub use read_state::ReadState;
 pub use redact::{Redactor, redact};
 pub use run_dir::RunDir;

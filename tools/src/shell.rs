@@ -161,17 +161,16 @@ impl Shell {
         Ok(CommandRun { ended, captured: capture.finish(), background })
     }
 
-    /// The text as the output of a command is shown: without secrets, its middle left out where it is long, and kept whole
-    /// then.
-    pub(crate) fn shown(&self, text: &str, limits: &ToolLimits) -> Captured {
-        let mut capture = self.capture(limits);
-        capture.push(Stream::Out, text.as_bytes());
-        capture.finish()
-    }
-
     fn capture(&self, limits: &ToolLimits) -> Capture {
         let spool = Spool::new(self.spool_dir.clone(), limits.spool_bytes, Arc::clone(&self.outputs));
         Capture::new(limits.command_bytes, spool).without(&self.hidden)
+    }
+
+    /// A text that no command has printed, as if one had.
+    pub(crate) fn captured(&self, text: &str, limits: &ToolLimits) -> Captured {
+        let mut capture = self.capture(limits);
+        capture.push(Stream::Out, text.as_bytes());
+        capture.finish()
     }
 
     /// Where the full outputs of this run are.

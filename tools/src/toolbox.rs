@@ -19,7 +19,7 @@ use crate::pattern::BadGlob;
 use crate::read_state::{ReadState, ReadStates};
 use crate::replace::WriteTarget;
 use crate::sandbox::Sandbox;
-use crate::shell::{NotStarted, ServerCommand, ServerProcess, Shell, environment};
+use crate::shell::{Captured, NotStarted, ServerCommand, ServerProcess, Shell, environment};
 use crate::similar_paths::ALIKE;
 use crate::tool::{ToolContext, ToolSpec, WorkspaceTool};
 use crate::workspace::WorkspaceDir;
@@ -159,18 +159,18 @@ impl Toolbox {
         self.shell.start_server(server, cwd, cancel).map_err(|error| NotStarted::of(server, error))
     }
 
-    /// What somebody else than a tool of this box has to say, as the output of a command is shown: without secrets, cut in
-    /// its middle where it is long, and kept whole then.
-    pub fn shown(&self, title: impl Into<String>, text: &str) -> ToolOutput {
-        let captured = self.shell.shown(text, &self.limits);
-        let facts = Facts {
-            output_bytes: Some(captured.total),
-            output_hash: captured.output.as_ref().map(|output| output.name.clone()),
-            spool: captured.output.map(|output| output.path),
-            truncated: captured.truncated,
-            ..Facts::default()
-        };
-        ToolOutput { facts, ..ToolOutput::done(title, captured.text) }
+    /// The workspace.
+    pub(crate) fn workspace(&self) -> &WorkspaceDir {
+        &self.workspace
+    }
+
+    /// What somebody else than a tool of this box says, as the output of a command is shown: the beginning and the end, and all
+    /// of it kept where that is not all.
+    pub fn shown(&self, text: &str) -> ToolOutput {
+        let Captured { text, truncated, total, output, .. } = self.shell.captured(text, &self.limits);
+        let (output_hash, spool) = output.map(|output| (output.name, output.path)).unzip();
+        let facts = Facts { output_bytes: Some(total), output_hash, spool, truncated, ..Facts::default() };
+        ToolOutput { text, facts, ..ToolOutput::default() }
     }
 
     /// Removes what a call that was killed with its process left in the workspace. It changes nothing else, and nothing where

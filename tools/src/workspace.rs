@@ -162,6 +162,11 @@ impl WorkspaceDir {
         }
     }
 
+    /// The real path of what may not exist.
+    pub(crate) fn real(&self, path: &str) -> Result<PathBuf, PathError> {
+        Ok(self.resolve(path, LOOK)?.0)
+    }
+
     /// The real path of what may not exist yet, for writing. Git's own data is refused, and what the role may not write.
     pub(crate) fn real_for_writing(&self, path: &str) -> Result<PathBuf, PathError> {
         let real = self.resolve(path, LOOK)?.0;

@@ -64,7 +64,7 @@ fn visit(
     };
     let (role, workspace) = (Some(request.role.as_str()), Some(environment.root.as_path()));
     let (thread, head) = (request.thread, context.head);
-    let wanted = WantedRun { thread, head, role, prompt, stand_alone: false, workspace };
+    let wanted = WantedRun { thread, head, role, prompt, stand_alone: false, workspace, agent: None };
     let earlier = find(environment, &wanted)?;
     if let Some(earlier) = &earlier
         && let Some(reply) = reply_again(&environment.store, request, earlier)?

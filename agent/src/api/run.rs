@@ -196,8 +196,15 @@ fn go_on(
     let _lock = locked(agent, environment, thread, &flow)?;
     let head = thread::head(&environment.store, thread)?.hash;
     let role = Some(ROLE);
-    let wanted =
-        WantedRun { thread: *thread, head, role, prompt: Prompt::Any, stand_alone: true, workspace: None };
+    let wanted = WantedRun {
+        thread: *thread,
+        head,
+        role,
+        prompt: Prompt::Any,
+        stand_alone: true,
+        workspace: None,
+        agent: None,
+    };
     let earlier =
         find(environment, &wanted)?.ok_or_else(|| AgentError::NothingToResume(thread.to_string()))?;
     observer.session = Some(earlier.journal.session().to_owned());

@@ -1,7 +1,6 @@
 //! Tools that a program adds: what a tool is, and how the loop calls one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -11,11 +10,9 @@ use uwf_tools::Cancel;
 use super::error::AgentError;
 use super::model::BoxError;
 use super::schema::arguments;
-use crate::dispatch::OwnTool;
+use crate::call_runtime;
+use crate::dispatch::{OwnOutput, OwnTool};
 use crate::provider::message::ToolDeclaration;
-
-/// How often a call looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// A tool of the program's own.
 ///
@@ -91,21 +88,7 @@ impl<T: Tool> Declared<T> {
 
     /// Runs the call until it is done or cancelled.
     fn run(&self, arguments: T::Arguments, cancel: &Cancel) -> Result<String, String> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| format!("cannot start its runtime: {error}"))?;
-        let cancelled = async {
-            while !cancel.is_cancelled() {
-                tokio::time::sleep(LOOK).await;
-            }
-        };
-        let called = runtime.block_on(async {
-            tokio::select! {
-                called = self.tool.call(arguments) => called.map_err(|error| error.to_string()),
-                () = cancelled => Err("it was ended before it was done".to_owned()),
-            }
-        });
-        runtime.shutdown_background();
-        called
+        call_runtime::run(self.tool.call(arguments), cancel)?.map_err(|error| error.to_string())
     }
 }
 
@@ -118,7 +101,13 @@ impl<T: Tool> OwnTool for Declared<T> {
         self.tool.reads_only()
     }
 
-    fn call(&self, text: &str, cancel: &Cancel) -> Result<String, String> {
+    fn call(&self, text: &str, cancel: &Cancel) -> OwnOutput {
+        self.called(text, cancel).into()
+    }
+}
+
+impl<T: Tool> Declared<T> {
+    fn called(&self, text: &str, cancel: &Cancel) -> Result<String, String> {
         let name = &self.declaration.name;
         let text = if text.trim().is_empty() { "{}" } else { text };
         let arguments = serde_json::from_str(text).map_err(|error| {

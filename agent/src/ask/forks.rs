@@ -18,6 +18,7 @@ use uwf_store::{Clock, open_regular};
 use super::from_record::{before, is_something};
 use super::{AnswerError, ROLE, StepQuestion};
 use crate::journal::{self, Entry, Journal, Surroundings};
+use crate::project::ProjectWords;
 use crate::provider::message::{Message, ToolDeclaration};
 use crate::role_run::RunContext;
 
@@ -125,6 +126,7 @@ pub(crate) fn first_entry(question: &StepQuestion, run: &RunContext<'_>, session
         tools: Vec::<ToolDeclaration>::new(),
         opening: 1,
         surroundings: Surroundings::of(&run.env, run.settings.added.placeless),
+        project: ProjectWords::default(),
     }
 }
 

@@ -15,6 +15,7 @@ use uwf_tools::sandbox::Enforced;
 use crate::budget::Use;
 use crate::context_window::Elided;
 use crate::failure::Failure;
+use crate::project::{ProjectWords, ToldFile};
 use crate::provider::attempt_error::AttemptError;
 use crate::provider::message::{Message, TokenUsage, ToolDeclaration};
 use crate::provider::{Learnt, SentRequest};
@@ -54,6 +55,9 @@ pub enum Entry {
         /// What it runs in.
         #[serde(default)]
         surroundings: Surroundings,
+        /// The project's own words that it opens with.
+        #[serde(default, skip_serializing_if = "ProjectWords::is_empty")]
+        project: ProjectWords,
     },
     /// The run was interrupted, and another process goes on with it.
     Continued {
@@ -325,6 +329,12 @@ pub struct ToolFacts {
     /// What a command did to git that was put back, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undone: Vec<String>,
+    /// What was told with it of the directories that it came to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<ToldFile>,
+    /// What an own tool tells of its call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Value>,
     /// What changed in the workspace, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,

@@ -57,6 +57,8 @@ pub struct WantedRun<'a> {
     pub stand_alone: bool,
     /// Only one that works in this directory.
     pub workspace: Option<&'a Path>,
+    /// The agent that plays, where that is not `uwf-builtin`.
+    pub agent: Option<&'a str>,
 }
 
 /// A journal that is left alone, and why.
@@ -134,8 +136,9 @@ pub struct Journals {
 impl WantedRun<'_> {
     /// Whether the first line of a journal may be this run's; the role it names.
     fn is(&self, first: &Entry) -> Option<String> {
-        let Entry::Run { thread, role, head, prompt, stand_alone, .. } = first else { return None };
-        let same = *thread == self.thread.as_str()
+        let Entry::Run { thread, role, head, prompt, stand_alone, settings, .. } = first else { return None };
+        let same = settings["agent"].as_str() == self.agent
+            && *thread == self.thread.as_str()
             && *head == self.head
             && self.role.is_none_or(|wanted| wanted == role)
             && !matches!(self.prompt, Prompt::This(wanted) if wanted != prompt)

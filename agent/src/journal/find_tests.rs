@@ -19,7 +19,7 @@ fn thread_id(number: u64) -> ThreadId {
 fn wanted(prompt: Option<&str>) -> WantedRun<'_> {
     let prompt = prompt.map_or(Prompt::Any, Prompt::This);
     let (thread, head) = (thread_id(1), head("0123456789ABC"));
-    WantedRun { thread, head, role: Some("r"), prompt, stand_alone: false, workspace: None }
+    WantedRun { thread, head, role: Some("r"), prompt, stand_alone: false, workspace: None, agent: None }
 }
 
 /// A journal of role `r` that has begun.

@@ -139,7 +139,6 @@ fn output(
     settings: &McpServer,
     (toolbox, cancel): (&Toolbox, &Cancel),
 ) -> ToolOutput {
-    let title = tool.declaration.name.clone();
     let (text, is_error, timed_out) = match called {
         Ok(called) => {
             let answer = answer::of(&called.result);
@@ -148,7 +147,8 @@ fn output(
         }
         Err(error) => (error.to_string(), true, matches!(error, McpError::TimedOut { .. })),
     };
-    let mut output = toolbox.shown(title, &text);
+    let mut output = toolbox.shown(&text);
+    output.title.clone_from(&tool.declaration.name);
     output.is_error = is_error;
     output.facts.timed_out = timed_out;
     output.facts.cancelled = is_error && cancel.is_cancelled();

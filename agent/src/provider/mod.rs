@@ -31,13 +31,13 @@ use attempt_error::AttemptError;
 use message::{Completion, Request};
 use thiserror::Error;
 
-pub(crate) use http::{EchoReasoning, IDLE};
+pub(crate) use http::{EchoReasoning, IDLE, innermost, look_up};
 pub use http::{HttpConfig, HttpProvider, Served, host_and_path};
 pub(crate) use mock::Mock;
 pub(crate) use quirks::Learnt;
 pub(crate) use retry::RetryPolicy;
 pub use script::Script;
-pub(crate) use script::ScriptPosition;
+pub(crate) use script::{ScriptPosition, ScriptedPage};
 pub use sent::SentRequest;
 pub use trial::{Trial, trial};
 pub use wire::Wire;

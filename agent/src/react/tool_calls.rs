@@ -14,6 +14,7 @@ use uwf_tools::{Cancel, ToolOutput};
 use super::wait::{Waited, wait};
 use super::{Notice, Progress, React, Stopped, millis};
 use crate::journal::{CapturePoint, Entry, SharedRecording};
+use crate::project::{self, ProjectFile};
 use crate::provider::message::{Message, ToolCall};
 use crate::record;
 use crate::signals::Signal;
@@ -23,7 +24,10 @@ use crate::workers::Panicked;
 const MAX_SIDE_BY_SIDE: usize = 8;
 
 /// What the tools of a group gave, in the order of the calls.
-type TimedOutputs = Vec<(ToolOutput, Duration)>;
+type CallOutputs = Vec<CallOutput>;
+
+/// What a tool gave, how long that took, and what the directories say that it came to.
+type CallOutput = (ToolOutput, Duration, Vec<ProjectFile>);
 
 impl React<'_> {
     /// Runs the calls of a turn.
@@ -46,8 +50,8 @@ impl React<'_> {
         if let Some(signal) = signal {
             self.signalled(signal);
         }
-        for (call, (output, took)) in calls.iter().zip(outputs) {
-            self.answer(call, &output, (took, signal.is_some()))?;
+        for (call, output) in calls.iter().zip(outputs) {
+            self.answer(call, output, signal.is_some())?;
         }
         if let ([call], None) = (calls, &signal)
             && self.toolbox.changes_unseen(&call.name)
@@ -98,13 +102,17 @@ impl React<'_> {
     fn answer(
         &mut self,
         call: &ToolCall,
-        output: &ToolOutput,
-        (took, signalled): (Duration, bool),
+        (output, took, met): CallOutput,
+        signalled: bool,
     ) -> Result<(), Stopped> {
-        let facts = record::facts(output, &self.secrets);
+        let mut facts = record::facts(&output, &self.secrets);
         let mut text = self.secrets.clean(&output.text).into_owned();
         if signalled && output.facts.cancelled {
             text = format!("{}\n{INTERRUPTED}", text.trim_end());
+        }
+        if let Some((words, told)) = self.state.told.say(met)? {
+            text = format!("{}\n\n{}", text.trim_end(), self.secrets.clean(&words));
+            facts.told = told;
         }
         let message = Message::result(&call.id, text);
         let (at, duration_ms) = ((self.clock)(), millis(took));
@@ -113,14 +121,19 @@ impl React<'_> {
 
     /// The tools themselves, on threads of their own so that a signal, or the end of the time, can end them. A second
     /// signal does not wait for what they have to say.
-    async fn call(&mut self, calls: &[ToolCall]) -> Result<(TimedOutputs, Option<Signal>), Stopped> {
+    async fn call(&mut self, calls: &[ToolCall]) -> Result<(CallOutputs, Option<Signal>), Stopped> {
         let cancel = Cancel::default();
+        let project = Arc::new((self.project.clone(), self.state.told.clone()));
         let mut running = Box::pin(try_join_all(calls.iter().map(|call| {
             let (toolbox, call, token) = (Arc::clone(&self.toolbox), call.clone(), cancel.clone());
+            let project = Arc::clone(&project);
             self.workers.run(move || {
                 let begun = Instant::now();
                 let output = toolbox.call(&call.name, &call.arguments, &token);
-                (output, begun.elapsed())
+                let took = begun.elapsed();
+                let (settings, told) = &*project;
+                let met = project::met(toolbox.toolbox(), settings, &call, told);
+                (output, took, met)
             })
         })));
         let panicked = |panic: Panicked| Stopped::Tool(panic.to_string());

@@ -7,6 +7,7 @@ use uwf_store::{Hash, Store};
 
 use super::ReplayError;
 use crate::journal::{Entry, SharedRecording, Surroundings};
+use crate::project::{ProjectSettings, ProjectWords};
 use crate::provider::message::ToolDeclaration;
 use crate::record;
 
@@ -110,6 +111,31 @@ impl RecordedRun {
             None => tool.clone(),
         };
         self.tools().iter().map(now).collect()
+    }
+
+    /// What the project said of itself when it began.
+    pub(super) fn project(&self) -> ProjectWords {
+        match self.entries.first() {
+            Some(Entry::Run { project, .. }) => project.clone(),
+            _ => ProjectWords::default(),
+        }
+    }
+
+    /// The files that tools find the project's own words in when they are run once more: those that they found.
+    pub(super) fn project_settings(&self) -> ProjectSettings {
+        let of_root = self.project().files.into_iter().map(|file| file.path);
+        let told = self.entries.iter().flat_map(|entry| match entry {
+            Entry::Finished { facts, .. } => facts.told.as_slice(),
+            _ => &[],
+        });
+        let mut instructions: Vec<String> = Vec::new();
+        for path in of_root.chain(told.map(|file| file.path.clone())) {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            if !instructions.iter().any(|known| known == name) {
+                instructions.push(name.to_owned());
+            }
+        }
+        ProjectSettings { instructions, skills: Vec::new() }
     }
 
     /// The workspace before it.

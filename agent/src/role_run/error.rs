@@ -114,7 +114,7 @@ impl RunError {
         RunError::Stopped { role: context.role_name.clone(), journal, source: Box::new(source) }
     }
 
-    pub(super) fn unrecorded(context: &RoleContext, journal: &Journal, source: RecordError) -> RunError {
+    pub(crate) fn unrecorded(context: &RoleContext, journal: &Journal, source: RecordError) -> RunError {
         let journal = journal.path().display().to_string();
         RunError::Unrecorded { role: context.role_name.clone(), journal, source: Box::new(source) }
     }

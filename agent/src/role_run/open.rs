@@ -25,8 +25,10 @@ use crate::conversation::Conversation;
 use crate::dispatch::Dispatch;
 use crate::extract::Extractor;
 use crate::failure::{FailedAt, Failure};
+use crate::fetch::{self, FetchUrl};
 use crate::journal::{self, Entry, FindError, Journal, OutOfOrder, Surroundings};
 use crate::mcp::{ServerTools, ServersSetup};
+use crate::project::ProjectWords;
 use crate::provider::message::ToolDeclaration;
 use crate::provider::script::ScriptedServers;
 use crate::provider::{
@@ -112,6 +114,7 @@ pub(crate) fn react<'a>(
         clock: run.clock,
         window_asks: 0,
         workspace: None,
+        project: run.settings.project.clone(),
     }
 }
 
@@ -130,11 +133,12 @@ fn begin(context: &RoleContext, run: &RunContext<'_>) -> Result<LoopParts, RunEr
     let name =
         JournalName { thread: context.thread, head: context.head, session: ThreadId::new((run.clock)()) };
     let blobs = blobs(run);
-    let spool = (name.spool_dir(&sessions), &blobs);
-    let toolbox = with_servers(toolbox(run, run.settings.tools.clone(), spool)?, run, None)?;
+    let toolbox = toolbox(run, run.settings.tools.clone(), (name.spool_dir(&sessions), &blobs))?;
+    let toolbox = with_fetch(with_servers(toolbox, run, None)?, run.settings);
     let tools = toolbox.declarations();
     let root = if run.settings.added.placeless { String::new() } else { run.workspace.display().to_string() };
-    let conversation = converse(context, &root, &tools)?;
+    let project = project(context, run, &toolbox);
+    let conversation = converse(context, &root, (&tools, &project))?;
     let failed = |source| RunError::Journal { dir: sessions.display().to_string(), source };
     // Until the first lines tell whose journal it is.
     let claimed = run.claim.map(|wanted| claim(&sessions, wanted)).transpose();
@@ -143,9 +147,18 @@ fn begin(context: &RoleContext, run: &RunContext<'_>) -> Result<LoopParts, RunEr
         taken => RunError::Taken(taken),
     })?;
     let mut journal = Journal::create(&sessions, name).map_err(failed)?;
-    first_lines(&mut journal, context, run, (&tools, &conversation)).map_err(failed)?;
+    first_lines(&mut journal, context, run, (&tools, &conversation, project)).map_err(failed)?;
     let state = state(run, &tools, journal.entries())?;
     Ok(LoopParts { toolbox, tools, blobs, journal, state })
+}
+
+/// What the project says of itself; nothing to whoever sums a thread up, who has all that it needs.
+fn project(context: &RoleContext, run: &RunContext<'_>, tools: &Dispatch) -> ProjectWords {
+    let is_about_it = !run.settings.added.placeless && context.role_name != thread::COMPACT;
+    match is_about_it {
+        true => ProjectWords::find(tools.toolbox(), &run.settings.project),
+        false => ProjectWords::default(),
+    }
 }
 
 /// A run that was begun: its own tools, of which those can be called that are allowed now.
@@ -159,7 +172,10 @@ fn resume(earlier: ResumedRun, run: &RunContext<'_>) -> Result<LoopParts, RunErr
     let blobs = blobs(run);
     let toolbox = toolbox(run, Some(names), (earlier.journal.spool_dir(), &blobs))?;
     let is_over = earlier.state.ended.is_some();
-    let toolbox = if is_over { alone(toolbox, run) } else { with_servers(toolbox, run, Some(&tools))? };
+    let mut toolbox = if is_over { alone(toolbox, run) } else { with_servers(toolbox, run, Some(&tools))? };
+    if tools.iter().any(|tool| tool.name == fetch::NAME) {
+        toolbox = with_fetch(toolbox, run.settings);
+    }
     let dir = journals_dir(run.home).display().to_string();
     let set = (
         run.settings.describe(),
@@ -172,6 +188,16 @@ fn resume(earlier: ResumedRun, run: &RunContext<'_>) -> Result<LoopParts, RunErr
     let journal = earlier.resume(&mut state, set, run.clock).map_err(failed)?;
     state.read_states.iter().for_each(|read| toolbox.remember(read));
     Ok(LoopParts { toolbox, tools, blobs, journal, state })
+}
+
+/// Every tool that a role may be offered, as its model is told of it.
+pub fn declared_tools() -> Vec<ToolDeclaration> {
+    let of_workspace = uwf_tools::specs().into_iter().map(|spec| ToolDeclaration {
+        name: spec.name.to_owned(),
+        description: spec.description.to_owned(),
+        parameters: spec.parameters,
+    });
+    of_workspace.chain([fetch::declaration("those that people have allowed")]).collect()
 }
 
 fn all_tools() -> Vec<String> {
@@ -227,6 +253,22 @@ fn with_servers(
     Ok(Dispatch::new(toolbox, added.tools.clone(), servers))
 }
 
+/// The tools with that for the web, where a host is allowed. In a scripted run the script has the pages.
+fn with_fetch(tools: Dispatch, settings: &Settings) -> Dispatch {
+    let Some(policy) = settings.fetch.clone() else { return tools };
+    let fetch = match &settings.provider {
+        ProviderSettings::Mock(script) => {
+            let pages = Script::load(script).map(|script| script.pages().clone());
+            FetchUrl::scripted(policy, pages.unwrap_or_default())
+        }
+        ProviderSettings::Own(OwnProvider::Script(script)) => {
+            FetchUrl::scripted(policy, script.pages().clone())
+        }
+        ProviderSettings::Own(OwnProvider::Model(_)) | ProviderSettings::Http(_) => FetchUrl::new(policy),
+    };
+    tools.with(fetch.shared())
+}
+
 pub(crate) fn blobs(run: &RunContext<'_>) -> Arc<BlobStore> {
     Arc::new(BlobStore { store: run.store.clone() })
 }
@@ -255,10 +297,11 @@ pub(crate) fn state(
 pub(crate) fn converse(
     context: &RoleContext,
     root: &str,
-    tools: &[ToolDeclaration],
+    (tools, project): (&[ToolDeclaration], &ProjectWords),
 ) -> Result<Conversation, PromptError> {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    Conversation::open(context, &WorkspaceView { root, tools: &names })
+    let workspace = WorkspaceView { root, tools: &names, own_tools: false };
+    project.with_view(|project| Conversation::open(context, (&workspace, project)))
 }
 
 /// The journal's first lines: which run this is, and how it opens.
@@ -266,7 +309,7 @@ pub(crate) fn first_lines(
     journal: &mut Journal,
     context: &RoleContext,
     run: &RunContext<'_>,
-    (tools, conversation): (&[ToolDeclaration], &Conversation),
+    (tools, conversation, project): (&[ToolDeclaration], &Conversation, ProjectWords),
 ) -> io::Result<()> {
     journal.append(Entry::Run {
         version: journal::VERSION,
@@ -283,6 +326,7 @@ pub(crate) fn first_lines(
         tools: tools.to_vec(),
         opening: conversation.messages().len(),
         surroundings: Surroundings::of(&run.env, run.settings.added.placeless),
+        project,
     })?;
     for message in conversation.messages() {
         journal.append(Entry::Said { message: message.clone(), near: None, at: (run.clock)() })?;

@@ -11,6 +11,7 @@ use uwf_store::sounds_secret;
 
 use super::{Endpoint, Limits, McpServer, ProviderSettings, Settings, recorded};
 use crate::additions::OwnProvider;
+use crate::fetch::FetchPolicy;
 use crate::secrets::{Secrets, secret_texts};
 use crate::usd::Usd;
 
@@ -50,6 +51,7 @@ impl Settings {
             sandbox: self.sandbox.describe(),
             snapshots: self.snapshots.describe(),
             mcp: self.mcp.iter().map(McpServer::describe).collect(),
+            fetch: json!(self.fetch.as_ref().map(FetchPolicy::describe)),
             ..record::RecordedSettings::default()
         }))
     }

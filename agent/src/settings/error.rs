@@ -82,6 +82,17 @@ pub enum SettingsError {
         /// What it says.
         word: String,
     },
+    /// A host to fetch from that is none.
+    #[error("{place}: {why}")]
+    FetchHost {
+        /// Where it is named.
+        place: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The tool for the web, and nothing that it may ask.
+    #[error("fetch_url is to be offered, and no host may be fetched from")]
+    NoFetchHost,
     /// A base URL that cannot be used; it is not shown where it may hold a password.
     #[error("the base URL {0}")]
     BaseUrl(String),
@@ -116,6 +127,12 @@ impl SettingsError {
             SettingsError::ServerNeedsNetwork { .. } => {
                 Some("take `network: false` from the role, or the server")
             }
+            SettingsError::FetchHost { .. } => Some(
+                "a host is a name such as docs.rs or *.example.com, with a port where it is another: localhost:8080",
+            ),
+            SettingsError::NoFetchHost => Some(
+                "name one with --fetch-host docs.rs, or `fetch: { hosts: [docs.rs] }` in agents/builtin.yaml",
+            ),
             SettingsError::NoSuchLevel { .. } => Some("set it to one of these, or unset it"),
             _ => None,
         }

@@ -1,7 +1,7 @@
 //! `agents/builtin.yaml`: its shape, and what is in it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Component, Path};
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -13,10 +13,12 @@ use uwf_engine::config;
 use uwf_store::json::sorted;
 
 use super::SettingsError;
+use super::fetch::{self, FileFetch};
 use super::mcp::{self, FileServers};
 use super::snapshots::{self, FileSnapshots};
 use crate::confinement::FileSandbox;
 use crate::permissions::RolePermissions;
+use crate::project::ProjectSettings;
 use crate::provider::dialect::{Dialect, DialectSettings};
 use crate::provider::wire::Wire;
 use crate::provider::{EchoReasoning, RetryPolicy};
@@ -34,6 +36,9 @@ pub(super) struct File {
     pub(super) budget: FileBudget,
     pub(super) roles: BTreeMap<String, RolePermissions>,
     pub(super) sandbox: FileSandbox,
+    pub(super) fetch: FileFetch,
+    pub(super) instructions: Option<Vec<String>>,
+    pub(super) skills: Option<Vec<String>>,
     pub(super) snapshots: FileSnapshots,
     pub(super) mcp_servers: FileServers,
 }
@@ -144,6 +149,33 @@ impl File {
     }
 }
 
+/// Files and directories that say how a project wants to be worked in, where nobody says otherwise.
+const INSTRUCTIONS: &[&str] = &["AGENTS.md", "CLAUDE.md"];
+const SKILLS: &[&str] = &[".agents/skills", ".claude/skills"];
+
+/// Where a project's own words are looked for: names of files, and directories.
+///
+/// # Errors
+/// What is wrong with one of them, in words.
+pub(super) fn project(
+    (instructions, skills): (Option<Vec<String>>, Option<Vec<String>>),
+) -> Result<ProjectSettings, String> {
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let (instructions, skills) =
+        (instructions.unwrap_or_else(|| owned(INSTRUCTIONS)), skills.unwrap_or_else(|| owned(SKILLS)));
+    if let Some(name) = instructions.iter().find(|name| name.contains(['/', '\0']) || *name == "..") {
+        return Err(format!("instructions: expected names of files such as AGENTS.md, got {name:?}"));
+    }
+    let leads_out = |path: &&String| {
+        let mut parts = Path::new(path.as_str()).components();
+        parts.any(|part| !matches!(part, Component::Normal(_) | Component::CurDir))
+    };
+    if let Some(path) = skills.iter().find(leads_out) {
+        return Err(format!("skills: expected directories below the workspace, got {path:?}"));
+    }
+    Ok(ProjectSettings { instructions, skills })
+}
+
 /// The shape of `agents/builtin.yaml`. Nobody else keeps anything in it: a key that is not known is a slip, and what it
 /// was to set would silently not hold.
 fn shape() -> Value {
@@ -183,6 +215,9 @@ fn shape() -> Value {
         "prices": map(prices()),
         "budget": closed(json!({"turns": count, "tokens": count, "seconds": count, "usd": amount()})),
         "sandbox": closed(sandbox),
+        "fetch": fetch::shape(),
+        "instructions": texts,
+        "skills": texts,
         "snapshots": snapshots::shape(),
         "mcpServers": mcp::shape(),
         "roles": map(role()),
@@ -192,12 +227,13 @@ fn shape() -> Value {
 /// What is said of one role.
 fn role() -> Value {
     let flag = json!({"type": "boolean"});
-    let tools: Vec<&str> = uwf_tools::specs().iter().map(|spec| spec.name).collect();
+    let tools: Vec<&str> =
+        uwf_tools::specs().iter().map(|spec| spec.name).chain([crate::fetch::NAME]).collect();
     closed(json!({
         "model": text(), "reasoningEffort": text(),
         "temperature": {"type": "number", "minimum": 0, "maximum": 2},
         "tools": list(json!({"enum": tools})), "readOnly": flag, "writable": list(text()), "network": flag,
-        "mcpServers": list(text()),
+        "mcpServers": list(text()), "fetch": list(text()),
     }))
 }
 

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::additions::{Additions, OwnProvider};
 use crate::permissions::{PermissionsByRole, RolePermissions};
+use crate::project::ProjectSettings;
 
 impl Settings {
     /// What a program says of whom it asks, what may be spent and what it adds; the rest is as it is without any file,
@@ -42,12 +43,14 @@ impl Settings {
             own_prices: false,
             window,
             tools: Some(Vec::new()),
+            fetch: None,
             roles: PermissionsByRole::default(),
             permissions: RolePermissions::default(),
             sandbox: SandboxSettings::default(),
             mcp: Vec::new(),
             mcp_servers: FileServers::new(),
             snapshots: SnapshotSettings { enabled: false, ..SnapshotSettings::default() },
+            project: ProjectSettings::default(),
             provenance: Vec::new(),
             added,
             loaded_from: LoadedFrom { flags: Flags::default(), env: Env::default(), home: PathBuf::new() },

@@ -246,6 +246,10 @@ pub(super) struct RunOptions {
     /// Let commands use the network
     #[arg(long)]
     pub(super) allow_network: bool,
+    /// Offer fetch_url for this host, besides those of agents/builtin.yaml: docs.rs, *.example.com, localhost:8080
+    /// (repeatable)
+    #[arg(long, value_name = "HOST")]
+    pub(super) fetch_host: Vec<String>,
     /// Do not capture the workspace before and after the run; then `uwf step diff` knows what the editing tools changed alone
     #[arg(long)]
     pub(super) no_snapshots: bool,
@@ -345,6 +349,7 @@ impl RunOptions {
             mcp: self.mcp.clone(),
             sandbox: self.sandbox.map(level),
             allow_network: self.allow_network,
+            fetch_hosts: self.fetch_host.clone(),
             no_snapshots: self.no_snapshots,
             sampling: Sampling {
                 temperature: self.temperature,

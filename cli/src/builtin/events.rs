@@ -15,7 +15,7 @@ use uwf_agent::events::Events;
 use uwf_agent::react::Notice;
 
 /// The lines of one run, on their way.
-pub(super) struct EventLog {
+pub(crate) struct EventLog {
     events: Events,
     to: Option<To>,
     clock: Clock,
@@ -31,7 +31,7 @@ impl EventLog {
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub(super) fn open(named: Option<&Path>, cwd: &Path, clock: Clock) -> Result<EventLog, CliError> {
+    pub(crate) fn open(named: Option<&Path>, cwd: &Path, clock: Clock) -> Result<EventLog, CliError> {
         let to = match named {
             None => None,
             Some(path) if path.as_os_str() == "-" => Some(To::Stderr),

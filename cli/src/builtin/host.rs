@@ -27,10 +27,10 @@ use crate::shell::{CliError, Session};
 
 /// Where a run finds its things.
 pub(crate) struct Host {
-    pub(super) homes: Homes,
+    pub(crate) homes: Homes,
     env: Env,
     pub(crate) store: Store,
-    pub(super) journals: Journals,
+    pub(crate) journals: Journals,
 }
 
 /// One run, ready to begin or to go on.
@@ -207,7 +207,7 @@ impl Host {
 
     /// Removes the journals that a run makes worthless, and those that nobody needs. What cannot be removed does no harm:
     /// the youngest journal counts.
-    fn tidy(&self, thread: &ThreadId, worthless: Option<&WantedRun<'_>>) {
+    pub(crate) fn tidy(&self, thread: &ThreadId, worthless: Option<&WantedRun<'_>>) {
         worthless.map_or(Ok(()), |wanted| self.journals.discard(wanted)).ok();
         let head = |thread: &ThreadId| thread::stands_at(&self.store, thread).ok().flatten();
         self.journals.sweep(thread, fastrand::usize(..), &head);
@@ -222,7 +222,7 @@ impl Host {
 }
 
 /// Whether an engine wants this step.
-fn is_step_of(session: &Session<'_>, request: &AgentRequest) -> bool {
+pub(crate) fn is_step_of(session: &Session<'_>, request: &AgentRequest) -> bool {
     session.env.text(STEP_OF) == Some(request.thread.as_str())
 }
 

@@ -12,7 +12,7 @@ mod isolated;
 mod observers;
 mod progress;
 mod replay;
-mod resumed;
+pub(crate) mod resumed;
 mod run;
 mod signals;
 #[cfg(feature = "otel")]
@@ -28,13 +28,16 @@ use uwf_engine::{AdapterOutput, AgentRequest, ThreadId, thread};
 
 use self::args::{AgentArgs, BuiltinCli, Command, MockServerArgs, ReplyForm};
 use self::error::{unknown_command, usage};
-use self::events::EventLog;
-pub(crate) use self::host::Host;
+pub(crate) use self::events::EventLog;
 use self::host::PreparedRun;
+pub(crate) use self::host::{Host, is_step_of};
+pub(crate) use self::observers::Observers;
 pub(crate) use self::replay::{ReplayArgs, replay};
 use uwf_agent::journal::{Prompt, WantedRun};
 use uwf_agent::mock_server::MockServer;
 use uwf_agent::provider::Script;
+use uwf_agent::provider::message::ToolDeclaration;
+use uwf_agent::role_run::declared_tools;
 
 /// The whole of `uwf-builtin`'s `main`; `commit` is what it was built from.
 pub fn main(commit: Option<&'static str>) -> ExitCode {
@@ -92,7 +95,7 @@ fn play(
     let here = session.directory(None)?;
     // Whoever gives the prompt has also chosen the directory: an engine. People go on from anywhere.
     let workspace = request.prompt.is_some().then_some(here.as_path());
-    let wanted = WantedRun { thread, head, role, prompt, stand_alone: false, workspace };
+    let wanted = WantedRun { thread, head, role, prompt, stand_alone: false, workspace, agent: None };
     let resumed = if args.fresh { None } else { resumed::find(&host.journals, &wanted, session)? };
     let begun = resumed.as_ref().map(|resumed| resumed::request(request.thread, resumed));
     let request = begun.as_ref().unwrap_or(request);
@@ -148,15 +151,14 @@ fn mock_schema(session: &mut Session<'_>) -> Result<u8, CliError> {
 
 /// The tools as the model sees them.
 fn tools(session: &mut Session<'_>) -> Result<u8, CliError> {
-    let specs = uwf_tools::specs();
+    let specs = declared_tools();
     session.ui.result(&specs, || {
-        let names = |spec: &uwf_tools::ToolSpec| {
+        let names = |spec: &ToolDeclaration| {
             let properties = spec.parameters["properties"].as_object().into_iter().flatten();
             properties.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
         };
-        let tool = |spec: &uwf_tools::ToolSpec| {
-            format!("{}({})\n{}\n", spec.name, names(spec), spec.description.trim())
-        };
+        let tool =
+            |spec: &ToolDeclaration| format!("{}({})\n{}\n", spec.name, names(spec), spec.description.trim());
         specs.iter().map(tool).collect::<Vec<_>>().join("\n")
     })
 }

@@ -11,7 +11,7 @@ use super::traces::Traces;
 use uwf_agent::react::Notice;
 
 /// Who is told of a run.
-pub(super) struct Observers {
+pub(crate) struct Observers {
     events: EventLog,
     /// Nobody where the events take stderr.
     show: Option<Show>,
@@ -21,7 +21,7 @@ pub(super) struct Observers {
 
 impl Observers {
     /// The event stream, and people, who may have a terminal.
-    pub(super) fn new(events: EventLog, terminal: bool) -> Observers {
+    pub(crate) fn new(events: EventLog, terminal: bool) -> Observers {
         let show = (!events.is_stderr()).then(|| Show::new(terminal));
         Observers {
             events,
@@ -43,7 +43,7 @@ impl Observers {
     }
 
     /// What happens.
-    pub(super) fn tell(&mut self, event: &Notice<'_>, ui: &mut Ui<'_>) {
+    pub(crate) fn tell(&mut self, event: &Notice<'_>, ui: &mut Ui<'_>) {
         #[cfg(feature = "otel")]
         self.traces.iter_mut().for_each(|traces| traces.tell(event));
         self.events.tell(event, ui);

@@ -14,7 +14,7 @@ use uwf_agent::resume::{self, ResumedRun};
 use uwf_agent::role_run;
 
 /// The edge prompt that a visit has when none is given.
-pub(super) fn usual_prompt(store: &Store, request: &AgentRequest) -> Result<Option<String>, CliError> {
+pub(crate) fn usual_prompt(store: &Store, request: &AgentRequest) -> Result<Option<String>, CliError> {
     match &request.prompt {
         Some(_) => Ok(None),
         None => Ok(Some(thread::role_context(store, request)?.edge_prompt)),
@@ -22,7 +22,7 @@ pub(super) fn usual_prompt(store: &Store, request: &AgentRequest) -> Result<Opti
 }
 
 /// The run, if it was begun; people are told of journals that cannot be continued.
-pub(super) fn find(
+pub(crate) fn find(
     journals: &Journals,
     wanted: &WantedRun<'_>,
     session: &mut Session<'_>,
@@ -32,7 +32,7 @@ pub(super) fn find(
 }
 
 /// The reply of a run that is over: whoever was to be given it may have died before he made use of it.
-pub(super) fn reply(
+pub(crate) fn reply(
     store: &Store,
     request: &AgentRequest,
     resumed: &ResumedRun,
@@ -46,13 +46,13 @@ pub(super) fn reply(
 }
 
 /// The request as the run was begun with.
-pub(super) fn request(thread: ThreadId, resumed: &ResumedRun) -> AgentRequest {
+pub(crate) fn request(thread: ThreadId, resumed: &ResumedRun) -> AgentRequest {
     let begun = resumed.header();
     AgentRequest::new(thread, begun.role, Some(begun.prompt.to_owned()), None)
 }
 
 /// The directory in which the run began.
-pub(super) fn workspace(resumed: &ResumedRun) -> Result<PathBuf, CliError> {
+pub(crate) fn workspace(resumed: &ResumedRun) -> Result<PathBuf, CliError> {
     let workspace = PathBuf::from(resumed.header().workspace);
     if workspace.is_dir() {
         return Ok(workspace);

@@ -93,7 +93,15 @@ fn go_on(thread: &str, args: &RunArgs, session: &mut Session<'_>) -> Result<u8, 
     let lock = ThreadLock::acquire(&host.homes.uwf, &thread, &workflow, host.store.now())?;
     let head = thread::head(&host.store, &thread)?;
     let (any, stand_alone) = (Prompt::Any, true);
-    let wanted = WantedRun { thread, head: head.hash, role: None, prompt: any, stand_alone, workspace: None };
+    let wanted = WantedRun {
+        thread,
+        head: head.hash,
+        role: None,
+        prompt: any,
+        stand_alone,
+        workspace: None,
+        agent: None,
+    };
     let mut passed_over = None;
     let resumed = resume::find(&host.journals, &wanted, &mut |passed| passed_over = Some(passed))?;
     let resumed = match resumed {

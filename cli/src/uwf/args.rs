@@ -1,5 +1,7 @@
 //! What can be typed, and every help text: one file a noun. No meaning is given to anything here.
 
+mod adapt;
+mod agents;
 mod artifacts;
 mod as_agent;
 mod cas;
@@ -25,6 +27,8 @@ mod workflow;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+pub(super) use self::adapt::{Adapt, AskMode};
+pub(super) use self::agents::Agents;
 pub(super) use self::artifacts::{Artifacts, ArtifactsCommand, GetArtifact};
 pub(super) use self::as_agent::AsAgent;
 pub(super) use self::cas::{CasCommand, Put, SchemaCommand, Values};
@@ -51,6 +55,7 @@ use crate::shell::{Completions, Global, Man, fields};
 
 /// The commands that show something and change nothing: of their results a program may pick fields.
 const SHOWING: &[&[&str]] = &[
+    &["agents"],
     &["cas", "schema", "list"],
     &["cas", "stats"],
     &["config", "list"],
@@ -217,6 +222,31 @@ pub(super) enum Noun {
                            uwf config set agents.develop.command uwf && uwf config set agents.develop.args \"[as-agent, develop]\""
     )]
     AsAgent(AsAgent),
+    /// Play one role of a thread by another command-line agent, such as Claude Code or Codex
+    #[command(
+        override_usage = "uwf adapt <NAME> --thread <THREAD> --role <ROLE> [--prompt <TEXT>]\n       \
+                          uwf adapt <NAME> --mode fork --session <ID>\n       \
+                          uwf adapt <NAME> --mode ask [--session <ID>] --prompt <TEXT> --detail <HASH>",
+        long_about = "Play one role of a thread by another command-line agent, as a definition describes it, and print the reply of an \
+                      agent, one line of JSON. The agent is told its role, the task, the earlier steps and the output format; its \
+                      answer is checked against the role's schema and sent back with its errors; its turns, tool calls and usage go on \
+                      record; a later visit goes on with its session. Engines call this: for `uwf` itself `--agent NAME` says it, \
+                      or a name in agentOverrides or defaultAgent.\n\n\
+                      The agent works in the current directory with whatever rights it takes. With --sandbox it is confined as \
+                      commands are, beside the files and the network that its definition names.\n\n\
+                      Exit status: 0 there is a reply, also of a step that failed; 1 there is none.",
+        after_long_help = "Examples:\n  uwf adapt codex --thread 01K… --role developer --prompt \"Fix it\"\n  \
+                           uwf adapt command --arg ./my-agent --thread 01K… --role writer\n  \
+                           uwf adapt claude-code --mode ask --prompt \"Why?\" --detail 9GDHFMG6KAC8V"
+    )]
+    Adapt(Adapt),
+    /// List agents: which are installed, their versions, how each was tried
+    ///
+    /// An agent is named by --agent, or in agentOverrides and defaultAgent of the configuration: uwf-builtin, what config.yaml
+    /// defines, a definition in $UWF_HOME/agents, or one that comes with the program.
+    ///
+    /// Exit status: 0, or 1 when the one that is named is not there.
+    Agents(Agents),
     /// The content-addressed store underneath
     #[command(subcommand)]
     Cas(CasCommand),

@@ -15,6 +15,7 @@ pub(super) fn concerns(noun: &Noun) -> bool {
             | Noun::Skill(_)
             | Noun::Log(_)
             | Noun::Models(_)
+            | Noun::Agents(_)
             | Noun::Init(_)
     )
 }

@@ -3,6 +3,8 @@
 //! [`main`] gathers what there is to know of the process into a [`ProcessContext`] and everything below takes it from there; so
 //! does the command line of `uwf-builtin`. One file a noun: each reads its arguments, calls, prints.
 
+mod adapt;
+mod agents;
 mod args;
 mod as_agent;
 mod ask;
@@ -59,6 +61,9 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
     if matches!(process.args.as_slice(), [_, only] if only == COMMAND) {
         return evaluated(process);
     }
+    if process.args.get(1).is_some_and(|word| word == adapt::CONFINED) {
+        return adapt::serve_confined(process);
+    }
     if let Some(shell) = completion::asking_shell(&process) {
         return completion::answer(process, &shell, args::command());
     }
@@ -104,6 +109,8 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Logs(args) => logs::logs(session, &args),
         Noun::Wait(args) => wait::wait(session, &args),
         Noun::AsAgent(args) => as_agent::run(session, args),
+        Noun::Adapt(args) => adapt::run(session, &args),
+        Noun::Agents(args) => agents::run(session, &args),
         Noun::Replay(args) => replay::replay(session, &args),
         Noun::Undo(args) => undo::undo(session, &args),
         Noun::Redo(args) => undo::redo(session, &args),

@@ -25,7 +25,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Setup) -> Result<u8, CliErro
     let home = session.homes()?.uwf;
     // A file that is not valid is told before anything is asked.
     let old = config::value(&home)?;
-    let agent = args.agent.as_deref().map(|name| DefaultAgent::named(name, &old)).transpose()?;
+    let agent = args.agent.as_deref().map(|name| DefaultAgent::named(name, &old, &home)).transpose()?;
     // Whoever names an agent and nothing else has a model, or an agent that has one.
     let connection = match args.names_only_an_agent() {
         true => None,

@@ -161,7 +161,8 @@ fn view_text(shown: &ShownThread, workflow: &str, task: &str, resumes: bool) -> 
 /// What was chosen for a thread, as it is typed.
 fn chosen(options: &ThreadOptions) -> String {
     let agent = options.agent.as_ref().map(|agent| {
-        let words = std::iter::once(&agent.program).chain(&agent.args).map(|word| quoted(word));
+        let words = agent.typed();
+        let words = words.iter().map(|word| quoted(word));
         format!("--agent {}", quoted(&words.collect::<Vec<_>>().join(" ")))
     });
     let sandbox = options.sandbox.as_ref().map(|level| format!("--sandbox {level}"));

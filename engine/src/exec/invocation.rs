@@ -210,14 +210,14 @@ impl Invocation {
             locked.keep(options)?;
         }
         observer.spawning(&self.role, &command, &self.cwd);
-        let agent = log::name(&command.program);
+        let agent = log::name(command.title());
         locked.log(LogEvent::StepStarted { role: &self.role, agent, cwd: &self.cwd });
         let begun = engine.store.now();
         let finished = self.spawn(locked, (&command, &file), options, observer)?;
         let duration_ms = engine.store.now().saturating_sub(begun);
         locked.log(LogEvent::AgentExited { role: &self.role, agent, exit: finished.exit(), duration_ms });
         let failed = |source| ExecError::NoReply {
-            agent: command.program.clone(),
+            agent: command.title().to_owned(),
             exit: finished.exit(),
             stderr: finished.last_words(),
             source,
@@ -226,7 +226,7 @@ impl Invocation {
             return Err(failed(None));
         }
         let reply = parse_reply(&finished.stdout).map_err(|error| failed(Some(error)))?;
-        Ok((command.program.clone(), reply))
+        Ok((command.title().to_owned(), reply))
     }
 
     /// What the agent is asked.
@@ -338,7 +338,7 @@ impl Engine<'_> {
     ) -> Result<AgentCommand, ExecError> {
         let name = step.agent.as_str();
         let is_it = |command: &&AgentCommand| {
-            command.program == name || Path::new(&command.program).file_name() == Some(name.as_ref())
+            command.title() == name || Path::new(&command.program).file_name() == Some(name.as_ref())
         };
         let known = configured
             .filter(is_it)
@@ -351,7 +351,7 @@ impl Engine<'_> {
         let instead = configured.ok_or_else(|| ExecError::UnknownMaker { agent: name.to_owned() })?;
         observer.warn(&format!(
             "the step was made by `{name}`, which is no configured agent: `{}` takes its place; --agent names another",
-            instead.program
+            instead.title()
         ));
         Ok(self.own(instead))
     }
@@ -368,11 +368,14 @@ impl Engine<'_> {
             command.args.extend(options.chosen.to_builtin_args());
             return command;
         }
+        if command.of_definition().is_some() {
+            command.args.extend(options.chosen.to_adapter_args());
+        }
         let untold = options.chosen.of_builtin_alone();
         if !untold.is_empty() && command.of_workflow().is_none() {
             observer.warn(&format!(
                 "the agent `{}` is not uwf-builtin: {} say nothing to it",
-                command.program,
+                command.title(),
                 untold.join(", ")
             ));
         }

@@ -46,6 +46,9 @@ pub struct RecordedSettings {
     /// The MCP servers that it had, without what may be a secret; absent where there were none.
     #[serde(deserialize_with = "lenient::field", skip_serializing_if = "Vec::is_empty")]
     pub mcp: Vec<Value>,
+    /// What could be fetched from the web; absent where nothing could.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub fetch: Value,
     /// What was found out about the endpoint on the way; absent where nothing was.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub learnt: Value,

@@ -24,14 +24,27 @@ const LINKS: usize = 40;
 
 /// The bare words that can be chosen in one command, and the files each of them may stand for, in the order of `PATH`.
 #[derive(Clone, Debug, Default)]
-pub struct Programs(BTreeMap<String, Vec<String>>);
+pub struct Programs {
+    found: BTreeMap<String, Vec<String>>,
+    /// Words that stand for a file whatever `PATH` has.
+    own: BTreeMap<String, String>,
+}
 
 impl Programs {
     /// Looks these programs up now; those with a slash need no looking up.
     pub fn look_up<'a>(programs: impl IntoIterator<Item = &'a str>, path: Option<&OsStr>) -> Programs {
         let path = path.unwrap_or(OsStr::new(USUAL));
         let bare = programs.into_iter().filter(|program| !program.contains('/'));
-        Programs(bare.map(|program| (program.to_owned(), candidates(program, path))).collect())
+        let found = bare.map(|program| (program.to_owned(), candidates(program, path))).collect();
+        Programs { found, own: BTreeMap::new() }
+    }
+
+    /// The same where this word stands for this file: a program that calls itself is no matter of `PATH`.
+    #[must_use]
+    pub fn with_own(mut self, program: &str, file: Option<&Path>) -> Programs {
+        let file = file.and_then(|file| file.to_str().map(str::to_owned));
+        self.own.extend(file.map(|file| (program.to_owned(), file)));
+        self
     }
 
     /// The file that is run for `program`: the first that does not lie in one of the directories `within`.
@@ -42,7 +55,10 @@ impl Programs {
         if program.contains('/') {
             return Ok(program.to_owned());
         }
-        let files = self.0.get(program).map(Vec::as_slice).unwrap_or_default();
+        if let Some(file) = self.own.get(program) {
+            return Ok(file.clone());
+        }
+        let files = self.found.get(program).map(Vec::as_slice).unwrap_or_default();
         let within: Vec<PathBuf> = within.iter().filter_map(|dir| dir.canonicalize().ok()).collect();
         if let Some(file) = files.iter().find(|file| !leads_through(Path::new(file), &within)) {
             return Ok(file.clone());
@@ -178,5 +194,7 @@ mod tests {
         assert_eq!(programs.file_of("agent", &[]).unwrap(), root.join("late/agent").to_str().unwrap());
         assert_eq!(programs.file_of("/a/b", &[Path::new("/a")]).unwrap(), "/a/b");
         assert!(Programs::look_up(["sh"], None).any_file_of("sh").is_some());
+        let own = Programs::look_up(["sh"], None).with_own("sh", Some(Path::new("/a/sh")));
+        assert_eq!(own.file_of("sh", &[Path::new("/a")]).unwrap(), "/a/sh");
     }
 }

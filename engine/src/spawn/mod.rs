@@ -9,6 +9,7 @@ pub mod protocol;
 mod watch;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -22,11 +23,15 @@ use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_
 use thiserror::Error;
 
 use self::protocol::AgentCommand;
+pub use self::watch::Sinks;
 use self::watch::{Watch, Woken};
 use crate::home::Env;
 
 /// From the first polite signal to the agent's group until it is killed.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// The same for a program that an agent runs: whoever started the agent ends it soon, too.
+const GRACE_WITHIN: Duration = Duration::from_secs(1);
 
 /// How long a pipe is read after the agent has exited: something it left behind may hold it open for ever.
 const DRAIN: Duration = Duration::from_secs(2);
@@ -69,6 +74,13 @@ pub struct ProcessSpec<'a> {
     pub inherit_stderr: bool,
     /// Set when this program is to stop.
     pub stop: &'a StopSignal,
+}
+
+/// How a program that an agent runs is different from an agent.
+#[derive(Debug, Default)]
+struct Within {
+    stdin: Option<File>,
+    ends_group: bool,
 }
 
 /// What stands before the end of what an agent wrote, in an error.
@@ -167,18 +179,37 @@ pub enum SpawnError {
 /// The agent cannot be started or waited for, takes longer than its deadline, or this program is told to stop; in the
 /// last two cases the agent was ended.
 pub fn run(run: &ProcessSpec<'_>, stderr: &mut dyn FnMut(&[u8])) -> Result<Finished, SpawnError> {
+    run_to_end(run, Within::default(), &mut Sinks { stdout: &mut |_| (), stderr, idle: &mut || () })
+}
+
+/// Runs a program of an agent's to its end, as [`run`]: what it writes is heard as it comes, `stdin` is what it reads, and
+/// whatever of its process group still runs when it has ended is ended, too.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_within(
+    run: &ProcessSpec<'_>,
+    stdin: Option<File>,
+    sinks: &mut Sinks<'_>,
+) -> Result<Finished, SpawnError> {
+    run_to_end(run, Within { stdin, ends_group: true }, sinks)
+}
+
+fn run_to_end(run: &ProcessSpec<'_>, within: Within, sinks: &mut Sinks<'_>) -> Result<Finished, SpawnError> {
     if let Some(signal) = run.stop.signal() {
         return Err(SpawnError::Stopped { signal });
     }
     let program = || run.command.program.clone();
     let started = Instant::now();
-    let mut child = start(run).map_err(|source| match access(run.cwd, Access::EXEC_OK) {
+    let ends_group = within.ends_group;
+    let mut child = start(run, within.stdin).map_err(|source| match access(run.cwd, Access::EXEC_OK) {
         Ok(()) => SpawnError::Start { program: program(), source },
         Err(error) => SpawnError::Directory { path: run.cwd.to_owned(), source: error.into() },
     })?;
     // A limit beyond what the clock can tell is none.
     let until = run.deadline.and_then(|deadline| started.checked_add(deadline));
-    let (woken, mut watch) = waited_for(&mut child, until, run.stop, stderr).map_err(|source| {
+    let ended = waited_for(&mut child, (until, ends_group), run.stop, sinks);
+    let (woken, mut watch) = ended.map_err(|source| {
         // Nobody would end it any more.
         signal_group(&child, Signal::KILL);
         child.wait().ok();
@@ -197,32 +228,47 @@ pub fn run(run: &ProcessSpec<'_>, stderr: &mut dyn FnMut(&[u8])) -> Result<Finis
     }
 }
 
-/// Waits until the agent is over, be it that it had to be ended, and tells why it is; with what it has said.
+/// Waits until the agent is over, be it that it had to be ended, and tells why it is; with what it has said. Until it is
+/// reaped, nobody else has the number of its group.
 fn waited_for(
     child: &mut Child,
-    until: Option<Instant>,
+    (until, ends_group): (Option<Instant>, bool),
     stop: &StopSignal,
-    stderr: &mut dyn FnMut(&[u8]),
+    sinks: &mut Sinks<'_>,
 ) -> io::Result<(Woken, Watch)> {
     let mut watch = Watch::new(child)?;
-    let woken = watch.until_exit(until, || stop.signal(), stderr)?;
+    let woken = watch.until_exit(until, || stop.signal(), sinks)?;
+    let grace = if ends_group { GRACE_WITHIN } else { GRACE };
     match woken {
-        Woken::Exited => watch.drain(Instant::now() + DRAIN, stderr)?,
-        Woken::Late => end(child, &mut watch, Signal::TERM, stderr)?,
+        Woken::Exited => {
+            if ends_group {
+                signal_group(child, Signal::TERM);
+            }
+            watch.drain(Instant::now() + DRAIN, sinks)?;
+            if ends_group {
+                signal_group(child, Signal::KILL);
+            }
+        }
+        Woken::Late => end(child, (&mut watch, grace), Signal::TERM, sinks)?,
         Woken::Signal(signal) => {
             let forwarded = Signal::from_named_raw(signal).unwrap_or(Signal::TERM);
-            end(child, &mut watch, forwarded, stderr)?;
+            end(child, (&mut watch, grace), forwarded, sinks)?;
         }
     }
     Ok((woken, watch))
 }
 
 /// Ends the whole group: `first`, then a grace, then the kill; reaps the agent.
-fn end(child: &Child, watch: &mut Watch, first: Signal, stderr: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+fn end(
+    child: &Child,
+    (watch, grace): (&mut Watch, Duration),
+    first: Signal,
+    sinks: &mut Sinks<'_>,
+) -> io::Result<()> {
     signal_group(child, first);
-    watch.until_exit(Some(Instant::now() + GRACE), || None, stderr)?;
+    watch.until_exit(Some(Instant::now() + grace), || None, sinks)?;
     signal_group(child, Signal::KILL);
-    watch.until_exit(None, || None, stderr).map(|_| ())
+    watch.until_exit(None, || None, sinks).map(|_| ())
 }
 
 /// A group that is gone already needs no signal.
@@ -230,7 +276,7 @@ fn signal_group(child: &Child, signal: Signal) {
     kill_process_group(Pid::from_child(child), signal).ok();
 }
 
-fn start(run: &ProcessSpec<'_>) -> io::Result<Child> {
+fn start(run: &ProcessSpec<'_>, stdin: Option<File>) -> io::Result<Child> {
     let mut command = Command::new(run.file);
     command
         .args(&run.command.args)
@@ -238,7 +284,7 @@ fn start(run: &ProcessSpec<'_>) -> io::Result<Child> {
         .current_dir(run.cwd)
         .env_clear()
         .envs(run.env.iter())
-        .stdin(Stdio::null())
+        .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
         .stdout(Stdio::piped())
         .stderr(if run.inherit_stderr { Stdio::inherit() } else { Stdio::piped() })
         .process_group(0);

@@ -4,6 +4,7 @@
 //! It starts no process and reads no store: whether a reply is true is checked by `exec`.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -43,6 +44,45 @@ impl AgentCommand {
     /// A program that is asked in the usual form.
     pub fn new(program: impl Into<String>, args: Vec<String>) -> AgentCommand {
         AgentCommand { program: program.into(), args, form: CallForm::default() }
+    }
+}
+
+/// The program that plays for agents that a definition describes, and how it is called: `uwf adapt NAME`.
+pub const ADAPTER: &str = "uwf";
+const ADAPT: &str = "adapt";
+/// What stands before each argument for the program that a definition describes.
+const PASSED: &str = "--arg=";
+
+impl AgentCommand {
+    /// The agent that the definition of that name describes; its program gets these arguments, too.
+    pub fn defined(name: &str, args: &[String]) -> AgentCommand {
+        let passed = args.iter().map(|arg| format!("{PASSED}{arg}"));
+        AgentCommand::new(ADAPTER, [ADAPT, name].map(str::to_owned).into_iter().chain(passed).collect())
+    }
+
+    /// The name of the definition that describes it, if one does.
+    pub fn of_definition(&self) -> Option<&str> {
+        let is_adapter = Path::new(&self.program).file_name() == Some(ADAPTER.as_ref());
+        match self.args.as_slice() {
+            [command, name, ..] if is_adapter && command == ADAPT => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The words by which it is named on a command line: that of its definition with the arguments for its program, else the command.
+    pub fn typed(&self) -> Vec<String> {
+        match self.of_definition() {
+            Some(name) => {
+                let passed = self.args[2..].iter().map(|arg| arg.strip_prefix(PASSED).unwrap_or(arg));
+                [name].into_iter().chain(passed).map(str::to_owned).collect()
+            }
+            None => [&self.program].into_iter().chain(&self.args).cloned().collect(),
+        }
+    }
+
+    /// What people call it: the name of its definition, else its program.
+    pub fn title(&self) -> &str {
+        self.of_definition().unwrap_or(&self.program)
     }
 }
 
@@ -324,6 +364,19 @@ mod tests {
                 serde_json::from_value(json!({"command": "a", "protocol": word})).unwrap();
             assert_eq!(json!(read.form), json!(word));
         }
+    }
+
+    #[test]
+    fn an_agent_that_is_described_is_played_by_the_adapter() {
+        let agent = AgentCommand::defined("codex", &["-m".into(), "x y".into()]);
+        assert_eq!(agent.args, ["adapt", "codex", "--arg=-m", "--arg=x y"]);
+        assert_eq!((agent.of_definition(), agent.title()), (Some("codex"), "codex"));
+        assert_eq!(agent.typed(), ["codex", "-m", "x y"]);
+        assert_eq!(AgentCommand::new("a", vec!["b".into()]).typed(), ["a", "b"]);
+        let elsewhere = AgentCommand { program: "/opt/uwf".into(), ..agent };
+        assert_eq!(elsewhere.title(), "codex");
+        let other = AgentCommand::new("uwf", vec!["as-agent".into(), "codex".into()]);
+        assert_eq!((other.of_definition(), other.title()), (None, "uwf"));
     }
 
     #[test]

@@ -29,6 +29,16 @@ pub(super) enum Woken {
     Signal(i32),
 }
 
+/// Who hears what a child writes, as it comes.
+pub struct Sinks<'a> {
+    /// Of its stdout.
+    pub stdout: &'a mut dyn FnMut(&[u8]),
+    /// Of its stderr, unless that is inherited.
+    pub stderr: &'a mut dyn FnMut(&[u8]),
+    /// Called when nothing has come for a moment, and again after each such moment.
+    pub idle: &'a mut dyn FnMut(),
+}
+
 /// The end of a byte stream.
 struct Tail {
     kept: usize,
@@ -87,7 +97,7 @@ impl Watch {
         &mut self,
         until: Option<Instant>,
         stop: impl Fn() -> Option<i32>,
-        stderr: &mut dyn FnMut(&[u8]),
+        sinks: &mut Sinks<'_>,
     ) -> io::Result<Woken> {
         while !self.exited {
             if let Some(signal) = stop() {
@@ -97,19 +107,19 @@ impl Watch {
             if left.is_zero() {
                 return Ok(Woken::Late);
             }
-            self.step(left.min(TICK), stderr)?;
+            self.step(left.min(TICK), sinks)?;
         }
         Ok(Woken::Exited)
     }
 
     /// Reads what the pipes still hold, until they are closed or the time is over.
-    pub(super) fn drain(&mut self, until: Instant, stderr: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    pub(super) fn drain(&mut self, until: Instant, sinks: &mut Sinks<'_>) -> io::Result<()> {
         while self.stdout.is_some() || self.stderr.is_some() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            self.step(left, stderr)?;
+            self.step(left, sinks)?;
         }
         Ok(())
     }
@@ -128,16 +138,23 @@ impl Watch {
     }
 
     /// Sleeps until something happens or `timeout` is over, then reads one piece of what there is.
-    fn step(&mut self, timeout: Duration, stderr: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    fn step(&mut self, timeout: Duration, sinks: &mut Sinks<'_>) -> io::Result<()> {
         let [exited, out, err] = self.ready(timeout)?;
         self.exited |= exited;
+        if !(exited || out || err) {
+            (sinks.idle)();
+        }
         let mut buffer = [0; 16 << 10];
-        if out && !read(&mut self.stdout, &mut buffer, &mut |bytes| self.stdout_tail.push(bytes))? {
+        let mut tee = |bytes: &[u8]| {
+            self.stdout_tail.push(bytes);
+            (sinks.stdout)(bytes);
+        };
+        if out && !read(&mut self.stdout, &mut buffer, &mut tee)? {
             self.stdout = None;
         }
         let mut tee = |bytes: &[u8]| {
             self.stderr_tail.push(bytes);
-            stderr(bytes);
+            (sinks.stderr)(bytes);
         };
         if err && !read(&mut self.stderr, &mut buffer, &mut tee)? {
             self.stderr = None;

@@ -51,6 +51,9 @@ pub struct ThreadOptions {
     /// Whether commands may use the network.
     #[serde(skip_serializing_if = "is_false")]
     pub allow_network: bool,
+    /// The hosts that pages may be fetched from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fetch_hosts: Option<Vec<String>>,
     /// How much the model is to reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<String>,
@@ -97,6 +100,7 @@ impl ThreadOptions {
             max_cost: self.max_cost.or(kept.max_cost),
             max_turns: self.max_turns.or(kept.max_turns),
             allow_network: self.allow_network || kept.allow_network,
+            fetch_hosts: self.fetch_hosts.or(kept.fetch_hosts),
             reasoning_effort: self.reasoning_effort.or(kept.reasoning_effort),
             temperature: self.temperature.or(kept.temperature),
             tools: self.tools.or(kept.tools),
@@ -108,7 +112,8 @@ impl ThreadOptions {
     /// Whether both name the same program and endpoint, and have the same sandbox.
     fn trusts_like(&self, other: &ThreadOptions) -> bool {
         let trusted = |of: &ThreadOptions| {
-            (of.agent.clone(), of.base_url.clone(), of.mock.clone(), of.sandbox.clone(), of.allow_network)
+            let reached = (of.allow_network, of.fetch_hosts.clone());
+            (of.agent.clone(), of.base_url.clone(), of.mock.clone(), of.sandbox.clone(), reached)
         };
         trusted(self) == trusted(other)
     }
@@ -140,6 +145,7 @@ impl ThreadOptions {
             ("maxCost", self.max_cost.is_some()),
             ("maxTurns", self.max_turns.is_some()),
             ("allowNetwork", self.allow_network),
+            ("fetchHosts", self.fetch_hosts.is_some()),
             ("tools", self.tools.is_some()),
             ("noSnapshots", self.no_snapshots),
             ("maxRounds", no_rounds),
@@ -170,10 +176,20 @@ impl ThreadOptions {
         option("--max-turns", self.max_turns.map(|turns| turns.to_string()));
         option("--reasoning-effort", self.reasoning_effort.clone());
         option("--temperature", self.temperature.map(|temperature| temperature.to_string()));
+        for host in self.fetch_hosts.iter().flatten() {
+            option("--fetch-host", Some(host.clone()));
+        }
         option("--tools", self.tools.as_ref().map(|tools| tools.join(",")));
         let flags = [("--allow-network", self.allow_network), ("--no-snapshots", self.no_snapshots)];
         args.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name.to_owned()));
         args
+    }
+
+    /// The options as `uwf adapt` takes them.
+    pub fn to_adapter_args(&self) -> Vec<String> {
+        let named = [("--model", &self.model), ("--sandbox", &self.sandbox)];
+        let set = named.into_iter().filter_map(|(name, value)| Some([name, value.as_deref()?]));
+        set.flatten().map(str::to_owned).collect()
     }
 
     /// The options as agents that are not `uwf-builtin` may know them.
@@ -189,6 +205,7 @@ impl ThreadOptions {
             ("--max-cost", self.max_cost.is_some()),
             ("--max-turns", self.max_turns.is_some()),
             ("--allow-network", self.allow_network),
+            ("--fetch-host", self.fetch_hosts.is_some()),
             ("--reasoning-effort", self.reasoning_effort.is_some()),
             ("--temperature", self.temperature.is_some()),
             ("--tools", self.tools.is_some()),

@@ -6,6 +6,7 @@
 //! renamed. A view is read from a store by a plain function; how it looks to people (tables,
 //! sentences, colours) is no business of it.
 
+mod agent;
 mod artifact;
 mod changed;
 mod config;
@@ -24,6 +25,7 @@ mod thread;
 mod undo;
 mod workflow;
 
+pub use self::agent::AgentRow;
 pub use self::artifact::{ArtifactRow, ArtifactWritten};
 pub use self::changed::{
     ForkedFrom, ThreadCancelled, ThreadExported, ThreadForked, ThreadImported, ThreadPaused, ThreadRemoved,

@@ -15,7 +15,7 @@
 //! | other sockets, ptrace, io_uring, kernel interfaces | `seccomp` |
 //! | capabilities, limits, inherited handles | `child`, between fork and exec |
 //!
-//! `promises` is the table of what is promised, by which of these; strict is where each promise is kept by one of its means.
+//! `run` runs one program in it to its end; `promises` is the table of what is promised, by which of these; strict is where each promise is kept by one of its means.
 //! `available` finds out what the kernel can do, `start` starts a process in it; `maker` is the process that makes the namespaces
 //! and stays as their init.
 //!
@@ -39,6 +39,7 @@ mod pipe;
 mod policy;
 mod promises;
 mod report;
+mod run;
 mod seccomp;
 mod shared_memory;
 mod start;
@@ -68,6 +69,7 @@ use self::namespace::Namespaces;
 pub use self::policy::{Level, Policy, ProcessLimits};
 pub use self::promises::{Mechanism, Promise, PromiseStatus};
 pub use self::report::{Enforced, Network, Processes, SandboxError};
+pub use self::run::RunError;
 pub(crate) use self::shared_memory::SharedMemory;
 pub(crate) use self::start::{RunningCommand, StartError};
 use self::start::{SetupResult, probe, probe_in_thread, start_among, start_bare, start_in};

@@ -32,7 +32,7 @@ pub struct Enforced {
 
 impl Enforced {
     /// Nothing at all.
-    pub(crate) fn nothing(level: Level) -> Enforced {
+    pub fn nothing(level: Level) -> Enforced {
         let (network, missing) = (Network::Open, Vec::new());
         Enforced {
             level,

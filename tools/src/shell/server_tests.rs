@@ -87,10 +87,10 @@ fn one_that_is_not_there_is_named() {
 fn a_long_text_is_cut_and_kept() {
     let scratch = Scratch::new();
     let text = "a line of the-provider-key\n".repeat(10_000);
-    let output = scratch.toolbox.shown("a title", &text);
+    let output = scratch.toolbox.shown(&text);
     assert!(output.text.len() < 20_000 && output.text.contains("read them with tool_output hash="));
     assert!(!output.text.contains("provider") && output.facts.spool.is_some());
     let name = output.facts.output_hash.unwrap();
     assert!(scratch.ok("tool_output", json!({"hash": name, "offset": 9999})).contains("a line of ***"));
-    assert_eq!(scratch.toolbox.shown("short", "x").text, "x");
+    assert_eq!(scratch.toolbox.shown("x").text, "x");
 }

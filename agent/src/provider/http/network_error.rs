@@ -25,7 +25,7 @@ pub(super) fn attempt_error(error: &reqwest::Error) -> AttemptError {
 }
 
 /// The last cause: the ones above it only wrap, and name the URL.
-pub(super) fn innermost(error: &reqwest::Error) -> String {
+pub(crate) fn innermost(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;

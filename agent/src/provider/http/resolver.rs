@@ -4,7 +4,7 @@
 //! any other of a connection: it is tried again, and then told.
 
 use std::io;
-use std::net::ToSocketAddrs;
+use std::net::{IpAddr, ToSocketAddrs};
 use std::thread::Builder;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -36,6 +36,21 @@ impl Resolve for Resolver {
             Ok(Box::new(found) as Addrs)
         })
     }
+}
+
+/// The addresses of a host, each once.
+///
+/// # Errors
+/// It is no name, or has none, or nobody can be asked.
+pub(crate) async fn look_up(host: &str) -> io::Result<Vec<IpAddr>> {
+    let name: Name = host.parse().map_err(io::Error::other)?;
+    let mut addresses = Vec::new();
+    for found in Resolver::new().resolve(name).await.map_err(io::Error::other)? {
+        if !addresses.contains(&found.ip()) {
+            addresses.push(found.ip());
+        }
+    }
+    Ok(addresses)
 }
 
 #[cfg(test)]

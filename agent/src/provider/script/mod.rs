@@ -14,6 +14,7 @@
 //! player's business.
 
 mod expect;
+mod pages;
 mod read;
 mod schema;
 mod servers;
@@ -23,6 +24,7 @@ use std::path::Path;
 use std::time::Duration;
 
 pub(crate) use expect::ScriptExpectation;
+pub(crate) use pages::ScriptedPage;
 #[cfg(test)]
 pub(crate) use servers::ScriptedResult;
 pub(crate) use servers::{ScriptedServers, ScriptedTool};
@@ -44,6 +46,8 @@ pub struct Script {
     plan: ScriptPlan,
     /// The MCP servers that it plays.
     servers: ScriptedServers,
+    /// `fetch:` the pages of the web, by their URLs.
+    pages: BTreeMap<String, ScriptedPage>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -147,9 +151,15 @@ impl Script {
     /// # Errors
     /// As [`Script::load`].
     pub fn parse(name: &str, text: &str) -> Result<Script, ProviderError> {
-        let (plan, servers) =
-            read::script(text).map_err(|reason| ProviderError::Script { script: name.to_owned(), reason })?;
-        Ok(Script { name: name.to_owned(), plan, servers })
+        let read = read::script(text);
+        let (plan, pages, servers) =
+            read.map_err(|reason| ProviderError::Script { script: name.to_owned(), reason })?;
+        Ok(Script { name: name.to_owned(), plan, pages, servers })
+    }
+
+    /// What `fetch_url` finds, by URL.
+    pub(crate) fn pages(&self) -> &BTreeMap<String, ScriptedPage> {
+        &self.pages
     }
 
     /// The MCP servers that it plays.

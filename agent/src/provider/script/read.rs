@@ -14,7 +14,10 @@ use uwf_store::suggest;
 use uwf_workflow::yaml::{self, Document};
 
 use super::expect::{self, ScriptExpectation};
-use super::{BodyEnding, ScriptEntry, ScriptPlan, ScriptStep, ScriptedCall, ScriptedError, ScriptedServers};
+use super::{
+    BodyEnding, ScriptEntry, ScriptPlan, ScriptStep, ScriptedCall, ScriptedError, ScriptedPage,
+    ScriptedServers,
+};
 use crate::provider::message::TokenUsage;
 
 const ENTRY: &[&str] = &[
@@ -36,20 +39,23 @@ const FAULTS: &[&str] = &["reset", "error", "body", "drop_after_bytes", "stall_a
 const CALL: &[&str] = &["id", "name", "arguments"];
 const ERROR: &[&str] = &["status", "retry_after", "message", "code", "headers"];
 const USAGE: &[&str] = &["input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens"];
-const TOP: &[&str] = &["turns", "roles", "steps", "name", "description", "mcp"];
+const TOP: &[&str] = &["turns", "roles", "steps", "name", "description", "fetch", "mcp"];
 const STEP: &[&str] = &["role", "output", "expect", "usage", "delay_ms"];
 
+/// What a script holds: what the model says, what the web does, and what servers do.
+type Read = (ScriptPlan, BTreeMap<String, ScriptedPage>, ScriptedServers);
+
 /// Reads a script; the error names all problems, one a line.
-pub(super) fn script(text: &str) -> Result<(ScriptPlan, ScriptedServers), String> {
+pub(super) fn script(text: &str) -> Result<Read, String> {
     let document = yaml::parse(text).map_err(|error| error.to_string())?;
     let mut reader = ScriptReader { document: &document, problems: Vec::new() };
-    let (plan, servers) = (reader.plan(), reader.servers());
+    let (plan, pages, servers) = (reader.plan(), reader.pages(), reader.servers());
     let mut problems = reader.problems;
     problems.sort_by_key(|(line, _)| *line);
     let problems: Vec<String> =
         problems.into_iter().map(|(line, what)| format!("line {line}: {what}")).collect();
     match (plan, problems.as_slice()) {
-        (Some(plan), []) => Ok((plan, servers)),
+        (Some(plan), []) => Ok((plan, pages, servers)),
         (_, [only]) => Err(only.clone()),
         (_, problems) => Err(format!("{} problems:\n  {}", problems.len(), problems.join("\n  "))),
     }
@@ -57,7 +63,7 @@ pub(super) fn script(text: &str) -> Result<(ScriptPlan, ScriptedServers), String
 
 /// Walks the document; `pointer` is always the JSON pointer of the value in hand.
 pub(super) struct ScriptReader<'d> {
-    document: &'d Document,
+    pub(super) document: &'d Document,
     /// Each with its line.
     problems: Vec<(usize, String)>,
 }
@@ -262,7 +268,12 @@ impl<'d> ScriptReader<'d> {
         }
     }
 
-    fn object(&mut self, pointer: &str, value: &'d Value, known: &[&str]) -> Option<&'d Map<String, Value>> {
+    pub(super) fn object(
+        &mut self,
+        pointer: &str,
+        value: &'d Value,
+        known: &[&str],
+    ) -> Option<&'d Map<String, Value>> {
         let Value::Object(map) = value else {
             self.mismatch(pointer, "a mapping", value);
             return None;
@@ -274,12 +285,12 @@ impl<'d> ScriptReader<'d> {
         Some(map)
     }
 
-    fn text(&mut self, pointer: &str, map: &'d Map<String, Value>, key: &str) -> Option<String> {
+    pub(super) fn text(&mut self, pointer: &str, map: &'d Map<String, Value>, key: &str) -> Option<String> {
         self.get(pointer, map, key, ("a text", |value| value.as_str().map(str::to_owned)))
     }
 
     /// The value of `key`, converted; `kind` says what it should be and how to read it. Absent and null are `None`.
-    fn get<T>(
+    pub(super) fn get<T>(
         &mut self,
         pointer: &str,
         map: &'d Map<String, Value>,
@@ -294,7 +305,7 @@ impl<'d> ScriptReader<'d> {
         read
     }
 
-    fn mismatch(&mut self, pointer: &str, expected: &str, got: &Value) {
+    pub(super) fn mismatch(&mut self, pointer: &str, expected: &str, got: &Value) {
         let got = match got {
             Value::Array(items) if items.is_empty() => "an empty list".to_owned(),
             Value::String(_) => got.to_string(),
@@ -303,7 +314,7 @@ impl<'d> ScriptReader<'d> {
         self.problem(pointer, format!("expected {expected}, got {got}"));
     }
 
-    fn problem(&mut self, pointer: &str, what: String) {
+    pub(super) fn problem(&mut self, pointer: &str, what: String) {
         let line = self.document.at_key(pointer).line;
         let place = match label(pointer) {
             empty if empty.is_empty() => String::new(),

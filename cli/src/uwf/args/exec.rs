@@ -148,6 +148,9 @@ pub(in crate::uwf) struct AgentFlags {
     /// uwf-builtin: let commands use the network
     #[arg(long)]
     pub(in crate::uwf) allow_network: bool,
+    /// uwf-builtin: offer fetch_url for this host: docs.rs, *.example.com, localhost:8080 (repeatable)
+    #[arg(long, value_name = "HOST")]
+    pub(in crate::uwf) fetch_host: Vec<String>,
     /// uwf-builtin: how much the model is to reason, such as low or high
     #[arg(long, value_name = "EFFORT")]
     pub(in crate::uwf) reasoning_effort: Option<String>,

@@ -7,7 +7,7 @@ use clap::Args;
 /// What to connect, and who plays; on a terminal, what is missing is asked.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  uwf setup\n  uwf setup --provider openai --model gpt-6.1-terra\n  uwf setup --provider ollama --model qwen3\n  uwf setup --provider azure --base-url https://RESOURCE.openai.azure.com/openai/v1 --model mine\n  uwf setup --provider mine --base-url https://llm.example/v1 --model m --api-key-env MY_KEY\n  pass show llm | uwf setup --provider anthropic --model claude-sonnet-5-5 --api-key-file -\n  uwf setup --agent hermes"
+    after_long_help = "Examples:\n  uwf setup\n  uwf setup --provider openai --model gpt-6.1-terra\n  uwf setup --provider ollama --model qwen3\n  uwf setup --provider azure --base-url https://RESOURCE.openai.azure.com/openai/v1 --model mine\n  uwf setup --provider mine --base-url https://llm.example/v1 --model m --api-key-env MY_KEY\n  pass show llm | uwf setup --provider anthropic --model claude-sonnet-5-5 --api-key-file -\n  uwf setup --agent claude-code"
 )]
 pub(in crate::uwf) struct Setup {
     /// Who serves the model: openai, anthropic, google, openrouter, deepseek, moonshot, zai, minimax, qwen, xai, mistral,
@@ -26,8 +26,8 @@ pub(in crate::uwf) struct Setup {
     /// Take the key from this file, `-` is stdin, and keep it in config.yaml
     #[arg(long, value_name = "FILE", conflicts_with = "api_key_env")]
     pub(in crate::uwf) api_key_file: Option<PathBuf>,
-    /// The default agent: `hermes` is the program uwf-hermes, or one that the configuration knows; alone it changes
-    /// nothing else
+    /// The default agent: one that the configuration knows or `uwf agents` lists, builtin, or `mine` for the program uwf-mine; alone it
+    /// changes nothing else
     #[arg(long, value_name = "NAME")]
     pub(in crate::uwf) agent: Option<String>,
 }

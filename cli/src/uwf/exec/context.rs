@@ -1,6 +1,6 @@
 //! What agents need, gathered once for all that a command runs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use uwf_agent::Script;
@@ -16,7 +16,7 @@ use uwf_engine::config::{self, BUILTIN, Config};
 use uwf_engine::exec::{Engine, ExecError, ExecOptions, Observer};
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::spawn::lookup::Programs;
-use uwf_engine::spawn::protocol::AgentCommand;
+use uwf_engine::spawn::protocol::{ADAPTER, AgentCommand};
 use uwf_engine::spawn::{SpawnError, StopSignal};
 use uwf_engine::thread::{self, StartNode, ThreadError, ThreadId, ThreadOptions};
 use uwf_engine::workflow::{self, Workflow};
@@ -39,6 +39,8 @@ pub(in crate::uwf) struct ExecContext {
     config: Config,
     env: Env,
     builtin: AgentCommand,
+    /// This very program, which plays for agents that a definition describes.
+    adapter: Option<PathBuf>,
     programs: Programs,
     conditions: Option<ConditionProcess>,
     pub(in crate::uwf) options: ExecOptions,
@@ -77,6 +79,7 @@ impl ExecContext {
             config,
             env,
             builtin,
+            adapter: session.program.clone(),
             programs: Programs::default(),
             conditions,
             options,
@@ -104,7 +107,8 @@ impl ExecContext {
     fn with_programs(mut self) -> ExecContext {
         let named = self.options.agent.iter().chain(&self.options.chosen.agent).chain([&self.builtin]);
         let agents = self.config.agents.values().chain(named);
-        self.programs = Programs::look_up(agents.map(|agent| agent.program.as_str()), self.env.get("PATH"));
+        let programs = Programs::look_up(agents.map(|agent| agent.program.as_str()), self.env.get("PATH"));
+        self.programs = programs.with_own(ADAPTER, self.adapter.as_deref());
         self
     }
 
@@ -247,6 +251,7 @@ fn typed(session: &Session<'_>, flags: &AgentFlags) -> Result<ThreadOptions, Cli
         max_cost: flags.max_cost,
         max_turns: flags.max_turns,
         allow_network: flags.allow_network,
+        fetch_hosts: Some(flags.fetch_host.clone()).filter(|hosts| !hosts.is_empty()),
         reasoning_effort: flags.reasoning_effort.clone(),
         temperature: flags.temperature,
         tools: flags.tools.clone(),

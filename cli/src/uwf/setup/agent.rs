@@ -1,10 +1,14 @@
-//! Who plays when nothing else is said: the default agent, by the name that its program carries behind `uwf-`.
+//! Who plays when nothing else is said: the default agent, by what the configuration or a definition calls it, else by the name that
+//! its program carries behind `uwf-`.
+
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::shell::{CliError, Session};
 use crate::uwf::exec;
-use uwf_engine::config::{BUILTIN, ConfigChange};
+use uwf_agent::external::Definition;
+use uwf_engine::config::{BUILTIN, BUILTIN_ALIAS, ConfigChange, defined};
 use uwf_engine::spawn::lookup::Programs;
 
 /// What programs that are agents are called before their names.
@@ -14,21 +18,28 @@ const PREFIX: &str = "uwf-";
 pub(super) struct DefaultAgent {
     /// What the configuration calls it.
     pub(super) alias: String,
-    /// The program that is run.
-    command: String,
-    /// Whether the configuration knows it by now.
+    /// The program that is run; of an agent that a definition describes none.
+    command: Option<String>,
+    /// Whether the configuration, or a definition, knows it by now.
     known: bool,
 }
 
 impl DefaultAgent {
-    /// `hermes`, `uwf-hermes`, or what the configuration calls it already.
-    pub(super) fn named(name: &str, old: &Value) -> Result<DefaultAgent, CliError> {
+    /// What the configuration calls it already, what a definition does, or `mine` for the program `uwf-mine`.
+    pub(super) fn named(name: &str, old: &Value, home: &Path) -> Result<DefaultAgent, CliError> {
         let odd = |c: char| c.is_whitespace() || c.is_control() || c == '/';
         let short = name.strip_prefix(PREFIX).unwrap_or(name);
         if short.is_empty() || short.starts_with('-') || name.contains(odd) {
-            let error = format!("`{name}` is no agent's name: hermes stands for the program uwf-hermes");
+            let error = format!("`{name}` is no agent's name: mine stands for the program uwf-mine");
             return Err(CliError::user(error)
                 .with_hint("a program of another name: uwf config set agents.mine.command PROGRAM"));
+        }
+        if [BUILTIN, BUILTIN_ALIAS].contains(&name) && !old["agents"][name].is_object() {
+            let (alias, command) = (name.to_owned(), Some(BUILTIN.to_owned()));
+            return Ok(DefaultAgent { alias, command, known: true });
+        }
+        if !old["agents"][name].is_object() && defined::names(home).contains(name) {
+            return Ok(DefaultAgent { alias: name.to_owned(), command: None, known: true });
         }
         let known = [name, short].into_iter().find(|alias| old["agents"][alias].is_object());
         let alias = known.unwrap_or(short).to_owned();
@@ -36,7 +47,7 @@ impl DefaultAgent {
             Some(command) => command.to_owned(),
             None => format!("{PREFIX}{short}"),
         };
-        Ok(DefaultAgent { alias, command, known: known.is_some() })
+        Ok(DefaultAgent { alias, command: Some(command), known: known.is_some() })
     }
 
     /// What is configured already stays as it is.
@@ -44,7 +55,10 @@ impl DefaultAgent {
         let at = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let mut changes = vec![(at(&["defaultAgent"]), Some(json!(self.alias)))];
         if !self.known {
-            changes.push((at(&["agents", &self.alias, "command"]), Some(json!(self.command))));
+            changes.push((
+                at(&["agents", &self.alias, "command"]),
+                self.command.as_ref().map(|command| json!(command)),
+            ));
             changes.push((at(&["agents", &self.alias, "args"]), Some(json!([]))));
         }
         changes
@@ -53,10 +67,20 @@ impl DefaultAgent {
     /// What stands in its way by now: that may come right before it plays.
     pub(super) fn obstacle(&self, session: &Session<'_>) -> Result<Option<String>, CliError> {
         let env = session.env.clone().with_dotenv(&session.homes()?.uwf.join(".env"))?;
-        let builtin = exec::builtin(session.program.as_deref()).program;
-        let program = if self.command == BUILTIN { &builtin } else { &self.command };
-        let found = Programs::look_up([program.as_str()], env.get("PATH")).any_file_of(program);
-        let missing = || format!("there is no program {} now: install it, or put it into PATH", self.command);
-        Ok(found.is_none().then(missing))
+        let home = session.homes()?.uwf;
+        let (program, hint) = match &self.command {
+            None => {
+                let definition = Definition::find(&home, &self.alias)?;
+                (definition.program_of(&home), definition.needs.hint)
+            }
+            Some(command) if command == BUILTIN => {
+                (exec::builtin(session.program.as_deref()).program, String::new())
+            }
+            Some(command) => (command.clone(), String::new()),
+        };
+        let how = if hint.is_empty() { "install it, or put it into PATH".to_owned() } else { hint };
+        let found = Programs::look_up([program.as_str()], env.get("PATH")).any_file_of(&program);
+        let is_missing = found.is_none() && !program.is_empty();
+        Ok(is_missing.then(|| format!("there is no program {program} now: {how}")))
     }
 }

@@ -1,0 +1,76 @@
+//! What a confined agent may reach: what commands may, beside its own files and the network as its definition says.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use uwf_tools::sandbox::Level;
+
+use super::definition::Definition;
+use crate::confinement::SandboxSettings;
+
+/// What is asked for, as it is handed to the process that confines a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confined {
+    /// How much must be there.
+    pub level: Level,
+    /// Whether it may use the network.
+    pub network: bool,
+    /// What it may write beside the workspace.
+    pub writable: Vec<PathBuf>,
+    /// What it may read that others may not.
+    pub readable: Vec<PathBuf>,
+}
+
+impl Confined {
+    /// What the definition says, for the program in `file`; `home` is what `~` stands for.
+    pub fn new(definition: &Definition, file: &Path, (level, home): (Level, Option<&Path>)) -> Confined {
+        let paths = |paths: &[PathBuf]| -> Vec<PathBuf> {
+            paths.iter().filter_map(|path| absolute(path, home)).collect()
+        };
+        let needs = &definition.sandbox;
+        let mut readable = paths(&needs.readable);
+        readable.extend(belongs_to(file));
+        Confined { level, network: needs.network, writable: paths(&needs.writable), readable }
+    }
+
+    /// The same as settings of a sandbox.
+    pub fn settings(self) -> SandboxSettings {
+        let Confined { level, network, writable, readable } = self;
+        SandboxSettings { level, network, writable, readable, ..SandboxSettings::default() }
+    }
+}
+
+fn absolute(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    match path.strip_prefix("~") {
+        Ok(below) => home.map(|home| home.join(below)),
+        Err(_) => path.is_absolute().then(|| path.to_owned()),
+    }
+}
+
+/// Where a program lies with what belongs to it: the packages it is one of, else its directory.
+fn belongs_to(file: &Path) -> Option<PathBuf> {
+    let file = file.canonicalize().ok()?;
+    let packages = file.ancestors().filter(|dir| dir.file_name().is_some_and(|name| name == "node_modules"));
+    packages.last().or(file.parent()).map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_a_program_is_read_and_its_own_files_are_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let package = dir.join("lib/node_modules/@a/agent/node_modules/b/bin");
+        std::fs::create_dir_all(&package).unwrap();
+        std::fs::write(package.join("agent"), "").unwrap();
+        std::os::unix::fs::symlink(package.join("agent"), dir.join("agent")).unwrap();
+        let definition = Definition::find(&dir, "claude-code").unwrap();
+        let confined = Confined::new(&definition, &dir.join("agent"), (Level::Strict, Some(&dir)));
+        assert_eq!(confined.readable, [dir.join("lib/node_modules")]);
+        assert_eq!(confined.writable, [dir.join(".claude"), dir.join(".claude.json")]);
+        assert!(confined.network);
+        assert_eq!(belongs_to(&package.join("none")), None);
+    }
+}

@@ -1,0 +1,248 @@
+//! One call of an agent: its process, from its arguments to its last byte, heard line by line.
+//!
+//! Processes are the engine's business (`uwf_engine::spawn`): a group of its own, signals passed on, its end. Here is what a
+//! definition makes of it.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Seek, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::MemfdFlags;
+use thiserror::Error;
+use uwf_engine::Env;
+use uwf_engine::home::make_private;
+use uwf_engine::spawn::protocol::{AgentCommand, SANDBOX, STEP_OF};
+use uwf_engine::spawn::{self, Finished, ProcessSpec, Sinks, SpawnError, StopSignal};
+use uwf_workflow::moderator::PROMPT_MAX;
+use uwf_workflow::template::TemplateError;
+
+use super::argv::{self, CallKind, CallValues};
+use super::definition::{Definition, PromptBy};
+
+/// The longest line that is listened to: longer ones are passed over.
+const LINE: usize = 32 << 20;
+
+/// An agent that can be called.
+#[derive(Clone, Copy)]
+pub struct ExternalAgent<'a> {
+    /// What is known of it.
+    pub definition: &'a Definition,
+    /// The file of its program.
+    pub file: &'a str,
+    /// Arguments that are passed on.
+    pub passed: &'a [String],
+    /// The model to use, where somebody has said.
+    pub model: Option<&'a str>,
+    /// What it starts from.
+    pub env: &'a Env,
+    /// Set when this program is to stop.
+    pub stop: &'a StopSignal,
+    /// A command that confines what it is followed by; empty where nothing does.
+    pub confined_by: &'a [String],
+    /// Called when a call is over, for what it may have left running.
+    pub ended: &'a dyn Fn(),
+}
+
+/// Why a call did not come to its own end.
+#[derive(Debug, Error)]
+pub(super) enum CallError {
+    /// Its process.
+    #[error(transparent)]
+    Process(#[from] SpawnError),
+    /// What it is to be told is too long for an argument.
+    #[error("what `{agent}` is to be told is {bytes} bytes long: at most {PROMPT_MAX} fit on a command line")]
+    TooLong {
+        /// The agent.
+        agent: String,
+        /// How long.
+        bytes: usize,
+    },
+    /// What it is to be told cannot be written where it reads it.
+    #[error("what the agent is to be told cannot be written")]
+    Prompt(#[source] io::Error),
+    /// Its arguments.
+    #[error("the arguments of the agent cannot be made")]
+    Arguments(#[from] TemplateError),
+}
+
+/// What is heard of a call.
+pub(super) enum Heard<'a> {
+    /// A line of its stdout.
+    Line(&'a str),
+    /// A line of its stderr.
+    Complaint(&'a str),
+    /// Nothing has come for a moment.
+    Idle,
+}
+
+/// Calls the agent in `cwd`, and tells what is heard of it meanwhile.
+///
+/// # Errors
+/// See [`CallError`].
+pub(super) fn call(
+    agent: &ExternalAgent<'_>,
+    (kind, values): (CallKind, CallValues),
+    (cwd, cache): (&Path, &Path),
+    heard: &mut dyn FnMut(Heard<'_>),
+) -> Result<Finished, CallError> {
+    let definition = agent.definition;
+    let (mut values, prompt) = (values, PromptFile::write(definition, cache)?);
+    if definition.prompt == PromptBy::Argument && values.prompt.len() > PROMPT_MAX {
+        return Err(CallError::TooLong { agent: definition.name.clone(), bytes: values.prompt.len() });
+    }
+    let stdin = match definition.prompt {
+        PromptBy::Stdin => Some(in_memory(&values.prompt).map_err(CallError::Prompt)?),
+        PromptBy::Argument | PromptBy::File => None,
+    };
+    if let Some(file) = &prompt {
+        values.prompt_file = file.fill(&values.prompt).map_err(CallError::Prompt)?;
+    }
+    values.confined = !agent.confined_by.is_empty();
+    values.model = agent.model.unwrap_or_default().to_owned();
+    values.cwd = cwd.display().to_string();
+    let env = environment(agent, &values)?;
+    let args = argv::args(definition, kind, (&values, agent.passed))?;
+    let (file, args) = confined(agent, args);
+    let command = AgentCommand::new(definition.name.as_str(), Vec::new());
+    let run = ProcessSpec {
+        command: &command,
+        file: &file,
+        args,
+        cwd,
+        env: &env,
+        deadline: Some(Duration::from_secs(definition.timeout_seconds)),
+        inherit_stderr: false,
+        stop: agent.stop,
+    };
+    let finished = listened_to(&run, stdin, heard);
+    (agent.ended)();
+    Ok(finished?)
+}
+
+/// The program and its arguments behind the command that confines them.
+fn confined(agent: &ExternalAgent<'_>, args: Vec<String>) -> (String, Vec<OsString>) {
+    let mut words = agent.confined_by.iter().cloned().chain([agent.file.to_owned()]).chain(args);
+    let file = words.next().unwrap_or_default();
+    (file, words.map(OsString::from).collect())
+}
+
+/// What the agent starts from: what is not its business is not in it.
+fn environment(agent: &ExternalAgent<'_>, values: &CallValues) -> Result<Env, TemplateError> {
+    let ours = [STEP_OF, SANDBOX];
+    let mut env: Env = agent.env.iter().filter(|(name, _)| ours.iter().all(|ours| name != ours)).collect();
+    for (name, value) in argv::env(agent.definition, values)? {
+        if env.get(&name).is_none() {
+            env.set(name, value);
+        }
+    }
+    Ok(env)
+}
+
+fn listened_to(
+    run: &ProcessSpec<'_>,
+    stdin: Option<File>,
+    heard: &mut dyn FnMut(Heard<'_>),
+) -> Result<Finished, SpawnError> {
+    let heard = RefCell::new(heard);
+    let (mut lines, mut complaints) = (Lines::default(), Lines::default());
+    let finished = spawn::run_within(
+        run,
+        stdin,
+        &mut Sinks {
+            stdout: &mut |bytes| lines.push(bytes, &mut |line| (heard.borrow_mut())(Heard::Line(line))),
+            stderr: &mut |bytes| {
+                complaints.push(bytes, &mut |line| (heard.borrow_mut())(Heard::Complaint(line)));
+            },
+            idle: &mut || (heard.borrow_mut())(Heard::Idle),
+        },
+    );
+    lines.end(&mut |line| (heard.borrow_mut())(Heard::Line(line)));
+    complaints.end(&mut |line| (heard.borrow_mut())(Heard::Complaint(line)));
+    finished
+}
+
+/// Bytes as lines.
+#[derive(Debug, Default)]
+struct Lines {
+    rest: Vec<u8>,
+    /// The line is too long, up to its end.
+    skips: bool,
+}
+
+impl Lines {
+    fn push(&mut self, bytes: &[u8], line: &mut dyn FnMut(&str)) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let ends = piece.ends_with(b"\n");
+            if !self.skips {
+                self.rest.extend_from_slice(piece);
+            }
+            if self.rest.len() > LINE {
+                (self.skips, self.rest) = (true, Vec::new());
+            }
+            if ends {
+                self.end(line);
+            }
+        }
+    }
+
+    fn end(&mut self, line: &mut dyn FnMut(&str)) {
+        let bytes = std::mem::take(&mut self.rest);
+        if !std::mem::take(&mut self.skips) && !bytes.is_empty() {
+            line(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']));
+        }
+    }
+}
+
+/// A text to be read from its beginning, in no directory.
+fn in_memory(text: &str) -> io::Result<File> {
+    let mut file = File::from(rustix::fs::memfd_create(c"prompt", MemfdFlags::CLOEXEC)?);
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// What an agent is told that reads it from a file; the file goes with this.
+struct PromptFile(tempfile::NamedTempFile);
+
+impl PromptFile {
+    fn write(definition: &Definition, cache: &Path) -> Result<Option<PromptFile>, CallError> {
+        if definition.prompt != PromptBy::File {
+            return Ok(None);
+        }
+        let made = make_private(cache)
+            .and_then(|()| tempfile::Builder::new().prefix("prompt-").suffix(".md").tempfile_in(cache));
+        Ok(Some(PromptFile(made.map_err(CallError::Prompt)?)))
+    }
+
+    fn fill(&self, text: &str) -> io::Result<String> {
+        fs::write(self.0.path(), text)?;
+        Ok(self.0.path().display().to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_become_lines_whatever_their_pieces() {
+        let (mut lines, mut heard) = (Lines::default(), Vec::new());
+        for piece in ["a\r\nb", "c\n\n", "d"] {
+            lines.push(piece.as_bytes(), &mut |line| heard.push(line.to_owned()));
+        }
+        lines.end(&mut |line| heard.push(line.to_owned()));
+        assert_eq!(heard, ["a", "bc", "", "d"]);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_passed_over_and_the_next_is_heard() {
+        let (mut lines, mut heard) = (Lines::default(), Vec::new());
+        let mut push = |bytes: &[u8]| lines.push(bytes, &mut |line| heard.push(line.to_owned()));
+        (0..40).for_each(|_| push(&vec![b'x'; 1 << 20]));
+        push(b"x\nnext\n");
+        assert_eq!(heard, ["next"]);
+    }
+}

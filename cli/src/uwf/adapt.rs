@@ -1,0 +1,201 @@
+//! `uwf adapt`: a command-line agent that a definition describes, as the agent of any engine. The engine that calls holds the
+//! thread's lock and moves its head.
+
+mod confined;
+
+use std::path::Path;
+
+use uwf_store::Hash;
+
+pub(super) use self::confined::{COMMAND as CONFINED, serve as serve_confined};
+use self::confined::{Walls, walls};
+
+use super::args::{Adapt, AskMode};
+use crate::builtin::{EventLog, Host, Observers, is_step_of, resumed};
+use crate::shell::{CliError, OK, Session, USAGE, USER};
+use uwf_agent::external::ask::{self, Question};
+use uwf_agent::external::{self, Definition, ExternalAgent, VisitContext};
+use uwf_agent::journal::{Prompt, WantedRun};
+use uwf_agent::resume::ResumedRun;
+use uwf_engine::config::defined::COMMAND;
+use uwf_engine::home::Env;
+use uwf_engine::spawn::lookup::Programs;
+use uwf_engine::spawn::protocol::EDGE_PROMPT;
+use uwf_engine::{AdapterOutput, AgentRequest, thread};
+
+pub(super) fn run(session: &mut Session<'_>, args: &Adapt) -> Result<u8, CliError> {
+    let home = session.homes()?.uwf;
+    let definition = Definition::find(&home, &args.name)?;
+    let own = args.session.as_deref().unwrap_or_default();
+    if args.mode == Some(AskMode::Fork) {
+        let fork = ask::fork(&definition, &home, own, session.clock)?;
+        session.ui.print(&format!("{fork}\n"))?;
+        return Ok(OK);
+    }
+    let env = session.env.clone().with_dotenv(&home.join(".env"))?;
+    let Program { file, passed } = program(session, (&definition, &home), args, &env)?;
+    (session.catch_signals)(&session.stop);
+    // What the agent leaves behind, in whatever session of its own, becomes a child of this process and ends with the call.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(|error| CliError::said("cannot look after the processes of the agent", error))?;
+    let stop = session.stop.clone();
+    let walls = walls(session, args, (&definition, &file), &env)?;
+    let agent = ExternalAgent {
+        definition: &definition,
+        file: &file,
+        passed: &passed,
+        model: args.model.as_deref(),
+        env: &env,
+        stop: &stop,
+        confined_by: &walls.confined_by,
+        ended: &|| {
+            uwf_tools::end_descendants();
+        },
+    };
+    let line = match args.mode {
+        Some(_) => answer(session, args, &agent)?,
+        None => play(session, args, (&agent, &walls))?.to_line(),
+    };
+    session.ui.print(&line)?;
+    Ok(OK)
+}
+
+/// The program of an agent, and what is passed on to it.
+struct Program {
+    file: String,
+    passed: Vec<String>,
+}
+
+/// Looks the program up; never one that an earlier step may have put into the directory.
+fn program(
+    session: &Session<'_>,
+    (definition, home): (&Definition, &Path),
+    args: &Adapt,
+    env: &Env,
+) -> Result<Program, CliError> {
+    let mut passed = args.passed.clone();
+    let named = match definition.program.is_empty() {
+        true if passed.is_empty() => {
+            let error = format!("no program is named for the agent `{COMMAND}`");
+            return Err(CliError::user(error).with_hint("--agent \"command PROGRAM ARGUMENTS\""));
+        }
+        true => passed.remove(0),
+        false => definition.program_of(home),
+    };
+    let programs = Programs::look_up([named.as_str()], env.get("PATH"));
+    let file = programs.file_of(&named, &[&session.cwd]).ok();
+    match file.filter(|file| programs.any_file_of(file).is_some() || !named.contains('/')) {
+        Some(file) => Ok(Program { file, passed }),
+        None => {
+            let error = format!("the agent `{}` is not there: no program {named}", definition.name);
+            let hint = Some(definition.needs.hint.clone()).filter(|hint| !hint.is_empty());
+            Err(CliError::user(error)
+                .with_hint(hint.unwrap_or_else(|| "install it, or put it into PATH".to_owned())))
+        }
+    }
+}
+
+/// Plays the visit, goes on with it, or gives its reply again.
+fn play(
+    session: &mut Session<'_>,
+    args: &Adapt,
+    (agent, walls): (&ExternalAgent<'_>, &Walls),
+) -> Result<AdapterOutput, CliError> {
+    let host = Host::open(session)?;
+    let thread = session.thread_id(args.thread.as_deref().unwrap_or_default())?;
+    let role = args.role.as_deref().unwrap_or_default();
+    let environment = session.env.text(EDGE_PROMPT).map(str::to_owned);
+    let request = AgentRequest::new(thread, role, args.prompt.clone(), environment);
+    let usual = resumed::usual_prompt(&host.store, &request)?.unwrap_or_default();
+    let prompt = request.prompt.as_deref().map_or(Prompt::Usual(&usual), Prompt::This);
+    let head = thread::head(&host.store, &thread)?.hash;
+    let here = session.directory(None)?;
+    let workspace = request.prompt.is_some().then_some(here.as_path());
+    let wanted = WantedRun {
+        thread,
+        head,
+        role: Some(role),
+        prompt,
+        stand_alone: false,
+        workspace,
+        agent: Some(&agent.definition.name),
+    };
+    let earlier = if args.fresh { None } else { resumed::find(&host.journals, &wanted, session)? };
+    let begun = earlier.as_ref().map(|earlier| resumed::request(thread, earlier));
+    let request = begun.as_ref().unwrap_or(&request);
+    if let Some(earlier) = &earlier
+        && let Some(reply) = resumed::reply(&host.store, request, earlier, session)?
+    {
+        return Ok(reply);
+    }
+    let workspace = earlier.as_ref().map_or_else(|| Ok(here.clone()), resumed::workspace)?;
+    visit(session, args, (&host, agent, walls), (request, &workspace, &wanted, earlier))
+}
+
+type Visited<'a> = (&'a AgentRequest, &'a Path, &'a WantedRun<'a>, Option<ResumedRun>);
+
+fn visit(
+    session: &mut Session<'_>,
+    args: &Adapt,
+    (host, agent, walls): (&Host, &ExternalAgent<'_>, &Walls),
+    (request, workspace, wanted, earlier): Visited<'_>,
+) -> Result<AdapterOutput, CliError> {
+    let events = EventLog::open(args.events.as_deref(), &session.cwd, session.clock)?;
+    let mut observers = Observers::new(events, session.terminals.err);
+    let begun = || host.tidy(&request.thread, Some(wanted).filter(|_| args.fresh));
+    let place = VisitContext {
+        store: &host.store,
+        home: &host.homes.uwf,
+        ocas: &host.homes.ocas,
+        workspace,
+        agent,
+        sandbox: &walls.enforced,
+        refusal: walls.refusal.as_deref(),
+        clock: session.clock,
+        claim: Some(wanted).filter(|_| !args.fresh),
+        begun: &begun,
+    };
+    let ui = &mut session.ui;
+    let reply = external::play(request, &place, earlier, &mut |notice| observers.tell(&notice, ui));
+    reply.map_err(|error| {
+        let kept = error.keeps_the_run();
+        // The engine that wanted the step says what became of it, and how its thread goes on.
+        if let (Some(signal), true) = (error.interrupted_by(), is_step_of(session, request)) {
+            return CliError::Untold { exit: signal.exit_code() };
+        }
+        let error = CliError::from(error);
+        if kept { error.with_hint("nothing is lost: the same command goes on with it") } else { error }
+    })
+}
+
+/// The answer to a question, in a line or more.
+fn answer(session: &mut Session<'_>, args: &Adapt, agent: &ExternalAgent<'_>) -> Result<String, CliError> {
+    let usage = |error: String| CliError::Said { error: error.into(), hint: None, exit: USAGE };
+    let text = args.prompt.as_deref().filter(|text| !text.trim().is_empty());
+    let text = text.ok_or_else(|| usage("no question is given: --prompt TEXT".to_owned()))?;
+    let detail: Hash = args
+        .detail
+        .as_deref()
+        .unwrap_or_default()
+        .parse()
+        .map_err(|error: uwf_store::HashError| usage(error.to_string()))?;
+    let homes = session.homes()?;
+    let store = session.store()?;
+    let cwd = session.directory(None)?;
+    let question = Question { session: args.session.as_deref(), text, detail, cwd: &cwd };
+    let answer = ask::ask(agent, (&store, &homes.uwf), &question, session.clock)?;
+    Ok(format!("{answer}\n"))
+}
+
+impl From<external::DefinitionError> for CliError {
+    fn from(error: external::DefinitionError) -> CliError {
+        let hint = error.hint();
+        CliError::Said { error: Box::new(error), hint, exit: USER }
+    }
+}
+
+impl From<ask::AskError> for CliError {
+    fn from(error: ask::AskError) -> CliError {
+        CliError::Said { error: Box::new(error), hint: None, exit: USER }
+    }
+}
