@@ -14,6 +14,8 @@ mod site;
 mod adapted;
 #[path = "e2e/agents.rs"]
 mod agents;
+#[path = "e2e/agents_real.rs"]
+mod agents_real;
 #[path = "e2e/aimock.rs"]
 mod aimock;
 #[path = "e2e/artifacts.rs"]
@@ -45,6 +47,8 @@ mod concurrency;
 mod conditions;
 #[path = "e2e/continued.rs"]
 mod continued;
+#[path = "e2e/documents.rs"]
+mod documents;
 #[path = "e2e/events.rs"]
 mod events;
 #[path = "e2e/examples.rs"]
